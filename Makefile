@@ -1,0 +1,114 @@
+# pushlab's daily commands. `make` alone lists them.
+#
+#   make lab ARGS="--no-browser --port 9999"     ARGS go to JupyterLab
+#   make notebooks NAMES="00_start_here"         only these notebooks
+#   make test PYTHON=/path/to/python3.12         with a Python of one's own choice
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+# Figures in notebooks need the inline backend, whatever the caller's shell says.
+unexport MPLBACKEND
+
+NEWEST_FIRST := python3.13 python3.12 python3.11 python3
+OLDEST_FIRST := python3.11 python3.12 python3.13 python3
+# A name may exist and still not run (pyenv's shims), or come without venv (Debian): so each one is tried.
+find_python = $(shell for name in $(1); do \
+	$$name -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 \
+	&& command -v $$name && break; done)
+
+VENV := .venv
+BIN := $(VENV)/bin
+LATEST := .venv-latest
+FROZEN := .venv-constraints
+NOTEBOOK := notebooks/00_start_here.ipynb
+JUPYTER_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
+
+# One notebook stays on one worker (loadfile): its cells need each other.
+TWO_WORKERS := -n 2 --dist loadfile
+UNIT := pushlab tests --ignore=tests/browser --benchmark-disable $(TWO_WORKERS)
+# --nbval-current-env: the Python that runs pytest, not the kernel whose name a notebook happened to be saved with.
+NBVAL := notebooks --nbval-current-env --nbval-sanitize-with tests/notebooks/nbval_sanitize.cfg \
+	--nbval-cell-timeout 120 $(TWO_WORKERS)
+
+.PHONY: help
+help:  ## list these commands
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: lab
+lab: $(VENV)/.lab  ## open the workbook in JupyterLab
+	$(BIN)/jupyter lab --ServerApp.root_dir=. --LabApp.default_url=/lab/tree/$(NOTEBOOK) $(JUPYTER_ROOT) $(ARGS)
+
+.PHONY: test
+test: $(VENV)/.test  ## run everything: library, notebooks, browser
+	@$(MAKE) --no-print-directory --keep-going PYTEST="$(BIN)/python -m pytest -q" unit saved browser \
+		&& echo "All tests passed." || { echo "Some tests failed: see above." >&2; exit 1; }
+
+.PHONY: test-latest
+test-latest: $(LATEST)/.python  ## the same with the newest release of every package
+	@echo "Installing the newest releases into $(LATEST) ..."
+	$(LATEST)/bin/python -m pip install -qq --upgrade --upgrade-strategy eager -e '.[test]'
+	@$(MAKE) --no-print-directory --keep-going PYTEST="$(LATEST)/bin/python -m pytest -q" unit saved-lax browser
+
+# The parts of `make test`; PYTEST says with which environment.
+.PHONY: unit saved saved-lax browser
+# Kernels start without the IPython profile of whoever runs the tests.
+saved saved-lax notebooks: export IPYTHONDIR := $(CURDIR)/$(VENV)/ipython
+unit:
+	$(PYTEST) $(UNIT)
+saved:
+	$(PYTEST) --nbval $(NBVAL)
+saved-lax:
+	$(PYTEST) --nbval-lax $(NBVAL)
+browser:
+	$(PYTEST) tests/browser
+
+.PHONY: notebooks
+notebooks: $(VENV)/.test  ## run every notebook again and save its outputs
+	$(BIN)/python tests/notebooks/refresh.py $(NAMES)
+
+.PHONY: benchmarks
+benchmarks: $(VENV)/.test  ## measure speed
+	$(BIN)/python -m pytest -q tests/benchmarks --benchmark-only
+
+.PHONY: lint
+lint: $(VENV)/.test  ## check style
+	$(BIN)/ruff check .
+
+# Frozen with the oldest Python supported: what installs there installs on the newer ones too.
+.PHONY: constraints
+constraints:  ## write constraints.txt anew from the newest releases
+	@$(MAKE) --no-print-directory $(FROZEN)/.python PYTHON="$(or $(PYTHON),$(call find_python,$(OLDEST_FIRST)))"
+	$(FROZEN)/bin/python -m pip install -qq --upgrade --upgrade-strategy eager -e '.[test,dask]'
+	$(FROZEN)/bin/python -m pip list --format=freeze --exclude-editable --exclude pip --exclude setuptools \
+		> constraints.txt.new
+	mv constraints.txt.new constraints.txt
+	@echo "constraints.txt: $$(wc -l < constraints.txt) packages. Now run: make test"
+
+# Environments. A stamp file says what was installed last, so nothing is installed twice.
+%/.python:
+	@test -n "$(or $(PYTHON),$(call find_python,$(NEWEST_FIRST)))" || { \
+		echo "pushlab needs Python 3.11 or newer with venv; none of these runs here: $(NEWEST_FIRST)." >&2; \
+		echo "Install one (Debian, Ubuntu: apt install python3 python3-venv), or name yours:" >&2; \
+		echo "  make $(or $(MAKECMDGOALS),lab) PYTHON=/path/to/python3.12" >&2; exit 1; }
+	@"$(or $(PYTHON),$(call find_python,$(NEWEST_FIRST)))" -c 'import sys; sys.version_info >= (3, 11) or \
+		sys.exit("pushlab needs Python 3.11 or newer; " + sys.executable + " is " + sys.version.split()[0])'
+	@echo "Making the environment $* ..."
+	@"$(or $(PYTHON),$(call find_python,$(NEWEST_FIRST)))" -m venv --clear $*
+	@mkdir -p $*/etc/ipython
+	@echo 'c.IPKernelApp.log_level = "ERROR"  # a remark on encryption for every kernel otherwise' \
+		> $*/etc/ipython/ipython_kernel_config.py
+	@touch $@
+
+$(VENV)/.lab: $(VENV)/.python pyproject.toml constraints.txt
+	@echo "Installing pushlab into $(VENV) (about a minute, once) ..."
+	$(BIN)/python -m pip install -qq -c constraints.txt -e .
+	@touch $@
+
+$(VENV)/.test: $(VENV)/.python pyproject.toml constraints.txt
+	@echo "Installing pushlab and what its tests need into $(VENV) (a minute or two, once) ..."
+	$(BIN)/python -m pip install -qq -c constraints.txt -e '.[test]'
+	@touch $@ $(VENV)/.lab
+
+.PHONY: clean
+clean:  ## remove the environments and caches
+	rm -rf $(VENV) $(LATEST) $(FROZEN) .pytest_cache .hypothesis .ruff_cache .benchmarks

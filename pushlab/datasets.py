@@ -1,0 +1,408 @@
+"""What lies under data/, and readers for the public originals.
+
+A data set is a folder (or a wheel) of users and a schema that says which tables a user has. The shipped users, the
+EvalUMAP 2019 folders and the EvalUMAP 2020 wheel differ only in their schema files:
+
+>>> mira = load_user("mira")
+>>> mira.history.engagements.columns[:3].tolist(), mira.test.opened.dtype.name
+(['day', 'time', 'place'], 'bool')
+
+Reading is strict and says everything at once: `BadData` lists each fault with file, row, column, value and what
+would have been right. Only CSV and JSON are read; nothing is ever unpickled.
+"""
+
+import json
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
+from importlib import resources
+from pathlib import Path
+
+import numpy as np
+
+from pushlab.faults import BadData, Fault
+from pushlab.schema import Schema, encode_column
+from pushlab.tables import Folder, Wheel, join_tables, read_table, read_text
+
+PERIODS = ("history", "validation", "test")
+SHIPPED_SCHEMAS = ("evalumap2019", "evalumap2020")
+
+
+def data_dir():
+    """The folder of the data that comes with pushlab, in a checkout and in an installed wheel alike."""
+    for folder in (resources.files("pushlab") / "data", Path(__file__).resolve().parents[1] / "data"):
+        if folder.is_dir():
+            return Path(str(folder))
+    raise FileNotFoundError("the data folder is missing from this installation of pushlab; install it again")
+
+
+# ---------------------------------------------------------------- a user
+
+@dataclass(frozen=True)
+class Period:
+    """A stretch of one user's engagements: a row a notification, in order of time.
+
+    table  DataFrame of text columns: the features, `action` ("opened" or "dismissed") and, where the data have them,
+           `posted` and `removed` (datetime64), `response_time`, `seen_time`, `decision_time` (seconds, float64) and
+           the context at removal as `removal.<feature>`
+    """
+
+    schema: Schema
+    table: "pandas.DataFrame"  # noqa: F821
+
+    def __len__(self):
+        return len(self.table)
+
+    def __repr__(self):
+        return f"Period({len(self):,} notifications, {self.opened.mean():.0%} opened)"
+
+    @property
+    def notifications(self):
+        """DataFrame of the notification features, as text."""
+        return self.table[list(self.schema.notification.names)].copy()
+
+    @property
+    def contexts(self):
+        """DataFrame of the context features at posting, as text."""
+        return self.table[list(self.schema.context.names)].copy()
+
+    @property
+    def engagements(self):
+        """DataFrame of context, notification and `action`; `posted` too where the data have dates."""
+        dates = ["posted"] if "posted" in self.table else []
+        return self.table[[*self.schema.context.names, *self.schema.notification.names, "action", *dates]].copy()
+
+    @cached_property
+    def opened(self):
+        """Whether each notification was opened, bool array (rows,)."""
+        return _frozen((self.table["action"] == "opened").to_numpy())
+
+    @cached_property
+    def notification_codes(self):
+        """int64 array (rows, notification components)."""
+        return _frozen(self.schema.notification.encode(self.table))
+
+    @cached_property
+    def context_codes(self):
+        """int64 array (rows, context components)."""
+        return _frozen(self.schema.context.encode(self.table))
+
+
+def _frozen(array):
+    """The array, read-only: environments share it."""
+    array.flags.writeable = False
+    return array
+
+
+@dataclass(frozen=True)
+class User:
+    """One user: periods by name, the schema fitted to the history, a load report, and the truth if it is known.
+
+    truth      the log-odds a synthetic user was generated from (`truth.json`), or None for a real person
+    catalogue  DataFrame of the combinations of notification features that exist (`catalogue.csv` beside the users:
+               any of the notification's columns), or None
+    """
+
+    name: str
+    schema: Schema
+    periods: dict
+    truth: dict | None = None
+    catalogue: "pandas.DataFrame | None" = None  # noqa: F821
+    notes: tuple[str, ...] = field(default=())
+
+    def __repr__(self):
+        return f"User({self.name!r}, {', '.join(f'{name}: {len(period):,}' for name, period in self.periods.items())})"
+
+    @property
+    def history(self):
+        """The Period to learn from."""
+        return self.periods["history"]
+
+    @property
+    def test(self):
+        """The Period to be judged on."""
+        return self.periods["test"]
+
+    @cached_property
+    def catalogue_codes(self):
+        """Codes of the catalogue, int64 (rows, notification components); -1 where a feature is left free."""
+        half = self.schema.notification
+        if self.catalogue is None:
+            return _frozen(np.full((1, len(half.components)), -1))
+        columns = [encode_column(feature, self.catalogue[feature.name])[0] if feature.name in self.catalogue
+                   else np.full((len(self.catalogue), len(feature.components)), -1) for feature in half]
+        return _frozen(np.concatenate(columns, axis=1))
+
+    def report(self):
+        """What was read, as text: rows, open rate, dates and values that were new after the history."""
+        lines = [f"user {self.name}, schema {self.schema.name}"]
+        for name, period in self.periods.items():
+            line = f"  {name}: {len(period):,} notifications, {period.opened.mean():.1%} opened"
+            if "posted" in period.table:
+                posted = period.table["posted"]
+                line += f", {posted.min():%Y-%m-%d} to {posted.max():%Y-%m-%d}"
+            lines.append(line)
+            new = {**self.schema.notification.count_other(period.notification_codes),
+                   **self.schema.context.count_other(period.context_codes)}
+            lines += [f"    {feature}: {count:,} row{'s' if count > 1 else ''} with a value not in the history; coded as 'other'"
+                      for feature, count in new.items()]
+        return "\n".join([*lines, *(f"  {note}" for note in self.notes)])
+
+
+# ---------------------------------------------------------------- finding and reading users
+
+def list_users(where=None):
+    """Names of the users in a folder or wheel (by default the shipped ones), sorted.
+
+    >>> "mira" in list_users()
+    True
+    """
+    source = _open(where if where is not None else data_dir() / "push")
+    schemas = [_schema_beside(source)] if _schema_beside(source) else [Schema.load(name) for name in SHIPPED_SCHEMAS]
+    return sorted({name for schema in schemas for layout in schema.layouts for name in _users_of(source, layout)})
+
+
+def load_user(where, user=None, schema=None):
+    """Reads one user.
+
+    where   the name of a shipped user; a user's own folder; or a folder or wheel of users, with `user` naming one
+    schema  a Schema, its name or its file; by default `schema.json` in the folder or above it, else the shipped
+            schema whose tables are there
+
+    Raises FileNotFoundError if there is nothing at `where`, BadData with every fault of the tables.
+    """
+    if isinstance(where, User):
+        return where
+    if user is None and not Path(where).exists():
+        shipped = list_users()
+        if str(where) not in shipped:
+            raise FileNotFoundError(f"there is no folder or file {str(where)!r}, and no shipped user of that name; "
+                                    f"the shipped users are {', '.join(shipped)}")
+        return _load_shipped(str(where))
+    source = _open(where)
+    if user is None and isinstance(source, Folder):       # a user's own folder: its parent is the data set
+        folder = source.path.resolve()
+        if schema is None and (folder / "schema.json").exists():
+            schema = folder / "schema.json"
+        source, user = Folder(folder.parent), folder.name
+    if user is None:
+        raise ValueError(f"{source.name} holds several users; name one with user=: {', '.join(list_users(where))}")
+    schema = _choose_schema(source, user, schema)
+    return _read_user(source, user, schema)
+
+
+def load_users(where=None, shared=True):
+    """Every user of a folder or wheel (by default the shipped ones), a dict by name.
+
+    shared  fit the open features on all histories together, so that arrays of one user fit the spaces of another
+    """
+    where = where if where is not None else data_dir() / "push"
+    users = {name: load_user(where, user=name) for name in list_users(where)}
+    if not users:
+        raise FileNotFoundError(f"no user's tables were found in {Path(where).name}")
+    if shared:
+        import pandas as pd
+
+        schemas = {user.schema.name: _choose_schema(_open(where), name, None) for name, user in users.items()}
+        for name, schema in schemas.items():
+            own = [key for key, user in users.items() if user.schema.name == name]
+            fitted = schema.fit(pd.concat([users[key].history.table for key in own]))
+            users.update({key: _refit(users[key], fitted) for key in own})
+    return users
+
+
+@lru_cache(maxsize=16)
+def _load_shipped(name):
+    return load_user(data_dir() / "push", user=name)
+
+
+def _refit(user, schema):
+    periods = {name: Period(schema, period.table) for name, period in user.periods.items()}
+    return replace(user, schema=schema, periods=periods)
+
+
+def _open(where):
+    path = Path(where)
+    if not path.exists():
+        raise FileNotFoundError(f"there is no folder or file {str(where)!r}")
+    return Folder(path) if path.is_dir() else Wheel(path)
+
+
+def _join(*parts):
+    return "/".join(part for part in parts if part)
+
+
+def _schema_beside(source, user=""):
+    for name in (_join(user, "schema.json"), "schema.json"):
+        if source.has(name):
+            return _schema_from(source, name)
+    return None
+
+
+def _schema_from(source, name):
+    try:
+        return Schema.from_dict(json.loads(source.read(name)))
+    except (KeyError, TypeError, ValueError) as error:
+        raise BadData([Fault(name, None, None, None, f"not a schema file ({type(error).__name__}: {error})")]) from error
+
+
+def _tables(layout, period):
+    return layout["periods"].get(period, ())
+
+
+def _users_of(source, layout):
+    """Folders below the layout's root that hold the first table of any period."""
+    firsts = {tables[0]["file"] for tables in layout["periods"].values()}
+    return {name for name in source.folders(layout["root"])
+            if any(source.has(_join(layout["root"], name, first)) for first in firsts)}
+
+
+def _layout_of(source, user, schema):
+    """The layout that this user's tables follow, or None."""
+    for layout in schema.layouts:
+        files = [table["file"] for tables in layout["periods"].values() for table in tables]
+        if any(source.has(_join(layout["root"], user, file)) for file in files):
+            return layout
+    return None
+
+
+def _choose_schema(source, user, schema):
+    if isinstance(schema, Schema):
+        return schema
+    if schema is not None:
+        return Schema.load(schema)
+    beside = _schema_beside(source, user)
+    if beside is not None:
+        return beside
+    shipped = [Schema.load(name) for name in SHIPPED_SCHEMAS]
+    for candidate in shipped:
+        if _layout_of(source, user, candidate):
+            return candidate
+    wanted = sorted({_join(layout["root"], user, table["file"]) for candidate in shipped
+                     for layout in candidate.layouts for tables in layout["periods"].values() for table in tables})
+    raise BadData([Fault(source.name, None, None, None, f"no table of user {user!r} was found; one of these was "
+                         f"looked for: {', '.join(wanted)}")])
+
+
+def _read_user(source, user, schema):
+    layout = _layout_of(source, user, schema)
+    if layout is None:
+        raise BadData([Fault(source.name, None, None, None, f"no table of user {user!r} in the layout of schema "
+                             f"{schema.name} was found")])
+    tables, faults = {}, []
+    for period in PERIODS:
+        entries = [{**entry, "file": _join(layout["root"], user, entry["file"])} for entry in _tables(layout, period)]
+        if entries and any(source.has(entry["file"]) for entry in entries):
+            table, bad = _read_period(source, entries, schema)
+            tables[period] = table
+            faults += bad
+    if faults:
+        raise BadData(faults)
+    if "sort" in layout:
+        tables = {period: table.sort_values(layout["sort"], kind="stable", ignore_index=True)
+                  for period, table in tables.items()}
+    tables, notes = _complete(tables, user)
+    schema = schema.fit(tables["history"])
+    return User(user, schema, {period: Period(schema, table) for period, table in tables.items()},
+                _read_truth(source, _join(layout["root"], user, "truth.json")),
+                _read_catalogue(source, layout["root"], user, schema), notes)
+
+
+def _complete(tables, user):
+    """A user with one period only gets two: its earlier half as history, its later half as test."""
+    notes = ()
+    if "history" not in tables or "test" not in tables:
+        if len(tables) != 1:
+            raise BadData([Fault(user, None, None, None, "there is no "
+                                 + " and no ".join({"history", "test"} - set(tables)) + " period")])
+        (period, table), = tables.items()
+        half = len(table) // 2
+        if half < 1:
+            raise BadData([Fault(user, None, None, None, f"the only period, {period}, is too short to be halved")])
+        tables = {"history": table.iloc[:half].reset_index(drop=True), "test": table.iloc[half:].reset_index(drop=True)}
+        notes = (f"only the period {period!r} is there: its first half is the history, its second half the test",)
+    return {period: tables[period] for period in PERIODS if period in tables}, notes
+
+
+def _read_period(source, entries, schema):
+    """One DataFrame with our column names out of one or several tables, and the faults met."""
+    parts, faults = [], []
+    for entry in entries:
+        part, bad = read_table(source, entry["file"], entry["columns"])
+        faults += bad
+        if part is not None:
+            parts.append((entry["file"], part))
+    if faults:
+        return None, faults
+    table, faults = join_tables(parts)
+    if faults:
+        return None, faults
+    return check_values(table, schema, entries)
+
+
+def check_values(table, schema, entries):
+    """The table with its values checked and typed, and the faults met; rows are counted as in the files."""
+    import pandas as pd
+
+    places = {ours: (entry["file"], theirs) for entry in entries for theirs, ours in entry["columns"].items() if ours}
+    faults = []
+
+    def blame(column, rows, values, right):
+        file, theirs = places[column]
+        line = table[f"line of {file}"]
+        faults.extend(Fault(file, int(line.iat[row]), theirs, value, right) for row, value in zip(rows, values))
+
+    for half in (schema.notification, schema.context):
+        for feature in half:
+            for column in (feature.name, f"removal.{feature.name}"):
+                if column not in table:
+                    continue
+                allowed = {text for text in table[column].unique() if feature.allows(text)}
+                wrong = [row for row, text in enumerate(table[column]) if text not in allowed]
+                blame(column, wrong, table[column].iloc[wrong], feature.right)
+                if feature.aliases:
+                    table[column] = table[column].replace(feature.aliases)
+    actions = {**dict.fromkeys(schema.opened, "opened"), **dict.fromkeys(schema.dismissed, "dismissed")}
+    wrong = [row for row, text in enumerate(table["action"]) if text not in actions]
+    blame("action", wrong, table["action"].iloc[wrong], f"one of {', '.join(actions)}")
+    table["action"] = table["action"].map(actions)
+    for column in ("posted", "removed"):
+        if column in table:
+            dates = pd.to_datetime(table[column], format="ISO8601", errors="coerce")
+            wrong = np.flatnonzero(dates.isna())
+            blame(column, wrong, table[column].iloc[wrong], "a date such as 2019-02-18 06:02:26.307535")
+            table[column] = dates
+    for column in ("response_time", "seen_time", "decision_time"):
+        if column in table:
+            numbers = pd.to_numeric(table[column], errors="coerce")
+            wrong = np.flatnonzero(~(np.isfinite(numbers) & (numbers >= 0)))
+            blame(column, wrong, table[column].iloc[wrong], "a number of seconds, 0 or more")
+            table[column] = numbers
+    return table[[column for column in table if not column.startswith("line of ")]], faults
+
+
+def _read_truth(source, name):
+    if not source.has(name):
+        return None
+    try:
+        return json.loads(source.read(name))
+    except ValueError as error:
+        raise BadData([Fault(name, None, None, None, f"not JSON ({error})")]) from error
+
+
+def _read_catalogue(source, root, user, schema):
+    """The DataFrame of the catalogue in the user's folder or beside it, its values checked, or None if there is none."""
+    found = [name for name in (_join(root, user, "catalogue.csv"), _join(root, "catalogue.csv")) if source.has(name)]
+    if not found:
+        return None
+    name = found[0]
+    header = read_text(source, name).split("\n", 1)[0].strip().split(",")
+    columns = {column: column for column in header if column in schema.notification.names}
+    table, faults = read_table(source, name, columns)
+    if not faults:
+        table = table.rename(columns={f"line of {name}": "line"})
+        faults = [Fault(name, int(line), column, text, schema.notification[column].right)
+                  for column in columns for text, line in zip(table[column], table["line"])
+                  if not schema.notification[column].allows(text)]
+    if faults:
+        raise BadData(faults)
+    return table[list(columns)]

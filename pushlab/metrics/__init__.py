@@ -1,0 +1,1 @@
+"""Metrics: plain functions of a log or of arrays."""

@@ -1,0 +1,268 @@
+"""How often a user opens: by the values of one feature, and of two at once, from a table of engagements."""
+
+import numpy as np
+import pandas as pd
+
+from pushlab.metrics.estimate import share_interval
+from pushlab.plots.kit import set_ticks
+from pushlab.plots.palette import (
+    BOUND_DASH,
+    INK,
+    LEAD,
+    LINE,
+    MUTED,
+    OPENED,
+    PAPER,
+    SMALL,
+    SOFT,
+    SURFACE,
+    TEXT,
+    TICK,
+    TITLE,
+    blend,
+    words_on,
+)
+from pushlab.plots.sheet import MARGIN, Stage, fit, house_style, plain, text_width
+from pushlab.plots.words import app_name, spoken, value_words
+
+OPEN_WORDS = {"opened": True, "true": True, "dismissed": False, "false": False}
+WEEK = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+ORDERS = (                                      # value sets that have an order of their own
+    tuple(map(str, range(7))), WEEK, ("mon", "tues", "wed", "thur", "fri", "sat", "sun"),
+    ("mon", "tue", "wed", "thu", "fri", "sat", "sun"),
+    ("early-morning", "morning", "afternoon", "evening", "night"),
+    ("none", "low", "medium", "high"), ("low", "moderate", "high"), ("min", "low", "default", "high", "max"),
+    ("near", "med", "far"), ("silent", "vibrate", "normal"), ("false", "true"),
+)
+FEW = 10                                        # a share of fewer notifications is hatched: it may be chance
+
+
+# ---------------------------------------------------------------- tables
+
+def was_opened(engagements):
+    """Boolean Series: which of the engagements were opened, from the column `action`."""
+    demand_columns(engagements, "action")
+    words = engagements["action"].astype(str).str.lower()
+    wrong = ~words.isin(list(OPEN_WORDS))
+    if wrong.any():
+        row = engagements.index[wrong.to_numpy().argmax()]
+        value = engagements["action"][wrong].iloc[0]
+        raise ValueError(f"row {row}, column 'action': {value!r} is not opened or dismissed")
+    return words.map(OPEN_WORDS).astype(bool)
+
+
+def demand_columns(engagements, *columns):
+    missing = [column for column in columns if column not in engagements.columns]
+    if missing:
+        raise ValueError(f"the engagements have no column {missing[0]!r}; they have "
+                         f"{', '.join(map(str, engagements.columns))}")
+    if not len(engagements):
+        raise ValueError("there are no engagements: nothing to draw")
+
+
+def ordered_values(values, order=None):
+    """The distinct values in `order`, or in the order that such values have, or the most frequent first.
+
+    Values that an order does not know come last, the most frequent first.
+
+    >>> ordered_values(pd.Series(["night", "morning", "night", "unknown"]))
+    ['morning', 'night', 'unknown']
+    """
+    present = [value for value in values.astype(object).where(values.notna(), "unknown").value_counts().index]
+    words = [str(value).lower() for value in present]
+    if order is None:
+        scale = next((scale for scale in ORDERS if sum(word in scale for word in words) >= max(2, len(words) - 1)), ())
+    else:
+        scale = [str(value).lower() for value in order]
+    rank = {word: place for place, word in enumerate(scale)}
+    return [value for _, value in sorted(zip(words, present), key=lambda pair: rank.get(pair[0], len(rank)))]
+
+
+def _folded(values, order, most):
+    """The values as a Series, and their order; beyond `most`, the rarest are folded into one "N more"."""
+    values = values.astype(object).where(values.notna(), "unknown")
+    names = ordered_values(values, order)
+    if len(names) <= most:
+        return values, names
+    frequent = set(values.value_counts().index[:most - 1])
+    rest = f"{len(names) - len(frequent)} more"
+    return values.where(values.isin(frequent), rest), [name for name in names if name in frequent] + [rest]
+
+
+def open_rate_table(engagements, by="time", order=None, most=12):
+    """Share opened for each value of one feature, with its 95 % Wilson interval.
+
+    engagements   DataFrame, a row a notification: features, and `action` in {"opened", "dismissed"}
+    order         values in the order wanted; None knows that of days, times, levels, else the most frequent first
+    most          lines at most; the rarest values share the last
+    returns       DataFrame: by, opened (share), low, high, notifications
+
+    >>> table = pd.DataFrame({"time": ["night", "morning", "night"], "action": ["opened", "opened", "dismissed"]})
+    >>> open_rate_table(table)[["time", "opened", "notifications"]].values.tolist()
+    [['morning', 1.0, 1], ['night', 0.5, 2]]
+    """
+    demand_columns(engagements, by)
+    opened = was_opened(engagements)
+    values, names = _folded(engagements[by], order, most)
+    counts = opened.groupby(values.to_numpy()).agg(["sum", "count"]).loc[names]
+    share = share_interval(counts["sum"].to_numpy(), counts["count"].to_numpy())
+    return pd.DataFrame({by: names, "opened": share.mean, "low": share.low, "high": share.high,
+                         "notifications": counts["count"].to_numpy()})
+
+
+def open_heatmap_table(engagements, row, column, row_order=None, column_order=None, most=12):
+    """Share opened for each pair of values of two features.
+
+    returns   DataFrame: row, column, opened (share, NaN where there is no notification), notifications
+    """
+    demand_columns(engagements, row, column)
+    if row == column:
+        raise ValueError(f"row and column must be two features, got {row!r} twice")
+    opened = was_opened(engagements)
+    rows, row_names = _folded(engagements[row], row_order, most)
+    columns, column_names = _folded(engagements[column], column_order, most)
+    cells = pd.MultiIndex.from_product([row_names, column_names], names=[row, column])
+    counts = opened.groupby([rows.to_numpy(), columns.to_numpy()]).agg(["mean", "count"]).reindex(cells)
+    table = pd.DataFrame({"opened": counts["mean"].to_numpy(),
+                          "notifications": counts["count"].fillna(0).to_numpy(int)}, index=cells)
+    return table.reset_index()
+
+
+# ---------------------------------------------------------------- words
+
+def shown_value(feature, value, labels=None):
+    """A value as the pictures write it: with its friendlier word, an app by its name."""
+    if labels and str(value) in labels:
+        return plain(labels[str(value)])
+    return app_name(value) if "app" in feature.lower() and "." in str(value) else value_words(value)
+
+
+def user_lead(engagements, user):
+    """The lead line: whose notifications, and how many."""
+    return f"{f'user {plain(user)}, ' if user else ''}{len(engagements):,} notifications"
+
+
+# ---------------------------------------------------------------- pictures
+
+@house_style()
+def open_rates(engagements, by="time", order=None, labels=None, user=None, title=None, figure=None):
+    """Which values of one feature go with being opened: share, 95 % interval and number of notifications.
+
+    engagements   DataFrame, a row a notification; see `open_rate_table`, which holds what is drawn
+    labels        {value: friendlier word}, for values such as days that are numbers
+    user          name for the lead line
+    returns       Axes on a sheet 6 inches wide
+    """
+    table = open_rate_table(engagements, by, order)
+    overall = was_opened(engagements).mean()
+    names = [fit(shown_value(by, value, labels), 190, LEAD, "bold") for value in table[by]]
+    pitch = 30
+    top = 110
+    stage = Stage(600, top + pitch * len(table) + 46, figure)
+    stage.heading(title or _rates_title(table, by, names),
+                  f"{user_lead(engagements, user)}, 95 % intervals", title_lines=1)
+    stage.label(MARGIN, 84, f"share opened, by {spoken(by)}")
+    stage.label(600 - MARGIN, 84, "notifications", "right")
+
+    left = MARGIN + max(text_width(name, LEAD, "bold") for name in names) + 20
+    ax = stage.axes(left, top, 600 - MARGIN - 76 - left, pitch * len(table))
+    ax.grid(False, axis="y")
+    ax.grid(True, axis="x")
+    for place, line in enumerate(table.itertuples(index=False)):
+        few = line.notifications < FEW
+        ax.plot((line.low, line.high), (place, place), color=OPENED, lw=2.2, ls=(0, (1.5, 1.2)) if few else "-",
+                solid_capstyle="butt")
+        ax.plot(line.opened, place, "o", ms=8, color=OPENED, mec=OPENED, mfc=PAPER if few else OPENED, clip_on=False)
+        middle = top + pitch * (place + .5)
+        stage.text(MARGIN, middle, names[place], LEAD, INK, "bold")
+        stage.text(600 - MARGIN, middle, f"{line.notifications:,}", LEAD, TEXT, align="right")
+    ax.axvline(overall, color=INK, lw=1.6, ls=BOUND_DASH, zorder=1)
+    ax.annotate(f"all {overall:.2f}", (overall, 1), (0, 3), xycoords=("data", "axes fraction"), color=INK, size=TICK,
+                textcoords="offset points", ha="center")
+    ax.set(xlim=(0, 1), ylim=(len(table) - .5, -.5))
+    ax.yaxis.set_ticks([])
+    set_ticks(ax.xaxis, (0, .25, .5, .75, 1))
+    return ax
+
+
+def _rates_title(table, by, names):
+    sure = table[table["notifications"] >= FEW]
+    if len(sure) < 2 or sure["opened"].max() == sure["opened"].min():
+        return f"Opened by {spoken(by)}"
+    top, bottom = sure["opened"].idxmax(), sure["opened"].idxmin()
+    if sure["low"][top] <= sure["high"][bottom]:                       # the intervals overlap
+        return f"No {spoken(by)} stands out from the others"
+    names = [fit(name, 150, TITLE, "bold") for name in names]
+    return (f"{spoken(by).capitalize()}: {names[top]} {sure['opened'][top]:.2f} opened, "
+            f"{names[bottom]} {sure['opened'][bottom]:.2f}")
+
+
+@house_style()
+def open_heatmap(engagements, row, column, row_order=None, column_order=None, row_labels=None, column_labels=None,
+                 user=None, title=None, figure=None):
+    """Share opened by two features at once; a cell of fewer than 10 notifications is hatched and says how many.
+
+    engagements   DataFrame, a row a notification; see `open_heatmap_table`, which holds what is drawn
+    returns       Axes on a sheet 6.4 inches wide
+    """
+    table = open_heatmap_table(engagements, row, column, row_order, column_order)
+    rows, columns = table[row].drop_duplicates(), table[column].drop_duplicates()
+    shares = table["opened"].to_numpy().reshape(len(rows), len(columns))
+    counts = table["notifications"].to_numpy().reshape(shares.shape)
+    row_names = [fit(shown_value(row, value, row_labels), 130, LEAD) for value in rows]
+    pitch = 38
+    stage = Stage(640, 132 + pitch * len(rows) + 66, figure)
+    stage.heading(title or f"Opened by {spoken(row)} and {spoken(column)}",
+                  f"{user_lead(engagements, user)}; hatched: fewer than {FEW}, with their number", title_lines=1)
+    stage.label(MARGIN, 84, f"share opened; rows {spoken(row)}, columns {spoken(column)}")
+    left = MARGIN + max(text_width(name, LEAD) for name in row_names) + 14
+    width = 640 - MARGIN - left
+    ax = stage.axes(left, 104, width, pitch * len(rows))
+    _draw_cells(ax, shares, counts)
+    column_names = [shown_value(column, value, column_labels) for value in columns]
+    below = 104 + pitch * len(rows)
+    name_columns(stage, column_names, left, width, below)
+    for place, name in enumerate(row_names):
+        stage.text(MARGIN, 104 + pitch * (place + .5), name)
+    _draw_scale(stage, 640 - MARGIN - 190, below + 58)
+    return ax
+
+
+def shade(share):
+    """Paper at 0, the green of opened at 1: the colour of a cell."""
+    return blend(OPENED, round(.06 + .88 * float(share), 3), SURFACE)
+
+
+def _draw_cells(ax, shares, counts):
+    from matplotlib.patches import Rectangle
+
+    for (r, c), share in np.ndenumerate(shares):
+        few, none = counts[r, c] < FEW, counts[r, c] == 0
+        ax.add_patch(Rectangle((c + .03, r + .04), .94, .92, fc=SOFT if few else shade(share), lw=0,
+                               ec=MUTED if few else "none", hatch="////" if few and not none else None))
+        words = "" if none else f"{counts[r, c]}" if few else f"{share:.2f}"
+        box = {"boxstyle": "round,pad=0.15", "fc": SURFACE, "ec": "none"} if few and not none else None
+        ax.text(c + .5, r + .5, words, size=SMALL, color=INK if few else words_on(shade(share)), ha="center",
+                va="center", weight="normal" if few else "bold", bbox=box)
+    ax.set(xlim=(0, shares.shape[1]), ylim=(shares.shape[0], 0))
+    ax.set_axis_off()
+
+
+def name_columns(stage, names, left, width, top):
+    """Names under the columns of a heat map; where they are wide, on two levels in turn."""
+    one = width / len(names)
+    levels = 1 if all(text_width(name, SMALL) <= one - 6 for name in names) else 2
+    for place, name in enumerate(names):
+        room = one * levels - 8
+        words = fit(name, room, SMALL)
+        half = text_width(words, SMALL) / 2
+        x = min(max(left + one * (place + .5), left + half - 20), stage.width - MARGIN - half)
+        stage.text(x, top + 14 + 17 * (place % levels), words, SMALL, TEXT, align="center")
+
+
+def _draw_scale(stage, x, y):
+    """The key of the shading, from none to all opened."""
+    stage.text(x - 8, y, "0", SMALL, TEXT, align="right")
+    for step in range(19):
+        stage.box(x + step * 8, y - 6, 8, 12, 0, shade(step / 18), LINE if step == 0 else None, .8, z=3)
+    stage.text(x + 160, y, "1", SMALL, TEXT)

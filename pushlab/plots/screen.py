@@ -1,0 +1,71 @@
+"""Figures as pixels, and on the screen while an environment runs in the mode "human"."""
+
+import sys
+
+import numpy as np
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+_windows = {}       # what stands on the screen, by the id of the environment that draws
+
+
+def pixels(figure):
+    """The figure as a uint8 array (height, width, 3)."""
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    return np.asarray(canvas.buffer_rgba())[..., :3].copy()
+
+
+def show(figure, owner):
+    """Shows a figure in the place of the owner's last one: in a notebook below its cell, else in a window.
+
+    Without a notebook and without a display there is nothing to show it on, and it is left at that.
+    """
+    if _in_notebook():
+        _show_in_notebook(figure, owner)
+    else:
+        _show_in_window(figure, owner)
+
+
+def hide(owner):
+    """Closes the owner's window, if it has one."""
+    window = _windows.pop(id(owner), None)
+    if window is not None and hasattr(window, "canvas"):
+        import matplotlib.pyplot as plt
+
+        plt.close(window)
+
+
+def _in_notebook():
+    shell = sys.modules.get("IPython") and sys.modules["IPython"].get_ipython()
+    return shell is not None and hasattr(shell, "kernel")
+
+
+def _show_in_notebook(figure, owner):
+    from IPython.display import Image, display
+
+    from pushlab.plots import png
+
+    image = Image(png(figure))
+    if id(owner) in _windows:
+        _windows[id(owner)].update(image)
+    else:
+        _windows[id(owner)] = display(image, display_id=True)
+
+
+def _show_in_window(figure, owner):
+    import matplotlib
+    import matplotlib.pyplot as plt
+    from matplotlib.backends import BackendFilter, backend_registry
+
+    interactive = backend_registry.list_builtin(BackendFilter.INTERACTIVE)
+    if matplotlib.get_backend().lower() not in interactive:
+        return
+    image = pixels(figure)
+    window = _windows.get(id(owner))
+    if window is None:
+        height, wide = image.shape[:2]
+        window = _windows[id(owner)] = plt.figure(figsize=(wide / 100, height / 100), dpi=100)
+        window.add_axes([0, 0, 1, 1]).axis("off")
+        window.axes[0].imshow(image)
+    window.axes[0].images[0].set_data(image)
+    plt.pause(0.001)

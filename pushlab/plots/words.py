@@ -1,0 +1,99 @@
+"""Names and values of features as people say them, and numbers as labels write them.
+
+No schema is known here: a feature with a familiar role on a phone (day, place, battery ...) is found by its name.
+"""
+
+import re
+
+import numpy as np
+
+from pushlab.plots.sheet import plain
+
+ROLES = {                                   # role: (name on a chip, names of the feature in small letters only)
+    "day": ("day", "day", "dayofweek", "weekday"),
+    "time": ("time", "time", "timeofday"),
+    "place": ("place", "place", "placecategory", "location"),
+    "activity": ("activity", "activity", "activitycontext"),
+    "noise": ("noise", "noise", "averagenoise"),
+    "proximity": ("proximity", "proximity"),
+    "ringer": ("ringer", "ringer", "ringermode"),
+    "battery": ("battery", "battery", "batterylevel"),
+    "charging": ("charging", "charging"),
+    "headphones": ("headphones", "headphones", "headphonesin"),
+    "music": ("music", "music", "musicactive"),
+}
+ROLE_OF = {name: role for role, (_, *names) in ROLES.items() for name in names}
+ICON_OF_WORD = {"unlock": "lock", "light": "light", "app": "apps", "apps": "apps", "day": "day", "month": "day",
+                "date": "day", "week": "day", "time": "time", "hour": "time", "count": "count", "number": "count"}
+UNKNOWN = {"", "unknown", "none", "nan"}
+TELLS_NOTHING = {"com", "org", "net", "io", "android", "app", "apps", "google"}
+
+
+def spoken(name):
+    """A column's name as words.
+
+    >>> spoken("uniqueAppsLaunched_prev2"), spoken("info.response_time"), spoken("ledARGB")
+    ('unique apps launched prev2', 'response time', 'led argb')
+    """
+    name = plain(name).removeprefix("info.").removeprefix("obs.")
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name).replace("_", " ").lower().strip()
+
+
+def role(feature):
+    """The part a context feature plays on a phone, or None: role("dayOfWeek") is "day"."""
+    key = re.sub("[^a-z]", "", feature.lower()).removesuffix("posted").removeprefix("posted")
+    return ROLE_OF.get(key)
+
+
+def symbol(feature):
+    """The icon for a context feature: that of its role, or of a word in its name, or the general one."""
+    return role(feature) or next((ICON_OF_WORD[w] for w in spoken(feature).split() if w in ICON_OF_WORD), "feature")
+
+
+def value_words(value):
+    """A value as people say it.
+
+    >>> value_words("TYPE_ART_GALLERY TYPE_ATM TYPE_ATM"), value_words("True"), value_words("early-morning")
+    ('art gallery, atm', 'yes', 'early morning')
+    """
+    words = plain(value)
+    if words.startswith("TYPE_"):
+        tags = dict.fromkeys(tag.removeprefix("TYPE_") for tag in words.split())
+        return ", ".join(tag.replace("_", " ").lower() for tag in tags)
+    if words.lower() in ("true", "false"):
+        return "yes" if words.lower() == "true" else "no"
+    return re.sub(r"(?<=[a-z])[-_](?=[a-z])", " ", words)
+
+
+def chip_name(feature):
+    return ROLES[role(feature)][0] if role(feature) else spoken(feature)
+
+
+def app_name(app):
+    """The name to show for an app: a package's last telling part, with a capital.
+
+    >>> app_name("com.google.android.gm"), app_name("com.twitter.android"), app_name("org.pushlab.chat")
+    ('Gm', 'Twitter', 'Chat')
+    >>> app_name("android"), app_name("Bank"), app_name("BBC News")
+    ('Android', 'Bank', 'BBC News')
+    """
+    name = plain(app)
+    if " " not in name:
+        parts = [part for part in name.replace("_", " ").split(".") if part]
+        telling = [part for part in parts if part.lower() not in TELLS_NOTHING]
+        name = (telling or parts or ["app"])[-1]
+    return name[0].upper() + name[1:]
+
+
+def short_number(value):
+    """A number for a label: two decimals while it is small, separators of thousands when it is large.
+
+    >>> [short_number(v) for v in (0.8, -3.25, 136, 52.04, 2040.4, 3.1e7, -0.001)]
+    ['0.80', '−3.25', '136', '52.0', '2,040', '3.1e+07', '0']
+    """
+    if not np.isfinite(value):
+        return "none"
+    size = abs(value)
+    text = (f"{value:.1e}" if size >= 1e6 else f"{value:,.0f}" if size >= 100 else f"{value:.0f}"
+            if value == int(value) else f"{value:.1f}" if size >= 10 else f"{value:.2f}")
+    return "0" if text in ("-0.00", "-0", "0.00") else text.replace("-", "\N{MINUS SIGN}", 1) if value < 0 else text

@@ -1,0 +1,172 @@
+"""From an environment and an agent to one tidy log, whatever the environment."""
+
+import json
+import time
+
+import numpy as np
+
+from pushlab.agents.protocol import Transition, as_agent
+
+CONSTANT = ("run", "env", "agent", "seed", "lifetime", "phase", "block", "block_type", "task", "params")
+RECORDS = ("steps", "episodes", "frames")
+
+
+def rollout(env, agent, episodes=1, seed=0, progress=True, record="steps", learn=True, explore=True, steps=None, **labels):
+    """Runs an agent through episodes of an environment and returns a tidy log, a pandas DataFrame.
+
+    env       a Gymnasium environment, or the id of one
+    agent     an Agent, or a function of the observation
+    episodes  how many; episode e is reset with seed + e, so it is the same alone and among others
+    record    "steps" (a row a step), "episodes" (a row an episode, with return and length), or "frames":
+              the step log and a list for each episode of its frames, for the player
+    learn     whether the agent learns after each step; explore is handed on to it
+    steps     break an episode off after so many steps; None leaves it to the environment
+    progress  show a progress bar
+    labels    other values for the columns that are constant over a run: run, lifetime, phase, block, block_type, task
+
+    Columns: run, env, agent, seed, lifetime, phase, block, block_type, task, params, then episode, step, time, action,
+    reward, terminated, truncated, response_time (seconds the agent took to act), `obs.<name>` (what the agent saw when
+    it acted) and `info.<name>` (what the environment told afterwards). A vector is one column a component.
+
+    >>> import gymnasium as gym, pushlab
+    >>> log = rollout("pushlab/evalumap1-v0", pushlab.agents.RandomAgent(), seed=7, steps=3, progress=False)
+    >>> log[["agent", "episode", "step", "info.opened"]].shape
+    (3, 4)
+    """
+    import gymnasium as gym
+    from tqdm.auto import tqdm
+
+    if record not in RECORDS:
+        raise ValueError(f"record is one of {', '.join(RECORDS)}; got {record!r}")
+    env, made = (gym.make(env), True) if isinstance(env, str) else (env, False)
+    agent = as_agent(agent)
+    constant = _constants(env, agent, seed, labels)
+    tables, films = [], []
+    try:
+        for episode in tqdm(range(episodes), desc=agent.name, disable=not progress, unit="episode"):
+            table, film = _run_episode(env, agent, seed + episode, learn, explore, steps, record == "frames")
+            table.insert(0, "episode", episode)
+            tables.append(table)
+            films.append(film)
+    finally:
+        if made:
+            env.close()
+    log = _put_together(tables, constant)
+    if record == "episodes":
+        return by_episode(log)
+    return (log, films) if record == "frames" else log
+
+
+def _constants(env, agent, seed, labels):
+    unknown = sorted(set(labels) - set(CONSTANT))
+    if unknown:
+        raise ValueError(f"{unknown[0]!r} is no column that is constant over a run; those are {', '.join(CONSTANT)}")
+    spec = env.spec
+    name = spec.id.split("/")[-1] if spec is not None else type(env.unwrapped).__name__
+    given = {key: value for key, value in (spec.kwargs if spec is not None else {}).items()
+             if key not in ("world", "render_mode")}
+    params = json.dumps({key: _plain(value) for key, value in sorted(given.items())})
+    task = getattr(getattr(env.unwrapped, "world", None), "task", name)
+    values = {"run": f"{name} {agent.name} {seed}", "env": name, "agent": agent.name, "seed": seed, "lifetime": 0,
+              "phase": "1.train" if labels.get("block_type", "train") == "train" else "1.test", "block": 0,
+              "block_type": "train", "task": task, "params": params}
+    return values | labels
+
+
+def _plain(value):
+    """An argument of an environment as JSON can hold it: objects by their name."""
+    return value if isinstance(value, (str, int, float, bool, list, type(None))) else getattr(value, "name", repr(value))
+
+
+def _run_episode(env, agent, seed, learn, explore, steps, filmed):
+    """A DataFrame of one episode, a row a step, and the frames before the first and after each step."""
+    observation, info = env.reset(seed=seed)
+    agent.begin(env, seed)
+    frame = getattr(env.unwrapped, "frame", None) if filmed else None
+    film = [frame()] if frame else []
+    seen, done, rewards, ends, infos, seconds = [], [], [], [], [], []
+    over = False
+    while not over and (steps is None or len(rewards) < steps):
+        before = time.perf_counter()
+        action = agent.act(observation, info, explore)
+        seconds.append(time.perf_counter() - before)
+        following, reward, terminated, truncated, next_info = env.step(action)
+        if learn:
+            agent.learn(Transition(observation, info, action, reward, following, next_info, terminated, truncated))
+        seen.append(observation)
+        done.append(action)
+        rewards.append(reward)
+        ends.append((terminated, truncated))
+        infos.append(next_info)
+        if frame:
+            film.append(frame())
+        observation, info, over = following, next_info, terminated or truncated
+    return _episode_table(env, seen, done, rewards, ends, infos, seconds), film
+
+
+def _episode_table(env, seen, done, rewards, ends, infos, seconds):
+    import pandas as pd
+
+    world = getattr(env.unwrapped, "world", None)
+    number = np.arange(len(rewards))
+    told = {key: [info.get(key) for info in infos] for key in dict.fromkeys(key for info in infos for key in info)}
+    columns = {"step": number, "time": told.pop("time", number)}
+    columns |= _columns("action", done, getattr(world, "action_names", None))
+    terminated, truncated = np.array(ends, bool).reshape(-1, 2).T
+    columns |= {"reward": np.array(rewards, float), "terminated": terminated, "truncated": truncated,
+                "response_time": seconds}
+    columns |= _columns("obs", seen, getattr(world, "observation_names", None), scalar="obs.value")
+    for key, values in told.items():
+        columns |= _columns(f"info.{key}", values)
+    return pd.DataFrame(columns)
+
+
+def _columns(name, values, parts=None, scalar=None):
+    """Columns of a list of scalars, vectors, dicts or tuples: one for each number or word."""
+    first = next((value for value in values if value is not None), None)
+    if isinstance(first, dict):
+        return {key: column for part in first
+                for key, column in _columns(f"{name}.{part}", [value[part] for value in values]).items()}
+    if isinstance(first, tuple):
+        return {key: column for at in range(len(first))
+                for key, column in _columns(f"{name}.{at}", [value[at] for value in values]).items()}
+    if np.ndim(first) == 0:
+        return {scalar or name: values}
+    table = np.stack([np.ravel(value) for value in values])
+    parts = parts if parts is not None and len(parts) == table.shape[1] else range(table.shape[1])
+    return {f"{name}.{part}": column for part, column in zip(parts, table.T)}
+
+
+def _put_together(tables, constant):
+    import pandas as pd
+
+    log = pd.concat(tables, ignore_index=True) if tables else pd.DataFrame({"episode": [], "step": [], "reward": []})
+    front = pd.DataFrame({key: [value] * len(log) for key, value in constant.items()})
+    return pd.concat([front, log], axis=1)
+
+
+def by_episode(log):
+    """The episode log of a step log: a row an episode, with `return` and `length` instead of the step columns.
+
+    >>> import pandas as pd
+    >>> by_episode(pd.DataFrame({"agent": "a", "episode": [0, 0, 1], "reward": [1.0, 2.0, 5.0]}))["return"].tolist()
+    [3.0, 5.0]
+    """
+    keys = [column for column in (*CONSTANT, "episode") if column in log]
+    groups = log.groupby(keys, sort=False, dropna=False)["reward"]
+    return groups.agg(**{"return": "sum", "length": "size"}).reset_index()
+
+
+def readable(log, env):
+    """The log with words in place of codes: `obs.<feature>` and `action.<feature>` as the schema of `env` spells them."""
+    world = env.unwrapped.world
+    log = log.copy()
+    for prefix, half, components in (("obs", world.schema.context, world.observation_names),
+                                     ("action", world.schema.notification, world.action_names)):
+        names = [f"{prefix}.{component}" for component in components]
+        words = half.decode(log[names].to_numpy())
+        at = log.columns.get_loc(names[0])
+        log = log.drop(columns=names)
+        for offset, feature in enumerate(half.names):
+            log.insert(at + offset, f"{prefix}.{feature}", words[feature].to_numpy())
+    return log

@@ -1,0 +1,54 @@
+"""Chance that gives the same bytes on every machine and with every NumPy release.
+
+NumPy promises to keep the stream of uniforms of PCG64, but not what `normal`, `choice` or `poisson` make of it. So
+everything random here is a uniform, turned into a value by a table of weights or of quantiles.
+"""
+
+import numpy as np
+
+# One stream for each question, so that changing how arrivals are drawn leaves the days and the actions as they were.
+STREAMS = ("persona", "days", "stops", "quarters", "arrivals", "notifications", "bursts", "actions", "responses",
+           "contacts")
+
+
+def uniforms(seed, stream, shape):
+    """Uniform numbers in [0, 1), float64 of this shape; the same for the same seed and stream (one of STREAMS).
+
+    >>> uniforms(1, "days", 2).round(3)
+    array([0.332, 0.612])
+    """
+    return np.random.Generator(np.random.PCG64((seed, STREAMS.index(stream)))).random(shape)
+
+
+def pick(weights, u):
+    """For each uniform in `u` the index of a weight, drawn in proportion to the weights (whole numbers).
+
+    >>> pick((3, 1), [0.0, 0.74, 0.75])
+    array([0, 0, 1])
+    """
+    ends = np.cumsum(weights)
+    return np.searchsorted(ends, np.asarray(u) * ends[-1], side="right")
+
+
+def pick_value(options, u):
+    """For each uniform the value drawn from `options`, pairs (value, weight), as an object array.
+
+    >>> pick_value((("low", 3), ("high", 1)), [0.1, 0.9]).tolist()
+    ['low', 'high']
+    """
+    values = np.array([value for value, _ in options], dtype=object)
+    return values[pick([weight for _, weight in options], u)]
+
+
+def quantile(levels, values, u):
+    """For each uniform the quantile of a distribution given by a table, straight lines between its points.
+
+    Written out, because `numpy.interp` may round its last digit differently from machine to machine.
+
+    >>> quantile((0, 0.5, 1), (0, 10, 100), [0.25, 0.75])
+    array([ 5., 55.])
+    """
+    levels, values, u = (np.asarray(array, dtype=float) for array in (levels, values, u))
+    left = np.searchsorted(levels, u, side="right") - 1
+    share = (u - levels[left]) / (levels[left + 1] - levels[left])
+    return values[left] + (values[left + 1] - values[left]) * share

@@ -1,0 +1,84 @@
+"""Writes synthetic users, the catalogue, the schema and the checksums as files."""
+
+import hashlib
+import json
+import os
+import re
+from pathlib import Path
+
+from pushlab.datasets import data_dir
+from pushlab.synthesis.catalogue import CATALOGUE
+from pushlab.synthesis.user import SCHEMA
+
+SCHEMA_NAME = "pushlab-users"
+OPEN_FEATURES = ("postingApp", "category", "subject")
+CHECKSUMS = "SHA256SUMS"
+
+
+def write_user(user, folder, overwrite=False):
+    """Writes a SyntheticUser into a folder: train/, test/ and truth.json; returns the paths.
+
+    Raises FileExistsError if the folder holds anything, unless `overwrite` is true. Every file is complete or not
+    there: it is written under another name first.
+    """
+    folder = Path(folder)
+    if folder.exists() and not folder.is_dir():
+        raise FileExistsError(f"{folder} is a file; give the name of a folder that is new or empty")
+    if not overwrite and folder.is_dir() and any(folder.iterdir()):
+        raise FileExistsError(f"{folder} is not empty; give another folder, or overwrite=True to replace what is in it")
+    texts = {name: table.to_csv(lineterminator="\n") for name, table in user.tables.items()}
+    texts["truth.json"] = json_text(user.truth)
+    return [write_text(folder / name, text) for name, text in texts.items()]
+
+
+def write_catalogue(folder):
+    """Writes catalogue.csv and schema.json (the challenge's, with the catalogue's values); returns the paths."""
+    base = json.loads((data_dir() / "schemas" / f"{SCHEMA}.json").read_text(encoding="utf-8"))
+    rows = "".join(",".join(row) + "\n" for row in (OPEN_FEATURES, *CATALOGUE))
+    return [write_text(Path(folder) / "catalogue.csv", rows),
+            write_text(Path(folder) / "schema.json", json_text(fill_schema(base)))]
+
+
+def fill_schema(base):
+    """The schema dict with `values` for its open features, all of the catalogue's, sorted."""
+    values = {name: sorted({row[place] for row in CATALOGUE}) for place, name in enumerate(OPEN_FEATURES)}
+    notification = [entry | {"values": values[entry["name"]]} if entry["name"] in values else entry
+                    for entry in base["notification"]]
+    about = "The synthetic users of pushlab in the layout of EvalUMAP 2019, with the values of their catalogue."
+    return base | {"name": SCHEMA_NAME, "about": about, "notification": notification}
+
+
+def write_checksums(folder, paths):
+    """Writes SHA256SUMS over these files, in the form that `sha256sum -c` reads, sorted by name; returns its path."""
+    names = sorted(Path(path).relative_to(folder).as_posix() for path in paths)
+    lines = (f"{hashlib.sha256((Path(folder) / name).read_bytes()).hexdigest()}  {name}\n" for name in names)
+    return write_text(Path(folder) / CHECKSUMS, "".join(lines))
+
+
+def json_text(data):
+    """JSON as it is nice to read: indented, but a list of plain values on one line.
+
+    >>> print(json_text({"pairs": [["time", "night"], ["day", "6"]]}), end="")
+    {
+      "pairs": [
+        ["time", "night"],
+        ["day", "6"]
+      ]
+    }
+    """
+    text = json.dumps(data, indent=2, ensure_ascii=False)
+    plain_list = re.compile(r"\[\n\s+([^][{}]*?)\n\s+\]")
+    return plain_list.sub(lambda match: "[" + re.sub(r"\n\s+", " ", match[1]) + "]", text) + "\n"
+
+
+def write_text(path, text):
+    """Writes UTF-8 with "\\n" line ends under a temporary name, then gives it its name; returns the path."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        temporary.write_text(text, encoding="utf-8", newline="\n")
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+    return path

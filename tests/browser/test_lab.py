@@ -1,0 +1,102 @@
+"""Every notebook, opened in JupyterLab and run from the menu, with its widgets used by hand.
+
+A widget belongs in the table below; one that is not listed there fails the test of its notebook.
+"""
+
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_notebook
+
+NOTEBOOKS = sorted((Path(__file__).resolve().parents[2] / "notebooks").glob("*.ipynb"))
+KERNELSPEC = {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}
+SLIDER, PLAYER, SEND = ".widget-slider .noUi-handle", ".widget-play button", "button.widget-button:has-text('send')"
+
+
+def move_slider(lab):
+    handle = lab.find(SLIDER)
+    image = lab.picture_beside(handle)
+    before = lab.picture_bytes(image)
+    at_end = handle.get_attribute("aria-valuenow") == handle.get_attribute("aria-valuemax")
+    handle.focus()
+    for _ in range(3):
+        handle.press("ArrowLeft" if at_end else "ArrowRight")
+    lab.wait_for_another_picture(image, before, "the first slider was moved by keyboard")
+
+
+def press_play(lab):
+    play = lab.find(PLAYER)
+    image = lab.picture_beside(play)
+    before = lab.picture_bytes(image)
+    play.click()
+    lab.wait_for_another_picture(image, before, "Play was pressed")
+
+
+def send_push(lab):
+    send = lab.find(SEND)
+    image = lab.picture_beside(send)
+    before = lab.picture_bytes(image)
+    send.click()
+    lab.wait_for_another_picture(image, before, "a push was sent")
+
+
+# Notebook: the widgets it shows, and what a reader does with them.
+INTERACTIONS = {
+    "00_start_here": {SLIDER: move_slider, PLAYER: press_play, SEND: send_push},
+    "01_the_data": {SLIDER: move_slider},
+}
+
+
+def failures(cells):
+    """What went wrong in these cells: errors, and anything written to stderr."""
+    outputs = [output for cell in cells for output in cell.get("outputs", [])]
+    errors = [f"{output['ename']}: {output['evalue']}" for output in outputs if output["output_type"] == "error"]
+    warnings = [output["text"] for output in outputs if output.get("name") == "stderr"]
+    return errors + warnings
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_notebook_runs_and_its_widgets_answer(lab, path):
+    lab.open(path.name)
+    lab.run_all()
+    assert failures(lab.cells()) == []
+    expected = INTERACTIONS.get(path.stem, {})
+    shown = {widget for widget in (SLIDER, PLAYER, SEND) if lab.page.locator(widget).count()}
+    assert shown == set(expected), "the widgets of this notebook and INTERACTIONS disagree"
+    for interact in expected.values():
+        interact(lab)
+    assert failures(lab.cells()) == []
+    assert lab.page.get_by_text("Error displaying widget").count() == 0
+    assert lab.outside == [], "the notebook asked for something outside the machine"
+    assert lab.errors == [], "the browser's console complained"
+
+
+def test_table_names_notebooks_that_exist():
+    assert set(INTERACTIONS) <= {path.stem for path in NOTEBOOKS}
+
+
+# The harness itself: what must not happen is seen when it does.
+
+
+def write_notebook(server, name, *sources):
+    notebook = new_notebook(metadata={"kernelspec": KERNELSPEC}, cells=[new_code_cell(source) for source in sources])
+    nbformat.write(notebook, server.folder / name)
+
+
+def test_failing_cell_is_seen(lab, server):
+    write_notebook(server, "failing.ipynb", "1 + 1", "import warnings; warnings.warn('careful')", "missing", "2 + 2")
+    lab.open("failing.ipynb")
+    lab.run_all()
+    warning, error = sorted(failures(lab.cells()), key=lambda failure: "missing" in failure)
+    assert "careful" in warning
+    assert "name 'missing' is not defined" in error
+
+
+def test_request_off_the_server_is_seen_and_refused(lab, server):
+    source = "from IPython.display import HTML; HTML('<img src=\"https://pushlab.invalid/a.png\">')"
+    write_notebook(server, "asking.ipynb", source)
+    lab.open("asking.ipynb")
+    with lab.page.expect_event("requestfailed"):
+        lab.run_all()
+    assert lab.outside == ["https://pushlab.invalid/a.png"]

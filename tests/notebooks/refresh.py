@@ -1,0 +1,126 @@
+"""Run the notebooks again and save them in one normal form: what `make notebooks` does.
+
+    python tests/notebooks/refresh.py [NAME ...]      all of notebooks/ when no name is given
+
+The normal form keeps differences between versions small: execution counts 1..N, outputs kept, cell ids from the
+position, no timings, no widget state. A widget leaves its text behind instead of a view that only a live kernel could
+fill. A notebook in which a cell fails is left as it was.
+"""
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+import nbformat
+
+NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
+KERNELSPEC = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
+WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
+KEPT_CELL_METADATA = ("tags", "jupyter", "slideshow")
+CELL_TIMEOUT = 600  # seconds
+
+
+def find_notebooks(names, folder=NOTEBOOKS):
+    """Paths of the notebooks called `names`, with or without .ipynb; all of `folder` when none is given.
+
+    Raises FileNotFoundError naming what is missing and what there is.
+    """
+    there = sorted(folder.glob("*.ipynb"))
+    wanted = [folder / f"{Path(name).name.removesuffix('.ipynb')}.ipynb" for name in names] or there
+    missing = [path.name for path in wanted if path not in there]
+    if not wanted:
+        raise FileNotFoundError(f"no notebook in {folder.name}/")
+    if missing:
+        raise FileNotFoundError(f"no {', '.join(missing)} in {folder.name}/; there are {[p.name for p in there]}")
+    return wanted
+
+
+def execute(notebook, folder):
+    """Run every cell of `notebook` in a fresh kernel of this Python, in place, working in `folder`.
+
+    Raises nbclient's CellExecutionError when a cell fails.
+    """
+    from nbclient import NotebookClient
+
+    os.environ.pop("MPLBACKEND", None)  # a headless backend of the caller would leave the figures out
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.outputs, cell.execution_count = [], None
+    resources = {"metadata": {"path": str(folder)}}
+    notebook.metadata.kernelspec = KERNELSPEC
+    NotebookClient(notebook, timeout=CELL_TIMEOUT, kernel_name="python3", resources=resources).execute()
+
+
+def merge_streams(outputs):
+    """The outputs with neighbouring pieces of one stream joined: how they were cut depends on timing."""
+    merged = []
+    for output in outputs:
+        last = merged[-1] if merged else None
+        if last and output.output_type == last.output_type == "stream" and output.name == last.name:
+            last.text += output.text
+        else:
+            merged.append(output)
+    return merged
+
+
+def normalise(notebook):
+    """Bring an executed notebook into the normal form, in place."""
+    notebook.metadata = nbformat.from_dict({"kernelspec": KERNELSPEC, "language_info": {"name": "python"}})
+    notebook.nbformat, notebook.nbformat_minor = 4, 5
+    for position, cell in enumerate(notebook.cells):
+        cell.id = f"cell-{position:02d}"
+        cell.metadata = nbformat.from_dict({k: v for k, v in cell.metadata.items() if k in KEPT_CELL_METADATA})
+        if cell.cell_type != "code":
+            continue
+        cell.outputs = merge_streams(cell.outputs)
+        for output in cell.outputs:
+            if "data" in output:
+                output.data.pop(WIDGET_VIEW, None)
+                output.metadata.pop(WIDGET_VIEW, None)
+
+
+def save(notebook, path):
+    """Write the notebook under a temporary name, then rename: an interrupted run leaves the old one whole."""
+    nbformat.validate(notebook)
+    unfinished = path.with_name(f".{path.name}.unfinished")
+    try:
+        nbformat.write(notebook, unfinished)
+        unfinished.replace(path)
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def refresh(path):
+    """Run the notebook at `path` and save it in the normal form."""
+    notebook = nbformat.read(path, as_version=4)
+    execute(notebook, path.parent)
+    normalise(notebook)
+    save(notebook, path)
+
+
+def main(arguments=None):
+    """Refresh the named notebooks; returns 0, or 1 when one of them failed."""
+    from nbclient.exceptions import CellExecutionError, CellTimeoutError
+
+    parser = argparse.ArgumentParser(description="Run notebooks again and save them in one normal form.")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="such as 00_start_here; all when none is given")
+    try:
+        paths = find_notebooks(parser.parse_args(arguments).names)
+    except FileNotFoundError as missing:
+        parser.error(str(missing))
+    failed = []
+    for path in paths:
+        print(f"{path.name} ...", end=" ", flush=True)
+        try:
+            refresh(path)
+        except (CellExecutionError, CellTimeoutError) as failure:
+            failed.append(path.name)
+            print(f"FAILED, left as it was\n{failure}")
+        else:
+            print(f"saved, {path.stat().st_size // 1000} kB")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,256 @@
+"""Every registered environment: Gymnasium's own checks, the same life again, and the batch against the single copy."""
+
+import hashlib
+import subprocess
+import sys
+import warnings
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env, data_equivalence
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
+
+from pushlab.envs import TABLE
+
+IDS = [name for name, *_ in TABLE]
+every_id = pytest.mark.parametrize("name", IDS)
+
+
+def live(name, seed=5, steps=60, **kwargs):
+    """Some steps of an episode under random actions: a list of (observation, reward, terminated, truncated, info)."""
+    env = gym.make(name, **kwargs)
+    env.action_space.seed(seed)
+    observation, info = env.reset(seed=seed)
+    life = [(observation, 0.0, False, False, info)]
+    for _ in range(steps):
+        life.append(env.step(env.action_space.sample()))
+        if life[-1][2] or life[-1][3]:
+            life.append((*env.reset(), 0.0, False, False))
+    env.close()
+    return life
+
+
+def fingerprint(name):
+    """A hash of all numbers of a life; run in another process too."""
+    return hashlib.sha256(repr(jsonable(live(name))).encode()).hexdigest()
+
+
+def jsonable(value):
+    if isinstance(value, dict):
+        return {key: jsonable(part) for key, part in value.items()}
+    if isinstance(value, (tuple, list)):
+        return [jsonable(part) for part in value]
+    return value.tolist() if isinstance(value, np.ndarray) else value
+
+
+@every_id
+def test_gymnasiums_own_check_passes_without_a_warning(name):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        check_env(gym.make(name, disable_env_checker=True).unwrapped)
+
+
+@every_id
+def test_the_passive_checker_has_nothing_to_say_either(name):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        live(name)
+
+
+@every_id
+def test_a_seed_repeats_a_life_in_another_instance(name):
+    assert data_equivalence(live(name), live(name), exact=True)
+    assert not data_equivalence(live(name), live(name, seed=6), exact=True)
+
+
+@every_id
+def test_a_seed_repeats_a_life_in_another_process(name):
+    code = f"from tests.test_envs import fingerprint; import pushlab; print(fingerprint({name!r}))"
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
+    assert told.stdout.split()[-1] == fingerprint(name)
+
+
+@every_id
+def test_without_a_seed_the_next_episode_goes_on_where_the_generator_stands(name):
+    env, twin = gym.make(name), gym.make(name)
+    for copy in (env, twin):
+        copy.action_space.seed(1)
+        copy.reset(seed=1)
+        copy.step(copy.action_space.sample())
+        copy.reset()
+    action = env.action_space.sample()
+    first = env.step(action)
+    assert data_equivalence(first, twin.step(action), exact=True)
+
+
+@every_id
+def test_observations_lie_in_the_space_and_infos_are_plain(name):
+    env = gym.make(name)
+    for observation, reward, terminated, truncated, info in live(name, steps=200)[1:]:
+        if isinstance(terminated, bool):
+            assert observation in env.observation_space and isinstance(reward, float)
+            assert isinstance(truncated, bool)
+            assert all(isinstance(value, (bool, int, float, str, np.ndarray)) for value in info.values())
+
+
+@every_id
+def test_what_is_returned_belongs_to_the_caller(name):
+    """Writing into an observation must change neither the environment nor its twin."""
+    env, twin = gym.make(name), gym.make(name)
+    for copy in (env, twin):
+        copy.action_space.seed(2)
+    one, two = env.reset(seed=2)[0], twin.reset(seed=2)[0]
+    for _ in range(5):
+        for part in leaves(one):
+            part[...] = 0
+        action = env.action_space.sample()
+        one, two = env.step(action)[0], twin.step(action)[0]
+        assert data_equivalence(one, two, exact=True)
+
+
+def leaves(value):
+    if isinstance(value, dict):
+        value = tuple(value.values())
+    if isinstance(value, tuple):
+        return [leaf for part in value for leaf in leaves(part)]
+    return [value] if isinstance(value, np.ndarray) else []
+
+
+@every_id
+def test_pictures_are_arrays_of_one_size_and_change_with_the_state(name):
+    env = gym.make(name, render_mode="rgb_array")
+    env.reset(seed=3)
+    first = env.render()
+    for _ in range(3):
+        env.step(env.action_space.sample())
+    later = env.render()
+    assert first.dtype == np.uint8 and first.shape == later.shape and first.shape[2] == 3
+    assert (first != later).any()
+    assert env.metadata["render_fps"] > 0
+    env.close()
+    env.close()
+
+
+@every_id
+def test_the_human_mode_draws_without_a_display(name):
+    env = gym.make(name, render_mode="human")
+    env.reset(seed=3)
+    env.step(env.action_space.sample())
+    assert env.render() is None
+    env.close()
+
+
+@every_id
+def test_batches_have_pictures_too(name):
+    envs = gym.make_vec(name, num_envs=2, render_mode="rgb_array")
+    envs.reset(seed=3)
+    envs.step(envs.action_space.sample())
+    one, two = envs.render()
+    assert one.shape == two.shape and one.dtype == np.uint8
+    assert gym.make_vec(name, num_envs=2).render() is None
+
+
+@every_id
+@pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP])
+def test_a_batch_lives_as_its_copies_do_alone(name, mode):
+    """The native batch against Gymnasium's own loop over single copies: everything returned, across episodes."""
+    limits = {"max_episode_steps": 7}
+    batch = gym.make_vec(name, num_envs=3, autoreset_mode=mode, **limits)
+    alone = SyncVectorEnv([lambda: gym.make(name, **limits)] * 3, autoreset_mode=mode)
+    batch.action_space.seed(4)
+    assert same(batch.reset(seed=21), alone.reset(seed=21))
+    ends = 0
+    for _ in range(30):
+        actions = batch.action_space.sample()
+        ours, theirs = batch.step(actions), alone.step(actions)
+        assert same(ours[:4], theirs[:4])
+        assert same_info(ours[4], theirs[4])
+        ends += int(ours[3].sum())
+    assert ends >= 3 and batch.metadata["autoreset_mode"] == mode
+
+
+def same(ours, theirs):
+    """Equal values, whatever the container: a batch may be an array where the loop gives one too."""
+    if isinstance(ours, dict):
+        return ours.keys() == theirs.keys() and all(same(ours[key], theirs[key]) for key in ours)
+    if isinstance(ours, (tuple, list)):
+        return len(ours) == len(theirs) and all(map(same, ours, theirs))
+    if isinstance(ours, np.ndarray) and ours.dtype == object:
+        return all(map(same, ours, theirs))
+    return np.array_equal(ours, theirs)
+
+
+def same_info(ours, theirs):
+    """Infos agree wherever their masks say that there is something."""
+    keys = {key for key in theirs if not key.startswith("_")}
+    if keys != {key for key in ours if not key.startswith("_")}:
+        return False
+    for key in keys:
+        mask = theirs[f"_{key}"]
+        if not np.array_equal(ours[f"_{key}"], mask):
+            return False
+        if isinstance(theirs[key], dict):
+            if not same_info(ours[key], theirs[key]):
+                return False
+        elif not all(same(ours[key][row], theirs[key][row]) for row in np.flatnonzero(mask)):
+            return False
+    return True
+
+
+@every_id
+def test_copies_reset_one_by_one_where_autoreset_is_off(name):
+    envs = gym.make_vec(name, num_envs=3, max_episode_steps=4, autoreset_mode=AutoresetMode.DISABLED)
+    envs.action_space.seed(1)
+    envs.reset(seed=1)
+    for _ in range(4):
+        *_, truncated, _ = envs.step(envs.action_space.sample())
+    assert truncated.all()
+    with pytest.raises(gym.error.ResetNeeded, match=r"copies \[0, 1, 2\] have ended"):
+        envs.step(envs.action_space.sample())
+    envs.reset(options={"reset_mask": np.array([True, True, False])})
+    with pytest.raises(gym.error.ResetNeeded, match=r"copies \[2\] have ended"):
+        envs.step(envs.action_space.sample())
+    envs.reset(options={"reset_mask": np.array([False, False, True])})
+    assert envs.step(envs.action_space.sample())[0] in envs.observation_space
+
+
+@every_id
+def test_two_copies_share_nothing(name):
+    one, two = gym.make(name), gym.make(name)
+    one.action_space.seed(0)
+    one.reset(seed=1), two.reset(seed=1)
+    alone = [one.step(one.action_space.sample()) for _ in range(5)]
+    one.action_space.seed(0)
+    one.reset(seed=1), two.reset(seed=9)
+    mixed = []
+    for _ in range(5):
+        action = one.action_space.sample()
+        two.step(action)
+        mixed.append(one.step(action))
+    assert data_equivalence(alone, mixed, exact=True)
+
+
+@every_id
+def test_an_unknown_reset_option_is_named(name):
+    with pytest.raises(ValueError, match="'colour'"):
+        gym.make(name).reset(options={"colour": "red"})
+
+
+@every_id
+def test_a_step_before_reset_or_after_the_end_is_refused(name):
+    env = gym.make(name, disable_env_checker=True).unwrapped
+    with pytest.raises(gym.error.ResetNeeded):
+        env.step(env.action_space.sample())
+
+
+def test_the_id_works_without_an_import():
+    code = "import gymnasium as gym; print(gym.make('pushlab:pushlab/evalumap1-v0').reset(seed=1)[0].shape)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "(20,)"
+
+
+def test_importing_pushlab_loads_nothing_heavy():
+    code = ("import sys, gymnasium; before = set(sys.modules); import pushlab; "
+            "print(sorted({name.split('.')[0] for name in set(sys.modules) - before}))")
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert told.stdout.strip() == "['pushlab']"

@@ -1,0 +1,143 @@
+"""The loop: what a log holds, and that it is the same again."""
+
+import gymnasium as gym
+import numpy as np
+import pandas as pd
+import pytest
+
+import pushlab
+from pushlab.agents import Agent, RandomAgent, ReplayHistory
+from pushlab.datasets import load_user
+from pushlab.rollout import CONSTANT, by_episode, readable, rollout
+
+ID = "pushlab/evalumap1-v0"
+
+
+def test_a_log_has_the_columns_every_metric_counts_on():
+    log = rollout(ID, RandomAgent(), seed=3, steps=4, progress=False)
+    wanted = [*CONSTANT, "episode", "step", "time", "reward", "terminated", "truncated", "response_time"]
+    assert set(wanted) <= set(log.columns) and len(log) == 4
+    assert {"action.postingApp", "obs.day", "obs.place.TYPE_BAR", "info.opened"} <= set(log.columns)
+    assert all(pd.api.types.is_scalar(value) for value in log.iloc[0])
+    assert log["env"].eq("evalumap1-v0").all() and log["task"].eq("evalumap1-v0:mira").all()
+
+
+def test_the_same_seed_gives_the_same_log_and_an_episode_is_the_same_alone():
+    both = rollout(ID, RandomAgent(), episodes=2, seed=3, steps=50, progress=False).drop(columns="response_time")
+    again = rollout(ID, RandomAgent(), episodes=2, seed=3, steps=50, progress=False).drop(columns="response_time")
+    pd.testing.assert_frame_equal(both, again)
+    second = rollout(ID, RandomAgent(), seed=4, steps=50, progress=False).drop(columns="response_time")
+    rest = [column for column in both if column not in (*CONSTANT, "episode")]
+    pd.testing.assert_frame_equal(both[both["episode"] == 1][rest].reset_index(drop=True), second[rest])
+    assert not both[both["episode"] == 0]["info.probability"].equals(both[both["episode"] == 1]["info.probability"])
+
+
+def test_an_episode_ends_with_the_period_and_the_log_says_how():
+    user = load_user("omar")
+    log = rollout(gym.make(ID, user=user), ReplayHistory(user.history), progress=False)
+    assert len(log) == len(user.test) and log["terminated"].tolist() == [False] * (len(log) - 1) + [True]
+    assert not log["truncated"].any()
+    assert log["info.actual"].tolist() == user.test.opened.tolist()
+    assert log["reward"].tolist() == [[[0, 2], [-1, 1]][a][o] for a, o in zip(log["info.actual"], log["info.opened"])]
+
+
+def test_replaying_sends_the_history_in_its_order_and_begins_again():
+    user = load_user("omar")
+    log = rollout(gym.make(ID, user=user), ReplayHistory(user.history), progress=False)
+    sent = log.filter(regex=r"^action\.").to_numpy()
+    again = np.arange(len(sent)) % len(user.history)
+    assert np.array_equal(sent, user.history.notification_codes[again])
+
+
+def test_frames_stand_beside_the_log_one_more_than_steps():
+    log, films = rollout(ID, RandomAgent(), episodes=2, seed=1, steps=5, record="frames", progress=False)
+    assert [len(film) for film in films] == [6, 6] and len(log) == 10
+    assert films[0][0]["push"] is None
+    assert [frame["push"]["reward"] for frame in films[0][1:]] == log[log["episode"] == 0]["reward"].tolist()
+
+
+def test_an_episode_log_sums_up_its_steps():
+    steps = rollout(ID, RandomAgent(), episodes=3, seed=1, steps=20, progress=False)
+    episodes = rollout(ID, RandomAgent(), episodes=3, seed=1, steps=20, progress=False, record="episodes")
+    assert episodes["return"].tolist() == steps.groupby("episode")["reward"].sum().tolist()
+    assert episodes["length"].tolist() == [20, 20, 20]
+    pd.testing.assert_frame_equal(by_episode(steps), episodes)
+
+
+def test_words_in_place_of_codes():
+    env = gym.make(ID)
+    log = rollout(env, RandomAgent(), seed=1, steps=3, progress=False)
+    words = readable(log, env)
+    schema = env.unwrapped.world.schema
+    assert words["action.priority"].isin(schema.notification["priority"].words).all()
+    assert words["obs.place"].str.contains("TYPE_|unknown").all()
+    assert words["reward"].tolist() == log["reward"].tolist()
+
+
+def test_functions_are_agents_and_are_told_what_they_ask_for():
+    action = gym.make(ID).action_space.sample() * 0
+    asked = []
+
+    def with_info(observation, info):
+        asked.append(info)
+        return action
+
+    log = rollout(ID, lambda observation: action, steps=2, progress=False)
+    assert (log.filter(regex=r"^action\.") == 0).all().all()
+    assert rollout(ID, with_info, steps=2, progress=False)["agent"].eq("with info").all()
+    assert "opened" in asked[1]
+
+
+def test_an_agent_learns_from_every_transition_unless_told_not_to():
+    class Curious(Agent):
+        name = "curious"
+
+        def __init__(self):
+            self.seen = []
+
+        def act(self, observation, info, explore=True):
+            return np.zeros(7, int)
+
+        def learn(self, transition):
+            self.seen.append(transition)
+
+    agent = Curious()
+    log = rollout(ID, agent, steps=3, seed=5, progress=False)
+    assert [step.reward for step in agent.seen] == log["reward"].tolist()
+    assert np.array_equal(agent.seen[0].next_observation, agent.seen[1].observation)
+    rollout(ID, agent, steps=3, seed=5, progress=False, learn=False)
+    assert len(agent.seen) == 3
+
+
+def test_a_random_action_does_not_foretell_the_answer():
+    """Agent and environment are seeded alike; were their streams the same, action and opening would go together."""
+    log = rollout(ID, RandomAgent(), seed=0, episodes=1, progress=False)
+    size = gym.make(ID).action_space.nvec[0]
+    surprise = log["info.opened"].astype(float) - log["info.probability"]
+    correlation = np.corrcoef(log["action.postingApp"] / size, surprise)[0, 1]
+    assert abs(correlation) < 4 / np.sqrt(len(log))
+
+
+@pytest.mark.parametrize("call, message", [
+    (lambda: rollout(ID, RandomAgent(), record="everything"), "record is one of"),
+    (lambda: rollout(ID, RandomAgent(), colour="red"), "'colour' is no column"),
+])
+def test_a_wrong_argument_is_named(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def test_an_agent_that_cannot_act_is_refused():
+    with pytest.raises(TypeError, match="an agent has act"):
+        rollout(ID, 42)
+
+
+def test_a_history_of_another_schema_is_refused():
+    mira = load_user("mira")
+    other = pushlab.datasets.Period(mira.schema.fit(mira.history.table), mira.history.table)
+    wider = np.array(other.notification_codes)
+    wider[:, 0] += 1000
+    agent = ReplayHistory(other)
+    agent.codes = wider
+    with pytest.raises(ValueError, match="another schema"):
+        rollout(gym.make(ID), agent, steps=1, progress=False)

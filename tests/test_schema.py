@@ -1,0 +1,116 @@
+"""Names to codes and back, and what the kinds of features allow."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pushlab.faults import BadData
+from pushlab.schema import OTHER, Feature, Features, Schema
+
+CLOSED = Feature("noise", "closed", ("unknown", "low", "high"))
+FLAG = Feature("charging", "closed", ("False", "True"), aliases={"true": "True"})
+OPEN = Feature("app", "open", ("chat", "mail"))
+PLACE = Feature("place", "set", ("A", "B", "C"))
+COUNT = Feature("unlocks", "integer", edges=(0, 1, 4))
+HALF = Features((CLOSED, FLAG, OPEN, PLACE, COUNT))
+
+
+def values():
+    return st.fixed_dictionaries({
+        "noise": st.sampled_from(CLOSED.values), "charging": st.sampled_from(["True", "False", "true"]),
+        "app": st.sampled_from(["chat", "mail", "never seen"]), "unlocks": st.integers(-5, 50),
+        "place": st.lists(st.sampled_from(PLACE.values), max_size=5).map(lambda tags: " ".join(tags) or "unknown")})
+
+
+@given(values())
+def test_what_is_decoded_encodes_to_the_same_codes(row):
+    codes = HALF.encode_one(row)
+    assert HALF.space.contains(codes)
+    words = HALF.decode_one(codes)
+    assert np.array_equal(HALF.encode_one(words), codes)
+    assert words["noise"] == row["noise"]
+    assert words["app"] == (row["app"] if row["app"] in OPEN.values else OTHER)
+    assert set(words["place"].split()) == set(row["place"].split())
+
+
+@given(st.lists(values(), min_size=1, max_size=20))
+def test_a_table_encodes_as_its_rows_do(rows):
+    table = pd.DataFrame(rows)
+    codes = HALF.encode(table)
+    assert np.array_equal(codes, [HALF.encode_one(row) for row in rows])
+    assert HALF.decode(codes).to_dict("records") == [HALF.decode_one(code) for code in codes]
+
+
+@given(st.integers(-10, 30))
+def test_a_whole_number_falls_into_the_bin_that_its_name_says(number):
+    word = COUNT.word(COUNT.code(str(number)))
+    assert word == ("below 0" if number < 0 else "0" if number == 0 else "1 to 3" if number < 4 else "4 or more")
+
+
+def test_components_name_every_number_of_an_array():
+    assert HALF.components == ("noise", "charging", "app", "place.A", "place.B", "place.C", "unlocks")
+    assert HALF.sizes.tolist() == [3, 2, 3, 2, 2, 2, 4]
+    assert HALF.starts.tolist() == [0, 3, 5, 8, 10, 12, 14]
+
+
+@pytest.mark.parametrize("feature, text", [
+    (CLOSED, "loud"), (CLOSED, ""), (CLOSED, "nan"), (FLAG, "yes"), (OPEN, ""), (OPEN, "NaN"), (PLACE, "A D"),
+    (PLACE, ""), (COUNT, "3.5"), (COUNT, "many"), (COUNT, "--3"), (COUNT, "²"),
+])
+def test_a_value_outside_its_feature_is_an_error_that_says_what_is_right(feature, text):
+    with pytest.raises(BadData) as caught:
+        Features([feature]).encode({feature.name: [text]})
+    assert feature.right in str(caught.value) and repr(text) in str(caught.value)
+
+
+def test_every_wrong_value_is_listed_with_its_row():
+    table = {"noise": ["low", "loud", "low", "shrill"], "charging": ["True", "True", "maybe", "False"]}
+    with pytest.raises(BadData) as caught:
+        Features([CLOSED, FLAG]).encode(table, file="mine.csv", rows=[2, 3, 4, 5])
+    assert [(fault.file, fault.row, fault.column, fault.value) for fault in caught.value.faults] == [
+        ("mine.csv", 3, "noise", "loud"), ("mine.csv", 5, "noise", "shrill"), ("mine.csv", 4, "charging", "maybe")]
+
+
+def test_a_missing_column_is_named():
+    with pytest.raises(BadData, match="charging: the column is missing"):
+        HALF.encode({"noise": ["low"], "app": ["chat"], "place": ["A"], "unlocks": [1]})
+
+
+def test_numbers_and_truth_values_read_as_the_files_spell_them():
+    day = Features([Feature("day", "closed", ("0", "1"))])
+    assert day.encode({"day": [0, 1.0]}).ravel().tolist() == [0, 1]
+    assert Features([FLAG]).encode({"charging": [True, False]}).ravel().tolist() == [1, 0]
+
+
+def test_an_open_feature_has_to_be_fitted_first():
+    half = Features([Feature("app", "open")])
+    with pytest.raises(ValueError, match="fit the schema on data first"):
+        half.encode({"app": ["chat"]})
+
+
+def test_other_is_counted_only_where_it_occurs():
+    codes = HALF.encode({"noise": ["low"] * 3, "charging": ["True"] * 3, "app": ["chat", "new", "newer"],
+                         "place": ["A"] * 3, "unlocks": [1] * 3})
+    assert HALF.count_other(codes) == {"app": 2}
+
+
+def test_the_challenge_keeps_its_feature_names():
+    schema = Schema.load("evalumap2019")
+    assert schema.notification.names == ("postingApp", "category", "numberOfUpdates", "subject", "priority", "ongoing",
+                                         "visibility")
+    assert schema.context.names == ("day", "time", "place", "activity", "noise", "batteryLevel", "charging",
+                                    "headphonesIn", "musicActive", "proximity", "ringerMode")
+
+
+def test_an_unknown_schema_names_those_there_are():
+    with pytest.raises(ValueError, match="evalumap2019, evalumap2020"):
+        Schema.load("evalumap2018")
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"name": "x"}', '{"name": "x", "notification": [{"name": "a", "kind": "odd"}]}'])
+def test_a_file_that_is_no_schema_is_refused_by_name(tmp_path, text):
+    (tmp_path / "mine.json").write_text(text)
+    with pytest.raises(ValueError, match="mine.json is not a schema file"):
+        Schema.load(tmp_path / "mine.json")
