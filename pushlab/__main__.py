@@ -36,9 +36,9 @@ def envs():
 
 
 @data.command()
-def check(path: Annotated[str, typer.Argument(help="A user's folder, a folder or wheel of users, or a shipped user's name.")],
+def check(path: Annotated[str, typer.Argument(help="A user's folder, a folder or wheel of users, or a shipped name.")],
           user: Annotated[str | None, typer.Option(help="One user of a folder or wheel; by default all.")] = None,
-          schema: Annotated[str | None, typer.Option(help="A schema's name or file; by default the one that fits.")] = None):
+          schema: Annotated[str | None, typer.Option(help="A schema's name or file; else the one that fits.")] = None):
     """Read a data set as the environments do: print its load report, or every fault."""
     from pushlab.datasets import list_users, load_user
     from pushlab.faults import BadData
@@ -59,8 +59,8 @@ def check(path: Annotated[str, typer.Argument(help="A user's folder, a folder or
 def make_user(seed: Annotated[int, typer.Option(help="Keep it secret: who knows it can make the same user.")],
               out: Annotated[Path, typer.Option(help="A new or empty folder for the user's tables.")],
               name: Annotated[str, typer.Option(help="The user's name.")] = "private",
-              open_rate: Annotated[float | None, typer.Option(help="Mean probability of opening, 0.05 to 0.95.")] = None,
-              per_quarter: Annotated[int | None, typer.Option(help="About how many notifications a quarter.")] = None):
+              open_rate: Annotated[float | None, typer.Option(help="Mean probability, 0.02 to 0.98.")] = None,
+              per_quarter: Annotated[int | None, typer.Option(help="About so many a quarter.")] = None):
     """Make a private user, for a class challenge whose answers cannot be read in this repository."""
     from pushlab import synthesis
 

@@ -143,8 +143,8 @@ class User:
             lines.append(line)
             new = {**self.schema.notification.count_other(period.notification_codes),
                    **self.schema.context.count_other(period.context_codes)}
-            lines += [f"    {feature}: {count:,} row{'s' if count > 1 else ''} with a value not in the history; coded as 'other'"
-                      for feature, count in new.items()]
+            lines += [f"    {feature}: {count:,} row{'s' if count > 1 else ''} with a value not in the history, "
+                      "coded as 'other'" for feature, count in new.items()]
         return "\n".join([*lines, *(f"  {note}" for note in self.notes)])
 
 
@@ -242,7 +242,8 @@ def _schema_from(source, name):
     try:
         return Schema.from_dict(json.loads(source.read(name)))
     except (KeyError, TypeError, ValueError) as error:
-        raise BadData([Fault(name, None, None, None, f"not a schema file ({type(error).__name__}: {error})")]) from error
+        right = f"not a schema file ({type(error).__name__}: {error})"
+        raise BadData([Fault(name, None, None, None, right)]) from error
 
 
 def _tables(layout, period):
@@ -390,7 +391,7 @@ def _read_truth(source, name):
 
 
 def _read_catalogue(source, root, user, schema):
-    """The DataFrame of the catalogue in the user's folder or beside it, its values checked, or None if there is none."""
+    """The DataFrame of the catalogue in the user's folder or beside it, its values checked; None without one."""
     found = [name for name in (_join(root, user, "catalogue.csv"), _join(root, "catalogue.csv")) if source.has(name)]
     if not found:
         return None

@@ -28,7 +28,7 @@ class Fault(NamedTuple):
 class BadData(ValueError):
     """A table or file that cannot be used; `faults` lists every reason, the message groups what belongs together.
 
-    >>> print(BadData([Fault("a.csv", 2, "noise", "loud", "low or high"), Fault("a.csv", 5, "noise", "loud", "low or high")]))
+    >>> print(BadData(Fault("a.csv", row, "noise", "loud", "low or high") for row in (2, 5)))
     2 faults:
       a.csv, column noise, rows 2, 5: 'loud' is not low or high
     """

@@ -11,7 +11,8 @@ CONSTANT = ("run", "env", "agent", "seed", "lifetime", "phase", "block", "block_
 RECORDS = ("steps", "episodes", "frames")
 
 
-def rollout(env, agent, episodes=1, seed=0, progress=True, record="steps", learn=True, explore=True, steps=None, **labels):
+def rollout(env, agent, episodes=1, seed=0, progress=True, record="steps", learn=True, explore=True, steps=None,
+            **labels):
     """Runs an agent through episodes of an environment and returns a tidy log, a pandas DataFrame.
 
     env       a Gymnasium environment, or the id of one
@@ -75,7 +76,9 @@ def _constants(env, agent, seed, labels):
 
 def _plain(value):
     """An argument of an environment as JSON can hold it: objects by their name."""
-    return value if isinstance(value, (str, int, float, bool, list, type(None))) else getattr(value, "name", repr(value))
+    if isinstance(value, (str, int, float, bool, list, type(None))):
+        return value
+    return getattr(value, "name", repr(value))
 
 
 def _run_episode(env, agent, seed, learn, explore, steps, filmed):
@@ -158,7 +161,7 @@ def by_episode(log):
 
 
 def readable(log, env):
-    """The log with words in place of codes: `obs.<feature>` and `action.<feature>` as the schema of `env` spells them."""
+    """The log with words in place of codes: `obs.<feature>` and `action.<feature>` as the schema spells them."""
     world = env.unwrapped.world
     log = log.copy()
     for prefix, half, components in (("obs", world.schema.context, world.observation_names),

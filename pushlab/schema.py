@@ -43,7 +43,7 @@ class Feature:
     kind     closed    exactly `values`; anything else is an error
              open      `values` come from the data; one unseen when the schema was fitted becomes `other`
              set       any subset of the tags in `values`, written with blanks between; `empty` is the word for none
-             integer   a whole number, coded by the bin it falls in; `edges` are the lower ends of all bins but the first
+             integer   a whole number, coded by the bin it falls in; `edges` are the lower ends of all but the first
     labels   friendlier words for `values`, in their order, for pictures
     aliases  other spellings of values
     """
@@ -127,7 +127,7 @@ class Feature:
         return None
 
     def allows(self, text):
-        """Whether this is a value of the feature; of an open one that was not fitted yet, whether it is a value at all."""
+        """Whether this is a value of the feature; while an open one is not fitted, whether it is a value at all."""
         return self.code(text) is not None if self.fitted else bool(text) and text.lower() != "nan"
 
     def word(self, codes):
@@ -276,7 +276,8 @@ class Schema:
 
             known = sorted(file.stem for file in (data_dir() / "schemas").glob("*.json"))
             if str(where) not in known:
-                raise ValueError(f"no schema is called {str(where)!r}; there are {', '.join(known)}, or give a .json file")
+                raise ValueError(f"no schema is called {str(where)!r}; there are {', '.join(known)}; "
+                                 "or give a .json file")
             path = data_dir() / "schemas" / f"{where}.json"
         try:
             return cls.from_dict(json.loads(path.read_text(encoding="utf-8")))

@@ -153,7 +153,8 @@ def _compare_header(header, columns, name):
     for column in extra:
         near = difflib.get_close_matches(column, missing, 1, 0.7)
         hint = f"; is {near[0]!r} meant?" if near else ""
-        faults.append(Fault(name, 1, column, None, f"the column is not one of {', '.join(filter(None, columns))}{hint}"))
+        right = f"the column is not one of {', '.join(filter(None, columns))}{hint}"
+        faults.append(Fault(name, 1, column, None, right))
     faults += [Fault(name, 1, column, None, "the column is missing") for column in missing]
     return faults
 

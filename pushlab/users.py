@@ -68,7 +68,8 @@ class SimulatedUser:
         notification = _weights(schema.notification, truth["notification"])
         pairs = np.zeros((len(context), len(notification)))
         for feature, value, other_feature, other_value, weight in truth["pairs"]:
-            row, column = _place(schema.context, feature, value), _place(schema.notification, other_feature, other_value)
+            row = _place(schema.context, feature, value)
+            column = _place(schema.notification, other_feature, other_value)
             if row is not None and column is not None:
                 pairs[row, column] += weight
         return cls(schema, float(truth["intercept"]), context, notification, pairs, "truth")
@@ -84,8 +85,9 @@ class SimulatedUser:
         from sklearn.linear_model import LogisticRegression
 
         if period.opened.all() or not period.opened.any():
-            raise ValueError(f"all {len(period):,} notifications were {'opened' if period.opened.all() else 'dismissed'}; "
-                             "a user who never does otherwise cannot be fitted")
+            did = "opened" if period.opened.all() else "dismissed"
+            raise ValueError(f"all {len(period):,} notifications were {did}; a user who never does otherwise cannot "
+                             "be fitted")
         model = LogisticRegression(C=strength, max_iter=2000).fit(one_hot(period), period.opened)
         weights, wide = model.coef_[0], int(period.schema.context.sizes.sum())
         context, notification = weights[:wide], weights[wide:]
@@ -93,7 +95,7 @@ class SimulatedUser:
                    np.zeros((len(context), len(notification))), "logistic")
 
     def sheet(self, contexts):
-        """What is left to add once the context is known: base (rows,) and one column a notification code (rows, codes)."""
+        """What is left to add once the context is known: base (rows,) and a column for each code (rows, codes)."""
         active = _one_hot(self.schema.context, contexts)
         return self.intercept + active @ self.context, self.notification + active @ self.pairs
 

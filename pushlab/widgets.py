@@ -44,6 +44,10 @@ def _paragraph(words, colour="inherit"):
     return f'<p role="status" aria-live="polite" style="margin:0;color:{colour}">{html.escape(words)}</p>'
 
 
+def _count(number, noun):
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def _with_known_arguments(picture, **offered):
     """Those of the arguments that the picture function takes by name."""
     try:
@@ -205,7 +209,7 @@ class Player(Panel):
         self.slider.observe(self._move, "value")
 
     def __repr__(self):
-        return f"player: {len(self.frames):,} frames"
+        return f"player: {_count(len(self.frames), 'frame')}"
 
     def _move(self, change):
         self.play.value = change["new"]                 # play goes on from where the slider was put
@@ -263,7 +267,8 @@ class Seat(Panel):
         self.begin()
 
     def __repr__(self):
-        return f"you are the agent: episode {self.episode + 1}, {len(self.frames) - 1} steps, reward {self.score:g}"
+        steps = _count(len(self.frames) - 1, "step")
+        return f"you are the agent: episode {self.episode + 1}, {steps}, reward {self.score:g}"
 
     @property
     def several(self):
@@ -324,8 +329,7 @@ class Seat(Panel):
     def _outcome(self, reward):
         push = self.frames[-1].get("push") or {}
         event = f"{'Opened' if push['opened'] else 'Dismissed'}: " if "opened" in push else ""
-        steps = len(self.frames) - 1
-        words = f"{event}reward {reward:+g}. {self.score:g} after {steps} step{'' if steps == 1 else 's'}."
+        words = f"{event}reward {reward:+g}. In all {self.score:g} after {_count(len(self.frames) - 1, 'step')}."
         return words + (" The episode is over." if self.over else "")
 
     def _allow(self, info):

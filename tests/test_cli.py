@@ -49,7 +49,8 @@ def test_a_private_user_is_made_and_can_be_lived_with(tmp_path):
 
     import pushlab  # noqa: F401
 
-    told = run("make-user", "--seed", 20261121, "--out", tmp_path / "kim", "--name", "kim", "--open-rate", 0.3, "--per-quarter", 400)
+    told = run("make-user", "--seed", 20261121, "--out", tmp_path / "kim", "--name", "kim", "--open-rate", 0.3,
+               "--per-quarter", 400)
     assert told.exit_code == 0 and "hand out train/ and test/ only" in told.stdout
     user = load_user(tmp_path / "kim")
     assert user.truth["name"] == "kim" and abs(user.history.opened.mean() - 0.3) < 0.1

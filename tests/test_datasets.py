@@ -63,7 +63,8 @@ def wheel(tmp_path):
     members = {f"gym_push/envs/data/user_1/{kind}_set.csv": rows_2020(40, seed)
                for seed, kind in enumerate(("train", "validation", "test"))}
     members |= {"gym_push/envs/data/user_8/validation_set.csv": rows_2020(41, 9), "gym_push/__init__.py": "",
-                "gym_push/envs/data/user_1/model.joblib": "never opened", "gym_push/envs/data/notifications.csv": "other"}
+                "gym_push/envs/data/user_1/model.joblib": "never opened",
+                "gym_push/envs/data/notifications.csv": "other"}
     return write_wheel(tmp_path / "gym_push-0.0.21-py3-none-any.whl", members)
 
 
@@ -137,7 +138,8 @@ def test_a_place_is_a_set_of_tags(folder):
     edit(folder / TABLES[1], lambda text: replace_field(text, 0, "place", "TYPE_BAR TYPE_OTHER TYPE_BAR"))
     user = load_user(folder)
     codes = dict(zip(user.schema.context.components, user.history.context_codes[0]))
-    assert [name for name, code in codes.items() if name.startswith("place.") and code] == ["place.TYPE_BAR", "place.TYPE_OTHER"]
+    there = [name for name, code in codes.items() if name.startswith("place.") and code]
+    assert there == ["place.TYPE_BAR", "place.TYPE_OTHER"]
 
 
 def replace_field(text, row, column, value):
@@ -150,8 +152,8 @@ def replace_field(text, row, column, value):
 
 def test_a_value_first_met_in_the_test_is_other_and_counted(folder):
     known = (folder / TABLES[0]).read_text().splitlines()[1].split(",")[5]      # a subject of the history
-    for row in range(ROWS):
-        edit(folder / TABLES[3], lambda text, row=row: replace_field(text, row, "subject", ("alchemy", "magic", known)[min(row, 2)]))
+    for row, subject in enumerate(("alchemy", "magic", *[known] * (ROWS - 2))):
+        edit(folder / TABLES[3], lambda text, row=row, subject=subject: replace_field(text, row, "subject", subject))
     user = load_user(folder)
     assert user.schema.notification.decode(user.test.notification_codes[:2])["subject"].tolist() == ["other", "other"]
     assert "subject: 2 rows with a value not in the history" in user.report()
@@ -177,7 +179,8 @@ def test_the_2020_wheel_is_read_as_it_is(wheel):
     assert user.test.notifications["vibrate"].eq("0200200200").all()
     counts = user.history.contexts["unlockCount_prev2"].astype(int)
     bins = user.schema.context["unlockCount_prev2"].words
-    assert [bins[code] for code in user.history.context_codes[:, user.schema.context.components.index("unlockCount_prev2")]] == [
+    codes = user.history.context_codes[:, user.schema.context.components.index("unlockCount_prev2")]
+    assert [bins[code] for code in codes] == [
         "below 0" if n < 0 else "0" if n < 1 else "1" if n < 2 else "2 to 3" if n < 4 else "4 to 6" if n < 7
         else "7 to 10" if n < 11 else "11 to 20" if n < 21 else "21 or more" for n in counts]
 
@@ -193,7 +196,8 @@ def test_the_unpacked_wheel_reads_the_same(wheel, tmp_path):
     zipfile.ZipFile(wheel).extractall(tmp_path / "unpacked")
     packed, unpacked = (load_user(where, user="user_1") for where in (wheel, tmp_path / "unpacked"))
     pd.testing.assert_frame_equal(packed.test.table, unpacked.test.table)
-    assert load_user(tmp_path / "unpacked/gym_push/envs/data/user_1").test.opened.tolist() == packed.test.opened.tolist()
+    by_folder = load_user(tmp_path / "unpacked/gym_push/envs/data/user_1")
+    assert by_folder.test.opened.tolist() == packed.test.opened.tolist()
 
 
 def test_users_read_together_share_their_spaces(wheel):
@@ -205,12 +209,12 @@ def test_users_read_together_share_their_spaces(wheel):
 
 def test_another_data_set_is_another_schema_file(tmp_path):
     """A made-up data set with names and kinds of its own, read without new code."""
+    columns = {"Cup": "cup", "Sky": "weather", "n": "guests", "end": "action"}
     schema = {"name": "tea", "notification": [{"name": "cup", "kind": "closed", "values": ["small", "big"]}],
               "context": [{"name": "weather", "kind": "open"}, {"name": "guests", "kind": "integer", "edges": [1, 3]}],
               "action": {"opened": ["drunk"], "dismissed": ["left"]},
-              "layouts": [{"root": "", "periods": {"history": [{"file": "then.csv", "columns": {
-                  "Cup": "cup", "Sky": "weather", "n": "guests", "end": "action"}}], "test": [{"file": "now.csv", "columns": {
-                      "Cup": "cup", "Sky": "weather", "n": "guests", "end": "action"}}]}}]}
+              "layouts": [{"root": "", "periods": {"history": [{"file": "then.csv", "columns": columns}],
+                                                   "test": [{"file": "now.csv", "columns": columns}]}}]}
     (tmp_path / "ann").mkdir()
     (tmp_path / "schema.json").write_text(json.dumps(schema))
     (tmp_path / "ann" / "then.csv").write_text("Cup,Sky,n,end\nsmall,rain,0,drunk\nbig,sun,2,left\n")
@@ -256,8 +260,8 @@ def test_missing_extra_and_doubled_columns_are_all_listed(folder):
     (TABLES[1], "day", "7"), (TABLES[1], "place", "TYPE_MOON"), (TABLES[2], "action", "maybe"),
     (TABLES[2], "postDate", "yesterday"), (TABLES[2], "responseTime", "-3"), (TABLES[2], "seenTime", "soon"),
     (TABLES[3], "ringerModePosted", "loud"), (TABLES[2], "ringerMode", "loud"),
-    (TABLES[1], "charging", ""), (TABLES[0], "subject", ""), (TABLES[0], "subject", "NaN"), (TABLES[2], "responseTime", "nan"),
-    (TABLES[2], "postDate", ""),
+    (TABLES[1], "charging", ""), (TABLES[0], "subject", ""), (TABLES[0], "subject", "NaN"),
+    (TABLES[2], "responseTime", "nan"), (TABLES[2], "postDate", ""),
 ])
 def test_a_wrong_or_missing_value_is_named_with_file_row_and_column(folder, table, column, value):
     edit(folder / table, lambda text: replace_field(text, 4, column, value))
@@ -267,7 +271,8 @@ def test_a_wrong_or_missing_value_is_named_with_file_row_and_column(folder, tabl
 
 
 def test_every_fault_of_every_table_is_in_one_error(folder):
-    edit(folder / TABLES[0], lambda text: replace_field(replace_field(text, 0, "priority", "urgent"), 7, "priority", "urgent"))
+    for row in (0, 7):
+        edit(folder / TABLES[0], lambda text, row=row: replace_field(text, row, "priority", "urgent"))
     edit(folder / TABLES[1], lambda text: replace_field(text, 2, "noise", "deafening"))
     edit(folder / TABLES[3], lambda text: replace_field(text, 3, "action", "perhaps"))
     with pytest.raises(BadData) as caught:
@@ -353,7 +358,8 @@ def test_a_wheel_that_is_no_zip(tmp_path):
     assert "nor a wheel (a zip file)" in fault.right
 
 
-@pytest.mark.parametrize("name", ["../outside.csv", "/etc/outside.csv", "a/../../outside.csv", "C:/outside.csv", "..\\outside.csv"])
+@pytest.mark.parametrize("name", ["../outside.csv", "/etc/outside.csv", "a/../../outside.csv", "C:/outside.csv",
+                                  "..\\outside.csv"])
 def test_a_wheel_whose_paths_leave_it_is_refused_whole(tmp_path, name):
     path = write_wheel(tmp_path / "bad.whl", {"gym_push/envs/data/user_1/train_set.csv": rows_2020(5), name: "x"})
     fault, = faults_of(path, user="user_1")

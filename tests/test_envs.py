@@ -246,7 +246,8 @@ def test_a_step_before_reset_or_after_the_end_is_refused(name):
 
 def test_the_id_works_without_an_import():
     code = "import gymnasium as gym; print(gym.make('pushlab:pushlab/evalumap1-v0').reset(seed=1)[0].shape)"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "(20,)"
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert told.stdout.strip() == "(20,)"
 
 
 def test_importing_pushlab_loads_nothing_heavy():

@@ -58,7 +58,8 @@ def test_a_share_of_nothing_is_refused():
 
 @pytest.mark.parametrize("call", [
     lambda: performance([True], [True, False]), lambda: performance([2], [1]), lambda: performance([np.nan], [1]),
-    lambda: performance([[True]], [[True]]), lambda: expected_points([True], [1.5]), lambda: expected_points([True], [np.nan]),
+    lambda: performance([[True]], [[True]]), lambda: expected_points([True], [1.5]),
+    lambda: expected_points([True], [np.nan]),
     lambda: regret([0.5], [0.5, 0.5]), lambda: regret([], []), lambda: click_through_rate([]),
     lambda: mean_interval([1.0]), lambda: mean_interval([1.0, np.nan]), lambda: mean_interval([1, 2], level=1.0),
     lambda: share_interval(3, 2), lambda: share_interval(0, 0), lambda: paired_interval([1, 2], [1, 2, 3]),
@@ -71,7 +72,8 @@ def test_bad_input_is_a_value_error(call):
 def test_the_t_interval_agrees_with_scipy():
     values = np.random.default_rng(3).normal(2, 5, 17)
     ours = mean_interval(values, 0.9)
-    assert (ours.low, ours.high) == pytest.approx(stats.t.interval(0.9, 16, values.mean(), stats.sem(values)), rel=1e-12)
+    theirs = stats.t.interval(0.9, 16, values.mean(), stats.sem(values))
+    assert (ours.low, ours.high) == pytest.approx(theirs, rel=1e-12)
 
 
 def test_the_wilson_interval_agrees_with_scipy():

@@ -109,7 +109,8 @@ def test_an_unknown_schema_names_those_there_are():
         Schema.load("evalumap2018")
 
 
-@pytest.mark.parametrize("text", ["{", "[]", '{"name": "x"}', '{"name": "x", "notification": [{"name": "a", "kind": "odd"}]}'])
+@pytest.mark.parametrize("text", ["{", "[]", '{"name": "x"}',
+                                  '{"name": "x", "notification": [{"name": "a", "kind": "odd"}]}'])
 def test_a_file_that_is_no_schema_is_refused_by_name(tmp_path, text):
     (tmp_path / "mine.json").write_text(text)
     with pytest.raises(ValueError, match="mine.json is not a schema file"):

@@ -32,7 +32,8 @@ def test_weights_stand_where_the_truth_says():
         tags = {name: set(text.split()) if user.schema.context[name].kind == "set" else {text}
                 for name, text in context.iloc[0].items()}
         words = notification.iloc[0].to_dict()
-        return (truth["intercept"] + sum(w for name, ws in truth["context"].items() for v, w in ws.items() if v in tags[name])
+        return (truth["intercept"]
+                + sum(w for name, ws in truth["context"].items() for v, w in ws.items() if v in tags[name])
                 + sum(w for name, ws in truth["notification"].items() for v, w in ws.items() if v == words[name])
                 + sum(w for f, v, g, u, w in truth["pairs"] if v in tags[f] and words[g] == u))
 

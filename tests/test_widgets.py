@@ -105,7 +105,7 @@ def test_play_moves_the_slider():
 
 
 def test_player_of_one_frame_and_of_none():
-    assert repr(player([{}], draw_count)) == "player: 1 frames"
+    assert repr(player([{}], draw_count)) == "player: 1 frame"
     with pytest.raises(ValueError, match="at least one frame"):
         player([], draw_count)
 
@@ -160,8 +160,8 @@ def test_sending_takes_a_step_and_is_logged():
     seat.buttons[0].click()
     assert seat.log == [{"episode": 0, "step": 1, "action": {"postingApp": "bank", "priority": "high"}, "reward": 1.0}]
     assert len(seat.frames) == 2 and seat.score == 1 and seat.image.value != before
-    assert "reward +1. 1 after 1 step." in seat.words.value
-    assert repr(seat) == "you are the agent: episode 1, 1 steps, reward 1"
+    assert "reward +1. In all 1 after 1 step." in seat.words.value
+    assert repr(seat) == "you are the agent: episode 1, 1 step, reward 1"
 
 
 def test_an_episode_ends_and_another_begins():

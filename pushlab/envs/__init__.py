@@ -2,7 +2,8 @@
 
 # id, world, what it is in a few words. A world's docstring is the environment's page.
 TABLE = (
-    ("pushlab/evalumap1-v0", "pushlab.envs.evalumap:EvalUMAP1", "choose a whole notification for each context of a user's quarter"),
+    ("pushlab/evalumap1-v0", "pushlab.envs.evalumap:EvalUMAP1",
+     "choose a whole notification for each context of a user's quarter"),
 )
 
 

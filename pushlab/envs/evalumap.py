@@ -28,7 +28,7 @@ def push_each(row, action, draws, sheet, starts, arrived, points, probability, o
 
 
 class EvalUMAP1(World):
-    """Choose a notification for every context of a user's three test months, having learned from three months of history.
+    """Choose a notification for every context of a user's three test months, having learned from three before.
 
     Observation  MultiDiscrete, int64: the codes of the context that now waits for a notification, in the order of
                  `world.observation_names`: a component a feature (day, time, activity, noise, batteryLevel, charging,
@@ -135,7 +135,7 @@ class EvalUMAP1(World):
                 **{key: outcome[key][at].item() for key in ("opened", "actual", "reward", "probability")}}
 
     @staticmethod
-    def picture(frames):
+    def picture(frames, **more):
         from pushlab.plots import phone
 
-        return phone(frames)
+        return phone(frames, **more)

@@ -92,7 +92,7 @@ class Env(gym.Env):
         return at_row(self.world.observe(self.state), 0), self._info()
 
     def step(self, action):
-        """One step: observation, reward, terminated, truncated (always False here: a wrapper sets time limits), info."""
+        """One step: observation, reward, terminated, truncated (a wrapper sets time limits, so False), info."""
         if self._over:
             raise ResetNeeded("the episode is over, or never began: call reset() first")
         world = self.world

@@ -60,6 +60,6 @@ class World:
         raise NotImplementedError(f"{type(self).__name__} has no picture")
 
     @staticmethod
-    def picture(frames):
-        """A Matplotlib Figure of the last of an episode's frames so far."""
+    def picture(frames, **more):
+        """A Matplotlib Figure of the last of an episode's frames so far; `more` may hold a figure to draw on again."""
         raise NotImplementedError("this world has no picture")

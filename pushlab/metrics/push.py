@@ -84,7 +84,8 @@ def regret(best, probability):
     """
     best, probability = np.asarray(best, float), np.asarray(probability, float)
     if best.shape != probability.shape or not len(best):
-        raise ValueError(f"best and probability are of the same length, at least 1; got {best.shape} and {probability.shape}")
+        raise ValueError("best and probability are of the same length, at least 1; "
+                         f"got {best.shape} and {probability.shape}")
     return float((best - probability).mean())
 
 
