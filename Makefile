@@ -10,7 +10,8 @@
 unexport MPLBACKEND
 
 NEWEST_FIRST := python3.13 python3.12 python3.11 python3
-OLDEST_FIRST := python3.11 python3.12 python3.13 python3
+# Debian 12's own 3.11.2 first: some packages already ask for a later 3.11.
+OLDEST_FIRST := /usr/bin/python3.11 python3.11 python3.12 python3.13 python3
 # A name may exist and still not run (pyenv's shims), or come without venv (Debian): so each one is tried.
 find_python = $(shell for name in $(1); do \
 	$$name -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 \

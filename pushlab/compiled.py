@@ -6,5 +6,11 @@ except ImportError:     # numba is a normal dependency; a platform without it st
     def compiled(loop):
         """The loop as it is."""
         return loop
+
+    compiled_numeric = inlined = compiled
 else:
     compiled = njit(cache=True, nogil=True)
+    # A division by zero gives inf instead of raising, without which loops of numbers cannot be vectorised; and what
+    # is inlined becomes part of the loop that calls it.
+    compiled_numeric = njit(cache=True, nogil=True, error_model="numpy")
+    inlined = njit(inline="always", error_model="numpy")

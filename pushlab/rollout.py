@@ -128,8 +128,9 @@ def _columns(name, values, parts=None, scalar=None):
     """Columns of a list of scalars, vectors, dicts or tuples: one for each number or word."""
     first = next((value for value in values if value is not None), None)
     if isinstance(first, dict):
-        return {key: column for part in first
-                for key, column in _columns(f"{name}.{part}", [value[part] for value in values]).items()}
+        parts = parts if isinstance(parts, dict) else {}
+        return {key: column for part in first for key, column in
+                _columns(f"{name}.{part}", [value[part] for value in values], parts.get(part)).items()}
     if isinstance(first, tuple):
         return {key: column for at in range(len(first))
                 for key, column in _columns(f"{name}.{at}", [value[at] for value in values]).items()}
@@ -164,8 +165,9 @@ def readable(log, env):
     """The log with words in place of codes: `obs.<feature>` and `action.<feature>` as the schema spells them."""
     world = env.unwrapped.world
     log = log.copy()
-    for prefix, half, components in (("obs", world.schema.context, world.observation_names),
-                                     ("action", world.schema.notification, world.action_names)):
+    seen = "obs.context" if isinstance(world.observation_names, dict) else "obs"
+    for prefix, half in ((seen, world.schema.context), ("action", world.schema.notification)):
+        components = half.components
         names = [f"{prefix}.{component}" for component in components]
         words = half.decode(log[names].to_numpy())
         at = log.columns.get_loc(names[0])

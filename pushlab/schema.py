@@ -46,6 +46,7 @@ class Feature:
              integer   a whole number, coded by the bin it falls in; `edges` are the lower ends of all but the first
     labels   friendlier words for `values`, in their order, for pictures
     aliases  other spellings of values
+    neutral  the value to take where nobody cares; the first by default
     """
 
     name: str
@@ -55,6 +56,7 @@ class Feature:
     aliases: dict = field(default_factory=dict, hash=False)
     edges: tuple[int, ...] = ()
     empty: str = "unknown"
+    neutral: str | None = None
 
     def __post_init__(self):
         if self.kind not in KINDS:

@@ -1,18 +1,20 @@
 """Simulated users: given a context and a notification, they open it or dismiss it.
 
-The log-odds of opening are a sum of table look-ups, one weight for each code of the context, one for each code of
-the notification and one for each pair of both:
+Most of them answer from tables. The log-odds of opening are a sum of look-ups, one weight for each code of the
+context, one for each code of the notification and one for each pair of both:
 
     log-odds = intercept + Σᵢ context[cᵢ] + Σⱼ notification[nⱼ] + Σᵢ Σⱼ pairs[cᵢ, nⱼ]
 
-which is a logistic regression over one-hot features with interactions; cᵢ and nⱼ are the places of the i-th context
-and j-th notification component when all codes stand side by side.
+where cᵢ and nⱼ are the places of the i-th context and j-th notification component when all codes stand side by side
+(one-hot). The true users of the shipped data have this form, and so have, after training, a logistic regression, a
+naive Bayes classifier and boosted stumps; a decision tree has not, and answers from its branches.
 """
 
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from pushlab.compiled import compiled
 from pushlab.schema import Schema
 
 
@@ -22,11 +24,51 @@ def logistic(log_odds):
     >>> float(logistic(0.0))
     0.5
     """
-    return 1 / (1 + np.exp(-np.asarray(log_odds, float)))
+    from scipy.special import expit
+
+    return expit(np.asarray(log_odds, float))
+
+
+@compiled
+def _add_up(row, action, sheet, starts, probability):
+    """Probability of each action (n, features) in its context: row (n,) of the sheet (contexts, codes)."""
+    for i in range(len(row)):
+        log_odds = 0.0
+        for feature in range(len(starts)):
+            log_odds += sheet[row[i], starts[feature] + action[i, feature]]
+        probability[i] = 1 / (1 + np.exp(-log_odds))
+
+
+@compiled
+def _climb(row, action, contexts, component, code, yes, no, share, probability):
+    """Probability of each action (n, features) at the leaf it comes to; contexts (rows, components)."""
+    wide = contexts.shape[1]
+    for i in range(len(row)):
+        node = 0
+        while yes[node] >= 0:
+            at = component[node]
+            found = contexts[row[i], at] if at < wide else action[i, at - wide]
+            node = yes[node] if found == code[node] else no[node]
+        probability[i] = share[node]
+
+
+class Judge:
+    """Whoever opens or dismisses: `schema`, `name`, and a probability for any context and notification."""
+
+    def chances(self, contexts):
+        """A fast answerer for these contexts (rows, components): f(row (n,), action (n, …), probability (n,))."""
+        raise NotImplementedError(f"{type(self).__name__} has to say how likely an open is")
+
+    def probability(self, contexts, notifications):
+        """Probability of opening (rows,) for codes of contexts (rows, …) and notifications (rows, …)."""
+        contexts, notifications = (np.ascontiguousarray(codes, np.int64) for codes in (contexts, notifications))
+        probability = np.empty(len(contexts))
+        self.chances(contexts)(np.arange(len(contexts)), notifications, probability)
+        return probability
 
 
 @dataclass(frozen=True)
-class SimulatedUser:
+class SimulatedUser(Judge):
     """A user who opens with a probability read from tables.
 
     schema        Schema, fitted
@@ -34,11 +76,11 @@ class SimulatedUser:
     context       float64 (context codes,)
     notification  float64 (notification codes,)
     pairs         float64 (context codes, notification codes)
-    name          where the tables come from: "truth" or "logistic"
+    name          where the tables come from: "truth", or the model that was fitted
 
     >>> from pushlab.datasets import load_user
     >>> mira = load_user("mira")
-    >>> user = SimulatedUser.of(mira)
+    >>> user = SimulatedUser.from_truth(mira)
     >>> p = user.probability(mira.test.context_codes, mira.test.notification_codes)
     >>> p.shape == mira.test.opened.shape, user.name
     (True, 'truth')
@@ -53,8 +95,17 @@ class SimulatedUser:
 
     @classmethod
     def of(cls, user):
-        """The simulated user to put in a user's place: the true one if it is known, else one fitted to the history."""
-        return cls.from_truth(user) if user.truth is not None else cls.fit(user.history)
+        """The one to put in a user's place: the true one if it is known, else the default judge of the history."""
+        from pushlab.judges import judge_for
+
+        return judge_for(user)
+
+    @classmethod
+    def fit(cls, history, model="logistic"):
+        """A simulated user trained on a Period; the models are those of `pushlab.judges`."""
+        from pushlab.judges import fit_judge
+
+        return fit_judge(history, model)
 
     @classmethod
     def from_truth(cls, user):
@@ -74,29 +125,9 @@ class SimulatedUser:
                 pairs[row, column] += weight
         return cls(schema, float(truth["intercept"]), context, notification, pairs, "truth")
 
-    @classmethod
-    def fit(cls, period, strength=1.0):
-        """Logistic regression over the one-hot context and notification of a Period, without interactions.
-
-        strength  inverse of the L2 penalty (scikit-learn's C)
-
-        Raises ValueError if everything was opened or everything dismissed: there is nothing to learn from.
-        """
-        from sklearn.linear_model import LogisticRegression
-
-        if period.opened.all() or not period.opened.any():
-            did = "opened" if period.opened.all() else "dismissed"
-            raise ValueError(f"all {len(period):,} notifications were {did}; a user who never does otherwise cannot "
-                             "be fitted")
-        model = LogisticRegression(C=strength, max_iter=2000).fit(one_hot(period), period.opened)
-        weights, wide = model.coef_[0], int(period.schema.context.sizes.sum())
-        context, notification = weights[:wide], weights[wide:]
-        return cls(period.schema, float(model.intercept_[0]), context, notification,
-                   np.zeros((len(context), len(notification))), "logistic")
-
     def sheet(self, contexts):
         """What is left to add once the context is known: base (rows,) and a column for each code (rows, codes)."""
-        active = _one_hot(self.schema.context, contexts)
+        active = one_hot(self.schema.context, contexts)
         return self.intercept + active @ self.context, self.notification + active @ self.pairs
 
     def log_odds(self, contexts, notifications):
@@ -105,9 +136,11 @@ class SimulatedUser:
         places = np.asarray(notifications) + self.schema.notification.starts
         return base + np.take_along_axis(sheet, places, axis=1).sum(axis=1)
 
-    def probability(self, contexts, notifications):
-        """Probability of opening (rows,) for codes of contexts (rows, …) and notifications (rows, …)."""
-        return logistic(self.log_odds(contexts, notifications))
+    def chances(self, contexts):
+        base, sheet = self.sheet(contexts)
+        half = self.schema.notification
+        sheet[:, :half.sizes[0]] += base[:, None]       # every notification has a first feature
+        return lambda row, action, probability: _add_up(row, action, sheet, half.starts, probability)
 
     def best_probability(self, contexts, combinations=None):
         """The highest probability (rows,) that any notification reaches in each context.
@@ -130,13 +163,31 @@ class SimulatedUser:
         return logistic(best)
 
 
-def one_hot(period):
-    """Context and notification of a Period as a 0/1 array (rows, context codes + notification codes)."""
-    return np.hstack([_one_hot(period.schema.context, period.context_codes),
-                      _one_hot(period.schema.notification, period.notification_codes)])
+@dataclass(frozen=True)
+class TreeUser(Judge):
+    """A user who opens as often as the histories did that came to the same leaf of a decision tree.
+
+    component  int64 (nodes,) which component a node asks about: context components first, then the notification's
+    code       int64 (nodes,) and which of its codes; yes, no (nodes,) are the next nodes, -1 at a leaf
+    share      float64 (nodes,) share opened in the training data
+    """
+
+    schema: Schema
+    component: np.ndarray
+    code: np.ndarray
+    yes: np.ndarray
+    no: np.ndarray
+    share: np.ndarray
+    name: str = "tree"
+
+    def chances(self, contexts):
+        contexts = np.ascontiguousarray(contexts)
+        return lambda row, action, probability: _climb(row, action, contexts, self.component, self.code, self.yes,
+                                                       self.no, self.share, probability)
 
 
-def _one_hot(half, codes):
+def one_hot(half, codes):
+    """Codes (rows, components) as a 0/1 array (rows, codes), all codes of all components side by side."""
     active = np.zeros((len(codes), int(half.sizes.sum())))
     np.put_along_axis(active, np.asarray(codes) + half.starts, 1.0, axis=1)
     return active

@@ -159,3 +159,137 @@ def test_a_frame_says_what_the_picture_needs_in_words():
     assert frame["push"]["notification"]["numberOfUpdates"] == "none" and frame["step"] == 1
     assert isinstance(frame["push"]["opened"], bool) and isinstance(frame["push"]["best"], float)
     assert frame["labels"]["day"]["0"] == "Monday"
+
+
+# ---------------------------------------------------------------- judges, several users, and the cold start
+
+COLD = "pushlab/evalumap2-v0"
+
+
+@pytest.mark.parametrize("judge", ["truth", "logistic", "plain", "adaboost", "tree", "bayes"])
+def test_any_judge_may_answer(judge):
+    env = gym.make(ID, user=short_user(50), judge=judge)
+    env.action_space.seed(1)
+    asked, told = [], []
+    env.reset(seed=1)
+    for _ in range(50):
+        action = env.action_space.sample()
+        asked.append(action)
+        told.append(env.step(action)[4]["probability"])
+    world = env.unwrapped.world
+    p = world.judge.probability(world.period.context_codes, np.array(asked))
+    assert told == pytest.approx(p, abs=1e-12)
+    assert ("best" in env.unwrapped.world.info(env.unwrapped.state, env.unwrapped.outcome)) == (judge == "truth")
+
+
+@pytest.mark.parametrize("opening", ["threshold", "matched"])
+def test_at_a_threshold_the_answer_is_certain(opening):
+    lives = []
+    for seed in (1, 2):
+        env = gym.make(ID, user=short_user(100), opening=opening, judge="logistic")
+        env.action_space.seed(0)
+        steps = run(env, seed=seed)
+        lives.append([step[4]["opened"] for step in steps])
+        assert all(step[4]["opened"] == (step[4]["probability"] >= env.unwrapped.world._cutoffs[0]) for step in steps)
+        assert "best" not in steps[0][4]
+    assert lives[0] == lives[1]
+
+
+def test_the_cold_start_carries_the_last_engagement():
+    user = short_user()
+    env = gym.make(COLD, user=user)
+    observation, _ = env.reset(seed=3)
+    none = np.concatenate([user.schema.context.sizes, user.schema.notification.sizes, [2]])
+    assert np.array_equal(observation["last"], none)
+    for row in range(len(user.test)):
+        action = env.action_space.sample()
+        observation, _, _, _, info = env.step(action)
+        wanted = np.concatenate([user.test.context_codes[row], action, [int(info["opened"])]])
+        assert np.array_equal(observation["last"], wanted) and observation in env.observation_space
+
+
+def test_engagements_are_all_of_the_episode_in_words():
+    user = short_user()
+    env = gym.make(COLD, user=user)
+    env.reset(seed=3)
+    assert env.unwrapped.engagements().shape == (0, 19)
+    sent, opened = [], []
+    for _ in range(5):
+        sent.append(env.action_space.sample())
+        opened.append(env.step(sent[-1])[4]["opened"])
+    told = env.unwrapped.engagements()
+    assert told["action"].tolist() == ["opened" if was else "dismissed" for was in opened]
+    assert np.array_equal(user.schema.notification.encode(told), sent)
+    assert np.array_equal(user.schema.context.encode(told), user.test.context_codes[:5])
+    told["action"] = "changed"
+    assert "changed" not in set(env.unwrapped.engagements()["action"])
+    env.reset()
+    assert len(env.unwrapped.engagements()) == 0
+
+
+def test_both_challenges_answer_alike():
+    first, second = gym.make(ID, user=short_user(60)), gym.make(COLD, user=short_user(60))
+    lives = []
+    for env in (first, second):
+        env.action_space.seed(5)
+        lives.append([(step[1], step[4]["opened"]) for step in run(env, seed=8)])
+    assert lives[0] == lives[1]
+
+
+def test_a_batch_may_hold_many_users():
+    names = ["mira", "theo", "omar"]
+    envs = gym.make_vec(ID, num_envs=3, user=names)
+    envs.action_space.seed(1)
+    observation, info = envs.reset(seed=4, options={"user": ["omar", "mira", "omar"]})
+    assert info["user"].tolist() == [2, 0, 2]
+    alone = [gym.make(ID, user=name) for name in ("omar", "mira", "omar")]
+    for at, env in enumerate(alone):
+        assert np.array_equal(env.reset(seed=4 + at)[0], observation[at])
+    for _ in range(20):
+        actions = envs.action_space.sample()
+        observation, reward, _, _, info = envs.step(actions)
+        for at, env in enumerate(alone):
+            theirs = env.step(actions[at])
+            assert np.array_equal(theirs[0], observation[at]) and theirs[1] == reward[at]
+            assert theirs[4]["probability"] == pytest.approx(info["probability"][at], abs=1e-15)
+
+
+def test_users_of_different_length_end_where_they_end():
+    users = [short_user(3, "mira"), short_user(5, "noor")]
+    envs = gym.make_vec(COLD, num_envs=2, user=users)
+    envs.reset(seed=1, options={"user": ["mira", "noor"]})
+    ends = [envs.step(envs.action_space.sample())[2].tolist() for _ in range(3)]
+    assert ends == [[False, False], [False, False], [True, False]]
+
+
+def test_without_a_name_every_user_comes_by_chance():
+    envs = gym.make_vec(ID, num_envs=200, user=["mira", "theo"])
+    _, info = envs.reset(seed=0)
+    assert 60 < info["user"].sum() < 140
+
+
+def test_an_unknown_user_of_the_list_is_named():
+    with pytest.raises(ValueError, match="the option user is one of mira, theo"):
+        gym.make(ID, user=["mira", "theo"]).reset(options={"user": "ann"})
+
+
+def test_users_whose_arrays_differ_do_not_share_an_environment():
+    mira = load_user("mira")
+    other = replace(mira, name="other", schema=load_user("mira").schema.from_dict({
+        "name": "x", "notification": [{"name": "postingApp", "kind": "closed", "values": ["a"]}], "context": [],
+        "action": {"opened": ["1"], "dismissed": ["0"]}, "layouts": []}))
+    with pytest.raises(ValueError, match="different features or values"):
+        gym.make(ID, user=[mira, other])
+
+
+def test_random_features_please_a_fitted_judge_more_than_the_users_own_notifications():
+    """The trap of a fitted judge: it was never told what senseless combinations are worth."""
+    user = load_user("theo")
+    rng = np.random.default_rng(0)
+    half = user.schema.notification
+    nonsense = rng.integers(0, half.sizes, size=(len(user.test), len(half.sizes)))
+    judge, truth = (SimulatedUser.fit(user.history, "plain"), SimulatedUser.from_truth(user))
+    rise = {name: who.probability(user.test.context_codes, nonsense).mean()
+            - who.probability(user.test.context_codes, user.test.notification_codes).mean()
+            for name, who in (("judge", judge), ("truth", truth))}
+    assert rise["judge"] > rise["truth"]

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from pushlab.datasets import list_users, load_user
-from pushlab.users import SimulatedUser, logistic, one_hot
+from pushlab.users import SimulatedUser, logistic
 
 
 @pytest.mark.parametrize("name", list_users())
 def test_the_true_user_opens_as_the_data_say(name):
     user = load_user(name)
-    truth = SimulatedUser.of(user)
+    truth = SimulatedUser.from_truth(user)
     for period in user.periods.values():
         p = truth.probability(period.context_codes, period.notification_codes)
         standard_error = np.sqrt((p * (1 - p)).sum())
@@ -23,7 +23,7 @@ def test_the_true_user_opens_as_the_data_say(name):
 
 def test_weights_stand_where_the_truth_says():
     user = load_user("mira")
-    truth, tables = user.truth, SimulatedUser.of(user)
+    truth, tables = user.truth, SimulatedUser.from_truth(user)
     feature, value, other_feature, other_value, weight = truth["pairs"][0]
     context = user.history.contexts.iloc[[0]].assign(**{feature: value})
     notification = user.history.notifications.iloc[[0]].assign(**{other_feature: other_value})
@@ -39,25 +39,6 @@ def test_weights_stand_where_the_truth_says():
 
     log_odds = tables.log_odds(user.schema.context.encode(context), user.schema.notification.encode(notification))
     assert log_odds[0] == pytest.approx(by_hand(), abs=1e-9) and weight != 0
-
-
-def test_the_fitted_user_answers_with_scikit_learns_own_probabilities():
-    from sklearn.linear_model import LogisticRegression
-
-    history = load_user("noor").history
-    user = SimulatedUser.fit(history)
-    model = LogisticRegression(C=1.0, max_iter=2000).fit(one_hot(history), history.opened)
-    ours = user.probability(history.context_codes, history.notification_codes)
-    assert np.abs(ours - model.predict_proba(one_hot(history))[:, 1]).max() < 1e-12
-
-
-def test_a_user_who_opens_everything_cannot_be_fitted():
-    from pushlab.datasets import Period
-
-    history = load_user("noor").history
-    always = Period(history.schema, history.table.assign(action="opened"))
-    with pytest.raises(ValueError, match="all .* notifications were opened"):
-        SimulatedUser.fit(always)
 
 
 def test_the_best_probability_is_the_maximum_over_the_whole_catalogue():

@@ -3,7 +3,9 @@
 # id, world, what it is in a few words. A world's docstring is the environment's page.
 TABLE = (
     ("pushlab/evalumap1-v0", "pushlab.envs.evalumap:EvalUMAP1",
-     "choose a whole notification for each context of a user's quarter"),
+     "choose a whole notification for each context of a user's quarter, having learned from history"),
+    ("pushlab/evalumap2-v0", "pushlab.envs.evalumap:EvalUMAP2",
+     "the same from a cold start, learning from each answer"),
 )
 
 

@@ -42,7 +42,7 @@ def action_reader(space, names=None):
             raise ValueError(f"an action is made of whole numbers; got {action!r}")
         if array.size != n * wide:
             raise ValueError(f"an action has shape {(n, *shape) if n > 1 else shape}; got {array.shape}")
-        array = array.astype(np.int64, copy=False).reshape(n, wide)
+        array = array.astype(np.int64).reshape(n, wide)     # a copy: the caller may go on writing in his own
         wrong = _first_outside(array, lows, sizes)
         if wrong >= 0:
             row, column = divmod(wrong, wide)

@@ -1,29 +1,27 @@
 """The EvalUMAP challenges: choose a whole notification for each context of a user's life."""
 
 import numpy as np
+from gymnasium.spaces import Dict, MultiDiscrete
 
+from pushlab.candidates import candidates_for
 from pushlab.compiled import compiled
 from pushlab.datasets import load_user
 from pushlab.envs.world import World
+from pushlab.judges import cutoff, judge_for
 from pushlab.metrics.push import POINTS
-from pushlab.users import SimulatedUser
 
 
 @compiled
-def push_each(row, action, draws, sheet, starts, arrived, points, probability, opened, actual, reward):
-    """Pushes one notification at each copy's row: the user opens it if a uniform number falls below the probability.
+def answer_each(row, draws, probability, arrived, threshold, points, opened, actual, reward):
+    """What the user does with each copy's notification, and what it earns.
 
-    row (n,) which context; action (n, features) codes; draws (n, 2), the second for the actual notification.
-    sheet (contexts, codes) holds what each code adds to the log-odds in each context, and arrived (contexts,) how
-    likely the actual notification is opened. The last four arrays (n,) are filled.
+    row (n,) which context; draws (n, 2), the second for the actual notification; probability (n,) of opening the one
+    that was sent; arrived (contexts,) of opening the actual one; threshold: NaN where opening is drawn, else the
+    probability from which on it is certain. The last three arrays (n,) are filled.
     """
     for i in range(len(row)):
-        moment, log_odds = row[i], 0.0
-        for feature in range(len(starts)):
-            log_odds += sheet[moment, starts[feature] + action[i, feature]]
-        probability[i] = 1 / (1 + np.exp(-log_odds))
-        opened[i] = draws[i, 0] < probability[i]
-        actual[i] = draws[i, 1] < arrived[moment]
+        opened[i] = draws[i, 0] < probability[i] if np.isnan(threshold) else probability[i] >= threshold
+        actual[i] = draws[i, 1] < arrived[row[i]]
         reward[i] = points[int(actual[i]), int(opened[i])]
 
 
@@ -38,17 +36,24 @@ class EvalUMAP1(World):
                  subject, priority, ongoing, visibility); `world.schema.notification.encode_one({...})` makes one.
     Reward       points of the challenge, comparing what the user does now with what became of the actual
                  notification: opened→opened +1, dismissed→dismissed 0, dismissed→opened +2, opened→dismissed -1
-    Start        the first context of the period; chance begins with the user's answer
+    Start        the first context of the period. With several users one is drawn, or named: options={"user": name}
+                 (in a batch also a list, one for each copy)
     End          terminated after the last context (the last observation repeats it); never truncated
-    Info         after a step: "opened" and "actual", bool; "probability" of opening what was sent; and "best", the
-                 highest probability that any notification of the catalogue reaches in that context, where the true
-                 user is known (a senseless combination, outside the catalogue, may now and then reach more)
-    Arguments    user     name of a shipped user, a folder, or a User
-                 period   "test" (default), "history" or any other period of the user
-                 judge    a SimulatedUser; by default the true one of a shipped user, else a logistic regression
-                          fitted to the history
-                 actual   "recorded" (default): the actual notification met what the data say; "judge": the judge
-                          decides that too, from its own uniform number
+    Info         after a step: "opened" and "actual", bool; "probability" of opening what was sent; "best", the highest
+                 probability that any notification of the catalogue reaches in that context, where the true user
+                 answers by chance (a senseless combination, outside the catalogue, may now and then reach more);
+                 "user", the place of the user in the list, where there are several
+    Arguments    user        name of a shipped user, a folder, a User, or a list of them
+                 period      "test" (default), "history" or any other period of the user
+                 judge       who opens: "truth", "logistic", "plain", "adaboost", "tree" or "bayes" (`pushlab.judges`),
+                             or a judge; None (default): the truth where it is known, else "logistic"
+                 opening     "sampled" (default): by chance, with the judge's probability; "threshold": whatever has
+                             0.5 or more, as the original did; "matched": at the threshold at which the judge opens as
+                             much of the history as the user did
+                 actual      "recorded" (default): the actual notification met what the data say; "judge": the judge
+                             decides that too, from its own uniform number
+                 candidates  "history" (default), "catalogue" or an array of codes: the list an agent may choose from,
+                             `world.candidates`; the action space stays whole
     Source       the EvalUMAP 2019 and 2020 challenges (Fraser, Yousuf and Conlan), and their environment gym-push
 
     >>> import gymnasium as gym, pushlab
@@ -63,67 +68,96 @@ class EvalUMAP1(World):
 
     name = "evalumap1-v0"
     uniforms = 2
+    options = ("user",)
 
-    def __init__(self, user="mira", period="test", judge=None, actual="recorded"):
+    def __init__(self, user="mira", period="test", judge=None, opening="sampled", actual="recorded",
+                 candidates="history"):
         if actual not in ("recorded", "judge"):
             raise ValueError(f"actual is 'recorded' or 'judge'; got {actual!r}")
-        self.user = load_user(user)
-        if period not in self.user.periods:
-            raise ValueError(f"user {self.user.name} has the periods {', '.join(self.user.periods)}; got {period!r}")
+        self.users = [load_user(one) for one in (user if isinstance(user, (list, tuple)) else [user])]
+        self.user, self.schema = self.users[0], self.users[0].schema
+        for one in self.users:
+            if period not in one.periods:
+                raise ValueError(f"user {one.name} has the periods {', '.join(one.periods)}; got {period!r}")
+            _same_spaces(self.user, one)
         self.period = self.user.periods[period]
-        self.schema = self.period.schema
-        self.judge = judge if judge is not None else SimulatedUser.of(self.user)
-        contexts, self._length = self.period.context_codes, len(self.period)
-        # One row more than there are contexts: what is observed once the last one has had its notification.
-        self._contexts = np.concatenate([contexts, contexts[-1:]])
-        base, self._sheet = self.judge.sheet(contexts)
-        self._sheet[:, :self.schema.notification.sizes[0]] += base[:, None]     # every notification has a first feature
-        self._arrived = (self.period.opened.astype(float) if actual == "recorded"       # 1 and 0: certain
-                         else self.judge.probability(contexts, self.period.notification_codes))
-        self._best = (self.judge.best_probability(contexts, self.user.catalogue_codes)
-                      if self.judge.name == "truth" else None)
+        self.judges = [judge_for(one, judge) if judge is None or isinstance(judge, str) else judge
+                       for one in self.users]
+        self.judge, self.candidates = self.judges[0], candidates_for(self.user, candidates)
+        parts = [_look_ups(one, one.periods[period], judge, opening, actual)
+                 for one, judge in zip(self.users, self.judges)]
+        self._contexts = np.concatenate([part["contexts"] for part in parts])
+        self._arrived = np.concatenate([part["arrived"] for part in parts])
+        known = all("best" in part for part in parts)
+        self._best = np.concatenate([part["best"] for part in parts]) if known else None
+        self._cutoffs = [part["cutoff"] for part in parts]
+        self._chances = [part["chances"] for part in parts]
+        lengths = np.array([len(part["contexts"]) for part in parts])
+        self._first = np.concatenate([[0], np.cumsum(lengths)[:-1]])    # where each user's contexts begin
+        self._last = self._first + lengths - 1                          # and the row that repeats the last one
         self.observation_space, self.action_space = self.schema.context.space, self.schema.notification.space
         self.observation_names, self.action_names = self.schema.context.components, self.schema.notification.components
         self.action_choices = [(feature.name, list(feature.words)) for feature in self.schema.notification]
 
     def __len__(self):
-        return self._length
+        return len(self.period)
 
     @property
     def task(self):
         """What the lifelong metrics call this world: each user is a task of its own."""
-        return f"{self.name}:{self.user.name}"
+        return f"{self.name}:{'+'.join(user.name for user in self.users)}"
 
     def initial(self, draws, options):
-        return {"row": np.zeros(len(draws), np.int64)}
+        who = self._choose_users(draws, options.get("user"))
+        return {"row": self._first[who], "user": who}
+
+    def _choose_users(self, draws, wanted):
+        """Which user each copy meets, int64 (n,): as asked for, else by chance."""
+        n, names = len(draws), [user.name for user in self.users]
+        if wanted is None:
+            return (draws[:, 0] * len(names)).astype(np.int64)
+        wanted = [wanted] * n if isinstance(wanted, str) else list(wanted)
+        if len(wanted) != n or not set(wanted) <= set(names):
+            raise ValueError(f"the option user is one of {', '.join(names)}, or one for each of {n} copies; "
+                             f"got {wanted}")
+        return np.array([names.index(name) for name in wanted], np.int64)
 
     def advance(self, state, action, draws):
-        row = state["row"]
-        n = len(row)
+        row, n = state["row"], len(state["row"])
         probability, reward = np.empty(n), np.empty(n)
         opened, actual = np.empty(n, np.bool_), np.empty(n, np.bool_)
-        push_each(row, action, draws, self._sheet, self.schema.notification.starts, self._arrived, POINTS,
-                  probability, opened, actual, reward)
+        if len(self.users) == 1:
+            self._chances[0](row, action, probability)
+            answer_each(row, draws, probability, self._arrived, self._cutoffs[0], POINTS, opened, actual, reward)
+        else:
+            for who in np.unique(state["user"]):
+                mine = np.flatnonzero(state["user"] == who)
+                parts = [np.empty(len(mine), array.dtype) for array in (probability, opened, actual, reward)]
+                self._chances[who](row[mine] - self._first[who], action[mine], parts[0])
+                answer_each(row[mine], draws[mine], parts[0], self._arrived, self._cutoffs[who], POINTS, *parts[1:])
+                for array, part in zip((probability, opened, actual, reward), parts):
+                    array[mine] = part
         outcome = {"row": row, "action": action, "opened": opened, "actual": actual, "probability": probability,
                    "reward": reward}
         if self._best is not None:
-            outcome["best"] = self._best[row]
-        return {"row": row + 1}, outcome
+            outcome["best"] = self._best.take(row)
+        return {"row": row + 1, "user": state["user"]}, outcome
 
     def observe(self, state):
-        return self._contexts[state["row"]]
+        return self._contexts.take(state["row"], axis=0)
 
     def terminated(self, state):
-        return state["row"] == self._length
+        return state["row"] == self._last.take(state["user"])
 
     def info(self, state, outcome):
-        if outcome is None:
-            return {}
-        return {key: outcome[key] for key in ("opened", "actual", "probability", "best") if key in outcome}
+        told = {} if outcome is None else {key: outcome[key] for key in ("opened", "actual", "probability", "best")
+                                           if key in outcome}
+        return {**told, "user": state["user"]} if len(self.users) > 1 else told
 
     def frame(self, state, outcome, at=0):
-        row = int(state["row"][at])
-        return {"env": self.name, "user": self.user.name, "step": row, "of": len(self),
+        row, who = int(state["row"][at]), int(state["user"][at])
+        return {"env": self.name, "user": self.users[who].name, "step": int(row - self._first[who]),
+                "of": int(self._last[who] - self._first[who]),
                 "context": self.schema.context.decode_one(self._contexts[row]),
                 "push": None if outcome is None else self._pushed(outcome, at),
                 "labels": {**self.schema.context.labels(), **self.schema.notification.labels()}}
@@ -139,3 +173,109 @@ class EvalUMAP1(World):
         from pushlab.plots import phone
 
         return phone(frames, **more)
+
+
+def _same_spaces(one, other):
+    """Users live in one environment only if their arrays mean the same."""
+    for half in ("context", "notification"):
+        first, second = ([(feature.name, feature.words) for feature in getattr(user.schema, half)]
+                         for user in (one, other))
+        if first != second:
+            raise ValueError(f"users {one.name} and {other.name} have {half}s of different features or values; "
+                             "load_users(..., shared=True) fits them together")
+
+
+def _look_ups(user, period, judge, opening, actual):
+    """What a step looks up: a row a context, and one more that repeats the last, seen when all is over."""
+    contexts, threshold = period.context_codes, cutoff(judge, user.history, opening)
+    arrived = period.opened.astype(float)           # 1 and 0: certain
+    if actual == "judge":
+        arrived = judge.probability(contexts, period.notification_codes)
+        if not np.isnan(threshold):
+            arrived = (arrived >= threshold).astype(float)
+    parts = {"contexts": np.concatenate([contexts, contexts[-1:]]), "arrived": np.append(arrived, 0.0),
+             "cutoff": threshold, "chances": judge.chances(contexts)}
+    if judge.name == "truth" and opening == "sampled":
+        parts["best"] = np.append(judge.best_probability(contexts, user.catalogue_codes), 0.0)
+    return parts
+
+
+NOTHING = 2         # beside 0 dismissed and 1 opened: there was no answer yet
+
+
+@compiled
+def recall_each(row, contexts, sent, answer, none, last):
+    """Writes each copy's last engagement into last (n, …): its context, its notification, its answer, or `none`."""
+    wide, features = contexts.shape[1], sent.shape[1]
+    for i in range(len(row)):
+        if answer[i] == NOTHING:
+            last[i] = none
+        else:
+            last[i, :wide] = contexts[row[i] - 1]
+            last[i, wide:wide + features] = sent[i]
+            last[i, wide + features] = answer[i]
+
+
+class EvalUMAP2(EvalUMAP1):
+    """Choose a notification for every context of a user's three test months, knowing nothing of the user at the start.
+
+    Observation  Dict of two MultiDiscrete, int64. "context" is that of evalumap1-v0. "last" is the last engagement: the
+                 codes of its context, of its notification, and 0 dismissed or 1 opened; before the first answer every
+                 component holds one more than its highest code, which means `none`.
+    Arguments    as evalumap1-v0; candidates="catalogue" by default, for there is no history to look at
+    Methods      env.unwrapped.engagements(): all engagements of the episode so far, a DataFrame of words with the
+                 challenge's column names and `action`
+
+    Action, reward, start, end and info are those of evalumap1-v0; so are the answers: the same seed and the same
+    notifications lead the same life in both.
+
+    >>> import gymnasium as gym, pushlab
+    >>> env = gym.make("pushlab/evalumap2-v0", user="mira")
+    >>> observation, info = env.reset(seed=7)
+    >>> observation["last"][-1]
+    np.int64(2)
+    >>> observation, reward, terminated, truncated, info = env.step([0, 0, 0, 0, 0, 0, 0])
+    >>> int(observation["last"][-1]) == info["opened"]
+    True
+    >>> env.unwrapped.engagements().shape
+    (1, 19)
+    """
+
+    name = "evalumap2-v0"
+    exports = ("engagements",)
+    keeps_trail = True
+
+    def __init__(self, user="mira", period="test", judge=None, opening="sampled", actual="recorded",
+                 candidates="catalogue"):
+        super().__init__(user, period, judge, opening, actual, candidates)
+        halves = (self.schema.context, self.schema.notification)
+        self._none = np.concatenate([*(half.sizes for half in halves), [2]])
+        self.observation_space = Dict({"context": self.schema.context.space, "last": MultiDiscrete(self._none + 1)})
+        self.observation_names = {"context": halves[0].components,
+                                  "last": (*halves[0].components, *halves[1].components, "action")}
+
+    def initial(self, draws, options):
+        n = len(draws)
+        return {**super().initial(draws, options), "sent": np.zeros((n, len(self.action_names)), np.int64),
+                "answer": np.full(n, NOTHING, np.int8)}
+
+    def advance(self, state, action, draws):
+        following, outcome = super().advance(state, action, draws)
+        following["sent"], following["answer"] = action, outcome["opened"].view(np.int8)
+        return following, outcome
+
+    def observe(self, state):
+        last = np.empty((len(state["row"]), len(self._none)), np.int64)
+        recall_each(state["row"], self._contexts, state["sent"], state["answer"], self._none, last)
+        return {"context": super().observe(state), "last": last}
+
+    def engagements(self, env):
+        """The engagements of the episode so far, a DataFrame with a row a notification."""
+        import pandas as pd
+
+        rows = np.array([outcome["row"][0] for outcome in env.trail], np.int64)
+        sent = np.array([outcome["action"][0] for outcome in env.trail], np.int64)
+        opened = np.array([outcome["opened"][0] for outcome in env.trail], bool)
+        parts = [self.schema.context.decode(self._contexts[rows]),
+                 self.schema.notification.decode(sent.reshape(len(rows), len(self.action_names)))]
+        return pd.concat(parts, axis=1).assign(action=np.where(opened, "opened", "dismissed"))

@@ -1,5 +1,6 @@
 """The one Env and the one VectorEnv around every world: seeding, time limit, autoreset, info and rendering."""
 
+from functools import partial
 from importlib import import_module
 
 import gymnasium as gym
@@ -25,6 +26,8 @@ def build_world(world, params):
 
 def at_row(values, row):
     """Copy `row` of observations: an array, or a dict or tuple of them."""
+    if isinstance(values, np.ndarray):
+        return values[row]
     if isinstance(values, dict):
         return {key: at_row(value, row) for key, value in values.items()}
     if isinstance(values, tuple):
@@ -38,11 +41,6 @@ def with_rows(state, rows, new):
     for key, values in new.items():
         state[key][rows] = values
     return state
-
-
-def plain(values):
-    """The info entry of a single copy as a plain number, or as an array of its own."""
-    return values.item() if values.ndim == 1 else values[0].copy()
 
 
 def check_options(world, options):
@@ -75,6 +73,7 @@ class Env(gym.Env):
         self.observation_space = self.world.observation_space
         self.action_space = self.world.action_space
         self.state = self.outcome = None
+        self.trail = []
         self._over = True
         self._frames = []
         self._chance = Chance(1, self.world.uniforms)
@@ -87,7 +86,7 @@ class Env(gym.Env):
         self._chance.seed(0, self.np_random)
         self.state, self.outcome = self.world.initial(self._chance.take(), options), None
         self._over = False
-        self._frames = []
+        self._frames, self.trail = [], []
         self._show()
         return at_row(self.world.observe(self.state), 0), self._info()
 
@@ -97,14 +96,25 @@ class Env(gym.Env):
             raise ResetNeeded("the episode is over, or never began: call reset() first")
         world = self.world
         self.state, self.outcome = world.advance(self.state, self._read(action, 1), self._chance.take())
-        self._over = bool(world.terminated(self.state)[0])
+        self._over = world.terminated(self.state).item()
+        if world.keeps_trail:
+            self.trail.append(self.outcome)
         if self.render_mode is not None:
             self._show()
         return (at_row(world.observe(self.state), 0), float(world.reward(self.outcome)[0]), self._over, False,
                 self._info())
 
+    def __getattr__(self, name):
+        """What the world exports: a plain attribute as it is, a method with this environment as its first argument."""
+        world = self.__dict__.get("world")
+        if world is None or name not in world.exports:
+            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+        value = getattr(world, name)
+        return partial(value, self) if callable(value) else value
+
     def _info(self):
-        info = {key: plain(values) for key, values in self.world.info(self.state, self.outcome).items()}
+        info = {key: values.item() if values.ndim == 1 else values[0].copy()     # plain numbers, or arrays of one's own
+                for key, values in self.world.info(self.state, self.outcome).items()}
         mask = self.world.mask(self.state)
         if mask is not None:
             info["action_mask"] = mask[0].copy()

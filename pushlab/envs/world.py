@@ -20,6 +20,8 @@ class World:
     options = ()                # names that reset(options=…) understands
     observation_names = None    # a name for each component of a vector observation, for the log
     action_names = None         # a name for each component of a vector action
+    exports = ()                # names of world attributes that the Env offers as its own; a method is given the Env
+    keeps_trail = False         # whether the Env keeps each step's outcome of the episode, as `trail`
     action_choices = None       # [(feature, [value, …]), …]: what a person may choose, in the order of components
 
     @property

@@ -22,7 +22,7 @@ def rate(benchmark, run, count):
         benchmark.extra_info["steps_per_second"] = round(count / benchmark.stats.stats.min)
 
 
-@pytest.mark.parametrize("name", ["pushlab/evalumap1-v0"])
+@pytest.mark.parametrize("name", ["pushlab/evalumap1-v0", "pushlab/evalumap2-v0"])
 def test_single(benchmark, name):
     """Through gym.make with its default wrappers."""
     env = gym.make(name)
@@ -36,7 +36,7 @@ def test_single(benchmark, name):
     rate(benchmark, run, STEPS)
 
 
-@pytest.mark.parametrize("name", ["pushlab/evalumap1-v0"])
+@pytest.mark.parametrize("name", ["pushlab/evalumap1-v0", "pushlab/evalumap2-v0"])
 @pytest.mark.parametrize("copies", [16, 1024])
 def test_batch(benchmark, name, copies):
     """The native vector version; env-steps a second over all copies."""

@@ -1,0 +1,162 @@
+"""The judges: that their tables are scikit-learn's own probabilities, what they are worth, and their cache."""
+
+import json
+
+import numpy as np
+import pytest
+
+from pushlab import judges
+from pushlab.datasets import Period, load_user
+from pushlab.judges import MODELS, cutoff, design, fit_judge, judge_for, judge_report, pair_design, panel_of
+from pushlab.users import SimulatedUser
+
+
+@pytest.fixture
+def history():
+    """Half a history, to be quick; a quarter of the notifications are opened."""
+    user = load_user("noor")
+    return Period(user.schema, user.history.table.head(1200))
+
+
+def probabilities(model, period):
+    judge = fit_judge(period, model)
+    return judge.probability(period.context_codes, period.notification_codes)
+
+
+def test_plain_tables_are_scikit_learns_own_probabilities(history):
+    from sklearn.linear_model import LogisticRegression
+
+    model = LogisticRegression(max_iter=2000).fit(design(history), history.opened)
+    theirs = model.predict_proba(design(history))[:, 1]
+    assert np.abs(probabilities("plain", history) - theirs).max() < 1e-12
+
+
+def test_tables_of_the_default_judge_are_scikit_learns_own_probabilities(history, monkeypatch):
+    """With one penalty and one scale to choose from, the model can be fitted again from its definition."""
+    from scipy.sparse import csr_matrix, hstack
+
+    monkeypatch.setattr(judges, "STRENGTHS", (0.3,))
+    monkeypatch.setattr(judges, "SCALES", (0.5,))
+    pairs = pair_design(history)
+    common = np.asarray(pairs.sum(axis=0)).ravel() >= judges.RARE
+    features = hstack([csr_matrix(design(history)), pairs[:, common] * 0.5], format="csr")
+    theirs = judges._logistic_regression(0.3).fit(features, history.opened).predict_proba(features)[:, 1]
+    assert np.abs(probabilities("logistic", history) - theirs).max() < 1e-12
+
+
+@pytest.mark.parametrize("name", ["adaboost", "tree", "bayes"])
+def test_the_panels_tables_are_scikit_learns_own_probabilities(history, name):
+    from sklearn.ensemble import AdaBoostClassifier
+    from sklearn.naive_bayes import GaussianNB
+    from sklearn.tree import DecisionTreeClassifier
+
+    model = {"adaboost": AdaBoostClassifier(random_state=0), "bayes": GaussianNB(),
+             "tree": DecisionTreeClassifier(max_depth=5, random_state=0)}[name]
+    model.fit(design(history), history.opened)
+    test = Period(history.schema, load_user("noor").test.table.head(500))
+    judge = fit_judge(history, name)
+    for period in (history, test):
+        ours = judge.probability(period.context_codes, period.notification_codes)
+        theirs = model.predict_proba(design(period))[:, 1]
+        assert np.abs(ours - theirs).max() < (1e-6 if name == "bayes" else 1e-12)
+
+
+def test_pairs_are_those_that_occur_together(history):
+    pairs = pair_design(history)
+    contexts, notifications = np.split(design(history), [int(history.schema.context.sizes.sum())], axis=1)
+    row = 17
+    assert np.array_equal(pairs[row].toarray()[0], np.outer(contexts[row], notifications[row]).ravel())
+
+
+def test_the_default_judge_finds_interactions_that_the_plain_one_cannot():
+    user = load_user("noor")
+    report = judge_report(user, judges={name: judge_for(user, name) for name in ("truth", "logistic", "plain")})
+    auc, loss = (report.set_index("judge")[column] for column in ("auc", "log_loss"))
+    assert auc["truth"] > auc["logistic"] > auc["plain"] + 0.02
+    assert loss["truth"] < loss["logistic"] < loss["plain"]
+
+
+def test_the_penalty_is_chosen_within_the_history_alone(monkeypatch):
+    """Whatever the test period holds, the fitted judge is the same."""
+    user = load_user("omar")
+    fitted = fit_judge(user.history)
+    monkeypatch.setitem(user.periods, "test", Period(user.schema, user.test.table.head(3)))
+    assert np.array_equal(fit_judge(user.history).pairs, fitted.pairs)
+
+
+def test_the_report_is_right_on_a_case_done_by_hand(history):
+    class Half:
+        def probability(self, contexts, notifications):
+            return np.full(len(contexts), 0.5)
+
+    user = load_user("noor")
+    row = judge_report(user, judges={"half": Half()}).iloc[0]
+    assert row["auc"] == 0.5 and row["log_loss"] == pytest.approx(np.log(2))
+    assert row["accuracy"] == pytest.approx(user.test.opened.mean())
+    assert row["base"] == pytest.approx(1 - user.test.opened.mean())
+
+
+def test_thresholds_open_as_they_say():
+    user = load_user("theo")
+    judge = judge_for(user, "logistic")
+    p = judge.probability(user.history.context_codes, user.history.notification_codes)
+    matched = cutoff(judge, user.history, "matched")
+    assert (p >= matched).mean() == pytest.approx(user.history.opened.mean(), abs=0.01)
+    assert cutoff(judge, user.history, "threshold") == 0.5 and np.isnan(cutoff(judge, user.history, "sampled"))
+    # What a threshold of 0.5 makes of a user who opens one in ten: hardly anything is ever opened.
+    assert (p >= 0.5).mean() < user.history.opened.mean() / 3
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_judge_comes_out_of_the_cache_as_it_went_in(tmp_path, monkeypatch, history, name):
+    monkeypatch.setenv("PUSHLAB_CACHE", str(tmp_path))
+    first = judges._cached(history, name)
+    path, = (tmp_path / "judges").iterdir()
+    assert path.suffix == ".json" and json.loads(path.read_text())
+    monkeypatch.setattr(judges, "fit_judge", lambda *_: pytest.fail("it was fitted again"))
+    again = judges._cached(history, name)
+    args = history.context_codes, history.notification_codes
+    assert np.array_equal(first.probability(*args), again.probability(*args))
+
+
+def test_the_cache_knows_its_data_and_survives_damage(tmp_path, monkeypatch, history):
+    monkeypatch.setenv("PUSHLAB_CACHE", str(tmp_path))
+    judges._cached(history, "plain")
+    other = Period(history.schema, history.table.assign(action=history.table["action"].to_numpy()[::-1]))
+    judges._cached(other, "plain")
+    files = sorted((tmp_path / "judges").iterdir())
+    assert len(files) == 2
+    for text in ("", "{", "[]", '{"name": "plain", "intercept": 0, "context": [1], "notification": [], "pairs": []}'):
+        files[0].write_text(text)
+        files[1].write_text(text)
+        assert isinstance(judges._cached(history, "plain"), SimulatedUser)
+
+
+def test_a_cache_that_cannot_be_written_is_done_without(tmp_path, monkeypatch, history):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("PUSHLAB_CACHE", str(tmp_path / "file"))
+    assert isinstance(judges._cached(history, "plain"), SimulatedUser)
+
+
+def test_the_panel_has_the_truth_only_where_it_is_known():
+    from dataclasses import replace
+
+    user = load_user("omar")
+    assert list(panel_of(user)) == ["truth", "logistic", "adaboost", "tree", "bayes"]
+    real = replace(user, truth=None)
+    assert list(panel_of(real)) == ["logistic", "adaboost", "tree", "bayes"]
+    assert judge_for(real).name == "logistic" and judge_for(user).name == "truth"
+    with pytest.raises(ValueError, match="nobody knows the true probabilities"):
+        judge_for(real, "truth")
+
+
+@pytest.mark.parametrize("name", ["forest", "Logistic", ""])
+def test_an_unknown_judge_names_the_known_ones(history, name):
+    with pytest.raises(ValueError, match="logistic, plain, adaboost, tree, bayes"):
+        fit_judge(history, name)
+
+
+def test_a_user_who_always_does_the_same_cannot_be_fitted(history):
+    always = Period(history.schema, history.table.assign(action="opened"))
+    with pytest.raises(ValueError, match="all 1,200 notifications were opened"):
+        SimulatedUser.fit(always)
