@@ -1,6 +1,8 @@
 """The command line: `pushlab --help`, or `python -m pushlab`.
 
 Exit status: 0 done, 1 the data are at fault (every fault on standard error), 2 the command was not understood.
+`pushlab score` keeps 1 for a faulty submission (or any faulty one of a folder, whose others are scored); whatever else
+stands in the way, such as a user who is not there, is 2.
 """
 
 from contextlib import contextmanager
@@ -23,6 +25,15 @@ def faults_on_stderr():
     except (ValueError, OSError) as error:
         typer.echo(str(error), err=True)
         raise typer.Exit(1) from error
+
+
+@contextmanager
+def usage_on_stderr():
+    """What the caller, and not a submission, got wrong ends the command with status 2 and its message."""
+    try:
+        yield
+    except (ValueError, OSError) as error:
+        raise typer.BadParameter(str(error)) from error
 
 
 @app.command()
@@ -55,6 +66,29 @@ def check(path: Annotated[str, typer.Argument(help="A user's folder, a folder or
             raise BadData(faults)
 
 
+@data.command()
+def collect(source: Annotated[str, typer.Argument(help="ConceptNet's assertions or answers as a file, or `web`.")],
+            out: Annotated[Path, typer.Option(help="A new CSV file: head, relation, tail, weight.")],
+            heads: Annotated[Path | None, typer.Option(help="A file with an object a line; by default MS-COCO's 80.")] = None,
+            limit: Annotated[int, typer.Option(help="At most so many places an object, the strongest.", min=1)] = 20):
+    """Make a table of where things usually are, for the room, from ConceptNet's facts."""
+    from pushlab.envs.room_data import all_places, fetch_facts, read_facts, strongest, usual_places, write_facts
+
+    with faults_on_stderr():
+        if out.exists():
+            raise FileExistsError(f"{out} is there already; collect writes new files only")
+        wanted = (list(usual_places(read_facts("commonsense"))) if heads is None
+                  else heads.read_text(encoding="utf-8").split("\n"))
+        wanted = [head.strip().lower() for head in wanted if head.strip()]
+        found = fetch_facts(wanted, limit) if source == "web" else read_facts(source, wanted)
+        facts = strongest(found, limit, wanted)
+        if not facts:
+            raise ValueError(f"{source} knows no place of any of the {len(wanted)} objects")
+        write_facts(facts, out)
+    typer.echo(f"{out}: {len(facts)} facts, {len(usual_places(facts))} objects, {len(all_places(facts))} places; "
+               f"{len(wanted) - len(usual_places(facts))} of the objects asked for have none")
+
+
 @app.command("make-user")
 def make_user(seed: Annotated[int, typer.Option(help="Keep it secret: who knows it can make the same user.")],
               out: Annotated[Path, typer.Option(help="A new or empty folder for the user's tables.")],
@@ -68,6 +102,64 @@ def make_user(seed: Annotated[int, typer.Option(help="Keep it secret: who knows 
         synthesis.write_user(synthesis.make_user(seed, name, open_rate=open_rate, per_quarter=per_quarter), out)
         synthesis.write_catalogue(out)
     typer.echo(f"{name} was written to {out}; truth.json there holds the answers, so hand out train/ and test/ only")
+
+
+@app.command()
+def contexts(user: Annotated[str, typer.Argument(help="A shipped name, a user's folder, or a user of --data.")],
+             out: Annotated[Path, typer.Option(dir_okay=False, help="The CSV file to write.")],
+             data: Annotated[str | None, typer.Option(help="A folder or wheel of users.")] = None,
+             period: Annotated[str, typer.Option(help="test, or another period of the user.")] = "test"):
+    """Write a challenge's contexts to CSV: `id`, which a submission may give back, and the features."""
+    from pushlab.challenges import Challenge
+    from pushlab.synthesis.write import write_text
+
+    with faults_on_stderr():
+        table = Challenge.load(user, data=data, period=period).contexts
+        write_text(out, table.to_csv(index=False, lineterminator="\n"))
+    typer.echo(f"{len(table):,} contexts of {user} were written to {out}")
+
+
+@app.command()
+def score(submission: Annotated[Path, typer.Argument(exists=True, help="A CSV file, or a folder of them.")],
+          user: Annotated[str, typer.Option(help="A shipped name, a user's folder, or a user of --data.")],
+          data: Annotated[str | None, typer.Option(help="A folder or wheel of users.")] = None,
+          challenge: Annotated[int, typer.Option(min=1, max=2, help="1: notifications. 2: a cold start's log.")] = 1,
+          out: Annotated[Path | None, typer.Option(file_okay=False, help="By default scores/ and its name.")] = None,
+          seed: Annotated[int | None, typer.Option(min=0, help="1: of the answers, 0 by default. 2: the log's own, or "
+                                                   "the one that it must have been made with.")] = None,
+          period: Annotated[str, typer.Option(help="test, or another period of the user.")] = "test",
+          judge: Annotated[str | None, typer.Option(help="truth, logistic, plain, adaboost, tree or bayes.")] = None,
+          opening: Annotated[str, typer.Option(help="sampled, threshold or matched.")] = "sampled"):
+    """Score a submission, or every one of a folder: print the scorecard, write it as JSON, CSV and PNG."""
+    from pushlab.challenges import Challenge
+    from pushlab.faults import BadData
+    from pushlab.submissions import save_scores, score_file, score_folder
+
+    with usage_on_stderr():
+        task = Challenge.load(user, data=data, period=period, judge=judge, opening=opening)
+    folder = out or Path("scores") / submission.stem
+    if submission.is_file():
+        with faults_on_stderr():
+            card = score_file(submission, task, challenge, seed)
+        with usage_on_stderr():
+            card.save(folder, picture=True)
+        typer.echo(f"{card.report()}\nwritten to {folder}")
+        return
+    if folder.resolve() == submission.resolve():
+        raise typer.BadParameter("--out is the folder of submissions, where the next run would score a leaderboard")
+    cards, faulty, passed_over = score_folder(submission, task, challenge, seed)
+    if not cards and not faulty:
+        raise typer.BadParameter(f"there is no CSV file in {submission}")
+    with usage_on_stderr():
+        table = save_scores(cards, faulty, folder)
+    typer.echo(table.to_string(index=False, float_format="%.3f") if cards else "none could be scored")
+    typer.echo(f"written to {folder}")
+    for name in passed_over:
+        typer.echo(f"{name} is no CSV file and was passed over", err=True)
+    if faulty:
+        faults = BadData([fault for error in faulty.values() for fault in error.faults])
+        typer.echo(f"{len(faulty)} of {len(cards) + len(faulty)} submissions could not be scored\n{faults}", err=True)
+        raise typer.Exit(1)
 
 
 def main():

@@ -1,8 +1,12 @@
 """How well notifications were chosen for a user, after the EvalUMAP challenges.
 
 Source: the EvalUMAP 2019 challenge, whose performance table compares what the actual notification met with what the
-chosen one met.
+chosen one met, and the EvalUMAP 2020 challenge (gym-push 0.0.21), which added diversity and enticement.
+
+Notifications come as arrays (rows, features) of codes or of words, or as a DataFrame of features.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
@@ -99,6 +103,228 @@ def click_through_rate(opened):
     if not len(opened):
         raise ValueError("no notification was sent, so there is no click-through rate")
     return float(opened.mean())
+
+
+def click_through_rates(answers):
+    """The click-through rate under each judge, a dict of floats: {judge: share opened}.
+
+    answers  {judge: what it says of each notification (rows,)}: opened or not, or a probability, whose mean is the
+             rate to be expected
+
+    >>> click_through_rates({"tree": [True, False], "logistic": [0.5, 0.25]})
+    {'tree': 0.5, 'logistic': 0.375}
+    """
+    rates = {}
+    for judge, values in answers.items():
+        values = np.asarray(values, float)
+        if values.ndim != 1 or not len(values) or not ((values >= 0) & (values <= 1)).all():
+            raise ValueError(f"judge {judge}: expected a number from 0 to 1 for each notification, at least one; "
+                             f"got {values!r:.60}")
+        rates[judge] = float(values.mean())
+    return rates
+
+
+# ---------------------------------------------------------------- diversity and plausibility
+
+def coverage(accepted, history, reference=None):
+    """Diversity: the share of the history's distinct values that occur among the accepted notifications, float, 0 to 1.
+
+    accepted   notifications that were opened (rows, features); none at all cover nothing
+    history    notifications of the history (rows, features)
+    reference  "gym-push-0.0.21": values that the history never had count as well, so that it may exceed 1. (That
+               environment also counted all that was sent, opened or not: give it all.)
+
+    Values are counted feature by feature and the counts summed, as in the EvalUMAP 2020 challenge.
+
+    Source  gym-push 0.0.21, `diversity_score`, there in per cent
+
+    >>> history = [["chat", "low"], ["mail", "low"], ["news", "high"]]      # 3 + 2 distinct values
+    >>> coverage([["chat", "low"], ["mail", "low"]], history)               # 2 + 1
+    0.6
+    """
+    accepted, history = _as_rows(accepted, "accepted"), _as_rows(history, "history")
+    if reference not in (None, "gym-push-0.0.21"):
+        raise ValueError(f"reference is None or 'gym-push-0.0.21'; got {reference!r}")
+    if not len(history):
+        raise ValueError("the history is empty, so nothing can be covered")
+    _demand_same_features(accepted, history, "accepted", "history")
+    if not len(accepted):
+        return 0.0
+    values = [(_distinct(ours), _distinct(theirs)) for ours, theirs in zip(accepted.T, history.T)]
+    covered = sum(len(ours if reference else ours & theirs) for ours, theirs in values)
+    return covered / sum(len(theirs) for _, theirs in values)
+
+
+def evenness(accepted, history):
+    """Normalised entropy: how evenly the opened notifications spread over the values of each feature, float, 0 to 1.
+
+    accepted, history  as in `coverage`; none accepted, or always the same one, give 0
+
+    For each feature the Shannon entropy of its values among the accepted, over the logarithm of how many values the
+    history (or the accepted, if more) has; then the mean over features. A feature that never varies is left out.
+
+    Source  Shannon (1948), A mathematical theory of communication; Pielou (1966), whose evenness it is feature by
+            feature
+
+    >>> history = [["chat", "low"], ["mail", "low"], ["news", "low"], ["shop", "low"]]
+    >>> evenness([["chat", "low"], ["mail", "low"]], history)               # log 2 over log 4
+    0.5
+    """
+    accepted, history = _as_rows(accepted, "accepted"), _as_rows(history, "history")
+    _demand_same_features(accepted, history, "accepted", "history")
+    wide = (history if len(history) else accepted).shape[1]
+    most = np.maximum(_count_distinct(accepted, wide), _count_distinct(history, wide))
+    if not (most > 1).any():
+        raise ValueError("no feature of the history varies, so nothing can be spread over its values")
+    if not len(accepted):
+        return 0.0
+    spread = [_entropy(column) / np.log(values) for column, values in zip(accepted.T, most) if values > 1]
+    return float(np.mean(spread))
+
+
+def plausibility(notifications, known):
+    """Share of notifications whose combination of values is known, float: nonsense is no combination anyone sends.
+
+    notifications  the combination of each (rows, features): app, category and subject, say
+    known          the combinations that exist, in history or catalogue (combinations, the same features)
+
+    >>> plausibility([["chat", "msg"], ["chat", "email"]], known=[["chat", "msg"], ["mail", "email"]])
+    0.5
+    """
+    notifications, known = _as_rows(notifications, "notifications"), _as_rows(known, "known")
+    if not len(notifications):
+        raise ValueError("no notification was sent, so there is no plausibility")
+    _demand_same_features(notifications, known, "notifications", "known")
+    combinations = set(map(tuple, known.tolist()))
+    return sum(tuple(row) in combinations for row in notifications.tolist()) / len(notifications)
+
+
+ENTICEMENT = {"low": 0.0, "moderate": 0.5, "high": 1.0}
+
+
+def enticement(levels):
+    """Mean enticement of the notifications as the EvalUMAP 2020 challenge scores it, float: all low is 0, all high 1.
+
+    levels  "low", "moderate" or "high" for each notification (rows,)
+
+    The challenge counts 1, 2 and 3 points, sums them, and puts the sum between its least and its greatest value.
+
+    Source  gym-push 0.0.21, `enticement_score`, there in per cent
+
+    >>> enticement(["low", "moderate", "high", "high"])                     # (9 - 4) / (12 - 4)
+    0.625
+    """
+    levels = list(levels)
+    wrong = [level for level in levels if level not in ENTICEMENT]
+    if wrong or not levels:
+        raise ValueError(f"enticement is one of {', '.join(ENTICEMENT)} for each notification, at least one; "
+                         f"got {wrong[0]!r}" if wrong else "no notification was sent, so there is no enticement")
+    return float(np.mean([ENTICEMENT[level] for level in levels]))
+
+
+# ---------------------------------------------------------------- time
+
+class ResponseTime(NamedTuple):
+    """Seconds that an agent took for a notification."""
+
+    median: float
+    p95: float
+
+
+def response_time(seconds):
+    """Median and 95th percentile of the seconds an agent took for each notification, a ResponseTime of floats.
+
+    The percentile is the least of the times that at least 95 % do not exceed, so it is one that really occurred.
+
+    >>> response_time([0.1, 0.3, 0.2, 4.0])
+    ResponseTime(median=0.25, p95=4.0)
+    """
+    seconds = np.asarray(seconds, float)
+    if seconds.ndim != 1 or not len(seconds) or not (np.isfinite(seconds) & (seconds >= 0)).all():
+        raise ValueError(f"a response time is a finite number of seconds, 0 or more, for each of at least one "
+                         f"notification; got {seconds!r:.60}")
+    return ResponseTime(float(np.median(seconds)), float(np.quantile(seconds, 0.95, method="inverted_cdf")))
+
+
+class LearningRate(NamedTuple):
+    """How fast an agent became better: `slope` a step, and `settled`, the step from which it stayed where it ended."""
+
+    slope: float
+    settled: int
+
+
+def learning_rate(scores, window=100):
+    """Slope of the smoothed scores and the step at which they settle, a LearningRate (float, int).
+
+    scores  per-step performance, such as points or opens (steps,)
+    window  steps in the rolling mean; the smoothed value at step k is the mean of the `window` scores that end there,
+            so the first one stands at step window - 1 (steps count from 0)
+
+    slope    least-squares slope of the smoothed curve over all its steps, in units of the score a step
+    settled  the curve's last quarter has a mean, and lies within some distance of it: the first step from which the
+             curve never again is more than twice that distance away (twice, since chance moves the longer rest
+             farther). Scores that rise steadily to the very end settle at five eighths of the way; scores that never
+             change settle at once, with a slope near 0.
+
+    >>> learning_rate(range(8), window=1)       # last quarter 6 and 7: mean 6.5, distance 0.5; from 5.5 on
+    LearningRate(slope=1.0, settled=6)
+    >>> learning_rate([0, 0, 1, 1, 1, 1], window=2)     # smoothed from step 1 on: 0, 0.5, 1, 1, 1
+    LearningRate(slope=0.25, settled=3)
+    """
+    scores = np.asarray(scores, float)
+    if scores.ndim != 1 or not np.isfinite(scores).all():
+        raise ValueError(f"scores are one finite number a step; got {scores!r:.60}")
+    if not 1 <= window < len(scores):
+        raise ValueError(f"the window has from 1 step to one less than there are scores, {len(scores)}; got {window}")
+    total = np.concatenate([[0.0], np.cumsum(scores)])
+    smooth = (total[window:] - total[:-window]) / window
+    steps = np.arange(len(smooth)) - (len(smooth) - 1) / 2
+    last = smooth[-max(1, len(smooth) // 4):]
+    level = last.mean()
+    width = 2 * np.abs(last - level).max() + 1e-9 * max(1.0, np.abs(smooth).max())      # rounding is no departure
+    away = np.flatnonzero(np.abs(smooth - level) > width)
+    return LearningRate(float(steps @ smooth / (steps @ steps)), int(window + (away[-1] if len(away) else -1)))
+
+
+# ---------------------------------------------------------------- arrays as they should be
+
+def _as_rows(values, name):
+    """Notifications as an array (rows, features), without a value missing."""
+    import pandas as pd
+
+    values = np.asarray(values, dtype=None if isinstance(values, np.ndarray) else object)
+    if values.shape == (0,):
+        values = values.reshape(0, 0)
+    if values.ndim != 2:
+        raise ValueError(f"{name} is an array (rows, features); got one of shape {values.shape}")
+    if pd.isna(values).any():
+        raise ValueError(f"{name} has a value missing (NaN or None)")
+    return values
+
+
+def _demand_same_features(some, others, name, other_name):
+    if len(some) and some.shape[1] != others.shape[1]:
+        raise ValueError(f"{name} and {other_name} have the same features; got {some.shape[1]} and {others.shape[1]}")
+
+
+def _distinct(column):
+    import pandas as pd
+
+    return set(pd.unique(column).tolist())
+
+
+def _count_distinct(rows, features):
+    """Distinct values in each column, int (features,); without rows there is none."""
+    return np.array([len(_distinct(column)) for column in rows.T] if len(rows) else [0] * features, int)
+
+
+def _entropy(column):
+    """Shannon entropy of the values of a column, in nats."""
+    import pandas as pd
+
+    counts = np.bincount(pd.factorize(column)[0])
+    shares = counts / counts.sum()
+    return float(-(shares * np.log(shares)).sum())
 
 
 def _as_bool(values, name):

@@ -10,9 +10,13 @@ the last expression of a cell. Beside each chart stands the table it is drawn fr
 
 from importlib import import_module
 
+from pushlab.plots.inbox import inbox
 from pushlab.plots.palette import series_styles
+from pushlab.plots.patient import patient
 from pushlab.plots.phone import phone
+from pushlab.plots.room import room
 from pushlab.plots.sheet import Stage, house_style, png, use_style
+from pushlab.plots.shelf import preference_map, shelf
 
 # Pictures of tables need pandas, which is loaded with the first of them.
 _ROOMS = {
@@ -28,9 +32,26 @@ _ROOMS = {
     "open_rate_table": "rates",
     "open_heatmap": "rates",
     "open_heatmap_table": "rates",
+    "estimator_spread": "offpolicy",
+    "estimator_intervals": "offpolicy",
+    "sweep_curve": "sweep",
+    "sweep_table": "sweep",
+    "learned_heatmap": "learned",
+    "learned_heatmap_table": "learned",
+    "study_curves": "studies",
+    "study_differences": "studies",
+    "policy_map": "policies",
+    "policy_map_table": "policies",
+    "trade_off": "policies",
+    "trade_off_table": "policies",
+    "reward_parts": "rewards",
+    "reward_parts_table": "rewards",
+    "scorecard": "scorecards",
+    "scorecard_table": "scorecards",
 }
 
-__all__ = ["Stage", "house_style", "phone", "png", "series_styles", "use_style", *_ROOMS]
+__all__ = ["Stage", "house_style", "inbox", "patient", "phone", "png", "preference_map", "room", "series_styles",
+           "shelf", "use_style", *_ROOMS]
 
 
 def __getattr__(name):

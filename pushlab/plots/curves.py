@@ -45,7 +45,7 @@ def curve_table(log, value="reward", by="agent", window=100):
     >>> curve_table(log, window=1)[["agent", "step", "mean", "runs"]].values.tolist()
     [['a', 1, 0.5, 2], ['a', 2, 1.0, 2]]
     """
-    _demand(log, "step", value, by)
+    demand_log(log, "step", value, by)
     if window < 1:
         raise ValueError(f"window must be at least 1 step, got {window}")
     tables = []
@@ -67,13 +67,13 @@ def policy_table(log, value="reward", by="agent", statistic="mean"):
     returns    DataFrame: by, mean, low, high, runs
     """
     tables = []
-    for name, values in _scores(log, value, by, statistic).items():
+    for name, values in run_scores(log, value, by, statistic).items():
         mean, low, high, count = (column.item() for column in mean_over_runs(values[None]))
         tables.append({by: name, "mean": mean, "low": low, "high": high, "runs": count})
     return pd.DataFrame(tables)
 
 
-def _demand(log, *columns):
+def demand_log(log, *columns):
     missing = [column for column in columns if column not in log.columns]
     if missing:
         raise ValueError(f"the log has no column {missing[0]!r}; it has {', '.join(map(str, log.columns))}")
@@ -97,9 +97,9 @@ def _runs_side_by_side(rows, value):
     return table.pivot(index="step", columns="run", values="value").sort_index()
 
 
-def _scores(log, value, by, statistic):
+def run_scores(log, value, by, statistic):
     """{name: one number a run}, in order of appearance."""
-    _demand(log, value, by)
+    demand_log(log, value, by)
     if statistic not in STATISTICS:
         raise ValueError(f"statistic must be 'mean' or 'sum', got {statistic!r}")
     scores = {}
@@ -129,7 +129,7 @@ def learning_curve(log, value="reward", by="agent", window=100, best=None, title
     ends = table.groupby(by, sort=False).last()
     bound = _bound(log, best, window)
     stage = Stage(600, 400, figure)
-    shift = stage.heading(title or _curve_title(ends, value), lead or _lead(log, table))
+    shift = stage.heading(title or _curve_title(ends, value), lead or log_lead(log, table))
     share = _is_share(log[value])
     stage.label(MARGIN, 82 + shift, unit or _curve_unit(value, share, window))
 
@@ -157,11 +157,11 @@ def compare_policies(log, value="reward", by="agent", statistic="mean", best=Non
     best       a bound as a number, or the column of the log that holds it; None draws none
     returns    Axes on a sheet of 6 inches by as many as the rows need
     """
-    scores, table = _scores(log, value, by, statistic), policy_table(log, value, by, statistic).set_index(by)
-    bound = np.concatenate([*_scores(log, best, by, statistic).values()]).mean() if isinstance(best, str) else best
+    scores, table = run_scores(log, value, by, statistic), policy_table(log, value, by, statistic).set_index(by)
+    bound = np.concatenate([*run_scores(log, best, by, statistic).values()]).mean() if isinstance(best, str) else best
     pitch = 46
     stage = Stage(600, 134 + pitch * len(table) + 34, figure)
-    shift = stage.heading(title or _policy_title(table), lead or _lead(log, table.reset_index()), title_lines=1)
+    shift = stage.heading(title or _policy_title(table), lead or log_lead(log, table.reset_index()), title_lines=1)
     stage.label(MARGIN, 82 + shift, unit or _policy_unit(value, statistic))
 
     names = [fit(plain(name), 150, LEAD, "bold") for name in table.index]
@@ -190,7 +190,7 @@ def _plural(number, noun):
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def _lead(log, table):
+def log_lead(log, table):
     """Where the numbers come from: environment, user, runs, interval."""
     words = []
     for column, kind in (("env", "environments"), ("user", "users"), ("info.user", "users")):
@@ -239,7 +239,7 @@ def _bound(log, best, window):
     if best is None:
         return None
     if isinstance(best, str):
-        _demand(log, best)
+        demand_log(log, best)
         mean = log.groupby("step")[best].mean()
         return mean.rolling(window, min_periods=max(1, min(window // 5, len(mean) // 5))).mean().dropna()
     steps = [log["step"].min(), log["step"].max()]

@@ -53,7 +53,7 @@ def icon(stage, name, x, y, radius=7, colour=TEXT, line=1.3, z=8):
 def mark(stage, kind, x, y, radius=8, z=12, halo=None):
     """What became of a notification: colour and symbol, full when opened and hollow when not.
 
-    kind   "opened", "dismissed", "unseen", "waiting", "shown" or "arrived"
+    kind   "opened", "dismissed", "unseen", "expired", "waiting", "shown" or "arrived"
     """
     stroke = max(1.1, radius / 4.6)
     if halo:
@@ -65,6 +65,9 @@ def mark(stage, kind, x, y, radius=8, z=12, halo=None):
         colour, symbol = (DISMISSED, "cross") if kind == "dismissed" else (GREY, "minus")
         stage.disc(x, y, radius - stroke / 2, SURFACE, colour, stroke, z=z)
         icon(stage, symbol, x, y, radius * .95, colour, stroke, z=z + 1)
+    elif kind == "expired":
+        stage.disc(x, y, radius - stroke / 2, SURFACE, GREY, stroke, z=z)
+        icon(stage, "hands", x, y, radius, GREY, stroke, z=z + 1)
     elif kind == "waiting":
         stage.disc(x, y, radius - stroke / 2, WAITING, INK, stroke * .75, z=z)
         icon(stage, "hands", x, y, radius, INK, stroke * .8, z=z + 1)
@@ -74,7 +77,8 @@ def mark(stage, kind, x, y, radius=8, z=12, halo=None):
     elif kind == "arrived":
         stage.line([(x, y - radius), (x, y + radius)], TEXT, 1.6, z=z)
     else:
-        raise ValueError(f"no mark for {kind!r}; there are opened, dismissed, unseen, waiting, shown, arrived")
+        raise ValueError(f"no mark for {kind!r}; there are opened, dismissed, unseen, expired, waiting, shown, "
+                         "arrived")
 
 
 def badge(stage, kind, right, y, z=12):

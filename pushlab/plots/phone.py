@@ -149,7 +149,7 @@ def _draw_heading(stage, now, pushes, labels, choosing):
 def _draw_screen(stage, now, pushes, words, labels, choosing):
     known = by_role(words)
     day, time = known.get("day", ""), known.get("time", "")
-    sx, sy, sw, _ = phone_body(stage, 24, 20, 212, 380, day[:3] if day.isalpha() else "", _charge(known.get("battery")),
+    sx, sy, sw, _ = phone_body(stage, 24, 20, 212, 380, day[:3] if day.isalpha() else "", charge(known.get("battery")),
                                known.get("ringer"), known.get("charging") == "yes")
     day = f"day {day}" if day.isdigit() else day
     clock(stage, sx + sw / 2, sy + 66, time or day or "now", day if time else "", sw - 24)
@@ -165,7 +165,7 @@ def _draw_screen(stage, now, pushes, words, labels, choosing):
         _draw_past_card(stage, x, y + 94 + 58 * place, width, pushes[number], labels, step)
 
 
-def _charge(battery):
+def charge(battery):
     """The battery's share from its word or number; None when unknown."""
     if battery is None:
         return None
@@ -175,9 +175,8 @@ def _charge(battery):
     return min(1.0, float(number) / (100 if float(number) > 1 else 1)) if number.replace(".", "", 1).isdigit() else None
 
 
-def _card_words(push, labels):
-    """App, tile letter and colour, subject line and priority of a card."""
-    notification = push["notification"]
+def card_words(notification, labels):
+    """App, tile colour, subject line and priority of a card."""
     app = labelled_app(notification, labels)
     name = app_name(app) if app is not None and plain(app) else "Notification"
     about = topic({k: v for k, v in notification.items() if k in ("subject", "category")}, labels)
@@ -189,7 +188,7 @@ def _card_words(push, labels):
 
 def _draw_card(stage, x, y, width, push, labels):
     """The last push, white and complete."""
-    name, colour, about, priority = _card_words(push, labels)
+    name, colour, about, priority = card_words(push["notification"], labels)
     stage.box(x, y, width, 86, 13, SURFACE, z=6)
     tile(stage, x + 10, y + 11, 26, name[0], colour)
     stage.text(x + 44, y + 17, fit(name, width - 90, LEAD, "bold"), LEAD, INK, "bold")
@@ -210,7 +209,7 @@ def _draw_empty_card(stage, x, y, width, words):
 
 def _draw_past_card(stage, x, y, width, push, labels, step):
     """An earlier push, quieter."""
-    name, colour, about, priority = _card_words(push, labels)
+    name, colour, about, priority = card_words(push["notification"], labels)
     stage.box(x, y, width, 50, 13, PAST_CARD, z=6)
     tile(stage, x + 10, y + 11, 26, name[0], colour)
     when = f"step {step:,}"

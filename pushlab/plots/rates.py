@@ -78,7 +78,7 @@ def ordered_values(values, order=None):
     return [value for _, value in sorted(zip(words, present), key=lambda pair: rank.get(pair[0], len(rank)))]
 
 
-def _folded(values, order, most):
+def folded(values, order, most):
     """The values as a Series, and their order; beyond `most`, the rarest are folded into one "N more"."""
     values = values.astype(object).where(values.notna(), "unknown")
     names = ordered_values(values, order)
@@ -103,7 +103,7 @@ def open_rate_table(engagements, by="time", order=None, most=12):
     """
     demand_columns(engagements, by)
     opened = was_opened(engagements)
-    values, names = _folded(engagements[by], order, most)
+    values, names = folded(engagements[by], order, most)
     counts = opened.groupby(values.to_numpy()).agg(["sum", "count"]).loc[names]
     share = share_interval(counts["sum"].to_numpy(), counts["count"].to_numpy())
     return pd.DataFrame({by: names, "opened": share.mean, "low": share.low, "high": share.high,
@@ -119,8 +119,8 @@ def open_heatmap_table(engagements, row, column, row_order=None, column_order=No
     if row == column:
         raise ValueError(f"row and column must be two features, got {row!r} twice")
     opened = was_opened(engagements)
-    rows, row_names = _folded(engagements[row], row_order, most)
-    columns, column_names = _folded(engagements[column], column_order, most)
+    rows, row_names = folded(engagements[row], row_order, most)
+    columns, column_names = folded(engagements[column], column_order, most)
     cells = pd.MultiIndex.from_product([row_names, column_names], names=[row, column])
     counts = opened.groupby([rows.to_numpy(), columns.to_numpy()]).agg(["mean", "count"]).reindex(cells)
     table = pd.DataFrame({"opened": counts["mean"].to_numpy(),

@@ -63,3 +63,27 @@ def test_import(benchmark, modules):
     seconds = [run() for _ in range(5 if benchmark.enabled else 1)]
     benchmark.pedantic(run, rounds=1)
     benchmark.extra_info["import_seconds"] = round(float(np.min(seconds)), 4)
+
+
+def test_whole_challenge(benchmark, tmp_path):
+    """A cold-start episode of some 9,000 contexts of a user made for it, every step taken, with all metrics."""
+    from pushlab import synthesis
+    from pushlab.challenges import Challenge, own_draws
+    from pushlab.datasets import load_user
+
+    synthesis.write_user(synthesis.make_user(5, "long", open_rate=0.4, per_quarter=9000), tmp_path / "long")
+    synthesis.write_catalogue(tmp_path / "long")
+    user = load_user(tmp_path / "long")
+    challenge, env = Challenge.load(user), gym.make("pushlab/evalumap2-v0", user=user)
+    codes = user.history.notification_codes[np.arange(len(user.test)) % len(user.history)]
+    draws = own_draws(1, len(codes), challenge.world.uniforms)[:, 0]
+
+    def run():
+        env.reset(seed=1)
+        told = [env.step(action)[4] for action in codes]
+        outcome = {key: np.array([one[key] for one in told]) for key in ("opened", "actual", "probability", "best")}
+        return challenge.score(codes, outcome, draws, challenge=2, agent="replay", seeds=(1,))
+
+    card = benchmark.pedantic(run, rounds=5, warmup_rounds=1)
+    assert card.count == len(user.test)
+    benchmark.extra_info["contexts"] = len(user.test)

@@ -45,6 +45,7 @@ def send_push(lab):
 INTERACTIONS = {
     "00_start_here": {SLIDER: move_slider, PLAYER: press_play, SEND: send_push},
     "01_the_data": {SLIDER: move_slider},
+    "03_challenge_2_cold_start": {SLIDER: move_slider, PLAYER: press_play},
 }
 
 

@@ -1,0 +1,65 @@
+"""What the agents for notifications look at: the candidates, and a context as a handful of weights to be added up."""
+
+import numpy as np
+
+
+def context_of(observation):
+    """The context's codes in an observation of either challenge, int64 (context components,)."""
+    return observation["context"] if isinstance(observation, dict) else observation
+
+
+def candidates_of(env):
+    """The notifications that may be chosen in an environment, int64 (k, notification components)."""
+    candidates = getattr(getattr(env.unwrapped, "world", None), "candidates", None)
+    if candidates is None:
+        raise ValueError("this environment has no candidates to choose from; pushlab/evalumap1-v0 and "
+                         "pushlab/evalumap2-v0 have")
+    return np.ascontiguousarray(candidates, np.int64)
+
+
+def columns_that_differ(candidates):
+    """Which components are not the same in all candidates, int64 (d,): only they can make one better than another.
+
+    >>> columns_that_differ(np.array([[0, 1, 5], [0, 2, 5]]))
+    array([1])
+    """
+    return np.flatnonzero((candidates != candidates[0]).any(axis=0))
+
+
+class ContextFeatures:
+    """A context's codes as 0/1 features: a constant 1, then one feature a code, of which few are 1 at a time.
+
+    A component with two codes takes one feature, which is 1 for the second of them: a place tag that is there,
+    headphones that are in.
+
+    half   the schema's context, Features
+    names  the features to look at, by default all
+
+    >>> from pushlab.schema import Schema
+    >>> features = ContextFeatures(Schema.load("evalumap2019").context, names=("noise", "place"))
+    >>> features.words[:3], features.size
+    (('always', 'place TYPE_ACCOUNTING', 'place TYPE_AIRPORT'), 15)
+    """
+
+    def __init__(self, half, names=None):
+        unknown = sorted(set(names or ()) - set(half.names))
+        if unknown:
+            raise ValueError(f"the context has no feature {unknown[0]!r}; it has {', '.join(half.names)}")
+        self._places, words = [], ["always"]
+        for at, (component, size) in enumerate(zip(half.components, half.sizes.tolist())):
+            feature = component.partition(".")[0]
+            if names is not None and feature not in names:
+                continue
+            skipped = size == 2             # then code 0 is said by the feature's being 0
+            self._places.append((at, len(words) - skipped, skipped))
+            tag = component.partition(".")[2]
+            codes = ("", tag) if tag else half[feature].words
+            words += [f"{feature} {word}" for word in codes[skipped:]]
+        self.words = tuple(words)
+        self.size = len(words)
+
+    def active(self, context):
+        """The numbers of the features that are 1 in a context (components,), int64; the constant, 0, is the first."""
+        context = context.tolist()
+        return np.array([0, *(start + context[at] for at, start, skipped in self._places
+                              if context[at] or not skipped)], np.int64)
