@@ -18,6 +18,7 @@ _ROOMS = {
     "load_user": "pushlab.datasets",
     "load_users": "pushlab.datasets",
     "SimulatedUser": "pushlab.users",
+    "Challenge": "pushlab.challenges",
 }
 
 __all__ = ["__version__", *_ROOMS]
