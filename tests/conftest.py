@@ -1,7 +1,9 @@
 """What every test shares: a headless Matplotlib and a repeatable Hypothesis."""
 
 import os
+from itertools import combinations
 
+import pytest
 from hypothesis import settings
 
 # An environment variable, so that processes started by a test draw headless too.
@@ -12,3 +14,27 @@ os.environ.setdefault("MPLBACKEND", "Agg")
 settings.register_profile("repeatable", derandomize=True, deadline=None, database=None)
 settings.register_profile("explore", deadline=None, max_examples=1000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
+
+
+@pytest.fixture(scope="session")
+def good_picture():
+    """A function that fails for a picture (Figure or Axes) with words off the sheet, touching or tiny, or too large."""
+    def look_at(picture):
+        from matplotlib.text import Text
+
+        from pushlab.plots import png
+
+        figure = picture.figure if picture.figure is not None else picture
+        image = png(figure)
+        shown = [text for text in figure.findobj(Text) if text.get_text().strip() and text.get_visible()]
+        boxes = [text.get_window_extent() for text in shown]
+        width, height = figure.canvas.get_width_height()
+        assert [text.get_text() for text, box in zip(shown, boxes)
+                if box.x0 < 4 or box.y0 < 4 or box.x1 > width - 4 or box.y1 > height - 4] == []
+        assert [(one.get_text(), other.get_text()) for (one, a), (other, b) in combinations(zip(shown, boxes), 2)
+                if min(a.x1, b.x1) > max(a.x0, b.x0) and min(a.y1, b.y1) > max(a.y0, b.y0) + 3] == []
+        assert min(text.get_size() for text in shown) >= 8.5
+        assert len(image) < 150_000
+        return [text.get_text() for text in shown]
+
+    return look_at

@@ -17,6 +17,9 @@ def _first_outside(values, lows, sizes):
     return -1
 
 
+_NUMBERS = (int, np.int64)
+
+
 def action_reader(space, names=None):
     """A function (action, n) → array (n, …) for a space; it raises ValueError naming what is wrong with an action.
 
@@ -36,7 +39,11 @@ def action_reader(space, names=None):
     lows, sizes = lows.astype(np.int64), sizes.astype(np.int64)
     wide = len(sizes)
 
+    low, beyond = int(lows[0]), int(lows[0] + sizes[0])
+
     def read(action, n):
+        if action.__class__ in _NUMBERS and wide == n == 1 and low <= action < beyond and not shape:
+            return np.array([action], np.int64)         # the commonest case, in a quarter of the time
         array = np.asarray(action)
         if array.dtype.kind not in "iub":
             raise ValueError(f"an action is made of whole numbers; got {action!r}")

@@ -72,44 +72,65 @@ class Env(gym.Env):
         self.render_mode = render_mode
         self.observation_space = self.world.observation_space
         self.action_space = self.world.action_space
-        self.state = self.outcome = None
+        self._solo = self.world.solo()
+        if self._solo is None:
+            self.state = self.outcome = None
         self.trail = []
         self._over = True
         self._frames = []
         self._chance = Chance(1, self.world.uniforms)
-        self._read = action_reader(self.action_space, self.world.action_names)
+        self._read = self.world.read_action or action_reader(self.action_space, self.world.action_names)
 
     def reset(self, *, seed=None, options=None):
         """Starts an episode. A seed repeats it exactly; without one the generator goes on where it stands."""
         super().reset(seed=seed)
         options = check_options(self.world, options)
         self._chance.seed(0, self.np_random)
-        self.state, self.outcome = self.world.initial(self._chance.take(), options), None
         self._over = False
         self._frames, self.trail = [], []
+        if self._solo is not None:
+            begun = self._solo.reset(self._chance.take(), options)
+            self._show()
+            return begun
+        self.state, self.outcome = self.world.initial(self._chance.take(), options), None
         self._show()
         return at_row(self.world.observe(self.state), 0), self._info()
 
     def step(self, action):
-        """One step: observation, reward, terminated, truncated (a wrapper sets time limits, so False), info."""
+        """One step: observation, reward, terminated, truncated, info. Time limits of gym.make come on top of it."""
         if self._over:
             raise ResetNeeded("the episode is over, or never began: call reset() first")
+        if self._solo is not None:
+            observation, reward, terminated, info = self._solo.step(action, self._chance.take())
+            truncated = getattr(self._solo, "truncated", False)
+            self._over = terminated or truncated
+            if self.render_mode is not None:
+                self._show()
+            return observation, reward, terminated, truncated, info
         world = self.world
         self.state, self.outcome = world.advance(self.state, self._read(action, 1), self._chance.take())
-        self._over = world.terminated(self.state).item()
+        terminated, truncated = world.terminated(self.state).item(), world.truncated(self.state).item()
+        self._over = terminated or truncated
         if world.keeps_trail:
             self.trail.append(self.outcome)
         if self.render_mode is not None:
             self._show()
-        return (at_row(world.observe(self.state), 0), float(world.reward(self.outcome)[0]), self._over, False,
+        return (at_row(world.observe(self.state), 0), float(world.reward(self.outcome)[0]), terminated, truncated,
                 self._info())
 
     def __getattr__(self, name):
-        """What the world exports: a plain attribute as it is, a method with this environment as its first argument."""
+        """What the world exports: a plain attribute as it is, a method with this environment as its first argument.
+
+        Of a world that lives one copy by itself also `state` and `outcome`, which are made when they are asked for.
+        """
         world = self.__dict__.get("world")
+        if name in ("state", "outcome") and world is not None:
+            return self._solo.now()[name == "outcome"]
         if world is None or name not in world.exports:
             raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
         value = getattr(world, name)
+        if getattr(value, "is_reading", False):
+            return value(self)
         return partial(value, self) if callable(value) else value
 
     def _info(self):
@@ -122,7 +143,8 @@ class Env(gym.Env):
 
     def frame(self):
         """What a picture of this moment needs, as a plain dict."""
-        return self.world.frame(self.state, self.outcome)
+        state, outcome = (self.state, self.outcome) if self._solo is None else self._solo.now()
+        return self.world.frame(state, outcome)
 
     def _show(self):
         if self.render_mode is not None:
@@ -183,7 +205,7 @@ class VectorEnv(gym.vector.VectorEnv):
         self._done = np.zeros(num_envs, bool)
         self._frames = [[] for _ in range(num_envs)]
         self._chance = Chance(num_envs, self.world.uniforms)
-        self._read = action_reader(self.single_action_space, self.world.action_names)
+        self._read = self.world.read_action or action_reader(self.single_action_space, self.world.action_names)
         self._seeds = [None] * num_envs
 
     # ------------------------------------------------------------ seeding
@@ -259,9 +281,9 @@ class VectorEnv(gym.vector.VectorEnv):
             terminated = np.array(self.world.terminated(self.state), bool)
             told = [(on, self._told(self.state, self.outcome))]
             self._elapsed += 1
-        truncated = np.zeros(self.num_envs, bool)
+        truncated = np.array(self.world.truncated(self.state), bool)
         if self.max_episode_steps is not None:
-            truncated = self._elapsed >= self.max_episode_steps
+            truncated |= self._elapsed >= self.max_episode_steps
         self._done = terminated | truncated
         self._keep_frames(on)
         if self.autoreset_mode == AutoresetMode.SAME_STEP and self._done.any():
@@ -274,6 +296,16 @@ class VectorEnv(gym.vector.VectorEnv):
         """A step in which the copies `again` begin anew and the copies `on` go on: reward, terminated, what is told."""
         reward, terminated = np.zeros(self.num_envs), np.zeros(self.num_envs, bool)
         fresh = self.world.initial(draws[again], {})
+        if self.world.rests:
+            self.state, self.outcome = self.world.advance(self.state, actions, draws)
+            reward = np.array(self.world.reward(self.outcome), np.float64)
+            for key, values in fresh.items():
+                self.state[key][again] = values
+            reward[again] = 0
+            self._elapsed[on] += 1
+            self._start(again)
+            terminated = np.array(self.world.terminated(self.state), bool)
+            return reward, terminated, [(self._all, self._told(self.state, self.outcome))]
         told = [(again, self._told(fresh, None))]
         if len(on):
             state, self.outcome = self.world.advance(at_row(self.state, on), at_row(actions, on), draws[on])

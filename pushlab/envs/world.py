@@ -3,6 +3,12 @@
 import numpy as np
 
 
+def reading(method):
+    """Marks an exported method of a world as read without brackets: `env.time`, and not `env.time()`."""
+    method.is_reading = True
+    return method
+
+
 class World:
     """A small world of pure functions on a batch: every array has a leading axis of n independent copies.
 
@@ -21,7 +27,10 @@ class World:
     observation_names = None    # a name for each component of a vector observation, for the log
     action_names = None         # a name for each component of a vector action
     exports = ()                # names of world attributes that the Env offers as its own; a method is given the Env
+    rests = False               # whether advance() leaves a copy that has ended as it is, gives new arrays only, and
+                                # info() tells the same with and without an outcome: a batch then need not be parted
     keeps_trail = False         # whether the Env keeps each step's outcome of the episode, as `trail`
+    read_action = None          # a method (action, n) → array (n, …) for actions that are no numbers, such as words
     action_choices = None       # [(feature, [value, …]), …]: what a person may choose, in the order of components
 
     @property
@@ -49,6 +58,10 @@ class World:
         """Whether the world itself has come to its end, bool (n,)."""
         return np.zeros(len(next(iter(state.values()))), bool)
 
+    def truncated(self, state):
+        """Whether the world's own clock has run out, bool (n,); time limits of gym.make are the shell's."""
+        return np.zeros(len(next(iter(state.values()))), bool)
+
     def mask(self, state):
         """Which actions are allowed, int8 (n, actions), for `info["action_mask"]`; None where all always are."""
         return None
@@ -56,6 +69,15 @@ class World:
     def info(self, state, outcome):
         """What else is told, a dict of arrays (n, …); `outcome` is None right after a reset."""
         return {}
+
+    def solo(self):
+        """One copy alone where a world can live it faster than a batch of one, else None.
+
+        It has reset(draws, options) → observation, info; step(action, draws) → observation, reward, terminated, info;
+        and now() → the state and outcome that the methods above would have given for the same draws. Where the world
+        has a clock of its own, `truncated` says after each step whether it has run out.
+        """
+        return None
 
     def frame(self, state, outcome, at=0):
         """All that a picture of copy `at` needs, as a plain dict; `outcome` is None right after a reset."""

@@ -1,4 +1,4 @@
-"""How sure one may be: intervals."""
+"""How sure one may be: intervals, and the off-policy estimators of `pushlab.metrics.offpolicy`."""
 
 from typing import NamedTuple
 
@@ -74,3 +74,21 @@ def paired_interval(ours, theirs, level=0.95):
     if ours.shape != theirs.shape:
         raise ValueError(f"paired runs are as many on both sides; got {ours.shape} and {theirs.shape}")
     return mean_interval(ours - theirs, level)
+
+
+_OFF_POLICY = ("Estimate", "cross_fitted_values", "direct_method", "doubly_robust", "effective_sample_size",
+               "episodes_of", "importance_sampling", "naive", "off_policy", "on_policy_value",
+               "per_decision", "self_normalised")
+
+
+def __getattr__(name):
+    """The off-policy estimators, which need the intervals above and are therefore loaded when they are asked for."""
+    if name in _OFF_POLICY:
+        from pushlab.metrics import offpolicy
+
+        return getattr(offpolicy, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__():
+    return sorted([*globals(), *_OFF_POLICY])

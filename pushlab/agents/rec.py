@@ -1,0 +1,210 @@
+"""Agents for recommenders: greedy, LinUCB, linear Q-learning that looks ahead, an oracle that plans, and a softmax."""
+
+import numpy as np
+
+from pushlab.agents.protocol import Agent, own_chance
+from pushlab.agents.weights import WeightBlocks
+from pushlab.metrics.value_models import quadratic
+
+
+def world_of(env, agent):
+    """The world of an environment with items; ValueError for another."""
+    world = getattr(env.unwrapped, "world", None)
+    if not hasattr(world, "items"):
+        raise ValueError(f"{agent.name} recommends items; this environment has none, pushlab/RECEnv-v0 has")
+    return world
+
+
+class GreedyItem(Agent):
+    """Shows what the observed preference likes best now: the largest preference · item. It knows the items."""
+
+    name = "greedy"
+
+    def begin(self, env, seed):
+        self._items = world_of(env, self).items
+
+    def act(self, observation, info, explore=True):
+        return int((self._items @ observation).argmax())
+
+
+class SoftmaxItem(Agent):
+    """Shows items with probabilities in proportion to exp(sharpness × preference · item), and all now and then.
+
+    The probabilities are known, so it can write a log that other policies are judged by: see `pushlab.logged`.
+
+    items      array (n_items, features)
+    sharpness  0 shows all equally often, infinity would be greedy
+    floor      share of the steps in which any item is shown, so that none is ever impossible, 0 to 1
+
+    >>> policy = SoftmaxItem([[1.0, 0.0], [0.0, 1.0]], sharpness=2.0, floor=0.1)
+    >>> policy.probabilities(np.array([[1.0, 0.0]])).round(3)
+    array([[0.843, 0.157]])
+    """
+
+    name = "softmax"
+
+    def __init__(self, items, sharpness=1.0, floor=0.0):
+        if not 0 <= floor <= 1 or not np.isfinite(sharpness):
+            raise ValueError(f"floor is from 0 to 1 and sharpness finite; got {floor!r} and {sharpness!r}")
+        self.items, self.sharpness, self.floor = np.asarray(items, float), sharpness, floor
+
+    def probabilities(self, observations):
+        """Probability of each item (rows, n_items) for observations (rows, features)."""
+        scores = self.sharpness * (np.asarray(observations) @ self.items.T)
+        likely = np.exp(scores - scores.max(axis=1, keepdims=True))
+        likely /= likely.sum(axis=1, keepdims=True)
+        return (1 - self.floor) * likely + self.floor / len(self.items)
+
+    def begin(self, env, seed):
+        self._rng = own_chance(seed)
+
+    def act(self, observation, info, explore=True):
+        likely = self.probabilities(np.asarray(observation)[None])[0]
+        return int(self._rng.choice(len(likely), p=likely)) if explore else int(likely.argmax())
+
+
+class LinUCBItem(Agent):
+    """Learns each item's engagement as a linear function of the observed preference, with the benefit of the doubt.
+
+    It is not told the items, and does not look ahead: it takes the user for one who stays as they are.
+
+    width     how many standard deviations the benefit of the doubt is
+    variance  prior variance of a weight
+    noise     variance of a reward around its expectation
+    Source    Li, Chu, Langford & Schapire (2010), A contextual-bandit approach to personalized news article
+              recommendation, WWW, algorithm 1 (disjoint models)
+    """
+
+    name = "LinUCB"
+
+    def __init__(self, width=1.0, variance=1.0, noise=0.05):
+        self.width, self.variance, self.noise = width, variance, noise
+        self.belief = None
+
+    def begin(self, env, seed):
+        shape = env.action_space.n, env.observation_space.shape[0] + 1
+        if self.belief is None:
+            self.belief = WeightBlocks(*shape, self.variance, "linear", self.noise)
+        if self.belief.mean.shape != shape:
+            raise ValueError(f"{self.name} has learned weights {self.belief.mean.shape} (items, features); this "
+                             f"environment needs {shape}")
+        self._blocks, self._active = np.arange(shape[0]), np.arange(shape[1])
+
+    def act(self, observation, info, explore=True):
+        centre, variance = self.belief.sums(self._blocks, self._active, np.append(1.0, observation))
+        return int((centre + (self.width * np.sqrt(variance) if explore else 0)).argmax())
+
+    def learn(self, transition):
+        self.belief.observe(np.array([transition.action]), self._active, np.append(1.0, transition.observation),
+                            transition.reward)
+
+    def state(self):
+        return {} if self.belief is None else {"mean": self.belief.mean.copy(),
+                                               "covariance": self.belief.covariance.copy()}
+
+    def load(self, state):
+        self.belief = None
+        if state:
+            mean = np.array(state["mean"], float)
+            self.belief = WeightBlocks(*mean.shape, self.variance, "linear", self.noise)
+            self.belief.mean, self.belief.covariance = mean, np.array(state["covariance"], float)
+
+
+class LinearQ(Agent):
+    """Q-learning with a linear function a item of the preference and its squares: it learns what an item leads to.
+
+    discount  weight of the next step's value, 0 to below 1; 0 looks at the next reward only
+    rate      step size, divided by the squared length of the features
+    epsilon   share of random items in the first episode; it falls as 1 / (1 + episode / half_at)
+    Source    Watkins & Dayan (1992), Q-learning, Machine Learning 8; with linear functions Sutton & Barto (2018),
+              Reinforcement Learning, section 10.1 (semi-gradient)
+    """
+
+    name = "linear Q"
+
+    def __init__(self, discount=0.8, rate=0.2, epsilon=0.3, half_at=100):
+        if not 0 <= discount < 1 or not 0 <= epsilon <= 1:
+            raise ValueError(f"discount is from 0 to below 1, epsilon from 0 to 1; got {discount!r} and {epsilon!r}")
+        self.discount, self.rate, self.epsilon, self.half_at = discount, rate, epsilon, half_at
+        self.weights, self.episodes = None, 0
+
+    def begin(self, env, seed):
+        shape = env.action_space.n, quadratic(np.zeros((1, *env.observation_space.shape))).shape[1]
+        if self.weights is None:
+            self.weights = np.zeros(shape)
+        if self.weights.shape != shape:
+            raise ValueError(f"{self.name} has learned weights {self.weights.shape}; this environment needs {shape}")
+        self._rng = own_chance(seed)
+
+    def values(self, observation):
+        """Q of each item (n_items,)."""
+        return self.weights @ quadratic(np.asarray(observation)[None])[0]
+
+    def act(self, observation, info, explore=True):
+        if explore and self._rng.random() < self.epsilon / (1 + self.episodes / self.half_at):
+            return int(self._rng.integers(len(self.weights)))
+        return int(self.values(observation).argmax())
+
+    def learn(self, transition):
+        features = quadratic(np.asarray(transition.observation)[None])[0]
+        aim = transition.reward
+        if not transition.terminated:                   # a time limit is not an end: what would have come still counts
+            aim += self.discount * self.values(transition.next_observation).max()
+        surprise = aim - self.weights[transition.action] @ features
+        self.weights[transition.action] += self.rate * surprise * features / (features @ features)
+        self.episodes += transition.terminated or transition.truncated
+
+    def state(self):
+        return {} if self.weights is None else {"weights": self.weights.copy(), "episodes": self.episodes}
+
+    def load(self, state):
+        self.weights = np.array(state["weights"], float) if state else None
+        self.episodes = int(state.get("episodes", 0))
+
+
+class Planner(Agent):
+    """An oracle: sees the true state, knows the user model, and searches for the best items up to the end.
+
+    A beam search: of all ways to go on, the `beam` best are kept at each step, by reward so far plus what repeating the
+    best item would earn in the steps that are left. Where beam is at least n_items ** (steps - 1) nothing is left out,
+    and the plan is the best there is. It plans anew wherever the user does something else than expected.
+    """
+
+    name = "oracle"
+
+    def __init__(self, beam=300):
+        if beam < 1:
+            raise ValueError(f"beam is 1 or more; got {beam!r}")
+        self.beam = beam
+
+    def begin(self, env, seed):
+        self._world = world_of(env, self)
+        self._left = self._world.step_per_episode
+        self._plan, self._expected = [], None
+
+    def act(self, observation, info, explore=True):
+        if not self._plan or not np.allclose(info["state"], self._expected, atol=1e-9):
+            self._plan = self.plan(self._world, info["state"], self._left)[0].tolist()
+        action = self._plan.pop(0)
+        self._expected = self._world.expect(info["state"][None], np.array([action]))[1][0]
+        self._left -= 1
+        return action
+
+    def plan(self, world, state, steps):
+        """The best items found, int64 (steps,), and the reward expected of them, from a state (features,)."""
+        states, earned, plans = np.asarray(state, float)[None], np.zeros(1), np.zeros((1, 0), np.int64)
+        everything = np.arange(world.n_items)
+        for step in range(steps):
+            parents, actions = np.repeat(np.arange(len(states)), world.n_items), np.tile(everything, len(states))
+            rewards, following = world.expect(states[parents], actions)
+            so_far = earned[parents] + rewards
+            promise = so_far
+            if len(so_far) > self.beam and step < steps - 1:
+                ahead, _ = world.expect(np.repeat(following, world.n_items, axis=0),
+                                        np.tile(everything, len(following)))
+                promise = so_far + (steps - step - 1) * ahead.reshape(len(following), -1).max(axis=1)
+            kept = np.argsort(-promise, kind="stable")[:self.beam]
+            states, earned = following[kept], so_far[kept]
+            plans = np.column_stack([plans[parents[kept]], actions[kept]])
+        best = int(earned.argmax())
+        return plans[best], float(earned[best])

@@ -1,0 +1,88 @@
+"""How far the off-policy estimators can be trusted: many logs of one policy, each asked about another.
+
+    python -m pushlab.studies.offpolicy --out data/rec/offpolicy.csv
+
+A recommender was run almost by chance and left its log; what would a recommender that picks far more sharply have
+earned? The truth is found by enumeration. Each repetition writes a new log of 1,000 episodes, with its own seeds, and
+estimates the value from it with cross-fitted value models.
+"""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+ENV = "pushlab/RECEnv-v0"
+TASK = {"step_per_episode": 5, "reward_std": 0.3, "random_state": 0}
+BEHAVIOUR, TARGET = {"sharpness": 1.0}, {"sharpness": 4.0, "floor": 0.1}
+EPISODES, REPETITIONS = 1_000, 500
+APART = 100_000         # seeds between two repetitions, more than a repetition uses
+DIGITS = 5
+COLUMNS = ("repetition", "estimator", "value", "low", "high", "ess")
+
+
+def policies():
+    """The world of the task, the policy that writes the logs, and the one to be judged."""
+    from pushlab.agents.rec import SoftmaxItem
+    from pushlab.envs.rec import RECEnv
+
+    world = RECEnv(**TASK)
+    return world, SoftmaxItem(world.items, **BEHAVIOUR), SoftmaxItem(world.items, **TARGET)
+
+
+def truth():
+    """The target's true value, reward per episode."""
+    from pushlab.logged import true_value
+
+    world, _, target = policies()
+    return true_value(world, target)
+
+
+def estimates_of(repetition, episodes=EPISODES):
+    """What one repetition's log says, a DataFrame with the columns of COLUMNS, a row an estimator."""
+    from pushlab.logged import collect
+    from pushlab.metrics.offpolicy import off_policy
+
+    _, behaviour, target = policies()
+    seed = APART * (1 + repetition)
+    table = off_policy(collect(ENV, behaviour, episodes, seed, **TASK), target, seed=seed)
+    return table.assign(repetition=repetition)[list(COLUMNS)]
+
+
+def summary(table, true):
+    """Bias, RMSE and coverage of each estimator over the repetitions, a DataFrame with a row an estimator.
+
+    table   columns of COLUMNS; true: the true value, float
+    bias    mean estimate - truth; rmse: root of the mean squared error; spread: deviation of the estimates
+    covers  share of the intervals that hold the truth
+    """
+    rows = table.assign(error=table["value"] - true, covers=(table["low"] <= true) & (true <= table["high"]))
+    groups = rows.groupby("estimator", sort=False)
+    return groups.agg(mean=("value", "mean"), bias=("error", "mean"), spread=("value", "std"),
+                      rmse=("error", lambda error: (error**2).mean() ** 0.5), covers=("covers", "mean"),
+                      ess=("ess", "mean")).reset_index()
+
+
+def run_study(repetitions=REPETITIONS, progress=True):
+    """All repetitions, a DataFrame with the columns of COLUMNS."""
+    import pandas as pd
+    from tqdm.auto import tqdm
+
+    tables = [estimates_of(number) for number in tqdm(range(repetitions), disable=not progress)]
+    return pd.concat(tables, ignore_index=True)
+
+
+def main(out: Annotated[Path, typer.Option(help="CSV to write")] = Path("data/rec/offpolicy.csv"),
+         repetitions: Annotated[int, typer.Option(help="logs to write and judge")] = REPETITIONS):
+    """Runs the study, writes the estimates and prints bias, RMSE and coverage."""
+    table, true = run_study(repetitions), truth()
+    out.parent.mkdir(parents=True, exist_ok=True)
+    scratch = out.with_name(f"{out.name}.part")
+    table.to_csv(scratch, index=False, float_format=f"%.{DIGITS}f", lineterminator="\n")
+    scratch.replace(out)
+    print(f"true value {true:.5f}")
+    print(summary(table, true).round(4).to_string(index=False))
+
+
+if __name__ == "__main__":
+    typer.run(main)
