@@ -1,0 +1,166 @@
+"""Agents for dynamical models: always the same dose, a rule of two thresholds, and fitted Q iteration."""
+
+import numpy as np
+
+from pushlab.agents.protocol import Agent, own_chance
+from pushlab.compiled import compiled
+
+
+class Constant(Agent):
+    """The same action in every state.
+
+    >>> Constant(3, "both drugs").act(observation=None, info={})
+    3
+    """
+
+    def __init__(self, action, name=None):
+        self.action = action
+        self.name = name or f"always {action}"
+
+    def act(self, observation, info, explore=True):
+        return np.array(self.action) if np.ndim(self.action) else self.action
+
+
+class BangBang(Agent):
+    """Full treatment while one observed variable is high, none while it is low, and between the two as before.
+
+    component    which component of the observation is watched
+    above        treat once it has reached this value
+    below        stop once it has fallen to this one
+    on, off      the two actions
+    """
+
+    def __init__(self, component, above, below, on, off=0, name="bang-bang"):
+        if not below <= above:
+            raise ValueError(f"treatment stops at or below the value where it starts, {above}; got below={below}")
+        self.component, self.above, self.below, self.on, self.off = component, above, below, on, off
+        self.name = name
+
+    def begin(self, env, seed):
+        self._treating = False
+
+    def act(self, observation, info, explore=True):
+        value = observation[self.component]
+        self._treating = value >= self.above or (self._treating and value > self.below)
+        return self.on if self._treating else self.off
+
+
+class FittedQIteration(Agent):
+    """Learns from stored steps alone what each action is worth, with extremely randomised trees.
+
+    A forest an action maps an observation to the return from there on. Its targets are r + discount * max Q of the
+    state that followed, again and again, until rewards far ahead have come through: at a discount of 0.98 that takes
+    some hundreds of iterations. Growing trees is the slow part, and the shape of a tree changes little from one
+    iteration to the next; so a forest is grown `growths` times, and between two growths only the values in its leaves
+    are worked out anew, `sweeps` times: `growths * sweeps` iterations in all. (Where many rewards are equal, grow more
+    often: the first forest sees nothing but rewards and cannot part what they do not.)
+
+    actions    number of actions
+    discount   worth of a reward one step later
+    trees      of each forest
+    leaf       fewest steps in a leaf
+    explore    share of actions drawn at random while exploring
+    see        function of observations (n, …) → inputs of the forests (n, inputs); None takes them as they are
+    Source     Ernst, Geurts & Wehenkel (2005), JMLR 6, 503-556; the trees kept over iterations as in their section 4.4;
+               for HIV Ernst, Stan, Gonçalves & Wehenkel (2006), Proc. 45th IEEE CDC, 667-672
+    """
+
+    name = "fitted Q iteration"
+
+    def __init__(self, actions, discount=0.98, trees=50, leaf=2, growths=10, sweeps=40, explore=0.15, see=None, seed=0):
+        self.actions, self.discount, self.trees, self.leaf = actions, discount, trees, leaf
+        self.growths, self.sweeps, self.explore, self.see, self.seed = growths, sweeps, explore, see, seed
+        self.forests = None
+        self.begin(None, seed)
+
+    def begin(self, env, seed):
+        self._rng = own_chance(seed)
+
+    def act(self, observation, info, explore=True):
+        return int(self.act_each(np.asarray(observation)[None], explore)[0])
+
+    def act_each(self, observations, explore=True):
+        """An action for each of many observations (n, …), int64 (n,)."""
+        n = len(observations)
+        chance = self._rng.random(n) < self.explore if explore else np.zeros(n, bool)
+        if self.forests is None:
+            return self._rng.integers(self.actions, size=n)
+        best = self.values(observations).argmax(axis=1)
+        return np.where(chance, self._rng.integers(self.actions, size=n), best) if explore else best
+
+    def values(self, observations):
+        """What each action is worth, float64 (n, actions)."""
+        if self.forests is None:
+            raise ValueError("nothing has been learned yet: call fit() first")
+        inputs = self._inputs(observations)
+        return np.stack([_mean_of_leaves(_leaves_of(forest, inputs), worth)
+                         for forest, worth in zip(self.forests, self._worth)], axis=1)
+
+    def _inputs(self, observations):
+        inputs = np.asarray(observations, np.float64) if self.see is None else self.see(np.asarray(observations))
+        return np.ascontiguousarray(inputs, np.float32)
+
+    def fit(self, observations, actions, rewards, following, terminated=None, progress=False):
+        """Learns from n steps: observations and following (n, …); actions, rewards and, if given, terminated (n,)."""
+        from tqdm.auto import tqdm
+
+        inputs, after = self._inputs(observations), self._inputs(following)
+        actions, rewards = np.asarray(actions), np.asarray(rewards, np.float64)
+        rows = [np.flatnonzero(actions == action) for action in range(self.actions)]
+        if min(map(len, rows)) < self.leaf:
+            raise ValueError(f"each of the {self.actions} actions has to occur at least {self.leaf} times; they occur "
+                             f"{', '.join(str(len(taken)) for taken in rows)} times")
+        going_on = np.ones(len(rewards)) if terminated is None else 1.0 - np.asarray(terminated)
+        target = rewards.copy()
+        for growth in tqdm(range(self.growths), disable=not progress, desc="growing forests"):
+            self._grow(inputs, rows, target, growth)
+            here = [_leaves_of(forest, inputs[taken]) for forest, taken in zip(self.forests, rows)]
+            there = [_leaves_of(forest, after) for forest in self.forests]
+            for _ in range(self.sweeps):
+                self._worth = [_fill_leaves(leaves, target[taken], len(worth))
+                               for leaves, taken, worth in zip(here, rows, self._worth)]
+                best = np.max([_mean_of_leaves(leaves, worth) for leaves, worth in zip(there, self._worth)], axis=0)
+                target = rewards + self.discount * going_on * best
+        return self
+
+    def _grow(self, inputs, rows, target, growth):
+        from sklearn.ensemble import ExtraTreesRegressor
+
+        self.forests, self._worth = [], []
+        for action, taken in enumerate(rows):
+            forest = ExtraTreesRegressor(self.trees, min_samples_leaf=self.leaf, n_jobs=1,
+                                         random_state=100_000 * self.seed + 100 * growth + action)
+            forest.fit(inputs[taken], target[taken])
+            self.forests.append(forest)
+            self._worth.append(np.zeros(sum(tree.tree_.node_count for tree in forest.estimators_)))
+
+
+def _leaves_of(forest, inputs):
+    """The leaf that each input (n, …) falls into, int64 (n, trees); leaves of all trees are numbered on."""
+    counts = [tree.tree_.node_count for tree in forest.estimators_]
+    starts = np.cumsum([0, *counts[:-1]])
+    leaves = np.empty((len(inputs), len(counts)), np.int64)
+    for column, (tree, start) in enumerate(zip(forest.estimators_, starts)):
+        leaves[:, column] = tree.tree_.apply(inputs) + start
+    return leaves
+
+
+@compiled
+def _fill_leaves(leaves, target, count):
+    """The mean target in each leaf, float64 (count,)."""
+    total, number = np.zeros(count), np.zeros(count)
+    for row in range(leaves.shape[0]):
+        for column in range(leaves.shape[1]):
+            total[leaves[row, column]] += target[row]
+            number[leaves[row, column]] += 1
+    return total / np.maximum(number, 1)
+
+
+@compiled
+def _mean_of_leaves(leaves, worth):
+    """The mean over trees of what a leaf is worth, float64 (n,)."""
+    mean = np.zeros(leaves.shape[0])
+    for row in range(leaves.shape[0]):
+        for column in range(leaves.shape[1]):
+            mean[row] += worth[leaves[row, column]]
+    return mean / leaves.shape[1]

@@ -1,0 +1,371 @@
+"""The general environment of dynamical models: solver, spaces, what is seen, clock, simulate and counterfactual."""
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import FrozenInstanceError, dataclass
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import pushlab  # noqa: F401
+from pushlab import plots
+from pushlab.compiled import inlined
+from pushlab.envs.integrate import integrator
+from pushlab.envs.models import Intervention, Model, Variable, load_model
+from pushlab.envs.models.lotka_volterra import invariant
+from pushlab.envs.ode import ODE, ODEEnv
+from pushlab.envs.ode_worlds import HIV, LotkaVolterra
+
+NO_DRAWS = np.empty((1, 0))
+
+
+def run(world, actions):
+    """States (steps + 1, variables) under single actions."""
+    state = world.initial(NO_DRAWS, {})
+    states = [state["values"][0]]
+    for action in actions:
+        state, _ = world.advance(state, np.array([action]), NO_DRAWS)
+        states.append(state["values"][0])
+    return np.array(states)
+
+
+# ---------------------------------------------------------------- Lotka and Volterra
+
+def test_rabbits_and_foxes_keep_their_invariant_over_fifty_units_of_time():
+    world = LotkaVolterra(timestep=0.5)
+    kept = invariant(run(world, [1] * 100), world.config)
+    assert np.abs(kept / kept[0] - 1).max() < 1e-6
+
+
+def test_rabbits_and_foxes_stay_where_they_are_in_balance():
+    assert run(LotkaVolterra(initial_state="balance"), [1] * 50) == pytest.approx(np.tile([20.0, 10.0], (51, 1)))
+
+
+def test_fewer_foxes_grow_when_their_growth_is_held_back():
+    held, free = run(LotkaVolterra(), [0] * 3), run(LotkaVolterra(), [1] * 3)
+    assert (held[1:, 1] < free[1:, 1]).all() and (held[1:, 0] > free[1:, 0]).all()
+
+
+# ---------------------------------------------------------------- solver
+
+@dataclass(frozen=True)
+class CircleConfig:
+    speed: float = 1.0
+    push: float = 0.0
+    start_time: float = 0.0
+    end_time: float = 10.0
+
+
+@inlined
+def circling(time, y, constants, dose, slope):
+    """Around (1, 1), so that the exact path is cosine and sine; the push moves the centre to the right."""
+    p = constants[0]
+    for i in range(y.shape[1]):
+        slope[0, i] = -p.speed * (y[1, i] - 1)
+        slope[1, i] = p.speed * (y[0, i] - 1 - dose[0, i])
+
+
+@inlined
+def nothing_earned(values, dose, constants, earned):
+    for i in range(len(values)):
+        earned[i] = 0.0
+
+
+CIRCLE = Model(
+    name="circle", title="A circle", time_unit="time", timestep=0.25, Config=CircleConfig,
+    variables=(Variable("x", "m", "east"), Variable("y", "m", "north")),
+    initial_states={"near": (1.5, 1.0), "far": (2.5, 1.0)}, derivative=circling, reward=nothing_earned,
+    upper=lambda config, start: np.array([4.0, 4.0]),
+    interventions=(Intervention("push", "push", (0.0, 0.5), (0.0, 0.5)),), source="geometry")
+
+
+def test_a_model_of_ones_own_is_one_description():
+    env = ODEEnv(CIRCLE)
+    path = env.simulate(0)
+    time = path["time"].to_numpy()
+    assert len(path) == 41 and time[-1] == 10
+    assert path["x"].to_numpy() == pytest.approx(1 + 0.5 * np.cos(time), abs=1e-6)
+    assert path["y"].to_numpy() == pytest.approx(1 + 0.5 * np.sin(time), abs=1e-6)
+    assert env.simulate(1)["x"].to_numpy() == pytest.approx(1.5)        # the centre was moved to where it stood
+    env.reset(seed=0)
+    env.step(1)
+    assert plots.patient([env.frame()]).get_size_inches().tolist() == [9, 4.8]
+
+
+def test_a_path_that_would_pass_below_zero_is_an_error_and_is_not_clipped():
+    env = ODEEnv(CIRCLE)
+    env.reset(seed=0, options={"initial_state": "far"})
+    with pytest.raises(ArithmeticError, match="circle could not be integrated"):
+        for _ in range(20):
+            env.step(0)
+    assert (env.state["values"] >= 0).all()
+
+
+def test_what_becomes_of_a_copy_does_not_depend_on_the_others():
+    """Copies that need many steps and copies that need few, in any number, bit for bit."""
+    rng = np.random.default_rng(0)
+    world = HIV(timestep=1.0)
+    for copies in (2, 11, 12, 63, 64, 65, 200):
+        states = np.array([world.model.state(name) for name in world.model.initial_states])[rng.integers(0, 3, copies)]
+        states = states * np.exp(rng.normal(0, 0.5, states.shape))
+        dose = world.dose_of(rng.integers(0, 4, copies))
+        step = rng.integers(0, 400, copies)
+        together = world.flow(states, step, dose)
+        alone = [world.flow(states[i:i + 1], step[i:i + 1], dose[i:i + 1]) for i in range(copies)]
+        for part in range(3):
+            assert np.array_equal(together[part], np.concatenate([one[part] for one in alone]))
+
+
+def test_compiled_and_scipy_solvers_agree():
+    for world in (LotkaVolterra, HIV):
+        ours, theirs = run(world(), [0, 1] * 10), run(world(solver="scipy"), [0, 1] * 10)
+        assert ours == pytest.approx(theirs, rel=1e-6)
+
+
+def test_without_numba_the_same_functions_run_as_plain_python():
+    code = ("from pushlab.envs.ode import ODEEnv; env = ODEEnv('hiv'); env.reset(seed=0); "
+            "print([env.step(action)[0].tolist() for action in (0, 3)])")
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120,
+                          env={**os.environ, "NUMBA_DISABLE_JIT": "1"})
+    assert json.loads(told.stdout) == run(HIV(), [0, 3])[1:].tolist()
+
+
+def test_two_models_never_share_a_compiled_loop():
+    """Loops are kept on disk by name, so names must differ wherever the models do."""
+    hiv, foxes = load_model("hiv"), load_model("lotka_volterra")
+    loops = [integrator(derivative, reward, 2, 1) for derivative in (foxes.derivative, circling)
+             for reward in (foxes.reward, nothing_earned)] + [integrator(hiv.derivative, hiv.reward, 6, lanes)
+                                                              for lanes in (1, 64)]
+    assert len({loop.py_func.__qualname__ for loop in loops}) == 6
+    assert integrator(foxes.derivative, foxes.reward, 2, 1) is loops[0]
+
+
+# ---------------------------------------------------------------- attributes, config, clock
+
+def test_the_documented_attributes():
+    env = gym.make("pushlab/ODE-HIV-v0").unwrapped
+    assert env.time == 0 and env.timestep == 1 and env.config.end_time == 400
+    assert list(env.initial_state) == ["T1", "T1*", "T2", "T2*", "V", "E"]
+    env.reset(seed=1)
+    env.step(0)
+    assert env.time == 1.0 and env.state["values"].shape == (1, 6)
+    with pytest.raises(AttributeError, match="'colour'"):
+        _ = env.colour
+
+
+def test_a_config_is_an_environments_own_and_never_changes():
+    one, two = ODEEnv("hiv", config={"R2": 5.0}), ODEEnv("hiv")
+    before = one.config
+    one.reset(seed=0)
+    for action in (3, 0, 1):
+        one.step(action)
+    assert one.config is before and one.config.epsilon_1 == 0 and one.config.R2 == 5.0 and two.config.R2 == 20000.0
+    with pytest.raises(FrozenInstanceError):
+        one.config.R2 = 1.0
+    assert ODEEnv("hiv", config=one.config).config.R2 == 5.0
+
+
+@pytest.mark.parametrize("end, timestep, steps, times", [
+    (10, 1.0, 10, [1.0, 2.0]), (10, 3.0, 4, [3.0, 6.0, 9.0, 10.0]), (0.3, 0.1, 3, [0.1, 0.2, 0.3])])
+def test_the_terminal_time_truncates_and_cuts_the_last_step_short(end, timestep, steps, times):
+    env = ODEEnv("lotka_volterra", config={"end_time": end}, timestep=timestep)
+    env.reset(seed=0)
+    seen, over = [], False
+    while not over:
+        *_, terminated, over, info = env.step(1)
+        assert not terminated
+        seen.append(info["time"])
+    assert len(seen) == steps and seen[:len(times)] == pytest.approx(times) and seen[-1] == pytest.approx(end)
+    with pytest.raises(gym.error.ResetNeeded):
+        env.step(1)
+
+
+def test_a_batch_is_truncated_at_the_terminal_time_too():
+    envs = gym.make_vec("pushlab/ODE-LotkaVolterra-v0", num_envs=3, config={"end_time": 2.0})
+    envs.reset(seed=0)
+    ends = [envs.step(envs.action_space.sample())[3].all() for _ in range(9)]
+    assert ends == [False, False, False, True, False, False, False, False, True]     # a step to begin anew
+
+
+# ---------------------------------------------------------------- actions
+
+def test_actions_are_every_combination_of_options():
+    world = ODE("hiv", interventions={"epsilon_1": [0.0, 0.35, 0.7], "epsilon_2": [0.0, 0.3]})
+    assert world.action_space.n == 6
+    assert world.doses.tolist() == [[0, 0], [0, 0.3], [0.35, 0], [0.35, 0.3], [0.7, 0], [0.7, 0.3]]
+    one = ODE("hiv", interventions={"epsilon_2": [0.0, 0.3]}, config={"epsilon_1": 0.5})
+    assert one.dose_of(np.array([1])).tolist() == [[0.5, 0.3]]
+
+
+def test_box_actions_are_the_doses_themselves():
+    box = ODEEnv("hiv", actions="box", timestep=5.0)
+    assert box.action_space.low.tolist() == [0, 0] and box.action_space.high.tolist() == [0.7, 0.3]
+    step = ODEEnv("hiv", timestep=5.0)
+    box.reset(seed=0), step.reset(seed=0)
+    for action, dose in ((0, (0, 0)), (1, (0, 0.3)), (2, (0.7, 0)), (3, (0.7, 0.3))):
+        assert np.array_equal(box.step(np.array(dose))[0], step.step(action)[0])
+
+
+@pytest.mark.parametrize("action", [[0.8, 0.1], [-0.1, 0.1], [np.nan, 0.1], [0.1, np.inf]])
+def test_a_box_action_outside_its_bounds_is_refused(action):
+    env = ODEEnv("hiv", actions="box")
+    env.reset(seed=0)
+    with pytest.raises(ValueError, match="leaves the bounds .* or is not a number"):
+        env.step(np.array(action))
+    with pytest.raises(ValueError, match="action"):
+        env.simulate([action])
+
+
+@pytest.mark.parametrize("action", [4, -1, 1.5, np.nan])
+def test_a_discrete_action_outside_the_options_is_refused(action):
+    env = ODEEnv("hiv")
+    env.reset(seed=0)
+    with pytest.raises(ValueError, match="action"):
+        env.step(action)
+
+
+@pytest.mark.parametrize("arguments, message", [
+    ({"config": {"lambda_9": 1.0}}, "no parameter 'lambda_9'; it has lambda_1"),
+    ({"config": {"c": "13"}}, "parameter c is a finite number; got '13'"),
+    ({"config": {"c": np.nan}}, "parameter c is a finite number"),
+    ({"config": {"end_time": 0.0}}, "end_time comes after start_time"),
+    ({"preset": "zen"}, "presets whynot, ernst2006; got 'zen'"),
+    ({"initial_state": "fine"}, "starts from early infection, unhealthy, healthy; got 'fine'"),
+    ({"initial_state": {"T1": 1.0}}, r"has the variables T1, T1\*"),
+    ({"initial_state": [1, 2, 3]}, "6 numbers from 0 up"),
+    ({"initial_state": [1, 2, 3, 4, 5, -6]}, "6 numbers from 0 up"),
+    ({"timestep": 0}, "timestep lies above 0"),
+    ({"timestep": 500}, "within the 400 of the episode"),
+    ({"actions": "any"}, "'discrete' or 'box'; got 'any'"),
+    ({"solver": "euler"}, "'compiled' or 'scipy'; got 'euler'"),
+    ({"interventions": {"c": [1, 2]}}, "interventions epsilon_1, epsilon_2; got 'c'"),
+    ({"interventions": {"epsilon_1": [0, 2]}}, "epsilon_1 lies between 0.0 and 0.7"),
+    ({"interventions": {"epsilon_1": [0, 0.1, 0.2]}, "actions": "box"}, r"takes \(low, high\) for epsilon_1"),
+    ({"interventions": {}}, "has to be left to the agent"),
+    ({"observe": ["W"]}, "no variable 'W' to observe"),
+    ({"observe": []}, "at least one variable"),
+    ({"observe": ["V", "V"]}, "each once"),
+    ({"observe": ["V"], "bins": {"E": [1]}}, "edges for each variable observed, V; got E"),
+    ({"observe": ["V"], "bins": {"V": [2, 1]}}, "the edges of V are numbers that increase"),
+    ({"noise": -1}, "noise is a standard deviation"),
+    ({"tolerance": 0}, "tolerance lies between"),
+])
+def test_a_wrong_argument_is_named(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        ODEEnv("hiv", **arguments)
+
+
+def test_an_unknown_model_is_named():
+    with pytest.raises(ValueError, match="there are the models hiv, lotka_volterra; got 'hav'"):
+        ODEEnv("hav")
+
+
+# ---------------------------------------------------------------- what is seen
+
+def test_named_variables_are_seen_in_the_order_asked_for():
+    env = gym.make("pushlab/ODE-HIV-v0", observe=("V", "T1"))
+    assert env.reset(seed=0)[0].tolist() == [1.0, 1e6]
+    assert env.unwrapped.world.observation_names == ("V", "T1")
+
+
+def test_logarithms_and_bins():
+    logs = gym.make("pushlab/ODE-HIV-v0", initial_state="unhealthy", log_observation=True, observe=("V", "E"))
+    assert logs.reset(seed=0)[0] == pytest.approx(np.log10([63919.0, 24.0]))
+    bins = gym.make("pushlab/ODE-HIV-v0", initial_state="unhealthy", observe=("V", "E"), bins=True)
+    assert bins.observation_space.nvec.tolist() == [6, 6] and bins.reset(seed=0)[0].tolist() == [4, 0]
+    own = gym.make("pushlab/ODE-HIV-v0", initial_state="unhealthy", observe=("V",), bins={"V": [10.0, 63919.0]})
+    assert own.reset(seed=0)[0].tolist() == [2]     # a value on an edge lies above it
+
+
+def test_noise_blurs_what_is_seen_and_nothing_else():
+    kwargs = {"initial_state": "unhealthy", "observe": ("V",)}
+    noisy = gym.make_vec("pushlab/ODE-HIV-v0", num_envs=4000, noise=0.5, **kwargs)
+    first, _ = noisy.reset(seed=1)
+    error = np.log(first[:, 0] / 63919.0)
+    assert abs(error.mean()) < 4 * 0.5 / np.sqrt(4000) and error.std() == pytest.approx(0.5, rel=0.06)
+    second, *_ = noisy.step(np.zeros(4000, int))
+    assert abs(np.corrcoef(error, np.log(second[:, 0]))[0, 1]) < 0.07
+    assert np.ptp(noisy.state["values"][:, 4]) == 0
+    assert first in noisy.observation_space and second in noisy.observation_space
+
+
+def test_the_generator_decides_the_noise():
+    env = gym.make("pushlab/ODE-HIV-v0", noise=0.3)
+    assert np.array_equal(env.reset(seed=4)[0], env.reset(seed=4)[0])
+    assert not np.array_equal(env.reset(seed=4)[0], env.reset(seed=5)[0])
+
+
+# ---------------------------------------------------------------- simulate and counterfactual
+
+def test_simulate_is_what_the_episode_does():
+    env = ODEEnv("hiv", timestep=5.0)
+    env.reset(seed=0)
+    actions = [0, 1, 2, 3, 3, 0]
+    lived = [env.step(action) for action in actions]
+    table = env.simulate(actions)
+    assert table[list(env.initial_state)].to_numpy()[1:].tolist() == [step[0].tolist() for step in lived]
+    assert table["reward"].tolist()[1:] == [step[1] for step in lived]
+    assert table["time"].tolist() == [0, 5, 10, 15, 20, 25, 30]
+    assert table["epsilon_1"].tolist()[:-1] == [0, 0, 0.7, 0.7, 0.7, 0] and np.isnan(table["epsilon_2"].iloc[-1])
+    assert env.time == 30.0                                     # the episode stands where it stood
+
+
+def test_simulate_takes_one_action_a_list_or_a_policy():
+    env = ODEEnv("hiv", config={"end_time": 20.0})
+    assert len(env.simulate(3)) == 21 and len(env.simulate([3] * 5)) == 6
+    treat_when_high = env.simulate(lambda values, time: 3 if values[4] > 1000 else 0)
+    assert set(treat_when_high["epsilon_1"].dropna()) == {0.0, 0.7}
+    assert env.simulate([0], initial_state="healthy")["E"].iloc[0] == 353108.0
+    with pytest.raises(ValueError, match="20 steps to the end; got 21 actions"):
+        env.simulate([0] * 21)
+    with pytest.raises(ValueError, match="step 1 is not in Discrete"):
+        env.simulate([0, 7])
+
+
+def test_the_counterfactual_replays_the_episode_and_changes_only_what_was_done():
+    env = ODEEnv("hiv", noise=0.5)
+    env.reset(seed=3, options={"initial_state": "unhealthy"})
+    done = [0, 3, 3, 1, 0, 2]
+    for action in done:
+        env.step(action)
+    again, other = env.counterfactual(done), env.counterfactual(0)
+    assert again["V"].iloc[-1] == env.state["values"][0, 4]
+    assert again.iloc[0, :7].tolist() == other.iloc[0, :7].tolist() and other["V"].iloc[-1] > 2 * again["V"].iloc[-1]
+    assert other["time"].tolist() == again["time"].tolist()
+    with pytest.raises(ValueError, match="had 6 steps; got 2 actions"):
+        env.counterfactual([0, 0])
+    env.reset(seed=3)
+    with pytest.raises(ValueError, match="nothing has happened yet"):
+        env.counterfactual(0)
+
+
+# ---------------------------------------------------------------- pictures
+
+@settings(max_examples=10, deadline=None)
+@given(actions=st.lists(st.integers(0, 1), min_size=0, max_size=12), name=st.sampled_from(["hiv", "lotka_volterra"]))
+def test_pictures_of_any_episode_say_the_day(actions, name):
+    env = ODEEnv(name)
+    env.reset(seed=0)
+    frames = [env.frame()]
+    for action in actions:
+        env.step(action)
+        frames.append(env.frame())
+    words = [text.get_text() for ax in plots.patient(frames).axes for text in ax.texts]
+    assert any(f"{frames[-1]['time']:g} of" in line for line in words)
+
+
+def test_a_table_is_drawn_as_frames_are():
+    env = ODEEnv("hiv", config={"end_time": 30.0})
+    env.reset(seed=0)
+    frames = [env.frame()]
+    for _ in range(30):
+        env.step(3)
+        frames.append(env.frame())
+    curves = [[line.get_ydata().tolist() for line in plots.patient(days).axes[1].lines]
+              for days in (frames, env.simulate(3))]
+    assert curves[0] == curves[1]

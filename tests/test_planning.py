@@ -1,0 +1,108 @@
+"""Agents for dynamical models: constant, bang-bang, fitted Q iteration."""
+
+import gymnasium as gym
+import numpy as np
+import pytest
+
+import pushlab  # noqa: F401
+from pushlab.agents.planning import BangBang, Constant, FittedQIteration
+from pushlab.rollout import rollout
+from pushlab.studies import interventions as study
+
+
+def test_a_constant_policy_does_the_same_always():
+    log = rollout("pushlab/ODE-HIV-v0", Constant(2, "RT inhibitor"), steps=20, progress=False)
+    assert set(log["action"]) == {2} and set(log["agent"]) == {"RT inhibitor"}
+    box = gym.make("pushlab/ODE-HIV-v0", actions="box")
+    assert rollout(box, Constant([0.3, 0.1]), steps=3, progress=False)["action.epsilon_1"].tolist() == [0.3] * 3
+
+
+def test_bang_bang_goes_on_until_the_lower_threshold():
+    agent = BangBang(component=0, above=10.0, below=2.0, on=3)
+    agent.begin(None, 0)
+    assert [agent.act(np.array([value]), {}) for value in (5, 11, 5, 2, 5, 10)] == [0, 3, 3, 0, 0, 3]
+    agent.begin(None, 0)
+    assert agent.act(np.array([5.0]), {}) == 0
+    with pytest.raises(ValueError, match="got below=11"):
+        BangBang(0, above=10.0, below=11.0, on=3)
+
+
+def corridor(agent_steps=200):
+    """Every step along a corridor of six places: left or right, 1 for entering the last, where one stays."""
+    place, action = np.divmod(np.arange(agent_steps * 12) % 12, 2)
+    following = np.where(place == 5, 5, np.clip(place + 2 * action - 1, 0, 5))
+    return place[:, None].astype(float), action, (following == 5) & (place < 5), following[:, None].astype(float)
+
+
+def test_fitted_q_iteration_finds_the_values_of_a_corridor():
+    places, actions, rewards, following = corridor()
+    agent = FittedQIteration(actions=2, discount=0.5, trees=5, leaf=1, growths=30, sweeps=1)
+    agent.fit(places, actions, rewards.astype(float), following)
+    values = agent.values(np.arange(6.0)[:, None])
+    assert values[:, 1] == pytest.approx([0.5 ** 4, 0.5 ** 3, 0.5 ** 2, 0.5, 1.0, 0.0])
+    assert values[1:5, 0] == pytest.approx(0.25 * values[1:5, 1])       # a step back costs two
+    assert [agent.act(np.array([float(at)]), {}, explore=False) for at in range(5)] == [1] * 5
+
+
+def test_what_terminated_earns_nothing_more():
+    places, actions, rewards, following = corridor()
+    twice = rewards + 1.0
+    agent = FittedQIteration(actions=2, discount=0.5, trees=5, leaf=1, growths=1, sweeps=30)
+    agent.fit(places, actions, twice, following, terminated=following[:, 0] == 5)
+    assert agent.values(np.array([[4.0]]))[0, 1] == pytest.approx(2.0)
+
+
+def test_more_iterations_look_further_ahead():
+    short, long = (FittedQIteration(2, 0.9, trees=3, leaf=1, growths=growths, sweeps=1).fit(*corridor())
+                   for growths in (3, 9))
+    assert short.values(np.array([[0.0]]))[0, 1] == 0
+    assert long.values(np.array([[0.0]]))[0, 1] == pytest.approx(0.9 ** 4)
+
+
+def test_exploring_is_the_share_asked_for_and_begin_repeats_it():
+    agent = FittedQIteration(2, 0.5, trees=3, leaf=1, growths=1, sweeps=9, explore=0.3)
+    agent.fit(*corridor())
+    agent.begin(None, 3)
+    first = agent.act_each(np.full((4000, 1), 3.0))
+    assert np.mean(first == 0) == pytest.approx(0.15, abs=0.03)
+    agent.begin(None, 3)
+    assert np.array_equal(first, agent.act_each(np.full((4000, 1), 3.0)))
+
+
+def test_an_agent_that_learned_nothing_explores_and_says_so():
+    agent = FittedQIteration(actions=4)
+    agent.begin(None, 0)
+    assert len({agent.act(np.zeros(6), {}) for _ in range(50)}) == 4
+    with pytest.raises(ValueError, match="call fit"):
+        agent.values(np.zeros((1, 6)))
+    with pytest.raises(ValueError, match="each of the 4 actions has to occur"):
+        agent.fit(np.zeros((9, 6)), np.zeros(9, int), np.zeros(9), np.zeros((9, 6)))
+
+
+# ---------------------------------------------------------------- the study
+
+def test_a_small_study_beats_every_constant_policy():
+    """Two rounds of ten patients: nothing is healed yet, but the return is far above that of both drugs always."""
+    world, agent = study.make_world(), study.make_agent(trees=10, growths=2)
+    *_, (number, steps, (found, states, actions)) = study.learn_in_rounds(world, agent, 2, 10, seed=0)
+    constant = [study.examine(world, lambda states, action=action: np.full(len(states), action))[0]["return"]
+                for action in range(4)]
+    assert number == 2 and steps == 4000 and states.shape == (401, 6) and (actions[200:] == 0).all()
+    assert found["return"] > 2 * max(constant)
+
+
+def test_the_stored_study_says_of_itself_what_replaying_it_gives():
+    import pandas as pd
+
+    from pushlab.datasets import data_dir
+
+    rounds = pd.read_csv(data_dir() / "ode" / "fitted_q_rounds.csv")
+    patient = pd.read_csv(data_dir() / "ode" / "fitted_q_patient.csv")
+    learned = rounds[rounds["policy"] == "fitted Q iteration"]
+    best = learned.sort_values(["healed", "return"]).iloc[-1]
+    replayed = iter(patient["action"])
+    found, *_ = study.examine(study.make_world(), lambda states: np.array([next(replayed)]))
+    assert found["return"] == pytest.approx(best["return"], rel=1e-5) and found["healed"] == best["healed"]
+    assert found["E_after_2000_days"] == pytest.approx(patient["E"].iloc[-1], rel=1e-5)
+    assert best["return"] > 100 * rounds[rounds["policy"] != "fitted Q iteration"]["return"].max()
+    assert best["healed"] and best["distance_from_healthy"] <= 0.02
