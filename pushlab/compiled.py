@@ -9,11 +9,19 @@ except ImportError:     # numba is a normal dependency; a platform without it st
 
     compiled_numeric = compiled_in_place = inlined = compiled
 else:
-    compiled = njit(cache=True, nogil=True)
+    def _compile(**options):
+        def decorate(loop):
+            try:
+                return njit(cache=True, nogil=True, **options)(loop)
+            except RuntimeError:        # nowhere to keep what was compiled: a read-only installation without a home
+                return njit(nogil=True, **options)(loop)
+        return decorate
+
+    compiled = _compile()
     # A division by zero gives inf instead of raising, without which loops of numbers cannot be vectorised; and what
     # is inlined becomes part of the loop that calls it.
-    compiled_numeric = njit(cache=True, nogil=True, error_model="numpy")
+    compiled_numeric = _compile(error_model="numpy")
     inlined = njit(inline="always", error_model="numpy")
     # For loops that work on given arrays and make none: without it each inlined function counts references to all of
     # its arrays, which costs far more than the loops themselves.
-    compiled_in_place = njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
+    compiled_in_place = _compile(error_model="numpy", _nrt=False)

@@ -44,6 +44,8 @@ def fit_judge(period, model="logistic", seed=0):
         did = "opened" if period.opened.all() else "dismissed"
         raise ValueError(f"all {len(period):,} notifications were {did}; a user who never does otherwise cannot be "
                          "fitted")
+    if len(period) <= FOLDS:
+        raise ValueError(f"{len(period)} notifications are too few to fit a judge to; it needs {FOLDS + 1}")
     return {"logistic": _fit_logistic, "plain": _fit_plain, "adaboost": _fit_adaboost, "tree": _fit_tree,
             "bayes": _fit_bayes}[model](period, seed)
 
@@ -74,7 +76,8 @@ def cutoff(judge, period, opening):
 
     opening  "sampled": a uniform number below the probability opens it (NaN)
              "threshold": 0.5, the original's rule
-             "matched": where the judge opens as large a share of the period's notifications as the user did
+             "matched": where the share of the period's notifications that the judge opens comes nearest to the
+             user's (a judge that gives many of them the same probability opens all of these or none)
     """
     if opening not in OPENINGS:
         raise ValueError(f"opening is one of {', '.join(OPENINGS)}; got {opening!r}")
@@ -82,8 +85,11 @@ def cutoff(judge, period, opening):
         return float("nan")
     if opening == "threshold":
         return 0.5
-    p = judge.probability(period.context_codes, period.notification_codes)
-    return float(np.quantile(p, 1 - period.opened.mean(), method="higher"))
+    p = np.sort(judge.probability(period.context_codes, period.notification_codes))
+    levels, first = np.unique(p, return_index=True)
+    levels = np.append(levels, np.nextafter(p[-1], 2))
+    opens = np.append(len(p) - first, 0)            # how many are opened from each level on
+    return float(levels[np.abs(opens - period.opened.sum()).argmin()])
 
 
 def judge_report(user, period="test", judges=None):
@@ -98,13 +104,15 @@ def judge_report(user, period="test", judges=None):
     from sklearn.metrics import log_loss, roc_auc_score
 
     period = user.periods[period]
+    if period.opened.all() or not period.opened.any():
+        raise ValueError("judges are compared on a period in which some notifications were opened and some dismissed")
     rows = []
     for name, judge in (panel_of(user) if judges is None else judges).items():
         p, opened = judge.probability(period.context_codes, period.notification_codes), period.opened
         groups = np.array_split(np.argsort(p, kind="stable"), 10)
         rows.append({"judge": name, "accuracy": float(((p >= 0.5) == opened).mean()),
                      "base": float(max(opened.mean(), 1 - opened.mean())), "auc": float(roc_auc_score(opened, p)),
-                     "log_loss": float(log_loss(opened, np.clip(p, 1e-15, 1 - 1e-15))),
+                     "log_loss": float(log_loss(opened, np.clip(p, 1e-15, 1 - 1e-15), labels=[False, True])),
                      "calibration": float(np.mean([abs(p[g].mean() - opened[g].mean()) for g in groups if len(g)]))})
     return pd.DataFrame(rows)
 
@@ -237,17 +245,18 @@ CACHE_FORMAT = 1        # raise it when a model or what is kept of it changes
 
 def cache_dir():
     """Where fitted judges are kept: $PUSHLAB_CACHE, or a folder `pushlab` in the user's own cache."""
-    home = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA") or Path.home() / ".cache"
+    home = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA") or Path("~/.cache").expanduser()
     return Path(os.environ.get("PUSHLAB_CACHE") or Path(home) / "pushlab")
 
 
 def checksum(period, model):
-    """A name for a fitted judge: it changes with the data, the schema, the model and the versions of both codes."""
+    """A name for a fitted judge: it changes with data, schema, model, the settings above and scikit-learn."""
     import sklearn
 
     words = [[feature.name, *feature.words] for half in (period.schema.context, period.schema.notification)
              for feature in half]
-    digest = hashlib.sha256(json.dumps([CACHE_FORMAT, sklearn.__version__, model, words]).encode())
+    settings = [CACHE_FORMAT, sklearn.__version__, model, STRENGTHS, SCALES, FOLDS, RARE]
+    digest = hashlib.sha256(json.dumps([settings, words]).encode())
     for array in (period.context_codes, period.notification_codes, period.opened):
         digest.update(np.ascontiguousarray(array).tobytes())
     return digest.hexdigest()[:32]
@@ -286,10 +295,24 @@ def _read_judge(path, schema):
         if kept["name"] == "tree":
             arrays = {key: np.array(kept[key], float if key == "share" else np.int64)
                       for key in ("component", "code", "yes", "no", "share")}
-            return TreeUser(schema, **arrays)
+            return _sound_tree(TreeUser(schema, **arrays))
         sizes = [int(half.sizes.sum()) for half in (schema.context, schema.notification)]
         return SimulatedUser(schema, float(kept["intercept"]), np.array(kept["context"], float).reshape(sizes[0]),
                              np.array(kept["notification"], float).reshape(sizes[1]),
                              np.array(kept["pairs"], float).reshape(sizes), kept["name"])
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, IndexError):
         return None
+
+
+def _sound_tree(judge):
+    """The tree; ValueError if its nodes do not lead from the first one down to leaves."""
+    nodes = np.arange(len(judge.share))
+    inner = judge.yes >= 0
+    sizes = [size for half in (judge.schema.context, judge.schema.notification) for size in half.sizes]
+    if not (len(judge.component) == len(judge.code) == len(judge.yes) == len(judge.no) == len(nodes) > 0
+            and ((judge.no >= 0) == inner).all() and (judge.component >= 0).all()
+            and (judge.component < len(sizes)).all()
+            and all((children[inner] > nodes[inner]).all() and (children[inner] < len(nodes)).all()
+                    for children in (judge.yes, judge.no))):
+        raise ValueError("not a tree")
+    return judge

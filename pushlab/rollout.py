@@ -1,5 +1,6 @@
 """From an environment and an agent to one tidy log, whatever the environment."""
 
+import copy
 import json
 import time
 
@@ -76,7 +77,9 @@ def _constants(env, agent, seed, labels):
 
 def _plain(value):
     """An argument of an environment as JSON can hold it: objects by their name."""
-    if isinstance(value, (str, int, float, bool, list, type(None))):
+    if isinstance(value, (list, tuple)):
+        return [_plain(part) for part in value]
+    if isinstance(value, (str, int, float, bool, type(None))):
         return value
     return getattr(value, "name", repr(value))
 
@@ -93,11 +96,12 @@ def _run_episode(env, agent, seed, learn, explore, steps, filmed):
         before = time.perf_counter()
         action = agent.act(observation, info, explore)
         seconds.append(time.perf_counter() - before)
+        sent = copy.copy(action) if isinstance(action, np.ndarray) else action     # an agent may fill one array again
         following, reward, terminated, truncated, next_info = env.step(action)
         if learn:
             agent.learn(Transition(observation, info, action, reward, following, next_info, terminated, truncated))
         seen.append(observation)
-        done.append(action)
+        done.append(sent)
         rewards.append(reward)
         ends.append((terminated, truncated))
         infos.append(next_info)
@@ -130,13 +134,16 @@ def _columns(name, values, parts=None, scalar=None):
     if isinstance(first, dict):
         parts = parts if isinstance(parts, dict) else {}
         return {key: column for part in first for key, column in
-                _columns(f"{name}.{part}", [value[part] for value in values], parts.get(part)).items()}
+                _columns(f"{name}.{part}", [value and value.get(part) for value in values], parts.get(part)).items()}
     if isinstance(first, tuple):
         return {key: column for at in range(len(first))
-                for key, column in _columns(f"{name}.{at}", [value[at] for value in values]).items()}
+                for key, column in _columns(f"{name}.{at}", [value and value[at] for value in values]).items()}
     if np.ndim(first) == 0:
         return {scalar or name: values}
-    table = np.stack([np.ravel(value) for value in values])
+    rows = [np.full(np.size(first), np.nan) if value is None else np.ravel(value) for value in values]
+    if len({len(row) for row in rows}) > 1:
+        return {name: values}               # of different lengths: kept as they are
+    table = np.stack(rows)
     parts = parts if parts is not None and len(parts) == table.shape[1] else range(table.shape[1])
     return {f"{name}.{part}": column for part, column in zip(parts, table.T)}
 

@@ -11,6 +11,7 @@ naive Bayes classifier and boosted stumps; a decision tree has not, and answers 
 """
 
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
@@ -52,6 +53,25 @@ def _climb(row, action, contexts, component, code, yes, no, share, probability):
         probability[i] = share[node]
 
 
+def _add_up_at(sheet, starts, row, action, probability):
+    _add_up(row, action, sheet, starts, probability)
+
+
+def _climb_at(contexts, tree, row, action, probability):
+    _climb(row, action, contexts, tree.component, tree.code, tree.yes, tree.no, tree.share, probability)
+
+
+def _checked(codes, half, name):
+    """Codes (rows, components) as int64; ValueError if they are none of this half, before a compiled loop reads on."""
+    codes = np.ascontiguousarray(codes, np.int64)
+    if codes.ndim != 2 or codes.shape[1] != len(half.sizes):
+        raise ValueError(f"{name} are codes of shape (rows, {len(half.sizes)}); got {codes.shape}")
+    if len(codes) and ((codes.min(axis=0) < 0) | (codes.max(axis=0) >= half.sizes)).any():
+        raise ValueError(f"{name} hold codes from 0 to {(half.sizes - 1).tolist()}; got {codes.min(axis=0).tolist()} "
+                         f"to {codes.max(axis=0).tolist()}")
+    return codes
+
+
 class Judge:
     """Whoever opens or dismisses: `schema`, `name`, and a probability for any context and notification."""
 
@@ -61,7 +81,10 @@ class Judge:
 
     def probability(self, contexts, notifications):
         """Probability of opening (rows,) for codes of contexts (rows, …) and notifications (rows, …)."""
-        contexts, notifications = (np.ascontiguousarray(codes, np.int64) for codes in (contexts, notifications))
+        contexts = _checked(contexts, self.schema.context, "contexts")
+        notifications = _checked(notifications, self.schema.notification, "notifications")
+        if len(contexts) != len(notifications):
+            raise ValueError(f"as many contexts as notifications; got {len(contexts)} and {len(notifications)}")
         probability = np.empty(len(contexts))
         self.chances(contexts)(np.arange(len(contexts)), notifications, probability)
         return probability
@@ -102,7 +125,7 @@ class SimulatedUser(Judge):
 
     @classmethod
     def fit(cls, history, model="logistic"):
-        """A simulated user trained on a Period; the models are those of `pushlab.judges`."""
+        """A judge trained on a Period (a SimulatedUser, or a TreeUser for "tree"); see `pushlab.judges`."""
         from pushlab.judges import fit_judge
 
         return fit_judge(history, model)
@@ -140,7 +163,7 @@ class SimulatedUser(Judge):
         base, sheet = self.sheet(contexts)
         half = self.schema.notification
         sheet[:, :half.sizes[0]] += base[:, None]       # every notification has a first feature
-        return lambda row, action, probability: _add_up(row, action, sheet, half.starts, probability)
+        return partial(_add_up_at, sheet, half.starts)
 
     def best_probability(self, contexts, combinations=None):
         """The highest probability (rows,) that any notification reaches in each context.
@@ -182,8 +205,7 @@ class TreeUser(Judge):
 
     def chances(self, contexts):
         contexts = np.ascontiguousarray(contexts)
-        return lambda row, action, probability: _climb(row, action, contexts, self.component, self.code, self.yes,
-                                                       self.no, self.share, probability)
+        return partial(_climb_at, contexts, self)
 
 
 def one_hot(half, codes):

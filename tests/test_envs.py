@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env, data_equivalence
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
+from gymnasium.vector.utils import iterate
 
 from pushlab.envs import TABLE
 
@@ -170,6 +171,44 @@ def test_a_batch_lives_as_its_copies_do_alone(name, mode):
     assert ends >= 3 and batch.metadata["autoreset_mode"] == mode
 
 
+@every_id
+def test_a_long_batch_never_leaves_the_lives_of_its_copies(name):
+    """Many more steps than numbers are drawn at once, with copies that end at different times."""
+    batch = gym.make_vec(name, num_envs=3, autoreset_mode=AutoresetMode.SAME_STEP, max_episode_steps=50)
+    alone = SyncVectorEnv([lambda: gym.make(name, max_episode_steps=50)] * 3, autoreset_mode=AutoresetMode.SAME_STEP)
+    batch.action_space.seed(4)
+    assert same(batch.reset(seed=3), alone.reset(seed=3))
+    for _ in range(600):
+        actions = batch.action_space.sample()
+        assert same(batch.step(actions)[:4], alone.step(actions)[:4])
+
+
+@every_id
+def test_resetting_one_copy_leaves_the_others_alone(name):
+    """DISABLED: a copy that is reset, with a seed or without, takes nothing from the streams of the others."""
+    batch = gym.make_vec(name, num_envs=3, autoreset_mode=AutoresetMode.DISABLED)
+    alone = [gym.make(name) for _ in range(3)]
+    batch.action_space.seed(1)
+    batch.reset(seed=5)
+    for at, env in enumerate(alone):
+        env.reset(seed=5 + at)
+    for step in range(300):
+        actions = batch.action_space.sample()
+        observation, reward, terminated, truncated, _ = batch.step(actions)
+        for at, env in enumerate(alone):
+            theirs = env.step(list(iterate(batch.action_space, actions))[at])
+            seen = list(iterate(batch.observation_space, observation))[at]
+            assert same(seen, theirs[0]) and reward[at] == theirs[1]
+        mask, seed = terminated | truncated, None
+        if step in (40, 90):
+            mask, seed = mask | [False, step == 40, True], 70 if step == 40 else None
+        if mask.any():
+            observation, _ = batch.reset(seed=seed, options={"reset_mask": mask})
+            for at in np.flatnonzero(mask):
+                begun, _ = alone[at].reset(seed=None if seed is None else seed + int(at))
+                assert same(list(iterate(batch.observation_space, observation))[at], begun)
+
+
 def same(ours, theirs):
     """Equal values, whatever the container: a batch may be an array where the loop gives one too."""
     if isinstance(ours, dict):
@@ -229,6 +268,49 @@ def test_two_copies_share_nothing(name):
         two.step(action)
         mixed.append(one.step(action))
     assert data_equivalence(alone, mixed, exact=True)
+
+
+def test_without_a_seed_no_episode_repeats_the_one_before():
+    env = gym.make("pushlab/evalumap1-v0")
+    action, lives = env.action_space.sample(), []
+    env.reset(seed=1)
+    for _ in range(3):
+        lives.append([env.step(action)[4]["opened"] for _ in range(40)])
+        env.reset()
+    assert lives[0] != lives[1] != lives[2]
+
+
+def test_what_comes_too_early_says_that_a_reset_is_needed():
+    env = gym.make("pushlab/evalumap1-v0", render_mode="rgb_array").unwrapped
+    envs = gym.make_vec("pushlab/evalumap1-v0", num_envs=2, render_mode="rgb_array")
+    for call in (env.render, env.frame, envs.render, lambda: envs.step(envs.action_space.sample())):
+        with pytest.raises(gym.error.ResetNeeded):
+            call()
+
+
+def test_a_world_that_is_made_takes_no_more_arguments():
+    from pushlab.envs.evalumap import EvalUMAP1
+    from pushlab.envs.shell import Env
+
+    with pytest.raises(TypeError, match="made already; give the arguments user"):
+        Env(EvalUMAP1("mira"), user="noor")
+
+
+@every_id
+def test_an_environment_can_be_copied_and_pickled(name):
+    """What libraries do with environments before they send them to other processes."""
+    import copy
+    import pickle
+
+    import cloudpickle  # what AsyncVectorEnv sends environments with
+
+    env = gym.make(name)
+    env.action_space.seed(1)
+    env.reset(seed=1)
+    action = env.action_space.sample()
+    twins = [copy.deepcopy(env), pickle.loads(cloudpickle.dumps(env))]
+    step = env.step(action)
+    assert all(data_equivalence(step, twin.step(action), exact=True) for twin in twins)
 
 
 @every_id

@@ -293,3 +293,38 @@ def test_random_features_please_a_fitted_judge_more_than_the_users_own_notificat
             - who.probability(user.test.context_codes, user.test.notification_codes).mean()
             for name, who in (("judge", judge), ("truth", truth))}
     assert rise["judge"] > rise["truth"]
+
+
+def test_a_judge_of_another_schema_is_refused():
+    from pushlab.datasets import load_users
+
+    mira = load_user("mira")
+    own = replace(mira, schema=mira.schema.from_dict({
+        "name": "x", "notification": [{"name": "postingApp", "kind": "closed", "values": ["a"]}],
+        "context": [{"name": "day", "kind": "closed", "values": ["0"]}],
+        "action": {"opened": ["1"], "dismissed": ["0"]}, "layouts": []}))
+    judge = replace(SimulatedUser.from_truth(load_users()["noor"]), schema=own.schema)
+    with pytest.raises(ValueError, match="fitted to another schema"):
+        gym.make(ID, judge=judge)
+    with pytest.raises(ValueError, match="a judge is the name of one"):
+        gym.make(ID, judge=3)
+
+
+def test_candidates_of_several_users_are_put_together():
+    together = gym.make(ID, user=["mira", "theo"]).unwrapped.world.candidates
+    apart = [gym.make(ID, user=name).unwrapped.world.candidates for name in ("mira", "theo")]
+    assert set(map(tuple, together)) == {tuple(row) for rows in apart for row in rows}
+
+
+@pytest.mark.parametrize("users", [[], ["mira", "mira"]])
+def test_a_list_of_users_names_different_ones(users):
+    with pytest.raises(ValueError, match="different names"):
+        gym.make(ID, user=users)
+
+
+def test_a_batch_of_actions_has_a_row_a_copy():
+    envs = gym.make_vec(ID, num_envs=3)
+    envs.reset(seed=1)
+    for wrong in (envs.action_space.sample().T, envs.action_space.sample().ravel()):
+        with pytest.raises(ValueError, match="an action has shape"):
+            envs.step(wrong)

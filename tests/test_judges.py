@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from pushlab import judges
@@ -76,14 +77,6 @@ def test_the_default_judge_finds_interactions_that_the_plain_one_cannot():
     assert loss["truth"] < loss["logistic"] < loss["plain"]
 
 
-def test_the_penalty_is_chosen_within_the_history_alone(monkeypatch):
-    """Whatever the test period holds, the fitted judge is the same."""
-    user = load_user("omar")
-    fitted = fit_judge(user.history)
-    monkeypatch.setitem(user.periods, "test", Period(user.schema, user.test.table.head(3)))
-    assert np.array_equal(fit_judge(user.history).pairs, fitted.pairs)
-
-
 def test_the_report_is_right_on_a_case_done_by_hand(history):
     class Half:
         def probability(self, contexts, notifications):
@@ -105,6 +98,50 @@ def test_thresholds_open_as_they_say():
     assert cutoff(judge, user.history, "threshold") == 0.5 and np.isnan(cutoff(judge, user.history, "sampled"))
     # What a threshold of 0.5 makes of a user who opens one in ten: hardly anything is ever opened.
     assert (p >= 0.5).mean() < user.history.opened.mean() / 3
+
+
+@pytest.mark.parametrize("name", ["logistic", "tree", "adaboost", "bayes"])
+def test_matched_comes_as_near_to_the_users_share_as_any_threshold(history, name):
+    judge = fit_judge(history, name)
+    p = judge.probability(history.context_codes, history.notification_codes)
+    found = abs((p >= cutoff(judge, history, "matched")).sum() - history.opened.sum())
+    assert found == min(abs((p >= level).sum() - history.opened.sum()) for level in (*np.unique(p), 2))
+
+
+def test_codes_that_are_none_are_refused_before_anything_is_read(history):
+    judge = fit_judge(history, "plain")
+    contexts, notifications = history.context_codes[:5], history.notification_codes[:5]
+    for bad in (notifications[:3], notifications[:, :6], notifications + 1000, notifications - 1000, notifications[0]):
+        with pytest.raises(ValueError, match="notifications"):
+            judge.probability(contexts, bad)
+    with pytest.raises(ValueError, match="contexts hold codes"):
+        judge.probability(contexts + 1000, notifications)
+
+
+def test_a_period_of_one_answer_compares_no_judges(history):
+    from dataclasses import replace
+
+    user = load_user("noor")
+    always = Period(user.schema, user.test.table.assign(action="dismissed"))
+    with pytest.raises(ValueError, match="some notifications were opened"):
+        judge_report(replace(user, periods={**user.periods, "test": always}), judges={})
+
+
+def test_too_short_a_history_says_so(history):
+    with pytest.raises(ValueError, match="3 notifications are too few"):
+        few = history.table.iloc[[0, 1]].assign(action=["opened", "dismissed"])
+        fit_judge(Period(history.schema, pd.concat([few, few.head(1)])))
+
+
+def test_a_damaged_tree_is_fitted_again(tmp_path, monkeypatch, history):
+    monkeypatch.setenv("PUSHLAB_CACHE", str(tmp_path))
+    whole = judges._cached(history, "tree")
+    path, = (tmp_path / "judges").iterdir()
+    for key in ("yes", "no"):
+        kept = json.loads(path.read_text())
+        kept[key] = [0] * len(kept[key])            # a tree that leads nowhere
+        path.write_text(json.dumps(kept))
+        assert np.array_equal(judges._cached(history, "tree").share, whole.share)
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -141,3 +141,61 @@ def test_a_history_of_another_schema_is_refused():
     agent.codes = wider
     with pytest.raises(ValueError, match="another schema"):
         rollout(gym.make(ID), agent, steps=1, progress=False)
+
+
+# ---------------------------------------------------------------- what agents and environments do besides
+
+def test_an_agent_may_fill_one_array_again_and_again():
+    buffer = np.zeros(7, int)
+
+    def policy(observation):
+        buffer[2] = (buffer[2] + 1) % 4
+        return buffer
+
+    log = rollout(ID, policy, steps=5, progress=False)
+    assert log["action.numberOfUpdates"].tolist() == [1, 2, 3, 0, 1]
+
+
+def test_infos_that_come_now_and_then_are_kept():
+    class Moody(gym.Wrapper):
+        def step(self, action):
+            *rest, info = self.env.step(action)
+            self.count = getattr(self, "count", 0) + 1
+            if self.count % 2:
+                info |= {"detail": {"depth": self.count}, "pair": (self.count, 2.0), "vector": np.arange(2)}
+            return *rest, {**info, "ragged": np.arange(self.count)}
+
+    log = rollout(Moody(gym.make(ID)), RandomAgent(), steps=4, progress=False)
+    assert log["info.detail.depth"].fillna(0).tolist() == [1, 0, 3, 0]
+    assert log["info.vector.1"].fillna(-1).tolist() == [1, -1, 1, -1]
+    assert [len(value) for value in log["info.ragged"]] == [1, 2, 3, 4]
+
+
+def test_the_episode_statistics_of_gymnasium_are_logged():
+    env = gym.wrappers.RecordEpisodeStatistics(gym.make(ID, max_episode_steps=5))
+    log = rollout(env, RandomAgent(), progress=False)
+    assert log["info.episode.r"].iloc[-1] == log["reward"].sum()
+
+
+def test_arguments_of_any_kind_are_told_in_the_log():
+    log = rollout(gym.make(ID, user=[load_user("mira"), "theo"]), RandomAgent(), steps=2, progress=False)
+    assert log["params"].iloc[0] == '{"user": ["mira", "theo"]}'
+
+
+def test_arguments_with_defaults_are_the_functions_own():
+    action = np.zeros(7, int)
+    for policy in (lambda observation, bound=action: bound, lambda observation, **more: action):
+        assert len(rollout(ID, policy, steps=2, progress=False)) == 2
+
+
+def test_a_class_in_an_agents_place_is_named():
+    with pytest.raises(TypeError, match=r"RandomAgent is a class; make an agent of it: RandomAgent\(\)"):
+        rollout(ID, RandomAgent)
+
+
+def test_agents_that_read_codes_refuse_changed_observations():
+    from pushlab.agents import ThompsonSampling
+
+    env = gym.wrappers.FlattenObservation(gym.make("pushlab/evalumap2-v0"))
+    with pytest.raises(ValueError, match="a wrapper changes the observations"):
+        rollout(env, ThompsonSampling(), steps=2, progress=False)

@@ -110,6 +110,8 @@ class Bandit(Agent):
 
     def state(self):
         """`mean` (rows, weights) and `covariance` (rows, weights, weights) of the belief."""
+        if self._loaded is not None:
+            return {key: array.copy() for key, array in zip(("mean", "covariance"), self._loaded)}
         if self.belief is None:
             return {}
         return {"mean": self.belief.mean.copy(), "covariance": self.belief.covariance.copy()}

@@ -10,7 +10,10 @@ def context_of(observation):
 
 def candidates_of(env):
     """The notifications that may be chosen in an environment, int64 (k, notification components)."""
-    candidates = getattr(getattr(env.unwrapped, "world", None), "candidates", None)
+    world = getattr(env.unwrapped, "world", None)
+    candidates = getattr(world, "candidates", None)
+    if candidates is not None and env.observation_space != world.observation_space:
+        raise ValueError("a wrapper changes the observations, and this agent reads the world's own codes; leave it out")
     if candidates is None:
         raise ValueError("this environment has no candidates to choose from; pushlab/evalumap1-v0 and "
                          "pushlab/evalumap2-v0 have")

@@ -62,10 +62,17 @@ class FunctionAgent(Agent):
     def __init__(self, policy, name=None):
         self.policy = policy
         self.name = name or getattr(policy, "__name__", "policy").replace("_", " ")
-        self._with_info = len(inspect.signature(policy).parameters) > 1
+        self._with_info = _positional(policy) > 1
 
     def act(self, observation, info, explore=True):
         return self.policy(observation, info) if self._with_info else self.policy(observation)
+
+
+def _positional(policy):
+    """How many arguments a function must be given by position."""
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return sum(parameter.kind in kinds and parameter.default is parameter.empty
+               for parameter in inspect.signature(policy).parameters.values())
 
 
 def as_agent(agent):
@@ -74,6 +81,8 @@ def as_agent(agent):
     >>> as_agent(lambda observation: 0).act([1, 2], {})
     0
     """
+    if isinstance(agent, type):
+        raise TypeError(f"{agent.__name__} is a class; make an agent of it: {agent.__name__}()")
     if hasattr(agent, "act"):
         return agent
     if callable(agent):

@@ -47,7 +47,7 @@ def action_reader(space, names=None):
         array = np.asarray(action)
         if array.dtype.kind not in "iub":
             raise ValueError(f"an action is made of whole numbers; got {action!r}")
-        if array.size != n * wide:
+        if array.shape != (n, *shape) and not (n == 1 and array.shape == shape):
             raise ValueError(f"an action has shape {(n, *shape) if n > 1 else shape}; got {array.shape}")
         array = array.astype(np.int64).reshape(n, wide)     # a copy: the caller may go on writing in his own
         wrong = _first_outside(array, lows, sizes)

@@ -16,43 +16,49 @@ class Chance:
         self.uniforms = uniforms
         self.generators = [None] * n
         self.numbers = np.empty((BLOCK, n, uniforms))
-        self.at = np.full(n, BLOCK)     # how many calls each copy has had of its block
-        self.level = BLOCK              # the same, while it is the same for all; None when it is not
+        self.level = BLOCK              # how many calls all copies have had of their block; None where they differ
+        self.at = np.full(n, BLOCK)     # the same for each copy; not kept up while there is a level
         self._rows = np.arange(n)
 
     def seed(self, row, generator):
         """Gives copy `row` a new generator; what was drawn from the old one is dropped."""
         if generator is not self.generators[row]:
+            self._leave_level()
             self.generators[row] = generator
             self.at[row] = BLOCK
-            self.level = BLOCK if (self.at == BLOCK).all() else None
+            self._find_level()
 
     def take(self, rows=None):
         """The next draws (copies, uniforms) of the given copies, of all by default; to be read only."""
         if not self.uniforms:
-            return np.empty((len(self.generators if rows is None else rows), 0))
-        if rows is None and self.level is not None:
-            if self.level == BLOCK:
-                self._refill(self._rows)
-            level, self.level = self.level, self.level + 1
-            if self.level == BLOCK:
-                self.at[:] = BLOCK
-            return self.numbers[level]
-        return self._take_apart(self._rows if rows is None else rows)
+            return np.empty((len(self._rows if rows is None else rows), 0))
+        if rows is not None or self.level is None:
+            return self._take_apart(self._rows if rows is None else rows)
+        if self.level == BLOCK:
+            self._refill(self._rows)
+            self.level = 0
+        self.level += 1
+        return self.numbers[self.level - 1]
 
     def _take_apart(self, rows):
-        """Draws of copies that have had different numbers of calls."""
-        if self.level is not None:
-            self.at[:] = self.level
-            self.level = None
-        self._refill(rows[self.at[rows] == BLOCK])
+        """Draws of some copies, or of copies that have had different numbers of calls."""
+        self._leave_level()
+        empty = rows[self.at[rows] == BLOCK]
+        self._refill(empty)
+        self.at[empty] = 0
         draws = self.numbers[self.at[rows], rows]
         self.at[rows] += 1
+        self._find_level()
         return draws
 
     def _refill(self, rows):
         for row in rows:
             self.numbers[:, row] = self.generators[row].random((BLOCK, self.uniforms))
-        self.at[rows] = 0
-        if len(rows) == len(self.at):
-            self.level = 0
+
+    def _leave_level(self):
+        if self.level is not None:
+            self.at[:] = self.level
+
+    def _find_level(self):
+        first = self.at[0]
+        self.level = int(first) if (self.at == first).all() else None

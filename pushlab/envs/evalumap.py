@@ -53,7 +53,8 @@ class EvalUMAP1(World):
                  actual      "recorded" (default): the actual notification met what the data say; "judge": the judge
                              decides that too, from its own uniform number
                  candidates  "history" (default), "catalogue" or an array of codes: the list an agent may choose from,
-                             `world.candidates`; the action space stays whole
+                             `world.candidates`; the action space stays whole. Of several users the lists are put
+                             together; `world.user`, `world.judge`, `world.period` and len(world) are the first one's
     Source       the EvalUMAP 2019 and 2020 challenges (Fraser, Yousuf and Conlan), and their environment gym-push
 
     >>> import gymnasium as gym, pushlab
@@ -75,6 +76,8 @@ class EvalUMAP1(World):
         if actual not in ("recorded", "judge"):
             raise ValueError(f"actual is 'recorded' or 'judge'; got {actual!r}")
         self.users = [load_user(one) for one in (user if isinstance(user, (list, tuple)) else [user])]
+        if not self.users or len({one.name for one in self.users}) < len(self.users):
+            raise ValueError("user is one user, or a list of at least one with different names")
         self.user, self.schema = self.users[0], self.users[0].schema
         for one in self.users:
             if period not in one.periods:
@@ -83,7 +86,11 @@ class EvalUMAP1(World):
         self.period = self.user.periods[period]
         self.judges = [judge_for(one, judge) if judge is None or isinstance(judge, str) else judge
                        for one in self.users]
-        self.judge, self.candidates = self.judges[0], candidates_for(self.user, candidates)
+        for one, judge in zip(self.users, self.judges):
+            _check_judge(judge, one)
+        self.judge = self.judges[0]
+        self.candidates = np.unique(np.concatenate([candidates_for(one, candidates) for one in self.users]), axis=0) \
+            if isinstance(candidates, str) else candidates_for(self.user, candidates)
         parts = [_look_ups(one, one.periods[period], judge, opening, actual)
                  for one, judge in zip(self.users, self.judges)]
         self._contexts = np.concatenate([part["contexts"] for part in parts])
@@ -116,7 +123,7 @@ class EvalUMAP1(World):
         n, names = len(draws), [user.name for user in self.users]
         if wanted is None:
             return (draws[:, 0] * len(names)).astype(np.int64)
-        wanted = [wanted] * n if isinstance(wanted, str) else list(wanted)
+        wanted = list(wanted) if isinstance(wanted, (list, tuple, np.ndarray)) else [wanted] * n
         if len(wanted) != n or not set(wanted) <= set(names):
             raise ValueError(f"the option user is one of {', '.join(names)}, or one for each of {n} copies; "
                              f"got {wanted}")
@@ -183,6 +190,17 @@ def _same_spaces(one, other):
         if first != second:
             raise ValueError(f"users {one.name} and {other.name} have {half}s of different features or values; "
                              "load_users(..., shared=True) fits them together")
+
+
+def _check_judge(judge, user):
+    """A judge of another schema would read other codes than were meant."""
+    if not hasattr(judge, "chances"):
+        raise ValueError(f"a judge is the name of one or an object with chances(contexts); got {judge!r:.60}")
+    schema = getattr(judge, "schema", user.schema)
+    if any([(feature.name, feature.words) for feature in getattr(schema, half)]
+           != [(feature.name, feature.words) for feature in getattr(user.schema, half)]
+           for half in ("context", "notification")):
+        raise ValueError(f"the judge {judge.name} was fitted to another schema than that of user {user.name}")
 
 
 def _look_ups(user, period, judge, opening, actual):

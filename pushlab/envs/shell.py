@@ -21,7 +21,11 @@ def build_world(world, params):
     if isinstance(world, str):
         module, name = world.split(":")
         world = getattr(import_module(module), name)
-    return world(**params) if isinstance(world, type) else world
+    if isinstance(world, type):
+        return world(**params)
+    if params:
+        raise TypeError(f"{world.name} is made already; give the arguments {', '.join(params)} to its class")
+    return world
 
 
 def at_row(values, row):
@@ -144,6 +148,8 @@ class Env(gym.Env):
     def frame(self):
         """What a picture of this moment needs, as a plain dict."""
         state, outcome = (self.state, self.outcome) if self._solo is None else self._solo.now()
+        if state is None:
+            raise ResetNeeded("there is no moment to show before reset()")
         return self.world.frame(state, outcome)
 
     def _show(self):
@@ -373,6 +379,8 @@ class VectorEnv(gym.vector.VectorEnv):
         """A tuple of n uint8 arrays (height, width, 3) in the mode "rgb_array"; None otherwise."""
         if self.render_mode is None:
             return None
+        if self.state is None:
+            raise ResetNeeded("nothing to render before reset()")
         from pushlab.plots.screen import pixels
 
         return tuple(pixels(self.world.picture(frames)) for frames in self._frames)
