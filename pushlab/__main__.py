@@ -2,10 +2,10 @@
 
 Exit status: 0 done, 1 the data are at fault (every fault on standard error), 2 the command was not understood.
 `pushlab score` keeps 1 for a faulty submission (or any faulty one of a folder, whose others are scored); whatever else
-stands in the way, such as a user who is not there, is 2.
+stands in the way, such as a user who is not there or a folder that cannot be written to, is 2.
 """
 
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -34,6 +34,33 @@ def usage_on_stderr():
         yield
     except (ValueError, OSError) as error:
         raise typer.BadParameter(str(error)) from error
+
+
+@contextmanager
+def folder_made(folder):
+    """Makes a folder before the work that will fill it; says so where it cannot. One left empty is removed again."""
+    new = [one for one in (folder, *folder.parents) if not one.exists()]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        typer.echo(f"{folder} cannot be made, so the result will be printed only: {error}", err=True)
+    try:
+        yield
+    finally:
+        for one in new:
+            with suppress(OSError):     # it is not empty, and stays
+                one.rmdir()
+
+
+def saved(save, folder):
+    """Whether `save` could write; if not, standard error says why. The result was printed before."""
+    try:
+        save()
+    except OSError as error:
+        typer.echo(f"the result could not be written to {folder}: {error}", err=True)
+        return False
+    typer.echo(f"written to {folder}")
+    return True
 
 
 @app.command()
@@ -69,7 +96,7 @@ def check(path: Annotated[str, typer.Argument(help="A user's folder, a folder or
 @data.command()
 def collect(source: Annotated[str, typer.Argument(help="ConceptNet's assertions or answers as a file, or `web`.")],
             out: Annotated[Path, typer.Option(help="A new CSV file: head, relation, tail, weight.")],
-            heads: Annotated[Path | None, typer.Option(help="A file with an object a line; by default MS-COCO's 80.")] = None,
+            heads: Annotated[Path | None, typer.Option(help="A file with an object a line; else MS-COCO's 80.")] = None,
             limit: Annotated[int, typer.Option(help="At most so many places an object, the strongest.", min=1)] = 20):
     """Make a table of where things usually are, for the room, from ConceptNet's facts."""
     from pushlab.envs.room_data import all_places, fetch_facts, read_facts, strongest, usual_places, write_facts
@@ -91,17 +118,23 @@ def collect(source: Annotated[str, typer.Argument(help="ConceptNet's assertions 
 
 @app.command("make-user")
 def make_user(seed: Annotated[int, typer.Option(help="Keep it secret: who knows it can make the same user.")],
-              out: Annotated[Path, typer.Option(help="A new or empty folder for the user's tables.")],
+              out: Annotated[Path, typer.Option(help="A folder of users; this one gets a folder of its name there.")],
               name: Annotated[str, typer.Option(help="The user's name.")] = "private",
               open_rate: Annotated[float | None, typer.Option(help="Mean probability, 0.02 to 0.98.")] = None,
               per_quarter: Annotated[int | None, typer.Option(help="About so many a quarter.")] = None):
     """Make a private user, for a class challenge whose answers cannot be read in this repository."""
-    from pushlab import synthesis
+    from pushlab.synthesis import make_user
+    from pushlab.synthesis.write import write_private_user
 
     with faults_on_stderr():
-        synthesis.write_user(synthesis.make_user(seed, name, open_rate=open_rate, per_quarter=per_quarter), out)
-        synthesis.write_catalogue(out)
-    typer.echo(f"{name} was written to {out}; truth.json there holds the answers, so hand out train/ and test/ only")
+        write_private_user(make_user(seed, name, open_rate=open_rate, per_quarter=per_quarter), out)
+    typer.echo(f"{name} was written to {out}\n"
+               f"hand out  catalogue.csv, schema.json, {name}/train and {name}/test\n"
+               f"keep      {name}/truth.json, which holds the answers\n"
+               f"Without the truth, the judge in class is one fitted to {name}/train: score logs of Challenge 2 with\n"
+               f"  pushlab score LOG.csv --user {name} --data {out} --challenge 2 --judge logistic\n"
+               "Answers to Challenge 1 can be scored by the truth:\n"
+               f"  pushlab score ANSWERS.csv --user {name} --data {out}")
 
 
 @app.command()
@@ -111,7 +144,7 @@ def contexts(user: Annotated[str, typer.Argument(help="A shipped name, a user's 
              period: Annotated[str, typer.Option(help="test, or another period of the user.")] = "test"):
     """Write a challenge's contexts to CSV: `id`, which a submission may give back, and the features."""
     from pushlab.challenges import Challenge
-    from pushlab.synthesis.write import write_text
+    from pushlab.files import write_text
 
     with faults_on_stderr():
         table = Challenge.load(user, data=data, period=period).contexts
@@ -132,34 +165,45 @@ def score(submission: Annotated[Path, typer.Argument(exists=True, help="A CSV fi
           opening: Annotated[str, typer.Option(help="sampled, threshold or matched.")] = "sampled"):
     """Score a submission, or every one of a folder: print the scorecard, write it as JSON, CSV and PNG."""
     from pushlab.challenges import Challenge
-    from pushlab.faults import BadData
-    from pushlab.submissions import save_scores, score_file, score_folder
 
     with usage_on_stderr():
         task = Challenge.load(user, data=data, period=period, judge=judge, opening=opening)
     folder = out or Path("scores") / submission.stem
-    if submission.is_file():
-        with faults_on_stderr():
-            card = score_file(submission, task, challenge, seed)
-        with usage_on_stderr():
-            card.save(folder, picture=True)
-        typer.echo(f"{card.report()}\nwritten to {folder}")
-        return
-    if folder.resolve() == submission.resolve():
+    if submission.is_dir() and folder.resolve() == submission.resolve():
         raise typer.BadParameter("--out is the folder of submissions, where the next run would score a leaderboard")
-    cards, faulty, passed_over = score_folder(submission, task, challenge, seed)
+    with folder_made(folder):
+        (_score_one if submission.is_file() else _score_each)(submission, task, challenge, seed, folder)
+
+
+def _score_one(path, task, number, seed, folder):
+    """Prints and saves the scorecard of one submission."""
+    from pushlab.submissions import score_file
+
+    with faults_on_stderr():
+        card = score_file(path, task, number, seed)
+    typer.echo(card.report())
+    if not saved(lambda: card.save(folder, picture=True), folder):
+        raise typer.Exit(2)
+
+
+def _score_each(submissions, task, number, seed, folder):
+    """Prints and saves the leaderboard of a folder of submissions."""
+    from pushlab.faults import BadData
+    from pushlab.scorecard import leaderboard
+    from pushlab.submissions import save_scores, score_folder
+
+    cards, faulty, passed_over = score_folder(submissions, task, number, seed)
     if not cards and not faulty:
-        raise typer.BadParameter(f"there is no CSV file in {submission}")
-    with usage_on_stderr():
-        table = save_scores(cards, faulty, folder)
-    typer.echo(table.to_string(index=False, float_format="%.3f") if cards else "none could be scored")
-    typer.echo(f"written to {folder}")
+        raise typer.BadParameter(f"there is no CSV file in {submissions}")
+    typer.echo(leaderboard(cards).to_string(index=False, float_format="%.3f") if cards else "none could be scored")
+    done = saved(lambda: save_scores(cards, faulty, folder), folder)
     for name in passed_over:
         typer.echo(f"{name} is no CSV file and was passed over", err=True)
     if faulty:
-        faults = BadData([fault for error in faulty.values() for fault in error.faults])
+        faults = BadData(dict.fromkeys(fault for error in faulty.values() for fault in error.faults))
         typer.echo(f"{len(faulty)} of {len(cards) + len(faulty)} submissions could not be scored\n{faults}", err=True)
-        raise typer.Exit(1)
+    if faulty or not done:
+        raise typer.Exit(1 if done else 2)
 
 
 def main():

@@ -4,6 +4,7 @@ Whatever stands in a cell is text: it is looked up among the values of its featu
 """
 
 import difflib
+import re
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from pushlab.faults import BadData, Fault
 from pushlab.schema import as_text, encode_column
 
 OPTIONAL = ("id", "response_time")      # columns that notifications may have besides their features
+WHOLE = re.compile(r"([+-]?[0-9]{1,18})(\.0+)?")       # pandas writes 3 as 3.0 where a merge left a hole
 
 
 def read_notifications(table, schema, wanted, file="notifications", lines=None):
@@ -101,15 +103,15 @@ def _match_ids(table, columns, wanted, file, lines):
             return np.arange(wanted), []
         right = f"there are {len(table):,} rows for {wanted:,} contexts; each context needs one"
         return None, [Fault(file, None, None, None, right)]
-    places = {str(number): number for number in range(wanted)}
-    answer, faults, first = np.full(wanted, -1), [], {}
+    answer, faults = np.full(wanted, -1), []
     for row, text in enumerate(map(as_text, table[columns["id"]])):
-        if text not in places:
+        number = whole_number(text)
+        if number is None or not 0 <= number < wanted:
             faults.append(Fault(file, lines[row], "id", _short(text), f"the id of a context, 0 to {wanted - 1}"))
-        elif text in first:
+        elif answer[number] >= 0:
             faults.append(Fault(file, lines[row], "id", _short(text), "an id of its own (it stands there twice)"))
         else:
-            first[text] = answer[places[text]] = row
+            answer[number] = row
     left = np.flatnonzero(answer < 0)
     if len(left):
         some = ", ".join(map(str, left[:BadData.ROWS_SHOWN])) + (", …" if len(left) > BadData.ROWS_SHOWN else "")
@@ -145,6 +147,16 @@ def _short(text, most=60):
 def _printable(text):
     """A column's name as it may be shown on a terminal: no control characters, and not too long."""
     return _short("".join(character if character.isprintable() else "□" for character in text))
+
+
+def whole_number(text):
+    """The int that a cell says, or None where it says none; of at most 18 digits, so that it fits an int64.
+
+    >>> whole_number("3"), whole_number("3.0"), whole_number("3.5"), whole_number("=3")
+    (3, 3, None, None)
+    """
+    match = WHOLE.fullmatch(text)
+    return int(match[1]) if match else None
 
 
 def read_seconds(table, column, file, lines):

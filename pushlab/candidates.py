@@ -31,7 +31,7 @@ def catalogue_candidates(user):
 
 def neutral_codes(half):
     """The codes of a notification that has every feature at its neutral value, int64 (components,)."""
-    return np.concatenate([encode_column(feature, [feature.neutral or feature.words[0]])[0][0] for feature in half])
+    return np.concatenate([encode_column(feature, [feature.neutral_word])[0][0] for feature in half])
 
 
 def candidates_for(user, which):

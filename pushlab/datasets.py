@@ -12,6 +12,7 @@ would have been right. Only CSV and JSON are read; nothing is ever unpickled.
 """
 
 import json
+import math
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from importlib import resources
@@ -21,9 +22,8 @@ import numpy as np
 
 from pushlab.faults import BadData, Fault
 from pushlab.schema import Schema, encode_column
-from pushlab.tables import Folder, Wheel, join_tables, read_table, read_text
+from pushlab.tables import DATES, PERIODS, SECONDS, Folder, Wheel, join_tables, read_header, read_table, take
 
-PERIODS = ("history", "validation", "test")
 SHIPPED_SCHEMAS = ("evalumap2019", "evalumap2020")
 
 
@@ -151,11 +151,13 @@ class User:
 # ---------------------------------------------------------------- finding and reading users
 
 def list_users(where=None):
-    """Names of the users in a folder or wheel (by default the shipped ones), sorted.
+    """Names of the users in a folder or wheel (by default the shipped ones), sorted; of a shipped user just that one.
 
     >>> "mira" in list_users()
     True
     """
+    if where is not None and _is_shipped(where):
+        return [str(where)]
     source = _open(where if where is not None else data_dir() / "push")
     schemas = [_schema_beside(source)] if _schema_beside(source) else [Schema.load(name) for name in SHIPPED_SCHEMAS]
     return sorted({name for schema in schemas for layout in schema.layouts for name in _users_of(source, layout)})
@@ -164,20 +166,25 @@ def list_users(where=None):
 def load_user(where, user=None, schema=None):
     """Reads one user.
 
-    where   the name of a shipped user; a user's own folder; or a folder or wheel of users, with `user` naming one
+    where   the name of a shipped user, which means that user whatever lies in the working directory ("./mira" is a
+            folder); a user's own folder; or a folder or wheel of users, with `user` naming one; a User is given back
     schema  a Schema, its name or its file; by default `schema.json` in the folder or above it, else the shipped
             schema whose tables are there
 
-    Raises FileNotFoundError if there is nothing at `where`, BadData with every fault of the tables.
+    Raises FileNotFoundError if there is nothing at `where`, BadData with every fault of the tables, ValueError if a
+    User is to be another one or to have another schema.
     """
     if isinstance(where, User):
-        return where
-    if user is None and not Path(where).exists():
+        return _unchanged(where, user, schema)
+    if _is_shipped(where) and user in (None, str(where)):
+        name = str(where)
+        return _load_shipped(name) if schema is None else load_user(data_dir() / "push", name, schema)
+    if not Path(where).exists():
         shipped = list_users()
-        if str(where) not in shipped:
-            raise FileNotFoundError(f"there is no folder or file {str(where)!r}, and no shipped user of that name; "
-                                    f"the shipped users are {', '.join(shipped)}")
-        return _load_shipped(str(where))
+        if str(where) in shipped:
+            raise ValueError(f"{where} is one shipped user and no folder of users, so user={user!r} is not in it")
+        raise FileNotFoundError(f"there is no folder or file {str(where)!r}, and no shipped user of that name; "
+                                f"the shipped users are {', '.join(shipped)}")
     source = _open(where)
     if user is None and isinstance(source, Folder):       # a user's own folder: its parent is the data set
         folder = source.path.resolve()
@@ -195,8 +202,9 @@ def load_users(where=None, shared=True):
 
     shared  fit the open features on all histories together, so that arrays of one user fit the spaces of another
     """
-    where = where if where is not None else data_dir() / "push"
-    users = {name: load_user(where, user=name) for name in list_users(where)}
+    names = list_users(where)
+    where = data_dir() / "push" if where is None or _is_shipped(where) else where
+    users = {name: load_user(where, user=name) for name in names}
     if not users:
         raise FileNotFoundError(f"no user's tables were found in {Path(where).name}")
     if shared:
@@ -210,9 +218,24 @@ def load_users(where=None, shared=True):
     return users
 
 
+def _is_shipped(where):
+    """Whether this means a shipped user: a plain word always, a Path of that name only where nothing else is there."""
+    return str(where) in list_users() and (isinstance(where, str) or not Path(where).exists())
+
+
 @lru_cache(maxsize=16)
 def _load_shipped(name):
     return load_user(data_dir() / "push", user=name)
+
+
+def _unchanged(person, user, schema):
+    """The User given; ValueError if another name or a schema was asked for, since what was read stays as it is."""
+    if user not in (None, person.name):
+        raise ValueError(f"this is user {person.name}, not {user}; give the folder or wheel to read another one")
+    if schema is not None:
+        raise ValueError(f"user {person.name} was read with the schema {person.schema.name}; "
+                         "to read it with another, give its folder")
+    return person
 
 
 def _refit(user, schema):
@@ -241,9 +264,8 @@ def _schema_beside(source, user=""):
 def _schema_from(source, name):
     try:
         return Schema.from_dict(json.loads(source.read(name)))
-    except (KeyError, TypeError, ValueError) as error:
-        right = f"not a schema file ({type(error).__name__}: {error})"
-        raise BadData([Fault(name, None, None, None, right)]) from error
+    except ValueError as error:
+        raise BadData([Fault(name, None, None, None, f"not a schema file ({error})")]) from error
 
 
 def _tables(layout, period):
@@ -366,13 +388,14 @@ def check_values(table, schema, entries):
     wrong = [row for row, text in enumerate(table["action"]) if text not in actions]
     blame("action", wrong, table["action"].iloc[wrong], f"one of {', '.join(actions)}")
     table["action"] = table["action"].map(actions)
-    for column in ("posted", "removed"):
+    for column in DATES:
         if column in table:
-            dates = pd.to_datetime(table[column], format="ISO8601", errors="coerce")
+            dates = _dates(table[column])
             wrong = np.flatnonzero(dates.isna())
-            blame(column, wrong, table[column].iloc[wrong], "a date such as 2019-02-18 06:02:26.307535")
+            right = "a date such as 2019-02-18 06:02:26.307535, by the user's own clock and without a time zone"
+            blame(column, wrong, table[column].iloc[wrong], right)
             table[column] = dates
-    for column in ("response_time", "seen_time", "decision_time"):
+    for column in SECONDS:
         if column in table:
             numbers = pd.to_numeric(table[column], errors="coerce")
             wrong = np.flatnonzero(~(np.isfinite(numbers) & (numbers >= 0)))
@@ -381,13 +404,62 @@ def check_values(table, schema, entries):
     return table[[column for column in table if not column.startswith("line of ")]], faults
 
 
+def _dates(texts):
+    """The dates, a Series of datetime64; NaT where a text is none, or has a time zone."""
+    import pandas as pd
+
+    try:
+        dates = pd.to_datetime(texts, format="ISO8601", errors="coerce")
+        if dates.dtype.kind == "M" and dates.dt.tz is None:
+            return dates
+    except ValueError:      # some have a time zone and some have none
+        pass
+    dates = [pd.to_datetime(text, format="ISO8601", errors="coerce") for text in texts]
+    return pd.Series([pd.NaT if date.tzinfo else date for date in dates], texts.index, dtype="datetime64[us]")
+
+
 def _read_truth(source, name):
+    """The dict of a truth.json, its shape checked, or None where there is none."""
     if not source.has(name):
         return None
     try:
-        return json.loads(source.read(name))
+        truth = json.loads(source.read(name))
     except ValueError as error:
         raise BadData([Fault(name, None, None, None, f"not JSON ({error})")]) from error
+    faults = [Fault(name, None, None, None, wrong) for wrong in _wrong_in_truth(truth)]
+    if faults:
+        raise BadData(faults)
+    return truth
+
+
+def _wrong_in_truth(truth):
+    """What keeps a truth from being log-odds, a text for each key."""
+    def is_weight(number):
+        return type(number) in (int, float) and math.isfinite(number)
+
+    def is_pair(pair):
+        return (isinstance(pair, list) and len(pair) == 5 and all(isinstance(word, str) for word in pair[:4])
+                and is_weight(pair[4]))
+
+    if not isinstance(truth, dict):
+        return [f"the truth is an object with context, notification, pairs and intercept; got {truth!r:.60}"]
+    wrong = []
+    for key, kind in (("context", dict), ("notification", dict), ("pairs", list)):
+        try:
+            take(truth, key, kind, "the truth")
+        except ValueError as error:
+            wrong.append(str(error))
+        else:
+            if kind is dict and not all(isinstance(weights, dict) and all(map(is_weight, weights.values()))
+                                        for weights in truth[key].values()):
+                wrong.append(f"the truth: {key!r} holds a number for each value of a feature, "
+                             '{"noise": {"low": 0.5}}')
+            if kind is list and not all(map(is_pair, truth[key])):
+                wrong.append(f'the truth: {key!r} lists such as ["time", "morning", "subject", "news", 1.6]')
+    if not is_weight(truth.get("intercept")):
+        found = f"is a number; got {truth['intercept']!r:.60}" if "intercept" in truth else "is missing"
+        wrong.append(f"the truth: 'intercept' {found}")
+    return wrong
 
 
 def _read_catalogue(source, root, user, schema):
@@ -396,8 +468,7 @@ def _read_catalogue(source, root, user, schema):
     if not found:
         return None
     name = found[0]
-    header = read_text(source, name).split("\n", 1)[0].strip().split(",")
-    columns = {column: column for column in header if column in schema.notification.names}
+    columns = {column: column for column in read_header(source, name) if column in schema.notification.names}
     table, faults = read_table(source, name, columns)
     if not faults:
         table = table.rename(columns={f"line of {name}": "line"})

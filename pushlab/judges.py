@@ -18,6 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
+from pushlab.files import write_text
 from pushlab.users import SimulatedUser, TreeUser, one_hot
 
 PANEL = ("adaboost", "tree", "bayes")
@@ -274,14 +275,8 @@ def _cached(period, model):
 def _write_judge(path, judge):
     """Writes a judge's tables, whole or not at all; a cache that cannot be written to is left alone."""
     kept = {entry.name: _listed(getattr(judge, entry.name)) for entry in fields(judge) if entry.name != "schema"}
-    scratch = path.with_name(f"{path.name}.{os.getpid()}")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        scratch.write_text(json.dumps(kept), encoding="utf-8")
-        scratch.replace(path)
-    except OSError:
-        with suppress(OSError):
-            scratch.unlink()
+    with suppress(OSError):
+        write_text(path, json.dumps(kept))
 
 
 def _listed(value):

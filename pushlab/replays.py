@@ -3,12 +3,10 @@
 The episode's seed fixes contexts and chance, so that a log's notifications alone give its outcomes once more.
 """
 
-import re
-
 import numpy as np
 
 from pushlab.agents.protocol import Agent
-from pushlab.answers import demand_table, find_columns, read_seconds
+from pushlab.answers import demand_table, find_columns, read_seconds, whole_number
 from pushlab.challenges import own_draws
 from pushlab.envs.shell import Env
 from pushlab.faults import BadData, Fault
@@ -17,8 +15,9 @@ from pushlab.schema import as_text, encode_column
 
 MOST_EPISODES = 100         # of a log
 MOST_FAULTS = 10_000        # after so many, the rest of a log is not compared
-WHOLE = re.compile(r"[+-]?[0-9]{1,18}(\.0+)?")
 PLAYED_AGAIN = "what the environment says after this seed and these notifications"
+NO_ROWS = "the table has a header and no rows"
+
 
 class Replay(Agent):
     """Sends these notifications, codes (steps, components), in their order."""
@@ -49,6 +48,8 @@ def score_log(challenge, log, seed=None, agent=None, file="log", lines=None):
     environment says when it is played again.
     """
     demand_table(log)
+    if not len(log):
+        raise BadData([Fault(file, None, None, None, NO_ROWS)])
     head, lines = None if lines is None else 1, list(range(len(log)) if lines is None else lines)
     env = Env(challenge.cold_world)
     spelt = _columns_of(env, worded := _is_worded(log, challenge))
@@ -88,7 +89,7 @@ def _name(log):
 def _is_worded(log, challenge):
     """Whether the actions of a log are words, as `readable` writes them, rather than codes."""
     cells = [as_text(value) for name in log.columns if str(name).startswith("action.") for value in log[name].head(50)]
-    return sum(WHOLE.fullmatch(cell) is not None for cell in cells) < len(cells) / 2
+    return sum(whole_number(cell) is not None for cell in cells) < len(cells) / 2
 
 
 def _columns_of(env, worded):
@@ -129,7 +130,7 @@ def _whole_numbers(log, name, file, lines, least, most):
 
     which, distinct = pd.factorize(log[name].to_numpy(dtype=object), use_na_sentinel=False)
     texts = [as_text(value) for value in distinct]
-    numbers = [int(float(text) if "." in text else text) if WHOLE.fullmatch(text) else None for text in texts]
+    numbers = [whole_number(text) for text in texts]
     right = f"a whole number from {least} to {most}" if most is not None else f"a whole number, {least} or more"
     good = np.array([number is not None and least <= number <= (most if most is not None else 2**62)
                      for number in numbers], bool)

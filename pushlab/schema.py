@@ -16,7 +16,7 @@ array([1, 0, 0, 0, 4, 0, 0])
 
 import json
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -24,6 +24,7 @@ import numpy as np
 from gymnasium.spaces import MultiDiscrete
 
 from pushlab.faults import BadData, Fault
+from pushlab.tables import DATES, SECONDS, check_layouts, take
 
 OTHER = "other"         # reserved: a value of an open feature that was not seen when the schema was fitted
 KINDS = ("closed", "open", "set", "integer")
@@ -45,8 +46,10 @@ class Feature:
              set       any subset of the tags in `values`, written with blanks between; `empty` is the word for none
              integer   a whole number, coded by the bin it falls in; `edges` are the lower ends of all but the first
     labels   friendlier words for `values`, in their order, for pictures
-    aliases  other spellings of values
-    neutral  the value to take where nobody cares; the first by default
+    aliases  other spellings of values, {spelling: value}; a set has none
+    neutral  the value to take where nobody cares; by default the first, and of a set no tag at all
+
+    Raises ValueError for what no value could be read by: two values alike, an alias or a neutral value of none.
     """
 
     name: str
@@ -59,12 +62,62 @@ class Feature:
     neutral: str | None = None
 
     def __post_init__(self):
+        self._check_types()
         if self.kind not in KINDS:
             raise ValueError(f"feature {self.name}: kind {self.kind!r} is not one of {', '.join(KINDS)}")
         if self.kind in ("closed", "set") and not self.values:
             raise ValueError(f"feature {self.name}: a {self.kind} feature needs values")
         if self.kind == "integer" and (not self.edges or list(self.edges) != sorted(set(self.edges))):
             raise ValueError(f"feature {self.name}: an integer feature needs rising edges, not {self.edges}")
+        wrong = self._wrong_words() or self._wrong_aliases()
+        if not wrong and self.neutral is not None and not self.allows(self.neutral):
+            wrong = f"the neutral value {self.neutral!r} is not {self.right}"
+        if wrong:
+            raise ValueError(f"feature {self.name}: {wrong}")
+
+    def _check_types(self):
+        def all_are(kind, entries):
+            return isinstance(entries, (tuple, list)) and all(type(entry) is kind for entry in entries)
+
+        texts = {"name": [self.name], "kind": [self.kind], "empty": [self.empty],
+                 "values": () if self.values is None else self.values,
+                 "labels": () if self.labels is None else self.labels,
+                 "neutral": () if self.neutral is None else (self.neutral,),
+                 "aliases": [*self.aliases, *self.aliases.values()] if isinstance(self.aliases, dict) else None}
+        for key, entries in texts.items():
+            if not all_are(str, entries):
+                raise ValueError(f"feature {self.name}: {key!r} takes text in quotation marks; "
+                                 f"got {getattr(self, key)!r:.60}")
+        if not all_are(int, self.edges):
+            raise ValueError(f"feature {self.name}: 'edges' are whole numbers; got {self.edges!r:.60}")
+
+    def _wrong_words(self):
+        """What is wrong with values, labels and the word for none, or None."""
+        values = self.values or ()
+        if len(set(values)) < len(values):
+            return f"the value {max(values, key=values.count)!r} is there twice"
+        if self.kind == "open" and OTHER in values:
+            return f"{OTHER!r} is kept for values that are not in the list"
+        if self.kind == "set":
+            split = [tag for tag in (*values, self.empty) if tag.split() != [tag]]
+            if split or self.empty in values:
+                return f"{split[0]!r} is not one word" if split else f"{self.empty!r} means no tag, and is one"
+        wanted = len(self.edges) + 1 if self.kind == "integer" else len(values)
+        if self.labels is not None and len(self.labels) != wanted:
+            return f"there are {len(self.labels)} labels and {wanted} values"
+        return None
+
+    def _wrong_aliases(self):
+        """What is wrong with the aliases, or None; the value that one of an open feature means may be yet to come."""
+        if self.aliases and self.kind == "set":
+            return "a set feature has no aliases"
+        values = self.words if self.fitted else ()
+        for alias, value in self.aliases.items():
+            if alias in values:
+                return f"the alias {alias!r} is a value itself"
+            if value in self.aliases or (self.kind != "open" and value not in values):
+                return f"the alias {alias!r} means {value!r}, which is no value"
+        return None
 
     @property
     def fitted(self):
@@ -85,6 +138,13 @@ class Feature:
         between = (str(low) if high - low == 1 else f"{low} to {high - 1}"
                    for low, high in zip(self.edges, self.edges[1:]))
         return (f"below {first}", *between, f"{last} or more")
+
+    @property
+    def neutral_word(self):
+        """The value to take where nobody cares."""
+        if self.neutral is not None:
+            return self.neutral
+        return self.empty if self.kind == "set" else self.words[0]
 
     @property
     def components(self):
@@ -109,7 +169,8 @@ class Feature:
     @cached_property
     def _codes(self):
         codes = {word: code for code, word in enumerate(self.words)}
-        return codes | {alias: codes[value] for alias, value in self.aliases.items()}
+        # An alias may stand for a value of an open feature that the data it was fitted to never had.
+        return codes | {alias: codes[value if value in codes else OTHER] for alias, value in self.aliases.items()}
 
     def code(self, text):
         """The codes of one value, a tuple with one for each component; None if the value is not allowed."""
@@ -283,17 +344,26 @@ class Schema:
             path = data_dir() / "schemas" / f"{where}.json"
         try:
             return cls.from_dict(json.loads(path.read_text(encoding="utf-8")))
-        except (KeyError, TypeError, ValueError) as error:
-            raise ValueError(f"{path.name} is not a schema file: {type(error).__name__}: {error}") from error
+        except ValueError as error:
+            raise ValueError(f"{path.name} is not a schema file: {error}") from error
 
     @classmethod
     def from_dict(cls, data):
-        def features(key):
-            return Features(Feature(**{name: tuple(value) if isinstance(value, list) else value
-                                       for name, value in entry.items()}) for entry in data[key])
-
-        return cls(data["name"], features("notification"), features("context"),
-                   tuple(data["action"]["opened"]), tuple(data["action"]["dismissed"]), tuple(data["layouts"]))
+        """The schema that a schema file's JSON stands for; raises ValueError with the first thing that is wrong."""
+        name = take(data, "name", str, "a schema")
+        halves = [Features(_feature_from(entry, f"{half}, feature {number}")
+                           for number, entry in enumerate(take(data, half, list, "a schema"), 1))
+                  for half in ("notification", "context")]
+        names = [feature.name for half in halves for feature in half]
+        taken = [name for name in names if names.count(name) > 1 or name in ("id", "action", *DATES, *SECONDS)]
+        if taken:
+            raise ValueError(f"feature {taken[0]}: a feature has a name of its own, and no other column's")
+        actions = [_spellings(take(data, "action", dict, "a schema"), key) for key in ("opened", "dismissed")]
+        both = sorted(set(actions[0]) & set(actions[1]))
+        if both:
+            raise ValueError(f"action: opened and dismissed are both spelt {both[0]!r}")
+        check_layouts(take(data, "layouts", list, "a schema"), names)
+        return cls(name, *halves, *actions, tuple(data["layouts"]))
 
     @property
     def fitted(self):
@@ -303,12 +373,32 @@ class Schema:
     def fit(self, table):
         """The same schema with the values of its open features taken from `table`, sorted; known ones stay."""
         def fit_half(half):
-            return Features(feature if feature.fitted else replace(feature, values=_distinct(table[feature.name]))
+            return Features(feature if feature.fitted else replace(feature, values=_distinct(feature, table))
                             for feature in half)
 
         return replace(self, notification=fit_half(self.notification), context=fit_half(self.context))
 
 
-def _distinct(column):
-    texts = {as_text(value) for value in column}
+def _feature_from(entry, where):
+    """The Feature of one entry of a schema file."""
+    for key in ("name", "kind"):
+        take(entry, key, str, where)
+    known = [field.name for field in fields(Feature)]
+    unknown = [key for key in entry if key not in known]
+    if unknown:
+        raise ValueError(f"feature {entry['name']}: {unknown[0]!r} is not one of {', '.join(known)}")
+    return Feature(**{key: tuple(value) if isinstance(value, list) else value for key, value in entry.items()})
+
+
+def _spellings(action, key):
+    """How the files spell an action, a tuple of texts."""
+    spelt = take(action, key, list, "action")
+    if not spelt or not all(isinstance(text, str) for text in spelt):
+        raise ValueError(f"action: {key!r} lists texts, at least one; got {spelt!r:.60}")
+    return tuple(spelt)
+
+
+def _distinct(feature, table):
+    texts = {as_text(value) for value in table[feature.name]}
+    texts = {feature.aliases.get(text, text) for text in texts}
     return tuple(sorted(text for text in texts if text and text.lower() != "nan" and text != OTHER))

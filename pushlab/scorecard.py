@@ -4,13 +4,13 @@ A scorecard holds nothing that depends on the machine it was made on, except the
 apart: they are in no table, picture or JSON file unless asked for, and are saved in a file of their own.
 """
 
-import os
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
 
+from pushlab.files import write_bytes, write_text
 from pushlab.metrics.push import ResponseTime
-from pushlab.synthesis.write import json_text, write_text
+from pushlab.synthesis.write import json_text
 
 # What each metric says, in the order of the tables; `pushlab.metrics.push` defines them.
 MEANING = {
@@ -166,13 +166,7 @@ def write_picture(path, cards):
     """Writes the picture of scorecards, whole or not at all; returns its path."""
     from pushlab.plots import png, scorecard
 
-    scratch = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        scratch.write_bytes(png(scorecard(cards, times=True)))
-        scratch.replace(path)
-    finally:
-        scratch.unlink(missing_ok=True)
-    return path
+    return write_bytes(path, png(scorecard(cards, times=True)))
 
 
 def csv_text(rows):

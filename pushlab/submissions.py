@@ -8,13 +8,15 @@ row by row, and no more of it is kept than could be right.
 """
 
 import csv
+from collections import defaultdict
 from functools import partial
 from pathlib import Path
 
 from pushlab.faults import BadData, Fault
-from pushlab.replays import MOST_EPISODES, MOST_FAULTS, score_log
+from pushlab.files import write_text
+from pushlab.replays import MOST_EPISODES, MOST_FAULTS, NO_ROWS, score_log
 from pushlab.scorecard import DIGITS, csv_text, leaderboard, write_picture
-from pushlab.synthesis.write import json_text, write_text
+from pushlab.synthesis.write import json_text
 
 LARGEST = 64 * 2**20        # bytes of a submission; a quarter of notifications has well under one megabyte
 WIDEST = 1000               # columns
@@ -38,7 +40,7 @@ def score_file(path, challenge, number=1, seed=None):
     try:
         card = score(table, agent=path.stem, file=path.name, lines=lines, **seed)
     except BadData as error:
-        raise BadData([*faults, *error.faults]) from None
+        raise BadData(dict.fromkeys([*faults, *error.faults])) from None
     if faults:
         raise BadData(faults)
     return card
@@ -48,35 +50,45 @@ def score_folder(folder, challenge, number=1, seed=None):
     """Scores every CSV file of a folder, by name, with the same chance for all.
 
     returns  list of Scorecards; {file name: BadData} of those at fault; names of the files that are no CSV
+
+    A submission is called after its file. Of files called the same but for .csv, or for small and capital letters, none
+    is scored: they would share a row of the leaderboard and, on some machines, a folder.
     """
-    cards, faulty, passed_over = [], {}, []
+    cards, faulty, passed_over, named = [], {}, [], defaultdict(list)
     for path in sorted(Path(folder).iterdir()):
         if path.suffix.lower() == ".csv" and path.stem.strip("."):      # "...csv" has no name to be called by
-            try:
-                cards.append(score_file(path, challenge, number, seed))
-            except BadData as error:
-                faulty[path.name] = error
+            named[path.stem.casefold()].append(path)
         elif path.is_file():
             passed_over.append(path.name)
+    for path in sorted(path for paths in named.values() for path in paths):
+        namesakes = [one.name for one in named[path.stem.casefold()]]
+        try:
+            if len(namesakes) > 1:
+                right = "these submissions would have one name, small and capital letters being the same; rename them"
+                raise BadData([Fault(" and ".join(namesakes), None, None, None, right)])
+            cards.append(score_file(path, challenge, number, seed))
+        except BadData as error:
+            faulty[path.name] = error
     return cards, faulty, passed_over
 
 
 def save_scores(cards, faulty, folder):
     """Writes what came of a folder of submissions; returns the leaderboard, a DataFrame.
 
-    leaderboard.csv, leaderboard.json and leaderboard.png, in which the first five are shown, and for each submission a
-    folder of its name with its scorecard, or with faults.txt.
+    leaderboard.csv, leaderboard.json and leaderboard.png, in which the first five are shown, and for each submission
+    scorecards/ and its name, a folder with its scorecard, or with faults.txt.
     """
     folder, table = Path(folder), leaderboard(cards)
+    scorecards = folder / "scorecards"
     ranked = sorted(cards, key=lambda card: table["agent"].tolist().index(card.agent))
     for name, error in faulty.items():
-        own = folder / Path(name).stem
+        own = scorecards / Path(name).stem
         write_text(own / "faults.txt", f"{error}\n")
         for stale in ("scorecard.json", "scorecard.csv", "scorecard.png", "response_times.json"):
             (own / stale).unlink(missing_ok=True)       # an earlier, better file's
     for card in cards:
-        card.save(folder / card.agent, picture=True)
-        (folder / card.agent / "faults.txt").unlink(missing_ok=True)
+        card.save(scorecards / card.agent, picture=True)
+        (scorecards / card.agent / "faults.txt").unlink(missing_ok=True)
     write_text(folder / "leaderboard.csv", csv_text([table.columns.tolist(), *table.round(DIGITS).values.tolist()]))
     told = {"scored": [card.to_dict() for card in ranked],
             "faulty": {name: str(error) for name, error in faulty.items()}}
@@ -125,7 +137,7 @@ def read_csv(path, most):
         right = f"there are {count:,} rows; {most:,} are the most that there can be"
         faults.append(Fault(path.name, None, None, None, right))
     if not count and not faults:
-        faults.append(Fault(path.name, None, None, None, "the table has a header and no rows"))
+        faults.append(Fault(path.name, None, None, None, NO_ROWS))
     return pd.DataFrame(rows, columns=header, dtype=object), lines, faults
 
 

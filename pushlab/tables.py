@@ -1,4 +1,4 @@
-"""Tables as they lie in a folder or a wheel: found, decoded and checked row by row.
+"""Tables as they lie in a folder or a wheel: where a schema says, found, decoded and checked row by row.
 
 CSV is read with Python's own reader, since a table with a torn row must be refused and not silently filled up.
 """
@@ -7,11 +7,16 @@ import csv
 import difflib
 import io
 import zipfile
+import zlib
 from pathlib import Path, PurePosixPath
 
 from pushlab.faults import BadData, Fault
 
 LARGEST = 256 * 2**20       # bytes of one table after unpacking; a quarter of a real user has less than 3 MB
+PERIODS = ("history", "validation", "test")
+DATES = ("posted", "removed")
+SECONDS = ("response_time", "seen_time", "decision_time")
+JSON_KINDS = {str: "a text", list: "a list", dict: "an object, {…}"}
 
 
 class Folder:
@@ -45,17 +50,19 @@ class Folder:
 class Wheel:
     """A wheel (a zip file) of tables; only its CSV and JSON members are ever opened.
 
-    Raises BadData if the file is no zip, or if a member's path leaves the archive.
+    The file is open only while it is read, since some systems let nobody move or delete an open one. Raises
+    BadData if the file is no zip, or if a member's path leaves the archive.
     """
 
     def __init__(self, path):
-        self.name = Path(path).name
+        self.path = Path(path)
+        self.name = self.path.name
         try:
-            self._zip = zipfile.ZipFile(path)
+            with zipfile.ZipFile(self.path) as archive:
+                self._members = {info.filename: info for info in archive.infolist()}
         except zipfile.BadZipFile as error:
             right = "neither a folder of users nor a wheel (a zip file)"
             raise BadData([Fault(self.name, None, None, None, right)]) from error
-        self._members = {info.filename: info for info in self._zip.infolist()}
         outside = [name for name in self._members if _leaves(name)]
         if outside:
             raise BadData(Fault(self.name, None, None, None, f"the member {name!r} points outside the archive")
@@ -80,8 +87,9 @@ class Wheel:
         if info.file_size > LARGEST:
             raise BadData([Fault(name, None, None, None, f"the file is larger than {LARGEST >> 20} MB")])
         try:
-            return self._zip.read(info)
-        except (zipfile.BadZipFile, EOFError, OSError, RuntimeError) as error:
+            with zipfile.ZipFile(self.path) as archive:
+                return archive.read(info)
+        except (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError) as error:
             raise BadData([Fault(name, None, None, None, f"the member cannot be unpacked ({error})")]) from error
 
 
@@ -99,6 +107,14 @@ def read_text(source, name):
         line = raw.count(b"\n", 0, error.start) + 1
         right = f"the text is not UTF-8 (byte {raw[error.start]:#04x}); save the file as UTF-8"
         raise BadData([Fault(name, line, None, None, right)]) from error
+
+
+def read_header(source, name):
+    """The names of a table's columns; none where the first line is no CSV, which `read_table` then reports."""
+    try:
+        return next(csv.reader(io.StringIO(read_text(source, name), newline=""), strict=True), [])
+    except csv.Error:
+        return []
 
 
 def read_table(source, name, columns):
@@ -181,3 +197,62 @@ def join_tables(parts):
     for _, part in rest:
         table = table.merge(part, on="id", how="left", validate="one_to_one")
     return table.drop(columns="id"), []
+
+
+# ---------------------------------------------------------------- what a schema says of its tables
+
+def take(data, key, kind, where):
+    """`data[key]` out of JSON; ValueError, named by `where`, if it is missing or not of this kind (str, list, dict).
+
+    >>> take({"root": 3}, "root", str, "layout 1")
+    Traceback (most recent call last):
+    ValueError: layout 1: 'root' is a text; got 3
+    """
+    if not isinstance(data, dict):
+        raise ValueError(f"{where} is {JSON_KINDS[dict]}; got {data!r:.60}")
+    if key not in data:
+        raise ValueError(f"{where}: {key!r} is missing")
+    if not isinstance(data[key], kind):
+        raise ValueError(f"{where}: {key!r} is {JSON_KINDS[kind]}; got {data[key]!r:.60}")
+    return data[key]
+
+
+def check_layouts(layouts, features):
+    """Raises ValueError unless every layout has tables, and every period a column for each feature and `action`.
+
+    layouts   a schema's, out of JSON: [{"root": folder, "sort": column (if any), "periods": {period: [table, …]}}, …],
+              a table being {"file": name, "columns": {name in the file: our name, or None}}
+    features  names of the features
+    """
+    for number, layout in enumerate(layouts, 1):
+        where = f"layout {number}"
+        take(layout, "root", str, where)
+        periods = take(layout, "periods", dict, where)
+        if not periods or not set(periods) <= set(PERIODS):
+            raise ValueError(f"{where}: 'periods' are some of {', '.join(PERIODS)}; got {', '.join(periods) or 'none'}")
+        for period in periods:
+            ours = _check_period(take(periods, period, list, where), features, f"{where}, {period}")
+            if "sort" in layout and take(layout, "sort", str, where) not in ours:
+                raise ValueError(f"{where}, {period}: 'sort' is a column; got {layout['sort']!r}")
+
+
+def _check_period(tables, features, where):
+    """The names that the columns of a period's tables get; ValueError if one is unknown, missing or given twice."""
+    known = {"id", "action", *DATES, *SECONDS, *features, *(f"removal.{name}" for name in features)}
+    ours = []
+    for table in tables:
+        take(table, "file", str, where)
+        names = [name for name in take(table, "columns", dict, where).values() if name is not None]
+        unknown = [name for name in names if not isinstance(name, str) or name not in known]
+        if unknown:
+            raise ValueError(f"{where}, {table['file']}: {unknown[0]!r} is no feature and no other column "
+                             f"({', '.join(['id', 'action', *DATES, *SECONDS])}, or removal. and a feature)")
+        if len(tables) > 1 and "id" not in names:
+            raise ValueError(f"{where}, {table['file']}: no column is the 'id' on which the tables are joined")
+        ours += [name for at, name in enumerate(names) if name != "id" or "id" in names[:at]]
+    missing = [name for name in (*features, "action") if name not in ours]
+    twice = [name for name in ours if ours.count(name) > 1 or name == "id"]
+    if missing or twice:
+        raise ValueError(f"{where}: no column is {missing[0]!r}" if missing else
+                         f"{where}: more than one column is {twice[0]!r}")
+    return ours

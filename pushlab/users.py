@@ -31,7 +31,7 @@ def logistic(log_odds):
 
 
 @compiled
-def _add_up(row, action, sheet, starts, probability):
+def add_up(row, action, sheet, starts, probability):
     """Probability of each action (n, features) in its context: row (n,) of the sheet (contexts, codes)."""
     for i in range(len(row)):
         log_odds = 0.0
@@ -54,7 +54,7 @@ def _climb(row, action, contexts, component, code, yes, no, share, probability):
 
 
 def _add_up_at(sheet, starts, row, action, probability):
-    _add_up(row, action, sheet, starts, probability)
+    add_up(row, action, sheet, starts, probability)
 
 
 def _climb_at(contexts, tree, row, action, probability):

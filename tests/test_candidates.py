@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from pushlab.candidates import candidates_for, catalogue_candidates, history_candidates
+from pushlab.candidates import candidates_for, catalogue_candidates, history_candidates, neutral_codes
 from pushlab.datasets import load_user
+from pushlab.schema import Feature, Features
 
 
 def test_history_candidates_are_the_distinct_notifications():
@@ -30,6 +31,12 @@ def test_without_a_catalogue_the_historys_combinations_take_its_place():
     names = ["postingApp", "category", "subject"]
     known = set(map(tuple, user.history.notifications[names].to_numpy()))
     assert set(map(tuple, words[names].to_numpy())) == known and words["priority"].eq("default").all()
+
+
+def test_the_neutral_set_has_no_tag():
+    app = Feature("app", "closed", ("chat", "mail"), neutral="mail")
+    half = Features([Feature("tags", "set", ("news", "art")), app])
+    assert neutral_codes(half).tolist() == [0, 0, 1]
 
 
 @pytest.mark.parametrize("which, message", [

@@ -117,6 +117,13 @@ def test_rows_belong_to_contexts_by_id_or_else_by_order(challenge, answers):
     assert challenge.evaluate(numbered.drop(columns="id")).metrics != straight.metrics
 
 
+@pytest.mark.parametrize("spelt", ["{}.0", "{}.00", "0{}"])
+def test_an_id_is_a_whole_number_however_it_was_written(challenge, answers, spelt):
+    """pandas writes whole numbers with .0 where a merge left a hole for a while."""
+    numbered = answers.assign(id=[spelt.format(number) for number in range(ROWS)])
+    assert challenge.evaluate(numbered.sample(frac=1, random_state=3)).metrics == challenge.evaluate(answers).metrics
+
+
 def test_the_names_of_the_data_files_will_do_and_columns_may_stand_in_any_order(challenge, answers):
     theirs = answers.rename(columns={"postingApp": "appPackage", "numberOfUpdates": "numberUpdates"})
     typed = theirs.assign(ongoing=theirs["ongoing"] == "True")[theirs.columns[::-1]]
@@ -165,6 +172,8 @@ def test_a_user_without_the_truth_is_judged_by_the_default_model():
     (lambda table: pd.concat([table, table]), [(None, "120 rows for 60 contexts")]),
     (lambda table: table.iloc[:0], [(None, "0 rows for 60 contexts")]),
     (lambda table: table.assign(id=[0, 0, *range(2, ROWS)]), [("id", "stands there twice"), ("id", "no row: 1")]),
+    (lambda table: table.assign(id=["1.0", "1", *range(2, ROWS)]), [("id", "stands there twice"), ("id", "no row: 0")]),
+    (lambda table: table.assign(id=["0.5", *range(1, ROWS)]), [("id", "the id of a context"), ("id", "no row: 0")]),
     (lambda table: table.assign(id=range(1, ROWS + 1)), [("id", "the id of a context, 0 to 59"), ("id", "no row: 0")]),
     (lambda table: table.assign(id=[np.nan, *range(1, ROWS)]), [("id", "the id of a context"), ("id", "no row: 0")]),
     (lambda table: table.assign(response_time=-1.0), [("response_time", "number of seconds")]),

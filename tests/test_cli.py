@@ -1,11 +1,16 @@
 """The command line: what it prints, and the exit status a script relies on."""
 
+import shutil
+
+import pandas as pd
 import pytest
+import typer
 from typer.testing import CliRunner
 
 from pushlab.__main__ import app
 from pushlab.datasets import data_dir, load_user
 from pushlab.envs import TABLE
+from pushlab.studies import cold_start
 
 
 def run(*words):
@@ -25,8 +30,6 @@ def test_check_reports_a_user_and_a_folder_of_users():
 
 
 def test_check_lists_the_faults_of_all_users_and_fails(tmp_path):
-    import shutil
-
     for name in ("mira", "noor"):
         shutil.copytree(data_dir() / "push" / name, tmp_path / name)
         table = tmp_path / name / "test" / "notifications.csv"
@@ -39,23 +42,99 @@ def test_check_lists_the_faults_of_all_users_and_fails(tmp_path):
 @pytest.mark.parametrize("words, status", [
     (("data", "check", "nobody"), 1), (("data", "check"), 2), (("data", "shake"), 2), (("fly",), 2),
     (("make-user", "--seed", "one", "--out", "x"), 2), (("make-user", "--seed", "1"), 2),
+    (("make-user", "--seed", "1", "--out", "x", "--name", "../kim"), 1),
 ])
 def test_what_cannot_be_done_has_its_status(words, status):
     assert run(*words).exit_code == status
 
 
-def test_a_private_user_is_made_and_can_be_lived_with(tmp_path):
+@pytest.mark.parametrize("user, words", [("nobody", "the shipped users are"), ("kim", "regret cannot be told")])
+def test_the_cold_start_study_says_whom_it_cannot_take(class_data, tmp_path, user, words):
+    if user == "kim":
+        user = tmp_path / "kim"
+        shutil.copytree(class_data[0] / "kim", user, ignore=shutil.ignore_patterns("truth.json"))
+    command = typer.Typer()
+    command.command()(cold_start.main)
+    told = CliRunner().invoke(command, ["--out", str(tmp_path / "out.csv"), "--user", str(user)])
+    assert told.exit_code == 2 and "--user" in told.stderr and "Traceback" not in told.stderr
+    assert words in " ".join(told.stderr.replace("│", " ").split()) and not (tmp_path / "out.csv").exists()
+
+
+@pytest.fixture(scope="module")
+def class_data(tmp_path_factory):
+    """The folder of a lecturer, with the private user kim, and what make-user said."""
+    folder = tmp_path_factory.mktemp("private")
+    told = run("make-user", "--seed", 20261121, "--out", folder, "--name", "kim", "--open-rate", 0.3,
+               "--per-quarter", 400)
+    assert told.exit_code == 0, told.stderr
+    return folder, told.stdout
+
+
+def test_a_private_user_is_made_and_can_be_lived_with(class_data):
     import gymnasium as gym
 
     import pushlab  # noqa: F401
 
-    told = run("make-user", "--seed", 20261121, "--out", tmp_path / "kim", "--name", "kim", "--open-rate", 0.3,
-               "--per-quarter", 400)
-    assert told.exit_code == 0 and "hand out train/ and test/ only" in told.stdout
-    user = load_user(tmp_path / "kim")
-    assert user.truth["name"] == "kim" and abs(user.history.opened.mean() - 0.3) < 0.1
-    env = gym.make("pushlab/evalumap1-v0", user=str(tmp_path / "kim"))
+    folder, told = class_data
+    assert {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()} == {
+        "catalogue.csv", "schema.json", "kim/truth.json", "kim/test/notifications.csv", "kim/train/notifications.csv",
+        "kim/train/context_on_posting.csv", "kim/train/context_on_removal.csv"}
+    assert all(name in told for name in ("catalogue.csv", "schema.json", "train", "test", "keep", "truth.json",
+                                         "--judge logistic"))
+    for user in (load_user(folder, user="kim"), load_user(folder / "kim")):
+        assert user.truth["name"] == "kim" and abs(user.history.opened.mean() - 0.3) < 0.1
+        assert len(user.catalogue) and user.schema.name == "pushlab-users"
+    env = gym.make("pushlab/evalumap1-v0", user=str(folder / "kim"))
     env.reset(seed=1)
     assert "best" in env.step(env.action_space.sample())[4]
-    again = run("make-user", "--seed", 1, "--out", tmp_path / "kim")
-    assert again.exit_code == 1 and load_user(tmp_path / "kim").truth["name"] == "kim"
+
+
+def test_a_private_user_replaces_nothing(class_data, tmp_path):
+    folder, _ = class_data
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    again = run("make-user", "--seed", 1, "--out", folder, "--name", "kim", "--per-quarter", 100)
+    assert again.exit_code == 1 and "not empty" in again.stderr
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+    (tmp_path / "schema.json").write_text("mine")
+    other = run("make-user", "--seed", 1, "--out", tmp_path, "--name", "lee", "--per-quarter", 100)
+    assert other.exit_code == 1 and "schema.json" in other.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["schema.json"]
+    assert (tmp_path / "schema.json").read_text() == "mine"
+
+
+def test_two_private_users_share_a_folder_with_their_catalogue(tmp_path):
+    for seed, name in ((1, "kim"), (2, "lee")):
+        told = run("make-user", "--seed", seed, "--out", tmp_path, "--name", name, "--per-quarter", 100)
+        assert told.exit_code == 0, told.stderr
+    checked = run("data", "check", tmp_path)
+    assert checked.exit_code == 0 and "user kim" in checked.stdout and "user lee" in checked.stdout
+
+
+def test_a_class_plays_without_the_truth_and_its_lecturer_scores_it(class_data, tmp_path):
+    """What is handed out holds no answers; a log made with it is accepted under the judge that the class had."""
+    import gymnasium as gym
+
+    from pushlab.agents import RandomCandidate
+    from pushlab.rollout import rollout
+
+    folder, _ = class_data
+    handed_out = tmp_path / "handed out"
+    shutil.copytree(folder, handed_out, ignore=shutil.ignore_patterns("truth.json"))
+    env = gym.make("pushlab/evalumap2-v0", user=str(handed_out / "kim"))
+    assert env.unwrapped.world.judge.name == "logistic"
+    rollout(env, RandomCandidate(), seed=4, progress=False).to_csv(tmp_path / "log.csv", index=False)
+    words = ("score", tmp_path / "log.csv", "--user", "kim", "--data", folder, "--challenge", 2,
+             "--out", tmp_path / "out")
+    scored = run(*words, "--judge", "logistic")
+    assert scored.exit_code == 0 and "answers by logistic" in scored.stdout, scored.stderr
+    assert run(*words).exit_code == 1                               # the true user would have answered otherwise
+
+    asked = run("contexts", "kim", "--data", handed_out, "--out", tmp_path / "contexts.csv")
+    contexts = pd.read_csv(tmp_path / "contexts.csv")
+    history = load_user(handed_out, user="kim").history.notifications
+    answers = history.sample(len(contexts), replace=True, random_state=0).assign(id=contexts["id"].to_numpy())
+    answers.to_csv(tmp_path / "answers.csv", index=False)
+    words = ("score", tmp_path / "answers.csv", "--user", "kim", "--out", tmp_path / "one")
+    by_truth, by_judge = run(*words, "--data", folder), run(*words, "--data", handed_out)
+    assert asked.exit_code == by_truth.exit_code == by_judge.exit_code == 0
+    assert "answers by truth" in by_truth.stdout and "answers by logistic" in by_judge.stdout

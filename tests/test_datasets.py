@@ -12,6 +12,7 @@ import pytest
 from pushlab.datasets import data_dir, list_users, load_user, load_users
 from pushlab.faults import BadData
 from pushlab.schema import Schema
+from pushlab.tables import Wheel
 
 ROWS = 30
 TABLES = ("train/notifications.csv", "train/context_on_posting.csv", "train/context_on_removal.csv",
@@ -106,6 +107,38 @@ def test_a_user_is_read_by_name_by_folder_and_out_of_a_folder_of_users():
         pd.testing.assert_frame_equal(user.history.engagements, by_name.history.engagements)
 
 
+def test_a_shipped_name_means_that_user_whatever_lies_in_the_working_directory(folder, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mira").write_text("id,day\n")
+    folder.rename(tmp_path / "theo")
+    for name in ("mira", "theo"):
+        assert load_user(name) is load_user(name, user=name) and len(load_user(name).history) > ROWS
+        assert list_users(name) == [name] and list(load_users(name)) == [name]
+    assert len(load_user("./theo").history) == len(load_user(tmp_path / "theo").history) == ROWS
+    with pytest.raises(BadData, match="neither a folder of users nor a wheel"):
+        load_user("./mira", user="mira")
+
+
+def test_a_schema_is_applied_to_a_shipped_user():
+    user = load_user("mira", schema="evalumap2019")
+    assert user.schema.name == "evalumap2019" and user.history.table.equals(load_user("mira").history.table)
+    assert load_user("mira").schema.name != "evalumap2019"
+
+
+def test_a_user_who_was_read_is_given_back_and_nobody_else(folder):
+    user = load_user(folder)
+    assert load_user(user) is load_user(user, user="ann") is user
+    with pytest.raises(ValueError, match="this is user ann, not mira"):
+        load_user(user, user="mira")
+    with pytest.raises(ValueError, match="was read with the schema evalumap2019"):
+        load_user(user, schema="evalumap2019")
+
+
+def test_a_shipped_user_holds_no_other():
+    with pytest.raises(ValueError, match="mira is one shipped user and no folder"):
+        load_user("mira", user="theo")
+
+
 def test_the_2019_layout_gives_the_challenges_names(folder):
     user = load_user(folder)
     raw = pd.read_csv(folder / TABLES[0], dtype=str, keep_default_na=False)
@@ -183,6 +216,20 @@ def test_the_2020_wheel_is_read_as_it_is(wheel):
     assert [bins[code] for code in codes] == [
         "below 0" if n < 0 else "0" if n < 1 else "1" if n < 2 else "2 to 3" if n < 4 else "4 to 6" if n < 7
         else "7 to 10" if n < 11 else "11 to 20" if n < 21 else "21 or more" for n in counts]
+
+
+def test_a_wheel_is_open_only_while_it_is_read(wheel, monkeypatch):
+    made = []
+
+    class Watched(zipfile.ZipFile):
+        def __init__(self, *arguments, **others):
+            super().__init__(*arguments, **others)
+            made.append(self)
+
+    monkeypatch.setattr(zipfile, "ZipFile", Watched)
+    source = Wheel(wheel)
+    source.read("gym_push/envs/data/user_1/test_set.csv")
+    assert made and all(archive.fp is None for archive in made)
 
 
 def test_a_user_with_one_file_is_halved_by_time(wheel):
@@ -397,10 +444,71 @@ def test_a_schema_beside_the_data_that_is_none(folder):
     assert fault.file == "schema.json" and "not a schema file" in fault.right
 
 
+@pytest.mark.parametrize("change, message", [
+    ({"layouts": [{}]}, "layout 1: 'root' is missing"),
+    ({"layouts": [{"root": "", "periods": {"history": []}}]}, "layout 1, history: no column is 'postingApp'"),
+    ({"layouts": {}}, "'layouts' is a list"),
+])
+def test_a_schema_beside_the_data_with_layouts_that_are_none(folder, change, message):
+    schema = json.loads((data_dir() / "schemas" / "evalumap2019.json").read_text(encoding="utf-8"))
+    (folder.parent / "schema.json").write_text(json.dumps(schema | change))
+    fault, = faults_of(folder)
+    assert fault.file == "schema.json" and message in fault.right
+
+
 def test_a_truth_that_is_no_json(folder):
     (folder / "truth.json").write_text("{")
     fault, = faults_of(folder)
     assert fault.file == "ann/truth.json"
+
+
+@pytest.mark.parametrize("text, right", [
+    ("[]", "the truth is an object"),
+    ('{"context": {}, "notification": {}, "pairs": []}', "'intercept' is missing"),
+    ('{"intercept": NaN, "context": {}, "notification": {}, "pairs": []}', "'intercept' is a number; got nan"),
+    ('{"intercept": 0, "notification": {}, "pairs": []}', "'context' is missing"),
+    ('{"intercept": 0, "context": {}, "pairs": []}', "'notification' is missing"),
+    ('{"intercept": 0, "context": {}, "notification": {}}', "'pairs' is missing"),
+    ('{"intercept": 0, "context": {"noise": 1}, "notification": {}, "pairs": []}', "'context' holds a number for"),
+    ('{"intercept": 0, "context": {}, "notification": {"subject": {"art": "2"}}, "pairs": []}', "'notification' holds"),
+    ('{"intercept": 0, "context": {}, "notification": {}, "pairs": [["time", "morning", 1]]}', "'pairs' lists such as"),
+])
+def test_a_truth_that_is_no_truth_is_named_with_the_key(folder, text, right):
+    (folder / "truth.json").write_text(text)
+    fault, = faults_of(folder)
+    assert fault.file == "ann/truth.json" and right in fault.right
+
+
+def test_a_truth_lists_every_key_that_is_missing(folder):
+    (folder / "truth.json").write_text("{}")
+    assert len(faults_of(folder)) == 4
+
+
+@pytest.mark.parametrize("rows", [[4], range(ROWS)])
+def test_a_date_with_a_time_zone_is_named_with_its_cell(folder, rows):
+    dates = [row["postDate"] for row in csv.DictReader((folder / TABLES[2]).open(newline=""))]
+    for row in rows:
+        edit(folder / TABLES[2], lambda text, row=row: replace_field(text, row, "postDate", f"{dates[row]}+01:00"))
+    faults = faults_of(folder)
+    assert [(fault.row, fault.column, fault.value) for fault in faults] == [
+        (row + 2, "postDate", f"{dates[row]}+01:00") for row in rows]
+    assert all("without a time zone" in fault.right and fault.file == f"ann/{TABLES[2]}" for fault in faults)
+
+
+def test_time_zones_that_differ_and_a_date_that_is_none_are_all_named(folder):
+    for row, date in ((1, "2019-01-05T10:00:00+01:00"), (2, "2019-01-05T10:00:00Z"), (5, "yesterday")):
+        edit(folder / TABLES[2], lambda text, row=row, date=date: replace_field(text, row, "postDate", date))
+    assert [fault.row for fault in faults_of(folder)] == [3, 4, 7]
+
+
+def test_a_catalogue_with_a_quoted_header_is_read(folder):
+    (folder.parent / "catalogue.csv").write_text('"postingApp","category"\n"org.pushlab.chat","msg"\n')
+    assert load_user(folder).catalogue.to_dict("list") == {"postingApp": ["org.pushlab.chat"], "category": ["msg"]}
+
+
+def test_a_catalogue_whose_header_is_no_csv(folder):
+    (folder.parent / "catalogue.csv").write_text('"postingApp\n')
+    assert {fault.file for fault in faults_of(folder)} == {"catalogue.csv"}
 
 
 def test_a_catalogue_with_a_column_of_its_own(folder):

@@ -240,5 +240,7 @@ def test_a_sweep_is_drawn_from_its_table():
         ["a", 2, 2.0, 2], ["b", 2, 6.0, 2], ["a", 16, 3.0, 2], ["b", 16, 7.0, 2]]
     ax = plots.sweep_curve(log, "capacity", best=9.0)
     assert [line.get_ydata().tolist() for line in ax.lines[:2]] == [[2.0, 3.0], [6.0, 7.0]]
+    backwards = plots.sweep_curve(log.iloc[::-1], "capacity")
+    assert {"a 3", "b 7"} <= {text.get_text() for text in backwards.figure.findobj(Text)}  # the end of a line, not of the log
     with pytest.raises(ValueError, match="no column 'size'"):
         plots.sweep_table(log, "size")

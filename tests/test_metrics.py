@@ -70,6 +70,13 @@ def test_a_share_of_nothing_is_refused():
     lambda: regret([0.5], [0.5, 0.5]), lambda: regret([], []), lambda: click_through_rate([]),
     lambda: mean_interval([1.0]), lambda: mean_interval([1.0, np.nan]), lambda: mean_interval([1, 2], level=1.0),
     lambda: share_interval(3, 2), lambda: share_interval(0, 0), lambda: paired_interval([1, 2], [1, 2, 3]),
+    lambda: expected_points([True, False, True], [0.5]), lambda: expected_points([True, False], 0.5),
+    lambda: best_performance([True], [0.5, 0.5]), lambda: performance_share([True, False], [True, False], best=[0.9]),
+    lambda: regret([np.nan], [0.5]), lambda: regret([0.5], [np.nan]), lambda: regret([1.5], [0.5]),
+    lambda: regret([0.5], [-0.1]), lambda: regret(0.5, 0.5),
+    lambda: share_interval(5, 10, level=2), lambda: share_interval(5, 10, level=0),
+    lambda: share_interval(5, 10, level=np.nan), lambda: share_interval(np.nan, 10),
+    lambda: share_interval([1, 2], [3, 4, 5]),
 ])
 def test_bad_input_is_a_value_error(call):
     with pytest.raises(ValueError):
@@ -94,6 +101,13 @@ def test_the_interval_covers_as_often_as_it_says():
     rng = np.random.default_rng(11)
     covers = [low <= 1 <= high for _, low, high in (mean_interval(rng.exponential(1, 40)) for _ in range(2000))]
     assert 0.90 < np.mean(covers) < 0.97      # nominal 0.95, a little less for a skewed distribution
+
+
+def test_a_share_interval_of_arrays_is_that_of_each_pair():
+    together = share_interval(5, [10, 20])
+    for at, trials in enumerate((10, 20)):
+        assert [ends[at] for ends in together] == pytest.approx(list(share_interval(5, trials)), abs=1e-12)
+    assert together.low.shape == (2,)
 
 
 def test_pairing_narrows_the_interval_where_runs_share_their_luck():

@@ -138,3 +138,30 @@ def test_the_table_holds_what_is_drawn():
 def test_nothing_to_draw_is_said():
     with pytest.raises(ValueError, match="no scorecard"):
         plots.scorecard([])
+
+
+# ---------------------------------------------------------------- files
+
+def test_what_cannot_be_written_leaves_the_old_file_and_no_scraps(tmp_path, monkeypatch):
+    from pushlab import files
+
+    for write, old, new in ((files.write_text, "old\n", "neu\n"), (files.write_bytes, b"old", b"new")):
+        path = tmp_path / write.__name__ / "deep" / "a.txt"
+        assert write(str(path), old) == path
+        with monkeypatch.context() as patch:
+            def fail(*_):
+                raise OSError("the disk is full")
+
+            patch.setattr("os.replace", fail)
+            with pytest.raises(OSError, match="full"):
+                write(path, new)
+        assert path.read_bytes() == (old if isinstance(old, bytes) else old.encode())
+        assert [one.name for one in path.parent.iterdir()] == ["a.txt"]
+        write(path, new)
+        assert path.read_bytes() == (new if isinstance(new, bytes) else new.encode())
+
+
+def test_text_is_written_as_it_is_in_utf_8(tmp_path):
+    from pushlab.files import write_text
+
+    assert write_text(tmp_path / "a.csv", "é\r\nü\n").read_bytes() == "é\r\nü\n".encode()

@@ -282,6 +282,7 @@ def put(column, row, value):
     (lambda log: log.assign(mood="good"), [(1, "mood", "the column is not one of")]),
     (lambda log: log.rename(columns={"info.opened": "info.opend"}),
      [(1, "info.opend", "is 'info.opened' meant?")]),
+    (lambda log: log.iloc[:0], [(None, None, "a header and no rows")]),
 ])
 def test_a_log_that_was_edited_is_refused_with_the_rows(challenge, log, tmp_path, edit, wanted):
     edited = edit(log)
@@ -301,6 +302,16 @@ def test_the_luckiest_seed_cannot_be_counted_twice_nor_chosen_against_the_organi
     log.to_csv(tmp_path / "log.csv", index=False)
     assert score_file(tmp_path / "log.csv", challenge, 2, seed=5).seeds == (5, 6)
     assert says(faults_of(tmp_path / "log.csv", challenge, 2, seed=1), (2, "seed", "and must be 1"))
+
+
+def test_a_log_without_rows_is_one_fault_whoever_read_it(challenge, log, env, tmp_path):
+    for number, empty in enumerate((log.iloc[:0], readable(log, env).iloc[:0])):
+        path = tmp_path / f"{number}.csv"
+        empty.to_csv(path, index=False)
+        assert [fault.right for fault in faults_of(path, challenge, 2)] == ["the table has a header and no rows"]
+        for table in (empty, pd.read_csv(path)):
+            with pytest.raises(BadData, match="no rows"):
+                score_log(challenge, table)
 
 
 def test_the_log_of_another_user_or_judge_is_refused(challenge, log):
@@ -346,6 +357,37 @@ def test_a_folder_is_scored_but_for_those_at_fault(data, classroom):
     (classroom / "anna.csv").rename(classroom / "...csv")       # its name without .csv would be the folder above
     cards, _, passed_over = score_folder(classroom, Challenge.load("kim", data=data))
     assert [card.agent for card in cards] == ["bert"] and passed_over == ["...csv", "README.txt"]
+
+
+def test_an_empty_log_in_a_folder_does_not_keep_the_others_from_being_scored(challenge, log, tmp_path):
+    log.to_csv(tmp_path / "anna.csv", index=False)
+    log.iloc[:0].to_csv(tmp_path / "bert.csv", index=False)
+    cards, faulty, _ = score_folder(tmp_path, challenge, 2)
+    assert [card.agent for card in cards] == ["anna"] and list(faulty) == ["bert.csv"]
+
+
+def test_two_files_of_one_name_are_both_named_and_neither_is_scored(data, classroom, tmp_path):
+    answers = (classroom / "anna.csv").read_bytes()
+    (classroom / "Anna.CSV").write_bytes(answers)
+    if len(list(classroom.iterdir())) == 4:
+        pytest.skip("this file system takes Anna.CSV and anna.csv for one")
+    told = run("score", classroom, "--user", "kim", "--data", data, "--out", tmp_path / "out")
+    assert told.exit_code == 1 and "3 of 4 submissions could not be scored" in told.stderr
+    assert "Anna.CSV and anna.csv: " in told.stderr
+    assert pd.read_csv(tmp_path / "out" / "leaderboard.csv")["agent"].tolist() == ["bert"]
+    for name in ("Anna", "anna"):
+        own = tmp_path / "out" / "scorecards" / name
+        assert "Anna.CSV and anna.csv" in (own / "faults.txt").read_text() and not (own / "scorecard.json").exists()
+
+
+def test_a_submission_may_be_called_as_the_leaderboard_is(data, classroom, tmp_path):
+    (classroom / "anna.csv").rename(classroom / "leaderboard.csv.csv")
+    (classroom / "bert.csv").rename(classroom / "scorecards.csv")
+    told = run("score", classroom, "--user", "kim", "--data", data, "--out", tmp_path / "out")
+    assert told.exit_code == 1 and "1 of 3 submissions could not be scored" in told.stderr      # carl's
+    board = pd.read_csv(tmp_path / "out" / "leaderboard.csv")["agent"].tolist()
+    assert sorted(board) == ["leaderboard.csv", "scorecards"]
+    assert all((tmp_path / "out" / "scorecards" / name / "scorecard.json").exists() for name in board)
 
 
 def test_contexts_are_written_without_what_became_of_them(data, tmp_path):
@@ -398,8 +440,9 @@ def test_a_leaderboard_lists_the_faulty_ones_and_scores_the_rest(data, classroom
     saved = json.loads((tmp_path / "out" / "leaderboard.json").read_text())
     assert [card["agent"] for card in saved["scored"]] == board["agent"].tolist()
     assert list(saved["faulty"]) == ["carl.csv"]
-    assert "urgent" in (tmp_path / "out" / "carl" / "faults.txt").read_text()
-    assert (tmp_path / "out" / "leaderboard.png").exists() and (tmp_path / "out" / "anna" / "scorecard.png").exists()
+    cards = tmp_path / "out" / "scorecards"
+    assert "urgent" in (cards / "carl" / "faults.txt").read_text()
+    assert (tmp_path / "out" / "leaderboard.png").exists() and (cards / "anna" / "scorecard.png").exists()
     (classroom / "carl.csv").unlink()
     assert run(*words).exit_code == 0
 
@@ -418,6 +461,36 @@ def test_a_submission_that_is_not_there_or_a_folder_without_any_has_status_2(dat
     for name in ("nowhere.csv", "empty"):
         assert run("score", tmp_path / name, "--user", "kim", "--data", data).exit_code == 2
     assert run("contexts", "kim", "--data", data, "--out", tmp_path / "empty").exit_code == 2
+
+
+@pytest.mark.parametrize("which, shown", [("anna.csv", "performance_share"), ("", "bert")])
+def test_a_result_that_cannot_be_written_is_printed_all_the_same(data, classroom, tmp_path, which, shown):
+    (tmp_path / "file").write_text("mine")
+    words = ("score", classroom / which if which else classroom, "--user", "kim", "--data", data, "--out")
+    no_folder = run(*words, tmp_path / "file" / "out")
+    assert no_folder.exit_code == 2 and shown in no_folder.stdout and str(tmp_path / "file") in no_folder.stderr
+    taken = tmp_path / "out" / ("scorecard.json" if which else "leaderboard.json")
+    (taken / "in the way").mkdir(parents=True)
+    no_file = run(*words, tmp_path / "out")
+    assert no_file.exit_code == 2 and shown in no_file.stdout and taken.name in no_file.stderr
+    for told in (no_folder, no_file):
+        assert "written to" not in told.stdout and "Traceback" not in told.stderr
+    if not which:
+        assert "carl.csv, column priority" in no_file.stderr        # and what was at fault is not forgotten
+
+
+def test_an_out_that_cannot_be_is_said_before_the_work_begins(data, classroom, tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("mine")
+    said, told = [], submissions.score_file
+    monkeypatch.setattr("typer.echo", lambda text="", err=False: said.append((str(text), err)))
+    monkeypatch.setattr(submissions, "score_file", lambda *args: said.append(("scoring", False)) or told(*args))
+    run("score", classroom / "anna.csv", "--user", "kim", "--data", data, "--out", tmp_path / "file" / "out")
+    assert said[0][1] and "file" in said[0][0] and said[1] == ("scoring", False) and "anna" in said[2][0]
+
+
+def test_no_empty_folder_is_left_by_a_faulty_submission(data, classroom, tmp_path):
+    told = run("score", classroom / "carl.csv", "--user", "kim", "--data", data, "--out", tmp_path / "new" / "out")
+    assert told.exit_code == 1 and not (tmp_path / "new").exists()
 
 
 def test_a_leaderboard_is_not_written_among_the_submissions(data, classroom):

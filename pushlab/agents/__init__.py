@@ -1,15 +1,18 @@
 """Small reference agents behind one protocol."""
 
+from pushlab.agents.arrivals import DismissAll, DoNotDisturb, LinearArrivalQ, QTable, ShowAll
 from pushlab.agents.bandits import EpsilonGreedy, LinUCB, ThompsonSampling
 from pushlab.agents.memory import BothAgent, EpisodicAgent, GivenAgent, SemanticAgent
 from pushlab.agents.memory_policy import LearnedAgent
+from pushlab.agents.planning import BangBang, Constant, FittedQIteration
 from pushlab.agents.protocol import Agent, FunctionAgent, Transition, as_agent
 from pushlab.agents.push import MostOpened, OfflineModel, RandomCandidate, ReplayHistory
 from pushlab.agents.random import RandomAgent
 from pushlab.agents.rec import GreedyItem, LinearQ, LinUCBItem, Planner, SoftmaxItem
 
 __all__ = [
-    "Agent", "as_agent", "BothAgent", "EpisodicAgent", "EpsilonGreedy", "FunctionAgent", "GivenAgent",
-    "GreedyItem", "LearnedAgent", "LinearQ", "LinUCB", "LinUCBItem", "MostOpened", "OfflineModel", "Planner",
-    "RandomAgent", "RandomCandidate", "ReplayHistory", "SemanticAgent", "SoftmaxItem", "ThompsonSampling", "Transition",
+    "Agent", "as_agent", "BangBang", "BothAgent", "Constant", "DismissAll", "DoNotDisturb", "EpisodicAgent",
+    "EpsilonGreedy", "FittedQIteration", "FunctionAgent", "GivenAgent", "GreedyItem", "LearnedAgent", "LinearArrivalQ",
+    "LinearQ", "LinUCB", "LinUCBItem", "MostOpened", "OfflineModel", "Planner", "QTable", "RandomAgent",
+    "RandomCandidate", "ReplayHistory", "SemanticAgent", "ShowAll", "SoftmaxItem", "ThompsonSampling", "Transition",
 ]

@@ -6,7 +6,21 @@ TABLE = (
      "choose a whole notification for each context of a user's quarter, having learned from history"),
     ("pushlab/evalumap2-v0", "pushlab.envs.evalumap:EvalUMAP2",
      "the same from a cold start, learning from each answer"),
+    ("pushlab/RoomEnv-v0", "pushlab.envs.room:Room",
+     "answer where people's things are, remembering one placement a step"),
+    ("pushlab/RECEnv-v0", "pushlab.envs.rec:RECEnv",
+     "choose which item to show a user whose preference moves with what is shown"),
+    ("pushlab/ODE-HIV-v0", "pushlab.envs.ode_worlds:HIV",
+     "treat an HIV infection with two drugs, in a system that answers back"),
+    ("pushlab/ODE-HIV-Goal-v0", "pushlab.envs.ode_worlds:HIVGoal",
+     "the same patient with a goal to be reached"),
+    ("pushlab/ODE-LotkaVolterra-v0", "pushlab.envs.ode_worlds:LotkaVolterra",
+     "keep rabbits and foxes from dying out"),
+    ("pushlab/push-v0", "pushlab.envs.push:Push",
+     "show, dismiss or put off each arriving notification on the user's behalf"),
 )
+
+LIMITS = {"pushlab/RoomEnv-v0": 1000}       # steps after which an episode is cut short, where there is such a limit
 
 
 def register_all():
@@ -16,4 +30,4 @@ def register_all():
     for name, world, _ in TABLE:
         if name not in registry:
             register(name, entry_point="pushlab.envs.shell:Env", vector_entry_point="pushlab.envs.shell:VectorEnv",
-                     kwargs={"world": world})
+                     kwargs={"world": world}, max_episode_steps=LIMITS.get(name))

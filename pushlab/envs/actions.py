@@ -44,12 +44,14 @@ def action_reader(space, names=None):
     def read(action, n):
         if action.__class__ in _NUMBERS and wide == n == 1 and low <= action < beyond and not shape:
             return np.array([action], np.int64)         # the commonest case, in a quarter of the time
-        array = np.asarray(action)
+        array = np.array(action)        # a copy: the caller may go on writing in his own
         if array.dtype.kind not in "iub":
             raise ValueError(f"an action is made of whole numbers; got {action!r}")
-        if array.shape != (n, *shape) and not (n == 1 and array.shape == shape):
+        if not (n == 1 and array.shape == shape) and array.shape != (n, *shape):
             raise ValueError(f"an action has shape {(n, *shape) if n > 1 else shape}; got {array.shape}")
-        array = array.astype(np.int64).reshape(n, wide)     # a copy: the caller may go on writing in his own
+        if array.dtype != np.int64:
+            array = array.astype(np.int64)
+        array = array.reshape(n, wide)
         wrong = _first_outside(array, lows, sizes)
         if wrong >= 0:
             row, column = divmod(wrong, wide)

@@ -9,20 +9,29 @@ from pushlab.datasets import load_user
 from pushlab.envs.world import World
 from pushlab.judges import cutoff, judge_for
 from pushlab.metrics.push import POINTS
+from pushlab.users import SimulatedUser, add_up
 
 
 @compiled
-def answer_each(row, draws, probability, arrived, threshold, points, opened, actual, reward):
+def answer_each(row, draws, probability, arrived, threshold, opened, actual, reward, following):
     """What the user does with each copy's notification, and what it earns.
 
     row (n,) which context; draws (n, 2), the second for the actual notification; probability (n,) of opening the one
     that was sent; arrived (contexts,) of opening the actual one; threshold: NaN where opening is drawn, else the
-    probability from which on it is certain. The last three arrays (n,) are filled.
+    probability from which on it is certain. The last four arrays (n,) are filled; `following` is the next row.
     """
     for i in range(len(row)):
         opened[i] = draws[i, 0] < probability[i] if np.isnan(threshold) else probability[i] >= threshold
         actual[i] = draws[i, 1] < arrived[row[i]]
-        reward[i] = points[int(actual[i]), int(opened[i])]
+        reward[i] = POINTS[int(actual[i]), int(opened[i])]
+        following[i] = row[i] + 1
+
+
+@compiled
+def push_each(row, action, sheet, starts, draws, arrived, threshold, probability, opened, actual, reward, following):
+    """`add_up` and `answer_each` in one call, for a judge that answers from tables: a call costs more than the sums."""
+    add_up(row, action, sheet, starts, probability)
+    answer_each(row, draws, probability, arrived, threshold, opened, actual, reward, following)
 
 
 class EvalUMAP1(World):
@@ -97,8 +106,10 @@ class EvalUMAP1(World):
         self._arrived = np.concatenate([part["arrived"] for part in parts])
         known = all("best" in part for part in parts)
         self._best = np.concatenate([part["best"] for part in parts]) if known else None
+        self._told = ("opened", "actual", "probability", *(("best",) if known else ()))
         self._cutoffs = [part["cutoff"] for part in parts]
         self._chances = [part["chances"] for part in parts]
+        self._tables = getattr(self._chances[0], "args", None) if isinstance(self.judge, SimulatedUser) else None
         lengths = np.array([len(part["contexts"]) for part in parts])
         self._first = np.concatenate([[0], np.cumsum(lengths)[:-1]])    # where each user's contexts begin
         self._last = self._first + lengths - 1                          # and the row that repeats the last one
@@ -132,33 +143,37 @@ class EvalUMAP1(World):
     def advance(self, state, action, draws):
         row, n = state["row"], len(state["row"])
         probability, reward = np.empty(n), np.empty(n)
-        opened, actual = np.empty(n, np.bool_), np.empty(n, np.bool_)
+        opened, actual, following = np.empty(n, np.bool_), np.empty(n, np.bool_), np.empty(n, np.int64)
         if len(self.users) == 1:
-            self._chances[0](row, action, probability)
-            answer_each(row, draws, probability, self._arrived, self._cutoffs[0], POINTS, opened, actual, reward)
+            if self._tables is not None:
+                push_each(row, action, *self._tables, draws, self._arrived, self._cutoffs[0], probability, opened,
+                          actual, reward, following)
+            else:
+                self._chances[0](row, action, probability)
+                answer_each(row, draws, probability, self._arrived, self._cutoffs[0], opened, actual, reward, following)
         else:
             for who in np.unique(state["user"]):
                 mine = np.flatnonzero(state["user"] == who)
-                parts = [np.empty(len(mine), array.dtype) for array in (probability, opened, actual, reward)]
+                wholes = (probability, opened, actual, reward, following)
+                parts = [np.empty(len(mine), array.dtype) for array in wholes]
                 self._chances[who](row[mine] - self._first[who], action[mine], parts[0])
-                answer_each(row[mine], draws[mine], parts[0], self._arrived, self._cutoffs[who], POINTS, *parts[1:])
-                for array, part in zip((probability, opened, actual, reward), parts):
+                answer_each(row[mine], draws[mine], parts[0], self._arrived, self._cutoffs[who], *parts[1:])
+                for array, part in zip(wholes, parts):
                     array[mine] = part
         outcome = {"row": row, "action": action, "opened": opened, "actual": actual, "probability": probability,
                    "reward": reward}
         if self._best is not None:
             outcome["best"] = self._best.take(row)
-        return {"row": row + 1, "user": state["user"]}, outcome
+        return {"row": following, "user": state["user"]}, outcome
 
     def observe(self, state):
         return self._contexts.take(state["row"], axis=0)
 
     def terminated(self, state):
-        return state["row"] == self._last.take(state["user"])
+        return state["row"] == (self._last if len(self._last) == 1 else self._last.take(state["user"]))
 
     def info(self, state, outcome):
-        told = {} if outcome is None else {key: outcome[key] for key in ("opened", "actual", "probability", "best")
-                                           if key in outcome}
+        told = {} if outcome is None else {key: outcome[key] for key in self._told}
         return {**told, "user": state["user"]} if len(self.users) > 1 else told
 
     def frame(self, state, outcome, at=0):
@@ -222,16 +237,21 @@ NOTHING = 2         # beside 0 dismissed and 1 opened: there was no answer yet
 
 
 @compiled
-def recall_each(row, contexts, sent, answer, none, last):
-    """Writes each copy's last engagement into last (n, …): its context, its notification, its answer, or `none`."""
+def recall_each(row, contexts, sent, answer, none, seen):
+    """Writes into seen (n, …) each copy's context and, behind it, its last context, notification and answer."""
     wide, features = contexts.shape[1], sent.shape[1]
     for i in range(len(row)):
+        for at in range(wide):
+            seen[i, at] = contexts[row[i], at]
         if answer[i] == NOTHING:
-            last[i] = none
-        else:
-            last[i, :wide] = contexts[row[i] - 1]
-            last[i, wide:wide + features] = sent[i]
-            last[i, wide + features] = answer[i]
+            for at in range(len(none)):
+                seen[i, wide + at] = none[at]
+            continue
+        for at in range(wide):
+            seen[i, wide + at] = contexts[row[i] - 1, at]
+        for at in range(features):
+            seen[i, 2 * wide + at] = sent[i, at]
+        seen[i, 2 * wide + features] = answer[i]
 
 
 class EvalUMAP2(EvalUMAP1):
@@ -261,7 +281,7 @@ class EvalUMAP2(EvalUMAP1):
 
     name = "evalumap2-v0"
     exports = ("engagements",)
-    keeps_trail = True
+    trail_of = ("row", "action", "opened")
 
     def __init__(self, user="mira", period="test", judge=None, opening="sampled", actual="recorded",
                  candidates="catalogue"):
@@ -283,17 +303,18 @@ class EvalUMAP2(EvalUMAP1):
         return following, outcome
 
     def observe(self, state):
-        last = np.empty((len(state["row"]), len(self._none)), np.int64)
-        recall_each(state["row"], self._contexts, state["sent"], state["answer"], self._none, last)
-        return {"context": super().observe(state), "last": last}
+        wide = self._contexts.shape[1]
+        seen = np.empty((len(state["row"]), wide + len(self._none)), np.int64)
+        recall_each(state["row"], self._contexts, state["sent"], state["answer"], self._none, seen)
+        return {"context": seen[:, :wide], "last": seen[:, wide:]}
 
     def engagements(self, env):
         """The engagements of the episode so far, a DataFrame with a row a notification."""
         import pandas as pd
 
-        rows = np.array([outcome["row"][0] for outcome in env.trail], np.int64)
-        sent = np.array([outcome["action"][0] for outcome in env.trail], np.int64)
-        opened = np.array([outcome["opened"][0] for outcome in env.trail], bool)
+        rows = np.array([row[0] for row, _, _ in env.trail], np.int64)
+        sent = np.array([action[0] for _, action, _ in env.trail], np.int64)
+        opened = np.array([answer[0] for _, _, answer in env.trail], bool)
         parts = [self.schema.context.decode(self._contexts[rows]),
                  self.schema.notification.decode(sent.reshape(len(rows), len(self.action_names)))]
         return pd.concat(parts, axis=1).assign(action=np.where(opened, "opened", "dismissed"))

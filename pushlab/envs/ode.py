@@ -49,7 +49,7 @@ class ODE(World):
     name = "ODE-v0"
     options = ("initial_state",)
     exports = ("config", "time", "timestep", "initial_state", "simulate", "counterfactual")
-    keeps_trail = True
+    trail_of = ("before", "dose")
 
     def __init__(self, model="hiv", config=None, preset=None, initial_state=None, timestep=None, actions="discrete",
                  interventions=None, observe=None, bins=None, log_observation=False, noise=0.0, solver="compiled",

@@ -2,6 +2,7 @@
 
 from functools import partial
 from importlib import import_module
+from operator import itemgetter
 
 import gymnasium as gym
 import numpy as np
@@ -12,6 +13,7 @@ from gymnasium.vector.utils import batch_space
 
 from pushlab.envs.actions import action_reader
 from pushlab.envs.chance import Chance
+from pushlab.envs.world import World
 
 RENDER_MODES = ["rgb_array", "human"]
 
@@ -28,12 +30,18 @@ def build_world(world, params):
     return world
 
 
+def answers_itself(world, question):
+    """Whether a world has its own answer to a question, or the one that every World has."""
+    return getattr(type(world), question, None) is not getattr(World, question)
+
+
 def at_row(values, row):
     """Copy `row` of observations: an array, or a dict or tuple of them."""
     if isinstance(values, np.ndarray):
         return values[row]
     if isinstance(values, dict):
-        return {key: at_row(value, row) for key, value in values.items()}
+        return {key: value[row] if value.__class__ is np.ndarray else at_row(value, row)     # the commonest is quick
+                for key, value in values.items()}
     if isinstance(values, tuple):
         return tuple(at_row(value, row) for value in values)
     return values[row]
@@ -79,7 +87,9 @@ class Env(gym.Env):
         self._solo = self.world.solo()
         if self._solo is None:
             self.state = self.outcome = None
-        self.trail = []
+        self._has_clock, self._has_mask = answers_itself(self.world, "truncated"), answers_itself(self.world, "mask")
+        self.trail = []                 # what the world wants kept of each step: tuples in the order of `trail_of`
+        self._trail_of = itemgetter(*self.world.trail_of) if self.world.trail_of else None
         self._over = True
         self._frames = []
         self._chance = Chance(1, self.world.uniforms)
@@ -113,10 +123,11 @@ class Env(gym.Env):
             return observation, reward, terminated, truncated, info
         world = self.world
         self.state, self.outcome = world.advance(self.state, self._read(action, 1), self._chance.take())
-        terminated, truncated = world.terminated(self.state).item(), world.truncated(self.state).item()
+        terminated = world.terminated(self.state).item()
+        truncated = self._has_clock and world.truncated(self.state).item()
         self._over = terminated or truncated
-        if world.keeps_trail:
-            self.trail.append(self.outcome)
+        if self._trail_of is not None:
+            self.trail.append(self._trail_of(self.outcome))
         if self.render_mode is not None:
             self._show()
         return (at_row(world.observe(self.state), 0), float(world.reward(self.outcome)[0]), terminated, truncated,
@@ -140,9 +151,8 @@ class Env(gym.Env):
     def _info(self):
         info = {key: values.item() if values.ndim == 1 else values[0].copy()     # plain numbers, or arrays of one's own
                 for key, values in self.world.info(self.state, self.outcome).items()}
-        mask = self.world.mask(self.state)
-        if mask is not None:
-            info["action_mask"] = mask[0].copy()
+        if self._has_mask:
+            info["action_mask"] = self.world.mask(self.state)[0].copy()
         return info
 
     def frame(self):

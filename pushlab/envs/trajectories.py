@@ -28,12 +28,12 @@ def simulate(world, actions, start, steps=None):
 
 
 def counterfactual(world, trail, actions):
-    """See `ODE.counterfactual`; `trail` holds the outcomes of the steps so far."""
+    """See `ODE.counterfactual`; `trail` holds (state before, dose) of the steps so far."""
     if not trail:
         raise ValueError("nothing has happened yet: counterfactual() replays the steps since reset()")
     if not callable(actions) and not _is_single(world, actions) and len(actions) != len(trail):
         raise ValueError(f"the episode has had {len(trail)} steps; got {len(actions)} actions")
-    return simulate(world, actions, trail[0]["before"][0], len(trail))
+    return simulate(world, actions, trail[0][0][0], len(trail))
 
 
 def _is_single(world, actions):

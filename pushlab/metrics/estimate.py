@@ -38,13 +38,17 @@ def half_width(deviation, count, level=0.95):
     """Half the width of Student's t interval, for arrays of standard deviations (ddof 1) and numbers of values."""
     from scipy.stats import t
 
-    if not 0 < level < 1:
-        raise ValueError(f"level lies between 0 and 1; got {level}")
+    _demand_level(level)
     return t.ppf((1 + level) / 2, np.maximum(np.asarray(count) - 1, 1)) * deviation / np.sqrt(count)
 
 
+def _demand_level(level):
+    if not 0 < level < 1:
+        raise ValueError(f"level lies between 0 and 1; got {level}")
+
+
 def share_interval(successes, trials, level=0.95):
-    """A share and its Wilson interval, an Interval of floats (or of arrays for arrays).
+    """A share and its Wilson interval, an Interval of floats (or of arrays for arrays, which NumPy broadcasts).
 
     Source  Wilson (1927), Probable inference, the law of succession, J. Am. Stat. Assoc. 22, 209-212.
 
@@ -54,8 +58,9 @@ def share_interval(successes, trials, level=0.95):
     """
     from scipy.stats import norm
 
-    successes, trials = np.asarray(successes, float), np.asarray(trials, float)
-    if (trials < 1).any() or (successes < 0).any() or (successes > trials).any():
+    _demand_level(level)
+    successes, trials = np.broadcast_arrays(np.asarray(successes, float), np.asarray(trials, float))
+    if not ((trials >= 1) & (successes >= 0) & (successes <= trials)).all():
         raise ValueError("a share needs at least one trial, and from 0 to as many successes")
     z, share = norm.ppf((1 + level) / 2), successes / trials
     centre = (share + z**2 / (2 * trials)) / (1 + z**2 / trials)

@@ -59,8 +59,9 @@ def expected_points(actual, probability):
     [1.0, 0.5]
     """
     actual, probability = _as_bool(actual, "actual").astype(int), np.asarray(probability, float)
-    if not ((probability >= 0) & (probability <= 1)).all():
-        raise ValueError("a probability is a number from 0 to 1")
+    if actual.shape != probability.shape:
+        raise ValueError(f"as many probabilities as notifications; got {probability.shape} and {actual.shape}")
+    _demand_probabilities(probability)
     return POINTS[actual, 0] + probability * (POINTS[actual, 1] - POINTS[actual, 0])
 
 
@@ -87,9 +88,11 @@ def regret(best, probability):
     0.25
     """
     best, probability = np.asarray(best, float), np.asarray(probability, float)
-    if best.shape != probability.shape or not len(best):
+    if best.shape != probability.shape or best.ndim != 1 or not len(best):
         raise ValueError("best and probability are of the same length, at least 1; "
                          f"got {best.shape} and {probability.shape}")
+    _demand_probabilities(best)
+    _demand_probabilities(probability)
     return float((best - probability).mean())
 
 
@@ -325,6 +328,12 @@ def _entropy(column):
     counts = np.bincount(pd.factorize(column)[0])
     shares = counts / counts.sum()
     return float(-(shares * np.log(shares)).sum())
+
+
+def _demand_probabilities(values):
+    wrong = values[~((values >= 0) & (values <= 1))]
+    if len(wrong):
+        raise ValueError(f"a probability is a number from 0 to 1; got {wrong[0]:g}")
 
 
 def _as_bool(values, name):

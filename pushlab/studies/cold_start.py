@@ -14,7 +14,6 @@ their neutral values, so that a part of the regret, the `floor`, is out of reach
 
 import hashlib
 import json
-import os
 from itertools import product
 from pathlib import Path
 from typing import Annotated
@@ -22,6 +21,7 @@ from typing import Annotated
 import typer
 
 from pushlab import agents
+from pushlab.files import write_text
 from pushlab.metrics.estimate import mean_interval, paired_interval
 
 AGENTS = {
@@ -111,8 +111,7 @@ def run_study(users=USERS, names=tuple(AGENTS), seeds=SEEDS, jobs=1, keep=None, 
 def _run_and_keep(pair, seeds, path):
     result = run_job(*pair, range(seeds))
     if path is not None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, json.dumps(result))
+        write_text(path, json.dumps(result))
     return pair, result
 
 
@@ -138,14 +137,6 @@ def job_path(keep, user, name, seeds):
     digest.update(person.test.context_codes.tobytes() + person.catalogue_codes.tobytes())
     digest.update(json.dumps([person.truth, name, seeds]).encode())
     return Path(keep) / f"{person.name}-{name.replace(' ', '-')}-{digest.hexdigest()[:16]}.json"
-
-
-def write_whole(path, text):
-    """Writes a file in one go: it is there whole, or as it was before."""
-    path = Path(path)
-    part = path.with_name(f"{path.name}.{os.getpid()}.part")
-    part.write_text(text, encoding="utf-8", newline="")
-    os.replace(part, path)
 
 
 # ---------------------------------------------------------------- tables
@@ -248,14 +239,18 @@ def main(out: Annotated[Path, typer.Option(help="The CSV of runs; the curves are
     from pushlab.judges import cache_dir
 
     keep, users = keep or cache_dir() / "studies" / "cold_start", tuple(user or USERS)
+    try:
+        for one in users:
+            job_path(keep, one, CHOSEN, seeds)
+    except (OSError, ValueError) as error:      # nobody of that name, tables at fault, or no truth
+        raise typer.BadParameter(str(error), param_hint="--user") from error
     if fresh:
         for one, name in product(users, AGENTS):
             job_path(keep, one, name, seeds).unlink(missing_ok=True)
     results = run_study(users, seeds=seeds, jobs=jobs, keep=keep)
     runs = run_table(results)
-    out.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(out, runs.to_csv(index=False, lineterminator="\n"))
-    write_whole(out.with_name(f"{out.stem}_curves.csv"), curve_table(results).to_csv(index=False, lineterminator="\n"))
+    write_text(out, runs.to_csv(index=False, lineterminator="\n"))
+    write_text(out.with_name(f"{out.stem}_curves.csv"), curve_table(results).to_csv(index=False, lineterminator="\n"))
     typer.echo("Mean regret over the last quarter of the episode:\n" + agent_table(runs).round(3).to_string())
     typer.echo(f"\n{CHOSEN} against the baselines, paired over {seeds} seeds:\n"
                + comparison_table(runs).round(3).to_string(index=False))

@@ -15,7 +15,6 @@ rounds, a discount of 0.98, 400 iterations, forests of 50 trees, 15 % of decisio
 WhyNot's (R2 = 20000), forests see logarithms, and their shape is kept for 40 iterations at a time.
 """
 
-import os
 import time
 from pathlib import Path
 from typing import Annotated
@@ -25,6 +24,7 @@ import typer
 
 from pushlab.agents.planning import FittedQIteration
 from pushlab.envs.ode_worlds import HIV
+from pushlab.files import write_text
 
 DISCOUNT = 0.98
 DECISIONS = 200             # of 5 days: 1,000 days of treatment, and as many without
@@ -98,10 +98,7 @@ def examine(world, policy):
 # ---------------------------------------------------------------- files
 
 def _write(table, path):
-    """Writes a DataFrame as CSV, under another name until it is whole."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    table.to_csv(beside, index=False, lineterminator="\n", float_format="%.8g")
-    beside.replace(path)
+    write_text(path, table.to_csv(index=False, lineterminator="\n", float_format="%.8g"))
 
 
 def patient_table(world, states, actions):

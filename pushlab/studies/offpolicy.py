@@ -12,6 +12,8 @@ from typing import Annotated
 
 import typer
 
+from pushlab.files import write_text
+
 ENV = "pushlab/RECEnv-v0"
 TASK = {"step_per_episode": 5, "reward_std": 0.3, "random_state": 0}
 BEHAVIOUR, TARGET = {"sharpness": 1.0}, {"sharpness": 4.0, "floor": 0.1}
@@ -76,10 +78,7 @@ def main(out: Annotated[Path, typer.Option(help="CSV to write")] = Path("data/re
          repetitions: Annotated[int, typer.Option(help="logs to write and judge")] = REPETITIONS):
     """Runs the study, writes the estimates and prints bias, RMSE and coverage."""
     table, true = run_study(repetitions), truth()
-    out.parent.mkdir(parents=True, exist_ok=True)
-    scratch = out.with_name(f"{out.name}.part")
-    table.to_csv(scratch, index=False, float_format=f"%.{DIGITS}f", lineterminator="\n")
-    scratch.replace(out)
+    write_text(out, table.to_csv(index=False, float_format=f"%.{DIGITS}f", lineterminator="\n"))
     print(f"true value {true:.5f}")
     print(summary(table, true).round(4).to_string(index=False))
 

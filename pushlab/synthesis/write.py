@@ -2,11 +2,11 @@
 
 import hashlib
 import json
-import os
 import re
 from pathlib import Path
 
 from pushlab.datasets import data_dir
+from pushlab.files import write_text
 from pushlab.synthesis.catalogue import CATALOGUE
 from pushlab.synthesis.user import SCHEMA
 
@@ -31,12 +31,30 @@ def write_user(user, folder, overwrite=False):
     return [write_text(folder / name, text) for name, text in texts.items()]
 
 
+def write_private_user(user, folder):
+    """Writes a SyntheticUser into a folder of users: its own folder, and catalogue and schema beside it.
+
+    Returns the paths. Raises FileExistsError, and writes nothing, if the user's folder holds anything, or if the folder
+    holds another catalogue or schema; those of users made before are the same and stay.
+    """
+    folder = Path(folder)
+    for name, text in _shared_texts().items():
+        path = folder / name
+        if path.exists() and (not path.is_file() or path.read_bytes() != text.encode("utf-8")):
+            raise FileExistsError(f"{path} is there already and is not what would be written; give another folder")
+    return [*write_user(user, folder / user.name), *write_catalogue(folder)]
+
+
 def write_catalogue(folder):
     """Writes catalogue.csv and schema.json (the challenge's, with the catalogue's values); returns the paths."""
+    return [write_text(Path(folder) / name, text) for name, text in _shared_texts().items()]
+
+
+def _shared_texts():
+    """{file name: text} of what all synthetic users have in common."""
     base = json.loads((data_dir() / "schemas" / f"{SCHEMA}.json").read_text(encoding="utf-8"))
     rows = "".join(",".join(row) + "\n" for row in (OPEN_FEATURES, *CATALOGUE))
-    return [write_text(Path(folder) / "catalogue.csv", rows),
-            write_text(Path(folder) / "schema.json", json_text(fill_schema(base)))]
+    return {"catalogue.csv": rows, "schema.json": json_text(fill_schema(base))}
 
 
 def fill_schema(base):
@@ -69,16 +87,3 @@ def json_text(data):
     text = json.dumps(data, indent=2, ensure_ascii=False)
     plain_list = re.compile(r"\[\n\s+([^][{}]*?)\n\s+\]")
     return plain_list.sub(lambda match: "[" + re.sub(r"\n\s+", " ", match[1]) + "]", text) + "\n"
-
-
-def write_text(path, text):
-    """Writes UTF-8 with "\\n" line ends under a temporary name, then gives it its name; returns the path."""
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        temporary.write_text(text, encoding="utf-8", newline="\n")
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
-    return path

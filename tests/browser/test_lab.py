@@ -12,6 +12,9 @@ from nbformat.v4 import new_code_cell, new_notebook
 NOTEBOOKS = sorted((Path(__file__).resolve().parents[2] / "notebooks").glob("*.ipynb"))
 KERNELSPEC = {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}
 SLIDER, PLAYER, SEND = ".widget-slider .noUi-handle", ".widget-play button", "button.widget-button:has-text('send')"
+ANSWER = "button.widget-button:has-text('desk')"
+STAND_BY = "button.widget-button:has-text('stand-by')"
+SPORT = "button.widget-button:has-text('sport')"                # an item of the recommender's shelf
 
 
 def move_slider(lab):
@@ -41,11 +44,39 @@ def send_push(lab):
     lab.wait_for_another_picture(image, before, "a push was sent")
 
 
+def show_sport(lab):
+    sport = lab.find(SPORT)
+    image = lab.picture_beside(sport)
+    before = lab.picture_bytes(image)
+    sport.click()
+    lab.wait_for_another_picture(image, before, "sport was shown")
+
+
+def stand_by(lab):
+    button = lab.find(STAND_BY)
+    image = lab.picture_beside(button)
+    before = lab.picture_bytes(image)
+    button.click()
+    lab.wait_for_another_picture(image, before, "time was let pass")
+
+
+def answer_desk(lab):
+    answer = lab.find(ANSWER)
+    image = lab.picture_beside(answer)
+    before = lab.picture_bytes(image)
+    answer.click()
+    lab.wait_for_another_picture(image, before, "a question was answered")
+
+
 # Notebook: the widgets it shows, and what a reader does with them.
 INTERACTIONS = {
     "00_start_here": {SLIDER: move_slider, PLAYER: press_play, SEND: send_push},
     "01_the_data": {SLIDER: move_slider},
     "03_challenge_2_cold_start": {SLIDER: move_slider, PLAYER: press_play},
+    "04_managing_arrivals": {SLIDER: move_slider, PLAYER: press_play, STAND_BY: stand_by},
+    "05_recommender": {SLIDER: move_slider, PLAYER: press_play, SPORT: show_sport},
+    "07_interventions": {SLIDER: move_slider, PLAYER: press_play},
+    "06_the_room": {SLIDER: move_slider, PLAYER: press_play, ANSWER: answer_desk},
 }
 
 
@@ -63,7 +94,7 @@ def test_notebook_runs_and_its_widgets_answer(lab, path):
     lab.run_all()
     assert failures(lab.cells()) == []
     expected = INTERACTIONS.get(path.stem, {})
-    shown = {widget for widget in (SLIDER, PLAYER, SEND) if lab.page.locator(widget).count()}
+    shown = {widget for widget in (SLIDER, PLAYER, SEND, SPORT, ANSWER, STAND_BY) if lab.page.locator(widget).count()}
     assert shown == set(expected), "the widgets of this notebook and INTERACTIONS disagree"
     for interact in expected.values():
         interact(lab)

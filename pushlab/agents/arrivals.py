@@ -1,0 +1,370 @@
+"""Agents that manage arriving notifications (pushlab/push-v0): three fixed rules, and two that learn.
+
+What makes this world hard to learn is that the reward of showing something comes steps later, among the rewards of
+other notifications. Both learners take each notification for a small episode of its own: it begins with an arrival,
+goes on as long as it is put off, and ends with what came of it. To credit a reward to its notification they remember
+what they did with which, and count in info what has been answered since.
+"""
+
+import numpy as np
+
+from pushlab.agents.features import ContextFeatures
+from pushlab.agents.protocol import Agent, own_chance
+from pushlab.agents.weights import WeightBlocks
+from pushlab.arrivals import SLOTS, slot_number
+from pushlab.compiled import compiled
+
+SHOW, DISMISS, CACHE, CHECK, STAND_BY = range(5)
+ACTIONS = ("show", "dismiss", "cache", "check-cache", "stand-by")
+
+
+class ShowAll(Agent):
+    """Shows whatever arrives as it arrives, which is what phones do."""
+
+    name = "show all"
+
+    def act(self, observation, info, explore=True):
+        return SHOW if info["action_mask"][SHOW] else STAND_BY
+
+
+class DismissAll(Agent):
+    """Keeps everything from the user."""
+
+    name = "dismiss all"
+
+    def act(self, observation, info, explore=True):
+        return DISMISS if info["action_mask"][DISMISS] else STAND_BY
+
+
+class DoNotDisturb(Agent):
+    """What phones offer: in quiet hours, and while the ringer is silent, all is put off; afterwards all of it is shown.
+
+    quiet   first and last hour of the quiet time, which may pass midnight; by default from midnight to seven
+    silent  whether a silent ringer is quiet time too (where the context has a `ringerMode`)
+    """
+
+    name = "do not disturb"
+
+    def __init__(self, quiet=(0, 7), silent=True):
+        self.quiet, self.silent = quiet, silent
+
+    def begin(self, env, seed):
+        world = env.unwrapped.world
+        self._hour = world.observation_names.index("hour")
+        self._ringer = None
+        if self.silent and "ringerMode" in world.observation_names and "silent" in world.schema.context[
+                "ringerMode"].words:
+            self._ringer = world.observation_names.index("ringerMode")
+            self._silence = world.schema.context["ringerMode"].words.index("silent")
+
+    def is_quiet(self, observation):
+        """Whether nothing should be shown now."""
+        start, stop = self.quiet
+        hours = (observation[self._hour] - start) % 24 < (stop - start) % 24
+        return bool(hours or self._ringer is not None and observation[self._ringer] == self._silence)
+
+    def act(self, observation, info, explore=True):
+        mask = info["action_mask"]
+        if mask[SHOW]:
+            return CACHE if self.is_quiet(observation) else SHOW
+        return CHECK if mask[CHECK] and not self.is_quiet(observation) else STAND_BY
+
+
+# ---------------------------------------------------------------- learners
+
+class Waiting:
+    """What a learner remembers of a notification: its codes, and in what description it was last put off."""
+
+    __slots__ = ("codes", "described")
+
+    def __init__(self, codes, described):
+        self.codes, self.described = codes, described
+
+
+class NotificationLearner(Agent):
+    """What both learners have in common: Q-learning in which every notification is an episode of its own.
+
+    In each context a notification has three values: shown now, dismissed now, put off. The first two are learned from
+    what comes of it. The third is what the best of the three is worth at the next moment, less what waiting cost until
+    then; it is learned at every moment from all that wait. The cache is looked at when something in it is believed to
+    be better done than put off.
+
+    epsilon  share of decisions tried at random at first; it falls to a tenth over `settle` episodes
+
+    A subclass says how a notification in a context is described, and keeps the values of descriptions.
+    """
+
+    def __init__(self, epsilon=0.2, settle=200):
+        self.epsilon, self.settle, self.episodes = epsilon, settle, 0
+
+    def begin(self, env, seed):
+        world = env.unwrapped.world
+        names, half = world.observation_names, world.schema.notification
+        self._schema, self._names = world.schema, names
+        at = names.index(f"hand.{half.components[0]}")
+        self._hand = slice(at, at + len(half.components))
+        self._rng = own_chance(seed)
+        self._deferrals = names.index("hand.deferrals")
+        self._shown, self._unseen, self._cache = [], [], []     # the last as it waits, oldest first
+        self._taken = self._fresh = 0       # put back at this moment: so many at the front, and what has just arrived
+        self._last = None           # the step that was not followed yet: observation, info, action
+
+    def describe(self, codes, observation):
+        """A notification (its codes) in the context of an observation."""
+        raise NotImplementedError(f"{type(self).__name__} has to say how it describes")
+
+    def values_of(self, described):
+        """The values of show, dismiss and cache."""
+        raise NotImplementedError(f"{type(self).__name__} has to keep values")
+
+    def move(self, described, action, target):
+        """Moves the value of an action towards a target."""
+        raise NotImplementedError(f"{type(self).__name__} has to keep values")
+
+    def _chance_to_try(self):
+        return self.epsilon * max(0.1, 1 - self.episodes / self.settle)
+
+    def act(self, observation, info, explore=True):
+        if self._last is not None:              # nobody called learn(), but what is in the cache has to be known
+            self._follow(*self._last, observation, info, False)
+        action = self._choose(observation, info["action_mask"], explore)
+        self._last = observation, info, action
+        return action
+
+    def _choose(self, observation, mask, explore):
+        trying = explore and self._rng.random() < self._chance_to_try()
+        if mask[SHOW]:
+            if trying:
+                return int(self._rng.integers(3))
+            values = self.values_of(self.describe(observation[self._hand], observation))
+            return max((DISMISS, SHOW, CACHE), key=values.__getitem__)
+        if not mask[CHECK]:
+            return STAND_BY
+        if trying:
+            return int(self._rng.integers(CHECK, STAND_BY + 1))
+        choice = self._cache[self._taken:len(self._cache) - self._fresh]
+        return CHECK if any(self._is_due(one, observation) for one in choice) else STAND_BY
+
+    def _is_due(self, one, observation):
+        values = self.values_of(self.describe(one.codes, observation))
+        return max(values[SHOW], values[DISMISS]) > values[CACHE]
+
+    def learn(self, transition):
+        observation, info, action, _, after, told, over, _ = transition
+        self._last = None
+        self._follow(observation, info, int(action), after, told, over, learning=True)
+        self.episodes += over
+
+    def _follow(self, observation, info, action, after, told, over=False, learning=False):
+        """Takes note of what one step did, and learns from it if asked to."""
+        if info["action_mask"][action]:
+            if action < CHECK:
+                self._let_go(observation, action)
+            elif action == CHECK:
+                self._cache.pop(self._taken)        # it is in hand now; those taken before stand at the front
+        if action == STAND_BY or over or told["time"] > info["time"]:
+            self._settle(info, told, after, over, learning)
+
+    def _let_go(self, observation, action):
+        codes = observation[self._hand].copy()
+        described = self.describe(codes, observation)
+        if action == CACHE and observation[self._deferrals] == 0:
+            self._cache.append(Waiting(codes, described))
+            self._fresh = 1
+        elif action == CACHE:
+            self._cache.insert(self._taken, Waiting(codes, described))
+            self._taken += 1
+        else:
+            (self._shown if action == SHOW else self._unseen).append(described)
+
+    def _settle(self, info, told, after, over, learning):
+        """Time has passed: who was answered, who expired, and what the rest of those waiting are worth now."""
+        def gained(*parts):
+            return sum(told[f"parts.{part}"] - info[f"parts.{part}"] for part in parts)
+
+        def more(*counts):
+            return sum(told[count] - info[count] for count in counts)
+
+        self._taken = self._fresh = 0
+        expired, self._cache = self._cache[:more("expired")], self._cache[more("expired"):]
+        answered = more("opens", "refusals")
+        judged = more("missed", "spared") - len(expired)
+        shown, self._shown = self._shown[:answered], self._shown[answered:]
+        unseen, self._unseen = self._unseen[:judged], self._unseen[judged:]
+        if not learning:
+            return
+        for described in shown:
+            self.move(described, SHOW, gained("opened", "dismissed") / answered)
+        share = gained("missed", "spared") / max(len(unseen) + len(expired), 1)
+        for described in unseen:
+            self.move(described, DISMISS, share)
+        for one in expired:
+            self.move(one.described, CACHE, share)
+        if self._cache and not over:
+            cost = gained("wait", "idle") / (len(self._cache) + len(expired))
+            for one in self._cache:
+                described = self.describe(one.codes, after)
+                self.move(one.described, CACHE, cost + max(self.values_of(described)))
+                one.described = described
+
+
+class QTable(NotificationLearner):
+    """Q-learning on a table of few, readable situations.
+
+    A situation is a tuple of words: the notification's value of the feature `notice`, the time of day, and the values
+    of the context features `by`. A situation's first visits count most: the step size of the n-th is 1 / n, but no less
+    than `rate`.
+
+    notice   the notification's feature that is looked at; by default the first, the app
+    by       names of context features that are looked at besides the time of day
+
+    `table()` shows what it has learned.
+    Source   Watkins (1989), Learning from delayed rewards, PhD thesis, Cambridge.
+    """
+
+    name = "Q-learning"
+
+    def __init__(self, notice=None, by=(), epsilon=0.2, settle=200, rate=0.01):
+        super().__init__(epsilon, settle)
+        self.notice, self.by, self.rate = notice, tuple(by), rate
+        self.values, self.visits = {}, {}
+
+    def begin(self, env, seed):
+        super().begin(env, seed)
+        notification, context = self._schema.notification, self._schema.context
+        unknown = sorted(set(self.by) - set(context.names))
+        if unknown:
+            raise ValueError(f"the context has no feature {unknown[0]!r}; it has {', '.join(context.names)}")
+        notice = self.notice or notification.names[0]
+        self._notice, self._words = notification.components.index(notice), notification[notice].words
+        self._hour, self._slots = self._names.index("hour"), [SLOTS[slot_number(60 * hour)] for hour in range(24)]
+        self._by = [([at for at, component in enumerate(context.components) if component.partition(".")[0] == name],
+                     context[name]) for name in self.by]
+
+    def describe(self, codes, observation):
+        more = [feature.word(tuple(observation[places])) for places, feature in self._by]
+        return (self._words[codes[self._notice]], self._slots[observation[self._hour]], *more)
+
+    def values_of(self, described):
+        return self.values.get(described, (0.0, 0.0, 0.0))
+
+    def move(self, described, action, target):
+        values = self.values.setdefault(described, [0.0, 0.0, 0.0])
+        visits = self.visits.setdefault(described, [0, 0, 0])
+        visits[action] += 1
+        values[action] += max(self.rate, 1 / visits[action]) * (target - values[action])
+
+    def table(self):
+        """What was learned, a DataFrame: a row a situation, how often it was met, each action's value, the best."""
+        import pandas as pd
+
+        rows = []
+        for situation, values in sorted(self.values.items()):
+            visits = self.visits[situation]
+            row = dict(zip(("hand", "time", *self.by), situation)) | {"visits": sum(visits)}
+            row |= {name: value if count else np.nan for name, value, count in zip(ACTIONS, values, visits)}
+            tried = [action for action in range(3) if visits[action]]
+            rows.append(row | {"best": ACTIONS[max(tried, key=values.__getitem__)]})
+        return pd.DataFrame(rows)
+
+    def state(self):
+        """`situations`: a list of [words, values, visits]; and `episodes` learned from."""
+        return {"situations": [[list(one), list(values), list(self.visits[one])]
+                               for one, values in self.values.items()], "episodes": self.episodes}
+
+    def load(self, state):
+        self.values = {tuple(one): list(values) for one, values, _ in state.get("situations", [])}
+        self.visits = {tuple(one): list(visits) for one, _, visits in state.get("situations", [])}
+        self.episodes = state.get("episodes", 0)
+
+
+@compiled
+def add_up(weights, blocks, active):
+    """Sums of the active weights (k,) of some blocks (b,) for show, dismiss, cache; weights (3, blocks, size)."""
+    show = dismiss = cache = 0.0
+    for block in blocks:
+        for at in active:
+            show += weights[0, block, at]
+            dismiss += weights[1, block, at]
+            cache += weights[2, block, at]
+    return show, dismiss, cache
+
+
+@compiled
+def nudge(weights, blocks, active, step):
+    """Adds a step to the active weights of some blocks; weights (blocks, size)."""
+    for block in blocks:
+        for at in active:
+            weights[block, at] += step
+
+
+class LinearArrivalQ(NotificationLearner):
+    """Q-learning in which a value is a sum of weights, so that what is learned of one notification serves its likes.
+
+    Each action has weights for every value of a notification (the app, its subject, its priority) in every context
+    (always, evening, at the bar, ringer silent), and a row shared by all notifications; a value is the sum of those
+    that apply, as in the bandits (`pushlab.agents.bandits`). Showing and dismissing are estimated by Bayesian linear
+    regression on what came of it, putting off by small steps, since its targets move while the others are learned.
+
+    prior    variance of the weights before anything was seen (a shared weight ten times that)
+    noise    variance of what comes of a notification about its expected value
+    rate     step size of putting off, divided by the number of weights that apply
+    """
+
+    name = "linear Q"
+
+    def __init__(self, epsilon=0.2, settle=200, prior=0.002, noise=0.7, rate=0.1):
+        super().__init__(epsilon, settle)
+        self.prior, self.noise, self.rate = prior, noise, rate
+        self.weights = None                 # (3, blocks, size): show, dismiss, cache
+
+    def begin(self, env, seed):
+        super().begin(env, seed)
+        half = self._schema.notification
+        self._features, self._starts = ContextFeatures(self._schema.context), 1 + half.starts
+        shape = 1 + int(half.sizes.sum()), self._features.size
+        if self.weights is None:
+            self._believe(np.zeros((3, *shape)))
+        if self.weights.shape[1:] != shape:
+            raise ValueError(f"what was learned are {self.weights.shape[1:]} weights, and this environment's schema "
+                             f"needs {shape}; load users with one shared schema")
+        self._seen = None, None                         # an observation and its active features
+
+    def _believe(self, weights):
+        """Takes these weights for what is believed, with the uncertainty of the beginning."""
+        variances = np.full(weights.shape[1:], float(self.prior))
+        variances[0] *= 10
+        self.weights = weights
+        self.beliefs = [WeightBlocks(*variances.shape, variances, noise=self.noise) for _ in (SHOW, DISMISS)]
+        for belief, mean in zip(self.beliefs, weights):
+            belief.mean = mean                          # the same memory
+
+    def describe(self, codes, observation):
+        if self._seen[0] is not observation:
+            self._seen = observation, self._features.active(observation)
+        return np.append(0, codes + self._starts), self._seen[1]
+
+    def values_of(self, described):
+        return add_up(self.weights, *described)
+
+    def move(self, described, action, target):
+        blocks, active = described
+        if action == CACHE:
+            step = self.rate * (target - self.values_of(described)[CACHE]) / (len(blocks) * len(active))
+            nudge(self.weights[CACHE], blocks, active, step)
+        else:
+            self.beliefs[action].observe(blocks, active, np.ones(len(active)), target)
+
+    def state(self):
+        """`weights` (3, blocks, size), `covariances` (2, blocks, size, size) of the first two, and `episodes`."""
+        if self.weights is None:
+            return {}
+        return {"weights": self.weights.copy(), "covariances": np.stack([one.covariance for one in self.beliefs]),
+                "episodes": self.episodes}
+
+    def load(self, state):
+        self.weights, self.episodes = None, int(state.get("episodes", 0))
+        if "weights" in state:
+            self._believe(np.array(state["weights"], float))
+            for belief, covariance in zip(self.beliefs, state["covariances"]):
+                belief.covariance = np.array(covariance, float)

@@ -1,0 +1,314 @@
+"""The phone with its inbox: the notification in hand, the cache, and the day so far.
+
+It reads the frames of the world in which an agent manages arriving notifications, plain dicts; see `inbox`.
+"""
+
+from datetime import date
+
+from pushlab.plots.kit import (
+    PAST_CARD,
+    app_colour,
+    mark,
+    phone_body,
+    priority_mark,
+    tile,
+)
+from pushlab.plots.palette import (
+    BLUE,
+    DAWN,
+    DISMISSED,
+    INK,
+    LEAD,
+    LINE,
+    SMALL,
+    SOFT,
+    SURFACE,
+    TEXT,
+    TITLE,
+    blend,
+    deep,
+)
+from pushlab.plots.phone import app_of, by_role, card_words, charge, context_words, topic
+from pushlab.plots.sheet import MARGIN, Stage, fit, house_style, plain, text_width
+from pushlab.plots.timeline import DAY, clock_time, length_of_time, midnight_before, timeline
+
+WIDTH, HEIGHT = 900, 460
+LEFT, RIGHT = 268, WIDTH - MARGIN               # of what stands beside the phone
+DOT = "   ·   "
+OF_THE_ONE_IN_HAND = ("show", "cache", "dismiss")
+WHAT_WAS_DONE = {"show": "was shown", "cache": "waits in the cache", "dismiss": "was dismissed unseen",
+                 "check-cache": "is back in hand"}
+
+
+@house_style()
+def inbox(frames, figure=None, agent="agent", choosing=False, title=None):
+    """The phone of one user at the moment of the last frame, what waits in its cache, and the day up to now.
+
+    frames    frames of one episode, oldest first; each a dict with
+              env, user   names
+              date        the day of this moment, year-month-day; None where days have no date
+              now, of     minutes since the horizon's first midnight, and in the whole horizon
+              context     {feature: value} at this moment
+              hand        None, or {notification: {feature: value}, arrived: minutes, deferrals: int}
+              cache       the same of those that wait, oldest first
+              events      all that has arrived up to now, in order: {notification, arrived, shown, closed, outcome};
+                          minutes or None; the outcome is opened, dismissed (by the user), unseen (dismissed by the
+                          agent), expired, pending (shown, no answer yet), waiting or in hand
+              places      (from, to, words) of the day so far
+              allowed     names of the actions allowed now
+              last        None, or {action, forbidden, notification} of the step that led here
+              reward      so far
+              labels      optional, {feature: {value: friendlier words}}
+    figure    a figure to clear and use again, for players; None makes one
+    agent     whose choice it was
+    choosing  True for a person who decides now: the shade shows what is in hand and the actions allowed. False shows
+              the decision just taken and what it was about, until time moves on
+    title     the sentence on top; None says what happened last
+    returns   Figure, 9 x 4.6 inches; `day_counts` of its events are the numbers at the right edge
+    """
+    if not frames:
+        raise ValueError("inbox() needs at least one frame: the one after reset()")
+    now, before = frames[-1], frames[-2] if len(frames) > 1 else None
+    stage = Stage(WIDTH, HEIGHT, figure)
+    _draw_screen(stage, now, agent, choosing)
+    room = WIDTH - MARGIN - LEFT
+    stage.heading(fit(plain(title or event_title(now, before)), room, TITLE, "bold"), _lead(now, agent, room), LEFT)
+    _draw_cache(stage, now)
+    day = midnight_before(now["now"], now["of"])
+    earliest = min(frame["now"] for frame in frames if frame["now"] >= day)
+    timeline(stage, LEFT, RIGHT, 214, now, earliest)
+    return stage.figure
+
+
+# ---------------------------------------------------------------- words
+
+def event_title(now, before=None):
+    """What happened last, as a sentence: the title of the picture.
+
+    now, before   the last frame and the one before it, if there is one
+    """
+    last, labels = now["last"], now.get("labels") or {}
+    if now["now"] >= now["of"]:
+        opened = sum(event["outcome"] == "opened" for event in now["events"])
+        span = "The day is over" if now["of"] <= DAY else "The days are over"
+        return f"{span}: {opened:,} of {len(now['events']):,} notifications opened"
+    if last and last["forbidden"]:
+        return f"“{last['action']}” is not allowed now"
+    if last and last["notification"] and last["action"] in WHAT_WAS_DONE:
+        return _about(last["notification"], labels, "The", WHAT_WAS_DONE[last["action"]])
+    if now["hand"]:
+        return _about(now["hand"]["notification"], labels, "A", "arrives" if last else "is the first")
+    since = before["now"] if before else now["now"]
+    answered = [event for event in now["events"] if event["closed"] is not None and event["closed"] > since]
+    if answered:
+        event = max(answered, key=lambda event: event["closed"])
+        return _about(event["notification"], labels, "The", "expired unseen" if event["outcome"] == "expired"
+                      else f"was {event['outcome']}")
+    return f"Nothing new by {clock_time(now['now'])}" if last else "Nothing has arrived yet"
+
+
+def _about(notification, labels, article, ending):
+    """A sentence about a notification; what it is about is cut where it is too long."""
+    room = WIDTH - MARGIN - LEFT - text_width(f"{article}  notification {ending}", TITLE, "bold") - 8
+    about = fit(topic(notification, labels), room, TITLE, "bold")
+    article = "An" if article == "A" and about[:1].lower() in tuple("aeiou") else article
+    return f"{article} {about} notification {ending}".replace("  ", " ")
+
+
+def _lead(now, agent, room):
+    """Where and who, what the agent chose, how many wait, the reward so far."""
+    last, waiting = now["last"], len(now["cache"])
+    words = [str(now["env"]).removeprefix("pushlab/"), f"user {fit(plain(now['user']), 110, LEAD)}"]
+    if now["of"] > DAY:
+        words.append(f"day {1 + midnight_before(now['now'], now['of']) // DAY:,} of {-(-now['of'] // DAY):,.0f}")
+    words += [f"{waiting:,} waiting" if waiting else "none waiting", f"reward {_signed(now['reward'])}"]
+    if last:
+        left = room - text_width(DOT.join([*words, f" chose {last['action']}"]), LEAD)
+        who = fit(plain(agent), left, LEAD)
+        who = who if left > 60 or who == plain(agent) else ""
+        words.insert(-2, f"{who} chose {last['action']}".strip())
+    return fit(DOT.join(map(plain, words)), room, LEAD)
+
+
+def _signed(number):
+    """A number with two decimals at most.
+
+    >>> _signed(-3.0), _signed(0.126), _signed(1234.5)
+    ('−3', '0.13', '1,234.5')
+    """
+    words = f"{number:,.2f}".rstrip("0").rstrip(".")
+    return "0" if words == "-0" else words.replace("-", "\N{MINUS SIGN}")
+
+
+def day_words(now, known):
+    """Weekday and date of a frame's moment; where days have no date, the weekday that the context names, if any."""
+    if now.get("date"):
+        today = date.fromisoformat(str(now["date"])[:10])
+        return today.strftime("%A"), f"{today.day} {today:%B %Y}"
+    said = known.get("day", "")
+    return (f"Day {said}" if said.isdigit() else said) or "Today", ""
+
+
+# ---------------------------------------------------------------- the screen
+
+def _draw_screen(stage, now, agent, choosing):
+    labels = now.get("labels") or {}
+    words = context_words(now["context"], labels)
+    known, time = by_role(words), clock_time(now["now"], now["of"])
+    sx, sy, sw, _ = phone_body(stage, 24, 20, 212, 420, time, charge(known.get("battery")), known.get("ringer"),
+                               known.get("charging") == "yes")
+    weekday, day = day_words(now, known)
+    stage.text(sx + 16, sy + 46, fit(plain(f"{weekday} {time}"), sw - 32, LEAD, "bold"), LEAD, SURFACE, "bold")
+    where = ", ".join(known[role] for role in ("place", "activity") if role in known) or day or "place unknown"
+    stage.text(sx + 16, sy + 62, fit(where, sw - 32, SMALL), SMALL, "#D7E3EC")
+
+    dealt = None if choosing else just_dealt(now)
+    x, y, width = sx + 8, sy + 80, sw - 16
+    if dealt:
+        _draw_shade(stage, x, y, width, dealt["notification"], labels, ("was in hand", TEXT),
+                    _ago(now["now"], dealt["arrived"]), f"{plain(agent)} chose", OF_THE_ONE_IN_HAND,
+                    now["last"]["action"])
+    elif now["hand"]:
+        deferrals = now["hand"]["deferrals"]
+        age = _ago(now["now"], now["hand"]["arrived"])
+        _draw_shade(stage, x, y, width, now["hand"]["notification"], labels, ("in hand", BLUE),
+                    f"{age}, put off {deferrals}×" if deferrals else age, "allowed now", now["allowed"], None, now)
+    else:
+        _draw_empty_shade(stage, x, y, width, now)
+    earlier = latest_events(now, dealt)
+    if earlier:
+        stage.text(sx + 16, sy + 242, "earlier", SMALL, SURFACE)
+    for place, event in enumerate(earlier):
+        _draw_past(stage, x, sy + 257 + 58 * place, width, event, now["now"], labels)
+
+
+def _ago(now, minute):
+    """How long ago something was, "now" within the first minute."""
+    return "now" if now - minute < 1 else length_of_time(now - minute)
+
+
+def just_dealt(now):
+    """The event that the last action closed or put off, while no time has passed and nothing else is in hand."""
+    last = now["last"]
+    if not last or last["forbidden"] or last["action"] not in OF_THE_ONE_IN_HAND or now["hand"]:
+        return None
+    fits = [event for event in now["events"] if event["notification"] == last["notification"]]
+    outcome = {"show": ("pending", "opened", "dismissed"), "cache": ("waiting",), "dismiss": ("unseen",)}
+    fits = [event for event in fits if event["outcome"] in outcome[last["action"]]]
+    return max(fits, key=lambda event: (_since(event), event["arrived"]), default=None)
+
+
+def _since(event):
+    """The minute of the last thing that is known of an event."""
+    return max(m for m in (event["arrived"], event["shown"], event["closed"]) if m is not None)
+
+
+def latest_events(now, without=None, most=2):
+    """The last notifications that have left the agent's hands, newest first."""
+    gone = [event for event in now["events"] if event["outcome"] not in ("waiting", "in hand") and event is not without]
+    return sorted(gone, key=_since, reverse=True)[:most]
+
+
+def _draw_shade(stage, x, y, width, notification, labels, state, when, over, actions, chosen, now=None):
+    """The white card: the notification in hand, and what may be, or was, done with it."""
+    name, _, about, priority = card_words(notification, labels)
+    stage.box(x, y, width, 138, 13, SURFACE, z=6)
+    stage.text(x + 12, y + 16, state[0], SMALL, state[1], "bold")
+    stage.text(x + width - 12, y + 16, when, SMALL, TEXT, align="right")
+    _draw_app(stage, x + 10, y + 30, 26, name, notification, priority, about, width - 22, colour=INK)
+    stage.line([(x + 12, y + 72), (x + width - 12, y + 72)], LINE, .8, z=7)
+    _draw_actions(stage, x, y + 87, width, over, actions, chosen, now)
+
+
+def _draw_empty_shade(stage, x, y, width, now):
+    """A dashed card while nothing is in hand, and the actions that are left."""
+    stage.box(x, y, width, 138, 13, blend(SURFACE, .14, DAWN), SURFACE, 1.3, (0, (4, 3)), z=6)
+    over = now["now"] >= now["of"]
+    stage.text(x + width / 2, y + 38, "the end" if over else "nothing in hand", LEAD, INK, "bold", align="center")
+    if now["allowed"] and not over:
+        _draw_actions(stage, x, y + 87, width, "allowed now", now["allowed"], None, now, quiet=True)
+
+
+def _draw_app(stage, x, y, side, name, notification, priority, about, room, room_below=None, colour=TEXT):
+    """An app's tile, name and bars of priority, and what it is about; `room` is that of tile and name, from x on."""
+    tile(stage, x, y, side, name[0], app_colour(app_of(notification)))
+    left = x + side + 8
+    room, room_below = room - side - 8, (room_below or room) - side - 8
+    bars = text_width(name, LEAD, "bold") + 30 <= room
+    stage.text(left, y + 6, name if bars else fit(name, room, LEAD, "bold"), LEAD, INK, "bold")
+    if bars:
+        priority_mark(stage, priority, left + 10 + text_width(name, LEAD, "bold"), y + 6)
+    stage.text(left, y + 22, fit(about, room_below, SMALL), SMALL, colour)
+
+
+def _draw_actions(stage, x, y, width, over, actions, chosen, now, quiet=False):
+    """Pills in a row, the chosen one dark; an action that was tried and is not allowed is named above them."""
+    refused = now and now["last"] and now["last"]["forbidden"]
+    if refused:
+        over = "only these are allowed"
+    colour, weight = (deep(DISMISSED), "bold") if refused else (INK if quiet else TEXT, "normal")
+    stage.text(x + 12, y, fit(over, width - 24, SMALL, weight), SMALL, colour, weight, z=11)
+    words = [text_width(action, SMALL, "bold") for action in actions]
+    padding = min(26, (width - 16 - 3 * (len(actions) - 1) - sum(words)) / len(actions))
+    at = x + 8
+    for action, word in zip(actions, words):
+        wide, dark = word + padding, action == chosen
+        stage.box(at, y + 15, wide, 24, 12, INK if dark else SOFT, z=7)
+        stage.text(at + wide / 2, y + 27, action, SMALL, SURFACE if dark else INK, "bold", "center")
+        at += wide + 3
+
+
+def _draw_past(stage, x, y, width, event, now, labels):
+    """An earlier notification, quieter, with its mark and how long ago it was."""
+    name, _, about, priority = card_words(event["notification"], labels)
+    when = _ago(now, _since(event))
+    stage.box(x, y, width, 50, 13, PAST_CARD, z=6)
+    _draw_app(stage, x + 10, y + 11, 26, name, event["notification"], priority, about,
+              width - 30 - text_width(when, SMALL), width - 42, INK)
+    stage.text(x + width - 12, y + 17, when, SMALL, TEXT, align="right")
+    mark(stage, "shown" if event["outcome"] == "pending" else event["outcome"], x + width - 20, y + 35, 7.5)
+
+
+# ---------------------------------------------------------------- the cache
+
+def _draw_cache(stage, now):
+    """The tray: up to three cards, or two and a card of the rest."""
+    cache, labels = now["cache"], now.get("labels") or {}
+    stage.box(LEFT, 74, RIGHT - LEFT, 112, 12, SOFT, z=2)
+    stage.text(LEFT + 14, 90, "cache", SMALL, TEXT)
+    if not cache:
+        stage.box(LEFT + 12, 102, RIGHT - LEFT - 24, 76, 10, SOFT, "#C6CDD6", 1.1, (0, (4, 3)), z=4)
+        stage.text((LEFT + RIGHT) / 2, 140, "nothing waits", SMALL, TEXT, align="center")
+        return
+    stage.text(RIGHT - 14, 90, "oldest first: the framed card is next", SMALL, TEXT, align="right")
+    single = len(cache) if len(cache) <= 3 else 2
+    for place, waiting in enumerate(cache[:single]):
+        _draw_waiting(stage, LEFT + 12 + 198 * place, 102, 188, waiting, now["now"], labels, head=place == 0)
+    if len(cache) > single:
+        _draw_rest(stage, LEFT + 12 + 198 * single, 102, 188, cache[single:], now["now"], labels)
+
+
+def _draw_waiting(stage, x, y, width, waiting, now, labels, head):
+    """One card of the cache; the head is the one that check-cache takes."""
+    name, _, about, priority = card_words(waiting["notification"], labels)
+    stage.box(x, y, width, 76, 10, SURFACE, INK if head else LINE, 1.5 if head else 1.0, z=4)
+    _draw_app(stage, x + 10, y + 10, 24, name, waiting["notification"], priority, about, width - 20)
+    mark(stage, "waiting", x + 22, y + 57, 8)
+    stage.text(x + 42, y + 57, length_of_time(now - waiting["arrived"]), LEAD, INK, "bold")
+    stage.text(x + width - 10, y + 57, f"put off {waiting['deferrals']}×", SMALL, TEXT, align="right")
+
+
+def _draw_rest(stage, x, y, width, cache, now, labels, most=6):
+    """The younger ones of a long cache: their tiles, how many there are, and how long they have waited."""
+    stage.box(x, y, width, 76, 10, SURFACE, LINE, 1.0, z=4)
+    shown = cache if len(cache) <= most else cache[:most - 1]
+    for place, waiting in enumerate(shown):
+        name, colour, *_ = card_words(waiting["notification"], labels)
+        tile(stage, x + 10 + 29 * place, y + 10, 24, name[0], colour)
+    if len(cache) > len(shown):
+        stage.text(x + 12 + 29 * len(shown), y + 22, f"+{len(cache) - len(shown)}", SMALL, INK, "bold")
+    words = f"{len(cache):,} more"
+    stage.text(x + 12, y + 57, words, LEAD, INK, "bold")
+    ages = f"{length_of_time(now - cache[-1]['arrived'])} or more"
+    stage.text(x + width - 10, y + 57, fit(ages, width - 30 - text_width(words, LEAD, "bold"), SMALL), SMALL, TEXT,
+               align="right")

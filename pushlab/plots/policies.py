@@ -1,0 +1,309 @@
+"""What policies do and what it costs: their actions by place and time of day, and two measures at once."""
+
+from itertools import product
+
+import numpy as np
+import pandas as pd
+from matplotlib.patheffects import withStroke
+
+from pushlab.plots.curves import demand_log, log_lead, mean_over_runs, run_scores
+from pushlab.plots.kit import mark, set_ticks, ticks_around
+from pushlab.plots.palette import (
+    CHANCE,
+    GREY,
+    INK,
+    LEAD,
+    LINE,
+    PAPER,
+    SHOWN,
+    SMALL,
+    SOFT,
+    SURFACE,
+    TEXT,
+    TICK,
+    TITLE,
+    TRACK,
+    WAITING,
+    WAITING_EDGE,
+    blend,
+    deep,
+    series_styles,
+)
+from pushlab.plots.rates import FEW, folded, name_columns, shown_value
+from pushlab.plots.sheet import MARGIN, Stage, fit, house_style, plain, text_width
+from pushlab.plots.words import spoken
+
+# Actions on notifications have the colours of what they lead to; others take those of series, in order.
+ACTION_LOOKS = {"show": (SHOWN, None, "shown"), "cache": (WAITING, WAITING_EDGE, "waiting"),
+                "dismiss": (GREY, None, "unseen"), "check-cache": (blend(WAITING, .45, SURFACE), WAITING_EDGE, None),
+                "stand-by": (TRACK, None, None)}
+
+
+# ---------------------------------------------------------------- what a policy does: table
+
+def policy_map_table(log, row="place", column="time", action="action", actions=None, row_order=None,
+                     column_order=None, most=10):
+    """How often a policy took each action, by two features of the moment at which it chose.
+
+    log        DataFrame, a row a decision, with the columns row, column and action
+    actions    the actions that count, in order: a list, or {value in the log: name}; None takes all. Those on a
+               notification in hand are a choice; standing by mostly is not one
+    row_order, column_order   values in the order wanted; None knows that of days, times and levels
+    most       rows and columns at most; the rarest values share the last
+    returns    DataFrame: row, column, action, share (NaN where nothing was decided), decisions (in the cell)
+
+    >>> log = pd.DataFrame({"place": ["home", "home", "office"], "time": "night", "action": ["show", "cache", "cache"]})
+    >>> policy_map_table(log)[["place", "action", "share", "decisions"]].values.tolist()
+    [['home', 'show', 0.5, 2], ['home', 'cache', 0.5, 2], ['office', 'show', 0.0, 1], ['office', 'cache', 1.0, 1]]
+    """
+    demand_log(log, row, column, action)
+    if row == column:
+        raise ValueError(f"row and column must be two features, got {row!r} twice")
+    names = _action_names(log[action], actions)
+    chosen = log[log[action].isin(list(names))]
+    if not len(chosen):
+        raise ValueError(f"no row of the log has one of the actions {', '.join(map(str, names))}; it has "
+                         f"{', '.join(map(str, log[action].unique()[:8]))}")
+    rows, row_values = folded(chosen[row], row_order, most)
+    columns, column_values = folded(chosen[column], column_order, most)
+    taken = chosen[action].map(names)
+    counts = taken.groupby([rows.to_numpy(), columns.to_numpy(), taken.to_numpy()]).size()
+    lines = []
+    for cell in product(row_values, column_values):
+        here = [int(counts.get((*cell, name), 0)) for name in names.values()]
+        decided = sum(here)
+        lines += [{row: cell[0], column: cell[1], "action": name, "share": count / decided if decided else np.nan,
+                   "decisions": decided} for name, count in zip(names.values(), here)]
+    return pd.DataFrame(lines)
+
+
+def _action_names(taken, actions):
+    """{value in the log: name}, in order."""
+    if actions is None:
+        actions = list(taken.dropna().unique())
+        known = [name for name in ACTION_LOOKS if name in actions]
+        actions = known + [value for value in actions if value not in known]
+    return dict(actions) if isinstance(actions, dict) else {value: str(value) for value in actions}
+
+
+# ---------------------------------------------------------------- what a policy does: picture
+
+@house_style()
+def policy_map(log, row="place", column="time", action="action", actions=None, row_order=None, column_order=None,
+               row_labels=None, column_labels=None, agent=None, title=None, lead=None, figure=None):
+    """What a policy does, by two features of the moment: in each cell a bar of its actions' shares, and the commonest.
+
+    log        see `policy_map_table`, which holds what is drawn
+    row_labels, column_labels   {value: friendlier word}
+    agent      whose policy it is, for the title
+    returns    Axes on a sheet 9 inches wide. A cell of fewer than 10 decisions has a pale bar and says how many
+    """
+    table = policy_map_table(log, row, column, action, actions, row_order, column_order)
+    names = list(table["action"].drop_duplicates())
+    rows, columns = table[row].drop_duplicates(), table[column].drop_duplicates()
+    shares = table["share"].to_numpy().reshape(len(rows), len(columns), len(names))
+    counts = table["decisions"].to_numpy().reshape(shares.shape)[..., 0]
+    pitch, top = 46, 112
+    below = top + pitch * len(rows)
+    stage = Stage(900, below + 54, figure)
+    stage.heading(fit(plain(title or _map_title(shares, counts, names, agent)), 900 - 2 * MARGIN, TITLE, "bold"),
+                  lead or f"{counts.sum():,} decisions; pale: fewer than {FEW}, with their number", title_lines=1)
+    looks = action_looks(names)
+    _draw_action_key(stage, names, looks, 88)
+
+    row_names = [fit(shown_value(row, value, row_labels), 170, LEAD) for value in rows]
+    left = MARGIN + max(text_width(name, LEAD) for name in row_names) + 16
+    ax = stage.axes(left, top, 900 - MARGIN - left, pitch * len(rows))
+    ax.set(xlim=(0, 900 - MARGIN - left), ylim=(pitch * len(rows), 0))
+    ax.set_axis_off()
+    wide = (900 - MARGIN - left) / len(columns)
+    for r, c in np.ndindex(counts.shape):
+        if counts[r, c]:
+            _draw_shares(stage, left + wide * c, top + pitch * r, wide - 14, shares[r, c], counts[r, c], names, looks)
+    for place, name in enumerate(row_names):
+        middle = top + pitch * (place + .5)
+        stage.text(MARGIN, middle, name)
+        if place:
+            stage.line([(MARGIN, middle - pitch / 2), (900 - MARGIN, middle - pitch / 2)], LINE, .8, z=1)
+    name_columns(stage, [shown_value(column, value, column_labels) for value in columns],
+                 left - 7, wide * len(columns), below + 4)
+    return ax
+
+
+def action_looks(names):
+    """{action: (fill, edge or None, kind of mark or None)}."""
+    others = series_styles([name for name in names if name not in ACTION_LOOKS])
+    return {name: ACTION_LOOKS.get(name) or (others[name][0], None, None) for name in names}
+
+
+def _map_title(shares, counts, names, agent):
+    """The sentence on top: what is done most often, and in how many cells."""
+    who = plain(agent) if agent else "The policy"
+    decided = counts.sum()
+    overall = np.nansum(shares * counts[..., None], axis=(0, 1)) / decided
+    most = overall.argmax()
+    sure = counts >= FEW
+    if not sure.any():
+        return f"{who} chose {names[most]} in {overall[most]:.2f} of {decided:,} decisions"
+    tops = shares[sure].argmax(axis=-1)
+    others = [name for place, name in enumerate(names) if place != most and place in tops]
+    if not others:
+        return f"{who} mostly chooses {names[most]}, wherever and whenever"
+    return f"{who} mostly chooses {names[most]}, but {_listed(others)} in {(tops != most).sum()} of {len(tops)} cells"
+
+
+def _listed(words):
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
+
+
+def _draw_action_key(stage, names, looks, y):
+    x = MARGIN
+    for name in names:
+        fill, edge, kind = looks[name]
+        if kind:
+            mark(stage, kind, x + 7, y, 7)
+        else:
+            stage.box(x, y - 5, 14, 10, 2, fill, edge, .9)
+        words = fit(plain(name), 160, SMALL, "bold")
+        stage.text(x + 21, y, words, SMALL, INK, "bold")
+        x += 21 + text_width(words, SMALL, "bold") + 22
+
+
+def _draw_shares(stage, x, y, wide, shares, count, names, looks):
+    """One cell: the commonest action in words, and a bar of all."""
+    few, most = count < FEW, int(shares.argmax())
+    number = f"{shares[most]:.2f}" if not few else f"of {count}" if count > 1 else "once"
+    words = fit(plain(names[most]), wide - text_width(f" {number}", SMALL, "bold"), SMALL, "normal" if few else "bold")
+    stage.text(x, y + 15, words, SMALL, TEXT if few else INK, "normal" if few else "bold")
+    stage.text(x + wide, y + 15, number, SMALL, TEXT if few else INK, "normal" if few else "bold", "right")
+    stage.box(x, y + 25, wide, 11, 0, SOFT, z=2)
+    at = x
+    for name, share in zip(names, shares):
+        fill, edge, _ = looks[name]
+        if share > 0:
+            stage.box(at, y + 25, wide * share, 11, 0, blend(fill, .3, SURFACE) if few else fill, z=3)
+            if edge and not few:
+                stage.line([(at, y + 36), (at + wide * share, y + 36)], edge, 1.0, z=4, solid_capstyle="butt")
+        at += wide * share
+
+
+# ---------------------------------------------------------------- two measures at once
+
+def trade_off_table(log, x, y, by="agent", statistic="mean"):
+    """One line a policy: mean and 95 % interval over its runs of two measures.
+
+    log        tidy log or study, a row an episode or a step; the columns run, seed, episode tell runs apart
+    x, y       two columns
+    statistic  "mean" over the rows of a run, or their "sum"
+    returns    DataFrame: by, x, x low, x high, y, y low, y high, runs; the ends are NaN for a single run
+
+    >>> log = pd.DataFrame({"agent": "a", "seed": [0, 1], "shown": [2, 4], "opened": [1, 1]})
+    >>> trade_off_table(log, "shown", "opened")[["agent", "shown", "opened", "runs"]].values.tolist()
+    [['a', 3.0, 1.0, 2]]
+    """
+    if x == y:
+        raise ValueError(f"x and y must be two columns, got {x!r} twice")
+    lines = {}
+    for value in (x, y):
+        for name, scores in run_scores(log, value, by, statistic).items():
+            mean, low, high, count = (column.item() for column in mean_over_runs(scores[None]))
+            lines.setdefault(name, {by: name}).update({value: mean, f"{value} low": low, f"{value} high": high,
+                                                       "runs": count})
+    return pd.DataFrame(lines.values())[[by, *(f"{v}{end}" for v in (x, y) for end in ("", " low", " high")), "runs"]]
+
+
+@house_style()
+def trade_off(log, x, y, by="agent", statistic="mean", x_unit=None, y_unit=None, better=None, title=None, lead=None,
+              figure=None):
+    """Policies by two measures at once, such as interruptions and opens: a mark each, with 95 % intervals both ways.
+
+    log       see `trade_off_table`, which holds what is drawn
+    better    "upper left", "upper right", "lower left" or "lower right": the corner to aim at, where an arrow points
+    x_unit, y_unit   what the axes mean; None makes it from the names of the columns
+    returns   Axes on a sheet of 6 x 4.4 inches
+    """
+    table = trade_off_table(log, x, y, by, statistic)
+    if better not in (None, *CORNERS):
+        raise ValueError(f"better must be one of {', '.join(CORNERS)} or None, got {better!r}")
+    stage = Stage(600, 440, figure)
+    shift = stage.heading(title or f"{_capital(spoken(y))} against {spoken(x)}", lead or log_lead(log, table))
+    stage.label(MARGIN, 82 + shift, fit(y_unit or spoken(y), 600 - 2 * MARGIN, SMALL))
+    stage.label(600 - MARGIN, 440 - 16, fit(x_unit or spoken(x), 600 - 2 * MARGIN, SMALL), "right")
+    ax = stage.axes(70, 102 + shift, 600 - 70 - MARGIN - 16, 440 - 102 - shift - 56)
+    ax.grid(True, axis="both")
+    _set_limits(ax, table, x, y)
+    styles = series_styles(table[by])
+    for place, line in enumerate(table.to_dict("records")):
+        colour, _, marker = styles[line[by]]
+        again = any(styles[other] == styles[line[by]] for other in table[by][:place])      # colours begin anew
+        marker = "v" if again else marker
+        inside, edge = (PAPER, colour) if str(line[by]).lower() == CHANCE else (colour, PAPER)
+        for ends in (((line[f"{x} low"], line[f"{x} high"]), (line[y],) * 2),
+                     ((line[x],) * 2, (line[f"{y} low"], line[f"{y} high"]))):
+            ax.plot(*ends, color=colour, lw=2.0, ls="-", solid_capstyle="butt", zorder=4)
+        ax.plot(line[x], line[y], marker, ms=9, mfc=inside, mec=edge, mew=1.2, zorder=6, clip_on=False)
+    if better:
+        _draw_aim(ax, better)
+    _name_points(ax, [(line[x], line[y], fit(plain(line[by]), 150, TICK, "bold"), styles[line[by]][0])
+                      for line in table.to_dict("records")], better)
+    return ax
+
+
+CORNERS = {"upper left": (0, 1), "upper right": (1, 1), "lower left": (0, 0), "lower right": (1, 0)}
+
+
+def _capital(words):
+    return words[:1].upper() + words[1:]
+
+
+def _set_limits(ax, table, x, y):
+    """Axes from round number to round number; they begin at 0 where that leaves a good part of the room in use."""
+    for axis, name, limits in ((ax.xaxis, x, ax.set_xlim), (ax.yaxis, y, ax.set_ylim)):
+        values = table[[name, f"{name} low", f"{name} high"]].to_numpy().ravel()
+        low, high = np.nanmin(values), np.nanmax(values)
+        low, high = (0, high) if 0 <= low < .6 * high else (low, 0) if .6 * low < high <= 0 else (low, high)
+        slack = .08 * (high - low)
+        if high - low < 1e-12:                             # all policies are the same in this
+            low, high, slack = low - .5, high + .5, 0
+        ticks = ticks_around(low - slack * (low != 0), high + slack * (high != 0), 4)
+        limits(ticks[0], ticks[-1])
+        set_ticks(axis, ticks)
+
+
+def _draw_aim(ax, corner):
+    """An arrow in the corner to aim at."""
+    right, top = CORNERS[corner]
+    tip, tail = ((.97, .90) if right else (.03, .10)), ((.965, .855) if top else (.035, .145))
+    ax.annotate("", (tip[0], tail[0]), (tip[1], tail[1]), xycoords="axes fraction",
+                arrowprops={"arrowstyle": "-|>", "color": GREY, "lw": 1.6, "shrinkA": 0, "shrinkB": 0}, zorder=3)
+    ax.annotate("better", (tip[1], tail[1]), (-4 if right else 4, -6 if top else 6), xycoords="axes fraction",
+                textcoords="offset points", size=SMALL, color=TEXT, ha="right" if right else "left",
+                va="top" if top else "bottom")
+
+
+def _name_points(ax, points, better):
+    """Names beside the marks: for each the first place at which it touches no mark, no other name and no edge."""
+    width, height = np.array(ax.get_position().size) * ax.figure.get_size_inches() * 100
+    (x0, x1), (y0, y1) = ax.get_xlim(), ax.get_ylim()
+    spots = [(width * (x - x0) / (x1 - x0), height * (y - y0) / (y1 - y0)) for x, y, *_ in points]
+    taken = [(x - 8, y - 8, x + 8, y + 8) for x, y in spots]
+    if better:
+        right, top = CORNERS[better]
+        taken.append((.86 * width * right, .78 * height * top, .14 * width + .86 * width * right,
+                      .22 * height + .78 * height * top))
+    for (x, y), (_, _, words, colour) in zip(spots, points):
+        wide, high = text_width(words, TICK, "bold"), 14
+        shifts = list(product((0, 14, 40), (14, -14, 28, -28, 0, 44, -44)))
+        starts = [(x + 12 + far, y + up) for far, up in shifts] + [(x - 12 - far - wide, y + up) for far, up in shifts]
+        boxes = [(left, middle - high / 2, left + wide, middle + high / 2) for left, middle in starts]
+        free = [box for box in boxes if not any(_meet(box, other) for other in taken)
+                and box[0] > 2 and box[2] < width + 14 and box[1] > 0 and box[3] < height]
+        box = (free or boxes)[0]
+        taken.append(box)
+        ax.annotate(words, (box[0] / width, (box[1] + box[3]) / 2 / height), xycoords="axes fraction", va="center",
+                    color=deep(colour), size=TICK, weight="bold", parse_math=False, zorder=9, annotation_clip=False,
+                    path_effects=[withStroke(linewidth=3, foreground=PAPER)])
+
+
+def _meet(one, other):
+    return min(one[2], other[2]) > max(one[0], other[0]) and min(one[3], other[3]) > max(one[1], other[1])

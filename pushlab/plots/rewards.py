@@ -1,0 +1,144 @@
+"""A learning curve split into the parts of the reward: which of them an agent has learned to earn, or to avoid."""
+
+import numpy as np
+import pandas as pd
+
+from pushlab.plots.curves import RUN, demand_log, log_lead, mean_over_runs
+from pushlab.plots.kit import set_ticks, ticks_around, ticks_between
+from pushlab.plots.palette import BAND, INK, LEAD, SMALL, TITLE, deep, series_styles
+from pushlab.plots.sheet import MARGIN, Stage, fit, house_style, plain, text_width
+from pushlab.plots.words import short_number, spoken
+
+TOTAL = "all parts"
+
+
+def reward_parts_table(log, parts="info.parts.", by="agent", along="episode", window=10):
+    """The learning curve of each part of the reward: rolling mean over episodes, mean and 95 % interval over runs.
+
+    log      tidy log, a row an episode, or a row a step where the parts are sums since the episode's beginning, of
+             which the last counts; run, agent, seed tell runs apart
+    parts    the columns that hold the parts: a list, {column: name}, or the beginning that their names share
+    window   episodes in the rolling mean; at the beginning, where there are fewer, those there are
+    returns  DataFrame: by, part, episode, mean, low, high, runs; the part "all parts" is their sum
+
+    >>> log = pd.DataFrame({"agent": "a", "episode": [0, 1], "part.opens": [1.0, 3.0], "part.waits": [-1.0, -1.0]})
+    >>> reward_parts_table(log, "part.", window=1)[["part", "episode", "mean"]].values.tolist()[:3]
+    [['opens', 0, 1.0], ['opens', 1, 3.0], ['waits', 0, -1.0]]
+    """
+    names = _part_names(log, parts)
+    demand_log(log, by, along, *names)
+    if window < 1:
+        raise ValueError(f"window must be at least 1 episode, got {window}")
+    tables = []
+    for name, rows in log.groupby(by, sort=False, observed=True):
+        keys = [key for key in RUN if key in rows.columns and key != along]
+        ends = rows.groupby([*keys, along], sort=False, observed=True, dropna=False)[list(names)].last().reset_index()
+        ends[TOTAL] = ends[list(names)].astype(float).sum(axis=1)
+        run = ends.groupby(keys, sort=False, observed=True, dropna=False).ngroup() if keys else 0
+        for column, part in {**names, TOTAL: TOTAL}.items():
+            side_by_side = ends.assign(_run=run).pivot(index=along, columns="_run", values=column).sort_index()
+            smooth = side_by_side.astype(float).rolling(window, min_periods=1).mean().where(side_by_side.notna())
+            mean, low, high, count = mean_over_runs(smooth.to_numpy())
+            tables.append(pd.DataFrame({by: name, "part": part, along: smooth.index, "mean": mean, "low": low,
+                                        "high": high, "runs": count}))
+    return pd.concat(tables, ignore_index=True)
+
+
+def _part_names(log, parts):
+    """{column: name of the part}"""
+    if isinstance(parts, dict):
+        return dict(parts)
+    if not isinstance(parts, str):
+        return {column: spoken(column.rpartition(".")[2]) for column in parts}
+    found = {column: spoken(column.removeprefix(parts)) for column in log.columns if str(column).startswith(parts)}
+    if not found:
+        raise ValueError(f"no column of the log begins with {parts!r}; it has {', '.join(map(str, log.columns))}")
+    return found
+
+
+@house_style()
+def reward_parts(log, parts="info.parts.", by="agent", along="episode", window=10, same_scale=True, title=None,
+                 lead=None, figure=None):
+    """A learning curve split into the parts of the reward: a panel for their sum, and one a part that is not always 0.
+
+    log          see `reward_parts_table`, which holds what is drawn
+    same_scale   True gives all panels one height scale, so that sizes compare; False shows each as large as it can
+    returns      Axes of the first panel, that of the sum, on a sheet 9 inches wide
+    """
+    table = reward_parts_table(log, parts, by, along, window)
+    empty = [part for part, means in table.groupby("part", sort=False)["mean"] if not means.any()]
+    names = [TOTAL, *(part for part in table["part"].drop_duplicates() if part not in (TOTAL, *empty))]
+    agents, styles = table[by].drop_duplicates(), series_styles(table[by])
+    columns = 3 if len(names) <= 6 else 4
+    pitch, top = 172, 118
+    rows = -(-len(names) // columns)
+    stage = Stage(900, top + pitch * rows + 6, figure)
+    lead = lead or log_lead(log, table) + (f"; always 0: {', '.join(map(plain, empty))}" if empty else "")
+    stage.heading(title or _parts_title(table, by), fit(lead, 900 - 2 * MARGIN, LEAD), title_lines=1)
+    _draw_agent_key(stage, agents, styles, 84, _parts_unit(table, along, window))
+    wide = (900 - 2 * MARGIN) / columns
+    panels = []
+    for place, part in enumerate(names):
+        x, y = MARGIN + wide * (place % columns), top + pitch * (place // columns)
+        panels.append(_draw_part(stage, x, y, wide, part, table[table["part"] == part], by, along, styles,
+                                 table if same_scale else table[table["part"] == part], len(agents) == 1))
+    return panels[0]
+
+
+def _draw_part(stage, x, y, wide, part, lines, by, along, styles, scale, alone):
+    """One panel: its name, its curves, and the last value of a single agent."""
+    last = lines.groupby(by, sort=False).last()
+    number = short_number(last["mean"].iloc[0]) if alone else ""
+    room = wide - 34 - text_width(number, SMALL, "bold")
+    stage.text(x, y, fit(plain(part), room, SMALL, "bold"), SMALL, INK, "bold")
+    stage.text(x + wide - 24, y, number, SMALL, deep(styles[last.index[0]][0]), "bold", "right")
+    ax = stage.axes(x + 36, y + 19, wide - 60, 108)
+    for name, line in lines.groupby(by, sort=False):
+        colour, dash, _ = styles[name]
+        ax.fill_between(line[along], line["low"], line["high"], color=colour, alpha=BAND, lw=0)
+        ax.plot(line[along], line["mean"], color=colour, ls=dash, lw=2.4 if part == TOTAL else 1.8,
+                solid_capstyle="butt")
+    heights = scale[["mean", "low", "high"]].to_numpy()
+    low, high = min(0.0, np.nanmin(heights)), max(0.0, np.nanmax(heights))
+    ticks = ticks_around(low, high if high > low else low + 1, 4)
+    first, final = lines[along].min(), lines[along].max()
+    ax.set(ylim=(ticks[0], ticks[-1]), xlim=(first, max(final, first + 1)))
+    set_ticks(ax.yaxis, ticks)
+    set_ticks(ax.xaxis, ticks_between(first, max(final, first + 1), 3), whole=True)
+    ax.tick_params(labelsize=SMALL)
+    if ticks[0] < 0:
+        ax.axhline(0, color=INK, lw=.8, zorder=1)
+    return ax
+
+
+def _parts_unit(table, along, window):
+    many, one = spoken(along) + "s", f"a{'n' if along[:1].lower() in tuple('aeiou') else ''} {spoken(along)}"
+    words = f"reward {one}, over {table[along].nunique():,} {many}"
+    return f"{words}; mean of the last {window:,}" if window > 1 else words
+
+
+def _draw_agent_key(stage, agents, styles, y, unit):
+    """What the heights are, and whose the lines where there are several."""
+    stage.label(MARGIN, y, unit)
+    if len(agents) == 1:
+        return
+    right = 900 - MARGIN
+    for name in reversed(list(agents)):
+        colour, dash, _ = styles[name]
+        said = fit(plain(name), 130, SMALL, "bold")
+        right -= text_width(said, SMALL, "bold")
+        stage.text(right, y, said, SMALL, deep(colour), "bold")
+        stage.line([(right - 44, y), (right - 8, y)], colour, 1.8, dash, solid_capstyle="butt")
+        right -= 64
+
+
+def _parts_title(table, by):
+    """Which part changed the most from the first episodes to the last."""
+    ends = table[table["part"] != TOTAL].groupby([by, "part"], sort=False)["mean"].agg(["first", "last"])
+    change = (ends["last"] - ends["first"]).dropna()
+    if not len(change) or change.abs().max() == 0:
+        return "No part of the reward has changed"
+    agent, part = change.abs().idxmax()
+    who = f"{fit(plain(agent), 200, TITLE, 'bold')}: " if table[by].nunique() > 1 else ""
+    verb = "grows" if change[agent, part] > 0 else "falls"
+    return f"{who}“{fit(plain(part), 200, TITLE, 'bold')}” {verb} the most, by {short_number(abs(change[agent, part]))}"

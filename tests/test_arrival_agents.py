@@ -1,0 +1,204 @@
+"""The agents of push-v0: rules do what they say, learners credit the right notification and beat the rules."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pushlab.agents.arrivals import DismissAll, DoNotDisturb, LinearArrivalQ, QTable, ShowAll
+from pushlab.agents.protocol import Transition
+from pushlab.datasets import load_user
+from pushlab.envs.push import Push
+from pushlab.envs.shell import Env
+from pushlab.rollout import rollout
+from pushlab.studies import managing_arrivals as study
+from pushlab.users import SimulatedUser
+
+SHOW, DISMISS, CACHE, CHECK, STAND_BY = range(5)
+EVERYONE = [ShowAll, DismissAll, DoNotDisturb, QTable, LinearArrivalQ]
+LEARNERS = [QTable, LinearArrivalQ]
+
+
+def judge(before, after, feature="time", values=("evening", "night")):
+    """A judge of Mira's schema: opens with probability `after` where the context has such a value, else `before`."""
+    schema = load_user("mira").schema
+    context, notification = (np.zeros(int(half.sizes.sum())) for half in (schema.context, schema.notification))
+    start = schema.context.starts[schema.context.components.index(feature)]
+    for code, word in enumerate(schema.context[feature].words):
+        p = after if word in values else before
+        context[start + code] = np.log(p / (1 - p))
+    return SimulatedUser(schema, 0.0, context, notification, np.zeros((len(context), len(notification))), "clock")
+
+
+@pytest.mark.parametrize("kind", EVERYONE)
+def test_no_agent_ever_does_what_is_forbidden(kind):
+    env = Env(Push("noor"))
+    log = rollout(env, kind(), episodes=4, progress=False)
+    assert log["info.forbidden"].max() == 0
+    assert log.groupby("episode")["terminated"].last().all()
+
+
+def test_show_all_and_dismiss_all():
+    env = Env(Push("noor"))
+    shown = rollout(env, ShowAll(), progress=False).iloc[-1]
+    assert shown["info.shown"] > 0 and shown["info.delay"] == 0 and shown["info.dismissed"] == 0
+    hidden = rollout(env, DismissAll(), progress=False).iloc[-1]
+    assert hidden["info.dismissed"] == shown["info.shown"] and hidden["info.shown"] == 0
+
+
+def test_do_not_disturb_puts_off_while_quiet_and_shows_all_of_it_afterwards():
+    world = Push("mira")
+    env, agent = Env(world), DoNotDisturb(quiet=(22, 9))
+    observation, info = env.reset(seed=0, options={"day": 1})
+    agent.begin(env, 0)
+    ringer = world.observation_names.index("ringerMode")
+    over = False
+    while not over:
+        action = agent.act(observation, info)
+        silent = world.schema.context["ringerMode"].words[observation[ringer]] == "silent"
+        quiet = silent or info["time"] >= 22 * 60 or info["time"] < 9 * 60
+        assert not (action == SHOW and quiet) and not (action == CACHE and not quiet) and action != DISMISS
+        observation, _, over, _, info = env.step(action)
+    assert info["delay"] > 0 and info["shown"] > 0
+
+
+@pytest.mark.parametrize("kind", LEARNERS)
+def test_what_is_nearly_always_opened_is_shown_and_what_never_is_dismissed(kind):
+    for p, wanted in ((0.98, "shown"), (0.02, "dismissed")):
+        world = Push("mira", judge=judge(p, p))
+        agent = study.train(Env(world), kind(settle=20), rounds=2)
+        told = study.live_day(Env(world), agent, 3, seed=1, learn=False)
+        assert told[wanted] > 0.8 * (told["shown"] + told["dismissed"] + told["expired"]) > 10
+        assert told["delay"] < 30
+
+
+@pytest.mark.parametrize("kind", LEARNERS)
+def test_who_opens_in_the_evening_only_has_his_day_put_off(kind):
+    """The value of waiting comes back from the evening to the morning."""
+    world = Push("mira", judge=judge(0.05, 0.95))
+    agent = study.train(Env(world), kind(settle=30), rounds=3)
+    means = study.judge(Env(world), agent)
+    rules = {rule: study.judge(Env(world), rule())["reward"] for rule in (ShowAll, DismissAll, DoNotDisturb)}
+    assert means["reward"] > max(rules.values()) + 8 and means["delay"] > 100
+
+
+@pytest.mark.parametrize("kind", LEARNERS)
+def test_rewards_go_to_the_notification_that_earned_them(kind):
+    """All targets of show and dismiss together are exactly what the environment paid for notifications."""
+    env, agent, moved = Env(Push("mira")), kind(epsilon=1.0), []
+    move = agent.move
+
+    def note(described, action, target):
+        moved.append((action, target))
+        move(described, action, target)
+
+    agent.move = note
+    observation, info = env.reset(seed=5, options={"day": 7})
+    agent.begin(env, 5)
+    over = False
+    while not over:
+        action = agent.act(observation, info)
+        following, reward, over, truncated, told = env.step(action)
+        agent.learn(Transition(observation, info, action, reward, following, told, over, truncated))
+        observation, info = following, told
+    paid = {action: sum(target for done, target in moved if done == action) for action in (SHOW, DISMISS)}
+    assert paid[SHOW] == pytest.approx(info["parts.opened"] + info["parts.dismissed"])
+    assert sum(done == SHOW for done, _ in moved) == info["shown"] > 3
+    assert sum(done == DISMISS for done, _ in moved) == info["dismissed"] > 3
+    assert agent._shown == agent._unseen == agent._cache == []
+
+
+@pytest.mark.parametrize("kind", LEARNERS)
+def test_what_it_remembers_of_the_cache_is_what_is_in_it(kind):
+    """Whether it learns or only acts, and under any actions of its own."""
+    for learn in (True, False):
+        env, agent = Env(Push("noor")), kind(epsilon=1.0, settle=10**9)
+        observation, info = env.reset(seed=2)
+        agent.begin(env, 2)
+        for _ in range(120):
+            action = agent.act(observation, info)
+            following, reward, over, truncated, told = env.step(action)
+            if over:
+                break
+            if learn:
+                agent.learn(Transition(observation, info, action, reward, following, told, over, truncated))
+                notification = env.world.schema.notification
+                assert sorted(str(notification.decode_one(one.codes)) for one in agent._cache) == sorted(
+                    str(card["notification"]) for card in env.frame()["cache"])
+            observation, info = following, told
+
+
+@pytest.mark.parametrize("kind", LEARNERS)
+def test_what_was_learned_can_be_kept_and_is_repeated_by_the_same_seed(kind):
+    world = Push("ines", days=(0, 6))
+    first, again = (study.train(Env(world), kind(), rounds=1, seed=4) for _ in range(2))
+    taken_over = kind()
+    taken_over.load(first.state())
+    for other in (again, taken_over):
+        assert study.judge(Env(world), first) == study.judge(Env(world), other)
+    assert first.episodes == taken_over.episodes == 6
+
+
+def test_a_table_can_be_read():
+    agent = study.train(Env(Push("mira", days=(0, 10))), QTable(by=("ringerMode",)), rounds=1)
+    table = agent.table()
+    assert list(table.columns) == ["hand", "time", "ringerMode", "visits", "show", "dismiss", "cache", "best"]
+    assert set(table["best"]) <= {"show", "dismiss", "cache"} and (table["visits"] > 0).all()
+    assert "org.pushlab.chat" in set(table["hand"]) and set(table["time"]) <= {
+        "early-morning", "morning", "afternoon", "evening", "night"}
+    with pytest.raises(ValueError, match="the context has no feature 'weather'"):
+        QTable(by=("weather",)).begin(Env(Push("mira")), 0)
+
+
+def test_weights_of_another_schema_are_refused():
+    agent = LinearArrivalQ()
+    agent.load({"weights": np.zeros((3, 4, 5)), "covariances": np.zeros((2, 4, 5, 5)), "episodes": 1})
+    with pytest.raises(ValueError, match="what was learned are"):
+        agent.begin(Env(Push("mira")), 0)
+
+
+# ---------------------------------------------------------------- the study
+
+def test_the_study_keeps_what_is_finished(tmp_path, monkeypatch):
+    arguments = {"users": ("theo",), "names": ("show all", "dismiss all"), "seeds": 2, "keep": tmp_path,
+                 "progress": False}
+    runs = study.run_study(**arguments)
+    assert runs.shape[0] == 4 and len(list(tmp_path.iterdir())) == 4
+    assert (runs["reward"] - runs.filter(like="parts.").sum(axis=1)).abs().max() < 1e-3
+    monkeypatch.setattr(study, "run_one", None)                 # nothing is run again
+    assert study.run_study(**arguments).equals(runs)
+    table = study.comparison_table(runs, "dismiss all", ["show all"])
+    assert table["better"].tolist() == [True] and table["difference"][0] == pytest.approx(
+        runs.groupby("agent")["reward"].mean().diff().iloc[-1] * -1)
+
+
+def test_the_study_that_comes_with_pushlab_can_be_computed_again():
+    runs, weights = study.read_study()
+    for user, agent in (("theo", "do not disturb"), ("ines", "linear Q")):
+        told = runs.query("user == @user and agent == @agent and seed == 3").iloc[0]
+        again = study.run_one(user, agent, 3)
+        assert all(told[key] == pytest.approx(value, abs=1e-3) for key, value in again.items())
+    table = study.comparison_table(runs.assign(changed="nothing"))
+    assert table["better"].all() and len(table) == 10 and len(weights) == 160
+
+
+def test_runs_are_paired_by_seed():
+    """The same days and the same users: what nobody touches is the same under every agent."""
+    first, second = (study.run_one("theo", "show all", seed) for seed in (0, 1))
+    assert first["interruptions"] == second["interruptions"] and first["reward"] != second["reward"]
+    assert study.run_one("theo", "show all", 0) == first
+    hidden = study.run_one("theo", "dismiss all", 0)
+    assert hidden["missed"] == first["opens"]
+
+
+def test_each_weight_is_halved_and_doubled():
+    variants = study.all_variants()
+    assert ("missed", 0.5) in variants and ("missed", 2.0) in variants and len(variants) == 16
+    half, one = (study.run_one("theo", "show all", 0, weights) for weights in ({"dismissed": -0.5}, {}))
+    assert half["parts.dismissed"] == one["parts.dismissed"] / 2
+
+
+def test_a_learned_policy_is_better_than_the_rules_on_days_it_has_not_seen():
+    rows = [{"user": "ines", "changed": "nothing", "agent": name, "seed": seed, **study.run_one("ines", name, seed)}
+            for name in ("show all", "do not disturb", "linear Q") for seed in range(3)]
+    table = study.comparison_table(pd.DataFrame(rows))
+    assert table["better"].all()
