@@ -140,7 +140,7 @@ NOISY = [{"reward_std": 0.5, "obs_std": 0.2}, {"reward_type": "binary", "obs_std
 
 
 @pytest.mark.filterwarnings("ignore:user model")
-@pytest.mark.parametrize("kwargs", NOISY, ids=str)
+@pytest.mark.parametrize("kwargs", NOISY, ids=[f"noisy{at}" for at in range(len(NOISY))])
 def test_a_seed_governs_all_noise_alone_and_in_a_batch(kwargs):
     actions = np.random.default_rng(0).integers(0, 5, (12, 3))
     batch = gym.make_vec(ID, num_envs=3, **kwargs)
@@ -158,7 +158,7 @@ def test_a_seed_governs_all_noise_alone_and_in_a_batch(kwargs):
     assert not np.array_equal(lives[0][1], lives[2][1])
 
 
-@pytest.mark.parametrize("kwargs", NOISY, ids=str)
+@pytest.mark.parametrize("kwargs", NOISY, ids=[f"noisy{at}" for at in range(len(NOISY))])
 def test_gymnasiums_check_passes_with_noise_and_other_users(kwargs):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
