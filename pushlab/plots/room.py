@@ -141,21 +141,21 @@ def _draw_place(stage, cell, location, lying, lit, colours):
         return _draw_discs(stage, left + 7, y + height - 10, width - 10, lying, colours, 6.5)
     pills = lying if len(lying) <= 2 else lying[:1]
     for row, (one, seen) in enumerate(pills):
-        _draw_pill(stage, x + 6, y + 36 + 25 * row, width - 12, one, colours[one["person"]], seen)
+        _draw_pill(stage, x + 4, y + 36 + 25 * row, width - 8, one, colours[one["person"]], seen)
     if len(lying) > 2:
         _draw_discs(stage, x + 17, y + 61, width - 20, lying[1:], colours, 9)
 
 
 def _draw_pill(stage, x, y, room_for, one, colour, seen):
     """An object and whose it is; faint where the agent does not see it."""
-    words = fit(plain(one["object"]), room_for - 36, SMALL)
-    width = text_width(words, SMALL) + 36
+    words = fit(plain(one["object"]), room_for - 32, SMALL)
+    width = text_width(words, SMALL) + 32
     fill, edge, disc = (SURFACE, colour, colour) if seen else (blend(SURFACE, .6, SOFT), blend(colour, .35),
                                                                blend(colour, .45))
     stage.box(x, y - 11, width, 22, 11, fill, edge, 1.8 if seen else 1.0, z=7)
-    stage.disc(x + 13, y, 8.5, disc, z=8)
-    stage.text(x + 13, y, one["person"][0].upper(), SMALL, SURFACE, "bold", "center", z=9)
-    stage.text(x + 26, y, words, SMALL, INK if seen else TEXT, z=9)
+    stage.disc(x + 12, y, 8.5, disc, z=8)
+    stage.text(x + 12, y, one["person"][0].upper(), SMALL, SURFACE, "bold", "center", z=9)
+    stage.text(x + 24, y, words, SMALL, INK if seen else TEXT, z=9)
 
 
 def _draw_discs(stage, x, y, room_for, lying, colours, radius):
@@ -213,7 +213,7 @@ def _lines(kind, item):
 
 def _draw_cards(stage, top, kind, shelf, fill, edge):
     """Up to four slots, side by side: whose, what, where; and since when, or how often."""
-    capacity, gap = shelf["capacity"], 8
+    capacity, gap = shelf["capacity"], 5
     wide = (SIDE_WIDTH - 3 * gap) / 4
     slots = [*shelf["items"], *[None] * (capacity - len(shelf["items"]))]
     strongest = max([item.get("strength", 1) for item in shelf["items"]], default=1)
@@ -226,7 +226,8 @@ def _draw_cards(stage, top, kind, shelf, fill, edge):
         stage.box(x, top, wide, 66, 8, fill, edge, 2.4 if item.get("used") else 1.2, z=4)
         for row, words in enumerate(_lines(kind, item)):
             weight = "bold" if row == 1 else "normal"
-            stage.text(x + wide / 2, top + 15 + 18 * row, fit(words, wide - 8, SMALL, weight), SMALL,
+            size = SMALL if text_width(words, SMALL, weight) <= wide - 4 else SMALL - 1
+            stage.text(x + wide / 2, top + 15 + 18 * row, fit(words, wide - 4, size, weight), size,
                        INK if row == 1 else TEXT, weight, "center")
         if kind == "semantic":
             stage.text(x + wide / 2, top + 84, f"seen {item['strength']:g}×", SMALL, TEXT, align="center")

@@ -35,7 +35,7 @@ def sweep_curve(log, over, value="return", by="agent", best=None, title=None, le
     """
     table = sweep_table(log, over, value, by)
     stage = Stage(640, 440, figure)
-    last = table.groupby(by, sort=False).last()
+    last = table.sort_values(over).groupby(by, sort=False).last()
     leader = last["mean"].idxmax()
     top = stage.heading(title or f"{plain(leader)} ends highest",
                         lead or f"{', '.join(map(str, log['env'].unique()))}   ·   {table['runs'].min()} runs a point, "
