@@ -87,7 +87,8 @@ class Env(gym.Env):
         self._solo = self.world.solo()
         if self._solo is None:
             self.state = self.outcome = None
-        self._has_clock, self._has_mask = answers_itself(self.world, "truncated"), answers_itself(self.world, "mask")
+        self._has_end, self._has_clock, self._has_mask = (
+            answers_itself(self.world, question) for question in ("terminated", "truncated", "mask"))
         self.trail = []                 # what the world wants kept of each step: tuples in the order of `trail_of`
         self._trail_of = itemgetter(*self.world.trail_of) if self.world.trail_of else None
         self._over = True
@@ -123,7 +124,7 @@ class Env(gym.Env):
             return observation, reward, terminated, truncated, info
         world = self.world
         self.state, self.outcome = world.advance(self.state, self._read(action, 1), self._chance.take())
-        terminated = world.terminated(self.state).item()
+        terminated = self._has_end and world.terminated(self.state).item()
         truncated = self._has_clock and world.truncated(self.state).item()
         self._over = terminated or truncated
         if self._trail_of is not None:
