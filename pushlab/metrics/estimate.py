@@ -81,6 +81,149 @@ def paired_interval(ours, theirs, level=0.95):
     return mean_interval(ours - theirs, level)
 
 
+def crossed_interval(values, theirs=None, level=0.95):
+    """Interval of the mean of a grid in which two sources of chance cross, such as seeds and days: an Interval.
+
+    Every seed meets the same days, so that the mean over days of one seed says nothing about other days: the t
+    interval over the rows alone, with strong days, holds the truth in half of all cases or fewer. This one ranges over
+    both: over new rows and new columns.
+
+    values  array (first source, second source), one number a pair, such as (seeds, days) or (trainings, test runs);
+            at least two of each
+    theirs  the same of another agent, with the same rows and columns: the interval is that of the mean difference
+
+    Two-way random effects: value = mean + row + column + rest, of which the variance of the grand mean is
+    (A + B - E) / (rows x columns), with the mean squares A between rows, B between columns and E of the rest; never
+    less than A or B alone would say; degrees of freedom after Satterthwaite (1946), at least the smaller source's.
+    The pigeonhole bootstrap, which resamples rows and columns (Owen 2007), estimates the same variance, but counts the
+    rest about three times and, with few rows, the rows too little: its percentiles at 5 x 20 hold the truth in 83 of
+    100 cases where rows differ most, and in 99 where nothing but the rest does. Of this one it is 94 to 98.
+
+    Source  Owen (2007), The pigeonhole bootstrap, Annals of Applied Statistics 1(2), 386-411, for the problem;
+            Satterthwaite (1946), An approximate distribution of estimates of variance components, Biometrics
+            Bulletin 2(6), 110-114
+
+    >>> crossed_interval([[1.0, 3.0], [1.0, 3.0], [1.0, 3.0]])             # two days, whatever the seed: t over days
+    Interval(mean=2.0, low=-10.706, high=14.706)
+    """
+    from scipy.stats import t
+
+    _demand_level(level)
+    grid = np.asarray(values, float)
+    if theirs is not None:
+        theirs = np.asarray(theirs, float)
+        if theirs.shape != grid.shape:
+            raise ValueError(f"paired grids have the same rows and columns; got {grid.shape} and {theirs.shape}")
+        grid = grid - theirs
+    if grid.ndim != 2 or min(grid.shape) < 2:
+        raise ValueError(f"a crossed interval needs a grid of at least 2 rows and 2 columns; got shape {grid.shape}")
+    if not np.isfinite(grid).all():
+        row, column = np.argwhere(~np.isfinite(grid))[0].tolist()
+        raise ValueError(f"a crossed interval needs finite values; row {row}, column {column} is {grid[row, column]}")
+    mean, variance, freedom = (float(one) for one in _crossed(grid))
+    half = float(t.ppf((1 + level) / 2, freedom)) * variance ** 0.5
+    return Interval(mean, mean - half, mean + half)
+
+
+def _crossed(grid):
+    """Mean, its variance and the degrees of freedom of grids (…, rows, columns), three arrays (…)."""
+    rows, columns = grid.shape[-2:]
+    freedom = np.array([rows - 1, columns - 1, (rows - 1) * (columns - 1)])
+    by_row, by_column = grid.mean(axis=-1, keepdims=True), grid.mean(axis=-2, keepdims=True)
+    mean = grid.mean(axis=(-2, -1), keepdims=True)
+    parts = (by_row - mean, by_column - mean, grid - by_row - by_column + mean)
+    sums = [size * (part ** 2).sum(axis=(-2, -1)) for size, part in zip((columns, rows, 1), parts)]
+    squares = np.stack(sums, axis=-1) / freedom
+    between_rows, between_columns, rest = np.moveaxis(squares, -1, 0)
+    total = np.maximum(between_rows + between_columns - rest, np.maximum(between_rows, between_columns))
+    spread = (squares ** 2 / freedom).sum(axis=-1)
+    ours = np.maximum(total ** 2 / np.where(spread > 0, spread, 1), min(rows, columns) - 1)
+    return mean[..., 0, 0], total / (rows * columns), ours
+
+
+# ---------------------------------------------------------------- many comparisons
+
+def simultaneous(samples, level=0.95, interval=mean_interval):
+    """Intervals widened so that all of them hold together in `level` of all cases: {name: Interval}, or a list.
+
+    Of k intervals at 95 % each, about k / 20 miss, and the more are shown the likelier it is that one of them does.
+    After Bonferroni each is drawn at 1 - (1 - level) / k, which is right whatever the samples share.
+
+    samples   {name: values}, or a list of values; for pairs the differences. Values are what `interval` takes: an
+              array (runs,), or a grid for `crossed_interval`
+    interval  a function of values and level
+
+    Source  Dunn (1961), Multiple comparisons among means, J. Am. Stat. Assoc. 56, 52-64
+
+    >>> simultaneous({"a": [1.0, 2.0, 3.0]})["a"] == mean_interval([1.0, 2.0, 3.0])
+    True
+    >>> simultaneous([[1.0, 2.0, 3.0], [5.0, 6.0, 7.0]])[1] == mean_interval([5.0, 6.0, 7.0], level=0.975)
+    True
+    """
+    _demand_level(level)
+    if not len(samples):
+        raise ValueError("there is nothing to compare: samples is {name: values} or a list of values")
+    each = 1 - (1 - level) / len(samples)
+    if hasattr(samples, "items"):
+        return {name: interval(values, level=each) for name, values in samples.items()}
+    return [interval(values, level=each) for values in samples]
+
+
+def holm(p_values):
+    """p values adjusted for being many, an array in the same order: below 0.05, with at most 5 % risk of one wrong.
+
+    The smallest of k is multiplied by k, the next by k - 1, and so on; none falls below one before it, nor above 1.
+
+    Source  Holm (1979), A simple sequentially rejective multiple test procedure, Scand. J. Statistics 6(2), 65-70
+
+    >>> holm([0.01, 0.04, 0.03]).round(2).tolist()
+    [0.03, 0.06, 0.06]
+    """
+    p_values = np.asarray(p_values, float)
+    if p_values.ndim != 1 or not ((p_values >= 0) & (p_values <= 1)).all():
+        raise ValueError(f"p values lie between 0 and 1, in one dimension; got {p_values!r:.60}")
+    order = np.argsort(p_values, kind="stable")
+    adjusted = np.maximum.accumulate(p_values[order] * np.arange(len(p_values), 0, -1))
+    return np.minimum(adjusted, 1)[np.argsort(order, kind="stable")]
+
+
+def leader(samples, higher=True, level=0.95):
+    """The name of the one that is ahead of all others, as far as the intervals of the differences say so; else None.
+
+    Titles and captions made from data ask this before they say who is highest. The mean that is furthest ahead is held
+    against each other one, at the level that `simultaneous` would give so many comparisons.
+
+    samples  {name: array (runs,)}, or grids (rows, columns) for `crossed_interval`; as many runs on both sides are
+             paired in their order, where numbers differ the interval is Welch's. One run, or a value that is not
+             finite, gives no interval and no leader
+    higher   False where less is better
+
+    Source  Welch (1947), The generalization of "Student's" problem, Biometrika 34, 28-35, for unequal numbers
+
+    >>> leader({"a": [1.0, 2.0, 3.0], "b": [0.0, 1.1, 1.9]}), leader({"a": [1.0, 2.0, 3.0], "b": [0.0, 3.0, 2.0]})
+    ('a', None)
+    """
+    _demand_level(level)
+    samples = {name: np.asarray(values, float) * (1 if higher else -1) for name, values in samples.items()}
+    if len(samples) < 2 or not all(values.size and np.isfinite(values).all() for values in samples.values()):
+        return None
+    first = max(samples, key=lambda name: samples[name].mean())
+    each = 1 - (1 - level) / (len(samples) - 1)
+    ahead = (_gain(samples[first], values, each) > 0 for name, values in samples.items() if name != first)
+    return first if all(ahead) else None
+
+
+def _gain(ours, theirs, level):
+    """The lower end of the interval of the difference; NaN where there is no interval."""
+    if min(*ours.shape, *theirs.shape) < 2:
+        return np.nan
+    if ours.shape == theirs.shape:
+        return (mean_interval if ours.ndim == 1 else crossed_interval)(ours - theirs, level=level).low
+    from scipy.stats import ttest_ind
+
+    return ttest_ind(ours, theirs, equal_var=False).confidence_interval(level).low
+
+
 _OFF_POLICY = ("Estimate", "cross_fitted_values", "direct_method", "doubly_robust", "effective_sample_size",
                "episodes_of", "importance_sampling", "naive", "off_policy", "on_policy_value",
                "per_decision", "self_normalised")
