@@ -164,6 +164,8 @@ def score(submission: Annotated[Path, typer.Argument(exists=True, help="A CSV fi
           out: Annotated[Path | None, typer.Option(file_okay=False, help="By default scores/ and its name.")] = None,
           seed: Annotated[int | None, typer.Option(min=0, help="1: of the answers, 0 by default. 2: the log's own, or "
                                                    "the one that it must have been made with.")] = None,
+          counted: Annotated[bool, typer.Option("--counted", help="2: logs made before 0.2, when the seeds of a run's "
+                                                "episodes were counted up.")] = False,
           period: Annotated[str, typer.Option(help="test, or another period of the user.")] = "test",
           judge: Annotated[str | None, typer.Option(help="truth, logistic, plain, adaboost, tree or bayes.")] = None,
           opening: Annotated[str, typer.Option(help="sampled, threshold or matched.")] = "sampled"):
@@ -176,27 +178,28 @@ def score(submission: Annotated[Path, typer.Argument(exists=True, help="A CSV fi
     if submission.is_dir() and folder.resolve() == submission.resolve():
         raise typer.BadParameter("--out is the folder of submissions, where the next run would score a leaderboard")
     with folder_made(folder):
-        (_score_one if submission.is_file() else _score_each)(submission, task, challenge, seed, folder)
+        how = task, challenge, seed, "counted" if counted else "independent"
+        (_score_one if submission.is_file() else _score_each)(submission, how, folder)
 
 
-def _score_one(path, task, number, seed, folder):
+def _score_one(path, how, folder):
     """Prints and saves the scorecard of one submission."""
     from pushlab.submissions import score_file
 
     with faults_on_stderr():
-        card = score_file(path, task, number, seed)
+        card = score_file(path, *how)
     typer.echo(card.report())
     if not saved(lambda: card.save(folder, picture=True), folder):
         raise typer.Exit(2)
 
 
-def _score_each(submissions, task, number, seed, folder):
+def _score_each(submissions, how, folder):
     """Prints and saves the leaderboard of a folder of submissions."""
     from pushlab.faults import BadData
     from pushlab.scorecard import leaderboard
     from pushlab.submissions import save_scores, score_folder
 
-    cards, faulty, passed_over = score_folder(submissions, task, number, seed)
+    cards, faulty, passed_over = score_folder(submissions, *how)
     if not cards and not faulty:
         raise typer.BadParameter(f"there is no CSV file in {submissions}")
     typer.echo(leaderboard(cards).to_string(index=False, float_format="%.3f") if cards else "none could be scored")

@@ -23,9 +23,10 @@ from pushlab.files import write_text
 from pushlab.log_tables import TABLE
 from pushlab.logs import lifetime_log, read_log, with_regimes, write_log
 from pushlab.rollout import rollout
+from pushlab.seeds import part_seed
 from pushlab.syllabi import TRAIN, Phase, read_syllabus
 
-SPAN = 10_000_000           # seeds that a lifetime has for itself: the first half for training, the second for tests
+TRAINING, TESTING = range(2)        # parts of a lifetime with a seed each
 STATE_FILE = "agent.json"
 
 
@@ -114,9 +115,10 @@ def live_phase(phase, agent, seed, envs, before, labels, bar=None):
     for experience in phase.experiences:
         getattr(agent, "begin_task", Agent().begin_task)(experience.task, learning)
         log = rollout(envs[_spelling(experience)], agent, episodes=experience.count, progress=False,
-                      seed=seed * SPAN + (trained if learning else SPAN // 2), learn=learning, explore=learning,
-                      record="episodes", phase=phase.name, block=len(before), block_type=phase.kind,
-                      task=experience.task, params=json.dumps(experience.params, sort_keys=True), **labels)
+                      seed=part_seed(seed, TRAINING if learning else TESTING), first=trained if learning else 0,
+                      learn=learning, explore=learning, record="episodes", phase=phase.name, block=len(before),
+                      block_type=phase.kind, task=experience.task,
+                      params=json.dumps(experience.params, sort_keys=True), **labels)
         log["seed"], log["episode"] = seed, range(lived, lived + experience.count)
         lived, trained = lived + experience.count, trained + experience.count
         rows.append(log)

@@ -7,6 +7,7 @@ such a method `probabilities`.
 import numpy as np
 
 from pushlab.agents.protocol import own_chance
+from pushlab.seeds import episode_seed
 
 MOST_STATES = 5_000_000     # that an enumeration may visit
 
@@ -16,7 +17,7 @@ def collect(env, policy, episodes, seed=0, actions=None, **kwargs):
 
     env       id of an environment
     policy    the behaviour policy
-    episodes  how many; episode e is that of an environment reset with seed + e
+    episodes  how many; episode e is that of an environment reset with `episode_seed(seed, e)`, as in `rollout`
     seed      of environment and policy
     actions   array (actions, …): what the policy's action number k means to the environment; None where it is k
     kwargs    arguments of the environment
@@ -32,7 +33,7 @@ def collect(env, policy, episodes, seed=0, actions=None, **kwargs):
 
     envs = gym.make_vec(env, num_envs=episodes, **kwargs)
     chance = own_chance(seed)
-    seen, _ = envs.reset(seed=seed)
+    seen, _ = envs.reset(seed=[episode_seed(seed, episode) for episode in range(episodes)])
     over, parts, step = np.zeros(episodes, bool), [], 0
     while not over.all():
         likely = np.asarray(getattr(policy, "probabilities", policy)(seen), float)

@@ -12,10 +12,13 @@ from pushlab.envs.shell import Env
 from pushlab.faults import BadData, Fault
 from pushlab.features import as_text, encode_column
 from pushlab.rollout import CONSTANT, readable, rollout
+from pushlab.seeds import episode_seed
 
 MOST_EPISODES = 100         # of a log
 MOST_FAULTS = 10_000        # after so many, the rest of a log is not compared
 PLAYED_AGAIN = "what the environment says after this seed and these notifications"
+COUNTED = ("the first episode is in order and a later one is not: is the log from before 0.2, when seeds were counted "
+           "up? Then say so: seeding='counted', or --counted")
 NO_ROWS = "the table has a header and no rows"
 
 
@@ -34,12 +37,13 @@ class Replay(Agent):
         return next(self._steps)
 
 
-def score_log(challenge, log, seed=None, agent=None, file="log", lines=None):
+def score_log(challenge, log, seed=None, agent=None, file="log", lines=None, seeding="independent"):
     """The Scorecard of a log of evalumap2-v0, played again.
 
     log    DataFrame as `rollout` gives it, or `readable` made of it, or the text of either; whole episodes
-    seed   what the first episode must have been reset with; None takes any
+    seed   under which the log must have been made; None takes any
     agent  whose log it is; by default what its column `agent` says
+    seeding  of the `rollout` that made it; "counted" for a log made before 0.2
 
     Needed are seed, episode, step, response_time, info.opened, action.… and obs.context.…; what else `rollout` writes
     may be there and is compared if it tells of the environment. The response times are the participant's word.
@@ -57,7 +61,7 @@ def score_log(challenge, log, seed=None, agent=None, file="log", lines=None):
     codes, faults = _read_actions(log, challenge.user.schema.notification, worded, file, lines)
     seconds, bad = read_seconds(log, "response_time", file, lines)
     faults += bad
-    episodes, bad = _find_episodes(log, len(challenge.world), seed, file, lines)
+    episodes, bad = _find_episodes(log, len(challenge.world), seed, seeding, file, lines)
     faults += bad
     if faults:
         raise BadData(faults)
@@ -72,6 +76,9 @@ def score_log(challenge, log, seed=None, agent=None, file="log", lines=None):
         if len(faults) > MOST_FAULTS:
             break
     if faults:
+        first = len(episodes[0][1])                     # rows of the first episode
+        if seeding == "independent" and len(episodes) > 1 and min(fault.row for fault in faults) >= lines[first]:
+            faults.append(Fault(file, None, "episode", None, COUNTED))
         raise BadData(faults)
     order = np.concatenate(order)
     told = {key: np.concatenate([played[f"info.{key}"].to_numpy() for played in outcomes])
@@ -139,7 +146,7 @@ def _whole_numbers(log, name, file, lines, least, most):
                            for row in np.flatnonzero(~good[which])]
 
 
-def _find_episodes(log, contexts, seed, file, lines):
+def _find_episodes(log, contexts, seed, seeding, file, lines):
     """[(seed the episode was reset with, its rows)], and the faults met: each is whole, and no seed occurs twice."""
     numbers, faults = {}, []
     for name in ("seed", "episode", "step"):
@@ -154,7 +161,7 @@ def _find_episodes(log, contexts, seed, file, lines):
         return [], [Fault(file, None, None, None, right)]
     episodes, met = [], {}
     for start, end in zip(starts, [*starts[1:], len(log)]):
-        rows, own = np.arange(start, end), int(keys[start].sum())
+        rows, own = np.arange(start, end), episode_seed(*keys[start].tolist(), seeding)
         steps = numbers["step"][rows]
         wrong = np.flatnonzero(steps != np.arange(len(rows)))
         if len(wrong):
@@ -164,10 +171,10 @@ def _find_episodes(log, contexts, seed, file, lines):
             right = f"the episode has {len(rows):,} steps for {contexts:,} contexts; each context needs one"
             faults.append(Fault(file, lines[start], None, None, right))
         if own in met:
-            right = f"another one than that of the episode in row {met[own]} (seed + episode is {own} in both)"
+            right = f"another one than that of the episode in row {met[own]} (both were reset with {own})"
             faults.append(Fault(file, lines[start], "seed", str(keys[start, 0]), right))
-        if seed is not None and own != seed + len(episodes):
-            right = f"what this challenge is played with (seed + episode is {own}, and must be {seed + len(episodes)})"
+        if seed is not None and own != episode_seed(seed, len(episodes), seeding):
+            right = f"what this challenge is played with: seed {seed}, of which this has to be episode {len(episodes)}"
             faults.append(Fault(file, lines[start], "seed", str(keys[start, 0]), right))
         met[own] = lines[start]
         episodes.append((own, rows))

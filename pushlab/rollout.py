@@ -8,22 +8,26 @@ from typing import NamedTuple
 import numpy as np
 
 from pushlab.agents.protocol import Transition, as_agent
+from pushlab.seeds import episode_seed
 
 CONSTANT = ("run", "env", "agent", "seed", "lifetime", "phase", "block", "block_type", "task", "params")
 RECORDS = ("steps", "episodes", "frames")
 
 
 def rollout(env, agent, episodes=1, seed=0, progress=True, record="steps", learn=True, explore=True, steps=None,
-            **labels):
+            first=0, seeding="independent", **labels):
     """Runs an agent through episodes of an environment and returns a tidy log, a pandas DataFrame.
 
     env       a Gymnasium environment, or the id of one
     agent     an Agent, or a function of the observation
-    episodes  how many; episode e is reset with seed + e, so it is the same alone and among others
+    episodes  how many; episode e is reset with `episode_seed(seed, e)` of `pushlab.seeds`: the first with the seed
+              itself, the others so that runs under different seeds share no episode
     record    "steps" (a row a step), "episodes" (a row an episode, with return and length), or "frames":
               the step log and a list for each episode of its frames, for the player
     learn     whether the agent learns after each step; explore is handed on to it
     steps     break an episode off after so many steps; None leaves it to the environment
+    first     number of the first episode, to go on where a run under this seed stopped
+    seeding   "independent"; "counted" resets episode e with seed + e, as before 0.2
     progress  show a progress bar
     labels    other values for the columns that are constant over a run: run, lifetime, phase, block, block_type, task
 
@@ -46,15 +50,17 @@ def rollout(env, agent, episodes=1, seed=0, progress=True, record="steps", learn
     constant = _constants(env, agent, seed, labels)
     tables, films = [], []
     try:
-        for episode in tqdm(range(episodes), desc=agent.name, disable=not progress, unit="episode"):
-            lived, film = _run_episode(env, agent, seed + episode, learn, explore, steps, record == "frames")
+        numbers = range(first, first + episodes)
+        for episode in tqdm(numbers, desc=agent.name, disable=not progress, unit="episode"):
+            own = episode_seed(seed, episode, seeding)
+            lived, film = _run_episode(env, agent, own, learn, explore, steps, record == "frames")
             tables.append(lived.rewards if record == "episodes" else _episode_table(env, episode, *lived))
             films.append(film)
     finally:
         if made:
             env.close()
     if record == "episodes":
-        return by_episode(_put_together([_reward_table(tables)] if tables else [], constant))
+        return by_episode(_put_together([_reward_table(tables, first)] if tables else [], constant))
     log = _put_together(tables, constant)
     return (log, films) if record == "frames" else log
 
@@ -122,11 +128,11 @@ def _run_episode(env, agent, seed, learn, explore, steps, filmed):
     return Lived(seen, done, rewards, ends, infos, seconds), film
 
 
-def _reward_table(rewards):
+def _reward_table(rewards, first):
     """A row a step with `episode` and `reward`: all that an episode log needs, in one piece for speed."""
     import pandas as pd
 
-    return pd.DataFrame({"episode": np.repeat(np.arange(len(rewards)), [len(some) for some in rewards]),
+    return pd.DataFrame({"episode": np.repeat(first + np.arange(len(rewards)), [len(some) for some in rewards]),
                          "reward": np.concatenate([np.array(some, float) for some in rewards])})
 
 
@@ -136,7 +142,9 @@ def _episode_table(env, episode, seen, done, rewards, ends, infos, seconds):
 
     world = getattr(env.unwrapped, "world", None)
     number = np.arange(len(rewards))
-    told = {key: [info.get(key) for info in infos] for key in dict.fromkeys(key for info in infos for key in info)}
+    unlogged = getattr(world, "unlogged", ())
+    keys = dict.fromkeys(key for info in infos for key in info if key not in unlogged)
+    told = {key: [info.get(key) for info in infos] for key in keys}
     columns = {"episode": episode, "step": number, "time": told.pop("time", number)}
     columns |= _columns("action", done, getattr(world, "action_names", None))
     terminated, truncated = np.array(ends, bool).reshape(-1, 2).T

@@ -69,9 +69,9 @@ class Scorecard:
     @property
     def about(self):
         """Where the numbers come from, in a line."""
-        some = ", ".join(map(str, self.seeds[:5])) + (", …" if len(self.seeds) > 5 else "")
+        more = f" and {len(self.seeds) - 1} more" if len(self.seeds) > 1 else ""
         return (f"challenge {self.challenge}, user {self.user}, {self.period} period, {self.count:,} notifications, "
-                f"answers by {self.judge} ({self.opening}), seed{'s' if len(self.seeds) > 1 else ''} {some}")
+                f"answers by {self.judge} ({self.opening}), seed{'s' if more else ''} {self.seeds[0]}{more}")
 
     @property
     def table(self):

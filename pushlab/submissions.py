@@ -22,20 +22,21 @@ LARGEST = 64 * 2**20        # bytes of a submission; a quarter of notifications 
 WIDEST = 1000               # columns
 
 
-def score_file(path, challenge, number=1, seed=None):
+def score_file(path, challenge, number=1, seed=None, seeding="independent"):
     """The Scorecard of one submission, called after its file.
 
     challenge  a Challenge
     number     1 or 2: which kind of submission it is
     seed       of the user's chance: Challenge 1, 0 by default; Challenge 2, the seed that the log must have been made
                with, by default any
+    seeding    "counted" for a Challenge 2 log made before 0.2
 
     Raises BadData with every fault.
     """
     path = Path(path)
     contexts = len(challenge.world)
     table, lines, faults = read_csv(path, contexts if number == 1 else contexts * MOST_EPISODES)
-    score = partial(score_log, challenge) if number == 2 else challenge.evaluate
+    score = partial(score_log, challenge, seeding=seeding) if number == 2 else challenge.evaluate
     seed = {} if seed is None else {"seed": seed}
     try:
         card = score(table, agent=path.stem, file=path.name, lines=lines, **seed)
@@ -46,7 +47,7 @@ def score_file(path, challenge, number=1, seed=None):
     return card
 
 
-def score_folder(folder, challenge, number=1, seed=None):
+def score_folder(folder, challenge, number=1, seed=None, seeding="independent"):
     """Scores every CSV file of a folder, by name, with the same chance for all.
 
     returns  list of Scorecards; {file name: BadData} of those at fault; names of the files that are no CSV
@@ -66,7 +67,7 @@ def score_folder(folder, challenge, number=1, seed=None):
             if len(namesakes) > 1:
                 right = "these submissions would have one name, small and capital letters being the same; rename them"
                 raise BadData([Fault(" and ".join(namesakes), None, None, None, right)])
-            cards.append(score_file(path, challenge, number, seed))
+            cards.append(score_file(path, challenge, number, seed, seeding))
         except BadData as error:
             faulty[path.name] = error
     return cards, faulty, passed_over

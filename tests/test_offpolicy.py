@@ -2,6 +2,7 @@
 
 import warnings
 
+import gymnasium as gym
 import numpy as np
 import pandas as pd
 import pytest
@@ -175,8 +176,7 @@ def test_a_log_holds_what_the_policy_did_and_repeats_itself():
     shares = np.bincount(log["action"], minlength=5) / 3000
     assert shares == pytest.approx(likely.mean(axis=0), abs=0.03)
     pd.testing.assert_frame_equal(log, collect("pushlab/RECEnv-v0", policy, episodes=300, seed=4))
-    # Episode 2 is that of an environment reset with seed + 2.
-    own = rollout("pushlab/RECEnv-v0", lambda seen: 0, seed=6, progress=False)
+    own = rollout("pushlab/RECEnv-v0", lambda seen: 0, seed=4, first=2, progress=False)
     assert log.query("episode == 2 and step == 0")["obs.0"].item() == own["obs.0"].iloc[0]
 
 
@@ -230,7 +230,8 @@ def test_summary_by_hand():
 # ---------------------------------------------------------------- filter bubbles
 
 def test_a_user_shown_one_item_for_ever_becomes_that_item():
-    log = rollout("pushlab/RECEnv-v0", lambda seen: 2, episodes=3, seed=1, steps=10, progress=False)
+    env = gym.make("pushlab/RECEnv-v0", step_per_episode=50)      # some begin far away
+    log = rollout(env, lambda seen: 2, episodes=3, seed=1, progress=False)
     narrow = filter_bubble(log, RECEnv().items)
     assert (narrow["diversity"] < 1e-12).all() and (narrow["after"] > 0.9).all()
     mixed = filter_bubble(rollout("pushlab/RECEnv-v0", SoftmaxItem(RECEnv().items, 0.0), episodes=3, seed=1,
@@ -252,8 +253,6 @@ def test_measures_of_direction_do_not_depend_on_length(vectors, factor):
 # ---------------------------------------------------------------- agents
 
 def returns_of(agent, episodes=20, seed=0, **kwargs):
-    import gymnasium as gym
-
     env = gym.make("pushlab/RECEnv-v0", **kwargs)
     return rollout(env, agent, episodes=episodes, seed=seed, progress=False, record="episodes")["return"].to_numpy()
 
@@ -312,7 +311,5 @@ def test_looking_ahead_pays_where_there_is_a_stepping_stone():
 
 
 def test_agents_for_items_say_what_they_need():
-    import gymnasium as gym
-
     with pytest.raises(ValueError, match="pushlab/RECEnv-v0 has"):
         GreedyItem().begin(gym.make("pushlab/evalumap1-v0"), 0)

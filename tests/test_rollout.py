@@ -26,10 +26,22 @@ def test_the_same_seed_gives_the_same_log_and_an_episode_is_the_same_alone():
     both = rollout(ID, RandomAgent(), episodes=2, seed=3, steps=50, progress=False).drop(columns="response_time")
     again = rollout(ID, RandomAgent(), episodes=2, seed=3, steps=50, progress=False).drop(columns="response_time")
     pd.testing.assert_frame_equal(both, again)
-    second = rollout(ID, RandomAgent(), seed=4, steps=50, progress=False).drop(columns="response_time")
-    rest = [column for column in both if column not in (*CONSTANT, "episode")]
-    pd.testing.assert_frame_equal(both[both["episode"] == 1][rest].reset_index(drop=True), second[rest])
+    second = rollout(ID, RandomAgent(), seed=3, first=1, steps=50, progress=False).drop(columns="response_time")
+    pd.testing.assert_frame_equal(both[both["episode"] == 1].reset_index(drop=True), second)
     assert not both[both["episode"] == 0]["info.probability"].equals(both[both["episode"] == 1]["info.probability"])
+
+
+def test_runs_under_neighbouring_seeds_share_no_episode_unless_seeds_are_counted_up():
+    def episodes(seed, **how):
+        log = rollout(ID, RandomAgent(), episodes=3, seed=seed, steps=30, progress=False, **how)
+        return {tuple(rewards) for _, rewards in log.groupby("episode")["info.probability"]}
+
+    assert not episodes(3) & episodes(4) and len(episodes(3)) == 3
+    assert len(episodes(3, seeding="counted") & episodes(4, seeding="counted")) == 2
+    alone = rollout(ID, RandomAgent(), seed=5, steps=30, progress=False)["info.probability"]
+    assert tuple(alone) in episodes(3, seeding="counted") & episodes(5)     # the first is reset with the seed itself
+    with pytest.raises(ValueError, match="seeding is one of independent, counted; got 'old'"):
+        episodes(3, seeding="old")
 
 
 def test_an_episode_ends_with_the_period_and_the_log_says_how():

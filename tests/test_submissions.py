@@ -22,6 +22,7 @@ from pushlab.faults import BadData
 from pushlab.periods import Period
 from pushlab.replays import score_log
 from pushlab.rollout import readable, rollout
+from pushlab.seeds import episode_seed
 from pushlab.submissions import read_csv, score_file, score_folder
 
 ROWS = 60
@@ -222,7 +223,7 @@ def test_a_log_scores_as_it_was_lived(challenge, log, env, tmp_path):
     card = score_log(challenge, log)
     assert card.metrics["performance"] == log["reward"].sum() / 2
     assert card.metrics["click_through_rate"] == log["info.opened"].mean()
-    assert card.seeds == (5, 6) and card.agent == "random" and card.reported
+    assert card.seeds == (5, episode_seed(5, 1)) and card.agent == "random" and card.reported
     assert card.response.median == pytest.approx(log["response_time"].median())
     assert {"learning_slope", "settled_step"} <= set(card.metrics)
     log.to_csv(tmp_path / "random.csv", index=False)
@@ -230,6 +231,14 @@ def test_a_log_scores_as_it_was_lived(challenge, log, env, tmp_path):
     for name in ("random", "worded"):
         again = score_file(tmp_path / f"{name}.csv", challenge, 2)
         assert again.metrics == card.metrics and again.agent == name
+
+
+def test_a_log_of_the_time_when_seeds_were_counted_scores_too(challenge, env, tmp_path):
+    old = rollout(env, RandomAgent(), episodes=2, seed=5, seeding="counted", progress=False)
+    old.to_csv(tmp_path / "old.csv", index=False)
+    card = score_file(tmp_path / "old.csv", challenge, 2, seeding="counted")
+    assert card.seeds == (5, 6) and card.metrics["performance"] == old["reward"].sum() / 2
+    assert says(faults_of(tmp_path / "old.csv", challenge, 2), (None, "episode", "--counted"))
 
 
 def test_runs_with_several_seeds_are_one_submission(challenge, env):
@@ -299,10 +308,11 @@ def test_the_luckiest_seed_cannot_be_counted_twice_nor_chosen_against_the_organi
     first = log[log["episode"] == 0]
     twice = pd.concat([first, log[log["episode"] == 1], first])
     twice.to_csv(tmp_path / "twice.csv", index=False)
-    assert says(faults_of(tmp_path / "twice.csv", challenge, 2), (122, "seed", "seed + episode is 5 in both"))
+    assert says(faults_of(tmp_path / "twice.csv", challenge, 2), (122, "seed", "both were reset with 5"))
     log.to_csv(tmp_path / "log.csv", index=False)
-    assert score_file(tmp_path / "log.csv", challenge, 2, seed=5).seeds == (5, 6)
-    assert says(faults_of(tmp_path / "log.csv", challenge, 2, seed=1), (2, "seed", "and must be 1"))
+    assert score_file(tmp_path / "log.csv", challenge, 2, seed=5).seeds == (5, episode_seed(5, 1))
+    faults = faults_of(tmp_path / "log.csv", challenge, 2, seed=1)
+    assert says(faults, (2, "seed", "what this challenge is played with: seed 1"))
 
 
 def test_a_log_without_rows_is_one_fault_whoever_read_it(challenge, log, env, tmp_path):

@@ -13,12 +13,12 @@ from typing import Annotated
 import typer
 
 from pushlab.files import write_text
+from pushlab.seeds import part_seed
 
 ENV = "pushlab/RECEnv-v0"
 TASK = {"step_per_episode": 5, "reward_std": 0.3, "random_state": 0}
 BEHAVIOUR, TARGET = {"sharpness": 1.0}, {"sharpness": 4.0, "floor": 0.1}
 EPISODES, REPETITIONS = 1_000, 500
-APART = 100_000         # seeds between two repetitions, more than a repetition uses
 DIGITS = 5
 COLUMNS = ("repetition", "estimator", "value", "low", "high", "ess")
 
@@ -46,7 +46,7 @@ def estimates_of(repetition, episodes=EPISODES):
     from pushlab.metrics.offpolicy import off_policy
 
     _, behaviour, target = policies()
-    seed = APART * (1 + repetition)
+    seed = part_seed(0, repetition)
     table = off_policy(collect(ENV, behaviour, episodes, seed, **TASK), target, seed=seed)
     return table.assign(repetition=repetition)[list(COLUMNS)]
 
