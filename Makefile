@@ -1,7 +1,7 @@
 # pushlab's daily commands. `make` alone lists them.
 #
 #   make lab ARGS="--no-browser --port 9999"     ARGS go to JupyterLab
-#   make notebooks NAMES="00_start_here"         only these notebooks
+#   make notebooks NAMES="00_start_here"         only these notebooks; make numbers likewise
 #   make test PYTHON=/path/to/python3.12         with a Python of one's own choice
 
 .DEFAULT_GOAL := help
@@ -66,6 +66,10 @@ browser:
 .PHONY: notebooks
 notebooks: $(VENV)/.test  ## run every notebook again and save its outputs
 	$(BIN)/python tests/notebooks/refresh.py $(NAMES)
+
+.PHONY: numbers
+numbers: $(VENV)/.test  ## list where the numbers in the notebooks' text come from
+	$(BIN)/python tests/notebooks/prose.py $(NAMES)
 
 .PHONY: benchmarks
 benchmarks: $(VENV)/.test  ## measure speed

@@ -2,9 +2,9 @@
 
     python tests/notebooks/refresh.py [NAME ...]      all of notebooks/ when no name is given
 
-The normal form keeps differences between versions small: execution counts 1..N, outputs kept, cell ids from the
-position, no timings, no widget state. A widget leaves its text behind instead of a view that only a live kernel could
-fill. A notebook in which a cell fails is left as it was.
+The normal form keeps differences between versions small: execution counts 1..N, outputs kept, cells with the ids they
+had and their lists of numbers (see prose.py), no timings, no widget state. A widget leaves its text behind instead of a
+view that only a live kernel could fill. A notebook in which a cell fails is left as it was.
 """
 
 import argparse
@@ -17,7 +17,7 @@ import nbformat
 NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
 KERNELSPEC = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
-KEPT_CELL_METADATA = ("tags", "jupyter", "slideshow")
+KEPT_CELL_METADATA = ("tags", "jupyter", "slideshow", "numbers")
 CELL_TIMEOUT = 600  # seconds
 
 
@@ -64,12 +64,21 @@ def merge_streams(outputs):
     return merged
 
 
+def new_id(old, position, taken):
+    """The old id of a cell, or one made of its position where it has none or another cell has it."""
+    if old and old not in taken:
+        return old
+    return next(name for name in (f"cell-{position:02d}{extra}" for extra in ("", *"abcdefgh")) if name not in taken)
+
+
 def normalise(notebook):
     """Bring an executed notebook into the normal form, in place."""
     notebook.metadata = nbformat.from_dict({"kernelspec": KERNELSPEC, "language_info": {"name": "python"}})
     notebook.nbformat, notebook.nbformat_minor = 4, 5
+    ids = set()
     for position, cell in enumerate(notebook.cells):
-        cell.id = f"cell-{position:02d}"
+        cell.id = new_id(cell.get("id"), position, ids)
+        ids.add(cell.id)
         cell.metadata = nbformat.from_dict({k: v for k, v in cell.metadata.items() if k in KEPT_CELL_METADATA})
         if cell.cell_type != "code":
             continue
