@@ -69,7 +69,7 @@ def test_plain_runs_of_whynot_are_met(actions, published):
 
 
 def test_episodes_of_whynots_environment_are_met():
-    env = gym.make("pushlab/ODE-World3-v0", reference="whynot-0.12")
+    env = gym.make("pushlab/ODE-World3-v1", reference="whynot-0.12")
     env.reset(seed=0)
     for step, action in enumerate([LEFT_ALONE] * 75 + [0, 8, 2, 6, 4] * 10, 1):
         observation, *_ = env.step(action)
@@ -79,16 +79,75 @@ def test_episodes_of_whynots_environment_are_met():
 
 def test_the_standard_run_is_as_near_whynots_as_its_late_start_allows():
     """Without the reference: delays begin on time and crowding acts at once, which is a step's difference."""
-    run = simulate(LEFT_ALONE, dt=1.0).set_index("time")[LEVELS]
+    run = simulate(LEFT_ALONE, dt=1.0, preset="whynot").set_index("time")[LEVELS]
     for year, levels in STANDARD.items():
         assert run.loc[year].to_numpy() == pytest.approx(levels, rel=0.025)
     assert np.abs(run.loc[2050].to_numpy() / STANDARD[2050] - 1).max() > 1e-3
 
 
+# ---------------------------------------------------------------- another program
+
+# Of pyworld3 1.1 in half years: all of the state in the middle of 1900, and the 12 levels in later years; left alone,
+# and with twice the resources and, from 1975 on, these doses.
+MIDDLE_OF_1900 = (
+    646777682.055233, 702707504.7098943, 192995462.88480473, 61137882.2377662, 214219564885.14505, 144010094715.85245,
+    901781371.8579351, 2298095543.0828934, 8239875.0, 599.4485294117648, 999858687500.0, 19831556.547619045, 1e12, 7.2,
+    41.5625, 1.3361797752808988, 6210132349.328245, 1.1709782608695651, *[28.043669859971757] * 3, *[41.5625] * 3,
+    *[0.0886878967029157] * 3, 2234221.875, 1567875.0, 1567875.0)
+LEFT_ALONE_BY_PYWORLD3 = {
+    2000: (1812823.8e3, 2334874.2e3, 958927.56e3, 536850e3, 6268714.7e6, 2911972.7e6, 2015578.1e3, 1081296.2e3,
+           59106.849e3, 551.73061, 688022.09e6, 480093.37e3),
+    2050: (1422786.5e3, 2633758.9e3, 1332294.1e3, 848763.37e3, 5744331.5e6, 1655858.9e6, 2440619e3, 562166.28e3,
+           89460.219e3, 374.87528, 196045.44e6, 1032518.3e3),
+    2100: (1211380e3, 1714791.3e3, 709743.26e3, 340943.1e3, 686043.95e6, 250795.33e6, 2420811.8e3, 559527.38e3,
+           89460.219e3, 557.2106, 152023.59e6, 81853.647e3)}
+DOSES = (4.0, 18.0, 0.38, 25.0, 1.5, 2.0, 0.5, 0.25)
+CHANGED_BY_PYWORLD3 = {
+    2000: (1929208.4e3, 2368313.7e3, 964682.6e3, 544047.31e3, 8538500.4e6, 3706477.4e6, 1557799.3e3, 1427967.1e3,
+           56498.75e3, 587.10389, 1804114.7e6, 142553.29e3),
+    2100: (1833251e3, 3557096.8e3, 2006087.6e3, 1625658.2e3, 18832014e6, 4957541.6e6, 569238.37e3, 173300.18e3,
+           398607.76e3, 438.36196, 322520.13e6, 498634.87e3)}
+
+
+@pytest.mark.parametrize("times, doses, found", [(1.0, None, LEFT_ALONE_BY_PYWORLD3),
+                                                 (2.0, DOSES, CHANGED_BY_PYWORLD3)])
+def test_every_equation_is_that_of_another_program(times, doses, found):
+    """From its own state in the middle of 1900; its medicine of 1940 comes half a year later than ours would."""
+    start, config = np.array(MIDDLE_OF_1900), {"start_time": 1900.5, "health_policy_year": 1940.25}
+    start[10], start[12] = start[10] + (times - 1) * 1e12, times * 1e12
+    world = World3(config=config, timestep=0.5, initial_state=start, actions="box", interventions=BOUNDS)
+    own = [getattr(world.config, name) for name in BOUNDS]
+    run = world.simulate(None, lambda levels, year: doses if doses and year >= 1975 else own).set_index("time")[LEVELS]
+    for year, levels in found.items():
+        assert run.loc[year].to_numpy() == pytest.approx(levels, rel=1e-7)      # they have eight digits
+
+
+def test_the_standard_run_is_as_near_that_programs_as_its_first_years_allow():
+    """Its delays do not begin in equilibrium, most of all that of pollution; and its medicine comes a step later."""
+    run = simulate(LEFT_ALONE).set_index("time")
+    for year, levels in LEFT_ALONE_BY_PYWORLD3.items():
+        assert run.loc[year, LEVELS].to_numpy() == pytest.approx(levels, rel=0.001)
+    assert np.abs(run.loc[2000, LEVELS].to_numpy(float) / LEFT_ALONE_BY_PYWORLD3[2000] - 1).max() > 1e-4
+    shown = plots.limits_to_growth_table(run.reset_index())
+    assert shown["population"].idxmax() == 2027
+    assert shown["population"].max() == pytest.approx(7.0620, rel=1e-3)
+    assert shown.loc[2100, "population"] == pytest.approx(3.9769, rel=1e-3)
+
+
+def test_the_older_version_has_people_live_as_long_as_whynots():
+    with pytest.warns(DeprecationWarning, match="out of date"):
+        old = gym.make("pushlab/ODE-World3-v0").unwrapped
+    new = gym.make("pushlab/ODE-World3-v1").unwrapped
+    assert (old.config.normal_life_expectancy, new.config.normal_life_expectancy) == (32.0, 28.0)
+    assert World3(reference="whynot-0.12").config.normal_life_expectancy == 32.0
+    people = old.simulate(LEFT_ALONE).set_index("time").filter(like="population_").sum(axis=1)
+    assert people.idxmax() == 2036 and people.max() == pytest.approx(9.2593e9, rel=1e-4)
+
+
 def test_the_book_tells_of_overshoot_and_collapse():
     run = simulate(LEFT_ALONE)
     shown = plots.limits_to_growth_table(run)
-    assert 2025 <= shown["population"].idxmax() <= 2045 and 8.5 < shown["population"].max() < 10
+    assert shown["population"].iloc[-1] < 0.6 * shown["population"].max()
     assert 2010 <= shown["output"].idxmax() <= 2030 and shown["pollution"].idxmax() > shown["output"].idxmax()
     assert shown.loc[1970, "population"] == pytest.approx(4.0, rel=0.1)
     assert shown.loc[1970, "pollution"] == pytest.approx(1.0, rel=0.1)      # it is measured by that of 1970
@@ -204,27 +263,27 @@ def test_delays_delay():
                                                   ({"dt": 1.5, "timestep": 2.0}, "dt is at most a year")])
 def test_wrong_steps_are_named(arguments, words):
     with pytest.raises(ValueError, match=words):
-        gym.make("pushlab/ODE-World3-v0", **arguments)
+        gym.make("pushlab/ODE-World3-v1", **arguments)
 
 
 def test_a_state_is_its_levels_or_all_of_it():
     levels = dict(zip(LEVELS, np.array(MODEL.initial_states["1900"]) / 2))
-    env = gym.make("pushlab/ODE-World3-v0", initial_state=levels).unwrapped
+    env = gym.make("pushlab/ODE-World3-v1", initial_state=levels).unwrapped
     assert env.initial_state["nonrenewable_resources_initial"] == 5e11
     later = env.simulate([LEFT_ALONE] * 5).iloc[-1][list(MODEL.names)].to_dict()
-    assert gym.make("pushlab/ODE-World3-v0", initial_state=later).unwrapped.initial_state == later
+    assert gym.make("pushlab/ODE-World3-v1", initial_state=later).unwrapped.initial_state == later
     with pytest.raises(ValueError, match="12 numbers from 0 up, in the order population_0_to_14"):
-        gym.make("pushlab/ODE-World3-v0", initial_state=[1.0] * 13)
+        gym.make("pushlab/ODE-World3-v1", initial_state=[1.0] * 13)
     with pytest.raises(ValueError, match="has the variables population_0_to_14"):
-        gym.make("pushlab/ODE-World3-v0", initial_state={"arable_land": 1.0})
+        gym.make("pushlab/ODE-World3-v1", initial_state={"arable_land": 1.0})
 
 
 def test_levels_are_seen_and_delays_by_name():
-    env = gym.make("pushlab/ODE-World3-v0")
+    env = gym.make("pushlab/ODE-World3-v1")
     assert env.reset(seed=0)[0].tolist() == list(MODEL.initial_states["1900"])
-    seen = gym.make("pushlab/ODE-World3-v0", observe=("perceived_life_expectancy_3", "arable_land"))
-    assert seen.reset(seed=0)[0] == pytest.approx([32.28166736, 0.9e9])
-    codes = gym.make("pushlab/ODE-World3-v0", bins=True, observe=MODEL.names).reset(seed=0)[0]
+    seen = gym.make("pushlab/ODE-World3-v1", observe=("perceived_life_expectancy_3", "arable_land"))
+    assert seen.reset(seed=0)[0] == pytest.approx([28.24645894, 0.9e9])
+    codes = gym.make("pushlab/ODE-World3-v1", bins=True, observe=MODEL.names).reset(seed=0)[0]
     assert codes.shape == (30,) and codes[:3].tolist() == [1, 0, 0]
 
 
@@ -265,7 +324,7 @@ def test_each_intervention_does_what_its_name_says():
 
 
 def test_the_reward_is_people_and_capital_less_pollution_and_the_costs_of_acting():
-    env = gym.make("pushlab/ODE-World3-v0")
+    env = gym.make("pushlab/ODE-World3-v1")
     env.reset(seed=0)
     observation, reward, *_ = env.step(0)
     assert reward == pytest.approx(2e-8 * observation[:4].sum() + 1e-11 * observation[4] - 5e-7 * observation[11]
@@ -277,7 +336,7 @@ def test_the_reward_is_people_and_capital_less_pollution_and_the_costs_of_acting
 def test_with_the_reference_resources_never_grow_scarce_and_without_it_they_do():
     final = {}
     for reference in (None, "whynot-0.12"):
-        env = gym.make("pushlab/ODE-World3-v0", reference=reference)
+        env = gym.make("pushlab/ODE-World3-v1", reference=reference)
         env.reset(seed=0)
         for _ in range(150):
             observation, *_ = env.step(LEFT_ALONE)
@@ -296,7 +355,7 @@ def test_with_the_reference_a_batch_is_its_copies():
 
 
 def test_with_the_reference_simulate_is_one_run_and_counterfactual_the_episode():
-    env = gym.make("pushlab/ODE-World3-v0", reference="whynot-0.12").unwrapped
+    env = gym.make("pushlab/ODE-World3-v1", reference="whynot-0.12").unwrapped
     env.reset(seed=0)
     for _ in range(30):
         env.step(LEFT_ALONE)
@@ -325,7 +384,7 @@ def test_without_numba_the_same_functions_run_as_plain_python():
     told = subprocess.run([sys.executable, "-W", "error::RuntimeWarning", "-c", code], capture_output=True, text=True,
                           check=True, timeout=120, env={**os.environ, "NUMBA_DISABLE_JIT": "1"})
     for line, reference in zip(told.stdout.splitlines(), (None, "whynot-0.12")):
-        env = gym.make("pushlab/ODE-World3-v0", reference=reference)
+        env = gym.make("pushlab/ODE-World3-v1", reference=reference)
         env.reset(seed=0)
         assert np.array(json.loads(line)) == pytest.approx(np.array([env.step(a)[0] for a in (0, 5)]), rel=1e-12)
 
@@ -346,7 +405,7 @@ def test_a_loop_is_compiled_anew_when_a_table_deep_below_it_has_changed(monkeypa
 
 @pytest.fixture(scope="module")
 def episode():
-    env = gym.make("pushlab/ODE-World3-v0", config={"end_time": 2200.0}).unwrapped
+    env = gym.make("pushlab/ODE-World3-v1", config={"end_time": 2200.0}).unwrapped
     env.reset(seed=0)
     frames = [env.frame()]
     for action in [LEFT_ALONE] * 75 + [0] * 75 + [8] * 150:
@@ -394,7 +453,7 @@ def test_a_table_is_drawn_as_frames_are(episode):
 
 
 def test_lanes_show_every_intervention_that_was_used():
-    env = gym.make("pushlab/ODE-World3-v0", actions="box", interventions=BOUNDS).unwrapped
+    env = gym.make("pushlab/ODE-World3-v1", actions="box", interventions=BOUNDS).unwrapped
     env.reset(seed=0)
     frames = [env.frame()]
     for _ in range(3):
@@ -410,7 +469,7 @@ def test_a_person_can_play_and_watch(episode):
 
     env, frames = episode
     assert player(frames[:5], env.world.picture).image.value[1:4] == b"PNG"
-    seat = you_are_the_agent(gym.make("pushlab/ODE-World3-v0"))
+    seat = you_are_the_agent(gym.make("pushlab/ODE-World3-v1"))
     assert len(seat.buttons) == 9 and seat.frames[-1]["time"] == 1900.0
     seat.buttons[0].click()
     assert seat.frames[-1]["time"] == 1901.0 and seat.log[-1]["action"].startswith("resource use 0.8")

@@ -37,9 +37,10 @@ class World3(ODE):
                  variables), of which the resources count as all there ever were
     End          never terminated; truncated at config.end_time, 2100, after decisions of a year each
     Info         "time", the year
-    Arguments    solver  "euler" (the default), as the book's model was run, "rk4", or one of those of `ODE`
+    Arguments    preset  "whynot": a normal life expectancy of 32 years, where the book's is 28; that of ODE-World3-v0
+                 solver  "euler" (the default), as the book's model was run, "rk4", or one of those of `ODE`
                  dt      length of a step of the two, in years; 0.5 by default as in WhyNot's environment, at most 1
-                 reference  None, or "whynot-0.12", which brings back that
+                 reference  None, or "whynot-0.12", which brings back its preset, and that
                      - each timestep starts the delays anew, in equilibrium with their input, and again after its
                        first step (not so labour, agricultural inputs and perceived food), which may be a dt late;
                      - the resources left are counted from what there was when the timestep began, and so are never
@@ -49,22 +50,23 @@ class World3(ODE):
                      resources below zero, which WhyNot's environment reaches at step 163 if nothing is done, nor
                      what follows from them, nor values that are no number, nor the shared config
                  and those of `ODE` but the model
-    Source       Meadows et al. (1974), Dynamics of Growth in a Finite World; as an environment in WhyNot 0.12
+    Source       Meadows et al. (1974), Dynamics of Growth in a Finite World; as an environment in WhyNot 0.12.
+                 `pushlab/envs/models/world3.py` says what was compared with another program, and how near it comes
     Ours         delays are part of the state and go on from year to year; nothing is ever below zero or no number
                  (`pushlab/envs/models/world3.py` says where a rate is held for that)
 
     >>> import gymnasium as gym, pushlab
-    >>> env = gym.make("pushlab/ODE-World3-v0")
+    >>> env = gym.make("pushlab/ODE-World3-v1")
     >>> observation, info = env.reset(seed=7)
     >>> observation, reward, terminated, truncated, info = env.step(4)
     >>> round(reward, 3), info, round(float(observation[:4].sum()) / 1e9, 3)
-    (22.342, {'time': 1901.0}, 1.617)
+    (22.179, {'time': 1901.0}, 1.609)
     """
 
-    name = "ODE-World3-v0"
+    name = "ODE-World3-v1"
 
     def __init__(self, actions="discrete", interventions=None, observe=None, solver="euler", dt=None, timestep=1.0,
-                 reference=None, **arguments):
+                 reference=None, preset=None, **arguments):
         model = load_model("world3")
         if interventions is None:
             interventions = {name: (0.8, 1.2) if actions == "box" else (0.8, 1.0, 1.2) for name in (USAGE, GENERATION)}
@@ -76,7 +78,8 @@ class World3(ODE):
         if dt is not None and dt > 1:
             raise ValueError(f"dt is at most a year, beyond which levels may fall below zero; got {dt!r}")
         self.reference, self._run = reference, None
-        super().__init__("world3", actions=actions, interventions=interventions, solver=solver, timestep=timestep,
+        super().__init__("world3", preset=preset or ("whynot" if reference else None), actions=actions,
+                         interventions=interventions, solver=solver, timestep=timestep,
                          observe=model.levels if observe is None else observe,
                          dt=min(0.5, timestep) if dt is None else dt, **arguments)
 
@@ -123,3 +126,17 @@ class World3(ODE):
         from pushlab.plots.world3 import limits_to_growth
 
         return limits_to_growth(frames, **more)
+
+
+class World3V0(World3):
+    """The world of `World3` as it was in pushlab 0.1: with the preset "whynot".
+
+    >>> import gymnasium as gym, pushlab
+    >>> gym.make("pushlab/ODE-World3-v0").unwrapped.config.normal_life_expectancy
+    32.0
+    """
+
+    name = "ODE-World3-v0"
+
+    def __init__(self, preset="whynot", **arguments):
+        super().__init__(preset=preset, **arguments)
