@@ -1,9 +1,11 @@
 """Intervals where sources of chance cross, and where comparisons are many."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
+from pushlab import plots
 from pushlab.metrics.estimate import _crossed as crossed_parts
 from pushlab.metrics.estimate import crossed_interval, holm, leader, mean_interval, paired_interval, simultaneous
 
@@ -144,3 +146,53 @@ def test_a_leader_on_grids_is_ahead_over_both_sources():
     assert leader({"a": ours.mean(axis=1), "b": theirs.mean(axis=1)}) == "a"
     assert paired_interval(ours.mean(axis=1), theirs.mean(axis=1)).low > 0
     assert leader({"a": ours, "b": theirs}) is None and crossed_interval(ours, theirs).low < 0
+
+
+# ---------------------------------------------------------------- titles of pictures
+
+def comparison(apart, names=("early", "late"), runs=6):
+    """A log of two agents, `apart` from one another, whose luck differs from run to run by about 1."""
+    luck = np.random.default_rng(3).normal(size=(len(names), runs, 20))
+    rows = [{"env": "a", "agent": name, "run": run, "seed": run, "step": step, "knob": 1.0 + step % 2,
+             "reward": apart * place + luck[place, run].mean() * 4}
+            for place, name in enumerate(names) for run in range(runs) for step in range(20)]
+    return pd.DataFrame(rows)
+
+
+@pytest.mark.parametrize("draw", [
+    lambda log: plots.learning_curve(log, window=5),
+    lambda log: plots.compare_policies(log),
+    lambda log: plots.sweep_curve(log.groupby(["env", "agent", "run", "knob"], as_index=False)["reward"].mean(), "knob",
+                                  "reward"),
+])
+def test_a_title_names_the_highest_only_where_the_intervals_do(draw, good_picture):
+    assert any(words.startswith("late ") and "highest" in words for words in good_picture(draw(comparison(9.0))))
+    close = good_picture(draw(comparison(0.1)))
+    assert "Neither is surely ahead of the other" in close and not any("highest" in words for words in close)
+    alone = good_picture(draw(comparison(9.0, runs=1)))
+    assert "One run each does not tell who is ahead" in alone
+
+
+def test_the_titles_of_stored_studies_ask_the_runs(good_picture):
+    from pushlab.studies.cold_start import read_study
+
+    runs, curves = read_study()
+    silent = good_picture(plots.study_curves(curves, "noor"))
+    assert "Share opened, while agents get to know noor" in silent
+    even = runs.assign(opened_last=np.random.default_rng(0).normal(size=len(runs)))
+    assert "Nobody is surely ahead of all others" in good_picture(plots.study_curves(curves, "noor", runs=even))
+    ahead = runs.assign(regret_last=runs["regret_last"] + (runs["agent"] != "LinUCB"))
+    assert any(words.startswith("LinUCB is best in the last quarter, at 0.")
+               for words in good_picture(plots.study_curves(curves, "noor", "regret", runs=ahead)))
+
+
+def test_a_title_of_opened_shares_counts_how_many_it_chose_from(good_picture):
+    """Two of twelve values whose 95 % intervals lie apart are what chance alone would often bring."""
+    def diary(values, opened):
+        return pd.DataFrame([{"subject": f"subject {value}", "action": "opened" if at < count else "dismissed"}
+                             for value, count in zip(range(values), opened) for at in range(30)])
+
+    assert "No subject stands out from the others" in good_picture(
+        plots.open_rates(diary(12, [8, *[14] * 10, 20]), "subject"))
+    assert any("subject 1 " in words and "opened" in words
+               for words in good_picture(plots.open_rates(diary(2, [4, 26]), "subject")))

@@ -7,7 +7,7 @@ from pushlab.metrics.estimate import half_width
 from pushlab.plots.kit import end_labels, set_ticks, ticks_around, ticks_between
 from pushlab.plots.palette import BAND, BOUND_DASH, CHANCE, INK, LEAD, PAPER, TICK, deep, series_styles
 from pushlab.plots.sheet import MARGIN, Stage, fit, house_style, plain, text_width
-from pushlab.plots.words import short_number, spoken
+from pushlab.plots.words import order_title, short_number, spoken
 
 RUN = ("run", "env", "agent", "seed", "lifetime", "episode")      # the columns that tell one run from another
 POINTS = 250                                    # about as many are drawn of a line
@@ -45,14 +45,25 @@ def curve_table(log, value="reward", by="agent", window=100):
     >>> curve_table(log, window=1)[["agent", "step", "mean", "runs"]].values.tolist()
     [['a', 1, 0.5, 2], ['a', 2, 1.0, 2]]
     """
+    return _table_of(_smooth_runs(log, value, by, window), by)
+
+
+def _smooth_runs(log, value, by, window):
+    """{name: DataFrame of its rolling means, a column a run, a row a step}"""
     demand_log(log, "step", value, by)
     if window < 1:
         raise ValueError(f"window must be at least 1 step, got {window}")
-    tables = []
+    smooth = {}
     for name, rows in log.groupby(by, sort=False, observed=True):
         runs = _runs_side_by_side(rows, value)
         least = max(1, min(window // 5, len(runs) // 5))
-        smooth = runs.rolling(window, min_periods=least).mean().where(runs.notna()).dropna(how="all")
+        smooth[name] = runs.rolling(window, min_periods=least).mean().where(runs.notna()).dropna(how="all")
+    return smooth
+
+
+def _table_of(runs, by):
+    tables = []
+    for name, smooth in runs.items():
         mean, low, high, count = mean_over_runs(smooth.to_numpy())
         tables.append(pd.DataFrame({by: name, "step": smooth.index, "mean": mean, "low": low, "high": high,
                                     "runs": count}))
@@ -120,16 +131,17 @@ def learning_curve(log, value="reward", by="agent", window=100, best=None, title
 
     log       tidy log, a row a step; see `curve_table`, which holds the numbers that are drawn
     best      a bound as a number, or the column of the log that holds it step by step; None draws none
-    title     the sentence on top; None says which line ends highest
+    title     the sentence on top; None says which line ends highest, if one surely does
     lead      where the numbers come from; None says env, user, runs and interval
     unit      what the height means; None makes it from `value` and `window`
     returns   Axes on a sheet of 6 x 4 inches
     """
-    table = curve_table(log, value, by, window)
+    runs = _smooth_runs(log, value, by, window)
+    table = _table_of(runs, by)
     ends = table.groupby(by, sort=False).last()
     bound = _bound(log, best, window)
     stage = Stage(600, 400, figure)
-    shift = stage.heading(title or _curve_title(ends, value), lead or log_lead(log, table))
+    shift = stage.heading(title or _curve_title(runs, value), lead or log_lead(log, table))
     share = _is_share(log[value])
     stage.label(MARGIN, 82 + shift, unit or _curve_unit(value, share, window))
 
@@ -161,7 +173,7 @@ def compare_policies(log, value="reward", by="agent", statistic="mean", best=Non
     bound = np.concatenate([*run_scores(log, best, by, statistic).values()]).mean() if isinstance(best, str) else best
     pitch = 46
     stage = Stage(600, 134 + pitch * len(table) + 34, figure)
-    shift = stage.heading(title or _policy_title(table), lead or log_lead(log, table.reset_index()), title_lines=1)
+    shift = stage.heading(title or _policy_title(scores), lead or log_lead(log, table.reset_index()), title_lines=1)
     stage.label(MARGIN, 82 + shift, unit or _policy_unit(value, statistic))
 
     names = [fit(plain(name), 150, LEAD, "bold") for name in table.index]
@@ -205,18 +217,19 @@ def log_lead(log, table):
     return ", ".join(words)
 
 
-def _curve_title(ends, value):
-    top = ends["mean"].idxmax()
-    number = short_number(ends["mean"].max())
-    if len(ends) == 1:
-        return f"{plain(top)}: {spoken(value)} ends at {number}"
-    return f"{plain(top)} ends highest, at {number}"
+def _curve_title(runs, value):
+    ends = {name: smooth.iloc[-1].dropna().to_numpy() for name, smooth in runs.items()}
+    if len(ends) > 1:
+        return order_title(ends, "ends highest")
+    (name, last), = ends.items()
+    return f"{plain(name)}: {spoken(value)} ends at {short_number(last.mean())}"
 
 
-def _policy_title(table):
-    top = table["mean"].idxmax()
-    number = short_number(table["mean"].max())
-    return f"{plain(top)} earns {number}" if len(table) == 1 else f"{plain(top)} comes out highest, at {number}"
+def _policy_title(scores):
+    if len(scores) > 1:
+        return order_title(scores, "comes out highest")
+    (name, values), = scores.items()
+    return f"{plain(name)} earns {short_number(values.mean())}"
 
 
 def _is_share(values):

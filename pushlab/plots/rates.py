@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from pushlab.metrics.estimate import share_interval
+from pushlab.metrics.estimate import share_interval, simultaneous
 from pushlab.plots.kit import set_ticks
 from pushlab.plots.palette import (
     BOUND_DASH,
@@ -190,7 +190,10 @@ def _rates_title(table, by, names):
     if len(sure) < 2 or sure["opened"].max() == sure["opened"].min():
         return f"Opened by {spoken(by)}"
     top, bottom = sure["opened"].idxmax(), sure["opened"].idxmin()
-    if sure["low"][top] <= sure["high"][bottom]:                       # the intervals overlap
+    counts = {row: (round(share * number), number)
+              for row, share, number in zip(sure.index, sure["opened"], sure["notifications"])}
+    wide = simultaneous(counts, interval=lambda count, level: share_interval(*count, level))
+    if wide[top].low <= wide[bottom].high:                  # as wide as they must be, since top and bottom are chosen
         return f"No {spoken(by)} stands out from the others"
     names = [fit(name, 150, TITLE, "bold") for name in names]
     return (f"{spoken(by).capitalize()}: {names[top]} {sure['opened'][top]:.2f} opened, "

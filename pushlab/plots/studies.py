@@ -6,19 +6,20 @@ from pushlab.plots.curves import _chart_with_room_for, _curve_labels, _set_curve
 from pushlab.plots.kit import end_labels, set_ticks, ticks_around
 from pushlab.plots.palette import BAND, BOUND_DASH, INK, LEAD, PAPER, TEXT, deep, series_styles
 from pushlab.plots.sheet import MARGIN, Stage, fit, house_style, plain, text_width
-from pushlab.plots.words import short_number, spoken
+from pushlab.plots.words import order_title, spoken
 
 DRAWN = ("Thompson", "LinUCB", "eps-greedy", "most opened", "random")
 MEANINGS = {"opened": "share opened", "regret": "regret, in probability of opening"}
 
 
 @house_style()
-def study_curves(curves, user, value="opened", agents=DRAWN, title=None, figure=None):
+def study_curves(curves, user, value="opened", agents=DRAWN, title=None, figure=None, runs=None):
     """How fast each agent learned one user: a point for every 100 steps, with the 95 % interval over the seeds.
 
     curves   the second table of `pushlab.studies.cold_start.read_study()`
     value    "opened", under the dashed line of the best candidate in each context, or "regret"
     agents   names of those to draw, in the order of their looks
+    runs     the first table, of which the title says who is best in the last quarter, if one surely is
     returns  Axes on a sheet of 6 x 4 inches
     """
     if value not in MEANINGS:
@@ -30,10 +31,8 @@ def study_curves(curves, user, value="opened", agents=DRAWN, title=None, figure=
     ends = table.groupby("agent", sort=False).last()
     first = next(iter(lines.values()))
     bound = first.set_index("step")["reachable"] if value == "opened" else None
-    late = table[table["step"] > 0.75 * table["step"].max()].groupby("agent", sort=False)["mean"].mean()
-    best = late.idxmax() if value == "opened" else late.idxmin()
     stage = Stage(600, 400, figure)
-    shift = stage.heading(title or f"{plain(best)} is best in the last quarter, at {short_number(late[best])}",
+    shift = stage.heading(title or _title(runs, user, value, agents),
                           f"evalumap2-v0, user {plain(user)}, 95 % intervals over the seeds")
     stage.label(MARGIN, 82 + shift, f"{MEANINGS[value]}, mean of {first['step'].iloc[0]} steps")
     labels = _curve_labels(ends.reset_index().set_index("agent"), bound)
@@ -47,6 +46,14 @@ def study_curves(curves, user, value="opened", agents=DRAWN, title=None, figure=
     _set_curve_limits(ax, table, bound, share=value == "opened")
     end_labels(ax, labels)
     return ax
+
+
+def _title(runs, user, value, agents):
+    if runs is None or len(agents) < 2:
+        return f"{MEANINGS[value].partition(',')[0].capitalize()}, while agents get to know {plain(user)}"
+    late = {name: runs.loc[(runs["user"] == user) & (runs["agent"] == name), f"{value}_last"].to_numpy()
+            for name in agents}
+    return order_title(late, "is best in the last quarter", higher=value == "opened")
 
 
 def _line_of(curves, user, agent):

@@ -7,7 +7,7 @@ from pushlab.metrics.estimate import mean_interval
 from pushlab.plots.kit import end_labels, set_ticks, ticks_around
 from pushlab.plots.palette import BAND, BOUND_DASH, CHANCE, INK, LEAD, MUTED, PAPER, TICK, series_styles
 from pushlab.plots.sheet import MARGIN, Stage, fit, house_style, plain, text_width
-from pushlab.plots.words import short_number, spoken
+from pushlab.plots.words import order_title, short_number, spoken
 
 
 def sweep_table(log, over, value="return", by="agent"):
@@ -36,8 +36,7 @@ def sweep_curve(log, over, value="return", by="agent", best=None, title=None, le
     table = sweep_table(log, over, value, by)
     stage = Stage(640, 440, figure)
     last = table.sort_values(over).groupby(by, sort=False).last()
-    leader = last["mean"].idxmax()
-    top = stage.heading(title or f"{plain(leader)} ends highest",
+    top = stage.heading(title or _title(log, over, value, by),
                         lead or f"{', '.join(map(str, log['env'].unique()))}   ·   {table['runs'].min()} runs a point, "
                                 "95 % intervals")
     stage.label(MARGIN, 82 + top, unit or spoken(value))
@@ -60,7 +59,7 @@ def sweep_curve(log, over, value="return", by="agent", best=None, title=None, le
         end = line.iloc[-1]
         words = f"{fit(plain(name), 150, TICK, 'bold')} {numbers[name]}"
         labels.append((end[over], end["mean"], words, colour, "bold"))
-    low, high = table["mean"].min(), max(table["high"].max(), table["mean"].max(), best or -np.inf)
+    low, high = table["mean"].min(), np.nanmax([table["mean"].max(), table["high"].max(), best or -np.inf])
     heights = ticks_around(min(0, low), high, 4)
     ax.set(ylim=(heights[0], heights[-1]), xlim=(settings[0], settings[-1]))
     if best is not None:
@@ -72,3 +71,8 @@ def sweep_curve(log, over, value="return", by="agent", best=None, title=None, le
     ax.minorticks_off()
     end_labels(ax, labels)
     return ax
+
+
+def _title(log, over, value, by):
+    last = {name: runs[value][runs[over] == runs[over].max()] for name, runs in log.groupby(by, sort=False)}
+    return order_title(last, "ends highest") if len(last) > 1 else f"{plain(next(iter(last)))}, by {spoken(over)}"

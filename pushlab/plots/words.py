@@ -1,4 +1,4 @@
-"""Names and values of features as people say them, and numbers as labels write them.
+"""Names and values of features as people say them, numbers as labels write them, and titles that say who is ahead.
 
 No schema is known here: a feature with a familiar role on a phone (day, place, battery ...) is found by its name.
 """
@@ -7,6 +7,7 @@ import re
 
 import numpy as np
 
+from pushlab.metrics.estimate import leader
 from pushlab.plots.sheet import plain
 
 ROLES = {                                   # role: (name on a chip, names of the feature in small letters only)
@@ -97,3 +98,22 @@ def short_number(value):
     text = (f"{value:.1e}" if size >= 1e6 else f"{value:,.0f}" if size >= 100 else f"{value:.0f}"
             if value == int(value) else f"{value:.1f}" if size >= 10 else f"{value:.2f}")
     return "0" if text in ("-0.00", "-0", "0.00") else text.replace("-", "\N{MINUS SIGN}", 1) if value < 0 else text
+
+
+def order_title(samples, words, higher=True):
+    """The title of a picture that compares: who is ahead, where the intervals of the differences say so.
+
+    samples  {name: one number a run}, at least two names
+    words    what is said of the one that `pushlab.metrics.estimate.leader` names, such as "ends highest"
+
+    >>> order_title({"a": [5, 6, 5], "b": [1, 2, 1]}, "ends highest")
+    'a ends highest, at 5.33'
+    >>> order_title({"a": [5, 1, 5], "b": [1, 5, 1]}, "ends highest"), order_title({"a": [5], "b": [1]}, "ends highest")
+    ('Neither is surely ahead of the other', 'One run each does not tell who is ahead')
+    """
+    first = leader(samples, higher)
+    if first is not None:
+        return f"{plain(first)} {words}, at {short_number(np.mean(samples[first]))}"
+    if min(map(len, samples.values())) < 2:
+        return "One run each does not tell who is ahead"
+    return "Neither is surely ahead of the other" if len(samples) == 2 else "Nobody is surely ahead of all others"
