@@ -457,6 +457,8 @@ def propose(notebook, solutions=None):
                 listed[text] = sources[0] if len(sources) == len(numbers) == 1 else sources
         dropped = {text: source for text, source in cell.metadata.get("numbers", {}).items() if text not in written}
         report += [f"cell {position:2} dropped    {text!r}: {source!r}" for text, source in dropped.items()]
+        if solution and any(text not in listed for text in written):
+            report += [f"cell {position:2} its solution prints: {line.text}" for line in solution]
         cell.metadata.pop("numbers", None)
         if listed:
             cell.metadata["numbers"] = listed

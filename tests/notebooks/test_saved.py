@@ -10,6 +10,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
+import solutions
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 NOTEBOOKS = sorted((Path(__file__).resolve().parents[2] / "notebooks").glob("*.ipynb"))
@@ -18,6 +19,7 @@ LARGEST_PICTURE = 150_000  # bytes of PNG
 LARGEST_NOTEBOOK = 2_000_000  # bytes of file
 MACHINE_PATH = re.compile(r"(?<![\w.])/(?:home|root|Users|tmp|work|opt|usr|var)/\w|site-packages|\b[A-Z]:\\\\?Users")
 BARE_REPR = re.compile(r"^\[?<[^>]*>\]?$|^(?:Figure|Text)\(")
+EXERCISE_HEADING = re.compile(r"^#+ +Exercise\b", re.MULTILINE)
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 
 
@@ -128,6 +130,23 @@ def check_ids_unique(notebook):
     return [f"cell ids missing or used twice: {repeated}"] if repeated else []
 
 
+def check_exercises_whole(notebook):
+    """An exercise is a heading, a cell tagged so, a check, and one block of Python in a folded solution."""
+    exercises = solutions.exercises(notebook.cells)
+    texts = (cell.source for cell in notebook.cells if cell.cell_type == "markdown")
+    headings = sum(len(EXERCISE_HEADING.findall(text)) for text in texts)
+    complaints = [] if headings == len(exercises) else [
+        f'{headings} headings say "Exercise", {len(exercises)} cells are tagged "exercise"']
+    for number, exercise in enumerate(exercises, start=1):
+        if not exercise.checks:
+            complaints.append(f'exercise {number} has no cell tagged "check" after it')
+        if exercise.solution is None:
+            complaints.append(f"exercise {number} has no folded solution after it")
+        elif exercise.code is None:
+            complaints.append(f"the solution of exercise {number} needs one ```python block, for the whole cell")
+    return complaints
+
+
 CHECKS = [
     check_counts,
     check_some_outputs,
@@ -140,6 +159,7 @@ CHECKS = [
     check_pictures_described,
     check_cells_short,
     check_ids_unique,
+    check_exercises_whole,
 ]
 
 
@@ -183,7 +203,12 @@ def sound_notebook():
         run_cell("print(x)", 2, printed("1\n")),
         new_code_cell("  "),
         run_cell("draw(x)", 3, printed("best 0.61\n"), shown(image_png=PICTURE, text_plain="<Figure size 600x400>")),
+        new_markdown_cell("## Exercise 1 · Another one"),
+        run_cell("y = 0", 4),
+        run_cell("print(y == 2)", 5, printed("not yet\n")),
+        new_markdown_cell("<details><summary>Solution</summary>\n\n```python\ny = 2\n```\n</details>"),
     ]
+    notebook.cells[6].metadata["tags"], notebook.cells[7].metadata["tags"] = ["exercise"], ["check"]
     return notebook
 
 
@@ -226,15 +251,15 @@ def printing_a_path(notebook):
 
 
 def with_large_picture(notebook):
-    notebook.cells[-1].outputs[1].data["image/png"] = base64.b64encode(bytes(LARGEST_PICTURE + 1)).decode()
+    notebook.cells[4].outputs[1].data["image/png"] = base64.b64encode(bytes(LARGEST_PICTURE + 1)).decode()
 
 
 def with_silent_picture(notebook):
-    del notebook.cells[-1].outputs[0]
+    del notebook.cells[4].outputs[0]
 
 
 def with_picture_beside_a_bare_repr(notebook):
-    notebook.cells[-1].outputs[0] = new_output("execute_result", data={"text/plain": "<Axes: title={'center': 'a'}>"})
+    notebook.cells[4].outputs[0] = new_output("execute_result", data={"text/plain": "<Axes: title={'center': 'a'}>"})
 
 
 def with_long_cell(notebook):
@@ -245,6 +270,22 @@ def with_repeated_id(notebook):
     notebook.cells[0].id = notebook.cells[1].id
 
 
+def without_tags(notebook):
+    notebook.cells[6].metadata["tags"] = []
+
+
+def without_check(notebook):
+    notebook.cells[7].metadata["tags"] = []
+
+
+def without_solution(notebook):
+    del notebook.cells[8]
+
+
+def with_solution_in_words(notebook):
+    notebook.cells[8].source = "<details>Two.</details>"
+
+
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 def test_a_sound_notebook_passes(check):
     assert check(sound_notebook()) == []
@@ -253,8 +294,8 @@ def test_a_sound_notebook_passes(check):
 @pytest.mark.parametrize(
     ("check", "break_rule", "complaint"),
     [
-        (check_counts, never_run, "execution counts are [1, None, 3]"),
-        (check_counts, run_out_of_order, "execution counts are [7, 2, 3]"),
+        (check_counts, never_run, "execution counts are [1, None, 3, 4, 5]"),
+        (check_counts, run_out_of_order, "execution counts are [7, 2, 3, 4, 5]"),
         (check_some_outputs, cleared, "no cell has an output"),
         (check_no_errors, failed, "code cell 1 ended in NameError: x"),
         (check_no_stderr, warned, "UserWarning: careful"),
@@ -267,6 +308,10 @@ def test_a_sound_notebook_passes(check):
         (check_pictures_described, with_picture_beside_a_bare_repr, "code cell 3 shows a picture"),
         (check_cells_short, with_long_cell, "code cell 1 has 26 lines"),
         (check_ids_unique, with_repeated_id, "used twice"),
+        (check_exercises_whole, without_tags, '1 headings say "Exercise", 0 cells'),
+        (check_exercises_whole, without_check, 'exercise 1 has no cell tagged "check"'),
+        (check_exercises_whole, without_solution, "exercise 1 has no folded solution"),
+        (check_exercises_whole, with_solution_in_words, "the solution of exercise 1 needs one ```python block"),
     ],
     ids=lambda value: getattr(value, "__name__", None),
 )
