@@ -7,7 +7,15 @@ from scipy import stats
 
 from pushlab import plots
 from pushlab.metrics.estimate import _crossed as crossed_parts
-from pushlab.metrics.estimate import crossed_interval, holm, leader, mean_interval, paired_interval, simultaneous
+from pushlab.metrics.estimate import (
+    crossed_interval,
+    holm,
+    leader,
+    mean_interval,
+    median_time,
+    paired_interval,
+    simultaneous,
+)
 
 GRIDS = [(20, 28), (10, 28), (5, 20)]
 SIMULATIONS = 4000
@@ -146,6 +154,50 @@ def test_a_leader_on_grids_is_ahead_over_both_sources():
     assert leader({"a": ours.mean(axis=1), "b": theirs.mean(axis=1)}) == "a"
     assert paired_interval(ours.mean(axis=1), theirs.mean(axis=1)).low > 0
     assert leader({"a": ours, "b": theirs}) is None and crossed_interval(ours, theirs).low < 0
+
+
+# ---------------------------------------------------------------- times that are not always reached
+
+def test_without_censoring_the_median_is_the_ordinary_one():
+    rng = np.random.default_rng(0)
+    for count in (1, 2, 5, 8, 21):
+        times = rng.integers(0, 9, count).astype(float)
+        assert median_time(times, 10).median == np.median(times)
+
+
+@pytest.mark.parametrize(("times", "watched", "median"), [
+    ([1, 2, np.inf], 9, 2.0), ([1, np.inf], 9, np.inf), ([np.inf] * 3, 9, np.inf), ([1, np.inf, np.inf], 9, np.inf),
+    # Of four one is lost from sight at 2: of the two left then, one comes at 5, so that the curve is 3/4, then 3/8.
+    ([1, np.inf, 5, 7], [9, 2, 9, 9], 5.0),
+])
+def test_the_median_under_censoring_by_hand(times, watched, median):
+    assert median_time(times, watched).median == median
+
+
+def test_what_half_never_reach_is_said_to_take_longer():
+    assert str(median_time([np.inf] * 6, 100)) == "100 or more"
+    assert str(median_time([3, 4, 5, 6, np.inf, np.inf], 100)) == "5.5 [3, 100 or more]"
+    assert str(median_time([4.0] * 6, 100)) == "4"
+
+
+# Exponential times with a median of ln 2, watched for at most 1, twelve at a time: the interval is from the third to
+# the tenth, exact at 0.9614, with a standard error of 0.0061 in 1,000 studies. It fails once in 30,000 times.
+def test_the_interval_of_a_median_holds_it_as_often_as_it_says_though_times_are_cut_off():
+    rng = np.random.default_rng(0)
+    covers = 0
+    for times in rng.exponential(size=(1000, 12)):
+        _, low, high, _ = median_time(np.where(times > 1, np.inf, times), 1.0)
+        covers += low <= np.log(2) <= high
+    assert covers / 1000 > 0.9614 - 4 * 0.0061
+
+
+@pytest.mark.parametrize("call", [
+    lambda: median_time([], 1), lambda: median_time([np.nan], 1), lambda: median_time([[1.0]], 1),
+    lambda: median_time([1.0], np.inf), lambda: median_time([2.0], 1), lambda: median_time([-1.0], 1),
+])
+def test_times_that_cannot_be_are_refused(call):
+    with pytest.raises(ValueError, match="watched"):
+        call()
 
 
 # ---------------------------------------------------------------- titles of pictures

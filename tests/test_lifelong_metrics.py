@@ -124,16 +124,36 @@ def test_variants_of_one_task_are_kept_apart():
     assert report.syllabus_type == "CL" and report.lifetime["performance_maintenance_mrlep"] == -6
     # To the release both are one task: the last test is held against the one before it.
     assert lifelong_report(log, settings=AS_RELEASED).lifetime["performance_maintenance_mrlep"] == -1
-    assert report.lifetime["recovery_time"] == 2                    # 8 was not reached in one episode
+    assert report.lifetime["recovery_time"] == np.inf               # 8 was not reached in one episode
+    assert dict(report.missing)["recovery_time"] == ("in part: a was not back within its block of training: the median "
+                                                     "is 1 or more")
+    told = json.loads(json.dumps(report.to_dict(), allow_nan=False))
+    assert told["lifetime"]["recovery_time"] is None and told["regimes"][2]["recovered"] is False
+    assert lifelong_report(log, settings=AS_RELEASED).lifetime.get("recovery_time", 2) == 2
 
 
 def test_recovery_times_are_read_block_by_block():
     log = log_of(("train", "a", [0, 4]), ("train", "b", [9]), ("train", "a", [1, 2, 4]), ("train", "a", [1, 2]),
                  ("train", "a", [2]))
     report = lifelong_report(log, settings=PLAIN)
-    assert report.regimes["recovery_time"].tolist()[2:] == [2, 3, 0]
-    assert report.tasks.loc["a", "recovery_time"] == pytest.approx(5 / 3) and np.isnan(report.tasks.loc["b"].iloc[6])
-    assert report.lifetime["performance_recovery"] == 1             # slopes 1, -3 and -1, their median with the sign
+    assert report.regimes["recovery_time"].tolist()[2:] == [2, np.inf, 0]
+    assert report.regimes["recovered"].tolist()[2:] == [True, False, True]
+    # Three returns: one at once, one after 2, one that was watched for 2 only. Two thirds, one third: the median is 2.
+    assert report.tasks.loc["a", "recovery_time"] == 2 and np.isnan(report.tasks.loc["b", "recovery_time"])
+    assert "once not back" in dict(report.missing)["performance_recovery"]      # where would a slope go?
+    released = lifelong_report(log, settings=AS_RELEASED)
+    assert released.regimes["recovery_time"].tolist()[2:] == [2, 3, 0]
+    assert released.tasks.loc["a", "recovery_time"] == pytest.approx(5 / 3)
+    assert released.lifetime["performance_recovery"] == 1           # slopes 1, -3 and -1, their median with the sign
+
+
+def test_a_task_that_does_not_come_back_is_not_averaged_away():
+    blocks = [("train", "a", [8]), ("train", "b", [8]), ("train", "a", [0, 0, 8, 8]), ("train", "b", [0, 0, 0, 0])]
+    report = lifelong_report(log_of(*blocks), settings=PLAIN)
+    assert report.tasks["recovery_time"].to_dict() == {"a": 2, "b": np.inf}
+    assert report.lifetime["recovery_time"] == np.inf
+    assert dict(report.missing)["recovery_time"].endswith("b was not back within its block of training: the median is "
+                                                          "4 or more")
 
 
 def test_transfer_needs_tests_on_both_sides_of_another_tasks_training():
@@ -398,7 +418,9 @@ def test_any_log_has_a_report(blocks, experts, chosen, kind):
     wanted = metrics_for(report.syllabus_type, chosen)
     whole = {name for name, reason in report.missing if not reason.startswith("in part")}
     assert set(report.lifetime.index) | whole == set(wanted) and not set(report.lifetime.index) & whole
-    assert all(math.isfinite(value) for value in report.lifetime) and all(reason for _, reason in report.missing)
+    without_end = {name for name, value in report.lifetime.items() if not math.isfinite(value)}
+    assert without_end <= {"recovery_time"} & set(dict(report.missing)) and all(reason for _, reason in report.missing)
+    assert not report.lifetime.isna().any()
     json.dumps(report.to_dict(), allow_nan=False)
     if chosen.normalization != "none" and not chosen.is_release:
         seen = report.curves["normalized"].dropna()

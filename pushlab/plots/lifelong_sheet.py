@@ -64,8 +64,9 @@ def _draw_card(stage, x, y, name, value, before):
     if text_width(called, SMALL) > CARD[0] - 24:
         called = called.removeprefix("performance ")        # what tells mrlep from mrtlp stands at the end
     stage.text(x + 12, y + 16, fit(called, CARD[0] - 24, SMALL), SMALL, TEXT)
-    words = "not to be had" if value is None or not np.isfinite(value) else short_number(value)
-    size = 15 if value is not None and np.isfinite(value) else LEAD
+    value = np.nan if value is None else value
+    words = "not to be had" if np.isnan(value) else "not reached" if np.isinf(value) else short_number(value)
+    size = 15 if np.isfinite(value) else LEAD
     stage.text(x + 12, y + 40, words, size, INK, "bold")
     if before is not None and words != short_number(before):
         stage.text(x + CARD[0] - 12, y + 40, f"was {short_number(before)}", TICK, TEXT, align="right")

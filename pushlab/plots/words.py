@@ -93,7 +93,7 @@ def short_number(value):
     ['0.80', '−3.25', '136', '52.0', '2,040', '3.1e+07', '0']
     """
     if not np.isfinite(value):
-        return "none"
+        return "none" if np.isnan(value) else "∞" if value > 0 else "\N{MINUS SIGN}∞"
     size = abs(value)
     text = (f"{value:.1e}" if size >= 1e6 else f"{value:,.0f}" if size >= 100 else f"{value:.0f}"
             if value == int(value) else f"{value:.1f}" if size >= 10 else f"{value:.2f}")

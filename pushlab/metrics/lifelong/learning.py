@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 
+from pushlab.metrics.estimate import median_time
 from pushlab.metrics.lifelong.lifetime import Missing, known_mean
 from pushlab.metrics.lifelong.registry import metric
 from pushlab.metrics.lifelong.rows import TEST
@@ -121,8 +122,10 @@ def mean_evaluation_performance(life):
 def recovery_time(life):
     """How many episodes a task that is trained again takes to be as good as it was at the end of the time before.
 
-    0 is at once; what is not reached within a block counts as one more than its episodes. In between there were other
-    tasks, or other parameters of the same one.
+    0 is at once. Per task the median over its returns, for which it counts that some may not come back within their
+    block (see `pushlab.metrics.estimate.median_time`); inf where half of them do not, and the report says how long they
+    had. In between there were other tasks, or other parameters of the same one. Training explores, and so do these
+    curves: agents that explore differently differ in this, whatever they forget.
 
     >>> from pushlab.metrics.lifelong import by_hand
     >>> by_hand("recovery_time", ("train", "a", [0, 8]), ("train", "b", [1]), ("train", "a", [2, 5, 8, 9]))
@@ -132,15 +135,23 @@ def recovery_time(life):
             Lifelong Learning Metrics, arXiv 2201.08278: the level is the terminal performance, the mean of the last
             tenth of a block.
     """
-    times = _recovery_times(life)
-    return times.groupby(life.regimes.loc[times.index, "task"]).mean().reindex(life.tasks)
+    times, found = _recovery_times(life), {}
+    for task, own in times.groupby(life.regimes.loc[times.index, "task"]):
+        if life.settings.is_release:
+            found[task] = own.mean()
+            continue
+        back = median_time(own, life.regimes.loc[own.index, "count"])
+        found[task] = back.median
+        if np.isinf(back.median):
+            life.gap(f"{task} was not back within its block of training: the median is {back.watched:g} or more")
+    return pd.Series(found, dtype=float).reindex(life.tasks)
 
 
 @metric("performance_recovery", unit="episodes per return", better="higher")
 def performance_recovery(life):
     """Whether recovering gets faster: minus the slope of the recovery times, Theil–Sen.
 
-    Above 0 it needs fewer episodes every time.
+    Above 0 it needs fewer episodes every time. A task that was once not back within its block has no slope.
 
     >>> from pushlab.metrics.lifelong import by_hand
     >>> by_hand("performance_recovery", ("train", "a", [9]), ("train", "a", [0, 0, 0, 9]), ("train", "a", [0, 9]))
@@ -151,9 +162,12 @@ def performance_recovery(life):
     """
     times = _recovery_times(life)
     grouped = times.groupby(life.regimes.loc[times.index, "task"])
-    found = {task: 0.0 - slope_between(own) for task, own in grouped if len(own) > 1}
-    if not found:
+    grouped = {task: own for task, own in grouped if len(own) > 1}
+    if not grouped:
         raise Missing("no task is trained three times or more, so that there are no two recovery times to compare")
+    found = {task: 0.0 - slope_between(own) for task, own in grouped.items() if np.isfinite(own).all()}
+    for task in [task for task in grouped if task not in found]:
+        life.gap(f"{task} was once not back within its block of training: there is no slope of its recovery times")
     return pd.Series(found, dtype=float).reindex(life.tasks)
 
 

@@ -209,7 +209,8 @@ class Lifetime:
     def recovery_times(self):
         """For each training block of a task learned before, how long it took to be as good as at the end of the last.
 
-        returns  Series of `regimes`' rows; one more than the block has experiences where that was not reached in it
+        returns  Series of `regimes`' rows; where it was not reached within the block inf, since nobody knows when it
+                 would have been: at least `count`. To the release one more than the block has experiences
         """
         times, exactly = {}, self.settings.is_release
         for task in self.tasks:
@@ -220,7 +221,8 @@ class Lifetime:
                 if np.isnan(level) or not np.isfinite(values).any():
                     continue
                 time = first_reached(values, level, exactly)
-                times[row] = float(self.regimes.at[row, "count"] + 1) if np.isnan(time) else time
+                never = float(self.regimes.at[row, "count"] + 1) if exactly else np.inf
+                times[row] = never if np.isnan(time) else time
         return pd.Series(times, dtype=float)
 
 

@@ -23,12 +23,14 @@ class Report:
     tasks            DataFrame task x metric, of the metrics that have a value for each task
     pairs            DataFrame metric, learned, tested, block, regime, value, of the metrics that compare tasks
     regimes          DataFrame, a row a regime: regime, block, block_type, block_subtype, task, variant, params, count,
-                     mean, saturation, time_to_saturation, terminal, time_to_terminal, recovery_time,
-                     maintenance_mrlep, maintenance_mrtlp
+                     mean, saturation, time_to_saturation, terminal, time_to_terminal, recovery_time (inf: not
+                     within its `count`), recovered (bool, NaN where it is no return), maintenance_mrlep,
+                     maintenance_mrtlp
     against_experts  DataFrame, a row a task and expert
     curves           DataFrame, the log with raw, smoothed and normalized
     experts          {task: list of arrays}, the experts' curves, smoothed and normalized as the log is
-    missing          list of (metric, reason); a metric that lacks only some tasks is there with "in part: …"
+    missing          list of (metric, reason); a metric that lacks only some tasks is there with "in part: …", and so
+                     is one that is inf, since what it counts was never reached
     settings, syllabus_type, measure   what it was computed with
     scales           {task: (low, high)} that were normalised to 0 … 100
     """
@@ -69,7 +71,7 @@ class Report:
         return table.assign(min=by_task.min(), max=by_task.max()).rename_axis(None, axis=1)
 
     def to_dict(self):
-        """Everything but the curves as plain values that JSON holds; NaN becomes None."""
+        """Everything but the curves as plain values that JSON holds; NaN and inf become None, `missing` says why."""
         return {
             "measure": self.measure, "syllabus_type": self.syllabus_type, "settings": self.settings.to_dict(),
             "lifetime": _plain(self.lifetime.to_dict()),
@@ -159,7 +161,7 @@ def aggregate(value, settings):
     if not isinstance(value, pd.Series):
         return float(value)
     values = value.to_numpy(float)
-    values = values[np.isfinite(values)]
+    values = values[np.isfinite(values) if settings.is_release else ~np.isnan(values)]      # inf: never, which counts
     if not len(values):
         return math.nan
     return float(np.median(values) if settings.aggregation == "median" else np.mean(values))
@@ -219,7 +221,9 @@ def _put_together(pairs):
 
 def _regime_table(life):
     table = life.regimes.drop(columns=["start", "used"])
-    table["recovery_time"] = life.recovery_times.reindex(table.index)
+    times = life.recovery_times
+    table["recovery_time"] = times.reindex(table.index)
+    table["recovered"] = (times <= life.regimes.loc[times.index, "count"]).astype(object).reindex(table.index)
     return table.join(maintenance_table(life))
 
 
