@@ -1,10 +1,13 @@
 """The agents of push-v0: rules do what they say, learners credit the right notification and beat the rules."""
 
+from collections import defaultdict
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from pushlab.agents.arrivals import DismissAll, DoNotDisturb, LinearArrivalQ, QTable, ShowAll
+from pushlab.agents.lifelong import Recognising
 from pushlab.agents.protocol import Transition
 from pushlab.datasets import load_user
 from pushlab.envs.push import Push
@@ -81,49 +84,99 @@ def test_who_opens_in_the_evening_only_has_his_day_put_off(kind):
     assert means["reward"] > max(rules.values()) + 8 and means["delay"] > 100
 
 
+def live_and_learn(env, agent, seed, explore=True, **options):
+    """An episode in which the agent learns; yields each step's observation, info, action and what was told after."""
+    observation, info = env.reset(seed=seed, options=options)
+    agent.begin(env, seed)
+    over = False
+    while not over:
+        action = agent.act(observation, info, explore)
+        following, reward, over, truncated, told = env.step(action)
+        agent.learn(Transition(observation, info, action, reward, following, told, over, truncated))
+        yield observation, info, action, told
+        observation, info = following, told
+
+
 @pytest.mark.parametrize("kind", LEARNERS)
 def test_rewards_go_to_the_notification_that_earned_them(kind):
-    """All targets of show and dismiss together are exactly what the environment paid for notifications."""
+    """Each target of show and dismiss is what that very notification was worth, as the table of events has it."""
     env, agent, moved = Env(Push("mira")), kind(epsilon=1.0), []
     move = agent.move
 
     def note(described, action, target):
-        moved.append((action, target))
+        if action != CACHE:
+            moved.append((str(described), action, target))
         move(described, action, target)
 
-    agent.move = note
-    observation, info = env.reset(seed=5, options={"day": 7})
-    agent.begin(env, 5)
-    over = False
-    while not over:
-        action = agent.act(observation, info)
-        following, reward, over, truncated, told = env.step(action)
-        agent.learn(Transition(observation, info, action, reward, following, told, over, truncated))
-        observation, info = following, told
-    paid = {action: sum(target for done, target in moved if done == action) for action in (SHOW, DISMISS)}
-    assert paid[SHOW] == pytest.approx(info["parts.opened"] + info["parts.dismissed"])
-    assert sum(done == SHOW for done, _ in moved) == info["shown"] > 3
-    assert sum(done == DISMISS for done, _ in moved) == info["dismissed"] > 3
-    assert agent._shown == agent._unseen == agent._cache == []
+    agent.move, done = note, {}
+    for observation, info, action, _ in live_and_learn(env, agent, 5, day=7):
+        if info["hand"] >= 0 and action in (SHOW, DISMISS):
+            done[info["hand"]] = str(agent.describe(observation[agent._hand], observation)), action
+    events = env.events()
+    worth = events["worth"]
+    assert sorted(moved) == sorted((*done[number], worth[number]) for number in done)
+    outcomes, actions = events["outcome"].value_counts(), [action for _, action in done.values()]
+    assert actions.count(SHOW) == outcomes["opened"] + outcomes["dismissed"] > 3
+    assert actions.count(DISMISS) == outcomes["unseen"] > 3
+    assert agent._decided == agent._cache == {}
+
+
+def test_the_table_holds_what_its_decisions_were_worth():
+    """Without trying, after long training: a situation's value of showing is the mean worth of what was shown in it."""
+    env = Env(Push("ines", days="train"))
+    agent, realised = study.train(env, QTable(), rounds=2), defaultdict(list)
+    agent.visits = {situation: [0, 0, 0] for situation in agent.values}
+    agent.rate = 0.0                                                        # from now on every answer counts alike
+    for day in range(56):
+        shown = {}
+        for observation, info, action, _ in live_and_learn(env, agent, day, explore=False, day=day):
+            if action == SHOW and info["hand"] >= 0:
+                shown[info["hand"]] = agent.describe(observation[agent._hand], observation)
+        worth = env.events()["worth"]
+        for number, situation in shown.items():
+            realised[situation].append(worth[number])
+    told = agent.table().set_index(["hand", "time"])["show"]
+    assert {situation: told[situation] for situation in realised} == pytest.approx(
+        {situation: np.mean(worths) for situation, worths in realised.items()})
+    assert sum(len(worths) > 50 for worths in realised.values()) > 3
+
+
+def test_what_waiting_cost_is_part_of_what_putting_off_is_worth():
+    """All targets of putting off, less what they hope for, are what waiting, idling and endless deferral have cost."""
+    env, agent, costs = Env(Push("noor", patience=0)), LinearArrivalQ(epsilon=1.0, settle=10**9), []
+    agent.values_of = lambda described: (0.0, 0.0, 0.0)
+    agent.move = lambda described, action, target: action == CACHE and costs.append(target)
+    *_, (*_, told) = live_and_learn(env, agent, 3, day=4)
+    expired = env.events().query("outcome == 'expired'")["worth"].sum()
+    paid = sum(told[f"parts.{part}"] for part in ("wait", "idle", "endless"))
+    assert sum(costs) == pytest.approx(paid + expired) and told["parts.endless"] < 0
 
 
 @pytest.mark.parametrize("kind", LEARNERS)
 def test_what_it_remembers_of_the_cache_is_what_is_in_it(kind):
-    """Whether it learns or only acts, and under any actions of its own."""
+    """Whether it learns or only acts, and whatever is forbidden so often that it puts off what is in hand."""
+    env, agent = Env(Push("noor", max_forbidden=1)), kind(epsilon=1.0, settle=10**9)
+    notification, rng = env.world.schema.notification, np.random.default_rng(0)
     for learn in (True, False):
-        env, agent = Env(Push("noor")), kind(epsilon=1.0, settle=10**9)
         observation, info = env.reset(seed=2)
         agent.begin(env, 2)
-        for _ in range(120):
+        for step in range(150):
             action = agent.act(observation, info)
+            if step % 7 == 0:
+                action = int(rng.integers(5))
+                agent._last = observation, info, action
             following, reward, over, truncated, told = env.step(action)
-            if over:
-                break
             if learn:
                 agent.learn(Transition(observation, info, action, reward, following, told, over, truncated))
-                notification = env.world.schema.notification
-                assert sorted(str(notification.decode_one(one.codes)) for one in agent._cache) == sorted(
-                    str(card["notification"]) for card in env.frame()["cache"])
+            else:
+                agent._follow(*agent._last, following, told, over)
+                agent._last = None
+            fates = [env.world.fates[fate] for fate in told["fates"]]
+            assert sorted(agent._cache) == [one for one, fate in enumerate(fates) if fate == "waiting"]
+            assert sorted(str(notification.decode_one(one.codes)) for one in agent._cache.values()) == sorted(
+                str(card["notification"]) for card in env.frame()["cache"])
+            if over:
+                break
             observation, info = following, told
 
 
@@ -154,6 +207,15 @@ def test_weights_of_another_schema_are_refused():
     agent.load({"weights": np.zeros((3, 4, 5)), "covariances": np.zeros((2, 4, 5, 5)), "episodes": 1})
     with pytest.raises(ValueError, match="what was learned are"):
         agent.begin(Env(Push("mira")), 0)
+
+
+def test_who_recognises_users_counts_every_answer_of_a_day():
+    """Those too that come in with the last step, at midnight."""
+    env, agent = Env(Push("mira")), Recognising(LinearArrivalQ, window=10)
+    *_, (*_, told) = live_and_learn(env, agent, 1, day=4)
+    answers = sum(agent.recent) + agent.users[0][0], len(agent.recent) - sum(agent.recent) + agent.users[0][1]
+    assert answers == (told["opens"] + told["missed"], told["refusals"] + told["spared"])
+    assert sum(answers) == len(env.events())
 
 
 # ---------------------------------------------------------------- the study

@@ -185,6 +185,76 @@ def test_forbidden_actions_cost_count_and_at_last_let_time_go_on():
     assert info["forbidden"] == 10 and info["cached"] == 1      # what was in hand was put off
 
 
+# ---------------------------------------------------------------- whose answer it is
+
+SETTLED = {"opened": "opened", "refused": "dismissed", "missed": "missed", "spared": "spared",
+           "expired, missed": "missed", "expired, spared": "spared"}           # the part that each fate is paid with
+
+
+def settled_between(world, before, now):
+    """From the fates of two infos: {number: worth} of what was settled between them, and the same by part."""
+    numbers = [one for one in np.flatnonzero(before != now).tolist() if world.fates[now[one]] in SETTLED]
+    parts = dict.fromkeys(SETTLED.values(), 0.0)
+    for one in numbers:
+        parts[SETTLED[world.fates[now[one]]]] += world.worths[now[one]]
+    return {one: world.worths[now[one]] for one in numbers}, parts
+
+
+@settings(max_examples=15, deadline=None)
+@given(seed=st.integers(0, 10_000), horizon=st.integers(1, 2), actions=st.lists(st.integers(0, 4), min_size=1))
+def test_what_was_settled_adds_up_to_the_reward_alone(seed, horizon, actions):
+    world = Push("mira", horizon=horizon, max_age=300, missed=-0.7, spared=0.3, opened=1.5)
+    env = Env(world)
+    _, info = env.reset(seed=seed)
+    worth = {}
+    for step in range(300):
+        _, reward, over, _, told = env.step(actions[step % len(actions)])
+        new, parts = settled_between(world, info["fates"], told["fates"])
+        assert not set(new) & set(worth)                        # settled once
+        worth |= new
+        assert parts == pytest.approx({part: told[f"parts.{part}"] - info[f"parts.{part}"] for part in parts})
+        hand = np.flatnonzero(told["fates"] == world.fates.index("in hand")).tolist()
+        assert hand == [told["hand"]] if told["hand"] >= 0 else not hand
+        info = told
+        if over:
+            break
+    events = env.events()
+    assert worth == pytest.approx(events["worth"].dropna().to_dict())
+    assert info["fates"].shape == (world.width,) and info["fates"].dtype == np.int8
+
+
+@settings(max_examples=8, deadline=None)
+@given(seed=st.integers(0, 10_000), actions=st.lists(st.integers(0, 4), min_size=1), mode=st.sampled_from(
+    ["NextStep", "SameStep"]))
+def test_what_was_settled_adds_up_to_the_reward_in_a_batch(seed, actions, mode):
+    envs = gym.make_vec("pushlab/push-v0", num_envs=3, user=["mira", "noor"], max_episode_steps=90,
+                        autoreset_mode=gym.vector.AutoresetMode(mode))
+    world = envs.unwrapped.world
+    _, before = envs.reset(seed=seed)
+    done = np.zeros(3, bool)
+    for step in range(200):
+        _, _, ended, cut, told = envs.step(np.array([actions[(step + copy) % len(actions)] for copy in range(3)]))
+        for copy in range(3):
+            last = told
+            if mode == "SameStep" and (ended | cut)[copy]:
+                last = told["final_info"]
+            elif done[copy]:
+                continue                                        # this step was its reset
+            _, parts = settled_between(world, before["fates"][copy], last["fates"][copy])
+            assert parts == pytest.approx({part: last[f"parts.{part}"][copy] - before[f"parts.{part}"][copy]
+                                           for part in parts})
+        before, done = told, (ended | cut) & (mode == "NextStep")
+
+
+def test_fates_are_left_out_of_the_log_and_stand_in_the_table():
+    from pushlab.rollout import rollout
+
+    env = Env(WORLD)
+    log = rollout(env, lambda observation, info: show_all(info), seed=3, progress=False)
+    assert not [column for column in log if "fates" in column] and log["info.hand"].max() == len(env.events()) - 1
+    assert (env.events()["worth"] == env.events()["outcome"].map({"opened": 1.0, "dismissed": -1.0})).all()
+
+
 # ---------------------------------------------------------------- reward
 
 def test_showing_everything_is_paid_when_the_user_answers():

@@ -3,7 +3,7 @@
 What makes this world hard to learn is that the reward of showing something comes steps later, among the rewards of
 other notifications. Both learners take each notification for a small episode of its own: it begins with an arrival,
 goes on as long as it is put off, and ends with what came of it. To credit a reward to its notification they remember
-what they did with which, and count in info what has been answered since.
+what they did with which, and see in info how each stands.
 """
 
 import numpy as np
@@ -16,6 +16,7 @@ from pushlab.compiled import compiled
 
 SHOW, DISMISS, CACHE, CHECK, STAND_BY = range(5)
 ACTIONS = ("show", "dismiss", "cache", "check-cache", "stand-by")
+NOBODY = -1                     # in place of a notification's number
 
 
 class ShowAll(Agent):
@@ -73,12 +74,13 @@ class DoNotDisturb(Agent):
 # ---------------------------------------------------------------- learners
 
 class Waiting:
-    """What a learner remembers of a notification: its codes, and in what description it was last put off."""
+    """What a learner remembers of a notification that waits: its codes, in what description it was last put off, and
+    what putting it off has cost since."""
 
-    __slots__ = ("codes", "described")
+    __slots__ = ("codes", "cost", "described")
 
-    def __init__(self, codes, described):
-        self.codes, self.described = codes, described
+    def __init__(self, codes, described, cost):
+        self.codes, self.described, self.cost = codes, described, cost
 
 
 class NotificationLearner(Agent):
@@ -88,6 +90,10 @@ class NotificationLearner(Agent):
     what comes of it. The third is what the best of the three is worth at the next moment, less what waiting cost until
     then; it is learned at every moment from all that wait. The cache is looked at when something in it is believed to
     be better done than put off.
+
+    Each notification has a number in the episode (`info["hand"]`), and `info["fates"]` says how each stands: so an
+    answer goes to the one decision that it belongs to, however many come in at once. What belongs to nobody alone,
+    that nothing was looked at while it could have been (`idle`), is shared by those that wait.
 
     epsilon  share of decisions tried at random at first; it falls to a tenth over `settle` episodes
 
@@ -104,9 +110,10 @@ class NotificationLearner(Agent):
         at = names.index(f"hand.{half.components[0]}")
         self._hand = slice(at, at + len(half.components))
         self._rng = own_chance(seed)
-        self._deferrals = names.index("hand.deferrals")
-        self._shown, self._unseen, self._cache = [], [], []     # the last as it waits, oldest first
-        self._taken = self._fresh = 0       # put back at this moment: so many at the front, and what has just arrived
+        self._waits, self._open_ended = world.fates.index("waiting"), world.fates.index("unseen")
+        self._worths = world.worths.tolist()
+        self._decided, self._cache = {}, {}         # by number: (description, action) to be answered; what waits
+        self._taken = self._fresh = NOBODY          # the last taken out at this moment, and what has just arrived
         self._last = None           # the step that was not followed yet: observation, info, action
 
     def describe(self, codes, observation):
@@ -142,7 +149,7 @@ class NotificationLearner(Agent):
             return STAND_BY
         if trying:
             return int(self._rng.integers(CHECK, STAND_BY + 1))
-        choice = self._cache[self._taken:len(self._cache) - self._fresh]
+        choice = (one for number, one in self._cache.items() if number > self._taken and number != self._fresh)
         return CHECK if any(self._is_due(one, observation) for one in choice) else STAND_BY
 
     def _is_due(self, one, observation):
@@ -157,55 +164,46 @@ class NotificationLearner(Agent):
 
     def _follow(self, observation, info, action, after, told, over=False, learning=False):
         """Takes note of what one step did, and learns from it if asked to."""
-        if info["action_mask"][action]:
-            if action < CHECK:
-                self._let_go(observation, action)
-            elif action == CHECK:
-                self._cache.pop(self._taken)        # it is in hand now; those taken before stand at the front
-        if action == STAND_BY or over or told["time"] > info["time"]:
+        held, passed = info["hand"], over or told["time"] > info["time"]
+        if held != NOBODY and told["hand"] != held:
+            self._let_go(held, observation, info, action, told)
+        elif action == CHECK and info["action_mask"][CHECK]:
+            self._taken = told["hand"]
+            self._cache.pop(self._taken)
+        if passed:
             self._settle(info, told, after, over, learning)
 
-    def _let_go(self, observation, action):
+    def _let_go(self, number, observation, info, action, told):
         codes = observation[self._hand].copy()
         described = self.describe(codes, observation)
-        if action == CACHE and observation[self._deferrals] == 0:
-            self._cache.append(Waiting(codes, described))
-            self._fresh = 1
-        elif action == CACHE:
-            self._cache.insert(self._taken, Waiting(codes, described))
-            self._taken += 1
-        else:
-            (self._shown if action == SHOW else self._unseen).append(described)
+        if action == SHOW or action == DISMISS:
+            self._decided[number] = described, action
+        else:                                                       # put off, or forbidden so often that it was
+            self._cache[number] = Waiting(codes, described, gained(info, told, "endless"))
 
     def _settle(self, info, told, after, over, learning):
         """Time has passed: who was answered, who expired, and what the rest of those waiting are worth now."""
-        def gained(*parts):
-            return sum(told[f"parts.{part}"] - info[f"parts.{part}"] for part in parts)
-
-        def more(*counts):
-            return sum(told[count] - info[count] for count in counts)
-
-        self._taken = self._fresh = 0
-        expired, self._cache = self._cache[:more("expired")], self._cache[more("expired"):]
-        answered = more("opens", "refusals")
-        judged = more("missed", "spared") - len(expired)
-        shown, self._shown = self._shown[:answered], self._shown[answered:]
-        unseen, self._unseen = self._unseen[:judged], self._unseen[judged:]
-        if not learning:
-            return
-        for described in shown:
-            self.move(described, SHOW, gained("opened", "dismissed") / answered)
-        share = gained("missed", "spared") / max(len(unseen) + len(expired), 1)
-        for described in unseen:
-            self.move(described, DISMISS, share)
-        for one in expired:
-            self.move(one.described, CACHE, share)
-        if self._cache and not over:
-            cost = gained("wait", "idle") / (len(self._cache) + len(expired))
-            for one in self._cache:
+        self._taken, self._fresh = NOBODY, told["hand"]
+        fates = told["fates"].tolist()
+        cost = gained(info, told, "wait", "idle") / max(len(self._cache), 1)
+        for number in [one for one in self._decided if fates[one] > self._open_ended]:
+            described, action = self._decided.pop(number)
+            if learning:
+                self.move(described, action, self._worths[fates[number]])
+        for number, one in list(self._cache.items()):
+            if fates[number] != self._waits:                        # it has expired
+                del self._cache[number]
+                if learning:
+                    self.move(one.described, CACHE, one.cost + cost + self._worths[fates[number]])
+            elif learning:
                 described = self.describe(one.codes, after)
-                self.move(one.described, CACHE, cost + max(self.values_of(described)))
-                one.described = described
+                self.move(one.described, CACHE, one.cost + cost + max(self.values_of(described)))
+                one.described, one.cost = described, 0.0
+
+
+def gained(info, told, *parts):
+    """What these parts of the reward have brought from one info to a later one."""
+    return sum(told[f"parts.{part}"] - info[f"parts.{part}"] for part in parts)
 
 
 class QTable(NotificationLearner):

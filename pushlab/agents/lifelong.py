@@ -128,6 +128,10 @@ class Recognising(Wrapped):
         self._note(self.answers(info))
         return super().act(observation, info, explore)
 
+    def learn(self, transition):
+        self._note(self.answers(transition.next_info))      # those of the last step of an episode, too
+        super().learn(transition)
+
     def _note(self, counts):
         """Remembers new answers; those that are no longer among the last are put down to the user of now."""
         for answer, (before, after) in zip((1, 0), zip(self._counted, counts)):

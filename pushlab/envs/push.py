@@ -78,8 +78,22 @@ class Push(World):
     Info         "time", minutes since the first midnight; "day", number of the first day; counts so far: "shown",
                  "dismissed" (by the agent), "cached" (deferrals), "expired", "forbidden", and of what is paid already
                  "opens", "refusals" (dismissed by the user), "missed", "spared"; "load", shown a day; "delay", mean
-                 minutes from arrival to showing; "parts.<part>", each part of the reward so far; in a list of users
-                 "user", its place
+                 minutes from arrival to showing of what was shown, and 0 while nothing was, when there is no mean (a
+                 NaN would be unequal to itself, and check_env compares infos); "parts.<part>", each part of the reward
+                 so far; in a list of users "user", its place; since 0.2 also "hand" and "fates":
+    Answers      The notifications of an episode are numbered from 0 in the order of arrival. info["hand"] is the number
+                 of the one in hand, -1 if there is none; info["fates"], int8 (most arrivals in an episode,), says how
+                 each stands, a code of `world.fates`:
+
+                 ahead, in hand, waiting, shown (no answer yet), unseen (dismissed by the agent, not paid yet),
+                 opened, refused, missed, spared (these two: dismissed), "expired, missed", "expired, spared"
+
+                 The last six are settled, and `world.worths[fate]` is what that was worth. So who compares two infos
+                 knows which of its decisions were answered between them, and each one's share of the reward.
+                 One vector of one size, and not a list of the answers of the step: it is the same in reset and step,
+                 alone and in a batch, can be stored by any recorder, and who looks only now and then misses nothing.
+                 It is left out of rollout's log (`unlogged`), as it would be a column a notification: `events()` has
+                 the same as a table, a row a notification, with its worth.
     Arguments    user           name of a shipped user, a folder, a User, or a list of them with one schema
                  days           None: all days there are; "train" their first two thirds, "test" the last; or a pair
                                 (first, after the last) of day numbers
@@ -106,8 +120,9 @@ class Push(World):
     uniforms = 2
     options = ("day", "user")
     exports = ("events",)
+    unlogged = ("fates",)
     rests = True
-    actions = rules.ACTIONS
+    actions, fates = rules.ACTIONS, rules.FATES
 
     def __init__(self, user="mira", days=None, horizon=1, source="records", judge=None, opening="sampled", max_age=720,
                  max_forbidden=5, patience=None, rewards="default", opened=None, dismissed=None, missed=None,
@@ -186,6 +201,8 @@ class Push(World):
         self.action_choices = [("action", list(self.actions))]
         self._limits = np.array([self.max_age, self.max_forbidden, self.patience], float)
         self._weights = np.array([self.weights[part] for part in rules.PARTS])
+        self.worths = np.zeros(len(self.fates))                     # what a notification of each fate was paid
+        self.worths[list(rules.PAID_AS)] = self._weights[list(rules.PAID_AS.values())]
         self.life = (self.plan, self.times, self.arrivals, self.chance, self.minutes, self.cells, self._weights,
                      self._limits)
         self.sight = (self.contexts, self.notifications, self._top)
@@ -272,7 +289,9 @@ class Push(World):
         told["load"] = told["shown"] / (core[:, rules.DAY_NOW] - core[:, rules.FIRST_DAY] + 1)
         told["delay"] = sums[:, rules.DELAY] / np.maximum(told["shown"], 1)
         told |= dict(zip((f"parts.{part}" for part in rules.PARTS), sums[:, :rules.DELAY].T.copy()))
-        return {**told, "user": core[:, rules.WHO].astype(np.int64)} if len(self.users) > 1 else told
+        if len(self.users) > 1:
+            told["user"] = core[:, rules.WHO].astype(np.int64)
+        return told | {"hand": core[:, rules.HAND].astype(np.int64), "fates": state["fate"]}
 
     def minutes_gone(self, core):
         """Minutes since the first midnight of the horizon, float64 (n,)."""

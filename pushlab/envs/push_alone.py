@@ -51,6 +51,7 @@ class PushAlone:
         info.update(zip(self._parts, sums))
         if len(world.users) > 1:
             info["user"] = core[rules.WHO]
+        info["hand"], info["fates"] = core[rules.HAND], self.state["fate"][0].copy()
         info["action_mask"] = mask
         return info
 

@@ -27,13 +27,17 @@ SHOW, DISMISS, CACHE, CHECK, STAND_BY = range(5)
  PENDING_NOW) = range(29)
 NOBODY = -1
 
-# Fates. Up to OPEN_ENDED something is still to come.
-AHEAD, IN_HAND, WAITING, SHOWN, UNSEEN, OPENED, REFUSED, UNSEEN_PAID, EXPIRED = range(9)
+# Fates. Up to OPEN_ENDED something is still to come; the others are settled, and paid with one part of the reward.
+AHEAD, IN_HAND, WAITING, SHOWN, UNSEEN, OPENED, REFUSED, MISSED, SPARED, LATE_MISSED, LATE_SPARED = range(11)
 OPEN_ENDED = UNSEEN
+FATES = ("ahead", "in hand", "waiting", "shown", "unseen", "opened", "refused", "missed", "spared", "expired, missed",
+         "expired, spared")
 
 PARTS = ("opened", "dismissed", "missed", "spared", "look", "idle", "wait", "endless", "forbidden")
 (P_OPENED, P_DISMISSED, P_MISSED, P_SPARED, P_LOOK, P_IDLE, P_WAIT, P_ENDLESS, P_FORBIDDEN) = range(9)
 DELAY, KEY = len(PARTS), len(PARTS) + 1             # further columns of sums
+PAID_AS = {OPENED: P_OPENED, REFUSED: P_DISMISSED, MISSED: P_MISSED, SPARED: P_SPARED, LATE_MISSED: P_MISSED,
+           LATE_SPARED: P_SPARED}                   # the part of the reward that a settled notification was paid with
 
 MAX_AGE, MAX_FORBIDDEN, PATIENCE = range(3)         # of the limits
 ARRIVAL, SLOT, ITS_DAY, HOUR = range(4)             # columns of the plan, a row a moment
@@ -104,10 +108,14 @@ def earn(copy, part, times, sums, weights):
 
 
 @inlined
-def settle_unseen(copy, one, core, sums, arrivals, chance, weights):
-    """What an unseen notification is worth: would the user have opened it as it arrived?"""
+def settle_unseen(copy, one, late, core, sums, fate, arrivals, chance, weights):
+    """Closes an unseen notification, `late` if it expired; its worth: would the user have opened it as it arrived?"""
     at_arrival = arrivals[core[copy, BASE] + one, ITS_MOMENT]
     would = would_open(copy, one, at_arrival, core, sums, arrivals, chance)
+    if late:
+        fate[copy, one] = LATE_MISSED if would else LATE_SPARED
+    else:
+        fate[copy, one] = MISSED if would else SPARED
     core[copy, MISSED_IN_ALL if would else SPARED_IN_ALL] += 1
     return earn(copy, P_MISSED if would else P_SPARED, 1.0, sums, weights)
 
@@ -119,10 +127,10 @@ def settle(copy, now, core, sums, fate, since, plan, times, arrivals, chance, mi
     for one in range(core[copy, LOW], core[copy, ARRIVED]):
         came = arrivals[base + one, ITS_MOMENT]
         if fate[copy, one] == WAITING and now - times[came] > limits[MAX_AGE]:
-            fate[copy, one], since[copy, one] = EXPIRED, core[copy, MOMENT]
+            since[copy, one] = core[copy, MOMENT]
             core[copy, EXPIRED_IN_ALL] += 1
             core[copy, WAITING_NOW] -= 1
-            reward += settle_unseen(copy, one, core, sums, arrivals, chance, weights)
+            reward += settle_unseen(copy, one, True, core, sums, fate, arrivals, chance, weights)
         elif fate[copy, one] == SHOWN:
             shown = since[copy, one]
             opened = would_open(copy, one, shown, core, sums, arrivals, chance)
@@ -134,9 +142,8 @@ def settle(copy, now, core, sums, fate, since, plan, times, arrivals, chance, mi
         elif fate[copy, one] == UNSEEN:
             would = would_open(copy, one, came, core, sums, arrivals, chance)
             if times[came] + answer_after(copy, one, would, came, core, sums, plan, minutes, cells) <= now:
-                fate[copy, one] = UNSEEN_PAID
                 core[copy, PENDING_NOW] -= 1
-                reward += settle_unseen(copy, one, core, sums, arrivals, chance, weights)
+                reward += settle_unseen(copy, one, False, core, sums, fate, arrivals, chance, weights)
     while core[copy, LOW] < core[copy, ARRIVED] and fate[copy, core[copy, LOW]] > OPEN_ENDED:
         core[copy, LOW] += 1
     return reward

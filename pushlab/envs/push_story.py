@@ -6,8 +6,10 @@ from pushlab.arrivals import DAY
 from pushlab.envs import push_rules as rules
 
 WORDS = {rules.IN_HAND: "in hand", rules.WAITING: "waiting", rules.SHOWN: "pending", rules.UNSEEN: "unseen",
-         rules.UNSEEN_PAID: "unseen", rules.OPENED: "opened", rules.REFUSED: "dismissed", rules.EXPIRED: "expired"}
+         rules.MISSED: "unseen", rules.SPARED: "unseen", rules.OPENED: "opened", rules.REFUSED: "dismissed",
+         rules.LATE_MISSED: "expired", rules.LATE_SPARED: "expired"}
 WERE_SHOWN = (rules.SHOWN, rules.OPENED, rules.REFUSED)
+WERE_DISMISSED = (rules.UNSEEN, rules.MISSED, rules.SPARED)
 
 
 def events_of(world, state, at=0):
@@ -24,16 +26,15 @@ def events_of(world, state, at=0):
     for one in range(core[rules.ARRIVED]):
         arrival = core[rules.BASE] + one
         arrived = float(world.times[world.arrivals[arrival, rules.ITS_MOMENT]] - begin)
-        left = float(world.times[since[one]] - begin) if fate[one] in (*WERE_SHOWN, rules.UNSEEN,
-                                                                       rules.UNSEEN_PAID) else None
+        left = float(world.times[since[one]] - begin) if fate[one] in (*WERE_SHOWN, *WERE_DISMISSED) else None
         closed = None
         if fate[one] in (rules.OPENED, rules.REFUSED):
             answer = rules.answer_after(at, one, fate[one] == rules.OPENED, since[one], state["core"], state["sums"],
                                         world.plan, world.minutes, world.cells)
             closed = min(left + float(answer), end)
-        elif fate[one] in (rules.UNSEEN, rules.UNSEEN_PAID):
+        elif fate[one] in WERE_DISMISSED:
             closed = left
-        elif fate[one] == rules.EXPIRED:
+        elif fate[one] in (rules.LATE_MISSED, rules.LATE_SPARED):
             closed = min(arrived + world.max_age, end)
         events.append({"arrived": arrived, "shown": left if fate[one] in WERE_SHOWN else None, "closed": closed,
                        "outcome": WORDS[int(fate[one])], "deferrals": int(state["deferrals"][at, one]),
@@ -43,7 +44,8 @@ def events_of(world, state, at=0):
 
 def table_of(world, state, at=0):
     """The events as a DataFrame: the notification's features, `posted` (its date), then arrived, shown, closed, delay
-    (minutes from arrival to showing), deferrals, outcome and `context.<feature>` at arrival."""
+    (minutes from arrival to showing), deferrals, outcome, worth (what it was paid, NaN until it is settled) and
+    `context.<feature>` at arrival. A row's place is the notification's number in info."""
     import pandas as pd
 
     core, events = state["core"][at], events_of(world, state, at)
@@ -56,9 +58,11 @@ def table_of(world, state, at=0):
     date = np.datetime64(world.dates[core[rules.FIRST_DAY]], "us")
     posted = date + (times["arrived"].to_numpy() * 60e6).astype("timedelta64[us]")
     contexts = world.schema.context.decode(world.contexts[came]).add_prefix("context.")
+    fate = state["fate"][at, :len(events)]
+    worth = np.where(fate > rules.OPEN_ENDED, world.worths[fate], np.nan)
     return pd.concat([notifications, times.assign(posted=posted, delay=times["shown"] - times["arrived"],
-                                                  deferrals=rest["deferrals"], outcome=rest["outcome"]), contexts],
-                     axis=1)
+                                                  deferrals=rest["deferrals"], outcome=rest["outcome"], worth=worth),
+                      contexts], axis=1)
 
 
 def places_of(world, moment, begin):

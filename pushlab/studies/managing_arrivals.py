@@ -4,8 +4,10 @@
 
 An agent learns on the first two thirds of a user's days and is then judged, no longer learning or trying, on each day
 of the last third. Under one seed all agents meet the same days, and each notification the same uniform number, so that
-they are compared pair by pair. Rewards have the environment's default weights (`pushlab.envs.push.WEIGHTS`), fixed
-before any agent was trained; `--weights` repeats the comparison with each weight halved and doubled, in training too.
+they are compared pair by pair. All seeds share the 28 days, which differ more than the seeds do: the reward of each day
+is kept, and intervals range over seeds and days. Rewards have the environment's default weights
+(`pushlab.envs.push.WEIGHTS`), fixed before any agent was trained; `--weights` repeats the comparison with each weight
+halved and doubled, in training too.
 
 `CHOSEN` is the agent that is held against `BASELINES`; it and its settings were chosen on private users
 (`pushlab.synthesis.make_user`), before the shipped ones were looked at.
@@ -22,7 +24,8 @@ import typer
 from pushlab.agents.arrivals import DismissAll, DoNotDisturb, LinearArrivalQ, QTable, ShowAll
 from pushlab.agents.protocol import Transition
 from pushlab.files import write_text
-from pushlab.metrics.estimate import paired_interval
+from pushlab.metrics.estimate import crossed_interval, simultaneous
+from pushlab.seeds import part_seed
 from pushlab.studies.cold_start import read_job
 
 AGENTS = {"show all": ShowAll, "dismiss all": DismissAll, "do not disturb": DoNotDisturb, "Q-learning": QTable,
@@ -33,6 +36,7 @@ USERS = ("mira", "noor", "theo", "ines", "omar")
 SEEDS, ROUNDS = 20, 5           # runs of each agent; how often a learner goes through its days
 QUANTITIES = ("reward", "opens", "interruptions", "delay", "missed")
 DIGITS = 4
+TRAINING, JUDGING, ORDER = range(3)     # the parts of a study that have seeds of their own
 
 
 # ---------------------------------------------------------------- one run
@@ -54,32 +58,53 @@ def live_day(env, agent, day, seed, learn):
 def train(env, agent, rounds=ROUNDS, seed=0):
     """Lets an agent learn from all days of the environment's span so many times, each time in another order."""
     days = [int(start) for start in env.unwrapped.world.start_days]
-    order = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(2,))))
+    order = np.random.default_rng(part_seed(seed, ORDER))
     for one_round in range(rounds):
         for number, day in enumerate(order.permutation(days).tolist()):
-            live_day(env, agent, day, 100_000 * (seed + 1) + 1_000 * one_round + number, learn=True)
+            live_day(env, agent, day, part_seed(seed, TRAINING, one_round, number), learn=True)
     return agent
 
 
+def judge_days(env, agent, seed=0):
+    """Lives each day of the environment's span once without learning or trying: {day: its info at the end}.
+
+    Under one seed all agents meet a day with the same chance.
+    """
+    return {int(day): live_day(env, agent, int(day), part_seed(seed, JUDGING, int(day)), learn=False)
+            for day in env.unwrapped.world.start_days}
+
+
 def judge(env, agent, seed=0):
-    """Means a day over all days of the environment's span, a dict: QUANTITIES, and the parts of the reward.
+    """Means a day over all days of the environment's span; see `means_of`."""
+    return means_of(judge_days(env, agent, seed))
+
+
+def means_of(days):
+    """Means a day of what `judge_days` gave, a dict: QUANTITIES, and the parts of the reward.
 
     interruptions  notifications shown a day
-    delay          minutes from arrival to showing, mean over all that were shown
+    delay          minutes from arrival to showing, mean over all that were shown; NaN where nothing was
     missed         notifications a day that never reached a user who would have opened them
     """
-    ends = [live_day(env, agent, int(day), 1_000 * seed + int(day), learn=False)
-            for day in env.unwrapped.world.start_days]
+    ends = list(days.values())
     mean = {key: float(np.mean([end[key] for end in ends])) for key in ("opens", "shown", "missed")}
     parts = {key: float(np.mean([end[key] for end in ends])) for key in ends[0] if key.startswith("parts.")}
     shown = np.array([end["shown"] for end in ends])
-    delay = float(np.sum(shown * [end["delay"] for end in ends]) / max(shown.sum(), 1))
+    delay = float(shown @ [end["delay"] for end in ends] / shown.sum()) if shown.any() else np.nan
     return {"reward": sum(parts.values()), "opens": mean["opens"], "interruptions": mean["shown"], "delay": delay,
             "missed": mean["missed"], **parts}
 
 
+def reward_of(end):
+    """The reward of a day from its info at the end."""
+    return float(sum(worth for key, worth in end.items() if key.startswith("parts.")))
+
+
 def run_one(user, agent, seed, weights=None):
-    """Trains and judges one agent with one user under one seed; `weights` are the environment's, where not default."""
+    """Trains and judges one agent with one user under one seed: `means_of` the days, and `days`, {day: reward}.
+
+    weights  the environment's, where not default
+    """
     import gymnasium as gym
 
     import pushlab  # noqa: F401
@@ -89,16 +114,19 @@ def run_one(user, agent, seed, weights=None):
     learner = AGENTS[agent]()
     if agent in LEARNERS:
         train(gym.make("pushlab/push-v0", user=user, days="train", **weights), learner, seed=seed)
-    return judge(gym.make("pushlab/push-v0", user=user, days="test", **weights), learner, seed)
+    days = judge_days(gym.make("pushlab/push-v0", user=user, days="test", **weights), learner, seed)
+    return {**means_of(days), "days": {str(day): reward_of(end) for day, end in days.items()}}
 
 
 # ---------------------------------------------------------------- many runs, each kept
 
 def run_study(users=USERS, names=tuple(AGENTS), seeds=SEEDS, variants=(None,), jobs=1, keep=None, progress=True):
-    """Runs what is not kept yet; returns a DataFrame with a row a run: user, agent, seed, changed, and its means.
+    """Runs what is not kept yet; returns two DataFrames.
 
     variants  what is changed: None, or a pair (weight, factor)
     keep      folder in which each finished run is kept as JSON and found again, unless code or data have changed
+    returns   runs, a row a run: user, agent, seed, changed, and its means; days, a row a run and day: user, agent,
+              seed, changed, day, reward
     """
     import pandas as pd
     from joblib import Parallel, delayed
@@ -115,9 +143,13 @@ def run_study(users=USERS, names=tuple(AGENTS), seeds=SEEDS, variants=(None,), j
         delayed(_run_and_keep)(one, paths[one]) for one in missing)
     results.update(tqdm(done, total=len(work), initial=len(work) - len(missing), desc="managing arrivals", unit="run",
                         disable=not progress))
-    rows = [{"user": _short(user), "agent": name, "seed": seed, "changed": _change(variant), **results[one]}
-            for one in work for user, name, seed, variant in [one]]
-    return pd.DataFrame(rows).round(DIGITS)
+    runs, days = [], []
+    for user, name, seed, variant in work:
+        run = {"user": _short(user), "agent": name, "seed": seed, "changed": _change(variant)}
+        means = dict(results[user, name, seed, variant])
+        days += [{**run, "day": int(day), "reward": reward} for day, reward in means.pop("days").items()]
+        runs.append(run | means)
+    return pd.DataFrame(runs).astype({"delay": float}).round(DIGITS), pd.DataFrame(days).round(DIGITS)
 
 
 def fingerprint():
@@ -125,7 +157,7 @@ def fingerprint():
     from pushlab.datasets import data_dir
 
     package, digest = Path(__file__).resolve().parents[1], hashlib.sha256()
-    for file in (package / "arrivals.py", *(package / "agents" / f"{name}.py" for name in (
+    for file in (package / "arrivals.py", package / "seeds.py", *(package / "agents" / f"{name}.py" for name in (
             "arrivals", "features", "weights")), *sorted((package / "envs").glob("push*.py")), Path(__file__),
             data_dir() / "push" / "SHA256SUMS"):
         digest.update(file.read_bytes())
@@ -137,9 +169,9 @@ def _run_and_keep(one, path):
 
     user, name, seed, variant = one
     weights = {variant[0]: WEIGHTS[variant[0]] * variant[1]} if variant else {}
-    result = run_one(user, name, seed, weights)
+    result = {key: None if value != value else value for key, value in run_one(user, name, seed, weights).items()}
     if path is not None:
-        write_text(path, json.dumps(result))
+        write_text(path, json.dumps(result, allow_nan=False))
     return one, result
 
 
@@ -165,50 +197,60 @@ def all_variants():
 
 # ---------------------------------------------------------------- tables
 
-def comparison_table(runs, chosen=CHOSEN, baselines=BASELINES, value="reward"):
+def comparison_table(days, chosen=CHOSEN, baselines=BASELINES):
     """The chosen agent against each baseline: a row a user, a change and a baseline.
 
-    runs     what `run_study` gave
-    returns  user, changed, against, chosen and baseline (means of `value` a day), difference with its 95 % interval
-             (low, high) paired over seeds, better (the interval lies above 0)
+    days     the second table of `run_study`
+    returns  user, changed, against, chosen and baseline (mean rewards a day), difference, and two intervals of it, both
+             over seeds and days: low to high is the 95 % interval of this row, all low to all high is widened so that
+             those of all rows of the table hold together (`simultaneous`); better: even that one lies above 0. Days
+             count as drawn independently, though those of a quarter are neighbours
 
     >>> import pandas as pd
-    >>> runs = pd.DataFrame({"user": "ann", "changed": "nothing", "agent": ["a", "a", "b", "b"], "seed": [0, 1, 0, 1],
-    ...                      "reward": [3.0, 4.0, 1.0, 1.5]})
-    >>> comparison_table(runs, "a", ["b"])[["against", "difference"]].values.tolist()
-    [['b', 2.25]]
+    >>> days = pd.DataFrame([("ann", agent, seed, day, 2 * (agent == "a") + seed + day)
+    ...                      for agent in "ab" for seed in (0, 1) for day in (7, 8)],
+    ...                     columns=["user", "agent", "seed", "day", "reward"])
+    >>> comparison_table(days, "a", ["b"])[["against", "difference", "low", "better"]].values.tolist()
+    [['b', 2.0, 2.0, True]]
     """
     import pandas as pd
 
-    rows = []
-    for (changed, user), some in runs.groupby(["changed", "user"], sort=False):
-        scores = some.pivot(index="seed", columns="agent", values=value)
+    lines, gains = [], []
+    days = days if "changed" in days else days.assign(changed="nothing")
+    for (changed, user), some in days.groupby(["changed", "user"], sort=False):
+        scores = {name: reward_grid(some, name) for name in (chosen, *baselines)}
         for baseline in baselines:
-            interval = paired_interval(scores[chosen], scores[baseline])
-            rows.append({"user": user, "changed": changed, "against": baseline, "chosen": scores[chosen].mean(),
-                         "baseline": scores[baseline].mean(), "difference": interval.mean, "low": interval.low,
-                         "high": interval.high, "better": bool(interval.low > 0)})
-    return pd.DataFrame(rows)
+            gains.append(scores[chosen] - scores[baseline])
+            lines.append({"user": user, "changed": changed, "against": baseline, "chosen": scores[chosen].mean(),
+                          "baseline": scores[baseline].mean(), "difference": gains[-1].mean()})
+    each, together = [crossed_interval(gain) for gain in gains], simultaneous(gains, interval=crossed_interval)
+    return pd.DataFrame([{**line, "low": one.low, "high": one.high, "all low": wide.low, "all high": wide.high,
+                          "better": wide.low > 0} for line, one, wide in zip(lines, each, together)])
+
+
+def reward_grid(days, agent):
+    """The rewards of an agent with one user, array (seeds, days)."""
+    return days[days["agent"] == agent].pivot(index="seed", columns="day", values="reward").to_numpy()
 
 
 def means_table(runs):
-    """Means a day over the seeds, a row a user and agent, a column a quantity."""
+    """Means a day over the seeds, a row a user and agent, a column a quantity; NaN where there is none."""
     return runs.groupby(["user", "agent"], sort=False)[list(QUANTITIES)].mean()
 
 
 def read_study(folder=None):
-    """The study that comes with pushlab: (runs, table of the weights), the two DataFrames that the command wrote."""
+    """The study that comes with pushlab: the three DataFrames that the command wrote, runs, days, and the weights."""
     import pandas as pd
 
     from pushlab.datasets import data_dir
 
     folder = Path(folder) if folder is not None else data_dir() / "studies"
-    return tuple(pd.read_csv(folder / f"managing_arrivals{which}.csv") for which in ("", "_weights"))
+    return tuple(pd.read_csv(folder / f"managing_arrivals{which}.csv") for which in ("", "_days", "_weights"))
 
 
 # ---------------------------------------------------------------- the command
 
-def main(out: Annotated[Path, typer.Option(help="The CSV of runs; that of the weights is written beside it.")],
+def main(out: Annotated[Path, typer.Option(help="The CSV of runs; those of days and weights are written beside it.")],
          seeds: Annotated[int, typer.Option(min=2, help="Runs of each agent with each user.")] = SEEDS,
          weights: Annotated[int, typer.Option(help="Also with each weight halved and doubled, so many runs each.")] = 0,
          jobs: Annotated[int, typer.Option(help="Processes to work with.")] = 1,
@@ -227,16 +269,17 @@ def main(out: Annotated[Path, typer.Option(help="The CSV of runs; that of the we
     except (OSError, ValueError) as error:      # nobody of that name, or tables at fault
         raise typer.BadParameter(str(error), param_hint="--user") from error
     out.parent.mkdir(parents=True, exist_ok=True)
-    runs = run_study(users, seeds=seeds, jobs=jobs, keep=keep)
-    write_text(out, runs.drop(columns="changed").to_csv(index=False, lineterminator="\n"))
-    typer.echo("Means a day:\n" + means_table(runs).round(2).to_string())
-    typer.echo(f"\n{CHOSEN}, reward a day against the baselines, paired over {seeds} seeds:\n"
-               + comparison_table(runs).round(3).to_string(index=False))
+    runs, days = (table.drop(columns="changed") for table in run_study(users, seeds=seeds, jobs=jobs, keep=keep))
+    tables = {"": runs, "_days": days}
+    typer.echo("Means a day:\n" + means_table(runs).round(2).to_string(na_rep="–"))
+    typer.echo(f"\n{CHOSEN}, reward a day against the baselines, intervals over {seeds} seeds and the days:\n"
+               + comparison_table(days).round(3).to_string(index=False))
     if weights:
-        changed = run_study(users, (*BASELINES, CHOSEN), weights, all_variants(), jobs, keep)
-        table = comparison_table(changed).round(DIGITS)
-        write_text(out.with_name(f"{out.stem}_weights.csv"), table.to_csv(index=False, lineterminator="\n"))
-        typer.echo("\nWith each weight halved and doubled:\n" + table.round(2).to_string(index=False))
+        changed = run_study(users, (*BASELINES, CHOSEN), weights, all_variants(), jobs, keep)[1]
+        tables["_weights"] = comparison_table(changed).round(DIGITS)
+        typer.echo("\nWith each weight halved and doubled:\n" + tables["_weights"].round(2).to_string(index=False))
+    for which, table in tables.items():
+        write_text(out.with_name(f"{out.stem}{which}.csv"), table.to_csv(index=False, lineterminator="\n"))
 
 
 if __name__ == "__main__":
