@@ -9,7 +9,7 @@ import pytest
 from pushlab.agents.arrivals import DismissAll, DoNotDisturb, LinearArrivalQ, QTable, ShowAll
 from pushlab.agents.lifelong import Recognising
 from pushlab.agents.protocol import Transition
-from pushlab.datasets import load_user
+from pushlab.datasets import data_dir, load_user
 from pushlab.envs.push import Push
 from pushlab.envs.shell import Env
 from pushlab.rollout import rollout
@@ -223,24 +223,69 @@ def test_who_recognises_users_counts_every_answer_of_a_day():
 def test_the_study_keeps_what_is_finished(tmp_path, monkeypatch):
     arguments = {"users": ("theo",), "names": ("show all", "dismiss all"), "seeds": 2, "keep": tmp_path,
                  "progress": False}
-    runs = study.run_study(**arguments)
-    assert runs.shape[0] == 4 and len(list(tmp_path.iterdir())) == 4
+    runs, days = study.run_study(**arguments)
+    assert runs.shape[0] == 4 and len(list(tmp_path.iterdir())) == 4 and len(days) == 4 * 28
     assert (runs["reward"] - runs.filter(like="parts.").sum(axis=1)).abs().max() < 1e-3
+    by_run = days.groupby(["agent", "seed"], sort=False)[["reward", "opens", "interruptions"]].mean()
+    assert by_run.to_numpy() == pytest.approx(runs[["reward", "opens", "interruptions"]].to_numpy(), abs=1e-4)
     monkeypatch.setattr(study, "run_one", None)                 # nothing is run again
-    assert study.run_study(**arguments).equals(runs)
-    table = study.comparison_table(runs, "dismiss all", ["show all"])
+    assert all(again.equals(table) for again, table in zip(study.run_study(**arguments), (runs, days)))
+    table = study.comparison_table(days, "dismiss all", ["show all"])
     assert table["better"].tolist() == [True] and table["difference"][0] == pytest.approx(
         runs.groupby("agent")["reward"].mean().diff().iloc[-1] * -1)
 
 
+def test_who_shows_nothing_has_no_delay(tmp_path):
+    """Missing is missing: no 0 in tables, null in what is kept, nothing in the CSV."""
+    arguments = {"users": ("theo",), "names": ("dismiss all",), "seeds": 2, "keep": tmp_path, "progress": False}
+    runs, days = study.run_study(**arguments)
+    assert runs["delay"].isna().all() and days["delay"].isna().all() and (runs["interruptions"] == 0).all()
+    assert all('"delay": null' in path.read_text() and "NaN" not in path.read_text() for path in tmp_path.iterdir())
+    assert study.run_study(**arguments)[0].equals(runs)         # as it was kept
+    assert study.means_table(runs)["delay"].isna().all()
+    told, told_days, _ = study.read_study()
+    assert told.query("agent == 'dismiss all'")["delay"].isna().all()
+    assert (told_days["delay"].isna() == (told_days["interruptions"] == 0)).all()
+
+
+def test_intervals_of_the_study_range_over_seeds_and_days():
+    """Twenty seeds on the same few strong days say little of other days."""
+    rng = np.random.default_rng(1)
+    of_day = rng.normal(0, 5, 8)
+    days = pd.DataFrame([{"user": "ann", "agent": agent, "seed": seed, "day": day,
+                          "reward": (agent == "a") * (1 + of_day[day]) + rng.normal(0, 0.1)}
+                         for agent in "ab" for seed in range(20) for day in range(8)])
+    line = study.comparison_table(days, "a", ["b"]).loc[0]
+    assert line["high"] - line["low"] > 2 * 5 / 8**0.5 and not line["better"]
+    two = study.comparison_table(pd.concat([days, days.assign(user="bob")]), "a", ["b"]).loc[0]
+    assert two["high"] == line["high"] < two["all high"] and line["all high"] == line["high"]
+
+
+def test_seeds_of_training_and_judging_are_all_different(monkeypatch):
+    """Counted up, the days of one seed's training could be those of another's judging."""
+    seen = []
+    monkeypatch.setattr(study, "live_day", lambda env, agent, day, seed, learn: seen.append(seed) or {
+        key: 0 for key in ("opens", "shown", "missed", "delay", "parts.opened")})
+    env = Env(Push("theo", days=(0, 28)))
+    for seed in range(20):
+        study.train(env, None, rounds=5, seed=seed)
+        study.judge_days(env, None, seed)
+    assert len(seen) == len(set(seen)) == 20 * 6 * 28
+
+
 def test_the_study_that_comes_with_pushlab_can_be_computed_again():
-    runs, weights = study.read_study()
+    runs, days, weights = study.read_study()
     for user, agent in (("theo", "do not disturb"), ("ines", "linear Q")):
-        told = runs.query("user == @user and agent == @agent and seed == 3").iloc[0]
+        mine = "user == @user and agent == @agent and seed == 3"
+        told, by_day = runs.query(mine).iloc[0], days.query(mine).set_index("day")
         again = study.run_one(user, agent, 3)
+        for day, values in again.pop("days").items():
+            assert all(by_day.loc[int(day), key] == pytest.approx(value, abs=0.051) for key, value in values.items()
+                       if value is not None)
         assert all(told[key] == pytest.approx(value, abs=1e-3) for key, value in again.items())
-    table = study.comparison_table(runs.assign(changed="nothing"))
-    assert table["better"].all() and len(table) == 10 and len(weights) == 160
+    assert len(days) == 5 * 5 * 20 * 28 and len(study.comparison_table(days)) == 10 and len(weights) == 160
+    folder = data_dir() / "studies"
+    assert sum(path.stat().st_size for path in folder.glob("managing_arrivals*.csv")) < 700_000
 
 
 def test_runs_are_paired_by_seed():
@@ -260,7 +305,7 @@ def test_each_weight_is_halved_and_doubled():
 
 
 def test_a_learned_policy_is_better_than_the_rules_on_days_it_has_not_seen():
-    rows = [{"user": "ines", "changed": "nothing", "agent": name, "seed": seed, **study.run_one("ines", name, seed)}
-            for name in ("show all", "do not disturb", "linear Q") for seed in range(3)]
-    table = study.comparison_table(pd.DataFrame(rows))
-    assert table["better"].all()
+    days = pd.DataFrame([{"user": "noor", "agent": name, "seed": seed, "day": day, **told}
+                         for name in ("show all", "do not disturb", "linear Q") for seed in range(2)
+                         for day, told in study.run_one("noor", name, seed)["days"].items()])
+    assert study.comparison_table(days)["better"].all()

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from pushlab import plots
+from pushlab.metrics.estimate import crossed_interval
 
 CHOICES = ("show", "cache", "dismiss")
 
@@ -88,6 +89,32 @@ def test_trade_off_table_has_a_mean_and_interval_each_way():
     assert (line["opened low"], line["opened"], line["opened high"], line["runs"]) == (4, 4, 4, 3)
 
 
+def test_trade_off_table_crosses_runs_with_days():
+    rng = np.random.default_rng(3)
+    of_day, of_seed = rng.normal(0, 4, 6), rng.normal(0, 0.1, 5)
+    days = pd.DataFrame([{"agent": "a", "seed": seed, "day": day, "reward": of_day[day] + of_seed[seed], "opens": 1.0}
+                         for seed in range(5) for day in range(6)])
+    line, alone = (plots.trade_off_table(days, "reward", "opens", cross=cross).loc[0] for cross in ("day", None))
+    expected = crossed_interval(days.pivot(index="seed", columns="day", values="reward"))
+    assert (line["reward"], line["reward low"], line["reward high"]) == pytest.approx(tuple(expected))
+    assert line["reward high"] - line["reward low"] > 10 * (alone["reward high"] - alone["reward low"])
+    assert line["runs"] == alone["runs"] == 5
+
+
+def test_a_policy_that_lacks_a_measure_has_no_mark_and_is_named(good_picture):
+    log = make_episodes(("show all", "dismiss all", "linear Q"))
+    log.loc[log["agent"] == "dismiss all", "opened"] = np.nan
+    table = plots.trade_off_table(log, "shown", "opened").set_index("agent")
+    assert np.isnan(table.loc["dismiss all", "opened"]) and (table["runs"] == 8).all()
+    picture = plots.trade_off(log, "shown", "opened")
+    words = good_picture(picture)
+    assert "dismiss all" not in words and {"show all", "linear Q"} <= set(words)
+    assert any(word.endswith("no opened: dismiss all") for word in words)
+    assert 0 not in [line.get_ydata()[0] for line in picture.lines]
+    with pytest.raises(ValueError, match="nothing to draw"):
+        plots.trade_off(log.assign(opened=np.nan), "shown", "opened")
+
+
 @pytest.mark.parametrize("better", [None, "upper left", "upper right", "lower left", "lower right"])
 @pytest.mark.parametrize("spread", [1.0, 0.02])
 def test_trade_off_is_good_and_names_every_policy(better, spread, good_picture):
@@ -144,6 +171,15 @@ def test_nine_parts_of_one_short_run_are_good(good_picture):
     for number in range(6):
         log[f"info.parts.a part with quite a long name {number}"] = 1000.0 * number * log["episode"]
     good_picture(plots.reward_parts(log, window=1))
+
+
+def test_growth_of_a_part_is_counted_between_whole_windows(good_picture):
+    """The mean over the first episode alone is no beginning: chance would make it grow."""
+    opened = [0.0] + 9 * [10.0] + 10 * [14.0]
+    log = pd.DataFrame({"agent": "a", "seed": 0, "episode": range(20), "info.parts.opened": opened})
+    assert good_picture(plots.reward_parts(log, window=10))[0] == "“opened” grows the most, by 5"
+    same = log.assign(**{"info.parts.opened": 1.0})
+    assert good_picture(plots.reward_parts(same, window=10))[0] == "No part of the reward has changed"
 
 
 def test_reward_parts_name_what_is_wrong():

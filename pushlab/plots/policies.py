@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 from matplotlib.patheffects import withStroke
 
-from pushlab.plots.curves import demand_log, log_lead, mean_over_runs, run_scores
+from pushlab.metrics.estimate import crossed_interval
+from pushlab.plots.curves import RUN, demand_log, log_lead, mean_over_runs, run_scores
 from pushlab.plots.kit import mark, set_ticks, ticks_around
 from pushlab.plots.palette import (
     CHANCE,
@@ -189,13 +190,16 @@ def _draw_shares(stage, x, y, wide, shares, count, names, looks):
 
 # ---------------------------------------------------------------- two measures at once
 
-def trade_off_table(log, x, y, by="agent", statistic="mean"):
+def trade_off_table(log, x, y, by="agent", statistic="mean", cross=None):
     """One line a policy: mean and 95 % interval over its runs of two measures.
 
     log        tidy log or study, a row an episode or a step; the columns run, seed, episode tell runs apart
     x, y       two columns
     statistic  "mean" over the rows of a run, or their "sum"
-    returns    DataFrame: by, x, x low, x high, y, y low, y high, runs; the ends are NaN for a single run
+    cross      a column whose values all runs share, such as "day" in a table with a row a seed and day: the intervals
+               then range over runs and over its values (`pushlab.metrics.estimate.crossed_interval`)
+    returns    DataFrame: by, x, x low, x high, y, y low, y high, runs; the ends are NaN for a single run, and where a
+               value is missing; a mean is NaN where all are
 
     >>> log = pd.DataFrame({"agent": "a", "seed": [0, 1], "shown": [2, 4], "opened": [1, 1]})
     >>> trade_off_table(log, "shown", "opened")[["agent", "shown", "opened", "runs"]].values.tolist()
@@ -203,36 +207,61 @@ def trade_off_table(log, x, y, by="agent", statistic="mean"):
     """
     if x == y:
         raise ValueError(f"x and y must be two columns, got {x!r} twice")
+    if cross is not None:
+        demand_log(log, by, cross)
+        if statistic != "mean":
+            raise ValueError(f"intervals over runs and {cross} are those of a mean, got statistic {statistic!r}")
     lines = {}
     for value in (x, y):
         for name, scores in run_scores(log, value, by, statistic).items():
             mean, low, high, count = (column.item() for column in mean_over_runs(scores[None]))
-            lines.setdefault(name, {by: name}).update({value: mean, f"{value} low": low, f"{value} high": high,
-                                                       "runs": count})
+            if cross is not None:
+                low, high = _crossed_ends(log[log[by] == name], value, cross)
+            line = lines.setdefault(name, {by: name})
+            line |= {value: mean if count else np.nan, f"{value} low": low, f"{value} high": high,
+                     "runs": max(count, line.get("runs", 0))}
     return pd.DataFrame(lines.values())[[by, *(f"{v}{end}" for v in (x, y) for end in ("", " low", " high")), "runs"]]
+
+
+def _crossed_ends(rows, value, cross):
+    """The ends of the interval of the mean over runs and over the values of another column; NaN where there is none."""
+    keys = [key for key in RUN if key in rows.columns and key != cross]
+    run = rows.groupby(keys, sort=False, observed=True, dropna=False).ngroup() if keys else 0
+    grid = rows.assign(_run=run).pivot(index="_run", columns=cross, values=value).to_numpy(float)
+    if min(grid.shape) < 2 or not np.isfinite(grid).all():
+        return np.nan, np.nan
+    return crossed_interval(grid)[1:]
 
 
 @house_style()
 def trade_off(log, x, y, by="agent", statistic="mean", x_unit=None, y_unit=None, better=None, title=None, lead=None,
-              figure=None):
+              cross=None, figure=None):
     """Policies by two measures at once, such as interruptions and opens: a mark each, with 95 % intervals both ways.
 
-    log       see `trade_off_table`, which holds what is drawn
+    log       see `trade_off_table`, which holds what is drawn, and says what `cross` is
     better    "upper left", "upper right", "lower left" or "lower right": the corner to aim at, where an arrow points
     x_unit, y_unit   what the axes mean; None makes it from the names of the columns
-    returns   Axes on a sheet of 6 x 4.4 inches
+    returns   Axes on a sheet of 6 x 4.4 inches. A policy that lacks one of the two has no mark; the lead line names it
     """
-    table = trade_off_table(log, x, y, by, statistic)
+    whole = trade_off_table(log, x, y, by, statistic, cross)
     if better not in (None, *CORNERS):
         raise ValueError(f"better must be one of {', '.join(CORNERS)} or None, got {better!r}")
+    table = whole.dropna(subset=[x, y])
+    if not len(table):
+        raise ValueError(f"no {by} has both {x} and {y}: there is nothing to draw")
+    ranges = f" over runs and {spoken(cross)}s" if cross and whole["runs"].max() > 1 else ""
+    lead = lead or log_lead(log, whole) + ranges
+    for value in (x, y):
+        none = [fit(plain(name), 150, LEAD) for name in whole[by][whole[value].isna()]]
+        lead += f"; no {spoken(value)}: {', '.join(none)}" if none else ""
     stage = Stage(600, 440, figure)
-    shift = stage.heading(title or f"{_capital(spoken(y))} against {spoken(x)}", lead or log_lead(log, table))
+    shift = stage.heading(title or f"{_capital(spoken(y))} against {spoken(x)}", lead)
     stage.label(MARGIN, 82 + shift, fit(y_unit or spoken(y), 600 - 2 * MARGIN, SMALL))
     stage.label(600 - MARGIN, 440 - 16, fit(x_unit or spoken(x), 600 - 2 * MARGIN, SMALL), "right")
     ax = stage.axes(70, 102 + shift, 600 - 70 - MARGIN - 16, 440 - 102 - shift - 56)
     ax.grid(True, axis="both")
     _set_limits(ax, table, x, y)
-    styles = series_styles(table[by])
+    styles = series_styles(whole[by])
     for place, line in enumerate(table.to_dict("records")):
         colour, _, marker = styles[line[by]]
         again = any(styles[other] == styles[line[by]] for other in table[by][:place])      # colours begin anew

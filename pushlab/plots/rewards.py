@@ -74,7 +74,7 @@ def reward_parts(log, parts="info.parts.", by="agent", along="episode", window=1
     rows = -(-len(names) // columns)
     stage = Stage(900, top + pitch * rows + 6, figure)
     lead = lead or log_lead(log, table) + (f"; always 0: {', '.join(map(plain, empty))}" if empty else "")
-    stage.heading(title or _parts_title(table, by), fit(lead, 900 - 2 * MARGIN, LEAD), title_lines=1)
+    stage.heading(title or _parts_title(table, by, window), fit(lead, 900 - 2 * MARGIN, LEAD), title_lines=1)
     _draw_agent_key(stage, agents, styles, 84, _parts_unit(table, along, window))
     wide = (900 - 2 * MARGIN) / columns
     panels = []
@@ -132,10 +132,10 @@ def _draw_agent_key(stage, agents, styles, y, unit):
         right -= 64
 
 
-def _parts_title(table, by):
-    """Which part changed the most from the first episodes to the last."""
-    ends = table[table["part"] != TOTAL].groupby([by, "part"], sort=False)["mean"].agg(["first", "last"])
-    change = (ends["last"] - ends["first"]).dropna()
+def _parts_title(table, by, window):
+    """Which part changed the most, from the first whole window (or half of the episodes) to the last."""
+    parts = table[table["part"] != TOTAL].groupby([by, "part"], sort=False)["mean"]
+    change = parts.agg(lambda means: means.iloc[-1] - means.iloc[min(window, (len(means) + 1) // 2) - 1]).dropna()
     if not len(change) or change.abs().max() == 0:
         return "No part of the reward has changed"
     agent, part = change.abs().idxmax()
