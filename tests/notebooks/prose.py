@@ -8,6 +8,7 @@ written k times has a list of k sources, in the order of the text.
 
     "output"                   a text output of this notebook gives it, rounded to the digits that are written
     "output: WORDS"            the same, in a line that holds these words: what the command below proposes
+    "notebook NAME: WORDS"     the same, in the saved outputs of another notebook
     "code"                     a numeric literal in a code cell of this notebook
     "solution", "solution: WORDS"   as "output", in what the exercise prints when its solution stands in its place
     "= EXPRESSION"             arithmetic: numbers, + - * / **, sqrt, log, exp
@@ -22,6 +23,7 @@ What counts as a number is said by `numbers_in`, and what it takes to give one b
 import argparse
 import ast
 import bisect
+import functools
 import importlib
 import math
 import operator
@@ -42,6 +44,7 @@ ROUGHLY = re.compile(r"\b(about|around|roughly|nearly|almost|some|hardly|over|th
 CONVENTIONS = (
     (re.compile(r"^(90|95|99) ?%$"), re.compile(r"interval|bar|band|confiden|level|median|middle|bootstrap"),
      "text: the level of an interval"),
+    (re.compile(r"^20[012]\d$"), re.compile(r"challenge", re.IGNORECASE), "text: a year"),
     (re.compile(r"^\d+$"), re.compile(r"^.*Open in Binder.*minutes, (after|no) "), "text: the time it takes"),
 )
 
@@ -238,8 +241,12 @@ def holds(number, source, cells, solutions=None):
     solutions  the Lines that the solution prints; None: they are not at hand, and such a source is taken on trust
     """
     kind, words = _parse(source)
-    if kind in ("output", "solution"):
-        lines = output_lines(cells) if kind == "output" else solutions
+    if kind in ("output", "solution", "notebook"):
+        if kind == "notebook":
+            name, words = words.split(":", 1)
+            lines, words = lines_of_notebook(name), words.strip()
+        else:
+            lines = output_lines(cells) if kind == "output" else solutions
         if lines is None:
             return
         said = [line for line in lines if not words or words in line.text]
@@ -268,14 +275,25 @@ def _parse(source):
             return kind, rest
         if kind in ("source", "text") and len(rest) > 3:
             return kind, rest
+        if kind.split(" ")[0] == "notebook" and len(kind.split()) == 2 and rest:
+            return "notebook", source.split(maxsplit=1)[1]
         if kind.split(" ")[0] in ("data", "constant") and len(kind.split()) == 2 and rest:
             return kind.split()[0], rest
-    raise NotGiven(f"{source!r} is no source; there are: output, output: WORDS, code, solution, = EXPRESSION, "
-                   "data FILE: EXPRESSION, constant MODULE: EXPRESSION, source: …, text: …")
+    raise NotGiven(f"{source!r} is no source; there are: output, output: WORDS, notebook NAME: WORDS, code, solution, "
+                   "= EXPRESSION, data FILE: EXPRESSION, constant MODULE: EXPRESSION, source: …, text: …")
 
 
 def _of(kind):
-    return "the outputs" if kind == "output" else "what the solution prints"
+    return {"solution": "what the solution prints", "notebook": "that notebook's outputs"}.get(kind, "the outputs")
+
+
+@functools.cache
+def lines_of_notebook(name):
+    """The Lines that the notebook called `name` shows as it is saved. Raises NotGiven where there is none."""
+    path = ROOT / "notebooks" / f"{name}.ipynb"
+    if not path.exists():
+        raise NotGiven(f"there is no notebook {name!r}")
+    return output_lines(nbformat.read(path, as_version=4).cells)
 
 
 def _nearest(number, lines):

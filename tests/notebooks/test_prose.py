@@ -150,6 +150,8 @@ def test_a_sound_notebook_has_no_complaints():
         ("0.3 once", {"0.3": ["code", "code"]}, "written 1 times and listed with 2"),
         ("It is 7.", {"7": "somewhere"}, "'somewhere' is no source"),
         ("It is 7.", {"7": "text:"}, "is no source"),
+        ("It is 7.", {"7": "notebook 99_none: words"}, "there is no notebook '99_none'"),
+        ("It is 7.1.", {"7.1": "notebook 00_start_here: own history minus random"}, "as the nearest"),
         ("It is 7.", {"7": "data no/such.csv: len(t)"}, "fails: FileNotFoundError"),
         ("It is 7.", {"7": "data push/catalogue.csv: 8"}, "is 8"),
         ("It is 7.", {"7": "constant os: getpid()"}, "expected a module of pushlab"),
