@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pushlab.causal.draws import CausalData, _demand
-from pushlab.causal.estimators import logistic, standard_estimators, standardised
+from pushlab.causal.estimators import CLIP, logistic, standard_estimators, standardised
 from pushlab.metrics.estimate import _demand_level
 from pushlab.metrics.offpolicy import effective_sample_size
 
@@ -39,11 +39,16 @@ def estimate(data, estimator, adjust=None, level=0.95, resamples=1000, interval=
     adjust     names of the covariates to adjust for; None is all there are, a mediator among them
     resamples  of the bootstrap
     interval   "studentised": each resample's distance in its own standard errors (better with few units), or
-               "percentile"
-    resample   "scores": of units with their scores, which takes milliseconds; "units": everything is fitted anew to
-               each resample, as it always is with an estimator whose standard error is not known otherwise
+               "percentile", which it always is with an estimator whose scores are not `exact`
+    resample   what is drawn again. "scores": the units' scores, whose means then spread as the estimate does; all that
+               was fitted, folds and clipping among it, stays as it is, which takes milliseconds. "units": each arm
+               anew, with as many units as it has, and everything is fitted anew, folds and all; so it always is where
+               scores are not `exact`. A unit drawn twice may then be in the fold that is predicted and in one fitted to
     jobs       processes for "units"
     seed       of folds and resamples
+
+    With scores, what fitting adds to the error is known to first order alone, from the influence of a unit that is part
+    of its score. Neither way knows of a bias: of clipping, of a hidden confounder, of a curve taken for a line.
 
     Source  Efron & Tibshirani (1993), An Introduction to the Bootstrap, chapters 12 and 13.
 
@@ -105,9 +110,10 @@ def compare(data, estimators=None, truth=None, adjust=None, seed=0, **more):
     return table
 
 
-def overlap_table(data, adjust=None):
+def overlap_table(data, adjust=None, clip=CLIP):
     """How unlike the treated and the others are, a DataFrame with a row a covariate.
 
+    clip              propensities are taken as no nearer to 0 and 1 than this
     treated, others   means of the covariate
     apart             their distance in standard deviations; beyond 0.1 the groups are not alike
     weighted          the same distance when units are weighted by a logistic propensity
@@ -122,7 +128,7 @@ def overlap_table(data, adjust=None):
     covariates, names = _adjusted(data, adjust)
     _demand_both_arms(data)
     x, t = standardised(covariates), data.treated
-    e = np.clip(logistic().fit(x, t).predict_proba(x)[:, 1], 0.01, 0.99)
+    e = np.clip(logistic().fit(x, t).predict_proba(x)[:, 1], clip, 1 - clip)
     weighted = np.average(x[t], axis=0, weights=1 / e[t]) - np.average(x[~t], axis=0, weights=1 / (1 - e[~t]))
     return pd.DataFrame({"treated": covariates[t].mean(axis=0), "others": covariates[~t].mean(axis=0),
                          "apart": x[t].mean(axis=0) - x[~t].mean(axis=0), "weighted": weighted},

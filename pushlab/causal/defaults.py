@@ -42,7 +42,7 @@ EXPERIMENTS = {
         "spread": 0.1, "logarithms": True,
         "covariates": ("population_15_to_44", "industrial_capital", "service_capital", "arable_land",
                        "nonrenewable_resources", "persistent_pollution"),
-        "outcome": "population_* / 1e9", "noise": 0.1, "cost": 0.4,
+        "outcome": "population_* / 1e9", "noise": 0.1, "cost": 0.25,
         "confounder": "persistent_pollution", "strength": 0.8,
         "hidden": ("persistent_pollution", "industrial_capital", "service_capital"),
         "mediator": "persistent_pollution", "halfway": 10.0,

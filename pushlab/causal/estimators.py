@@ -2,8 +2,8 @@
 
 An estimator has a `name` and `scores(covariates, treated, outcome, rng)`, which returns a score for each unit. The
 mean of the scores is the estimate and their spread its standard error: a score is the estimate plus the unit's
-influence on it. Regressors and classifiers are scikit-learn's; any with `fit` and `predict` (or `predict_proba`) will
-do.
+influence on it. Where that is not so, the scores say that they are not exact. Regressors and classifiers are
+scikit-learn's; any with `fit` and `predict` (or `predict_proba`) will do.
 """
 
 from typing import Any, NamedTuple
@@ -12,7 +12,7 @@ import numpy as np
 
 from pushlab.metrics.value_models import linear, quadratic
 
-CLIP = 0.02             # propensities are taken as no nearer to 0 and 1 than this
+CLIP = 0.02             # propensities are taken as no nearer to 0 and 1 than this, unless another `clip` is given
 
 
 class Scores(NamedTuple):
@@ -82,9 +82,10 @@ class RegressionAdjustment:
 class InverseWeighting:
     """Weighs each unit by how unlikely its treatment was, so that both groups look like everyone.
 
-    Right if the propensities are. Weights are stabilised (divided by their sum in each group) and propensities are
-    clipped to lie between `clip` and 1 - `clip`. The standard error allows for the propensities being estimated where
-    they come from the logistic regression that `classifier=None` is.
+    Right if the propensities are, and none is near 0 or 1. Weights are stabilised (divided by their sum in each group)
+    and propensities are clipped to lie between `clip` and 1 - `clip`: 0 clips none. Clipping more lowers the variance
+    and adds a bias that no interval knows of; `data/causal/clips.csv` has both. The standard error allows for the
+    propensities being estimated where they come from the logistic regression that `classifier=None` is.
 
     Source  Horvitz & Thompson (1952), JASA 47, 663-685; with estimated propensities, Lunceford & Davidian (2004),
             Statistics in Medicine 23, 2937-2960.

@@ -1,7 +1,7 @@
-"""Whom to treat, learned from a log: by comparing the treated with the others, or by comparing like with like.
+"""Whom to treat, learned from a log: a small tree, grown on a score for each unit.
 
-Both agents grow the same small tree; what differs is the score they give each unit of the log, which ought to be, on
-average over units that look alike, what treating them changes.
+The score ought to be, on average over units that look alike, what treating them changes. It may be the difference of
+two predictions, or that corrected by weighted surprises. Either needs every confounder among the covariates.
 """
 
 from typing import Any, NamedTuple
@@ -10,24 +10,11 @@ import numpy as np
 
 from pushlab.causal.compare import _adjusted, without_mediator
 from pushlab.causal.draws import _demand
-from pushlab.causal.estimators import DoublyRobust, Scores
+from pushlab.causal.estimators import DoublyRobust, RegressionAdjustment
 from pushlab.causal.experiments import experiment
 
 FRESH = 20_000          # units on which policies are judged
 BESIDE = ("nobody", "everybody", "chance", "as logged", "best")     # that every table of values has
-
-
-class Untaught:
-    """Scores units as if a coin had decided who was treated: the naive reading of a log.
-
-    Each outcome, from the mean of all, weighted by how rare its treatment was over all.
-    """
-
-    name = "naive"
-
-    def scores(self, covariates, treated, outcome, rng):
-        share, left = treated.mean(), outcome - outcome.mean()
-        return Scores(np.where(treated, left / share, -left / (1 - share)))
 
 
 class TreatmentPolicy(NamedTuple):
@@ -49,10 +36,11 @@ class TreatmentPolicy(NamedTuple):
         return export_text(self.tree, feature_names=list(self.features), decimals=2).rstrip()
 
 
-def learn_policy(data, scores="adjusted", features=None, better=None, cost=None, depth=3, fewest=None, seed=0):
-    """A TreatmentPolicy learned from a CausalData.
+def learn_policy(data, scores="doubly robust", features=None, better=None, cost=None, depth=3, fewest=None, seed=0):
+    """A TreatmentPolicy learned from a CausalData: a tree that predicts the scores, and the cost it has to pass.
 
-    scores    "naive", "adjusted" (doubly robust), or an estimator whose scores are to be used
+    scores    "regression": two straight lines, for the treated and for the others, and the difference of what they
+              predict; "doubly robust"; or an estimator whose scores are to be used
     features  covariates that the policy may look at; None is all that were known at the decision
     better    "higher" or "lower" outcomes; None is what the data's experiment says, or else higher
     cost      of treating, in the unit of the outcome; None likewise, or else 0
@@ -60,13 +48,19 @@ def learn_policy(data, scores="adjusted", features=None, better=None, cost=None,
     fewest    units in a leaf; None is a twentieth of all
     seed      of the folds
 
-    Source  Athey & Wager (2021), Policy learning with observational data, Econometrica 89(1), 133-161.
+    The effect is learned and then compared with the cost. The tree is not chosen for what its policy gains, as in Athey
+    & Wager (2021), Econometrica 89(1), 133-161.
+
+    Source  with regressions the T-learner of Künzel, Sekhon, Bickel & Yu (2019), PNAS 116(10), 4156-4165; with doubly
+            robust scores the DR-learner of Kennedy (2023), Electronic Journal of Statistics 17(2), 3008-3049, of which
+            the second regression is the tree
     """
+    from sklearn.linear_model import LinearRegression
     from sklearn.tree import DecisionTreeRegressor
 
-    named = {"naive": Untaught(), "adjusted": DoublyRobust()}
+    named = {"regression": RegressionAdjustment(LinearRegression()), "doubly robust": DoublyRobust()}
     _demand(not isinstance(scores, str) or scores in named,
-            f"scores is 'naive', 'adjusted' or an estimator; got {scores!r}")
+            f"scores is 'regression', 'doubly robust' or an estimator; got {scores!r}")
     _demand(better in (None, "higher", "lower"), f"better is 'higher' or 'lower'; got {better!r}")
     estimator = named[scores] if isinstance(scores, str) else scores
     known = without_mediator(data)

@@ -6,8 +6,10 @@ from pushlab.causal.compare import compare, without_mediator
 from pushlab.causal.draws import KINDS, _demand
 from pushlab.causal.experiments import experiment
 from pushlab.metrics.estimate import share_interval
+from pushlab.seeds import episode_seed
 
-COLUMNS = ("kind", "n", "draw", "estimator", "estimate", "standard_error", "low", "high", "truth", "sample_effect")
+COLUMNS = ("kind", "n", "draw", "estimator", "estimate", "standard_error", "low", "high", "clipped", "truth",
+           "sample_effect")
 
 
 def repeat(model="hiv", kind="confounded", n=500, draws=200, estimators=None, adjust=None, seed=0, jobs=1,
@@ -16,12 +18,12 @@ def repeat(model="hiv", kind="confounded", n=500, draws=200, estimators=None, ad
 
     model     a simulator's name or an Experiment
     kind      "randomised", "confounded", "unobserved" or "mediated"
-    n, draws  units in a data set; data sets, whose seeds are `seed`, `seed` + 1, …
+    n, draws  units in a data set; data sets, of which number i has `episode_seed(seed, i)`: the first has `seed`
     adjust    names of covariates, "known at the decision" (all but the mediator), or None for all
     jobs      processes
     more      for `estimate`: level, resamples, interval …
-    returns   kind, n, draw, estimator, estimate, standard_error, low, high, truth (the mean effect in the population),
-              sample_effect (that on the units of the draw)
+    returns   kind, n, draw, estimator, estimate, standard_error, low, high, clipped (units), truth (the mean effect in
+              the population), sample_effect (that on the units of the draw)
 
     >>> from pushlab.causal import DifferenceInMeans
     >>> table = repeat("lotka_volterra", "randomised", n=100, draws=3, estimators=[DifferenceInMeans()])
@@ -39,19 +41,18 @@ def repeat(model="hiv", kind="confounded", n=500, draws=200, estimators=None, ad
     truth = trial.population_effect
     numbers = tqdm(range(draws), disable=not progress)
     with threadpool_limits(1, user_api="blas"):     # matrices are small: more threads than one wait for each other
-        tables = Parallel(jobs)(delayed(_one_draw)(trial, kind, n, seed + number, estimators, adjust, truth, more)
+        tables = Parallel(jobs)(delayed(_one_draw)(trial, kind, n, number, seed, estimators, adjust, truth, more)
                                 for number in numbers)
-    table = pd.concat(tables, ignore_index=True).assign(kind=kind, n=n)
-    table["draw"] = table["draw"] - seed
-    return table[list(COLUMNS)]
+    return pd.concat(tables, ignore_index=True).assign(kind=kind, n=n)[list(COLUMNS)]
 
 
-def _one_draw(trial, kind, n, seed, estimators, adjust, truth, more):
-    data = KINDS[kind](trial, n, seed)
+def _one_draw(trial, kind, n, number, seed, estimators, adjust, truth, more):
+    own = episode_seed(seed, number)
+    data = KINDS[kind](trial, n, own)
     if isinstance(adjust, str) and adjust == "known at the decision":
         adjust = without_mediator(data)
-    table = compare(data, estimators, truth, adjust, seed=seed, **more)
-    return table.assign(draw=seed, sample_effect=data.average_effect)
+    table = compare(data, estimators, truth, adjust, seed=own, **more)
+    return table.assign(draw=number, sample_effect=data.average_effect)
 
 
 def summary(table, by=("kind", "n", "estimator")):
@@ -60,7 +61,7 @@ def summary(table, by=("kind", "n", "estimator")):
     table     as of `repeat`; with further columns, which `by` then names too
     returns   by, truth, mean, bias (mean less truth), spread (deviation of the estimates), rmse (root of the mean
               squared error), covers (share of the intervals that hold the truth) with its Wilson interval covers_low
-              and covers_high, width (of the interval, median), draws
+              and covers_high, width (of the interval, median), draws, and clipped (units, mean) where the table has it
 
     >>> import pandas as pd
     >>> found = pd.DataFrame({"estimator": "a", "estimate": [1.0, 3.0], "truth": 1.0, "low": [0.0, 2.0],
@@ -77,6 +78,8 @@ def summary(table, by=("kind", "n", "estimator")):
     share = share_interval((found["covers"] * found["draws"]).round(), found["draws"])
     found.insert(found.columns.get_loc("covers") + 1, "covers_low", share.low)
     found.insert(found.columns.get_loc("covers") + 2, "covers_high", share.high)
+    if "clipped" in rows:
+        found["clipped"] = groups["clipped"].mean().to_numpy()
     return found
 
 

@@ -2,10 +2,11 @@
 
     python -m pushlab.studies.causal --out data/causal
 
-For each simulator's own experiment and each kind of data set 200 are drawn, of 500 units, with the seeds 0 to 199, and
-the four standard estimators are asked for the average effect: `kinds.csv` tells how far off they are and how often
-their 95 % intervals hold the truth. `sizes.csv` tells the same of confounded data sets of other sizes, 100 of each.
-About a quarter of an hour on one core.
+For each simulator's own experiment and each kind of data set 200 are drawn, of 500 units, each with a seed of its own,
+and the four standard estimators are asked for the average effect: `kinds.csv` tells how far off they are and how often
+their 95 % intervals hold the truth. `sizes.csv` tells the same of confounded data sets of other sizes, 100 of each, and
+`clips.csv` of one simulator's, 200 of 400 units, where the decision goes by the confounder more and less strictly and
+propensities are clipped more and less. About twenty minutes on one core.
 """
 
 from pathlib import Path
@@ -20,6 +21,7 @@ RIGHT = "doubly robust"         # the estimator that ought to be right in both o
 KEPT = ("randomised", "confounded")
 SIZES = (50, 100, 200, 400, 800, 1600)
 UNITS, DRAWS, FEWER = 500, 200, 100
+CLIPPED, STRENGTHS, CLIPS, CLIPPED_UNITS = "zika", (1.0, 3.0), (0.0, 0.005, 0.02, 0.05, 0.1), 400
 DIGITS = "%.5g"
 
 
@@ -40,21 +42,40 @@ def sizes_of(model, sizes=SIZES, draws=FEWER, jobs=1):
     return by_size(model, sizes, draws=draws, jobs=jobs).assign(model=model)
 
 
-def main(out: Annotated[Path, typer.Option(help="folder for the two CSV files")] = Path("data/causal"),
+def clips_of(model=CLIPPED, strengths=STRENGTHS, clips=CLIPS, n=CLIPPED_UNITS, draws=DRAWS, jobs=1, **more):
+    """`pushlab.causal.summary` for each strength of the confounder and each clip of propensities, a DataFrame."""
+    import pandas as pd
+
+    from pushlab.causal import DoublyRobust, InverseWeighting, experiment, repeat, summary
+
+    tables = []
+    for strength in strengths:
+        trial = experiment(model, strength=strength)
+        for clip in clips:
+            weighting = [InverseWeighting(clip=clip), DoublyRobust(clip=clip)]
+            table = repeat(trial, "confounded", n, draws, weighting, jobs=jobs, **more)
+            tables.append(table.assign(model=model, strength=strength, clip=clip))
+    return summary(pd.concat(tables, ignore_index=True), by=("strength", "clip", "n", "estimator")).assign(model=model)
+
+
+def main(out: Annotated[Path, typer.Option(help="folder for the three CSV files")] = Path("data/causal"),
          jobs: Annotated[int, typer.Option(help="processes")] = 1,
          models: Annotated[str, typer.Option(help="simulators, with commas between them")] = ",".join(MODELS)):
-    """Runs the study, writes both tables and prints how often the right estimator's intervals hold the truth."""
+    """Runs the study, writes its tables and prints how often the right estimator's intervals hold the truth."""
     import pandas as pd
 
     out.mkdir(parents=True, exist_ok=True)
-    tables = {"kinds": [], "sizes": []}
+    tables = {"kinds": [], "sizes": [], "clips": []}
     for model in models.split(","):
         tables["kinds"].append(kinds_of(model, jobs=jobs))
         tables["sizes"].append(sizes_of(model, jobs=jobs))
+        if model == CLIPPED:
+            tables["clips"].append(clips_of(jobs=jobs))
         for name, parts in tables.items():
-            table = pd.concat(parts, ignore_index=True)
-            table.insert(0, "model", table.pop("model"))
-            write_text(out / f"{name}.csv", table.to_csv(index=False, float_format=DIGITS, lineterminator="\n"))
+            if parts:
+                table = pd.concat(parts, ignore_index=True)
+                table.insert(0, "model", table.pop("model"))
+                write_text(out / f"{name}.csv", table.to_csv(index=False, float_format=DIGITS, lineterminator="\n"))
         found = tables["kinds"][-1]
         right = found[(found["estimator"] == RIGHT) & found["kind"].isin(KEPT)]
         print(model, {line.kind: line.covers for line in right.itertuples()}, flush=True)
