@@ -1,5 +1,6 @@
 """The project as a whole: its files agree with one another, Binder understands it, and what is built from it works."""
 
+import json
 import os
 import re
 import shutil
@@ -228,3 +229,21 @@ def test_no_file_names_a_path_of_one_machine():
             continue  # a picture
         found += [f"{name}:{i}: {hit.group()}" for i, line in enumerate(lines, 1) if (hit := MACHINE_PATH.search(line))]
     assert not found, "\n".join(found)
+
+
+# ---------------------------------------------------------------- what README says of the notebooks
+
+def test_readme_gives_every_notebook_its_own_minutes():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    said = dict(re.findall(r"^\| \[\d+ · [^\]]+\]\(notebooks/([\w.]+)\) \|.*\| (\d+) \|$", readme, re.MULTILINE))
+    for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
+        first = "".join(json.loads(path.read_text(encoding="utf-8"))["cells"][0]["source"])
+        assert said.get(path.name) == re.search(r"&nbsp; (\d+) minutes", first).group(1), path.name
+
+
+def test_readme_lists_every_environment():
+    from pushlab.envs import TABLE
+
+    text = (ROOT / "README.md").read_text(encoding="utf-8").partition("## Environments")[2]
+    missing = [name for name, *_ in TABLE if f"`{name}`" not in text and f"`{name[-3:]}`" not in text]
+    assert not missing
