@@ -177,7 +177,7 @@ def test_growth_of_a_part_is_counted_between_whole_windows(good_picture):
     """The mean over the first episode alone is no beginning: chance would make it grow."""
     opened = [0.0] + 9 * [10.0] + 10 * [14.0]
     log = pd.DataFrame({"agent": "a", "seed": 0, "episode": range(20), "info.parts.opened": opened})
-    assert good_picture(plots.reward_parts(log, window=10))[0] == "“opened” grows the most, by 5"
+    assert good_picture(plots.reward_parts(log, window=10))[0] == "“opened” rises the most, by 5"
     same = log.assign(**{"info.parts.opened": 1.0})
     assert good_picture(plots.reward_parts(same, window=10))[0] == "No part of the reward has changed"
 

@@ -140,5 +140,5 @@ def _parts_title(table, by, window):
         return "No part of the reward has changed"
     agent, part = change.abs().idxmax()
     who = f"{fit(plain(agent), 200, TITLE, 'bold')}: " if table[by].nunique() > 1 else ""
-    verb = "grows" if change[agent, part] > 0 else "falls"
+    verb = "rises" if change[agent, part] > 0 else "falls"
     return f"{who}“{fit(plain(part), 200, TITLE, 'bold')}” {verb} the most, by {short_number(abs(change[agent, part]))}"

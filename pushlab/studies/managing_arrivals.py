@@ -4,8 +4,8 @@
 
 An agent learns on the first two thirds of a user's days and is then judged, no longer learning or trying, on each day
 of the last third. Under one seed all agents meet the same days, and each notification the same uniform number, so that
-they are compared pair by pair. All seeds share the 28 days, which differ more than the seeds do: the reward of each day
-is kept, and intervals range over seeds and days. Rewards have the environment's default weights
+they are compared pair by pair. All seeds share the 28 days, which differ more than the seeds do: each day is kept, and
+intervals range over seeds and days. Rewards have the environment's default weights
 (`pushlab.envs.push.WEIGHTS`), fixed before any agent was trained; `--weights` repeats the comparison with each weight
 halved and doubled, in training too.
 
@@ -95,13 +95,15 @@ def means_of(days):
             "missed": mean["missed"], **parts}
 
 
-def reward_of(end):
-    """The reward of a day from its info at the end."""
-    return float(sum(worth for key, worth in end.items() if key.startswith("parts.")))
+def of_day(end):
+    """A day from its info at the end: the first of QUANTITIES, a dict; the delay is None where nothing was shown."""
+    reward = float(sum(worth for key, worth in end.items() if key.startswith("parts.")))
+    return {"reward": reward, "opens": end["opens"], "interruptions": end["shown"],
+            "delay": end["delay"] if end["shown"] else None}
 
 
 def run_one(user, agent, seed, weights=None):
-    """Trains and judges one agent with one user under one seed: `means_of` the days, and `days`, {day: reward}.
+    """Trains and judges one agent with one user under one seed: `means_of` the days, and `days`, {day: `of_day`}.
 
     weights  the environment's, where not default
     """
@@ -115,7 +117,7 @@ def run_one(user, agent, seed, weights=None):
     if agent in LEARNERS:
         train(gym.make("pushlab/push-v0", user=user, days="train", **weights), learner, seed=seed)
     days = judge_days(gym.make("pushlab/push-v0", user=user, days="test", **weights), learner, seed)
-    return {**means_of(days), "days": {str(day): reward_of(end) for day, end in days.items()}}
+    return {**means_of(days), "days": {str(day): of_day(end) for day, end in days.items()}}
 
 
 # ---------------------------------------------------------------- many runs, each kept
@@ -126,7 +128,7 @@ def run_study(users=USERS, names=tuple(AGENTS), seeds=SEEDS, variants=(None,), j
     variants  what is changed: None, or a pair (weight, factor)
     keep      folder in which each finished run is kept as JSON and found again, unless code or data have changed
     returns   runs, a row a run: user, agent, seed, changed, and its means; days, a row a run and day: user, agent,
-              seed, changed, day, reward
+              seed, changed, day, and what `of_day` gives
     """
     import pandas as pd
     from joblib import Parallel, delayed
@@ -147,9 +149,10 @@ def run_study(users=USERS, names=tuple(AGENTS), seeds=SEEDS, variants=(None,), j
     for user, name, seed, variant in work:
         run = {"user": _short(user), "agent": name, "seed": seed, "changed": _change(variant)}
         means = dict(results[user, name, seed, variant])
-        days += [{**run, "day": int(day), "reward": reward} for day, reward in means.pop("days").items()]
+        days += [{**run, "day": int(day), **told} for day, told in means.pop("days").items()]
         runs.append(run | means)
-    return pd.DataFrame(runs).astype({"delay": float}).round(DIGITS), pd.DataFrame(days).round(DIGITS)
+    runs, days = (pd.DataFrame(rows).astype({"delay": float}) for rows in (runs, days))
+    return runs.round(DIGITS), days.round(DIGITS).round({"delay": 1})
 
 
 def fingerprint():
