@@ -107,6 +107,7 @@ def test_of_constant_policies_treatment_and_spray_cost_least():
     costs = [-by_day(action)["reward"].sum() for action in range(16)]
     assert np.argmin(costs) == TREATMENT + SPRAY and np.argmax(costs) == 0
     assert costs[15] > costs[BEDNETS + TREATMENT + SPRAY] > costs[TREATMENT + SPRAY]    # everything is not the best
+    assert np.argsort(costs).tolist().index(BEDNETS + TREATMENT + SPRAY) == 3           # which are the paper's best
 
 
 # ---------------------------------------------------------------- what always holds

@@ -13,6 +13,7 @@ from pushlab.causal.draws import _demand
 from pushlab.causal.estimators import DoublyRobust, RegressionAdjustment
 from pushlab.causal.experiments import experiment
 
+LEARNERS = ("regression", "curved regression", "doubly robust")     # the scores that have a name
 FRESH = 20_000          # units on which policies are judged
 BESIDE = ("nobody", "everybody", "chance", "as logged", "best")     # that every table of values has
 
@@ -40,7 +41,8 @@ def learn_policy(data, scores="doubly robust", features=None, better=None, cost=
     """A TreatmentPolicy learned from a CausalData: a tree that predicts the scores, and the cost it has to pass.
 
     scores    "regression": two straight lines, for the treated and for the others, and the difference of what they
-              predict; "doubly robust"; or an estimator whose scores are to be used
+              predict; "curved regression", with squares and products; "doubly robust"; or an estimator whose scores
+              are to be used
     features  covariates that the policy may look at; None is all that were known at the decision
     better    "higher" or "lower" outcomes; None is what the data's experiment says, or else higher
     cost      of treating, in the unit of the outcome; None likewise, or else 0
@@ -55,14 +57,12 @@ def learn_policy(data, scores="doubly robust", features=None, better=None, cost=
             robust scores the DR-learner of Kennedy (2023), Electronic Journal of Statistics 17(2), 3008-3049, of which
             the second regression is the tree
     """
-    from sklearn.linear_model import LinearRegression
     from sklearn.tree import DecisionTreeRegressor
 
-    named = {"regression": RegressionAdjustment(LinearRegression()), "doubly robust": DoublyRobust()}
-    _demand(not isinstance(scores, str) or scores in named,
-            f"scores is 'regression', 'doubly robust' or an estimator; got {scores!r}")
+    _demand(not isinstance(scores, str) or scores in LEARNERS,
+            f"scores is one of {', '.join(LEARNERS)}, or an estimator; got {scores!r}")
     _demand(better in (None, "higher", "lower"), f"better is 'higher' or 'lower'; got {better!r}")
-    estimator = named[scores] if isinstance(scores, str) else scores
+    estimator = _scorer(scores) if isinstance(scores, str) else scores
     known = without_mediator(data)
     features = known if features is None else [features] if isinstance(features, str) else list(features)
     for name in features:
@@ -76,6 +76,18 @@ def learn_policy(data, scores="doubly robust", features=None, better=None, cost=
     cost = (data.source.cost if data.source else 0.0) if cost is None else cost
     name = scores if isinstance(scores, str) else scores.name
     return TreatmentPolicy(name, tree, tuple(features), 1.0 if better == "higher" else -1.0, float(cost))
+
+
+def _scorer(name):
+    """The estimator whose scores have this name."""
+    from sklearn.linear_model import LinearRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import PolynomialFeatures
+
+    if name == "doubly robust":
+        return DoublyRobust()
+    line = LinearRegression()
+    return RegressionAdjustment(line if name == "regression" else make_pipeline(PolynomialFeatures(2), line))
 
 
 def policy_values(model, policies=(), n=FRESH, seed=1_000_003):

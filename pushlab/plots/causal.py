@@ -32,7 +32,7 @@ LOOKS = {                               # estimators keep their place; one that 
     "inverse weighting": (PURPLE, DASHES[2], "^"), "doubly robust": (BLUE, DASHES[0], "o"),
 }
 OTHER = (SKY, DASHES[3], MARKERS[3])
-AGENTS = {"regression": ORANGE, "doubly robust": BLUE}
+AGENTS = {"regression": ORANGE, "curved regression": PURPLE, "doubly robust": BLUE}
 PITCH, LEFT, RIGHT = 30, 190, 188       # height of a row; where the chart begins; room for words on its right
 
 

@@ -8,8 +8,10 @@ WhyNot mixes fractions and counts; whether the paper does could not be seen. Its
 balances a death rate of 1/14 in a population of one, and so, nearly, does that of people; but the state counts 10,600
 mosquitoes, which therefore die out within weeks, whatever is done. And while a cost of 60 for all mosquitoes is of one
 size with 12.5 for bednets for all, a cost of 60 for each of 10,600 hides the price of everything else. So both are read
-here as those of populations of size one: `human_scale` and `mosquito_scale` turn them into counts. With both at 1,
-preset="whynot", the figures stand as they do there.
+here as those of populations of size one: `human_scale` and `mosquito_scale` turn them into counts. That is our reading
+and not the paper's word. With both at 1, preset="whynot", the figures stand as they do there. The paper's first page
+calls bednets, treatment and spray together the most cost-effective; here these three, every day, are the fourth best of
+sixteen, behind treatment and spray, those two with condoms, and spray with condoms.
 """
 
 from dataclasses import dataclass
