@@ -138,6 +138,21 @@ def test_losses_hold_each_later_test_against_the_first_after_learning():
     assert ("A", 8) not in found and found["A", 6].repaired and not found["B", 8].repaired
 
 
+def test_what_another_task_has_repaired_was_not_repaired_by_learning_it_again():
+    """A falls to half through B; C alone brings it back, or only learning A does."""
+    def drop(after_c):
+        blocks = [("train", 0.9), ("test", 0.9), ("train", 0.9), ("test", 0.4), ("train", 0.9), ("test", after_c),
+                  ("train", 0.9), ("test", 0.9)]
+        tasks = ["A", "A", "B", "A", "C", "A", "A", "A"]
+        log = pd.concat([pd.DataFrame({"block": block, "block_type": kind, "task": task, "params": "{}",
+                                       "regime": block, "reward": [value] * 8})
+                         for block, ((kind, value), task) in enumerate(zip(blocks, tasks))], ignore_index=True)
+        report = lifelong_report(log.assign(episode=range(len(log))), settings=Settings(normalization="none"))
+        return next(loss for loss in losses(evaluation_table(report), report) if loss.until == 3)
+
+    assert drop(0.4).repaired and not drop(0.9).repaired
+
+
 def test_variants_of_one_task_are_named_by_what_differs():
     log = make_log(["shelf"] * 2, tested=False)
     told = [{"noise": noise, "model": {"name": "drift", "speed": 1}} for noise in (0, 0.5)]

@@ -121,8 +121,10 @@ def _loss_between(reference, now, line, own, learned):
     cause = f"{fit(others[0], 170, TITLE, 'bold')} costs" if len(others) == 1 else f"{len(others)} others cost"
     drop = reference.mean - now.mean
     unsure = np.nan_to_num([reference.high - reference.mean, now.high - now.mean])
-    again = line[line["block"] > own[own > now.block].min()] if (own > now.block).any() else line[:0]
-    repaired = len(again) > 0 and again["mean"].iloc[0] > reference.mean - drop / 4
+    later, whole = line[line["block"] > now.block], reference.mean - drop / 4
+    back = own[own > now.block].min(initial=np.inf)                     # the block that learns it again
+    again, before = later.loc[later["block"] > back, "mean"], later.loc[later["block"] < back, "mean"]
+    repaired = len(again) > 0 and again.iloc[0] > whole and not (before > whole).any()      # something else did it
     sure = drop > max(np.hypot(*unsure), WORTH_SAYING * np.ptp(line["mean"]))
     return [Loss(line["name"].iloc[0], drop, reference.block, now.block, reference.mean, cause, bool(sure),
                  bool(repaired))]
