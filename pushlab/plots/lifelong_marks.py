@@ -122,7 +122,7 @@ def _loss_between(reference, now, line, own, learned):
     drop = reference.mean - now.mean
     unsure = np.nan_to_num([reference.high - reference.mean, now.high - now.mean])
     later, whole = line[line["block"] > now.block], reference.mean - drop / 4
-    back = own[own > now.block].min(initial=np.inf)                     # the block that learns it again
+    back = min(own[own > now.block], default=np.inf)                    # the block that learns it again
     again, before = later.loc[later["block"] > back, "mean"], later.loc[later["block"] < back, "mean"]
     repaired = len(again) > 0 and again.iloc[0] > whole and not (before > whole).any()      # something else did it
     sure = drop > max(np.hypot(*unsure), WORTH_SAYING * np.ptp(line["mean"]))
