@@ -4,10 +4,10 @@
 
 For each simulator's own experiment and each kind of data set 200 are drawn, of 500 units, each with a seed of its own,
 and the four standard estimators are asked for the average effect: `kinds.csv` tells how far off they are and how often
-their 95 % intervals hold the truth. `sizes.csv` tells the same of confounded data sets of other sizes, 100 of each, and
-`clips.csv` of one simulator's, 200 of 400 units, where the decision goes by the confounder more and less strictly and
-propensities are clipped more and less. `policies.csv` tells what policies reach that are learned from 100 logs which
-show the confounder, and from the same logs without it. About twenty minutes on one core.
+their 95 % intervals hold the truth. `sizes.csv` tells the same of confounded data sets of other sizes, 100 of each.
+`clips.csv` tells it of inverse weighting on one simulator's, 200 of 400 units, where the decision goes by the confounder
+more and less strictly and propensities are clipped more and less. `policies.csv` tells what policies reach that are
+learned from 100 logs which show the confounder, and from the same logs without it. About twenty minutes on one core.
 """
 
 from pathlib import Path
@@ -45,17 +45,16 @@ def sizes_of(model, sizes=SIZES, draws=FEWER, jobs=1):
 
 
 def clips_of(model=ONE, strengths=STRENGTHS, clips=CLIPS, n=CLIPPED_UNITS, draws=DRAWS, jobs=1, **more):
-    """`pushlab.causal.summary` for each strength of the confounder and each clip of propensities, a DataFrame."""
+    """`pushlab.causal.summary` of inverse weighting for strengths of the confounder and clips, a DataFrame."""
     import pandas as pd
 
-    from pushlab.causal import DoublyRobust, InverseWeighting, experiment, repeat, summary
+    from pushlab.causal import InverseWeighting, experiment, repeat, summary
 
     tables = []
     for strength in strengths:
         trial = experiment(model, strength=strength)
         for clip in clips:
-            weighting = [InverseWeighting(clip=clip), DoublyRobust(clip=clip)]
-            table = repeat(trial, "confounded", n, draws, weighting, jobs=jobs, **more)
+            table = repeat(trial, "confounded", n, draws, [InverseWeighting(clip=clip)], jobs=jobs, **more)
             tables.append(table.assign(model=model, strength=strength, clip=clip))
     return summary(pd.concat(tables, ignore_index=True), by=("strength", "clip", "n", "estimator")).assign(model=model)
 
