@@ -6,6 +6,7 @@ import pytest
 
 import pushlab  # noqa: F401
 from pushlab.agents.planning import BangBang, Constant, FittedQIteration
+from pushlab.envs.ode_worlds import HIV
 from pushlab.rollout import rollout
 from pushlab.studies import interventions as study
 
@@ -82,13 +83,57 @@ def test_an_agent_that_learned_nothing_explores_and_says_so():
 # ---------------------------------------------------------------- the study
 
 def test_a_small_study_beats_every_constant_policy():
-    """Two rounds of ten patients: nothing is healed yet, but the return is far above that of both drugs always."""
+    """Two rounds of ten patients: nobody is healed yet, but the return is far above that of both drugs always."""
     world, agent = study.make_world(), study.make_agent(trees=10, growths=2)
-    *_, (number, steps, (found, states, actions)) = study.learn_in_rounds(world, agent, 2, 10, seed=0)
+    *_, (number, steps, (found, states, actions), _) = study.learn_in_rounds(world, agent, 2, 10, seed=0)
     constant = [study.examine(world, lambda states, action=action: np.full(len(states), action))[0]["return"]
                 for action in range(4)]
     assert number == 2 and steps == 4000 and states.shape == (401, 6) and (actions[200:] == 0).all()
     assert found["return"] > 2 * max(constant)
+
+
+def test_a_basin_is_where_the_untreated_settle_however_near_they_are_to_the_other_state():
+    ward = HIV(initial_state="healthy", timestep=1.0)
+    unhealthy, healthy = ward.model.state("unhealthy"), ward.model.state("healthy")
+    assert study.basin(ward, [unhealthy, healthy]).tolist() == ["unhealthy", "healthy"]
+    assert study.basin(ward, [ward.model.state("early infection")]).tolist() == ["unhealthy"]
+    after = {days: study.treat(ward, lambda states: np.array([study.BOTH]), decisions=days)[0][-1, 0]
+             for days in (1, 2)}
+    assert after[2][5] > 0.8 * healthy[5] and after[2][4] < healthy[4]      # near by, with less virus, and yet
+    assert study.basin(ward, list(after.values())).tolist() == ["healthy", "unhealthy"]
+
+
+def test_who_settles_in_neither_state_is_an_error_and_not_a_guess(monkeypatch):
+    monkeypatch.setattr(study, "LONGEST", 1)
+    uninfected = [1e6, 0.0, 3198.0, 0.0, 0.0, 10.0]
+    with pytest.raises(ArithmeticError, match="after 1,000 days without drugs a patient is near neither"):
+        study.basin(HIV(initial_state="healthy", timestep=5.0), [uninfected])
+
+
+def test_one_decision_is_disturbed_and_the_rest_is_left_to_the_policy():
+    world, met = study.make_world(), []
+
+    def never(states):
+        met.append(len(states))
+        return np.zeros(len(states), np.int64)
+
+    told = study.disturb(world, never, np.zeros(200, int), at=(0, 199))
+    assert told["day"] == [0, 995] and told["was"] == [0, 0] and told["became"] == [3, 3] and met == [2] * 200
+    both_once = study.treat(world, study.following([3] + [0] * 199))[0][-1, 0, 5]
+    assert told["E_after_1000_days"][0] == pytest.approx(both_once) and told["basin"] == ["unhealthy"] * 2
+    always = study.disturb(world, study.following([3] * 200), np.full(200, 3), at=(7,))
+    assert always["became"] == [0]
+
+
+def test_a_study_that_was_interrupted_goes_on_to_the_same_end(tmp_path, monkeypatch):
+    size = {"patients": 6, "trees": 4, "growths": 2}
+    whole = study.run_seed(3, rounds=3, **size)
+    path = tmp_path / "seed.json"
+    study.run_seed(3, rounds=1, path=path, **size)
+    assert study.run_seed(3, rounds=3, path=path, **size) == whole
+    monkeypatch.setattr(study, "FittedQIteration", None)                # finished: nothing is learned again
+    monkeypatch.setattr(study, "make_agent", lambda *size: None)
+    assert study.run_seed(3, rounds=3, path=path, **size) == whole
 
 
 def test_the_stored_study_says_of_itself_what_replaying_it_gives():
@@ -96,13 +141,17 @@ def test_the_stored_study_says_of_itself_what_replaying_it_gives():
 
     from pushlab.datasets import data_dir
 
-    rounds = pd.read_csv(data_dir() / "ode" / "fitted_q_rounds.csv")
-    patient = pd.read_csv(data_dir() / "ode" / "fitted_q_patient.csv")
+    rounds, patient, disturbed = (pd.read_csv(data_dir() / "ode" / f"fitted_q_{name}.csv")
+                                  for name in ("rounds", "patient", "disturbed"))
     learned = rounds[rounds["policy"] == "fitted Q iteration"]
-    best = learned.sort_values(["healed", "return"]).iloc[-1]
-    replayed = iter(patient["action"])
-    found, *_ = study.examine(study.make_world(), lambda states: np.array([next(replayed)]))
-    assert found["return"] == pytest.approx(best["return"], rel=1e-5) and found["healed"] == best["healed"]
+    assert learned.groupby("seed").size().tolist() == [study.ROUNDS] * study.SEEDS
+    best = learned.sort_values("return")[learned["basin"] == "healthy"].iloc[-1]
+    world, schedule = study.make_world(), patient["action"].to_numpy()[:200]
+    found, *_ = study.examine(world, study.following([*schedule, *[0] * 200]))
+    assert found["return"] == pytest.approx(best["return"], rel=1e-5) and found["basin"] == "healthy"
     assert found["E_after_2000_days"] == pytest.approx(patient["E"].iloc[-1], rel=1e-5)
-    assert best["return"] > 100 * rounds[rounds["policy"] != "fitted Q iteration"]["return"].max()
-    assert best["healed"] and best["distance_from_healthy"] <= 0.02
+    assert best["return"] > 100 * rounds[rounds["seed"].isna()]["return"].max()
+    assert (disturbed["seed"] == best["seed"]).all() and (disturbed["round"] == best["round"]).all()
+    kept = study.disturb(world, study.following(schedule), schedule)
+    assert kept["basin"] == disturbed["basin_by_schedule"].tolist() and kept["was"] == disturbed["was"].tolist()
+    assert disturbed["basin_by_policy"].eq("healthy").sum() == best["by_policy"]
