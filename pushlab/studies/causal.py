@@ -5,7 +5,7 @@
 For each simulator's own experiment and each kind of data set 200 are drawn, of 500 units, each with a seed of its own,
 and the four standard estimators are asked for the average effect: `kinds.csv` tells how far off they are and how often
 their 95 % intervals hold the truth. `sizes.csv` tells the same of confounded data sets of other sizes, 100 of each.
-`clips.csv` tells it of inverse weighting on one simulator's, 200 of 400 units, where the decision goes by the confounder
+`clips.csv` tells it of inverse weighting on one simulator, 200 of 400 units, where the decision goes by the confounder
 more and less strictly and propensities are clipped more and less. `policies.csv` tells what policies reach that are
 learned from 100 logs which show the confounder, and from the same logs without it. About twenty minutes on one core.
 """
