@@ -37,7 +37,7 @@ def test_single(benchmark, name):
 
 
 @pytest.mark.parametrize("name", ["pushlab/evalumap1-v0", "pushlab/evalumap2-v0", "pushlab/ODE-HIV-v0",
-                                  "pushlab/ODE-World3-v0", "pushlab/ODE-Opioid-v0", "pushlab/ODE-Zika-v0"])
+                                  "pushlab/ODE-World3-v1", "pushlab/ODE-Opioid-v0", "pushlab/ODE-Zika-v0"])
 @pytest.mark.parametrize("copies", [16, 1024])
 def test_batch(benchmark, name, copies):
     """The native vector version; env-steps a second over all copies."""
@@ -125,7 +125,7 @@ def test_epidemic(benchmark, name, steps):
 @pytest.mark.parametrize("kwargs", [{}, {"reference": "whynot-0.12"}], ids=["book", "reference"])
 def test_world3(benchmark, kwargs):
     """A decision a year through gym.make, two steps of Euler each; WhyNot 0.12.0 makes 43 to 65 steps/s."""
-    env = gym.make("pushlab/ODE-World3-v0", **kwargs)
+    env = gym.make("pushlab/ODE-World3-v1", **kwargs)
     actions = [env.action_space.sample() for _ in range(200)]
 
     def run():
