@@ -1,4 +1,4 @@
-"""Structured treatment interruption found by fitted Q iteration, ten times over: about two hours of one core.
+"""Structured treatment interruption found by fitted Q iteration, ten times over: about an hour of one core.
 
     python -m pushlab.studies.interventions --out data/ode --jobs 2
 

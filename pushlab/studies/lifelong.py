@@ -131,14 +131,17 @@ def fingerprint():
 # ---------------------------------------------------------------- tables
 
 def evaluation_table(results):
-    """A row a lifetime, test phase and task: first, second (the pair), agent, seed, phase, task, reward (a day)."""
+    """A row a lifetime, test phase and task: first, second (the pair), agent, seed, phase, task, reward (a day), users.
+
+    users  how many users the agent told apart in the whole lifetime, empty for agents that do not
+    """
     import pandas as pd
 
     rows = [{"first": pair[0], "second": pair[1], "agent": name, "seed": seed, "phase": phase, "task": user,
-             "reward": reward}
+             "reward": reward, "users": result["users"]}
             for (pair, name, seed), result in results.items() for phase, rewards in result["tests"].items()
             for user, reward in zip(pair, rewards)]
-    return pd.DataFrame(rows).round(DIGITS)
+    return pd.DataFrame(rows).astype({"users": "Int64"}).round(DIGITS)
 
 
 def training_table(results):

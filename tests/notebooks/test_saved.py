@@ -20,6 +20,9 @@ LARGEST_NOTEBOOK = 2_000_000  # bytes of file
 MACHINE_PATH = re.compile(r"(?<![\w.])/(?:home|root|Users|tmp|work|opt|usr|var)/\w|site-packages|\b[A-Z]:\\\\?Users")
 BARE_REPR = re.compile(r"^\[?<[^>]*>\]?$|^(?:Figure|Text)\(")
 EXERCISE_HEADING = re.compile(r"^#+ +Exercise\b", re.MULTILINE)
+CAPITALS = re.compile(r"\b[A-Z]{5,}\d*\b")
+WITHOUT_WORDS = re.compile(r"```.*?```|`[^`]*`|\]\([^)]*\)", re.DOTALL)     # code, and where links lead
+NAMES_IN_CAPITALS = ("SMART", "SCOPE", "DARPA")
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 
 
@@ -124,6 +127,17 @@ def check_cells_short(notebook):
     ]
 
 
+def check_nothing_left_to_fill_in(notebook):
+    """A word all in capitals is a placeholder that nobody filled in, unless it is the name of something."""
+    return [
+        f"text cell {position} says {found.group()!r}: is it to be filled in?"
+        for position, cell in enumerate(notebook.cells)
+        if cell.cell_type == "markdown"
+        for found in CAPITALS.finditer(WITHOUT_WORDS.sub("", cell.source))
+        if found.group() not in NAMES_IN_CAPITALS
+    ]
+
+
 def check_ids_unique(notebook):
     ids = [cell.get("id") for cell in notebook.cells]
     repeated = sorted({str(i) for i in ids if i is None or ids.count(i) > 1})
@@ -158,6 +172,7 @@ CHECKS = [
     check_pictures_small,
     check_pictures_described,
     check_cells_short,
+    check_nothing_left_to_fill_in,
     check_ids_unique,
     check_exercises_whole,
 ]
@@ -270,6 +285,10 @@ def with_repeated_id(notebook):
     notebook.cells[0].id = notebook.cells[1].id
 
 
+def with_a_placeholder(notebook):
+    notebook.cells[0].source = "The best of the POLICIES policies; `SEED` is code, and SMART a study."
+
+
 def without_tags(notebook):
     notebook.cells[6].metadata["tags"] = []
 
@@ -307,6 +326,7 @@ def test_a_sound_notebook_passes(check):
         (check_pictures_described, with_silent_picture, "code cell 3 shows a picture"),
         (check_pictures_described, with_picture_beside_a_bare_repr, "code cell 3 shows a picture"),
         (check_cells_short, with_long_cell, "code cell 1 has 26 lines"),
+        (check_nothing_left_to_fill_in, with_a_placeholder, "text cell 0 says 'POLICIES'"),
         (check_ids_unique, with_repeated_id, "used twice"),
         (check_exercises_whole, without_tags, '1 headings say "Exercise", 0 cells'),
         (check_exercises_whole, without_check, 'exercise 1 has no cell tagged "check"'),
