@@ -52,7 +52,8 @@ def test_a_study_goes_on_where_it_stopped(tmp_path, monkeypatch):
 
 def test_the_shipped_study_is_complete():
     tests, training = read_study()
-    assert len(tests) == len(PAIRS) * len(AGENTS) * SEEDS * 4 * 2 and not tests.isna().any().any()
+    assert len(tests) == len(PAIRS) * len(AGENTS) * SEEDS * 4 * 2 and not tests.drop(columns="users").isna().any().any()
+    assert (tests["users"].notna() == (tests["agent"] == "recognises")).all()
     assert len(training) == len(PAIRS) * len(AGENTS) * 3 * 6
     assert (training["low"] <= training["reward"]).all() and (training["reward"] <= training["high"]).all()
     before = tests[tests["phase"] == "0.test"].pivot_table(index=["first", "second", "seed", "task"], columns="agent",

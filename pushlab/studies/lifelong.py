@@ -235,7 +235,8 @@ def read_study(folder=None):
     from pushlab.datasets import data_dir
 
     folder = Path(folder) if folder is not None else data_dir() / "studies"
-    return pd.read_csv(folder / "lifelong.csv"), pd.read_csv(folder / "lifelong_training.csv")
+    tests = pd.read_csv(folder / "lifelong.csv", dtype={"users": "Int64"})
+    return tests, pd.read_csv(folder / "lifelong_training.csv")
 
 
 # ---------------------------------------------------------------- the command
