@@ -4,14 +4,14 @@ Importing it registers the environments and little else; what is heavy is loaded
 
 >>> import pushlab
 >>> pushlab.__version__
-'0.1.0'
+'0.2.0.dev0'
 """
 
 from importlib import import_module
 
 from pushlab.envs import register_all
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"
 
 # What a notebook asks for by a short name, and the room it lives in.
 _ROOMS = {

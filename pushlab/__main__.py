@@ -172,6 +172,8 @@ def score(submission: Annotated[Path, typer.Argument(exists=True, help="A CSV fi
     """Score a submission, or every one of a folder: print the scorecard, write it as JSON, CSV and PNG."""
     from pushlab.challenges import Challenge
 
+    if counted and challenge != 2:
+        raise typer.BadParameter("--counted is of the logs of Challenge 2; the answers of Challenge 1 have no episodes")
     with usage_on_stderr():
         task = Challenge.load(user, data=data, period=period, judge=judge, opening=opening)
     folder = out or Path("scores") / submission.stem

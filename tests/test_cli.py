@@ -110,6 +110,12 @@ def test_two_private_users_share_a_folder_with_their_catalogue(tmp_path):
     assert checked.exit_code == 0 and "user kim" in checked.stdout and "user lee" in checked.stdout
 
 
+def test_counted_seeds_are_of_challenge_2_alone(tmp_path):
+    (tmp_path / "answers.csv").write_text("row\n")
+    told = CliRunner().invoke(app, ["score", str(tmp_path / "answers.csv"), "--user", "mira", "--counted"])
+    assert told.exit_code == 2 and "logs of Challenge 2" in told.output
+
+
 def test_a_class_plays_without_the_truth_and_its_lecturer_scores_it(class_data, tmp_path):
     """What is handed out holds no answers; a log made with it is accepted under the judge that the class had."""
     import gymnasium as gym

@@ -273,3 +273,7 @@ def test_both_crossed_intervals_agree_on_a_mean_and_the_bootstrap_takes_other_st
     assert crossed_bootstrap(grid, seed=1) == crossed_bootstrap(grid, seed=1) != drawn
     with pytest.raises(ValueError, match="same rows and columns"):
         crossed_bootstrap(grid, theirs=grid[1:])
+
+
+def test_grids_of_different_shapes_have_no_leader():
+    assert leader({"a": np.ones((3, 4)) + np.arange(4), "b": np.zeros((2, 4))}) is None

@@ -98,6 +98,9 @@ def test_trade_off_table_crosses_runs_with_days():
     expected = crossed_interval(days.pivot(index="seed", columns="day", values="reward"))
     assert (line["reward"], line["reward low"], line["reward high"]) == pytest.approx(tuple(expected))
     assert line["reward high"] - line["reward low"] > 10 * (alone["reward high"] - alone["reward low"])
+    steps = pd.concat([days.assign(episode=days["day"], step=step) for step in (0, 1)])     # a day is an episode
+    again = plots.trade_off_table(steps, "reward", "opens", cross="day").loc[0]
+    assert (again["reward low"], again["reward high"]) == pytest.approx((line["reward low"], line["reward high"]))
     assert line["runs"] == alone["runs"] == 5
 
 

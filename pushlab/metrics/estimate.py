@@ -283,9 +283,9 @@ def leader(samples, higher=True, level=0.95):
     Titles and captions made from data ask this before they say who is highest. The mean that is furthest ahead is held
     against each other one, at the level that `simultaneous` would give so many comparisons.
 
-    samples  {name: array (runs,)}, or grids (rows, columns) for `crossed_interval`; as many runs on both sides are
-             paired in their order, where numbers differ the interval is Welch's. One run, or a value that is not
-             finite, gives no interval and no leader
+    samples  {name: array (runs,)}, or grids (rows, columns) of one shape for `crossed_interval`; as many runs on both
+             sides are paired in their order, where numbers differ the interval is Welch's. One run, or a value that is
+             not finite, gives no interval and no leader
     higher   False where less is better
 
     Source  Welch (1947), The generalization of "Student's" problem, Biometrika 34, 28-35, for unequal numbers
@@ -309,6 +309,8 @@ def _gain(ours, theirs, level):
         return np.nan
     if ours.shape == theirs.shape:
         return (mean_interval if ours.ndim == 1 else crossed_interval)(ours - theirs, level=level).low
+    if ours.ndim > 1 or theirs.ndim > 1:
+        return np.nan
     from scipy.stats import ttest_ind
 
     return ttest_ind(ours, theirs, equal_var=False).confidence_interval(level).low

@@ -224,10 +224,14 @@ def trade_off_table(log, x, y, by="agent", statistic="mean", cross=None):
 
 
 def _crossed_ends(rows, value, cross):
-    """The ends of the interval of the mean over runs and over the values of another column; NaN where there is none."""
-    keys = [key for key in RUN if key in rows.columns and key != cross]
+    """The ends of the interval of the mean over runs and over the values of another column; NaN where there is none.
+
+    An episode is a value of that column (a day, say), and no run of its own; of several rows of both the mean counts.
+    """
+    keys = [key for key in RUN if key in rows.columns and key not in (cross, "episode")]
     run = rows.groupby(keys, sort=False, observed=True, dropna=False).ngroup() if keys else 0
-    grid = rows.assign(_run=run).pivot(index="_run", columns=cross, values=value).to_numpy(float)
+    rows = rows.assign(_run=run)
+    grid = rows.pivot_table(index="_run", columns=cross, values=value, observed=True).to_numpy(float)
     if min(grid.shape) < 2 or not np.isfinite(grid).all():
         return np.nan, np.nan
     return crossed_interval(grid)[1:]

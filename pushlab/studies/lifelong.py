@@ -121,7 +121,8 @@ def fingerprint():
     from pushlab.datasets import data_dir
 
     package, digest = Path(__file__).resolve().parents[1], hashlib.sha256()
-    for file in (*(package / f"{name}.py" for name in ("arrivals", "capstone", "lifetimes", "rollout", "syllabi")),
+    for file in (*(package / f"{name}.py" for name in ("arrivals", "capstone", "lifetimes", "rollout", "seeds",
+                                                        "syllabi")),
                  *(package / "agents" / f"{name}.py" for name in ("arrivals", "features", "lifelong", "weights")),
                  *sorted((package / "envs").glob("push*.py")), Path(__file__), data_dir() / "push" / "SHA256SUMS"):
         digest.update(file.read_bytes())
