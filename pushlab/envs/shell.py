@@ -17,6 +17,20 @@ from pushlab.envs.world import World
 
 RENDER_MODES = ["rgb_array", "human"]
 
+# How many frames of an episode are kept for its pictures. Registered episodes have up to 3,330 (evalumap) and are drawn
+# whole; of one that is longer, or never ends, pictures show the first frame and the last MOST_FRAMES / 2 or more.
+MOST_FRAMES = 10_000
+
+
+def keep_frame(frames, frame):
+    """Adds a frame to those of an episode; of MOST_FRAMES the older half goes first, all but the first one.
+
+    Half of them at once, and not one a step, costs next to nothing, and pictures go on getting a list.
+    """
+    if len(frames) >= MOST_FRAMES:
+        del frames[1:MOST_FRAMES // 2]
+    frames.append(frame)
+
 
 def build_world(world, params):
     """A world from an instance, a class or "module:Class" and its keyword arguments."""
@@ -165,14 +179,17 @@ class Env(gym.Env):
 
     def _show(self):
         if self.render_mode is not None:
-            self._frames.append(self.frame())
+            keep_frame(self._frames, self.frame())
         if self.render_mode == "human":
             from pushlab.plots.screen import show
 
             show(self.world.picture(self._frames), self)
 
     def render(self):
-        """The moment as a uint8 array (height, width, 3) in the mode "rgb_array"; None otherwise."""
+        """The moment as a uint8 array (height, width, 3) in the mode "rgb_array"; None otherwise.
+
+        Of an episode of more than MOST_FRAMES steps it shows the latest and the first; see `keep_frame`.
+        """
         if self.render_mode != "rgb_array":
             return None
         if self.state is None:
@@ -384,7 +401,7 @@ class VectorEnv(gym.vector.VectorEnv):
     def _keep_frames(self, rows):
         if self.render_mode is not None:
             for row in rows:
-                self._frames[row].append(self.world.frame(self.state, self.outcome, row))
+                keep_frame(self._frames[row], self.world.frame(self.state, self.outcome, row))
 
     def render(self):
         """A tuple of n uint8 arrays (height, width, 3) in the mode "rgb_array"; None otherwise."""
