@@ -1,0 +1,6 @@
+"""The benchmarks share modules of this folder, which are no part of pushlab."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
