@@ -72,8 +72,9 @@ numbers: $(VENV)/.test  ## list where the numbers in the notebooks' text come fr
 	$(BIN)/python tests/notebooks/prose.py $(NAMES)
 
 .PHONY: benchmarks
-benchmarks: $(VENV)/.test  ## measure speed
-	$(BIN)/python -m pytest -q tests/benchmarks --benchmark-only
+benchmarks: $(VENV)/.test  ## measure speed, written into README; ARGS=memory measures long runs instead
+	$(BIN)/python tests/benchmarks/table.py $(ARGS)
+	$(if $(ARGS),,$(BIN)/python -m pytest -q tests/benchmarks --benchmark-only)
 
 .PHONY: lint
 lint: $(VENV)/.test  ## check style

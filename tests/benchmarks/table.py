@@ -10,6 +10,7 @@ import datetime
 import os
 import platform
 import sys
+import textwrap
 import warnings
 from importlib.metadata import version
 from pathlib import Path
@@ -51,15 +52,15 @@ def measured(how):
     sizes = cases.sizes()
     grown = [speed.growth(name, first, arguments, **how.get("growth", {}))
              for name, _, first, arguments in with_progress(sizes, "sizes")]
-    return "\n\n".join([machine(), step_table(worlds, stepped), batch_table(worlds, batches),
-                        start_table(worlds, started), growth_table(sizes, grown)])
+    return "\n\n".join([machine(), step_table(worlds, stepped), *batch_table(worlds, batches),
+                        "<details><summary>How long they take to start, and how they grow</summary>",
+                        *start_table(worlds, started), growth_table(sizes, grown), "</details>"])
 
 
 def with_progress(things, words):
     """The things one after the other, each named on the error stream before its turn."""
     for thing in things:
-        print(f"{words}: {' '.join(part for part in ([thing] if isinstance(thing, str) else thing[:2]))}",
-              file=sys.stderr, flush=True)
+        print(f"{words}: {thing if isinstance(thing, str) else ' '.join(thing[:2])}", file=sys.stderr, flush=True)
         yield thing
 
 
@@ -69,8 +70,8 @@ def machine(today=None):
     """Where and when it was measured, in a sentence."""
     packages = ", ".join(f"{name} {version(name)}" for name in ("numpy", "numba", "gymnasium"))
     today = today or datetime.date.today()
-    return (f"Measured on {today.day} {today:%B %Y} on {processor()}, {os.cpu_count()} cores, Python "
-            f"{platform.python_version()}, {packages}:")
+    return filled(f"Measured on {today.day} {today:%B %Y} on {processor()}, {os.cpu_count()} cores, Python "
+                  f"{platform.python_version()}, {packages}:")
 
 
 def processor():
@@ -111,8 +112,13 @@ def two(number):
 
 def table(head, rows):
     """A Markdown table."""
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+    lines = ["| " + " | ".join(line) + " |" for line in (head, *rows)]
+    return "\n".join([lines[0], "|---" * len(head) + "|", *lines[1:]])
+
+
+def filled(words):
+    """A paragraph in lines of 120 characters."""
+    return "\n".join(textwrap.wrap(words, 120, break_on_hyphens=False))
 
 
 def short(name):
@@ -133,9 +139,9 @@ def batch_table(worlds, found):
                                                           for copies in COPIES)]
     rows = [[short(name), *(f"{two(one['rate'] / 1e6)} ({two(one['times'])})" for one in ones)]
             for name, ones in zip(worlds, found)]
-    return table(head, rows) + (
-        "\n\nThe floor draws the random numbers of a step and copies arrays like its observations, rewards and flags, "
-        "and does nothing else.")
+    return table(head, rows), filled("The floor draws the random numbers of a step and copies arrays like its "
+                                     "observations, rewards and flags, and does nothing else. Any actions are taken, "
+                                     "and copies that end begin anew.")
 
 
 def start_table(worlds, found):
@@ -144,9 +150,8 @@ def start_table(worlds, found):
             "to the third step, warm", "first batch of 16 after that"]
     rows = [[short(name), *(two(one[key]) for key in ("cold", "cold batch", "warm", "warm batch"))]
             for name, one in zip(worlds, found)]
-    return table(head, rows) + (
-        f"\n\nCold: nothing is compiled yet; warm: all of it is kept from an earlier process. Imports are counted; "
-        f"`import numba` alone takes {two(numba)}.")
+    return table(head, rows), filled(f"Cold: nothing is compiled yet; warm: all of it is kept from an earlier process. "
+                                     f"Imports are counted; `import numba` alone takes {two(numba)}.")
 
 
 def growth_table(sizes, found):
