@@ -164,8 +164,8 @@ def _fit_logistic(period, seed=0):
     common = np.flatnonzero(np.asarray(pairs.sum(axis=0)).ravel() >= RARE)
     pairs = pairs[:, common]
     designs = {scale: hstack([singles, pairs * scale], format="csr") for scale in SCALES}
-    scale, strength = min(((scale, strength) for scale in SCALES for strength in STRENGTHS),
-                          key=lambda choice: _forward_loss(designs[choice[0]], period.opened, choice[1]))
+    _, scale, strength = min((loss, scale, strength) for scale in SCALES
+                             for strength, loss in _forward_losses(designs[scale], period.opened).items())
     model = _logistic_regression(strength).fit(designs[scale], period.opened)
     weights, singles_wide = model.coef_[0], singles.shape[1]
     sizes = [int(half.sizes.sum()) for half in (period.schema.context, period.schema.notification)]
@@ -174,23 +174,32 @@ def _fit_logistic(period, seed=0):
     return _tables(period, model.intercept_[0], weights[:singles_wide], "logistic", table)
 
 
-def _logistic_regression(strength):
+def _logistic_regression(strength=1.0, **more):
     from sklearn.linear_model import LogisticRegression
 
-    return LogisticRegression(C=strength, max_iter=1000, tol=1e-4)
+    return LogisticRegression(C=strength, max_iter=1000, tol=1e-4, **more)
 
 
-def _forward_loss(features, opened, strength):
-    """Mean log-loss on later stretches of the history of models fitted to what came before."""
+def _forward_losses(features, opened):
+    """Mean log-loss, {strength: nats}, on later stretches of the history of models fitted to what came before.
+
+    From the strongest penalty to weaker ones, each fit begun where the last ended, until a weaker one foretells worse.
+    """
     from sklearn.metrics import log_loss
     from sklearn.model_selection import TimeSeriesSplit
 
-    losses = []
-    for past, future in TimeSeriesSplit(FOLDS).split(opened):
-        if 0 < opened[past].sum() < len(past):
-            model = _logistic_regression(strength).fit(features[past], opened[past])
-            losses.append(log_loss(opened[future], model.predict_proba(features[future])[:, 1], labels=[False, True]))
-    return np.mean(losses) if losses else 0.0
+    stretches = [(past, future, _logistic_regression(warm_start=True))
+                 for past, future in TimeSeriesSplit(FOLDS).split(opened) if 0 < opened[past].sum() < len(past)]
+    losses, least = {}, np.inf
+    for strength in STRENGTHS:
+        found = [log_loss(opened[future], model.set_params(C=strength).fit(features[past], opened[past])
+                          .predict_proba(features[future])[:, 1], labels=[False, True])
+                 for past, future, model in stretches]
+        losses[strength] = np.mean(found) if found else 0.0
+        if losses[strength] > least:
+            break
+        least = losses[strength]
+    return losses
 
 
 def _fit_adaboost(period, seed=0):
@@ -241,7 +250,7 @@ def _fit_tree(period, seed=0):
 
 # ---------------------------------------------------------------- the cache
 
-CACHE_FORMAT = 1        # raise it when a model or what is kept of it changes
+CACHE_FORMAT = 2        # raise it when a model or what is kept of it changes
 
 
 def cache_dir():

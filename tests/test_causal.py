@@ -5,6 +5,8 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.linear_model import LinearRegression
 
 from pushlab import causal, plots
 from pushlab.causal.compare import _resampled
@@ -210,8 +212,6 @@ def test_regression_is_exact_where_outcomes_are_linear(effect, slope, more):
 
 
 def test_doubly_robust_survives_either_wrong_model():
-    from sklearn.dummy import DummyClassifier, DummyRegressor
-
     data = drawn_by_hand(4000)
     knows_nothing = DummyRegressor(), DummyClassifier()
     blind = scores_of(causal.DoublyRobust(regressor=knows_nothing[0]), data).values.mean()
@@ -232,7 +232,7 @@ def test_any_regressor_will_do():
 
 
 @pytest.mark.parametrize("estimator", [causal.DifferenceInMeans(), causal.RegressionAdjustment(),
-                                       causal.InverseWeighting(), causal.DoublyRobust(folds=2)],
+                                       causal.InverseWeighting(), causal.DoublyRobust(LinearRegression(), folds=2)],
                          ids=lambda one: one.name)
 def test_standard_errors_agree_with_fitting_everything_anew(estimator):
     data = drawn_by_hand(300, seed=4)
@@ -279,7 +279,7 @@ def test_scores_drawn_again_fit_nothing_again_and_units_drawn_again_fit_everythi
 
     data = drawn_by_hand(100)
     for resample, fits in (("scores", 1), ("units", 51)):
-        estimator = Counting(folds=2)
+        estimator = Counting(DummyRegressor(), DummyClassifier(), folds=2)
         causal.estimate(data, estimator, resamples=50, resample=resample)
         assert estimator.fitted == fits
 
@@ -298,15 +298,35 @@ def test_draws_under_neighbouring_seeds_share_no_data_set():
 
 # ---------------------------------------------------------------- how often intervals hold the truth
 
-@pytest.mark.parametrize("kind", study.KEPT)
-def test_the_right_estimator_holds_the_true_effect_in_most_of_200_draws(kind):
-    """A part of the stored study, anew: the same 200 data sets. With fewer resamples intervals move a little."""
-    found = causal.summary(causal.repeat("zika", kind, n=500, draws=200, estimators=[causal.DoublyRobust()],
-                                         resamples=300)).iloc[0]
+def stored_row(kind, estimator):
     kinds = pd.read_csv(data_dir() / "causal" / "kinds.csv").set_index(["model", "kind", "estimator"])
-    stored = kinds.loc[("zika", kind, study.RIGHT)]
-    assert 0.90 <= found["covers"] <= 0.99 and found["covers"] == pytest.approx(stored["covers"], abs=0.02)
-    assert found["bias"] == pytest.approx(stored["bias"], abs=0.1) and abs(found["bias"]) < 0.02 * abs(found["truth"])
+    return kinds.loc[("zika", kind, estimator)]
+
+
+@pytest.mark.parametrize("kind", study.KEPT)
+def test_the_right_estimator_holds_the_true_effect_in_most_draws(kind):
+    """The first 50 of the 200 data sets of the stored study.
+
+    Were their seeds others, 95 (92) % of intervals with the truth in them would fail this once in 1,500 (300) times and
+    a bias of nothing once in 10,000; it is failed by 5 of 6 estimators that cover 75 %, nearly all that cover 65 %, and
+    97 of 100 that are off by six standard errors, a degree in 30.
+    """
+    draws, stored = 50, stored_row(kind, study.RIGHT)
+    found = causal.summary(causal.repeat("zika", kind, n=500, draws=draws, estimators=[causal.DoublyRobust()],
+                                         resamples=300)).iloc[0]
+    error = stored["spread"] / np.sqrt(draws)
+    assert 0.82 <= found["covers"] and abs(found["bias"]) < 4 * error
+    assert found["bias"] == pytest.approx(stored["bias"], abs=4 * error)
+    assert found["spread"] == pytest.approx(stored["spread"], rel=0.4)      # four standard errors of a deviation
+
+
+def test_a_row_of_the_stored_study_is_computed_again():
+    """All 200 data sets; regression is the quickest of the estimators that adjust."""
+    found = causal.summary(causal.repeat("zika", "confounded", n=500, draws=200,
+                                         estimators=[causal.RegressionAdjustment()])).iloc[0]
+    stored = stored_row("confounded", "regression")
+    for name in ("truth", "mean", "bias", "spread", "rmse", "covers", "width"):
+        assert found[name] == pytest.approx(stored[name], rel=1e-3), name
 
 
 def test_the_naive_estimate_is_wrong_and_more_units_do_not_help():

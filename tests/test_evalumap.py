@@ -100,7 +100,7 @@ def test_best_is_told_only_where_the_true_user_answers():
     user = load_user("mira")
     step = run(gym.make(ID, user=short_user()))[0]
     assert step[4]["best"] >= 0 and "best" in step[4]
-    fitted = gym.make(ID, user=short_user(), judge=SimulatedUser.fit(user.history))
+    fitted = gym.make(ID, user=short_user(), judge=SimulatedUser.fit(user.history, "plain"))
     assert "best" not in run(fitted)[0][4]
 
 

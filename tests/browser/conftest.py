@@ -14,6 +14,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
+from contextlib import contextmanager
 from pathlib import Path
 
 import nbformat
@@ -21,9 +22,8 @@ import pytest
 
 NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
 TOKEN = "pushlab"
-START_TIMEOUT = 120  # seconds for the server to answer
-LOAD_TIMEOUT = 90_000  # milliseconds for JupyterLab to open a notebook and start a kernel
-RUN_TIMEOUT = 180_000  # milliseconds for all cells of a notebook
+# Seconds to wait for anything. It only ends runs that hang: on a busy machine all of it may take ten times as long.
+PATIENCE = 900
 CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome")
 CHROMIUM_FLAGS = [
     "--no-sandbox",  # containers run as root
@@ -85,14 +85,15 @@ def free_port():
 
 def wait_until_it_answers(process, url, log):
     """Return when the server answers; RuntimeError with the end of its log when it does not."""
-    deadline = time.monotonic() + START_TIMEOUT
+    deadline = time.monotonic() + PATIENCE
     while process.poll() is None and time.monotonic() < deadline:
         try:
-            urllib.request.urlopen(f"{url}/api/status?token={TOKEN}", timeout=2).close()
+            urllib.request.urlopen(f"{url}/api/status?token={TOKEN}", timeout=30).close()
             return
         except (urllib.error.URLError, OSError):
             time.sleep(0.25)
-    raise RuntimeError(f"JupyterLab did not start:\n{log.read_text(encoding='utf-8')[-3000:]}")
+    ended = f"ended with {process.returncode}" if process.poll() is not None else f"gave no answer for {PATIENCE} s"
+    raise RuntimeError(f"JupyterLab did not start, it {ended}:\n{log.read_text(encoding='utf-8')[-3000:]}")
 
 
 class Server:
@@ -100,6 +101,18 @@ class Server:
 
     def __init__(self, url, folder):
         self.url, self.folder = url, folder
+
+    def ask(self, path, method="GET"):
+        """What the server's own API answers, a bytes."""
+        request = urllib.request.Request(f"{self.url}/api/{path}", method=method,
+                                         headers={"Authorization": f"token {TOKEN}"})
+        with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
+            return answer.read()
+
+    def end_kernels(self):
+        """Ends all kernels: each holds some 300 MB as long as the server runs."""
+        for session in json.loads(self.ask("sessions")):
+            self.ask(f"sessions/{session['id']}", "DELETE")
 
 
 @pytest.fixture(scope="session")
@@ -161,37 +174,54 @@ class Lab:
 
     def __init__(self, page, server):
         self.page, self.server = page, server
-        self.outside, self.errors = [], []
-        page.set_default_timeout(30_000)
+        self.outside, self.errors, self.failed = [], [], False
+        page.set_default_timeout(1000 * PATIENCE)
         page.on("console", lambda message: self.errors.append(message.text) if message.type == "error" else None)
         page.on("pageerror", lambda error: self.errors.append(str(error)))
+        # Listened to, not routed: a page with routes has no cache, and each file of JupyterLab would pass through here.
+        page.on("request", lambda request: self.note_if_outside(request.url))
         page.on("websocket", lambda socket: self.note_if_outside(socket.url.replace("ws", "http", 1)))
-        page.route(lambda url: url.startswith(("http:", "https:")), self.guard)
 
     def note_if_outside(self, url):
-        outside = not url.startswith(self.server.url)
-        if outside:
+        if url.startswith(("http:", "https:")) and not url.startswith(self.server.url):
             self.outside.append(url)
-        return outside
-
-    def guard(self, route):
-        if self.note_if_outside(route.request.url):
-            route.abort()
-        else:
-            route.continue_()
 
     def open(self, name):
-        """Open the notebook and wait for its kernel."""
-        self.page.goto(f"{self.server.url}/lab/tree/{name}?token={TOKEN}&reset", timeout=LOAD_TIMEOUT)
-        self.page.locator(".jp-Notebook .jp-CodeCell").first.wait_for(timeout=LOAD_TIMEOUT)
-        # The notebook's own indicator says "idle" before there is a kernel; the status bar does not.
-        self.page.get_by_text("Python 3 (ipykernel) | Idle").wait_for(timeout=LOAD_TIMEOUT)
+        """Open the notebook and wait for its kernel: the first by its address, others from there, as readers go on."""
+        with self.waiting_for(f"JupyterLab to open {name}"):
+            if self.page.url == "about:blank":
+                self.page.goto(f"{self.server.url}/lab/tree/{name}?token={TOKEN}&reset")
+            else:
+                self.page.evaluate(OPEN, name)
+            self.page.locator(".jp-Notebook .jp-CodeCell").first.wait_for()
+        with self.waiting_for(f"the kernel of {name}"):
+            # The notebook's own indicator says "idle" before there is a kernel; the status bar does not.
+            self.page.get_by_text("Python 3 (ipykernel) | Idle").wait_for()
+
+    def leave(self):
+        """Close what is open, unsaved, and its kernels, for the next test."""
+        self.page.evaluate(CLOSE_ALL)
+        self.page.locator(".jp-Notebook").wait_for(state="detached")
+        self.server.end_kernels()
+        self.outside.clear(), self.errors.clear()
 
     def run_all(self):
         """Choose Run All Cells from the menu; returns when every cell has run or one has failed."""
         self.page.get_by_role("menuitem", name="Run", exact=True).click()
         self.page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
-        self.page.wait_for_function(ALL_RUN_OR_ONE_FAILED, timeout=RUN_TIMEOUT)
+        with self.waiting_for("all cells to run"):
+            # Now and then, not with every frame: to look is to write out the whole notebook.
+            self.page.wait_for_function(ALL_RUN_OR_ONE_FAILED, polling=500)
+
+    @contextmanager
+    def waiting_for(self, what):
+        """Says what was waited for in vain."""
+        from playwright.sync_api import TimeoutError as PlaywrightTimeout
+
+        try:
+            yield
+        except PlaywrightTimeout as late:
+            raise AssertionError(f"waited {PATIENCE} s in vain for {what}") from late
 
     def cells(self):
         """The notebook's cells as JupyterLab holds them now, in notebook format."""
@@ -209,24 +239,25 @@ class Lab:
         has_image = "[.//img[contains(concat(' ', @class, ' '), ' widget-image ')]]"
         return control.locator(f"xpath=ancestor::*{has_image}[1]").locator("img.widget-image").first
 
-    def picture_bytes(self, image):
-        """The file that `image` shows, as a list of its bytes; an error when it shows nothing."""
+    def picture(self, image):
+        """A checksum of the file that `image` shows; an error when it shows nothing."""
         return image.evaluate(
             """async (image) => {
                 await image.decode();
                 const file = await fetch(image.src);
-                return Array.from(new Uint8Array(await file.arrayBuffer()));
+                const sum = await crypto.subtle.digest("SHA-256", await file.arrayBuffer());
+                return Array.from(new Uint8Array(sum));
             }"""
         )
 
-    def wait_for_another_picture(self, image, before, what, seconds=20):
+    def wait_for_another_picture(self, image, before, what):
         """Return when `image` shows something else than `before`; AssertionError naming `what` was done."""
-        deadline = time.monotonic() + seconds
+        deadline = time.monotonic() + PATIENCE
         while time.monotonic() < deadline:
-            if self.picture_bytes(image) != before:
+            if self.picture(image) != before:
                 return
             self.page.wait_for_timeout(100)
-        raise AssertionError(f"{what}, and the picture stayed the same for {seconds} s")
+        raise AssertionError(f"{what}, and the picture stayed the same for {PATIENCE} s")
 
 
 ALL_RUN_OR_ONE_FAILED = """() => {
@@ -237,6 +268,19 @@ ALL_RUN_OR_ONE_FAILED = """() => {
     const all = cells.every(cell => cell.execution_count !== null || text(cell) === "");
     const kernel = notebook.sessionContext.session?.kernel;
     return kernel?.status === "idle" && (failed || all);
+}"""
+
+
+OPEN = """async (path) => {
+    await window.jupyterapp.commands.execute("docmanager:open", { path });
+}"""
+
+
+CLOSE_ALL = """async () => {
+    for (const widget of [...window.jupyterapp.shell.widgets("main")]) {
+        if (widget.context) widget.context.model.dirty = false;
+        widget.close();
+    }
 }"""
 
 
@@ -252,15 +296,32 @@ def pytest_runtest_makereport(item, call):
     report = yield
     lab = getattr(item, "funcargs", {}).get("lab")
     if call.when == "call" and report.failed and lab is not None:
+        lab.failed = True
         picture = item.funcargs["tmp_path"] / "screenshot.png"
         lab.page.screenshot(path=picture)
         report.sections.append(("what the browser showed", str(picture)))
     return report
 
 
+@pytest.fixture(scope="session")
+def kept():
+    """The page that tests hand on to one another, [Lab] or []: to load JupyterLab takes half of a short test."""
+    return []
+
+
 @pytest.fixture
-def lab(server, browser, tmp_path):
-    """A fresh page, as a browser that was never there before sees it."""
-    context = browser.new_context(viewport={"width": 1280, "height": 1000})
-    yield Lab(context.new_page(), server)
-    context.close()
+def lab(server, browser, kept, tmp_path):
+    """JupyterLab with nothing open; after a failed test a fresh one, as a browser that was never there before sees it.
+
+    What a page keeps for itself goes with its browser's context.
+    """
+    if not kept:
+        kept.append(Lab(browser.new_context(viewport={"width": 1280, "height": 1000}).new_page(), server))
+    lab = kept[0]
+    yield lab
+    if lab.failed:
+        kept.clear()
+        lab.page.context.close()
+        server.end_kernels()
+    else:
+        lab.leave()
