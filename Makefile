@@ -5,7 +5,10 @@
 #   make test PYTHON=/path/to/python3.12         with a Python of one's own choice
 
 .DEFAULT_GOAL := help
+# Only the parts of `make test` run side by side.
+ifndef PYTEST
 .NOTPARALLEL:
+endif
 # Figures in notebooks need the inline backend, whatever the caller's shell says.
 unexport MPLBACKEND
 
@@ -26,10 +29,14 @@ JUPYTER_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 
 # One notebook stays on one worker (loadfile): its cells need each other.
 TWO_WORKERS := -n 2 --dist loadfile
+# With two workers on two cores, and more processes beside them, more threads in each only wait for one another.
+unit saved saved-lax browser: export OMP_NUM_THREADS := 1
 UNIT := pushlab tests --ignore=tests/browser --benchmark-disable $(TWO_WORKERS)
+# Seconds after which a cell hangs: a busy machine may need ten times as long as another.
+PATIENCE := 1800
 # --nbval-current-env: the Python that runs pytest, not the kernel whose name a notebook happened to be saved with.
 NBVAL := notebooks --nbval-current-env --nbval-sanitize-with tests/notebooks/nbval_sanitize.cfg \
-	--nbval-cell-timeout 120 $(TWO_WORKERS)
+	--nbval-cell-timeout $(PATIENCE) --nbval-kernel-startup-timeout $(PATIENCE) $(TWO_WORKERS)
 
 .PHONY: help
 help:  ## list these commands
@@ -39,16 +46,19 @@ help:  ## list these commands
 lab: $(VENV)/.lab  ## open the workbook in JupyterLab
 	$(BIN)/jupyter lab --ServerApp.root_dir=. --LabApp.default_url=/lab/tree/$(NOTEBOOK) $(JUPYTER_ROOT) $(ARGS)
 
+# Two parts at a time, as the one with the browser mostly waits; what a part has to say comes when it is done.
+SIDE_BY_SIDE := --no-print-directory --keep-going --jobs=2 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
+
 .PHONY: test
 test: $(VENV)/.test  ## run everything: library, notebooks, browser
-	@$(MAKE) --no-print-directory --keep-going PYTEST="$(BIN)/python -m pytest -q" unit saved browser \
+	@$(MAKE) $(SIDE_BY_SIDE) PYTEST="$(BIN)/python -m pytest -q" BROWSERS=1 browser unit saved \
 		&& echo "All tests passed." || { echo "Some tests failed: see above." >&2; exit 1; }
 
 .PHONY: test-latest
 test-latest: $(LATEST)/.python  ## the same with the newest release of every package
 	@echo "Installing the newest releases into $(LATEST) ..."
 	$(LATEST)/bin/python -m pip install -qq --upgrade --upgrade-strategy eager -e '.[test]'
-	@$(MAKE) --no-print-directory --keep-going PYTEST="$(LATEST)/bin/python -m pytest -q" unit saved-lax browser
+	@$(MAKE) $(SIDE_BY_SIDE) PYTEST="$(LATEST)/bin/python -m pytest -q" BROWSERS=1 browser unit saved-lax
 
 # The parts of `make test`; PYTEST says with which environment.
 .PHONY: unit saved saved-lax browser
@@ -61,7 +71,7 @@ saved:
 saved-lax:
 	$(PYTEST) --nbval-lax $(NBVAL)
 browser:
-	$(PYTEST) tests/browser -n 2
+	$(PYTEST) tests/browser -n $(or $(BROWSERS),2)
 
 .PHONY: notebooks
 notebooks: $(VENV)/.test  ## run every notebook again and save its outputs
