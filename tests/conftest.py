@@ -8,6 +8,8 @@ from hypothesis import settings
 
 # An environment variable, so that processes started by a test draw headless too.
 os.environ.setdefault("MPLBACKEND", "Agg")
+# Tests run side by side already; threads of their own would have to wait for one another.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # "repeatable" tries the same examples every time, so that a red test is red for everybody.
 # HYPOTHESIS_PROFILE=explore looks for new ones.
@@ -20,7 +22,7 @@ def _stray_words(figure):
     """Words that leave the sheet, and pairs of words that touch."""
     from matplotlib.text import Text
 
-    figure.canvas.draw()
+    figure.draw_without_rendering()         # words are placed, and no pixel is made
     shown = [text for text in figure.findobj(Text) if text.get_text().strip() and text.get_visible()]
     boxes = [text.get_window_extent() for text in shown]
     width, height = figure.canvas.get_width_height()

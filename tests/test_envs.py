@@ -44,7 +44,7 @@ def fingerprints_elsewhere(names):
     """{name: fingerprint} of these environments, taken in one new process: half of its time is imports."""
     code = ("import json; from tests.test_envs import fingerprint; import pushlab; "
             f"print(json.dumps({{name: fingerprint(name) for name in {names!r}}}))")
-    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=900)
     return json.loads(told.stdout.splitlines()[-1])
 
 

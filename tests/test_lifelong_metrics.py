@@ -402,7 +402,7 @@ some_settings = st.builds(
     data_range=st.sampled_from((None, (-1, 30))), aggregation=st.sampled_from(("mean", "median")),
     expert_averaging=st.sampled_from(("metrics", "time")), variant_mode=st.sampled_from(("aware", "agnostic")),
     reference=st.sampled_from((None, RELEASE)))
-relaxed = settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
+relaxed = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 
 
 def make_random_log(blocks):

@@ -321,7 +321,7 @@ def finished(folder):
     ("linear Q", "test", 100, 2), ("linear Q", "between", 5, 3), ("forests", "training", 130, 3)])
 def test_a_killed_lifetime_goes_on_and_ends_as_it_would_have(name, where, after, blocks, tmp_path):
     process = start(tmp_path / "killed", MAKERS[name], where, after)
-    _, words = process.communicate(timeout=60)
+    _, words = process.communicate(timeout=900)
     assert process.returncode == -signal.SIGKILL, words.decode()
     assert finished(tmp_path / "killed") == blocks
     agent, whole = eval(MAKERS[name]), eval(MAKERS[name])
@@ -344,7 +344,7 @@ def test_killed_at_any_moment_from_outside(tmp_path):
     while finished(tmp_path / "killed") < 1 and process.poll() is None:
         time.sleep(0.001)
     process.kill()
-    process.communicate(timeout=60)
+    process.communicate(timeout=900)
     resumed = run_syllabus(SYLLABUS, eval(MAKERS["linear Q"]), 3, tmp_path / "killed", progress=False)
     uninterrupted = run_syllabus(SYLLABUS, eval(MAKERS["linear Q"]), 3, progress=False)
     pd.testing.assert_frame_equal(resumed, uninterrupted, check_exact=True)
@@ -360,7 +360,7 @@ def test_a_finished_lifetime_is_read_and_not_lived_again(tmp_path):
 
 def test_killed_in_its_first_block_it_begins_anew(tmp_path):
     process = start(tmp_path / "killed", MAKERS["linear Q"], "between", 2)       # written, not said to be
-    _, words = process.communicate(timeout=60)
+    _, words = process.communicate(timeout=900)
     assert process.returncode == -signal.SIGKILL, words.decode()
     assert (tmp_path / "killed" / "0" / "0-test").exists() and not finished(tmp_path / "killed")
     resumed = run_syllabus(SYLLABUS, eval(MAKERS["linear Q"]), 3, tmp_path / "killed", progress=False)

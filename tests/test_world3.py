@@ -382,7 +382,7 @@ def test_without_numba_the_same_functions_run_as_plain_python():
             "    env = Env(World3, reference=reference); env.reset(seed=0)\n"
             "    print([env.step(action)[0].tolist() for action in (0, 5)])")
     told = subprocess.run([sys.executable, "-W", "error::RuntimeWarning", "-c", code], capture_output=True, text=True,
-                          check=True, timeout=120, env={**os.environ, "NUMBA_DISABLE_JIT": "1"})
+                          check=True, timeout=900, env={**os.environ, "NUMBA_DISABLE_JIT": "1"})
     for line, reference in zip(told.stdout.splitlines(), (None, "whynot-0.12")):
         env = gym.make("pushlab/ODE-World3-v1", reference=reference)
         env.reset(seed=0)

@@ -20,6 +20,8 @@ from pathlib import Path
 import nbformat
 import pytest
 
+from pushlab.judges import cache_dir
+
 NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
 TOKEN = "pushlab"
 # Seconds to wait for anything. It only ends runs that hang: on a busy machine all of it may take ten times as long.
@@ -69,6 +71,7 @@ def isolated_environment(home):
     (settings / "notification.jupyterlab-settings").write_text(json.dumps(quiet), encoding="utf-8")
     return apart | {
         "HOME": str(home),
+        "PUSHLAB_CACHE": str(cache_dir()),      # judges fitted to the same histories by other tests
         "IPYTHONDIR": str(home / "ipython"),
         "JUPYTER_CONFIG_DIR": str(home / "config"),
         "JUPYTER_RUNTIME_DIR": str(home / "runtime"),

@@ -18,7 +18,7 @@ NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
 KERNELSPEC = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 KEPT_CELL_METADATA = ("tags", "jupyter", "slideshow", "numbers")
-CELL_TIMEOUT = 600  # seconds
+PATIENCE = 1800  # seconds for a cell or the start of a kernel
 
 
 def find_notebooks(names, folder=NOTEBOOKS):
@@ -49,7 +49,8 @@ def execute(notebook, folder):
             cell.outputs, cell.execution_count = [], None
     resources = {"metadata": {"path": str(folder)}}
     notebook.metadata.kernelspec = KERNELSPEC
-    NotebookClient(notebook, timeout=CELL_TIMEOUT, kernel_name="python3", resources=resources).execute()
+    NotebookClient(notebook, timeout=PATIENCE, startup_timeout=PATIENCE, kernel_name="python3",
+                   resources=resources).execute()
 
 
 def merge_streams(outputs):

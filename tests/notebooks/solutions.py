@@ -12,7 +12,7 @@ import nbformat
 
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 PASSED = "✓"
-CELL_TIMEOUT = 600  # seconds
+PATIENCE = 1800         # seconds; it ends only what hangs: a busy machine may need ten times as long as another
 # Pictures and HTML are not compared, so the kernel need not make them: half of a notebook's time.
 TEXT_ONLY = "get_ipython().display_formatter.active_types = ['text/plain']"
 
@@ -73,7 +73,7 @@ def run(notebook, folder):
         notebook.cells[one.position].source = one.code
     notebook.cells = notebook.cells[:max(max(one.checks, default=one.position) for one in solvable) + 1]
     notebook.cells.insert(0, nbformat.v4.new_code_cell(TEXT_ONLY))
-    NotebookClient(notebook, timeout=CELL_TIMEOUT, kernel_name="python3",
+    NotebookClient(notebook, timeout=PATIENCE, startup_timeout=PATIENCE, kernel_name="python3",
                    resources={"metadata": {"path": str(folder)}}).execute()
     ran = notebook.cells[1:]
     return [Solved(one.solution, tuple(ran[at] for at in (one.position, *one.checks))) for one in solvable]
