@@ -31,7 +31,8 @@ JUPYTER_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 TWO_WORKERS := -n 2 --dist loadfile
 # With two workers on two cores, and more processes beside them, more threads in each only wait for one another.
 unit saved saved-lax browser: export OMP_NUM_THREADS := 1
-UNIT := pushlab tests --ignore=tests/browser --benchmark-disable $(TWO_WORKERS)
+# In the order of tests/conftest.py, not the files with most tests first.
+UNIT := pushlab tests --ignore=tests/browser --benchmark-disable $(TWO_WORKERS) --no-loadscope-reorder
 # Seconds after which a cell hangs: a busy machine may need ten times as long as another.
 PATIENCE := 1800
 # --nbval-current-env: the Python that runs pytest, not the kernel whose name a notebook happened to be saved with.
