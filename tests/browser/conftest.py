@@ -12,9 +12,8 @@ import socket
 import subprocess
 import sys
 import time
-import urllib.error
 import urllib.request
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import nbformat
@@ -86,15 +85,18 @@ def free_port():
         return probe.getsockname()[1]
 
 
-def wait_until_it_answers(process, url, log):
-    """Return when the server answers; RuntimeError with the end of its log when it does not."""
+def address_when_it_answers(process, runtime, log):
+    """The server's address, once it answers; RuntimeError with the end of its log when it does not.
+
+    The server writes it into the folder `runtime`, as its port may have been taken since it was found free.
+    """
     deadline = time.monotonic() + PATIENCE
     while process.poll() is None and time.monotonic() < deadline:
-        try:
-            urllib.request.urlopen(f"{url}/api/status?token={TOKEN}", timeout=30).close()
-            return
-        except (urllib.error.URLError, OSError):
-            time.sleep(0.25)
+        with suppress(OSError, ValueError, StopIteration):      # nothing is written yet, or half of it
+            address = json.loads(next(runtime.glob("jpserver-*.json")).read_text(encoding="utf-8"))["url"].rstrip("/")
+            urllib.request.urlopen(f"{address}/api/status?token={TOKEN}", timeout=30).close()
+            return address
+        time.sleep(0.25)
     ended = f"ended with {process.returncode}" if process.poll() is not None else f"gave no answer for {PATIENCE} s"
     raise RuntimeError(f"JupyterLab did not start, it {ended}:\n{log.read_text(encoding='utf-8')[-3000:]}")
 
@@ -142,17 +144,15 @@ def server(chromium, playwright, tmp_path_factory):
     home = tmp_path_factory.mktemp("home")
     folder, log = home / "notebooks", home / "jupyterlab.log"
     copy_without_outputs(NOTEBOOKS, folder)
-    url = f"http://127.0.0.1:{free_port()}"
     command = [
         *(sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", "--expose-app-in-browser"),
-        *("--ip=127.0.0.1", f"--port={url.rsplit(':', 1)[1]}", "--ServerApp.port_retries=0"),
+        *("--ip=127.0.0.1", f"--port={free_port()}", "--ServerApp.port_retries=50"),
         *(f"--IdentityProvider.token={TOKEN}", f"--ServerApp.root_dir={folder}"),
     ]
     with open(log, "w", encoding="utf-8") as output:
         process = subprocess.Popen(command, stdout=output, stderr=output, env=isolated_environment(home), cwd=folder)
     try:
-        wait_until_it_answers(process, url, log)
-        yield Server(url, folder)
+        yield Server(address_when_it_answers(process, home / "runtime", log), folder)
     finally:
         process.terminate()
         try:
