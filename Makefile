@@ -52,6 +52,7 @@ SIDE_BY_SIDE := --no-print-directory --keep-going --jobs=2 $(if $(filter output-
 
 .PHONY: test
 test: $(VENV)/.test  ## run everything: library, notebooks, browser
+	@echo "Testing library, notebooks and browser; each has its say when it is done (minutes) ..."
 	@$(MAKE) $(SIDE_BY_SIDE) PYTEST="$(BIN)/python -m pytest -q" BROWSERS=1 browser unit saved \
 		&& echo "All tests passed." || { echo "Some tests failed: see above." >&2; exit 1; }
 
