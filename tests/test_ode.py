@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import pushlab  # noqa: F401
 from pushlab import plots
 from pushlab.compiled import inlined
+from pushlab.content import of_function
 from pushlab.envs.integrate import integrator
 from pushlab.envs.models import Intervention, Model, Variable, load_model
 from pushlab.envs.models.lotka_volterra import invariant
@@ -137,12 +138,12 @@ def test_without_numba_the_same_functions_run_as_plain_python():
 
 
 def test_two_models_never_share_a_compiled_loop():
-    """Loops are kept on disk by name, so names must differ wherever the models do."""
+    """Loops are kept on disk by their content, which differs wherever the models do."""
     hiv, foxes = load_model("hiv"), load_model("lotka_volterra")
     loops = [integrator(derivative, reward, 2, 1) for derivative in (foxes.derivative, circling)
              for reward in (foxes.reward, nothing_earned)] + [integrator(hiv.derivative, hiv.reward, 6, lanes)
                                                               for lanes in (1, 64)]
-    assert len({loop.py_func.__qualname__ for loop in loops}) == 6
+    assert len({of_function(loop) for loop in loops}) == 6
     assert integrator(foxes.derivative, foxes.reward, 2, 1) is loops[0]
 
 

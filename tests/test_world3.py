@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 import pushlab  # noqa: F401
 from pushlab import plots
-from pushlab.envs.integrate import advance_batch, compiled_for
 from pushlab.envs.models import load_model
 from pushlab.envs.models import world3_tables as tables
 from pushlab.envs.models.world3 import indicators
@@ -387,18 +386,6 @@ def test_without_numba_the_same_functions_run_as_plain_python():
         env = gym.make("pushlab/ODE-World3-v1", reference=reference)
         env.reset(seed=0)
         assert np.array(json.loads(line)) == pytest.approx(np.array([env.step(a)[0] for a in (0, 5)]), rel=1e-12)
-
-
-def test_a_loop_is_compiled_anew_when_a_table_deep_below_it_has_changed(monkeypatch):
-    """Loops are kept on disk by name, and the tables are used by functions that the derivative calls."""
-    def name():
-        return compiled_for(advance_batch, "test", MODEL.derivative, MODEL.reward).py_func.__qualname__
-
-    before = name()
-    assert before == name()
-    equations = getattr(MODEL.derivative, "py_func", MODEL.derivative).__globals__
-    monkeypatch.setitem(equations, "FECUNDITY", equations["FECUNDITY"] * 1.01)
-    assert before != name()
 
 
 # ---------------------------------------------------------------- pictures

@@ -10,7 +10,8 @@ import functools
 
 import numpy as np
 
-from pushlab.envs.integrate import clock, compiled_for, derivative, reward
+from pushlab.compiled import compiled_for
+from pushlab.envs.integrate import clock, derivative, name_of, of_step, reward
 
 LANES = 64                          # copies advanced together; `stepper` may choose another number
 VARIABLES = 1                       # of a model; these four are set for each loop that is compiled
@@ -32,8 +33,8 @@ def advance_in_steps(start, step_number, timestep, constants, dose, dt, lowest, 
     copies = len(start)
     shape = (VARIABLES, LANES)
     y, point, slope, total = np.empty(shape), np.empty(shape), np.empty(shape), np.empty(shape)
-    given = np.empty((dose.shape[1], LANES))
-    now, moment, length = np.empty(LANES), np.empty(LANES), np.empty(LANES)
+    given, clocks = np.empty((dose.shape[1], LANES)), np.empty((3, LANES))
+    now, moment, length = clocks[0], clocks[1], clocks[2]
     parts = max(1, int(np.ceil(timestep / dt - 1e-9)))
     failed = 0
     for first in range(0, copies, LANES):
@@ -47,7 +48,9 @@ def advance_in_steps(start, step_number, timestep, constants, dose, dt, lowest, 
             for v in range(dose.shape[1]):
                 given[v, i] = dose[copy, v]
         for part in range(parts):
-            point[:], total[:] = y, 0.0
+            for v in range(VARIABLES):
+                for i in range(LANES):
+                    point[v, i], total[v, i] = y[v, i], 0.0
             for i in range(LANES):
                 moment[i] = now[i] + part * length[i]
             for stage in range(len(WEIGHTS)):
@@ -75,6 +78,6 @@ def advance_in_steps(start, step_number, timestep, constants, dose, dt, lowest, 
 def stepper(derivative, reward, variables, method, lanes=LANES):
     """`advance_in_steps` for a model's derivative, reward and number of variables, and a method of METHODS."""
     weights, reach = METHODS[method]
-    return compiled_for(advance_in_steps, f"{method}_{variables}_{lanes}", derivative=derivative, reward=reward,
-                        VARIABLES=variables, LANES=lanes, WEIGHTS=weights, REACH=reach)
+    return compiled_for(advance_in_steps, f"{name_of(derivative)}_{method}_{lanes}", derivative=derivative,
+                        reward=of_step(reward), VARIABLES=variables, LANES=lanes, WEIGHTS=weights, REACH=reach)
 

@@ -9,69 +9,63 @@ Solving Ordinary Differential Equations I, section II.4.
 """
 
 import functools
-import types
-import zlib
 
 import numpy as np
 
-from pushlab.compiled import compiled_numeric, inlined
+from pushlab.compiled import compiled_for, compiled_numeric, inlined, inner
 
 LANES = 64                  # copies advanced together; `integrator` may choose another number
 VARIABLES = 1               # of a model; set, like the number of lanes, for each loop that is compiled
 MOST_STEPS = 100_000        # tried steps after which a copy is given up as diverged
+REFUSED = 1e10              # worst error of a step that is no step
+STAGES = 7                  # of the method
+NOBODY = -1
+
+
+# A row a stage: how much of the slopes so far makes up the step to the point at which the next slope is taken, and how
+# far along the step that is. The last of those points ends the step; SPREAD makes order 5 minus order 4 of the slopes.
+WEIGHTS = np.array([
+    [0, 0, 0, 0, 0, 0],
+    [1 / 5, 0, 0, 0, 0, 0],
+    [3 / 40, 9 / 40, 0, 0, 0, 0],
+    [44 / 45, -56 / 15, 32 / 9, 0, 0, 0],
+    [19372 / 6561, -25360 / 2187, 64448 / 6561, -212 / 729, 0, 0],
+    [9017 / 3168, -355 / 33, 46732 / 5247, 49 / 176, -5103 / 18656, 0],
+    [35 / 384, 0, 500 / 1113, 125 / 192, -2187 / 6784, 11 / 84]])
+REACHED = np.array([0, 1 / 5, 3 / 10, 4 / 5, 8 / 9, 1, 1])
+SPREAD = np.array([71 / 57600, 0, -71 / 16695, 71 / 1920, -17253 / 339200, 22 / 525, -1 / 40])
 
 
 @inlined
-def try_step(derivative, y, now, step, constants, dose, slopes, moment, point, error):
-    """One step of every copy from y, where `slopes[0]` is known: `point` (variables, copies), and its error a time.
-
-    The last slope is that at `point`, with which the next step may begin.
-    """
-    k1, k2, k3, k4, k5, k6, k7 = slopes
+def go_on(weights, stage, y, step, slopes, point):
+    """Fills point (variables, copies), where the slope of this stage is taken; weights of 0 ask for finite slopes."""
+    a, b, c, d, e, f = weights[0], weights[1], weights[2], weights[3], weights[4], weights[5]
     for v in range(y.shape[0]):
-        for i in range(y.shape[1]):
-            point[v, i] = y[v, i] + step[i] * (1 / 5 * k1[v, i])
-    for i in range(y.shape[1]):
-        moment[i] = now[i] + 1 / 5 * step[i]
-    derivative(moment, point, constants, dose, k2)
-    for v in range(y.shape[0]):
-        for i in range(y.shape[1]):
-            point[v, i] = y[v, i] + step[i] * (3 / 40 * k1[v, i] + 9 / 40 * k2[v, i])
-    for i in range(y.shape[1]):
-        moment[i] = now[i] + 3 / 10 * step[i]
-    derivative(moment, point, constants, dose, k3)
-    for v in range(y.shape[0]):
-        for i in range(y.shape[1]):
-            point[v, i] = y[v, i] + step[i] * (44 / 45 * k1[v, i] - 56 / 15 * k2[v, i] + 32 / 9 * k3[v, i])
-    for i in range(y.shape[1]):
-        moment[i] = now[i] + 4 / 5 * step[i]
-    derivative(moment, point, constants, dose, k4)
-    for v in range(y.shape[0]):
-        for i in range(y.shape[1]):
-            point[v, i] = y[v, i] + step[i] * (19372 / 6561 * k1[v, i] - 25360 / 2187 * k2[v, i]
-                                               + 64448 / 6561 * k3[v, i] - 212 / 729 * k4[v, i])
-    for i in range(y.shape[1]):
-        moment[i] = now[i] + 8 / 9 * step[i]
-    derivative(moment, point, constants, dose, k5)
-    for v in range(y.shape[0]):
-        for i in range(y.shape[1]):
-            point[v, i] = y[v, i] + step[i] * (9017 / 3168 * k1[v, i] - 355 / 33 * k2[v, i] + 46732 / 5247 * k3[v, i]
-                                               + 49 / 176 * k4[v, i] - 5103 / 18656 * k5[v, i])
-    for i in range(y.shape[1]):
-        moment[i] = now[i] + step[i]
-    derivative(moment, point, constants, dose, k6)
-    for v in range(y.shape[0]):
-        for i in range(y.shape[1]):
-            point[v, i] = y[v, i] + step[i] * (35 / 384 * k1[v, i] + 500 / 1113 * k3[v, i] + 125 / 192 * k4[v, i]
-                                               - 2187 / 6784 * k5[v, i] + 11 / 84 * k6[v, i])
-    derivative(moment, point, constants, dose, k7)
-    for v in range(y.shape[0]):                             # order 5 minus order 4
-        for i in range(y.shape[1]):
-            error[v, i] = (71 / 57600 * k1[v, i] - 71 / 16695 * k3[v, i] + 71 / 1920 * k4[v, i]
-                           - 17253 / 339200 * k5[v, i] + 22 / 525 * k6[v, i] - 1 / 40 * k7[v, i])
+        if stage <= 3:                                      # the first half has no more than three slopes to add
+            for i in range(y.shape[1]):
+                point[v, i] = y[v, i] + step[i] * (a * slopes[0, v, i] + b * slopes[1, v, i] + c * slopes[2, v, i])
+        else:
+            for i in range(y.shape[1]):
+                point[v, i] = y[v, i] + step[i] * (a * slopes[0, v, i] + b * slopes[1, v, i] + c * slopes[2, v, i]
+                                                   + d * slopes[3, v, i] + e * slopes[4, v, i] + f * slopes[5, v, i])
 
 
 @inlined
+def find_worst(y, point, step, slopes, tolerance, lowest, worst):
+    """Fills worst (copies,): the largest error of a variable over what is allowed, REFUSED where a value is none."""
+    a, b, c, d, e, f, g = SPREAD[0], SPREAD[1], SPREAD[2], SPREAD[3], SPREAD[4], SPREAD[5], SPREAD[6]
+    for i in range(len(worst)):
+        worst[i] = 1e-10
+    for v in range(y.shape[0]):
+        for i in range(y.shape[1]):
+            error = (a * slopes[0, v, i] + b * slopes[1, v, i] + c * slopes[2, v, i] + d * slopes[3, v, i]
+                     + e * slopes[4, v, i] + f * slopes[5, v, i] + g * slopes[6, v, i])
+            share = abs(step[i] * error) / (tolerance * max(abs(y[v, i]), abs(point[v, i])) + 1e-30)
+            share = share if point[v, i] >= lowest and share < REFUSED else REFUSED
+            worst[i] = max(worst[i], share)
+
+
+@inner
 def first_steps(y, slope, left, tries, step):
     """Sets the step of each copy that has tried none so that no variable moves by more than about 10 %."""
     for i in range(y.shape[1]):
@@ -115,6 +109,34 @@ def clock(step, timestep, constants):
     return min(p.start_time + step * timestep, p.end_time)
 
 
+@inner
+def refill(start, step_number, timestep, constants, dose, end, time, y, given, now, left, tries, copy_in, waiting,
+           busy):
+    """Ends the copies whose lanes are through, and begins waiting ones there; (waiting, busy, failed) after that."""
+    copies, failed = len(start), 0
+    for i in range(len(left)):
+        copy = copy_in[i]
+        if copy >= 0 and (left[i] <= 0.0 or tries[i] >= MOST_STEPS):
+            failed += left[i] > 0.0
+            for v in range(len(y)):
+                end[copy, v] = y[v, i]
+            copy_in[i], left[i] = -1, 0.0
+            busy -= 1
+        if copy_in[i] < 0:
+            copy = min(waiting, copies - 1)                 # with none waiting it carries one along, for no time
+            now[i], left[i], tries[i] = clock(step_number[copy], timestep, constants), 0.0, 0
+            for v in range(len(y)):
+                y[v, i] = start[copy, v]
+            for v in range(len(given)):
+                given[v, i] = dose[copy, v]
+            if waiting < copies:
+                time[copy] = clock(step_number[copy] + 1, timestep, constants)
+                copy_in[i], left[i] = waiting, time[copy] - now[i]
+                waiting += 1
+                busy += 1
+    return waiting, busy, failed
+
+
 def advance_batch(start, step_number, timestep, constants, dose, tolerance, lowest, end, time, earned):
     """Moves every copy on by one timestep; returns the number of copies that could not be.
 
@@ -126,80 +148,54 @@ def advance_batch(start, step_number, timestep, constants, dose, tolerance, lowe
     lowest       such a step below this value in any variable is refused and tried again shorter, as is one that is no
                  number
     """
-    copies = len(start)
-    shape = (VARIABLES, LANES)
-    y, point, error = np.empty(shape), np.empty(shape), np.empty(shape)
-    k1, k2, k3, k4, k5, k6, k7 = (np.empty(shape), np.empty(shape), np.empty(shape), np.empty(shape),
-                                  np.empty(shape), np.empty(shape), np.empty(shape))
-    slopes = (k1, k2, k3, k4, k5, k6, k7)
-    given = np.empty((dose.shape[1], LANES))
-    now, moment, left, step = np.zeros(LANES), np.zeros(LANES), np.zeros(LANES), np.zeros(LANES)
-    worst, tries, copy_in = np.empty(LANES), np.zeros(LANES, np.int64), np.full(LANES, -1)
+    y, point, slopes = np.empty((VARIABLES, LANES)), np.empty((VARIABLES, LANES)), np.zeros((STAGES, VARIABLES, LANES))
+    given, clocks, counts = np.empty((dose.shape[1], LANES)), np.empty((5, LANES)), np.empty((2, LANES), np.int64)
+    now, moment, left, step, worst = clocks[0], clocks[1], clocks[2], clocks[3], clocks[4]
+    tries, copy_in = counts[0], counts[1]
+    for i in range(LANES):
+        copy_in[i], left[i], step[i] = NOBODY, 0.0, 0.0
     waiting, busy, failed, ended = 0, 0, 0, True
     while ended or busy > 0:
         if ended:                                           # a lane whose copy has ended takes the next that waits
-            for i in range(LANES):
-                copy = copy_in[i]
-                if copy >= 0 and (left[i] <= 0.0 or tries[i] >= MOST_STEPS):
-                    failed += left[i] > 0.0
-                    for v in range(VARIABLES):
-                        end[copy, v] = y[v, i]
-                    copy_in[i], left[i] = -1, 0.0
-                    busy -= 1
-                if copy_in[i] < 0:
-                    copy = min(waiting, copies - 1)         # with none waiting it carries one along, for no time
-                    now[i], left[i], tries[i] = clock(step_number[copy], timestep, constants), 0.0, 0
-                    for v in range(VARIABLES):
-                        y[v, i] = start[copy, v]
-                    for v in range(dose.shape[1]):
-                        given[v, i] = dose[copy, v]
-                    if waiting < copies:
-                        time[copy] = clock(step_number[copy] + 1, timestep, constants)
-                        copy_in[i], left[i] = waiting, time[copy] - now[i]
-                        waiting += 1
-                        busy += 1
-            derivative(now, y, constants, given, k1)        # for copies under way, the same as it was
-            first_steps(y, k1, left, tries, step)
+            waiting, busy, more = refill(start, step_number, timestep, constants, dose, end, time, y, given, now, left,
+                                         tries, copy_in, waiting, busy)
+            failed += more
             if busy == 0:
                 break
-        try_step(derivative, y, now, step, constants, given, slopes, moment, point, error)
-        worst[:] = 1e-10
-        for v in range(VARIABLES):
+        for stage in range(0 if ended else 1, STAGES):      # the first slope is known, but of copies just begun
+            go_on(WEIGHTS[stage], stage, y, step, slopes, point)
             for i in range(LANES):
-                scale = tolerance * max(abs(y[v, i]), abs(point[v, i])) + 1e-30
-                share = abs(step[i] * error[v, i]) / scale
-                share = share if point[v, i] >= lowest and share < 1e10 else 1e10
-                worst[i] = max(worst[i], share)
+                moment[i] = now[i] + REACHED[stage] * step[i]
+            derivative(moment, point, constants, given, slopes[stage])
+            if stage == 0:
+                first_steps(y, slopes[0], left, tries, step)
+        find_worst(y, point, step, slopes, tolerance, lowest, worst)
         for v in range(VARIABLES):
             for i in range(LANES):
                 y[v, i] = point[v, i] if worst[i] <= 1.0 else y[v, i]
-                k1[v, i] = k7[v, i] if worst[i] <= 1.0 else k1[v, i]
-        ended = False
+                slopes[0, v, i] = slopes[6, v, i] if worst[i] <= 1.0 else slopes[0, v, i]
         next_steps(worst, now, left, tries, step)
+        ended = False
         for i in range(LANES):
             ended = ended or (copy_in[i] >= 0 and (left[i] <= 0.0 or tries[i] >= MOST_STEPS))
+            if worst[i] == REFUSED:                         # what is not finite must not stay for the next try
+                for stage in range(1, STAGES):
+                    for v in range(VARIABLES):
+                        slopes[stage, v, i] = 0.0
     reward(start, end, dose, constants, earned)
     return failed
 
 
 @functools.cache
 def integrator(derivative, reward, variables, lanes=LANES):
-    """`advance_batch` for the derivative, reward and number of variables of a model, compiled for so many lanes."""
-    return compiled_for(advance_batch, f"{variables}_{lanes}", derivative=derivative, reward=reward,
-                        VARIABLES=variables, LANES=lanes)
+    """`advance_batch` for the derivative and reward of a model, compiled for so many lanes."""
+    return compiled_for(advance_batch, f"{name_of(derivative)}_{lanes}", derivative=derivative,
+                        reward=of_step(reward), VARIABLES=variables, LANES=lanes)
 
 
-def compiled_for(loop, words, derivative, reward, **numbers):
-    """A loop with a model's functions and some numbers in the place of its own globals of those names, compiled.
-
-    A compiled loop is kept on disk under its name, and only a change of its own file makes it be compiled again. So
-    the name holds a checksum of the model's functions: one that was edited never meets the loop of its former self.
-    """
-    checksum = zlib.crc32(_written(reward).encode(), zlib.crc32(_written(derivative).encode()))
-    own = {**loop.__globals__, "derivative": derivative, "reward": of_step(reward), **numbers}
-    copy = types.FunctionType(loop.__code__, own, loop.__name__)
-    copy.__qualname__ = f"{loop.__name__}_{checksum:08x}_{words}"
-    return compiled_numeric(copy)
+def name_of(derivative):
+    """The model that a derivative belongs to, in a word: that of its module."""
+    return derivative.__module__.rpartition(".")[-1].strip("_")
 
 
 @functools.cache
@@ -213,23 +209,3 @@ def of_step(reward):
         reward(values, dose, constants, earned)
 
     return of_values
-
-
-def _written(function, above=()):
-    """All that makes up a function, as text: its code, and the functions, tables and numbers that it uses.
-
-    above  the functions that led here: a parameter may be called like one of them
-    """
-    function = getattr(function, "py_func", function)
-    if function in above:
-        return ""
-    code, parts = function.__code__, []
-    for name in code.co_names:
-        used = function.__globals__.get(name)
-        if isinstance(used, np.ndarray):
-            parts.append(used.tolist())
-        elif isinstance(used, int | float):
-            parts.append(used)
-        elif getattr(used, "__module__", "").startswith("pushlab") and hasattr(used, "__code__"):
-            parts.append(_written(used, (*above, function)))
-    return repr((code.co_code, code.co_consts, code.co_names, code.co_varnames, parts))

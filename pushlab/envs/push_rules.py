@@ -11,7 +11,7 @@ since      int32 (n, width)    the moment at which it was shown, dismissed, or f
 
 import numpy as np
 
-from pushlab.compiled import compiled_in_place, inlined
+from pushlab.compiled import compiled_in_place, inner_in_place
 from pushlab.envs.stream import number
 
 ACTIONS = ("show", "dismiss", "cache", "check-cache", "stand-by")
@@ -34,10 +34,13 @@ FATES = ("ahead", "in hand", "waiting", "shown", "unseen", "opened", "refused", 
          "expired, spared")
 
 PARTS = ("opened", "dismissed", "missed", "spared", "look", "idle", "wait", "endless", "forbidden")
-(P_OPENED, P_DISMISSED, P_MISSED, P_SPARED, P_LOOK, P_IDLE, P_WAIT, P_ENDLESS, P_FORBIDDEN) = range(9)
+# A plain number makes its caller's copy of an inner function, one of numpy's type does not.
+(P_OPENED, P_DISMISSED, P_MISSED, P_SPARED, P_LOOK, P_IDLE, P_WAIT, P_ENDLESS, P_FORBIDDEN) = np.arange(9)
 DELAY, KEY = len(PARTS), len(PARTS) + 1             # further columns of sums
 PAID_AS = {OPENED: P_OPENED, REFUSED: P_DISMISSED, MISSED: P_MISSED, SPARED: P_SPARED, LATE_MISSED: P_MISSED,
            LATE_SPARED: P_SPARED}                   # the part of the reward that a settled notification was paid with
+
+LATE, IN_TIME, ALONE = np.True_, np.False_, np.int64(0)
 
 MAX_AGE, MAX_FORBIDDEN, PATIENCE = range(3)         # of the limits
 ARRIVAL, SLOT, ITS_DAY, HOUR = range(4)             # columns of the plan, a row a moment
@@ -52,7 +55,7 @@ MOST_DEFERRALS = 5                                  # this many and more have on
 
 # ---------------------------------------------------------------- the user
 
-@inlined
+@inner_in_place
 def would_open(copy, one, moment, core, sums, arrivals, chance):
     """Whether the user opens notification `one` if it is shown at this moment.
 
@@ -64,7 +67,7 @@ def would_open(copy, one, moment, core, sums, arrivals, chance):
     return number(sums[copy, KEY], 2 * one) < chance[arrivals[arrival, ITS_CHANCES] + ahead]
 
 
-@inlined
+@inner_in_place
 def answer_after(copy, one, opened, moment, core, sums, plan, minutes, cells):
     """Minutes that the user takes to answer notification `one`, out of the history's of that action and time of day."""
     who, slot = core[copy, WHO], plan[moment, SLOT]
@@ -74,7 +77,7 @@ def answer_after(copy, one, opened, moment, core, sums, plan, minutes, cells):
 
 # ---------------------------------------------------------------- what is possible
 
-@inlined
+@inner_in_place
 def next_in_cache(copy, core, fate):
     """The oldest waiting notification that was not yet in hand at this moment, or -1."""
     found = NOBODY
@@ -87,7 +90,7 @@ def next_in_cache(copy, core, fate):
     return found
 
 
-@inlined
+@inner_in_place
 def is_allowed(copy, action, core, fate):
     """Whether the action does anything now."""
     if core[copy, HAND] >= 0:
@@ -99,7 +102,7 @@ def is_allowed(copy, action, core, fate):
 
 # ---------------------------------------------------------------- time passes
 
-@inlined
+@inner_in_place
 def earn(copy, part, times, sums, weights):
     """Books a part of the reward `times` times; returns what it is worth."""
     worth = times * weights[part]
@@ -107,7 +110,7 @@ def earn(copy, part, times, sums, weights):
     return worth
 
 
-@inlined
+@inner_in_place
 def settle_unseen(copy, one, late, core, sums, fate, arrivals, chance, weights):
     """Closes an unseen notification, `late` if it expired; its worth: would the user have opened it as it arrived?"""
     at_arrival = arrivals[core[copy, BASE] + one, ITS_MOMENT]
@@ -120,7 +123,7 @@ def settle_unseen(copy, one, late, core, sums, fate, arrivals, chance, weights):
     return earn(copy, P_MISSED if would else P_SPARED, 1.0, sums, weights)
 
 
-@inlined
+@inner_in_place
 def settle(copy, now, core, sums, fate, since, plan, times, arrivals, chance, minutes, cells, weights, limits):
     """Books what has become known up to now, which at the end of the horizon is infinite; returns its worth."""
     reward, base = 0.0, core[copy, BASE]
@@ -130,7 +133,7 @@ def settle(copy, now, core, sums, fate, since, plan, times, arrivals, chance, mi
             since[copy, one] = core[copy, MOMENT]
             core[copy, EXPIRED_IN_ALL] += 1
             core[copy, WAITING_NOW] -= 1
-            reward += settle_unseen(copy, one, True, core, sums, fate, arrivals, chance, weights)
+            reward += settle_unseen(copy, one, LATE, core, sums, fate, arrivals, chance, weights)
         elif fate[copy, one] == SHOWN:
             shown = since[copy, one]
             opened = would_open(copy, one, shown, core, sums, arrivals, chance)
@@ -143,13 +146,13 @@ def settle(copy, now, core, sums, fate, since, plan, times, arrivals, chance, mi
             would = would_open(copy, one, came, core, sums, arrivals, chance)
             if times[came] + answer_after(copy, one, would, came, core, sums, plan, minutes, cells) <= now:
                 core[copy, PENDING_NOW] -= 1
-                reward += settle_unseen(copy, one, False, core, sums, fate, arrivals, chance, weights)
+                reward += settle_unseen(copy, one, IN_TIME, core, sums, fate, arrivals, chance, weights)
     while core[copy, LOW] < core[copy, ARRIVED] and fate[copy, core[copy, LOW]] > OPEN_ENDED:
         core[copy, LOW] += 1
     return reward
 
 
-@inlined
+@inner_in_place
 def pass_time(copy, core, sums, fate, since, plan, times, arrivals, chance, minutes, cells, weights, limits):
     """Goes on to the next moment: the waiting wait, answers come in, old ones expire, and one may arrive."""
     reward = earn(copy, P_WAIT, float(core[copy, WAITING_NOW]), sums, weights)
@@ -177,7 +180,7 @@ def pass_time(copy, core, sums, fate, since, plan, times, arrivals, chance, minu
 
 # ---------------------------------------------------------------- what the agent does
 
-@inlined
+@inner_in_place
 def put_off(copy, core, sums, fate, deferrals, weights, limits):
     """Lays what is in hand into the cache; returns what too many deferrals cost."""
     one = core[copy, HAND]
@@ -190,7 +193,7 @@ def put_off(copy, core, sums, fate, deferrals, weights, limits):
     return earn(copy, P_ENDLESS, float(deferrals[copy, one] if too_many else 0), sums, weights)
 
 
-@inlined
+@inner_in_place
 def act(copy, action, core, sums, fate, deferrals, since, plan, times, arrivals, chance, minutes, cells, weights,
         limits):
     """Takes one step of a copy; returns the reward. One that has come to its end stays as it is."""
@@ -240,13 +243,13 @@ def act(copy, action, core, sums, fate, deferrals, since, plan, times, arrivals,
 
 # ---------------------------------------------------------------- what the agent sees
 
-@inlined
+@inner_in_place
 def count_code(count):
     """The code of a count."""
     return COUNT_CODES[min(count, len(COUNT_CODES) - 1)]
 
 
-@inlined
+@inner_in_place
 def age_code(minutes):
     """The code of an age: how many of the rising edges are not above it."""
     code = 0
@@ -255,7 +258,7 @@ def age_code(minutes):
     return code
 
 
-@inlined
+@inner_in_place
 def describe(copy, one, at, core, deferrals, notifications, top, seen):
     """Writes a notification's codes and deferrals into seen[copy, at:], or the highest codes, which mean none.
 
@@ -272,7 +275,7 @@ def describe(copy, one, at, core, deferrals, notifications, top, seen):
     return at + wide + 1
 
 
-@inlined
+@inner_in_place
 def look(copy, core, fate, deferrals, since, plan, times, arrivals, contexts, notifications, top, seen):
     """Writes what a copy's agent sees; the world's `observation_names` say where."""
     moment = min(core[copy, MOMENT], core[copy, STOP] - 1)
@@ -288,7 +291,7 @@ def look(copy, core, fate, deferrals, since, plan, times, arrivals, contexts, no
     wide = contexts.shape[1]
     for column in range(wide):
         seen[copy, column] = contexts[moment, column]
-    at = describe(copy, core[copy, HAND], wide, core, deferrals, notifications, top, seen)
+    at = describe(copy, int(core[copy, HAND]), wide, core, deferrals, notifications, top, seen)
     seen[copy, at] = count_code(core[copy, WAITING_NOW])
     at = describe(copy, head, at + 1, core, deferrals, notifications, top, seen)
     seen[copy, at] = top[at]
@@ -302,7 +305,7 @@ def look(copy, core, fate, deferrals, since, plan, times, arrivals, contexts, no
     seen[copy, at + 7] = core[copy, FIRST_DAY] + top[at + 7] - plan[moment, ITS_DAY]
 
 
-@inlined
+@inner_in_place
 def allow(copy, core, fate, mask):
     """Writes which actions are allowed; after the end stand-by is, for those who must always choose something."""
     held = core[copy, HAND] >= 0
@@ -341,8 +344,8 @@ def allow_each(core, fate, mask):
 def act_and_look(action, core, sums, fate, deferrals, since, plan, times, arrivals, chance, minutes, cells, weights,
                  limits, contexts, notifications, top, seen, mask):
     """One step of a copy alone, and what its agent then sees; returns the reward."""
-    reward = act(0, action, core, sums, fate, deferrals, since, plan, times, arrivals, chance, minutes, cells, weights,
-                 limits)
-    look(0, core, fate, deferrals, since, plan, times, arrivals, contexts, notifications, top, seen)
-    allow(0, core, fate, mask)
+    reward = act(ALONE, action, core, sums, fate, deferrals, since, plan, times, arrivals, chance, minutes, cells,
+                 weights, limits)
+    look(ALONE, core, fate, deferrals, since, plan, times, arrivals, contexts, notifications, top, seen)
+    allow(ALONE, core, fate, mask)
     return reward

@@ -34,7 +34,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pushlab.compiled import compiled_numeric
+from pushlab.compiled import inlined
 from pushlab.envs.models import Intervention, Model, Variable, parameter
 from pushlab.envs.models.world3_equations import derivative, find_indicators, settle
 
@@ -92,7 +92,7 @@ class World3Config:
     end_time: float = parameter(2100.0, "year", "when an episode ends")
 
 
-@compiled_numeric
+@inlined
 def reward(values, dose, constants, earned):
     """Many people and much capital are good, pollution is bad, and turning the two factors of the book costs."""
     p = constants[0]

@@ -5,7 +5,7 @@ The numbers in brackets are those of the equations of Dynamics of Growth in a Fi
 
 import numpy as np
 
-from pushlab.compiled import compiled_numeric
+from pushlab.compiled import compiled_numeric, inlined, inner
 from pushlab.envs.models.world3_tables import (
     CAPITAL_TO_RESOURCES,
     CAPITAL_UTILIZATION,
@@ -50,7 +50,7 @@ from pushlab.envs.models.world3_tables import (
 
 # ---------------------------------------------------------------- sectors, each as the book has them
 
-@compiled_numeric
+@inner
 def find_output(p, population, industrial_capital, service_capital, resources_left, utilization, icor, scor):
     """Industrial output, the same a head, and services a head, all in dollars a year; 49-51, 70-72, 134."""
     to_resources = lookup(CAPITAL_TO_RESOURCES, resources_left)
@@ -58,7 +58,7 @@ def find_output(p, population, industrial_capital, service_capital, resources_le
     return industrial, industrial / population, service_capital * utilization / scor / population
 
 
-@compiled_numeric
+@inner
 def find_food(p, population, land, fertility, inputs, perceived_food, industrial, yield_factor):
     """(kg a head, inputs a hectare, kg a hectare, share of inputs that maintains land); 87, 88, 101-107, 126."""
     to_maintenance = lookup(INPUTS_TO_LAND_MAINTENANCE, perceived_food)
@@ -69,7 +69,7 @@ def find_food(p, population, land, fertility, inputs, perceived_food, industrial
     return food / population, per_hectare, land_yield, to_maintenance
 
 
-@compiled_numeric
+@inlined
 def find_development(p, potential_land, per_hectare):
     """(dollars to develop a hectare, share of agricultural investment that goes there); 97, 108-111.
 
@@ -82,7 +82,7 @@ def find_development(p, potential_land, per_hectare):
     return cost, lookup(INPUTS_TO_LAND_DEVELOPMENT, of_development / of_inputs)
 
 
-@compiled_numeric
+@inlined
 def find_jobs(industrial_capital, service_capital, land, output_per_capita, services_per_capita, per_hectare):
     """Persons wanted for work; 73-79."""
     return (industrial_capital * lookup(JOBS_PER_INDUSTRIAL_CAPITAL, output_per_capita)
@@ -90,7 +90,7 @@ def find_jobs(industrial_capital, service_capital, land, output_per_capita, serv
             + land * lookup(JOBS_PER_HECTARE, per_hectare))
 
 
-@compiled_numeric
+@inlined
 def find_life_expectancy(p, time, food_per_capita, health, from_crowding, pollution_index):
     """Years; 19-25, 29."""
     if time >= p.health_policy_year:
@@ -101,7 +101,7 @@ def find_life_expectancy(p, time, food_per_capita, health, from_crowding, pollut
             * from_health * lookup(LIFETIME_FROM_POLLUTION, pollution_index) * from_crowding)
 
 
-@compiled_numeric
+@inlined
 def find_fertility(p, life_expectancy, perceived_life, output_per_capita, average_output, delayed_output, control,
                    services_per_capita):
     """(children a woman, dollars a head for fertility control); 32-48."""
@@ -118,7 +118,7 @@ def find_fertility(p, life_expectancy, perceived_life, output_per_capita, averag
 
 # ---------------------------------------------------------------- all of it
 
-@compiled_numeric
+@inlined
 def set_delay(y, slope, first, i, source, delay):
     """Slopes of the three stages of a delay, each a third of it long."""
     third = delay / 3.0
@@ -127,7 +127,7 @@ def set_delay(y, slope, first, i, source, delay):
     slope[first + 2, i] = (y[first + 1, i] - y[first + 2, i]) / third
 
 
-@compiled_numeric
+@inlined
 def derivative(time, y, constants, dose, slope):
     """The rates of all levels and stages, for every copy."""
     find_rates(time, y, constants, dose, slope, np.empty((2, 0)))
@@ -228,7 +228,7 @@ MOST_ROUNDS = 1000          # the delays feed each other; in the book's world th
 AGREED = 1e-13              # relative change of a round at which they do
 
 
-@compiled_numeric
+@inner
 def fill_delays(y, slope, constants):
     """Sets every stage (…, copies) to what its delay is fed; the slope of the first one at y tells what that is."""
     p = constants[0]
@@ -246,11 +246,14 @@ def fill_delays(y, slope, constants):
             y[first + 1, i] = y[first + 2, i] = y[first, i]
 
 
-@compiled_numeric
+@inner
 def guess_first(y):
     """What the book starts from before it knows: 5e9 dollars of inputs, food and labour as they should be."""
-    y[12] = y[10]
-    y[13:], y[15], y[16], y[17] = 0.0, 1.0, 5e9, 1.0
+    for i in range(y.shape[1]):
+        y[12, i] = y[10, i]
+        for v in range(13, len(y)):
+            y[v, i] = 0.0
+        y[15, i], y[16, i], y[17, i] = 1.0, 5e9, 1.0
 
 
 @compiled_numeric
@@ -265,12 +268,17 @@ def settle(values, time, constants, dose):
     guess_first(y)
     for _ in range(MOST_ROUNDS):
         derivative(now, y, constants, given, slope)
-        before = y.copy()
+        before, agreed = y.copy(), True
         fill_delays(y, slope, constants)
-        y[:] = 0.5 * (before + y)
-        if (np.abs(y - before) <= AGREED * np.abs(y)).all():
+        for v in range(len(y)):
+            for i in range(n):
+                y[v, i] = 0.5 * (before[v, i] + y[v, i])
+                agreed = agreed and abs(y[v, i] - before[v, i]) <= AGREED * abs(y[v, i])
+        if agreed:
             break
-    values[:] = y.T
+    for v in range(len(y)):
+        for i in range(n):
+            values[i, v] = y[v, i]
 
 
 # ---------------------------------------------------------------- what the charts of the book show

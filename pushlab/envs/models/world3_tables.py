@@ -3,9 +3,6 @@
 Source: Meadows, Behrens, Meadows, Naill, Randers & Zahn (1974), Dynamics of Growth in a Finite World, Wright-Allen
 Press; each table stands under its name and the number of its equation there. A table with a number for before and one
 for after the policy year stands once where the book gives both the same values.
-
-What is compiled from `world3_equations.py` holds these numbers: after a change here, save that file too, or the loops
-kept on disk go on with the old ones.
 """
 
 import numpy as np
