@@ -67,7 +67,6 @@ def sizes():
         ("pushlab/RoomEnv-v0", "locations", 3, lambda size: room(n_people=2, n_objects=2, n_locations=size)),
         ("pushlab/RoomEnv-v0", "agents", 1, lambda size: room(n_agents=size)),
         ("pushlab/Credit-v0", "people", 1000, lambda size: {"people": borrowers(size)}),
-        ("pushlab/ODE-HIV-v0", "days of an episode", 100, lambda size: {"config": {"end_time": float(size)}}),
         ("pushlab/ODE-HIV-v0", "days a step", 1, lambda size: {"timestep": float(size)}),
         ("pushlab/ODE-World3-v1", "years a step", 1, lambda size: {"timestep": float(size)}),
     ]

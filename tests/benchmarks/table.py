@@ -71,7 +71,7 @@ def machine(today=None):
     packages = ", ".join(f"{name} {version(name)}" for name in ("numpy", "numba", "gymnasium"))
     today = today or datetime.date.today()
     return filled(f"Measured on {today.day} {today:%B %Y} on {processor()}, {os.cpu_count()} cores, Python "
-                  f"{platform.python_version()}, {packages}:")
+                  f"{platform.python_version()}, {packages}, in CPU time:")
 
 
 def processor():
