@@ -9,6 +9,7 @@ import functools
 import hashlib
 import re
 import sys
+from importlib import import_module
 from importlib.util import resolve_name
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
@@ -48,6 +49,11 @@ def _parts(thing, met):
         options = sorted(map(repr, getattr(thing, "targetoptions", {}).items()))
         return (_code(function.__code__, function.__doc__), options, [_parts(part, met) for part in inside],
                 [(name, _attributes(function.__globals__[name], _names(function.__code__), met)) for name in names])
+    if isinstance(thing, type) and thing.__module__.partition(".")[0] not in BY_NAME:
+        return thing.__qualname__, [(name, _parts(part, met)) for name, part in sorted(vars(thing).items())
+                                    if isinstance(part, FunctionType)]
+    if isinstance(thing, dict):
+        return [(repr(name), _parts(part, met)) for name, part in thing.items()]
     if isinstance(thing, np.ndarray):
         return str(thing.dtype), thing.shape, hashlib.sha256(thing.tobytes()).hexdigest()
     if isinstance(thing, tuple | list):
@@ -82,7 +88,8 @@ def _code(code, doc):
 # ---------------------------------------------------------------- modules
 
 PACKAGE = Path(__file__).resolve().parent
-NAMED = re.compile(r"pushlab(\.\w+)*(?=[.:]|$)\.?")         # a module in a string, as in "pushlab.envs.push:Push"
+NAMED = re.compile(r"(pushlab(?:\.\w+)+)(\.|:\w+)?")         # a module in a string, as in "pushlab.envs.push:Push"
+PICTURES = re.compile(r"pushlab\.(plots|widgets)\b")
 
 
 def of_modules(*names):
@@ -98,8 +105,8 @@ def reached(*names):
     """The modules of pushlab that these reach, themselves among them: a set of names.
 
     A module reaches what it imports, anywhere in it, and what it names in words: a module that is loaded by its name,
-    all modules of a package if the end of the name is filled in later, and the world of an environment's id. What
-    happens at `import pushlab` alone is left out, since that knows every world.
+    all modules of a package if the end of the name is filled in later, and the world of an environment's id. Left out
+    are pictures, from which no number comes, and what `import pushlab` alone does, since it knows every world.
 
     >>> sorted(reached("pushlab.envs.stream"))
     ['pushlab.compiled', 'pushlab.content', 'pushlab.envs.stream']
@@ -107,7 +114,7 @@ def reached(*names):
     found, left = set(), list(names)
     while left:
         name = left.pop()
-        if name not in found:
+        if name not in found and not PICTURES.match(name):
             found.add(name)
             left += _named_in(name)
     return found
@@ -148,18 +155,16 @@ def _named_in(name):
 
 def _in_words(text):
     """The modules that a string names, if it is the name of a module, of something in it, or of an environment."""
-    from pushlab.envs import TABLE
-
-    worlds = {name: world for name, world, _ in TABLE}
+    table = import_module(f"{__package__}.envs").TABLE      # not by its name: whoever compiles would reach every world
+    worlds = {name: world for name, world, _ in table}
     if text in worlds:
-        return {"pushlab.envs.shell", *_in_words(worlds[text])}
-    match = NAMED.match(text)
-    if not match or "." not in match[0]:
+        return {f"{__package__}.envs.shell", *_in_words(worlds[text])}
+    match = NAMED.fullmatch(text)
+    if not match:
         return set()
-    if match[0].endswith("."):                              # the rest is filled in later
-        inside = PACKAGE.joinpath(*match[0].split(".")[1:-1])
-        return {match[0] + file.stem for file in inside.glob("*.py") if file.stem != "__init__"}
-    return {_module(match[0])}
+    if match[2] == ".":                                     # the rest is filled in later
+        return {f"{match[1]}.{file.stem}" for file in PACKAGE.joinpath(*match[1].split(".")[1:]).glob("[!_]*.py")}
+    return {match[1]} if _file(match[1]) else set()
 
 
 def _module(name):

@@ -18,6 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
+from pushlab.content import of_function
 from pushlab.files import write_text
 from pushlab.users import SimulatedUser, TreeUser, one_hot
 
@@ -250,9 +251,6 @@ def _fit_tree(period, seed=0):
 
 # ---------------------------------------------------------------- the cache
 
-CACHE_FORMAT = 2        # raise it when a model or what is kept of it changes
-
-
 def cache_dir():
     """Where fitted judges are kept: $PUSHLAB_CACHE, or a folder `pushlab` in the user's own cache."""
     home = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA") or Path("~/.cache").expanduser()
@@ -260,12 +258,12 @@ def cache_dir():
 
 
 def checksum(period, model):
-    """A name for a fitted judge: it changes with data, schema, model, the settings above and scikit-learn."""
+    """A name for a fitted judge: it changes with data, schema, model, the code that fits it and scikit-learn."""
     import sklearn
 
     words = [[feature.name, *feature.words] for half in (period.schema.context, period.schema.notification)
              for feature in half]
-    settings = [CACHE_FORMAT, sklearn.__version__, model, STRENGTHS, SCALES, FOLDS, RARE]
+    settings = [of_function(fit_judge), sklearn.__version__, model]
     digest = hashlib.sha256(json.dumps([settings, words]).encode())
     for array in (period.context_codes, period.notification_codes, period.opened):
         digest.update(np.ascontiguousarray(array).tobytes())

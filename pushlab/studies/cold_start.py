@@ -21,6 +21,7 @@ from typing import Annotated
 import typer
 
 from pushlab import agents
+from pushlab.content import of_modules
 from pushlab.files import write_text
 from pushlab.metrics.estimate import mean_interval, paired_interval
 
@@ -37,9 +38,6 @@ USERS = ("mira", "noor", "theo", "ines", "omar")
 SEEDS = 20
 WINDOW = 100            # steps that a point of a learning curve is the mean of
 DIGITS = 5
-CODE = ("agents/bandits.py", "agents/features.py", "agents/protocol.py", "agents/push.py", "agents/random.py",
-        "agents/weights.py", "candidates.py", "envs/actions.py", "envs/chance.py", "envs/evalumap.py", "envs/shell.py",
-        "envs/world.py", "features.py", "rollout.py", "schema.py", "users.py", "studies/cold_start.py")
 
 
 # ---------------------------------------------------------------- one job: one user, one agent, all seeds
@@ -131,9 +129,7 @@ def job_path(keep, user, name, seeds):
     if person.truth is None:
         raise ValueError(f"nobody knows the true probabilities of user {person.name}, so regret cannot be told; "
                          "take a shipped user or one of pushlab make-user")
-    package, digest = Path(__file__).resolve().parents[1], hashlib.sha256()
-    for file in CODE:
-        digest.update((package / file).read_bytes())
+    digest = hashlib.sha256(of_modules("pushlab.studies.cold_start").encode())
     digest.update(person.test.context_codes.tobytes() + person.catalogue_codes.tobytes())
     digest.update(json.dumps([person.truth, name, seeds]).encode())
     return Path(keep) / f"{person.name}-{name.replace(' ', '-')}-{digest.hexdigest()[:16]}.json"

@@ -18,7 +18,6 @@ rounds, a discount of 0.98, 400 iterations, forests of 50 trees, 15 % of decisio
 WhyNot's (R2 = 20000), forests see logarithms, and their shape is kept for 40 iterations at a time.
 """
 
-import hashlib
 import json
 from pathlib import Path
 from typing import Annotated
@@ -27,6 +26,7 @@ import numpy as np
 import typer
 
 from pushlab.agents.planning import FittedQIteration
+from pushlab.content import of_modules
 from pushlab.envs.ode_worlds import HIV
 from pushlab.files import write_text
 from pushlab.studies.cold_start import read_job
@@ -39,8 +39,6 @@ LONGEST = 60                # thousands of days until everybody has
 BOTH = 3                    # the action of both drugs
 DISTURBED = tuple(range(0, DECISIONS, 10))      # decisions that are changed, one a patient
 ROUNDS, PATIENTS, SEEDS = 10, 30, 10
-PARTS = ("agents/planning.py", "envs/integrate.py", "envs/models/hiv.py", "envs/ode.py", "envs/ode_worlds.py",
-         "studies/interventions.py")
 
 
 def make_world(**config):
@@ -224,10 +222,7 @@ def run_study(seeds=SEEDS, jobs=1, keep=None, progress=True, **size):
 
 def fingerprint():
     """A short name of the code that the study's numbers come from."""
-    package, digest = Path(__file__).resolve().parents[1], hashlib.sha256()
-    for file in PARTS:
-        digest.update((package / file).read_bytes())
-    return digest.hexdigest()[:12]
+    return of_modules("pushlab.studies.interventions")[:12]
 
 
 # ---------------------------------------------------------------- tables

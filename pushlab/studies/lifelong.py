@@ -24,6 +24,7 @@ from typing import Annotated
 import typer
 
 from pushlab import agents
+from pushlab.content import of_modules
 from pushlab.files import write_text
 from pushlab.metrics.estimate import mean_interval, paired_interval
 from pushlab.studies.cold_start import read_job
@@ -120,12 +121,8 @@ def fingerprint():
     """A short name of the code and the data that the study's numbers come from."""
     from pushlab.datasets import data_dir
 
-    package, digest = Path(__file__).resolve().parents[1], hashlib.sha256()
-    for file in (*(package / f"{name}.py" for name in ("arrivals", "capstone", "lifetimes", "rollout", "seeds",
-                                                        "syllabi")),
-                 *(package / "agents" / f"{name}.py" for name in ("arrivals", "features", "lifelong", "weights")),
-                 *sorted((package / "envs").glob("push*.py")), Path(__file__), data_dir() / "push" / "SHA256SUMS"):
-        digest.update(file.read_bytes())
+    digest = hashlib.sha256(of_modules("pushlab.studies.lifelong").encode())
+    digest.update((data_dir() / "push" / "SHA256SUMS").read_bytes())
     return digest.hexdigest()[:12]
 
 

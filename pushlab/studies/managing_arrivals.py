@@ -23,6 +23,7 @@ import typer
 
 from pushlab.agents.arrivals import DismissAll, DoNotDisturb, LinearArrivalQ, QTable, ShowAll
 from pushlab.agents.protocol import Transition
+from pushlab.content import of_modules
 from pushlab.files import write_text
 from pushlab.metrics.estimate import crossed_interval, simultaneous
 from pushlab.seeds import part_seed
@@ -159,11 +160,8 @@ def fingerprint():
     """A short name of the code and the data that the study's numbers come from."""
     from pushlab.datasets import data_dir
 
-    package, digest = Path(__file__).resolve().parents[1], hashlib.sha256()
-    for file in (package / "arrivals.py", package / "seeds.py", *(package / "agents" / f"{name}.py" for name in (
-            "arrivals", "features", "weights")), *sorted((package / "envs").glob("push*.py")), Path(__file__),
-            data_dir() / "push" / "SHA256SUMS"):
-        digest.update(file.read_bytes())
+    digest = hashlib.sha256(of_modules("pushlab.studies.managing_arrivals").encode())
+    digest.update((data_dir() / "push" / "SHA256SUMS").read_bytes())
     return digest.hexdigest()[:12]
 
 

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pushlab.compiled import inlined, inner
+from pushlab.compiled import compiled_numeric, inlined
 from pushlab.envs.models import Intervention, Model, Variable, parameter
 
 TREND_YEAR = 2015.0         # the last of the data; what changes afterwards is a scenario
@@ -66,13 +66,13 @@ class OpioidConfig:
     end_time: float = parameter(2030.0, "year", "when an episode ends")
 
 
-@inner
+@compiled_numeric
 def grown(change, years):
     """By what a number has grown that changes by the same share every year, after so many years, 0 if below 0."""
     return (1.0 + change) ** years if years > 0.0 else 1.0
 
 
-@inner
+@compiled_numeric
 def faded(change, time, p):
     """By what a number has grown since 2015 whose yearly change fades, in equal steps, to none in `stable_year`."""
     whole, growth = max(1.0, p.stable_year - TREND_YEAR), 1.0
@@ -85,28 +85,28 @@ def faded(change, time, p):
     return growth * grown(change * max(0.0, 1.0 - year / whole), past)
 
 
-@inner
+@compiled_numeric
 def misuse_trend(time, p):
     """New nonmedical users a year where nothing is done."""
     return (p.misuse_incidence * grown(p.misuse_change_1, min(time, 2008.0) - 2002.0)
             * grown(p.misuse_change_2, min(time, TREND_YEAR) - 2008.0) * grown(p.misuse_change_3, time - TREND_YEAR))
 
 
-@inner
+@compiled_numeric
 def illicit_trend(time, p):
     """New illicit users a year where nothing is done, without those who turn from prescription opioids."""
     growth = grown(p.illicit_change, min(time, TREND_YEAR) - 2002.0)
     return p.illicit_incidence * growth * faded(p.illicit_change, time, p)
 
 
-@inner
+@compiled_numeric
 def oud_overdose_rate(time, p):
     """Overdose deaths a year and person with a disorder."""
     return (p.oud_overdose * grown(p.oud_overdose_change_1, min(time, 2007.0) - 2002.0)
             * grown(p.oud_overdose_change_2, time - 2007.0))
 
 
-@inner
+@compiled_numeric
 def illicit_overdose_rate(time, p):
     """Overdose deaths a year and illicit user."""
     growth = (grown(p.illicit_overdose_change_1, min(time, 2011.0) - 2002.0)

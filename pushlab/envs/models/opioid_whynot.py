@@ -11,13 +11,13 @@ Doses have two more columns than there are interventions: the year of the decisi
 
 import numpy as np
 
-from pushlab.compiled import inlined, inner
+from pushlab.compiled import compiled_numeric, inlined
 from pushlab.envs.models import Intervention, Model
 from pushlab.envs.models.opioid import MODEL as CHEN
 from pushlab.envs.models.opioid import TREND_YEAR, grown, illicit_overdose_rate, illicit_trend, oud_overdose_rate
 
 
-@inner
+@compiled_numeric
 def incidence_of_misuse(time, growth, decision, p):
     """New nonmedical users a year; after 2008 the growth chosen at the last decision has its way."""
     early = p.misuse_incidence * (1.0 + p.misuse_change_1) ** (min(time, 2008.0) - 2002.0)
