@@ -151,10 +151,20 @@ def test_a_judge_comes_out_of_the_cache_as_it_went_in(tmp_path, monkeypatch, his
     first = judges._cached(history, name)
     path, = (tmp_path / "judges").iterdir()
     assert path.suffix == ".json" and json.loads(path.read_text())
-    monkeypatch.setattr(judges, "fit_judge", lambda *_: pytest.fail("it was fitted again"))
+    monkeypatch.setattr(judges, "_write_judge", lambda *_: pytest.fail("it was fitted again"))
     again = judges._cached(history, name)
     args = history.context_codes, history.notification_codes
     assert np.array_equal(first.probability(*args), again.probability(*args))
+
+
+def test_the_cache_knows_the_code_that_fits_a_judge(monkeypatch, history):
+    """A number, a function, and a function that a function calls."""
+    kept = {judges.checksum(history, "tree")}
+    for name, other in (("RARE", 4), ("design", lambda period: period), ("_tables", lambda *_: None)):
+        with monkeypatch.context() as patch:
+            patch.setattr(judges, name, other)
+            kept.add(judges.checksum(history, "tree"))
+    assert len(kept) == 4 and judges.checksum(history, "tree") in kept
 
 
 def test_the_cache_knows_its_data_and_survives_damage(tmp_path, monkeypatch, history):

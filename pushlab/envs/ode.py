@@ -52,7 +52,6 @@ class ODE(World):
     name = "ODE-v0"
     options = ("initial_state",)
     exports = ("config", "time", "timestep", "initial_state", "simulate", "counterfactual")
-    trail_of = ("before", "dose")
 
     def __init__(self, model="hiv", config=None, preset=None, initial_state=None, timestep=None, actions="discrete",
                  interventions=None, observe=None, bins=None, log_observation=False, noise=0.0, solver="compiled",
@@ -245,7 +244,7 @@ class ODE(World):
 
         actions and the result are as in `simulate`; a list has as many actions as there were steps.
         """
-        return counterfactual(self, env.trail, actions)
+        return counterfactual(self, env.begun, env.state, actions)
 
     # ------------------------------------------------------------ pictures
 

@@ -103,6 +103,7 @@ class Env(gym.Env):
             self.state = self.outcome = None
         self._has_end, self._has_clock, self._has_mask = (
             answers_itself(self.world, question) for question in ("terminated", "truncated", "mask"))
+        self.begun = None               # the state in which the episode began; None of a world that lives alone
         self.trail = []                 # what the world wants kept of each step: tuples in the order of `trail_of`
         self._trail_of = itemgetter(*self.world.trail_of) if self.world.trail_of else None
         self._over = True
@@ -122,6 +123,7 @@ class Env(gym.Env):
             self._show()
             return begun
         self.state, self.outcome = self.world.initial(self._chance.take(), options), None
+        self.begun = self.state
         self._show()
         return at_row(self.world.observe(self.state), 0), self._info()
 

@@ -27,13 +27,14 @@ def simulate(world, actions, start, steps=None):
     return pd.DataFrame(rows)
 
 
-def counterfactual(world, trail, actions):
-    """See `ODE.counterfactual`; `trail` holds (state before, dose) of the steps so far."""
-    if not trail:
+def counterfactual(world, begun, state, actions):
+    """See `ODE.counterfactual`; the states in which the episode began and stands now, None before the first."""
+    steps = 0 if state is None else int(state["step"][0])
+    if not steps:
         raise ValueError("nothing has happened yet: counterfactual() replays the steps since reset()")
-    if not callable(actions) and not _is_single(world, actions) and len(actions) != len(trail):
-        raise ValueError(f"the episode has had {len(trail)} steps; got {len(actions)} actions")
-    return simulate(world, actions, trail[0][0][0], len(trail))
+    if not callable(actions) and not _is_single(world, actions) and len(actions) != steps:
+        raise ValueError(f"the episode has had {steps} steps; got {len(actions)} actions")
+    return simulate(world, actions, begun["values"][0], steps)
 
 
 def _is_single(world, actions):

@@ -29,7 +29,8 @@ class World:
     exports = ()                # names of world attributes that the Env offers as its own; a method is given the Env
     rests = False               # whether advance() leaves a copy that has ended as it is, gives new arrays only, and
                                 # info() tells the same with and without an outcome: a batch then need not be parted
-    trail_of = ()               # names of outcome entries that the Env keeps of each step of the episode, in `trail`
+    trail_of = ()               # names of outcome entries that the Env keeps of each step of the episode, in `trail`:
+                                # for worlds whose episodes end by themselves
     unlogged = ()               # names of info entries that a log leaves out, since they have a table of their own
     read_action = None          # a method (action, n) → array (n, …) for actions that are no numbers, such as words
     action_choices = None       # [(feature, [value, …]), …]: what a person may choose, in the order of components
