@@ -1,0 +1,306 @@
+"""An edited line always counts: what is kept on disk, of compiled loops and of studies, is never that of old code."""
+
+import ast
+import compileall
+import importlib
+import json
+import os
+import pkgutil
+import py_compile
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import pushlab
+from pushlab.content import of_function, of_modules, reached
+
+PACKAGE = Path(pushlab.__file__).parent
+numba = pytest.importorskip("numba")
+
+
+# ---------------------------------------------------------------- in this process: which loops reach what
+
+def modules_with_loops():
+    """The names of the modules that have loops of their own, found by importing all but those for pictures."""
+    from pushlab.compiled import ContentCache
+
+    names = [found.name for found in pkgutil.walk_packages(pushlab.__path__, "pushlab.")
+             if not found.name.startswith(("pushlab.plots", "pushlab.__main__", "pushlab.studies"))]
+    return sorted({name for name in names for thing in vars(importlib.import_module(name)).values()
+                   if isinstance(getattr(thing, "_cache", None), ContentCache) and thing.__module__ == name})
+
+
+def kept_loops(names):
+    """{name: loop} of all that is compiled and kept: those of these modules, and those made for each model."""
+    from pushlab.compiled import ContentCache
+    from pushlab.envs.fixed_step import METHODS, stepper
+    from pushlab.envs.integrate import integrator
+    from pushlab.envs.models import MODELS, load_model
+
+    modules = [importlib.import_module(name) for name in names]
+    loops = [thing for module in modules for thing in vars(module).values()
+             if isinstance(getattr(thing, "_cache", None), ContentCache) and thing.__module__ == module.__name__]
+    for name in MODELS:
+        model = load_model(name)
+        parts = model.derivative, model.reward, len(model.names)
+        loops += [integrator(*parts), *(stepper(*parts, method) for method in METHODS)]
+    return {f"{loop.__module__}.{loop.__qualname__}": loop for loop in loops}
+
+
+def reach(function, found=None):
+    """{(module, name)} of the pushlab functions and of the constants that a function reaches, as Python sees them.
+
+    Written without a look at how `pushlab.content` does it: the names in the code, in the function's own globals.
+    """
+    found = set() if found is None else found
+    function = getattr(function, "py_func", function)
+    inside = [cell.cell_contents for cell in function.__closure__ or ()]
+    for name in names_in(function.__code__):
+        inside.append(function.__globals__.get(name))
+        if isinstance(inside[-1], int | float | tuple | np.ndarray | np.generic) and name.isupper():
+            found.add((where_set(function.__module__, name), name))
+    for thing in inside:
+        below = getattr(thing, "py_func", thing)
+        if hasattr(below, "__code__") and (below.__module__ or "").startswith("pushlab"):
+            place = below.__module__, below.__name__
+            if place not in found:
+                found.add(place)
+                reach(below, found)
+    return found
+
+
+def names_in(code):
+    return {*code.co_names, *(name for part in code.co_consts if hasattr(part, "co_names") for name in names_in(part))}
+
+
+def where_set(module, name):
+    """The module in which a constant is set: it may come to this one by an import."""
+    for node in ast.walk(ast.parse(Path(sys.modules[module].__file__).read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and any((alias.asname or alias.name) == name for alias in node.names):
+            return where_set(node.module, name)
+    return module
+
+
+# ---------------------------------------------------------------- in the next process: an edited copy of the package
+
+KEYS = """
+import json, os, sys
+import gymnasium, numba, numpy, pandas, pytest, scipy.sparse            # once for all the processes that are forked
+names = json.loads(sys.argv[1])
+for line in sys.stdin:
+    path, text, before = json.loads(line)
+    if path:
+        open(path, "w", encoding="utf-8").write(text)
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        from tests.test_compiled import kept_loops
+        from pushlab.content import of_function
+        keys = {name: of_function(loop)[:12] for name, loop in kept_loops(names).items()}
+        os.write(writer, json.dumps(keys).encode())
+        os._exit(0)
+    os.close(writer)
+    with open(reader) as told:
+        print(told.read(), flush=True)
+    if os.waitpid(child, 0)[1]:
+        sys.exit("the edited package could not be imported")
+    if path:
+        open(path, "w", encoding="utf-8").write(before)
+"""
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory):
+    """The package, in a folder of its own."""
+    folder = tmp_path_factory.mktemp("edited")
+    shutil.copytree(PACKAGE, folder / "pushlab", ignore=shutil.ignore_patterns("__pycache__", "data"))
+    shutil.copytree(Path(__file__).parent, folder / "tests", ignore=lambda where, names: [
+        name for name in names if name not in ("tests", "test_compiled.py")])
+    compileall.compile_dir(folder / "pushlab", quiet=1, invalidation_mode=py_compile.PycInvalidationMode.CHECKED_HASH)
+    data = next(place for place in (PACKAGE / "data", PACKAGE.parent / "data") if place.is_dir())
+    (folder / "data").symlink_to(data, target_is_directory=True)
+    return folder
+
+
+def edited(source, name):
+    """The text of a module in which this constant is another one, or this function does one thing more."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.FunctionDef) and node.name == name:
+            first = node.body[1] if ast.get_docstring(node) and len(node.body) > 1 else node.body[0]
+            lines = source.splitlines(keepends=True)
+            lines.insert(first.lineno - 1, " " * first.col_offset + "changed = 1\n")
+            return "".join(lines)
+    return f"{source}\n{name} = {name}[:-1] if isinstance({name}, tuple) else {name} + 1\n"
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the processes are forked, which Windows cannot do")
+def test_every_edit_reaches_every_loop_that_it_should_and_no_other(copy):
+    """What each loop reaches in other files is edited there, one thing after the other: the next process knows."""
+    names = modules_with_loops()
+    loops = kept_loops(names)
+    reaches = {name: reach(loop) for name, loop in loops.items()}
+    places = sorted({place for name, loop in loops.items() for place in reaches[name]
+                     if place[0] != loop.__module__})
+    assert len(places) >= 60 and {("pushlab.metrics.push", "POINTS"), ("pushlab.envs.stream", "number"),
+                                  ("pushlab.envs.models.world3_tables", "FECUNDITY")} <= set(places)
+    edits = [(None, None, None)]
+    for module, name in places:
+        path = copy.joinpath(*module.split(".")).with_suffix(".py")
+        path = path if path.exists() else path.with_suffix("") / "__init__.py"
+        source = path.read_text(encoding="utf-8")
+        edits.append((str(path), edited(source, name), source))
+    told = subprocess.run([sys.executable, "-c", KEYS, json.dumps(names)], capture_output=True, text=True, cwd=copy,
+                          input="\n".join(map(json.dumps, edits)) + "\n")
+    assert told.returncode == 0, told.stderr[-2000:]
+    first, *others = map(json.loads, told.stdout.splitlines())
+    assert set(first) == set(loops)
+    for place, keys in zip(places, others):
+        changed = {name for name in keys if keys[name] != first[name]}
+        expected = {name for name, loop in loops.items()
+                    if place in reaches[name] or place == (loop.__module__, loop.__name__)}
+        assert expected <= changed, f"{place} was edited, and {expected - changed} would not have been compiled anew"
+        # An edit may also change what is made of it as its module is read; loops that have nothing of that one stay.
+        near = {name for name, loop in loops.items() if place[0] in {loop.__module__, *dict(reaches[name])}}
+        assert changed <= near, f"{place} was edited, and {changed - near} would have been compiled for nothing"
+
+
+SEEN = {
+    ("metrics/push.py", "POINTS"): """
+import gymnasium as gym, pushlab
+env = gym.make("pushlab/evalumap1-v0")
+env.reset(seed=0)
+print([float(env.step(env.action_space.sample() * 0)[1]) for _ in range(40)])
+""",
+    ("envs/stream.py", "number"): """
+import gymnasium as gym, pushlab
+env = gym.make("pushlab/RoomEnv-v0")
+print(env.reset(seed=3)[0], [env.step("x")[0] for _ in range(5)])
+""",
+}
+
+
+@pytest.mark.parametrize("place", SEEN, ids=lambda place: place[1])
+def test_the_next_process_shows_what_the_edited_line_does(copy, tmp_path, place):
+    """As plain Python does; and with the line taken back, as before."""
+    path, name = copy / "pushlab" / place[0], place[1]
+    source = path.read_text(encoding="utf-8")
+    others = {"POINTS": f"{source}\n{name} = {name} * 7\n",
+              "number": source.replace("return (word ^ (word >> 15)) * 2.0**-32",
+                                       "return 1.0 - 2.0**-32 - (word ^ (word >> 15)) * 2.0**-32")}
+    assert others[name] != source
+
+    def run(text, **more):
+        path.write_text(text, encoding="utf-8")
+        told = subprocess.run([sys.executable, "-c", SEEN[place]], capture_output=True, text=True, cwd=copy,
+                              env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": str(copy), **more})
+        assert told.returncode == 0, told.stderr[-2000:]
+        return told.stdout
+
+    try:
+        before, after = run(source), run(others[name])
+        assert after != before and after == run(others[name], NUMBA_DISABLE_JIT="1")
+        assert run(source) == before
+    finally:
+        path.write_text(source, encoding="utf-8")
+
+
+# ---------------------------------------------------------------- the files
+
+def test_words_of_explanation_and_places_in_a_file_do_not_count():
+    def one(x):
+        """It says this."""
+        return x + 1
+
+    first = of_function(one)
+
+    def one(x):
+        """It says that."""
+
+        # and more
+        return x + 1
+
+    assert of_function(one) == first
+
+    def one(x):
+        return x + 2
+
+    assert of_function(one) != first
+
+
+def test_an_interrupted_writer_leaves_nothing_that_is_taken_for_new(tmp_path):
+    """The index is written before the loop itself: stopped between the two, the loop is compiled again."""
+    folder, code = tmp_path / "kept", """
+from pushlab.envs.stream import number
+print(number(0.25, 3), sum(number.stats.cache_hits.values()))
+"""
+
+    def run():
+        return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path,
+                              env={**os.environ, "NUMBA_CACHE_DIR": str(folder)}).stdout.split()
+
+    value, hits = run()
+    assert hits == "0" and run() == [value, "1"]
+    loop, = folder.rglob("*.nbc")
+    loop.unlink()
+    assert run() == [value, "0"] and run() == [value, "1"]
+
+
+def test_few_former_states_of_a_loop_stay(tmp_path, monkeypatch):
+    from numba.core import config
+
+    from pushlab.compiled import KEPT, compiled_for
+    from pushlab.envs.stream import number
+
+    monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))
+
+    def loop(x):
+        return x + SHIFT                                    # noqa: F821
+
+    for shift in range(KEPT + 3):
+        assert compiled_for(loop, "shifted", SHIFT=shift)(1) == 1 + shift
+    assert len(list(tmp_path.rglob("*loop_shifted*.nbi"))) == len(list(tmp_path.rglob("*loop_shifted*.nbc"))) == KEPT
+    assert number(0.5, 1) == number.py_func(0.5, 1)
+
+
+def test_what_loops_alone_call_runs_in_python_as_it_is_written():
+    """Without that a call from Python would end the process."""
+    from pushlab.envs.push_rules import age_code, count_code
+
+    assert (count_code(7), age_code(100)) == (6, 2)
+
+
+# ---------------------------------------------------------------- studies
+
+@pytest.mark.parametrize("study", ["cold_start", "managing_arrivals", "lifelong", "interventions"])
+def test_a_study_knows_the_modules_that_its_numbers_come_from(study):
+    """Judges, the stream of chance and the points among them, which a list by hand once lacked."""
+    found = reached(f"pushlab.studies.{study}")
+    assert {"pushlab.envs.integrate" if study == "interventions" else "pushlab.judges",
+            "pushlab.metrics.estimate"} <= found
+    if study in ("managing_arrivals", "lifelong"):
+        assert {"pushlab.envs.stream", "pushlab.envs.push_rules", "pushlab.synthesis.day"} <= found
+    if study == "cold_start":
+        assert {"pushlab.envs.evalumap", "pushlab.metrics.push", "pushlab.agents.bandits"} <= found
+    assert not any(name.startswith("pushlab.plots") for name in found)
+
+
+def test_an_edit_in_a_module_that_is_reached_changes_the_key_and_a_comment_does_not(copy):
+    code = "from pushlab.content import of_modules; print(of_modules('pushlab.studies.lifelong'))"
+
+    def key(text):
+        path.write_text(text, encoding="utf-8")
+        return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=copy,
+                              env={**os.environ, "PYTHONPATH": str(copy)}).stdout
+
+    path = copy / "pushlab" / "envs" / "stream.py"
+    source = path.read_text(encoding="utf-8")
+    try:
+        keys = [key(source), key(f"# a word\n{source}"), key(source.replace("0x45D9F3B", "0x45D9F3D")), key(source)]
+    finally:
+        path.write_text(source, encoding="utf-8")
+    assert keys[0] == keys[1] == keys[3] != keys[2]
+    assert keys[0].strip() == of_modules("pushlab.studies.lifelong")
