@@ -8,7 +8,6 @@ import numpy as np
 from gymnasium.spaces import Box, Discrete
 
 from pushlab.compiled import compiled
-from pushlab.envs.rec_alone import RECEnvAlone
 from pushlab.envs.rec_models import (
     REWARD_TYPES,
     BaseUserModel,
@@ -162,7 +161,7 @@ class RECEnv(World):
         return state
 
     def advance(self, state, action, draws):
-        reward, following = self.respond(state["state"], action, draws)
+        reward, following = self._respond(state["state"], action, self.items, draws)
         state = {"user": state["user"], "step": state["step"] + 1, "state": following}
         if self.obs_std:
             state["seen"] = self.seen(following, draws)
@@ -175,16 +174,13 @@ class RECEnv(World):
         return ask(states, actions, self.items)
 
     def observe(self, state):
-        return self.look(state["seen" if self.obs_std else "state"])
+        return within_one(state["seen" if self.obs_std else "state"], self.user_feature_dim)
 
     def truncated(self, state):
         return state["step"] >= self.step_per_episode
 
     def info(self, state, outcome):
         return {"user_id": state["user"], "state": state["state"]}
-
-    def solo(self):
-        return RECEnvAlone(self)
 
     def frame(self, state, outcome, at=0):
         """What `pushlab.plots.shelf` draws: preference and items as they are, and what happened last."""
@@ -196,17 +192,9 @@ class RECEnv(World):
 
     # ------------------------------------------------------------ parts
 
-    def respond(self, states, actions, draws):
-        """Rewards (n,) and next states (n, …) of true states (n, …) and items (n,), from the user model."""
-        return self._respond(states, actions, self.items, draws)
-
     def seen(self, states, draws):
         """What noise makes of the preference in true states, (n, user_feature_dim), before it is clipped."""
         return states[:, :self.user_feature_dim] + self.obs_std * standard_normal(draws[:, self._noise_from:])
-
-    def look(self, seen):
-        """Observations (n, user_feature_dim) of what is seen, or of states where they are seen as they are."""
-        return within_one(seen, self.user_feature_dim)
 
     def _chosen(self, user_id, n):
         """The users asked for at reset, int64 (n,)."""
