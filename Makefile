@@ -120,11 +120,13 @@ constraints:  ## write constraints.txt anew from the newest releases
 $(VENV)/.lab: $(VENV)/.python pyproject.toml constraints.txt
 	@echo "Installing pushlab into $(VENV) (about a minute, once) ..."
 	$(BIN)/python -m pip install -qq -c constraints.txt -e .
+	$(BIN)/pushlab warm
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.python pyproject.toml constraints.txt
 	@echo "Installing pushlab and what its tests need into $(VENV) (a minute or two, once) ..."
 	$(BIN)/python -m pip install -qq -c constraints.txt -e '.[test]'
+	$(BIN)/pushlab warm
 	@touch $@ $(VENV)/.lab
 
 .PHONY: clean

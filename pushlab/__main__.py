@@ -77,6 +77,18 @@ def envs():
         typer.echo(f"{name:{wide}}  {about}")
 
 
+@app.command()
+def warm(workers: Annotated[int | None, typer.Option(min=1, help="Processes; one a core by default.")] = None):
+    """Compile the loops of all worlds ahead, so that nobody waits for them later. What is compiled stays on disk."""
+    from pushlab.warm import warm
+
+    try:
+        warm(workers)
+    except KeyboardInterrupt:
+        typer.echo("interrupted; what is compiled by now stays, and the next run goes on from there", err=True)
+        raise typer.Exit(130) from None
+
+
 @data.command()
 def check(path: Annotated[str, typer.Argument(help="A user's folder, a folder or wheel of users, or a shipped name.")],
           user: Annotated[str | None, typer.Option(help="One user of a folder or wheel; by default all.")] = None,

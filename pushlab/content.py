@@ -46,7 +46,7 @@ def _parts(thing, met):
         met[id(function)] = f"function {len(met)}"
         names = [name for name in _names(function.__code__) if name in function.__globals__]
         inside = [cell.cell_contents for cell in function.__closure__ or ()] + list(function.__defaults__ or ())
-        options = sorted(map(repr, getattr(thing, "targetoptions", {}).items()))
+        options = _parts(dict(sorted(getattr(thing, "targetoptions", {}).items())), met)
         return (_code(function.__code__, function.__doc__), options, [_parts(part, met) for part in inside],
                 [(name, _attributes(function.__globals__[name], _names(function.__code__), met)) for name in names])
     if isinstance(thing, type) and thing.__module__.partition(".")[0] not in BY_NAME:
@@ -56,6 +56,8 @@ def _parts(thing, met):
         return [(repr(name), _parts(part, met)) for name, part in thing.items()]
     if isinstance(thing, np.ndarray):
         return str(thing.dtype), thing.shape, hashlib.sha256(thing.tobytes()).hexdigest()
+    if isinstance(thing, set | frozenset):                          # in another order in the next process
+        return sorted(map(repr, thing))
     if isinstance(thing, tuple | list):
         return type(thing).__name__, [_parts(part, met) for part in thing]
     return re.sub(r" at 0x[0-9a-fA-F]+", "", repr(thing))

@@ -157,7 +157,7 @@ def test_every_edit_reaches_every_loop_that_it_should_and_no_other(copy):
                           input="\n".join(map(json.dumps, edits)) + "\n")
     assert told.returncode == 0, told.stderr[-2000:]
     first, *others = map(json.loads, told.stdout.splitlines())
-    assert set(first) == set(loops)
+    assert first == {name: of_function(loop)[:12] for name, loop in loops.items()}
     for place, keys in zip(places, others):
         changed = {name for name in keys if keys[name] != first[name]}
         expected = {name for name, loop in loops.items()

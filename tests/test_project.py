@@ -141,6 +141,20 @@ def test_binder_reads_environment_yml(copied_project, monkeypatch):
     assert binder.detect()
     assert binder.python_version == "3.11"
     assert "environment.yml" in "\n".join(script for _, script in binder.get_assemble_scripts())
+    assert binder.get_post_build_scripts() == ["postBuild"] and binder.get_start_script().endswith("/start")
+    assert all(os.access(copied_project / name, os.X_OK) for name in ("postBuild", "start"))
+
+
+@pytest.mark.skipif(not Path("/proc/cpuinfo").exists(), reason="Binder runs on Linux")
+def test_what_binder_compiles_fits_another_processor():
+    """Both its scripts choose the same target, not the processor at hand; `start` then runs what it is given."""
+    code = "from numba.core.registry import cpu_target as t; print(*t.target_context.codegen().magic_tuple())"
+    told = subprocess.run([ROOT / "start", sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    from llvmlite.binding import get_host_cpu_name
+
+    modern = all(word in Path("/proc/cpuinfo").read_text().split() for word in ("avx2", "fma", "bmi2"))
+    assert ("x86-64-v3" if modern else get_host_cpu_name()) in told.stdout.split()
+    assert "./start pushlab warm" in (ROOT / "postBuild").read_text()
 
 
 @pytest.fixture(scope="module")
