@@ -1,5 +1,7 @@
 """What happened in push-v0, in words: frames for pictures, and a table of the notifications."""
 
+from weakref import WeakKeyDictionary, WeakValueDictionary
+
 import numpy as np
 
 from pushlab.arrivals import DAY
@@ -12,6 +14,15 @@ WERE_SHOWN = (rules.SHOWN, rules.OPENED, rules.REFUSED)
 WERE_DISMISSED = (rules.UNSEEN, rules.MISSED, rules.SPARED)
 
 
+class Event(dict):
+    """A notification up to a moment; every frame in which it stands the same has this one, so it is never changed."""
+
+    __slots__ = ("__weakref__",)
+
+
+_told = WeakKeyDictionary()         # the events of each world that somebody still has, by all that they follow from
+
+
 def events_of(world, state, at=0):
     """What arrived so far, a list of dicts in the order of arrival.
 
@@ -19,27 +30,42 @@ def events_of(world, state, at=0):
     outcome                 "opened", "dismissed" (by the user), "unseen" (dismissed by the agent), "expired",
                             "pending" (shown, no answer yet), "waiting" or "in hand"
     deferrals, notification
+
+    The dict of a notification to which nothing has happened is the same as before: the frames of an episode, each with
+    all that arrived up to then, would otherwise take memory that grows with the square of its length.
     """
-    core, fate, since = state["core"][at], state["fate"][at], state["since"][at]
-    begin, end = world.times[world.first[core[rules.FIRST_DAY]]], world.horizon * float(DAY)
+    told = _told.setdefault(world, WeakValueDictionary())
+    core, key_of_chance = state["core"][at], float(state["sums"][at, rules.KEY])
+    begun, arrived = int(core[rules.FIRST_DAY]), int(core[rules.ARRIVED])
     events = []
-    for one in range(core[rules.ARRIVED]):
-        arrival = core[rules.BASE] + one
-        arrived = float(world.times[world.arrivals[arrival, rules.ITS_MOMENT]] - begin)
-        left = float(world.times[since[one]] - begin) if fate[one] in (*WERE_SHOWN, *WERE_DISMISSED) else None
-        closed = None
-        if fate[one] in (rules.OPENED, rules.REFUSED):
-            answer = rules.answer_after(at, one, fate[one] == rules.OPENED, since[one], state["core"], state["sums"],
-                                        world.plan, world.minutes, world.cells)
-            closed = min(left + float(answer), end)
-        elif fate[one] in WERE_DISMISSED:
-            closed = left
-        elif fate[one] in (rules.LATE_MISSED, rules.LATE_SPARED):
-            closed = min(arrived + world.max_age, end)
-        events.append({"arrived": arrived, "shown": left if fate[one] in WERE_SHOWN else None, "closed": closed,
-                       "outcome": WORDS[int(fate[one])], "deferrals": int(state["deferrals"][at, one]),
-                       "notification": world.schema.notification.decode_one(world.notifications[arrival])})
+    for one, standing in enumerate(zip(*(state[key][at, :arrived].tolist() for key in ("fate", "since", "deferrals")))):
+        known_by = (begun, key_of_chance, one, *standing)
+        event = told.get(known_by)
+        if event is None:
+            event = told[known_by] = _event_of(world, state, at, one)
+        events.append(event)
     return events
+
+
+def _event_of(world, state, at, one):
+    """Notification `one` of copy `at`, as `events_of` tells it."""
+    core, fate, since = state["core"][at], state["fate"][at, one], state["since"][at, one]
+    begin, end = world.times[world.first[core[rules.FIRST_DAY]]], world.horizon * float(DAY)
+    arrival = core[rules.BASE] + one
+    arrived = float(world.times[world.arrivals[arrival, rules.ITS_MOMENT]] - begin)
+    left = float(world.times[since] - begin) if fate in (*WERE_SHOWN, *WERE_DISMISSED) else None
+    closed = None
+    if fate in (rules.OPENED, rules.REFUSED):
+        answer = rules.answer_after(at, one, fate == rules.OPENED, since, state["core"], state["sums"], world.plan,
+                                    world.minutes, world.cells)
+        closed = min(left + float(answer), end)
+    elif fate in WERE_DISMISSED:
+        closed = left
+    elif fate in (rules.LATE_MISSED, rules.LATE_SPARED):
+        closed = min(arrived + world.max_age, end)
+    return Event({"arrived": arrived, "shown": left if fate in WERE_SHOWN else None, "closed": closed,
+                  "outcome": WORDS[int(fate)], "deferrals": int(state["deferrals"][at, one]),
+                  "notification": world.schema.notification.decode_one(world.notifications[arrival])})
 
 
 def table_of(world, state, at=0):
@@ -91,16 +117,11 @@ def places_of(world, moment, begin):
 
 
 def frame_of(world, state, outcome, at=0):
-    """All that a picture of copy `at` needs, a plain dict."""
+    """All that a picture of copy `at` needs, a plain dict; what is in hand or waits is among the events as well."""
     core, sums = state["core"][at], state["sums"][at]
     moment = min(core[rules.MOMENT], core[rules.STOP] - 1)
     begin = world.times[world.first[core[rules.FIRST_DAY]]]
     events = events_of(world, state, at)
-
-    def card(one):
-        return {"notification": events[one]["notification"], "arrived": events[one]["arrived"],
-                "deferrals": events[one]["deferrals"]}
-
     acted = core[rules.ACTED_ON]
     mask = np.empty((1, len(rules.ACTIONS)), np.int8)
     rules.allow_each(state["core"][at:at + 1], state["fate"][at:at + 1], mask)
@@ -110,8 +131,8 @@ def frame_of(world, state, outcome, at=0):
         "date": str(world.dates[world.plan[moment, rules.ITS_DAY]]),
         "now": float(world.minutes_gone(state["core"])[at]), "of": world.horizon * DAY,
         "context": world.schema.context.decode_one(world.contexts[moment]),
-        "hand": card(core[rules.HAND]) if core[rules.HAND] >= 0 else None,
-        "cache": [card(one) for one, event in enumerate(events) if event["outcome"] == "waiting"], "events": events,
+        "hand": events[core[rules.HAND]] if core[rules.HAND] >= 0 else None,
+        "cache": [event for event in events if event["outcome"] == "waiting"], "events": events,
         "places": places_of(world, moment, begin), "allowed": allowed,
         "last": None if outcome is None else {
             "action": rules.ACTIONS[outcome["action"][at]], "forbidden": bool(core[rules.WAS_FORBIDDEN]),
