@@ -1,11 +1,13 @@
 """Figures as pixels, and on the screen while an environment runs in the mode "human"."""
 
 import sys
+from weakref import WeakKeyDictionary, finalize
 
 import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-_windows = {}       # what stands on the screen, by the id of the environment that draws
+_windows = WeakKeyDictionary()      # what stands on the screen, by the environment that draws, as long as it lives
+_closers = WeakKeyDictionary()      # what closes its window, called when it is gone at the latest
 
 
 def pixels(figure):
@@ -28,11 +30,10 @@ def show(figure, owner):
 
 def hide(owner):
     """Closes the owner's window, if it has one."""
-    window = _windows.pop(id(owner), None)
-    if window is not None and hasattr(window, "canvas"):
-        import matplotlib.pyplot as plt
-
-        plt.close(window)
+    _windows.pop(owner, None)
+    close = _closers.pop(owner, None)
+    if close is not None:
+        close()
 
 
 def _in_notebook():
@@ -46,10 +47,10 @@ def _show_in_notebook(figure, owner):
     from pushlab.plots import png
 
     image = Image(png(figure))
-    if id(owner) in _windows:
-        _windows[id(owner)].update(image)
+    if owner in _windows:
+        _windows[owner].update(image)
     else:
-        _windows[id(owner)] = display(image, display_id=True)
+        _windows[owner] = display(image, display_id=True)
 
 
 def _show_in_window(figure, owner):
@@ -61,10 +62,12 @@ def _show_in_window(figure, owner):
     if matplotlib.get_backend().lower() not in interactive:
         return
     image = pixels(figure)
-    window = _windows.get(id(owner))
+    window = _windows.get(owner)
     if window is None:
         height, wide = image.shape[:2]
-        window = _windows[id(owner)] = plt.figure(figsize=(wide / 100, height / 100), dpi=100)
+        window = _windows[owner] = plt.figure(figsize=(wide / 100, height / 100), dpi=100)
+        _closers[owner] = finalize(owner, plt.close, window)
+        _closers[owner].atexit = False                      # all windows go then, and Matplotlib maybe before them
         window.add_axes([0, 0, 1, 1]).axis("off")
         window.axes[0].imshow(image)
     window.axes[0].images[0].set_data(image)
