@@ -74,7 +74,7 @@ def advance_in_steps(start, step_number, timestep, constants, dose, dt, lowest, 
     return failed
 
 
-@functools.cache
+@functools.lru_cache(maxsize=64)        # every run of a cell that defines a model brings functions of its own
 def stepper(derivative, reward, variables, method, lanes=LANES):
     """`advance_in_steps` for a model's derivative, reward and number of variables, and a method of METHODS."""
     weights, reach = METHODS[method]

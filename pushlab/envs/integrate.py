@@ -186,7 +186,7 @@ def advance_batch(start, step_number, timestep, constants, dose, tolerance, lowe
     return failed
 
 
-@functools.cache
+@functools.lru_cache(maxsize=64)        # every run of a cell that defines a model brings functions of its own
 def integrator(derivative, reward, variables, lanes=LANES):
     """`advance_batch` for the derivative and reward of a model, compiled for so many lanes."""
     return compiled_for(advance_batch, f"{name_of(derivative)}_{lanes}", derivative=derivative,
@@ -198,7 +198,7 @@ def name_of(derivative):
     return derivative.__module__.rpartition(".")[-1].strip("_")
 
 
-@functools.cache
+@functools.lru_cache(maxsize=64)        # every run of a cell that defines a model brings functions of its own
 def of_step(reward):
     """A model's reward as one of the states before and after the step; most look at that after it alone."""
     if getattr(reward, "py_func", reward).__code__.co_argcount == 5:
