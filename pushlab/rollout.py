@@ -53,7 +53,7 @@ def rollout(env, agent, episodes=1, seed=0, progress=True, record="steps", learn
         numbers = range(first, first + episodes)
         for episode in tqdm(numbers, desc=agent.name, disable=not progress, unit="episode"):
             own = episode_seed(seed, episode, seeding)
-            lived, film = _run_episode(env, agent, own, learn, explore, steps, record == "frames")
+            lived, film = _run_episode(env, agent, own, learn, explore, steps, record)
             tables.append(lived.rewards if record == "episodes" else _episode_table(env, episode, *lived))
             films.append(film)
     finally:
@@ -101,27 +101,32 @@ class Lived(NamedTuple):
     seconds: list
 
 
-def _run_episode(env, agent, seed, learn, explore, steps, filmed):
-    """What happened in one episode, and its frames before the first and after each step."""
+def _run_episode(env, agent, seed, learn, explore, steps, record):
+    """What happened in one episode, and its frames before the first and after each step.
+
+    Of the frames, and of all but the rewards, only what the record is made of is kept; the other lists stay empty.
+    """
     observation, info = env.reset(seed=seed)
     agent.begin(env, seed)
-    frame = getattr(env.unwrapped, "frame", None) if filmed else None
+    frame = getattr(env.unwrapped, "frame", None) if record == "frames" else None
     film = [frame()] if frame else []
     seen, done, rewards, ends, infos, seconds = [], [], [], [], [], []
     over = False
     while not over and (steps is None or len(rewards) < steps):
         before = time.perf_counter()
         action = agent.act(observation, info, explore)
-        seconds.append(time.perf_counter() - before)
+        took = time.perf_counter() - before
         sent = copy.copy(action) if isinstance(action, np.ndarray) else action     # an agent may fill one array again
         following, reward, terminated, truncated, next_info = env.step(action)
         if learn:
             agent.learn(Transition(observation, info, action, reward, following, next_info, terminated, truncated))
-        seen.append(observation)
-        done.append(sent)
         rewards.append(reward)
-        ends.append((terminated, truncated))
-        infos.append(next_info)
+        if record != "episodes":
+            seen.append(observation)
+            done.append(sent)
+            ends.append((terminated, truncated))
+            infos.append(next_info)
+            seconds.append(took)
         if frame:
             film.append(frame())
         observation, info, over = following, next_info, terminated or truncated
