@@ -537,6 +537,22 @@ def test_frames_tell_the_day():
     assert [event["arrived"] for event in frame["events"]] == sorted(event["arrived"] for event in frame["events"])
 
 
+@pytest.mark.parametrize("answer, p", [("opened", 0.999), ("dismissed", 0.001)])
+def test_a_day_with_an_answered_notification_is_drawn(answer, p, good_picture):
+    env = gym.make("pushlab/push-v0", judge=answers_by_the_clock(p, p), render_mode="rgb_array")
+    _, info = env.reset(seed=1)
+    while not info["opens"] + info["refusals"]:
+        _, _, _, _, info = env.step(show_all(info))
+    assert env.render().std() > 10                          # not all of one colour
+    frames = env.unwrapped._frames
+    answered = [event for event in frames[-1]["events"] if event["closed"] is not None]
+    assert [event["outcome"] for event in answered] == [answer]
+    assert 0 <= answered[0]["arrived"] == answered[0]["shown"] <= answered[0]["closed"] <= info["time"]
+    words = good_picture(WORLD.picture(frames))
+    lanes = words[words.index("arrived"):]
+    assert lanes[lanes.index(answer) + 1] == "1"
+
+
 def test_arguments_are_checked():
     for wrong, words in (({"rewards": "2020"}, "rewards is one of default, 20"), ({"source": "dreams"}, "source is"),
                          ({"max_forbidden": 0}, "max_forbidden is 1"), ({"max_age": -1}, "max_age is 0 or more"),
