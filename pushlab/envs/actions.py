@@ -3,10 +3,10 @@
 import numpy as np
 from gymnasium import spaces
 
-from pushlab.compiled import compiled
+from pushlab.compiled import compiled_in_place
 
 
-@compiled
+@compiled_in_place
 def _first_outside(values, lows, sizes):
     """Flat place of the first integer outside [low, low + size), or -1."""
     rows, columns = values.shape
@@ -17,7 +17,8 @@ def _first_outside(values, lows, sizes):
     return -1
 
 
-_NUMBERS = (int, np.int64)
+NUMBERS = (int, np.int64)       # what an action that is one number mostly is
+WHOLE = np.dtype(np.int64)      # what actions become; made once, as each use of np.int64 makes it again
 
 
 def action_reader(space, names=None):
@@ -29,28 +30,40 @@ def action_reader(space, names=None):
     if isinstance(space, spaces.Box):
         return _box_reader(space)
     if isinstance(space, spaces.Discrete):
-        shape, lows, sizes = (), np.array([space.start]), np.array([space.n])
-    elif isinstance(space, spaces.MultiDiscrete) and space.nvec.ndim == 1:
-        shape, lows, sizes = space.nvec.shape, space.start, space.nvec
-    elif isinstance(space, spaces.MultiBinary) and len(space.shape) == 1:
-        shape, lows, sizes = space.shape, np.zeros(space.shape), np.full(space.shape, 2)
-    else:
-        return lambda action, n: action
+        return _number_reader(space, names)
+    if isinstance(space, spaces.MultiDiscrete) and space.nvec.ndim == 1:
+        return _whole_reader(space.nvec.shape, space.start, space.nvec, names)
+    if isinstance(space, spaces.MultiBinary) and len(space.shape) == 1:
+        return _whole_reader(space.shape, np.zeros(space.shape), np.full(space.shape, 2), names)
+    return lambda action, n: action
+
+
+def _number_reader(space, names):
+    low, beyond = int(space.start), int(space.start + space.n)
+    read_any = _whole_reader((), np.array([space.start]), np.array([space.n]), names)
+
+    def read(action, n):
+        if n == 1 and action.__class__ in NUMBERS and low <= action < beyond:
+            array = np.empty(1, WHOLE)                  # the commonest case, in a quarter of the time
+            array[0] = action
+            return array
+        return read_any(action, n)
+
+    return read
+
+
+def _whole_reader(shape, lows, sizes, names):
     lows, sizes = lows.astype(np.int64), sizes.astype(np.int64)
     wide = len(sizes)
 
-    low, beyond = int(lows[0]), int(lows[0] + sizes[0])
-
     def read(action, n):
-        if action.__class__ in _NUMBERS and wide == n == 1 and low <= action < beyond and not shape:
-            return np.array([action], np.int64)         # the commonest case, in a quarter of the time
         array = np.array(action)        # a copy: the caller may go on writing in his own
         if array.dtype.kind not in "iub":
             raise ValueError(f"an action is made of whole numbers; got {action!r}")
         if not (n == 1 and array.shape == shape) and array.shape != (n, *shape):
             raise ValueError(f"an action has shape {(n, *shape) if n > 1 else shape}; got {array.shape}")
-        if array.dtype != np.int64:
-            array = array.astype(np.int64)
+        if array.dtype != WHOLE:
+            array = array.astype(WHOLE)
         array = array.reshape(n, wide)
         wrong = _first_outside(array, lows, sizes)
         if wrong >= 0:

@@ -19,6 +19,7 @@ class Chance:
         self.level = BLOCK              # how many calls all copies have had of their block; None where they differ
         self.at = np.full(n, BLOCK)     # the same for each copy; not kept up while there is a level
         self._rows = np.arange(n)
+        self._none = np.empty((n, 0))
 
     def seed(self, row, generator):
         """Gives copy `row` a new generator; what was drawn from the old one is dropped."""
@@ -31,7 +32,7 @@ class Chance:
     def take(self, rows=None):
         """The next draws (copies, uniforms) of the given copies, of all by default; to be read only."""
         if not self.uniforms:
-            return np.empty((len(self._rows if rows is None else rows), 0))
+            return self._none if rows is None else self._none[rows]
         if rows is not None or self.level is None:
             return self._take_apart(self._rows if rows is None else rows)
         if self.level == BLOCK:

@@ -7,7 +7,7 @@ from numbers import Integral, Real
 import numpy as np
 from gymnasium.spaces import Box, Discrete
 
-from pushlab.compiled import compiled
+from pushlab.compiled import compiled_in_place
 from pushlab.envs.rec_models import (
     REWARD_TYPES,
     BaseUserModel,
@@ -22,6 +22,7 @@ from pushlab.envs.world import World
 WORDS = ("news", "jazz", "sport", "cooking", "travel", "garden", "film", "chess", "science", "fashion", "history",
          "games", "poetry", "cars", "theatre", "nature", "crafts", "fitness", "finance", "comics")
 REFERENCES = (None, "recgym-0.2.1")
+ONE = np.array(1)           # beside a small array an array takes half as long as a number of Python's
 
 
 class RECEnv(World):
@@ -83,6 +84,7 @@ class RECEnv(World):
                  item_feature_vector=None, user_feature_vector=None, reward_type="continuous", reward_std=0.0,
                  obs_std=0.0, UserModel=UserModel, random_state=None, item_names=None, reference=None):
         self.step_per_episode = whole("step_per_episode", step_per_episode, 1)
+        self._length = np.array(self.step_per_episode)      # see ONE
         self.n_items, self.n_users = whole("n_items", n_items, 1), whole("n_users", n_users, 1)
         self.item_feature_dim = whole("item_feature_dim", item_feature_dim, 1)
         self.user_feature_dim = whole("user_feature_dim", user_feature_dim, 1)
@@ -162,7 +164,7 @@ class RECEnv(World):
 
     def advance(self, state, action, draws):
         reward, following = self._respond(state["state"], action, self.items, draws)
-        state = {"user": state["user"], "step": state["step"] + 1, "state": following}
+        state = {"user": state["user"], "step": state["step"] + ONE, "state": following}
         if self.obs_std:
             state["seen"] = self.seen(following, draws)
         return state, {"action": action, "reward": reward}
@@ -174,10 +176,13 @@ class RECEnv(World):
         return ask(states, actions, self.items)
 
     def observe(self, state):
-        return within_one(state["seen" if self.obs_std else "state"], self.user_feature_dim)
+        values = state["seen" if self.obs_std else "state"]
+        seen = np.empty((len(values), self.user_feature_dim))
+        clip_each(values, seen)
+        return seen
 
     def truncated(self, state):
-        return state["step"] >= self.step_per_episode
+        return state["step"] >= self._length
 
     def info(self, state, outcome):
         return {"user_id": state["user"], "state": state["state"]}
@@ -212,14 +217,13 @@ class RECEnv(World):
         return shelf(frames, **more)
 
 
-@compiled
-def within_one(values, width):
-    """The first `width` columns of the values (n, …), clipped to [-1, 1], as a new array."""
-    clipped = np.empty((len(values), width))
-    for row in range(len(values)):
+@compiled_in_place
+def clip_each(values, clipped):
+    """Fills clipped (n, width) with the first columns of the values (n, width or more), within -1 and 1."""
+    rows, width = clipped.shape
+    for row in range(rows):
         for k in range(width):
             clipped[row, k] = min(max(values[row, k], -1.0), 1.0)
-    return clipped
 
 
 def features(name, given, shape, meaning, stream):

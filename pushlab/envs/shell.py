@@ -125,30 +125,31 @@ class Env(gym.Env):
         self.state, self.outcome = self.world.initial(self._chance.take(), options), None
         self.begun = self.state
         self._show()
-        return at_row(self.world.observe(self.state), 0), self._info()
+        return at_row(self.world.observe(self.state), 0), self._info(self.state, None)
 
     def step(self, action):
         """One step: observation, reward, terminated, truncated, info. Time limits of gym.make come on top of it."""
         if self._over:
             raise ResetNeeded("the episode is over, or never began: call reset() first")
-        if self._solo is not None:
-            observation, reward, terminated, info = self._solo.step(action, self._chance.take())
-            truncated = getattr(self._solo, "truncated", False)
+        world, solo = self.world, self._solo        # in names: __getattr__ below makes looking at attributes slow
+        if solo is not None:
+            observation, reward, terminated, info = solo.step(action, self._chance.take())
+            truncated = getattr(solo, "truncated", False)
             self._over = terminated or truncated
             if self.render_mode is not None:
                 self._show()
             return observation, reward, terminated, truncated, info
-        world = self.world
-        self.state, self.outcome = world.advance(self.state, self._read(action, 1), self._chance.take())
-        terminated = self._has_end and world.terminated(self.state).item()
-        truncated = self._has_clock and world.truncated(self.state).item()
+        state, outcome = world.advance(self.state, self._read(action, 1), self._chance.take())
+        self.state, self.outcome = state, outcome
+        terminated = self._has_end and world.terminated(state).item()
+        truncated = self._has_clock and world.truncated(state).item()
         self._over = terminated or truncated
         if self._trail_of is not None:
-            self.trail.append(self._trail_of(self.outcome))
+            self.trail.append(self._trail_of(outcome))
         if self.render_mode is not None:
             self._show()
-        return (at_row(world.observe(self.state), 0), float(world.reward(self.outcome)[0]), terminated, truncated,
-                self._info())
+        return (at_row(world.observe(state), 0), float(world.reward(outcome)[0]), terminated, truncated,
+                self._info(state, outcome))
 
     def __getattr__(self, name):
         """What the world exports: a plain attribute as it is, a method with this environment as its first argument.
@@ -165,11 +166,13 @@ class Env(gym.Env):
             return value(self)
         return partial(value, self) if callable(value) else value
 
-    def _info(self):
-        info = {key: values.item() if values.ndim == 1 else values[0].copy()     # plain numbers, or arrays of one's own
-                for key, values in self.world.info(self.state, self.outcome).items()}
+    def _info(self, state, outcome):
+        """What is told, as plain numbers, or arrays of one's own."""
+        world, info = self.world, {}
+        for key, values in world.info(state, outcome).items():
+            info[key] = values.item() if values.ndim == 1 else values[0].copy()
         if self._has_mask:
-            info["action_mask"] = self.world.mask(self.state)[0].copy()
+            info["action_mask"] = world.mask(state)[0].copy()
         return info
 
     def frame(self):
