@@ -559,3 +559,18 @@ def test_arguments_are_checked():
                          ({"horizon": 1.5}, "horizon is a whole number")):
         with pytest.raises(ValueError, match=words):
             Push("mira", **wrong)
+
+
+def test_without_an_age_at_which_they_expire_the_waiting_expire_at_the_end():
+    """Infinity is no age that is never passed: at the end everything is paid, as with an age that is only long."""
+    def play(max_age):
+        env = gym.make("pushlab/push-v0", max_age=max_age)
+        _, info = env.reset(seed=1)
+        paid, over = [], False
+        while not over:
+            _, reward, terminated, truncated, info = env.step(2 if info["hand"] >= 0 else 4)      # cache, stand by
+            paid, over = [*paid, reward], terminated or truncated
+        return paid, info["expired"]
+
+    endless, long = play(np.inf), play(1e9)
+    assert endless == long and endless[1] > 0

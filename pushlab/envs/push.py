@@ -199,7 +199,8 @@ class Push(World):
                               self.horizon - 1], np.int64)
         self.observation_space, self.action_space = MultiDiscrete(self._top + 1), Discrete(len(self.actions))
         self.action_choices = [("action", list(self.actions))]
-        self._limits = np.array([self.max_age, self.max_forbidden, self.patience], float)
+        # Infinity as a number: at the end, when the time is infinite, what waits has expired whatever its age.
+        self._limits = np.nan_to_num(np.array([self.max_age, self.max_forbidden, self.patience], float))
         self._weights = np.array([self.weights[part] for part in rules.PARTS])
         self.worths = np.zeros(len(self.fates))                     # what a notification of each fate was paid
         self.worths[list(rules.PAID_AS)] = self._weights[list(rules.PAID_AS.values())]
