@@ -15,6 +15,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from gymnasium.vector.utils import iterate
 
 from pushlab.envs import TABLE
+from pushlab.envs.world import World
 
 IDS = [name for name, *_ in TABLE]
 every_id = pytest.mark.parametrize("name", IDS)
@@ -219,6 +220,38 @@ def test_resetting_one_copy_leaves_the_others_alone(name):
             for at in np.flatnonzero(mask):
                 begun, _ = alone[at].reset(seed=None if seed is None else seed + int(at))
                 assert same(list(iterate(batch.observation_space, observation))[at], begun)
+
+
+@pytest.mark.parametrize("env_id, kwargs", [
+    ("pushlab/RoomEnv-v0", {}), ("pushlab/RoomEnv-v0", {"n_agents": 2}), ("pushlab/RoomEnv-v0", {"encoding": "index"}),
+    ("pushlab/push-v0", {}), ("pushlab/push-v0", {"user": ["mira", "omar"], "horizon": 2})])
+def test_a_copy_lives_by_itself_as_it_would_as_a_batch_of_one(env_id, kwargs, monkeypatch):
+    """World.solo is a second way to live the same life. Answers here are now and then right: random words never are."""
+    ours = gym.make(env_id, **kwargs)
+    world, rng, earned = ours.unwrapped.world, np.random.default_rng(2), set()
+    assert world.solo() is not None
+    monkeypatch.setattr(type(world), "solo", World.solo)
+    theirs = gym.make(env_id, **kwargs)
+    assert theirs.unwrapped.world.solo() is None
+    ours.action_space.seed(2)
+    assert same(ours.reset(seed=2), theirs.reset(seed=2))
+    for step in range(900):
+        action = ours.action_space.sample() if world.read_action is None else a_word(world, rng)
+        told = ours.step(action)
+        assert same(told, theirs.step(action))
+        earned.add(told[1])
+        if step % 90 == 0:
+            for part in ("state", "outcome"):
+                assert data_equivalence(getattr(ours.unwrapped, part), getattr(theirs.unwrapped, part), exact=True)
+        if told[2] or told[3]:
+            assert same(ours.reset(), theirs.reset())
+    assert len(earned) > 1
+
+
+def a_word(world, rng):
+    """An answer of the room: one of its places, or one for each agent."""
+    words = tuple(rng.choice(world.locations, world.n_agents).tolist())
+    return words if world.n_agents > 1 else words[0]
 
 
 def same(ours, theirs):
