@@ -566,11 +566,13 @@ def test_without_an_age_at_which_they_expire_the_waiting_expire_at_the_end():
     def play(max_age):
         env = gym.make("pushlab/push-v0", max_age=max_age)
         _, info = env.reset(seed=1)
-        paid, over = [], False
-        while not over:
-            _, reward, terminated, truncated, info = env.step(2 if info["hand"] >= 0 else 4)      # cache, stand by
-            paid, over = [*paid, reward], terminated or truncated
-        return paid, info["expired"]
+        paid = []
+        for _ in range(10_000):
+            _, reward, terminated, _, info = env.step(2 if info["hand"] >= 0 else 4)              # cache, stand by
+            paid.append(reward)
+            if terminated:
+                return paid, info["expired"]
+        pytest.fail("the day has no end")
 
     endless, long = play(np.inf), play(1e9)
     assert endless == long and endless[1] > 0
