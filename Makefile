@@ -118,17 +118,18 @@ constraints:  ## write constraints.txt anew from the newest releases
 	@touch $@
 
 $(VENV)/.lab: $(VENV)/.python pyproject.toml constraints.txt
-	@echo "Installing pushlab into $(VENV) (about a minute, once) ..."
+	@echo "Installing pushlab into $(VENV) (two minutes or so, once) ..."
 	$(BIN)/python -m pip install -qq -c constraints.txt -e .
-	$(BIN)/pushlab warm
+	-$(BIN)/pushlab warm
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.python pyproject.toml constraints.txt
-	@echo "Installing pushlab and what its tests need into $(VENV) (a minute or two, once) ..."
+	@echo "Installing pushlab and what its tests need into $(VENV) (two or three minutes, once) ..."
 	$(BIN)/python -m pip install -qq -c constraints.txt -e '.[test]'
-	$(BIN)/pushlab warm
+	-$(BIN)/pushlab warm
 	@touch $@ $(VENV)/.lab
 
 .PHONY: clean
-clean:  ## remove the environments and caches
+clean:  ## remove the environments, caches and compiled loops
 	rm -rf $(VENV) $(LATEST) $(FROZEN) .pytest_cache .hypothesis .ruff_cache .benchmarks
+	find pushlab -name '*.nb[ci]' -delete

@@ -5,15 +5,19 @@ where a line was changed, of the loop or of anything that it reaches in whatever
 """
 
 import hashlib
+import re
 import types
 from contextlib import suppress
 from pathlib import Path
 
-from pushlab.content import of_function
+from pushlab.content import Unknown, of_function
 
 try:
+    import llvmlite
+    import numba
     from numba import njit
-    from numba.core.caching import FunctionCache, IndexDataCacheFile
+    from numba.core import config
+    from numba.core.caching import FunctionCache, IndexDataCacheFile, NullCache
     from numba.core.dispatcher import Dispatcher
 except ImportError:     # numba is a normal dependency; a platform without it still runs everything
     def compiled(loop):
@@ -25,7 +29,7 @@ else:
     KEPT = 8            # former states of a loop that stay on disk: who takes a change back need not wait again
 
     class ContentCache(FunctionCache):
-        """The loops on disk: a file for each content, types of arguments and processor, never written twice.
+        """The loops on disk: a file for each content, types of arguments and processor.
 
         numba's own cache knows a loop by the file it stands in, and is blind to a change in another one. And since a
         name stands for a content here, an interrupted or a second writer cannot leave an old loop under a new name.
@@ -33,35 +37,65 @@ else:
 
         def __init__(self, loop):
             super().__init__(loop.py_func)
-            self._loop = loop
+            self._loop, self._keeps = loop, False
             self._name = f"{loop.__module__}.{loop.__qualname__}".replace("<", "").replace(">", "")
 
         def load_overload(self, signature, target_context):
-            self._choose_file(signature, target_context.codegen())
+            # Not before the first call, when all modules are there and functions may stand in any order.
+            try:
+                inside = {}
+                content = _note(self._loop, inside)
+                # A function that was compiled before its globals changed, as in a notebook, is still the old one, and
+                # so will be what is compiled around it: that is not to be found under the new content.
+                self._keeps = all(_made_of(one) in (None, of_function(one)) for one in inside.values()
+                                  if one is not self._loop)
+            except Unknown:
+                self._keeps = False
+            if not self._keeps:
+                return None
+            known = (signature, target_context.codegen().magic_tuple(), numba.__version__, llvmlite.__version__,
+                     config.OPT, config.BOUNDSCHECK)
+            words = hashlib.sha256(str(known).encode()).hexdigest()[:8]
+            self._cache_file = IndexDataCacheFile(self._cache_path, f"{self._name}.{content[:16]}.{words}", content)
             return super().load_overload(signature, target_context)
 
         def save_overload(self, signature, data):
-            self._choose_file(signature, data.codegen)
-            super().save_overload(signature, data)
-            self._tidy()
-
-        def _choose_file(self, signature, codegen):
-            # Not before the first call, when all modules are there and functions may stand in any order.
-            content, types_and_processor = of_function(self._loop)[:16], str((signature, codegen.magic_tuple()))
-            words = hashlib.sha256(types_and_processor.encode()).hexdigest()[:8]
-            self._cache_file = IndexDataCacheFile(self._cache_path, f"{self._name}.{content}.{words}", content)
+            if self._keeps:
+                super().save_overload(signature, data)
+                self._tidy()
 
         def _tidy(self):
+            mine = re.compile(re.escape(self._name) + r"\.([0-9a-f]{16})\.[0-9a-f]{8}(\.\d+)?\.nb[ic]")
             with suppress(OSError):
-                files = sorted(Path(self._cache_path).glob(f"{self._name}.*.*.nb?"),
-                               key=lambda file: file.stat().st_mtime, reverse=True)
-                contents = list(dict.fromkeys(_content_of(file) for file in files))
-                for file in files:
-                    if _content_of(file) in contents[KEPT:]:
+                files = sorted(Path(self._cache_path).iterdir(), key=lambda file: file.stat().st_mtime, reverse=True)
+                files = [(file, match[1]) for file in files if (match := mine.fullmatch(file.name))]
+                latest = list(dict.fromkeys(content for _, content in files))[:KEPT]
+                for file, content in files:
+                    if content not in latest:
                         file.unlink()
 
-    def _content_of(file):
-        return file.name.split(".")[-3 if file.suffix == ".nbi" else -4]
+    class _Noted(NullCache):
+        """No files: but what a function was made of when it was compiled is known afterwards."""
+
+        def __init__(self, function):
+            self._function = function
+
+        def load_overload(self, signature, target_context):
+            with suppress(Unknown):
+                _note(self._function)
+
+    def _note(loop, inside=None):
+        """The content of a loop that is about to be compiled or loaded; `inside` is filled with what it reaches."""
+        content = of_function(loop, inside)
+        if not loop.overloads:
+            loop.__dict__["_made_of"] = content
+        return content
+
+    def _made_of(thing):
+        """The content of a loop as it was compiled; None of one that is not yet, or of a plain function."""
+        if not getattr(thing, "overloads", None):
+            return None
+        return thing.__dict__.get("_made_of", "somebody else's, and when it was compiled nobody knows")
 
     def _compile(**options):
         def decorate(loop):
@@ -75,15 +109,15 @@ else:
         def decorate(function):
             function = njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **options)(function)
             if isinstance(function, Dispatcher):
-                function.__class__ = _Inside
+                function.__class__, function._cache = _Inside, _Noted(function)
             return function
         return decorate
 
     class _Inside(Dispatcher):
         """A function that compiled loops alone call as compiled; called from Python it runs as it is written."""
 
-        def __call__(self, *arguments):
-            return self.py_func(*arguments)
+        def __call__(self, *arguments, **named):
+            return self.py_func(*arguments, **named)
 
     compiled = _compile()
     # A division by zero gives inf instead of raising, without which loops of numbers cannot be vectorised.

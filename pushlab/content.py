@@ -9,24 +9,30 @@ import functools
 import hashlib
 import re
 import sys
+import sysconfig
 from importlib import import_module
+from importlib.metadata import version
 from importlib.util import resolve_name
 from pathlib import Path
-from types import CodeType, FunctionType, ModuleType
+from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 
 import numpy as np
 
-# Functions of these are known by name: they change with the package, and that asks for a new installation anyway.
-BY_NAME = sys.stdlib_module_names | {"numpy", "numba"}
+
+class Unknown(ValueError):
+    """What a function reaches has a content that cannot be told, so nothing may be kept of it."""
 
 
 # ---------------------------------------------------------------- a function
 
-def of_function(function):
+def of_function(function, met=None):
     """A checksum (hexadecimal) of a function and of all the functions, tables and numbers that it reaches.
 
-    Where one is compiled, its options count as well. The functions are followed through every module, and looked at as
-    they are now: ask when all is loaded.
+    met   a dict that is filled with the functions on the way, {id: function}
+
+    Where a function is compiled, its options count as well. Functions are followed through every module, and looked at
+    as they are now: ask when all is loaded. Raises Unknown for an object that is no function, module, array, number or
+    words: its content cannot be told, as of a class.
 
     >>> def area(radius): return PI * radius ** 2
     >>> area.__globals__["PI"], before = 3.0, of_function(area)
@@ -34,42 +40,72 @@ def of_function(function):
     >>> before == of_function(area)
     False
     """
-    return hashlib.sha256(repr(_parts(function, {})).encode()).hexdigest()
+    met = {} if met is None else met
+    try:
+        return hashlib.sha256(repr(_parts(function, met, {})).encode()).hexdigest()
+    except (RecursionError, AttributeError) as error:
+        raise Unknown(f"what {function!r} is made of cannot be told: {error}") from error
 
 
-def _parts(thing, met):
+PLAIN = (type(None), bool, int, float, complex, str, bytes, np.bool_, np.number, np.dtype)
+
+
+def _parts(thing, met, numbers):
     """What tells a thing from others: numbers and words in tuples, of which repr is the same in every process."""
     function = getattr(thing, "py_func", thing)                     # of a compiled loop, the function that it was
-    if isinstance(function, FunctionType) and function.__module__.partition(".")[0] not in BY_NAME:
-        if id(function) in met:
-            return met[id(function)]
-        met[id(function)] = f"function {len(met)}"
-        names = [name for name in _names(function.__code__) if name in function.__globals__]
-        inside = [cell.cell_contents for cell in function.__closure__ or ()] + list(function.__defaults__ or ())
-        options = _parts(dict(sorted(getattr(thing, "targetoptions", {}).items())), met)
-        return (_code(function.__code__, function.__doc__), options, [_parts(part, met) for part in inside],
-                [(name, _attributes(function.__globals__[name], _names(function.__code__), met)) for name in names])
-    if isinstance(thing, type) and thing.__module__.partition(".")[0] not in BY_NAME:
-        return thing.__qualname__, [(name, _parts(part, met)) for name, part in sorted(vars(thing).items())
-                                    if isinstance(part, FunctionType)]
-    if isinstance(thing, dict):
-        return [(repr(name), _parts(part, met)) for name, part in thing.items()]
-    if isinstance(thing, np.ndarray):
-        return str(thing.dtype), thing.shape, hashlib.sha256(thing.tobytes()).hexdigest()
-    if isinstance(thing, set | frozenset):                          # in another order in the next process
-        return sorted(map(repr, thing))
+    if isinstance(function, FunctionType) and not _known_by_name(function.__module__):
+        if id(function) in numbers:
+            return numbers[id(function)]
+        numbers[id(function)], met[id(function)] = f"function {len(numbers)}", thing
+        names = _names(function.__code__)
+        cells = [cell.cell_contents for cell in function.__closure__ or ()]
+        more = [*cells, *(function.__defaults__ or ()), *sorted((function.__kwdefaults__ or {}).items())]
+        options = {**getattr(thing, "targetoptions", {}), **{str(key): str(value) for key, value in
+                                                             (getattr(thing, "locals", None) or {}).items()}}
+        return (_code(function.__code__, function.__doc__),
+                [(name, _parts(value, met, numbers)) for name, value in sorted(options.items())],
+                [_parts(part, met, numbers) for part in more],
+                [(name, _attributes(function.__globals__[name], names, met, numbers))
+                 for name in names if name in function.__globals__])
+    if isinstance(thing, np.ndarray) and not thing.dtype.hasobject:
+        layout = thing.flags.c_contiguous, thing.flags.f_contiguous
+        return str(thing.dtype), thing.shape, layout, hashlib.sha256(thing.tobytes()).hexdigest()
     if isinstance(thing, tuple | list):
-        return type(thing).__name__, [_parts(part, met) for part in thing]
-    return re.sub(r" at 0x[0-9a-fA-F]+", "", repr(thing))
+        return (type(thing).__name__, getattr(thing, "_fields", ()), [_parts(part, met, numbers) for part in thing])
+    if isinstance(thing, set | frozenset):                          # in another order in the next process
+        return sorted(repr(_parts(part, met, numbers)) for part in thing)
+    if type(thing) in PLAIN or isinstance(thing, np.bool_ | np.number | np.dtype):
+        return type(thing).__name__, repr(thing)
+    home = getattr(thing, "__module__", None) or type(getattr(thing, "__self__", None)).__module__
+    if isinstance(thing, type | FunctionType | BuiltinFunctionType | np.ufunc) and _known_by_name(home):
+        return home, getattr(thing, "__qualname__", getattr(thing, "__name__", ""))
+    raise Unknown(f"the content of {thing!r}, a {type(thing).__name__}, cannot be told")
 
 
-def _attributes(thing, names, met):
+def _attributes(thing, names, met, numbers):
     """The parts of a global; of a module of our own, those of what is asked of it by one of these names."""
     if not isinstance(thing, ModuleType):
-        return _parts(thing, met)
-    if thing.__name__.partition(".")[0] in BY_NAME:
+        return _parts(thing, met, numbers)
+    if _known_by_name(thing.__name__):
         return thing.__name__
-    return [(name, _attributes(getattr(thing, name), names, met)) for name in names if hasattr(thing, name)]
+    if id(thing) in numbers:
+        return numbers[id(thing)]
+    numbers[id(thing)] = f"module {thing.__name__}"
+    try:
+        return [(name, _attributes(getattr(thing, name), names, met, numbers))
+                for name in names if hasattr(thing, name)]
+    finally:
+        del numbers[id(thing)]                                      # other names may be asked of it elsewhere
+
+
+@functools.cache
+def _known_by_name(module):
+    """Whether a module is Python's own, numpy's or numba's: those change with an installation."""
+    root = (module or "").partition(".")[0]
+    if root in ("numpy", "numba", "builtins"):
+        return True
+    file = getattr(sys.modules.get(root), "__file__", None)
+    return root in sys.stdlib_module_names and (file is None or Path(file).is_relative_to(sysconfig.get_path("stdlib")))
 
 
 def _names(code):
@@ -91,16 +127,20 @@ def _code(code, doc):
 
 PACKAGE = Path(__file__).resolve().parent
 NAMED = re.compile(r"(pushlab(?:\.\w+)+)(\.|:\w+)?")         # a module in a string, as in "pushlab.envs.push:Push"
+COUNTED = ("numpy", "scipy", "scikit-learn", "numba")          # packages whose version counts
 PICTURES = re.compile(r"pushlab\.(plots|widgets)\b")
 
 
 def of_modules(*names):
-    """A checksum (hexadecimal) of the code of modules of pushlab, and of all its modules that they reach.
+    """A checksum (hexadecimal) of the files of modules of pushlab, and of all its modules that they reach.
+
+    The versions of the packages that numbers come from count as well.
 
     >>> of_modules("pushlab.metrics.push") == of_modules("pushlab.metrics.rec")
     False
     """
-    return hashlib.sha256("\n".join(_source(name) for name in sorted(reached(*names))).encode()).hexdigest()
+    sources = [_source(name) for name in sorted(reached(*names))]
+    return hashlib.sha256("\n".join([*sources, *map(version, COUNTED)]).encode()).hexdigest()
 
 
 def reached(*names):
@@ -139,7 +179,9 @@ def _source(name):
 
 @functools.cache
 def _named_in(name):
-    """The modules that a module names."""
+    """The modules that a module names; the table of environments names all worlds, and whoever asks for one of them."""
+    if name == f"{__package__}.envs":
+        return []
     found, package = set(), name if _file(name).name == "__init__.py" else name.rpartition(".")[0]
     for node in ast.walk(_tree(name)):
         if isinstance(node, ast.Import):
@@ -160,7 +202,7 @@ def _in_words(text):
     table = import_module(f"{__package__}.envs").TABLE      # not by its name: whoever compiles would reach every world
     worlds = {name: world for name, world, _ in table}
     if text in worlds:
-        return {f"{__package__}.envs.shell", *_in_words(worlds[text])}
+        return {f"{__package__}.envs", f"{__package__}.envs.shell", *_in_words(worlds[text])}
     match = NAMED.fullmatch(text)
     if not match:
         return set()

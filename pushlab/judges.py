@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from pushlab.content import of_function
+from pushlab.content import of_modules
 from pushlab.files import write_text
 from pushlab.users import SimulatedUser, TreeUser, one_hot
 
@@ -258,12 +258,10 @@ def cache_dir():
 
 
 def checksum(period, model):
-    """A name for a fitted judge: it changes with data, schema, model, the code that fits it and scikit-learn."""
-    import sklearn
-
+    """A name for a fitted judge: it changes with data, schema, model, and the code that fits it."""
     words = [[feature.name, *feature.words] for half in (period.schema.context, period.schema.notification)
              for feature in half]
-    settings = [of_function(fit_judge), sklearn.__version__, model]
+    settings = [of_modules(__name__), model]
     digest = hashlib.sha256(json.dumps([settings, words]).encode())
     for array in (period.context_codes, period.notification_codes, period.opened):
         digest.update(np.ascontiguousarray(array).tobytes())

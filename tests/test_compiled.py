@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import pushlab
-from pushlab.content import of_function, of_modules, reached
+from pushlab.content import Unknown, of_function, of_modules, reached
 
 PACKAGE = Path(pushlab.__file__).parent
 numba = pytest.importorskip("numba")
@@ -229,6 +229,62 @@ def test_words_of_explanation_and_places_in_a_file_do_not_count():
         return x + 2
 
     assert of_function(one) != first
+
+
+CELLS = """
+import sys
+from pushlab import compiled
+RATE = float(sys.argv[1])
+inside = getattr(compiled, sys.argv[2])
+def grown(x):
+    return x * (1.0 + RATE)
+def make():
+    return inside(grown)
+grown_once = make()
+def loop(x):
+    for _ in range(3):
+        x = grown_once(x)
+    return x
+print(compiled.compiled_for(loop, "cells")(1.0))
+for rate in map(float, sys.argv[3:]):               # cells that are run again, but not the one that defines `grown`
+    RATE = rate
+    print(compiled.compiled_for(loop, "cells")(1.0))
+"""
+
+
+@pytest.mark.parametrize("inside", ["inner", "compiled_numeric"])
+def test_what_was_compiled_before_an_edit_is_not_kept_under_the_new_content(tmp_path, inside):
+    """numba keeps to a function as it was first compiled in a process, and so does what is compiled around it later."""
+    path = tmp_path / "cells.py"
+    path.write_text(CELLS, encoding="utf-8")
+
+    def run(*rates):
+        return subprocess.run([sys.executable, path, rates[0], inside, *rates[1:]], capture_output=True, text=True,
+                              check=True, env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "kept")}).stdout.split()
+
+    assert run("0.5", "1.0")[0] == "3.375"
+    assert run("1.0") == ["8.0"] and run("0.5") == ["3.375"]
+
+
+def test_what_cannot_be_told_is_not_kept(tmp_path, monkeypatch):
+    """An enumeration's values are hidden in it: such a loop is compiled in each process, and is right in each."""
+    import enum
+
+    from numba.core import config
+
+    from pushlab.compiled import compiled_for
+
+    class Speed(enum.IntEnum):
+        SLOW = 2
+
+    def loop(x):
+        return x * SPEED.SLOW                               # noqa: F821
+
+    monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))
+    with pytest.raises(Unknown, match="Speed"):
+        of_function(compiled_for(loop, "enumerated", SPEED=Speed))
+    assert compiled_for(loop, "enumerated", SPEED=Speed)(10) == 20
+    assert not list(tmp_path.rglob("*.nbc"))
 
 
 def test_an_interrupted_writer_leaves_nothing_that_is_taken_for_new(tmp_path):

@@ -147,6 +147,29 @@ def test_two_models_never_share_a_compiled_loop():
     assert integrator(foxes.derivative, foxes.reward, 2, 1) is loops[0]
 
 
+@pytest.mark.parametrize("lanes", [1, 4])
+def test_a_copy_that_diverges_takes_no_other_along(lanes):
+    """Whatever is left of it in its lane, the copies that come after it end as they do without it."""
+    model = load_model("lotka_volterra")
+    advance = integrator(model.derivative, model.reward, 2, lanes)
+    dose = np.array([[getattr(model.config(), item.name) for item in model.interventions]] * 9, float)
+
+    def ends(start):
+        n = len(start)
+        end, time, earned = np.empty((n, 2)), np.empty(n), np.empty(n)
+        failed = advance(start, np.zeros(n, np.int64), model.timestep, model.constants(model.config()), dose[:n], 1e-7,
+                         0.0, end, time, earned)
+        return failed, end
+
+    start = np.repeat(model.state()[None], 9, axis=0) * np.linspace(1, 1.3, 9)[:, None]
+    _, sound = ends(start)
+    bad = start.copy()
+    bad[[0, 3]] = [[1e308, 1e308], [np.nan, 1.0]]
+    failed, end = ends(bad)
+    others = [1, 2, 4, 5, 6, 7, 8]
+    assert failed == 2 and (end[others] == sound[others]).all()
+
+
 # ---------------------------------------------------------------- attributes, config, clock
 
 def test_the_documented_attributes():

@@ -38,6 +38,18 @@ def test_afterwards_no_world_compiles_anything():
     assert told.stdout.strip() == "[]"
 
 
+def test_every_world_has_its_place_in_the_work():
+    """The one that is left shares its loops with another."""
+    from pushlab.envs import TABLE
+    from pushlab.warm import WORK, play_world3
+
+    played = {world[0] for job, *worlds in WORK for world in worlds if job.__name__ == "play"}
+    assert any(job is play_world3 for job, *_ in WORK)
+    others = {"pushlab/ODE-World3-v1", "pushlab/ODE-World3-v0", "pushlab/evalumap1-v0", "pushlab/evalumap2-v0"}
+    assert played | others == {name for name, *_ in TABLE}
+    assert {"climb", "learn", "plan"} <= {job.__name__ for job, *_ in WORK}
+
+
 @pytest.mark.skipif(os.name == "nt", reason="another way to interrupt")
 def test_interrupted_it_says_so_and_keeps_what_is_done(tmp_path):
     work = subprocess.Popen([*COMMAND, "--workers", "1"], stderr=subprocess.PIPE, text=True, start_new_session=True,
@@ -49,5 +61,8 @@ def test_interrupted_it_says_so_and_keeps_what_is_done(tmp_path):
         assert work.poll() is None and time.monotonic() < give_up, "nothing had been compiled after 15 minutes"
         time.sleep(0.1)
     os.killpg(work.pid, signal.SIGINT)                      # as Ctrl-C does
-    _, told = work.communicate()
+    try:
+        _, told = work.communicate(timeout=900)
+    finally:
+        work.kill()
     assert work.returncode == 130 and "stays" in told and "Traceback" not in told

@@ -176,7 +176,25 @@ class Credit(World):
         return {"shift": shift, "refused": np.zeros((n, 2)), "step": np.zeros(n, np.int64)}
 
     def advance(self, state, action, draws):
+        if self._known is not None:
+            outcome = {key: values.take(action, axis=0) for key, values in self._known.items()}
+            after = {"shift": outcome.pop("shift"), "refused": outcome.pop("refused"), "step": state["step"] + 1}
+            outcome["before"] = state["shift"]
+            return after, outcome
         theta = action if self.candidates is None else self._weights.take(action, axis=0)
+        return self._publish(state, theta)
+
+    @cached_property
+    def _known(self):
+        """What each candidate leads to where people have no memory, the same in every round; None elsewhere."""
+        if self.candidates is None or self.config.memory:
+            return None
+        n = len(self._weights)
+        after, outcome = self._publish({"shift": np.zeros((n, len(self._places))), "step": np.zeros(n, np.int64)},
+                                       self._weights)
+        return {**outcome, "shift": after["shift"], "refused": after["refused"]}
+
+    def _publish(self, state, theta):
         move, step = best_response(theta, self.config), state["step"]
         if self.config.memory:
             rounds = np.minimum(self.timestep, self.length - step * self.timestep)[:, None]

@@ -110,8 +110,8 @@ def clock(step, timestep, constants):
 
 
 @inner
-def refill(start, step_number, timestep, constants, dose, end, time, y, given, now, left, tries, copy_in, waiting,
-           busy):
+def refill(start, step_number, timestep, constants, dose, end, time, y, given, slope, now, left, step, tries, copy_in,
+           waiting, busy):
     """Ends the copies whose lanes are through, and begins waiting ones there; (waiting, busy, failed) after that."""
     copies, failed = len(start), 0
     for i in range(len(left)):
@@ -125,8 +125,9 @@ def refill(start, step_number, timestep, constants, dose, end, time, y, given, n
         if copy_in[i] < 0:
             copy = min(waiting, copies - 1)                 # with none waiting it carries one along, for no time
             now[i], left[i], tries[i] = clock(step_number[copy], timestep, constants), 0.0, 0
+            step[i] = 0.0
             for v in range(len(y)):
-                y[v, i] = start[copy, v]
+                y[v, i], slope[v, i] = start[copy, v], 0.0  # nothing is left of a copy that may have diverged
             for v in range(len(given)):
                 given[v, i] = dose[copy, v]
             if waiting < copies:
@@ -157,8 +158,8 @@ def advance_batch(start, step_number, timestep, constants, dose, tolerance, lowe
     waiting, busy, failed, ended = 0, 0, 0, True
     while ended or busy > 0:
         if ended:                                           # a lane whose copy has ended takes the next that waits
-            waiting, busy, more = refill(start, step_number, timestep, constants, dose, end, time, y, given, now, left,
-                                         tries, copy_in, waiting, busy)
+            waiting, busy, more = refill(start, step_number, timestep, constants, dose, end, time, y, given, slopes[0],
+                                         now, left, step, tries, copy_in, waiting, busy)
             failed += more
             if busy == 0:
                 break
