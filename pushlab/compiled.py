@@ -47,8 +47,8 @@ else:
                 content = _note(self._loop, inside)
                 # A function that was compiled before its globals changed, as in a notebook, is still the old one, and
                 # so will be what is compiled around it: that is not to be found under the new content.
-                self._keeps = all(_made_of(one) in (None, of_function(one)) for one in inside.values()
-                                  if one is not self._loop)
+                self._keeps = all(one is self._loop or (made := _made_of(one)) is None or made == of_function(one)
+                                  for one in inside.values())
             except Unknown:
                 self._keeps = False
             if not self._keeps:
@@ -92,8 +92,8 @@ else:
         return content
 
     def _made_of(thing):
-        """The content of a loop as it was compiled; None of one that is not yet, or of a plain function."""
-        if not getattr(thing, "overloads", None):
+        """The content of a loop as it was compiled; None of one that is not yet, or of which always the text is taken."""
+        if not getattr(thing, "overloads", None) or thing.targetoptions.get("inline") == "always":
             return None
         return thing.__dict__.get("_made_of", "somebody else's, and when it was compiled nobody knows")
 
