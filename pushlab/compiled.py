@@ -92,7 +92,7 @@ else:
         return content
 
     def _made_of(thing):
-        """The content of a loop as it was compiled; None of one that is not yet, or of which always the text is taken."""
+        """The content of a loop as it was compiled; None of one that is not, or whose text is pasted in."""
         if not getattr(thing, "overloads", None) or thing.targetoptions.get("inline") == "always":
             return None
         return thing.__dict__.get("_made_of", "somebody else's, and when it was compiled nobody knows")
