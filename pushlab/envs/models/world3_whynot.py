@@ -9,7 +9,7 @@ delays hardly delay, and resources are nearly always all there is, since what is
 
 import numpy as np
 
-from pushlab.compiled import compiled_numeric
+from pushlab.compiled import compiled_numeric, inlined
 from pushlab.envs.models.world3_equations import fill_delays, find_rates, guess_first
 
 ROUNDS = 99                 # in which its simulator settles the delays before a first step; they may swing even then
@@ -24,6 +24,14 @@ def guess_nothing(y):
         y[17, i] = y[17, i] if y[17, i] != 0.0 else 1.0
 
 
+@inlined
+def keep_late(y, kept):
+    """Puts the three delays named above back to `kept` (3, n); by loops, as numba is slow to compile slices."""
+    for v in range(3):
+        for i in range(y.shape[1]):
+            y[15 + v, i] = kept[v, i]
+
+
 @compiled_numeric
 def refill_delays(y, time, constants, dose, slope, crowding):
     """Puts all delays but the three named above in equilibrium with their input."""
@@ -31,7 +39,7 @@ def refill_delays(y, time, constants, dose, slope, crowding):
     for _ in range(LATE_ROUNDS):
         find_rates(time, y, constants, dose, slope, crowding)
         fill_delays(y, slope, constants)
-        y[15:18] = kept
+        keep_late(y, kept)
 
 
 @compiled_numeric
@@ -71,6 +79,8 @@ def advance_run(values, time, length, parts, fresh, constants, dose, crowding):
         for i in range(n):
             now[i] = time[i] + (part + 1) * length[i] / parts
         if fresh and part == 0:
-            y[15:18] = filled[15:18]
+            keep_late(y, filled[15:18])
             refill_delays(y, now, constants, given, slope, crowding)
-    values[:] = y.T
+    for v in range(len(y)):
+        for i in range(n):
+            values[i, v] = y[v, i]
