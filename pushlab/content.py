@@ -1,7 +1,7 @@
 """What a function or a module is made of, as a checksum: the key of everything that is kept because it took long.
 
 Compiled loops and the kept results of studies are found again by it, so that an edited line always counts: whatever
-they reach is part of it, in whatever file it stands. Comments, docstrings and places in a file are not.
+they reach is part of it, in whatever file it stands. Comments, a docstring's words and places in a file are not.
 """
 
 import ast

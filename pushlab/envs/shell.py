@@ -134,11 +134,10 @@ class Env(gym.Env):
         world, solo = self.world, self._solo        # in names: __getattr__ below makes looking at attributes slow
         if solo is not None:
             observation, reward, terminated, info = solo.step(action, self._chance.take())
-            truncated = getattr(solo, "truncated", False)
-            self._over = terminated or truncated
+            self._over = terminated
             if self.render_mode is not None:
                 self._show()
-            return observation, reward, terminated, truncated, info
+            return observation, reward, terminated, False, info
         state, outcome = world.advance(self.state, self._read(action, 1), self._chance.take())
         self.state, self.outcome = state, outcome
         terminated = self._has_end and world.terminated(state).item()

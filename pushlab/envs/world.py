@@ -76,8 +76,8 @@ class World:
         """One copy alone where a world can live it faster than a batch of one, else None.
 
         It has reset(draws, options) → observation, info; step(action, draws) → observation, reward, terminated, info;
-        and now() → the state and outcome that the methods above would have given for the same draws. Where the world
-        has a clock of its own, `truncated` says after each step whether it has run out.
+        and now() → the state and outcome that the methods above would have given for the same draws. For worlds
+        without a clock of their own.
         """
         return None
 
