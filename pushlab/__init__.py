@@ -15,10 +15,10 @@ __version__ = "0.2.0.dev0"
 
 # What a notebook asks for by a short name, and the room it lives in.
 _ROOMS = {
-    "load_user": "pushlab.datasets",
-    "load_users": "pushlab.datasets",
-    "SimulatedUser": "pushlab.users",
-    "Challenge": "pushlab.challenges",
+    "load_user": "pushlab.datasets.reading",
+    "load_users": "pushlab.datasets.reading",
+    "SimulatedUser": "pushlab.users.simulated",
+    "Challenge": "pushlab.challenges.challenge",
 }
 
 __all__ = ["__version__", *_ROOMS]

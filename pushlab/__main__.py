@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from pushlab.lifelong_cli import experts_app, lifelong
+from pushlab.lifetimes.command import experts_app, lifelong
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False,
                   help="Personalised notifications and sequential decisions: environments, data, metrics.")
@@ -80,7 +80,7 @@ def envs():
 @app.command()
 def warm(workers: Annotated[int | None, typer.Option(min=1, help="Processes; one a core by default.")] = None):
     """Compile the loops of all worlds ahead, so that nobody waits for them later. What is compiled stays on disk."""
-    from pushlab.warm import warm
+    from pushlab.studies.warm import warm
 
     try:
         warm(workers)
@@ -94,8 +94,8 @@ def check(path: Annotated[str, typer.Argument(help="A user's folder, a folder or
           user: Annotated[str | None, typer.Option(help="One user of a folder or wheel; by default all.")] = None,
           schema: Annotated[str | None, typer.Option(help="A schema's name or file; else the one that fits.")] = None):
     """Read a data set as the environments do: print its load report, or every fault."""
-    from pushlab.datasets import list_users, load_user
-    from pushlab.faults import BadData
+    from pushlab.datasets.reading import list_users, load_user
+    from pushlab.ground.faults import BadData
 
     faults = []
     with faults_on_stderr():
@@ -115,7 +115,7 @@ def collect(source: Annotated[str, typer.Argument(help="ConceptNet's assertions 
             heads: Annotated[Path | None, typer.Option(help="A file with an object a line; else MS-COCO's 80.")] = None,
             limit: Annotated[int, typer.Option(help="At most so many places an object, the strongest.", min=1)] = 20):
     """Make a table of where things usually are, for the room, from ConceptNet's facts."""
-    from pushlab.envs.room_data import all_places, fetch_facts, read_facts, strongest, usual_places, write_facts
+    from pushlab.datasets.commonsense import all_places, fetch_facts, read_facts, strongest, usual_places, write_facts
 
     with faults_on_stderr():
         if out.exists():
@@ -139,8 +139,8 @@ def make_user(seed: Annotated[int, typer.Option(help="Keep it secret: who knows 
               open_rate: Annotated[float | None, typer.Option(help="Mean probability, 0.02 to 0.98.")] = None,
               per_quarter: Annotated[int | None, typer.Option(help="About so many a quarter.")] = None):
     """Make a private user, for a class challenge whose answers cannot be read in this repository."""
-    from pushlab.synthesis import make_user
-    from pushlab.synthesis.write import write_private_user
+    from pushlab.users.synthesis import make_user
+    from pushlab.users.synthesis.write import write_private_user
 
     with faults_on_stderr():
         write_private_user(make_user(seed, name, open_rate=open_rate, per_quarter=per_quarter), out)
@@ -159,8 +159,8 @@ def contexts(user: Annotated[str, typer.Argument(help="A shipped name, a user's 
              data: Annotated[str | None, typer.Option(help="A folder or wheel of users.")] = None,
              period: Annotated[str, typer.Option(help="test, or another period of the user.")] = "test"):
     """Write a challenge's contexts to CSV: `id`, which a submission may give back, and the features."""
-    from pushlab.challenges import Challenge
-    from pushlab.files import write_text
+    from pushlab.challenges.challenge import Challenge
+    from pushlab.ground.files import write_text
 
     with faults_on_stderr():
         table = Challenge.load(user, data=data, period=period).contexts
@@ -182,7 +182,7 @@ def score(submission: Annotated[Path, typer.Argument(exists=True, help="A CSV fi
           judge: Annotated[str | None, typer.Option(help="truth, logistic, plain, adaboost, tree or bayes.")] = None,
           opening: Annotated[str, typer.Option(help="sampled, threshold or matched.")] = "sampled"):
     """Score a submission, or every one of a folder: print the scorecard, write it as JSON, CSV and PNG."""
-    from pushlab.challenges import Challenge
+    from pushlab.challenges.challenge import Challenge
 
     if counted and challenge != 2:
         raise typer.BadParameter("--counted is of the logs of Challenge 2; the answers of Challenge 1 have no episodes")
@@ -198,7 +198,7 @@ def score(submission: Annotated[Path, typer.Argument(exists=True, help="A CSV fi
 
 def _score_one(path, how, folder):
     """Prints and saves the scorecard of one submission."""
-    from pushlab.submissions import score_file
+    from pushlab.challenges.submissions import score_file
 
     with faults_on_stderr():
         card = score_file(path, *how)
@@ -209,9 +209,9 @@ def _score_one(path, how, folder):
 
 def _score_each(submissions, how, folder):
     """Prints and saves the leaderboard of a folder of submissions."""
-    from pushlab.faults import BadData
-    from pushlab.scorecard import leaderboard
-    from pushlab.submissions import save_scores, score_folder
+    from pushlab.challenges.scorecard import leaderboard
+    from pushlab.challenges.submissions import save_scores, score_folder
+    from pushlab.ground.faults import BadData
 
     cards, faulty, passed_over = score_folder(submissions, *how)
     if not cards and not faulty:

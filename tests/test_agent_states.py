@@ -11,9 +11,9 @@ import pytest
 import pushlab  # noqa: F401
 from pushlab import agents
 from pushlab.agents.states import as_generator, plain_state
-from pushlab.datasets import load_user
-from pushlab.judges import fit_judge
-from pushlab.rollout import rollout
+from pushlab.datasets.reading import load_user
+from pushlab.logs.rollout import rollout
+from pushlab.users.judges import fit_judge
 
 COLD, ARRIVALS, ITEMS, ROOM, PATIENT, CREDIT = (f"pushlab/{name}-v0" for name in (
     "evalumap2", "push", "RECEnv", "RoomEnv", "ODE-LotkaVolterra", "Credit"))

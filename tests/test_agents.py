@@ -24,11 +24,11 @@ from pushlab.agents import (
 )
 from pushlab.agents.features import ContextFeatures, candidates_of
 from pushlab.agents.weights import WeightBlocks, expected_chance
-from pushlab.datasets import load_user
-from pushlab.judges import fit_judge, judge_for
-from pushlab.periods import Period
-from pushlab.rollout import rollout
-from pushlab.users import SimulatedUser
+from pushlab.datasets.periods import Period
+from pushlab.datasets.reading import load_user
+from pushlab.logs.rollout import rollout
+from pushlab.users.judges import fit_judge, judge_for
+from pushlab.users.simulated import SimulatedUser
 
 ONE, TWO = "pushlab/evalumap1-v0", "pushlab/evalumap2-v0"
 BANDITS = (EpsilonGreedy, LinUCB, ThompsonSampling)

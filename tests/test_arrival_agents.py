@@ -9,12 +9,13 @@ import pytest
 from pushlab.agents.arrivals import DismissAll, DoNotDisturb, LinearArrivalQ, QTable, ShowAll
 from pushlab.agents.lifelong import Recognising
 from pushlab.agents.protocol import Transition
-from pushlab.datasets import data_dir, load_user
-from pushlab.envs.push import Push
+from pushlab.datasets.reading import load_user
+from pushlab.envs.push.world import Push
 from pushlab.envs.shell import Env
-from pushlab.rollout import rollout
+from pushlab.ground.files import data_dir
+from pushlab.logs.rollout import rollout
 from pushlab.studies import managing_arrivals as study
-from pushlab.users import SimulatedUser
+from pushlab.users.simulated import SimulatedUser
 
 SHOW, DISMISS, CACHE, CHECK, STAND_BY = range(5)
 EVERYONE = [ShowAll, DismissAll, DoNotDisturb, QTable, LinearArrivalQ]

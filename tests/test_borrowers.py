@@ -5,10 +5,10 @@ import hashlib
 import numpy as np
 import pytest
 
-from pushlab.borrowers import FEATURES, LABEL, load_borrowers, read_borrowers
-from pushlab.datasets import data_dir
-from pushlab.faults import BadData
-from pushlab.synthesis.borrowers import default_probability, draw_people, make_borrowers, write_borrowers
+from pushlab.datasets.borrowers import FEATURES, LABEL, load_borrowers, read_borrowers
+from pushlab.datasets.generated_borrowers import default_probability, draw_people, make_borrowers, write_borrowers
+from pushlab.ground.faults import BadData
+from pushlab.ground.files import data_dir
 
 ROWS = [            # label, then a column for each feature
     [0, 0.1, 40, 0, 0.2, 3000, 5, 0, 1, 0, 0],

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from pushlab.candidates import candidates_for, catalogue_candidates, history_candidates, neutral_codes
-from pushlab.datasets import load_user
-from pushlab.features import Feature, Features
+from pushlab.datasets.features import Feature, Features
+from pushlab.datasets.reading import load_user
+from pushlab.users.candidates import candidates_for, catalogue_candidates, history_candidates, neutral_codes
 
 
 def test_history_candidates_are_the_distinct_notifications():

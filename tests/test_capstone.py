@@ -4,10 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pushlab.capstone import COLUMNS, add_to_board, kept_and_forgotten, rank, read_board, submission
-from pushlab.datasets import data_dir
-from pushlab.faults import BadData
-from pushlab.syllabi import read_syllabus
+from pushlab.challenges.board import COLUMNS, add_to_board, kept_and_forgotten, rank, read_board, submission
+from pushlab.ground.faults import BadData
+from pushlab.ground.files import data_dir
+from pushlab.lifetimes.syllabi import read_syllabus
 
 
 def lifetime(seed=0, agent="mine", forgets=4.0):

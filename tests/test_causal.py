@@ -11,12 +11,12 @@ from sklearn.linear_model import LinearRegression
 from pushlab import causal, plots
 from pushlab.causal.compare import _resampled
 from pushlab.causal.policies import LEARNERS
-from pushlab.datasets import data_dir
-from pushlab.envs.models import load_model
-from pushlab.envs.models.credit import best_response
-from pushlab.envs.ode import ODEEnv
+from pushlab.envs.credit.people import best_response
+from pushlab.envs.ode.models import load_model
+from pushlab.envs.ode.world import ODEEnv
+from pushlab.ground.files import data_dir
+from pushlab.ground.seeds import episode_seed
 from pushlab.plots.sheet import figure_of
-from pushlab.seeds import episode_seed
 from pushlab.studies import causal as study
 
 SIMULATORS = tuple(causal.EXPERIMENTS)

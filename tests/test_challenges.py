@@ -8,11 +8,11 @@ import pandas as pd
 import pytest
 
 import pushlab  # noqa: F401
-from pushlab.challenges import Challenge
-from pushlab.datasets import load_user
-from pushlab.faults import BadData
+from pushlab.challenges.challenge import Challenge
+from pushlab.datasets.periods import Period
+from pushlab.datasets.reading import load_user
+from pushlab.ground.faults import BadData
 from pushlab.metrics import push
-from pushlab.periods import Period
 
 ROWS = 60
 
@@ -84,7 +84,7 @@ def test_sending_the_best_has_no_regret_and_a_whole_share(challenge):
 
 
 def test_the_rates_of_the_judges_are_those_of_their_probabilities(challenge, answers):
-    from pushlab.judges import judge_for
+    from pushlab.users.judges import judge_for
 
     card = challenge.evaluate(answers)
     assert list(card.judges) == ["truth", "logistic", "adaboost", "tree", "bayes"]

@@ -8,8 +8,9 @@ import typer
 from typer.testing import CliRunner
 
 from pushlab.__main__ import app
-from pushlab.datasets import data_dir, load_user
+from pushlab.datasets.reading import load_user
 from pushlab.envs import TABLE
+from pushlab.ground.files import data_dir
 from pushlab.studies import cold_start
 
 
@@ -121,7 +122,7 @@ def test_a_class_plays_without_the_truth_and_its_lecturer_scores_it(class_data, 
     import gymnasium as gym
 
     from pushlab.agents import RandomCandidate
-    from pushlab.rollout import rollout
+    from pushlab.logs.rollout import rollout
 
     folder, _ = class_data
     handed_out = tmp_path / "handed out"

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import pushlab
-from pushlab.content import Unknown, of_function, of_modules, reached
+from pushlab.ground.content import Unknown, of_function, of_modules, reached
 
 PACKAGE = Path(pushlab.__file__).parent
 numba = pytest.importorskip("numba")
@@ -26,7 +26,7 @@ numba = pytest.importorskip("numba")
 
 def modules_with_loops():
     """The names of the modules that have loops of their own, found by importing all but those for pictures."""
-    from pushlab.compiled import ContentCache
+    from pushlab.ground.compiled import ContentCache
 
     names = [found.name for found in pkgutil.walk_packages(pushlab.__path__, "pushlab.")
              if not found.name.startswith(("pushlab.plots", "pushlab.__main__", "pushlab.studies"))]
@@ -36,10 +36,10 @@ def modules_with_loops():
 
 def kept_loops(names):
     """{name: loop} of all that is compiled and kept: those of these modules, and those made for each model."""
-    from pushlab.compiled import ContentCache
-    from pushlab.envs.fixed_step import METHODS, stepper
-    from pushlab.envs.integrate import integrator
-    from pushlab.envs.models import MODELS, load_model
+    from pushlab.envs.ode.fixed_step import METHODS, stepper
+    from pushlab.envs.ode.integrate import integrator
+    from pushlab.envs.ode.models import MODELS, load_model
+    from pushlab.ground.compiled import ContentCache
 
     modules = [importlib.import_module(name) for name in names]
     loops = [thing for module in modules for thing in vars(module).values()
@@ -54,7 +54,7 @@ def kept_loops(names):
 def reach(function, found=None):
     """{(module, name)} of the pushlab functions and of the constants that a function reaches, as Python sees them.
 
-    Written without a look at how `pushlab.content` does it: the names in the code, in the function's own globals.
+    Written without a look at how `pushlab.ground.content` does it: names in the code, in the function's own globals.
     """
     found = set() if found is None else found
     function = getattr(function, "py_func", function)
@@ -99,7 +99,7 @@ for line in sys.stdin:
     child = os.fork()
     if child == 0:
         from tests.test_compiled import kept_loops
-        from pushlab.content import of_function
+        from pushlab.ground.content import of_function
         keys = {name: of_function(loop)[:12] for name, loop in kept_loops(names).items()}
         os.write(writer, json.dumps(keys).encode())
         os._exit(0)
@@ -146,7 +146,7 @@ def test_every_edit_reaches_every_loop_that_it_should_and_no_other(copy):
     places = sorted({place for name, loop in loops.items() for place in reaches[name]
                      if place[0] != loop.__module__})
     assert len(places) >= 60 and {("pushlab.metrics.push", "POINTS"), ("pushlab.envs.stream", "number"),
-                                  ("pushlab.envs.models.world3_tables", "FECUNDITY")} <= set(places)
+                                  ("pushlab.envs.ode.models.world3_tables", "FECUNDITY")} <= set(places)
     edits = [(None, None, None)]
     for module, name in places:
         path = copy.joinpath(*module.split(".")).with_suffix(".py")
@@ -233,7 +233,7 @@ def test_words_of_explanation_and_places_in_a_file_do_not_count():
 
 CELLS = """
 import sys
-from pushlab import compiled
+from pushlab.ground import compiled
 RATE = float(sys.argv[1])
 inside = getattr(compiled, sys.argv[2])
 def grown(x):
@@ -272,7 +272,7 @@ def test_what_cannot_be_told_is_not_kept(tmp_path, monkeypatch):
 
     from numba.core import config
 
-    from pushlab.compiled import compiled_for
+    from pushlab.ground.compiled import compiled_for
 
     class Speed(enum.IntEnum):
         SLOW = 2
@@ -308,8 +308,8 @@ print(number(0.25, 3), sum(number.stats.cache_hits.values()))
 def test_few_former_states_of_a_loop_stay(tmp_path, monkeypatch):
     from numba.core import config
 
-    from pushlab.compiled import KEPT, compiled_for
     from pushlab.envs.stream import number
+    from pushlab.ground.compiled import KEPT, compiled_for
 
     monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))
 
@@ -324,7 +324,7 @@ def test_few_former_states_of_a_loop_stay(tmp_path, monkeypatch):
 
 def test_what_loops_alone_call_runs_in_python_as_it_is_written():
     """Without that a call from Python would end the process."""
-    from pushlab.envs.push_rules import age_code, count_code
+    from pushlab.envs.push.rules import age_code, count_code
 
     assert (count_code(7), age_code(100)) == (6, 2)
 
@@ -335,17 +335,17 @@ def test_what_loops_alone_call_runs_in_python_as_it_is_written():
 def test_a_study_knows_the_modules_that_its_numbers_come_from(study):
     """Judges, the stream of chance and the points among them, which a list by hand once lacked."""
     found = reached(f"pushlab.studies.{study}")
-    assert {"pushlab.envs.integrate" if study == "interventions" else "pushlab.judges",
+    assert {"pushlab.envs.ode.integrate" if study == "interventions" else "pushlab.users.judges",
             "pushlab.metrics.estimate"} <= found
     if study in ("managing_arrivals", "lifelong"):
-        assert {"pushlab.envs.stream", "pushlab.envs.push_rules", "pushlab.synthesis.day"} <= found
+        assert {"pushlab.envs.stream", "pushlab.envs.push.rules", "pushlab.users.synthesis.day"} <= found
     if study == "cold_start":
         assert {"pushlab.envs.evalumap", "pushlab.metrics.push", "pushlab.agents.bandits"} <= found
     assert not any(name.startswith("pushlab.plots") for name in found)
 
 
 def test_an_edit_in_a_module_that_is_reached_changes_the_key_and_a_comment_does_not(copy):
-    code = "from pushlab.content import of_modules; print(of_modules('pushlab.studies.lifelong'))"
+    code = "from pushlab.ground.content import of_modules; print(of_modules('pushlab.studies.lifelong'))"
 
     def key(text):
         path.write_text(text, encoding="utf-8")

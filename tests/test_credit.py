@@ -11,8 +11,10 @@ from hypothesis.extra.numpy import arrays
 
 import pushlab  # noqa: F401
 from pushlab.agents import Foresighted, GradientStep, RandomAgent, Retrained, TrainedOnce
-from pushlab.borrowers import FEATURES
-from pushlab.envs.credit_rules import (
+from pushlab.datasets.borrowers import FEATURES
+from pushlab.datasets.generated_borrowers import make_borrowers
+from pushlab.envs.credit.people import best_response, cost, credit_config, gain
+from pushlab.envs.credit.rules import (
     candidate_classifiers,
     fit,
     logistic_loss,
@@ -23,9 +25,7 @@ from pushlab.envs.credit_rules import (
     stable_point,
     theorem_rate,
 )
-from pushlab.envs.models.credit import best_response, cost, credit_config, gain
-from pushlab.rollout import rollout
-from pushlab.synthesis.borrowers import make_borrowers
+from pushlab.logs.rollout import rollout
 from tests.test_envs import same, same_info
 
 NAME = "pushlab/Credit-v0"

@@ -9,10 +9,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pushlab.datasets import data_dir, list_users, load_user, load_users
-from pushlab.faults import BadData
-from pushlab.schema import Schema
-from pushlab.tables import Wheel
+from pushlab.datasets.reading import list_users, load_user, load_users
+from pushlab.datasets.schema import Schema
+from pushlab.datasets.tables import Wheel
+from pushlab.ground.faults import BadData
+from pushlab.ground.files import data_dir
 
 ROWS = 30
 TABLES = ("train/notifications.csv", "train/context_on_posting.csv", "train/context_on_removal.csv",

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import pushlab  # noqa: F401
-from pushlab.datasets import load_user
-from pushlab.periods import Period
-from pushlab.users import SimulatedUser
+from pushlab.datasets.periods import Period
+from pushlab.datasets.reading import load_user
+from pushlab.users.simulated import SimulatedUser
 
 ID = "pushlab/evalumap1-v0"
 
@@ -297,7 +297,7 @@ def test_random_features_please_a_fitted_judge_more_than_the_users_own_notificat
 
 
 def test_a_judge_of_another_schema_is_refused():
-    from pushlab.datasets import load_users
+    from pushlab.datasets.reading import load_users
 
     mira = load_user("mira")
     own = replace(mira, schema=mira.schema.from_dict({

@@ -5,8 +5,8 @@ import json
 import pandas as pd
 import pytest
 
-from pushlab.experts import Experts
-from pushlab.faults import BadData
+from pushlab.ground.faults import BadData
+from pushlab.lifetimes.experts import Experts
 
 
 def run(task="a", values=(0.0, 1.0, 2.0, 2.0)):

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from pushlab.envs.fixed_step import METHODS
-from pushlab.envs.ode import ODE, ODEEnv
+from pushlab.envs.ode.fixed_step import METHODS
+from pushlab.envs.ode.world import ODE, ODEEnv
 
 NO_DRAWS = np.empty((1, 0))
 

@@ -5,12 +5,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pushlab.envs.ode.models import load_model
 from scipy.integrate import solve_ivp
 
 import pushlab  # noqa: F401
-from pushlab.envs.models import load_model
-from pushlab.envs.ode import ODEEnv
-from pushlab.envs.ode_worlds import HIV
+from pushlab.envs.ode.world import ODEEnv
+from pushlab.envs.ode.worlds import HIV
 
 # Adams et al. (2004), table 2: untreated steady states with the virus winning, and with the immune system holding it.
 UNHEALTHY = dict(zip(("T1", "T1*", "T2", "T2*", "V", "E"), (163573, 11945, 5, 46, 63919, 24)))

@@ -7,7 +7,7 @@ import pytest
 from pushlab import plots
 from pushlab.plots.inbox import event_title, just_dealt, latest_events
 from pushlab.plots.timeline import clock_time, day_counts, midnight_before, stack, waits
-from pushlab.widgets import player, you_are_the_agent
+from pushlab.plots.widgets import player, you_are_the_agent
 
 KNOWN = {                                       # some features of EvalUMAP 2019
     "notification": {

@@ -6,12 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pushlab import judges
-from pushlab.content import reached
-from pushlab.datasets import load_user
-from pushlab.judges import MODELS, cutoff, design, fit_judge, judge_for, judge_report, pair_design, panel_of
-from pushlab.periods import Period
-from pushlab.users import SimulatedUser
+from pushlab.datasets.periods import Period
+from pushlab.datasets.reading import load_user
+from pushlab.ground.content import reached
+from pushlab.users import judges
+from pushlab.users.judges import MODELS, cutoff, design, fit_judge, judge_for, judge_report, pair_design, panel_of
+from pushlab.users.simulated import SimulatedUser
 
 
 @pytest.fixture
@@ -160,7 +160,8 @@ def test_a_judge_comes_out_of_the_cache_as_it_went_in(tmp_path, monkeypatch, his
 
 def test_the_cache_knows_the_code_that_fits_a_judge(monkeypatch, history):
     """And the code of what a judge and a period are, which is not called by name."""
-    assert {"pushlab.judges", "pushlab.users", "pushlab.features", "pushlab.schema"} <= reached("pushlab.judges")
+    assert {"pushlab.users.judges", "pushlab.users.simulated", "pushlab.datasets.features",
+            "pushlab.datasets.schema"} <= reached("pushlab.users.judges")
     before = judges.checksum(history, "tree")
     monkeypatch.setattr(judges, "of_modules", lambda name: f"{name}, edited")
     assert judges.checksum(history, "tree") != before

@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from pushlab.__main__ import app
-from pushlab.logs import write_log
+from pushlab.logs.folders import write_log
 from pushlab.metrics.lifelong import METRICS, Settings, lifelong_report, unregister
 
 

@@ -229,7 +229,7 @@ def test_a_report_sheet_shows_metrics_and_what_they_were(good_picture):
 
 
 def test_sliders_over_settings_change_curves_and_numbers():
-    from pushlab import widgets
+    from pushlab.plots import widgets
 
     panel = widgets.lifelong_settings(make_log(["A", "B", "A"]))
     seen, said = {panel.image.value}, {panel.words.value}

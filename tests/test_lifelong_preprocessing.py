@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pushlab.faults import BadData
+from pushlab.ground.faults import BadData
 from pushlab.metrics.lifelong import Settings, lifelong_report, log_of
 from pushlab.metrics.lifelong.lifetime import Lifetime, name_variants
 from pushlab.metrics.lifelong.smoothing import (

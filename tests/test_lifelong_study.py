@@ -5,12 +5,12 @@ import json
 import pandas as pd
 import pytest
 
-from pushlab.capstone import kept_and_forgotten, rank, read_board
-from pushlab.datasets import data_dir
-from pushlab.lifetimes import run_syllabus
+from pushlab.challenges.board import kept_and_forgotten, rank, read_board
+from pushlab.ground.files import data_dir
+from pushlab.lifetimes.live import run_syllabus
+from pushlab.lifetimes.syllabi import read_syllabus
 from pushlab.studies import lifelong
 from pushlab.studies.lifelong import AGENTS, PAIRS, SEEDS, comparison_table, forgetting, read_study, run_study
-from pushlab.syllabi import read_syllabus
 
 SHORT = {"train": 10, "test": 2}
 

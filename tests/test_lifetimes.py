@@ -18,12 +18,12 @@ import pushlab
 from pushlab import agents
 from pushlab.agents.protocol import Agent
 from pushlab.agents.states import plain_state
-from pushlab.experts import Experts
-from pushlab.faults import BadData
-from pushlab.lifetimes import run_experts, run_syllabi, run_syllabus
-from pushlab.logs import read_log, write_log
+from pushlab.ground.faults import BadData
+from pushlab.lifetimes.experts import Experts
+from pushlab.lifetimes.live import run_experts, run_syllabi, run_syllabus
+from pushlab.lifetimes.syllabi import ant_a, ant_b, cl
+from pushlab.logs.folders import read_log, write_log
 from pushlab.metrics.lifelong import lifelong_report
-from pushlab.syllabi import ant_a, ant_b, cl
 
 # ---------------------------------------------------------------- a world and agents whose right answers are known
 
@@ -276,9 +276,9 @@ MAKERS = {"linear Q": "agents.LinearQ(half_at=5)",
           "told": "agents.Told(agents.LinUCBItem)"}
 SCRIPT = """
 import json, os, signal, sys
-import pushlab.files, pushlab.lifetimes as lifetimes
+import pushlab.ground.files, pushlab.lifetimes.live as lifetimes
 from pushlab import agents
-from pushlab.syllabi import read_syllabus
+from pushlab.lifetimes.syllabi import read_syllabus
 
 folder, syllabus, agent, where, after = *sys.argv[1:5], int(sys.argv[5])
 agent = eval(agent)

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pushlab.agents import RandomAgent
-from pushlab.faults import BadData
-from pushlab.logs import find_logs, lifetime_log, read_log, read_steps, rollout_log, with_regimes, write_log
-from pushlab.rollout import by_episode, rollout
+from pushlab.ground.faults import BadData
+from pushlab.logs.folders import find_logs, lifetime_log, read_log, read_steps, rollout_log, with_regimes, write_log
+from pushlab.logs.rollout import by_episode, rollout
 
 TSV = "block_num\texp_num\tworker_id\tblock_type\ttask_name\ttask_params\texp_status\ttimestamp\tperformance\n"
 
@@ -208,7 +208,7 @@ def test_a_table_of_steps_becomes_a_lifetime_of_episodes(tmp_path):
 
 
 def test_a_block_whose_writing_was_interrupted_is_not_there(tmp_path, monkeypatch):
-    import pushlab.logs as logs
+    import pushlab.logs.folders as logs
 
     write_log(episodes(2), tmp_path)
     whole, write = read_log(tmp_path), logs.write_text

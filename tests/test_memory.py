@@ -12,9 +12,9 @@ from pushlab import plots
 from pushlab.agents import BothAgent, EpisodicAgent, GivenAgent, LearnedAgent, SemanticAgent
 from pushlab.agents.memory import Belief, Episodic, Placement, Semantic, with_memory
 from pushlab.agents.memory_policy import BELIEF, EPISODE, FORGET
+from pushlab.ground.seeds import episode_seed
+from pushlab.logs.rollout import rollout
 from pushlab.metrics.estimate import paired_interval
-from pushlab.rollout import rollout
-from pushlab.seeds import episode_seed
 
 SYSTEMS = [EpisodicAgent, SemanticAgent, BothAgent, GivenAgent]
 CODES = st.integers(0, 3)

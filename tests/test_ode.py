@@ -11,17 +11,17 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pushlab.envs.ode.models import Intervention, Model, Variable, load_model
+from pushlab.envs.ode.models.lotka_volterra import invariant
 
 import pushlab  # noqa: F401
 from pushlab import plots
-from pushlab.compiled import inlined
-from pushlab.content import of_function
-from pushlab.envs.integrate import integrator
-from pushlab.envs.models import Intervention, Model, Variable, load_model
-from pushlab.envs.models.lotka_volterra import invariant
-from pushlab.envs.ode import ODE, ODEEnv
-from pushlab.envs.ode_worlds import HIV, LotkaVolterra
-from pushlab.widgets import you_are_the_agent
+from pushlab.envs.ode.integrate import integrator
+from pushlab.envs.ode.world import ODE, ODEEnv
+from pushlab.envs.ode.worlds import HIV, LotkaVolterra
+from pushlab.ground.compiled import inlined
+from pushlab.ground.content import of_function
+from pushlab.plots.widgets import you_are_the_agent
 
 NO_DRAWS = np.empty((1, 0))
 
@@ -130,7 +130,7 @@ def test_compiled_and_scipy_solvers_agree():
 
 
 def test_without_numba_the_same_functions_run_as_plain_python():
-    code = ("from pushlab.envs.ode import ODEEnv; env = ODEEnv('hiv'); env.reset(seed=0); "
+    code = ("from pushlab.envs.ode.world import ODEEnv; env = ODEEnv('hiv'); env.reset(seed=0); "
             "print([env.step(action)[0].tolist() for action in (0, 3)])")
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=900,
                           env={**os.environ, "NUMBA_DISABLE_JIT": "1"})

@@ -10,15 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pushlab.agents.rec import GreedyItem, LinearQ, LinUCBItem, Planner, SoftmaxItem
-from pushlab.datasets import data_dir
-from pushlab.envs.rec import RECEnv
-from pushlab.envs.rec_models import NoDrift, Satiation
-from pushlab.logged import collect, true_value
+from pushlab.envs.rec.models import NoDrift, Satiation
+from pushlab.envs.rec.world import RECEnv
+from pushlab.ground.files import data_dir
+from pushlab.logs.collect import collect, true_value
+from pushlab.logs.rollout import rollout
 from pushlab.metrics import estimate
 from pushlab.metrics.offpolicy import effective_sample_size, episodes_of, off_policy
 from pushlab.metrics.rec import filter_bubble, item_diversity, polarisation, turned
 from pushlab.metrics.value_models import cross_fitted_values, linear
-from pushlab.rollout import rollout
 from pushlab.studies import offpolicy as study
 
 # ---------------------------------------------------------------- a world small enough to write down whole

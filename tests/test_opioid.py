@@ -5,13 +5,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pushlab.envs.ode.models import load_model
 
 import pushlab  # noqa: F401
 from pushlab import plots
-from pushlab.envs.models import load_model
-from pushlab.envs.ode import ODEEnv
-from pushlab.envs.whynot_worlds import Opioid
-from pushlab.widgets import player, you_are_the_agent
+from pushlab.envs.ode.whynot_worlds import Opioid
+from pushlab.envs.ode.world import ODEEnv
+from pushlab.plots.widgets import player, you_are_the_agent
 
 USERS = ["nonmedical_users", "oud_users", "illicit_users"]
 NO_DRAWS = np.empty((1, 0))
@@ -107,7 +107,7 @@ def test_agrees_with_scipy_where_trends_bend_between_decisions_a_little_less(tim
 
 def test_trends_are_those_of_a_yearly_change():
     """By hand: 2,496,835 new nonmedical users in 2002, 0.16 % more each year to 2008, then 7.47 % fewer to 2015."""
-    from pushlab.envs.models.opioid import illicit_trend, misuse_trend
+    from pushlab.envs.ode.models.opioid import illicit_trend, misuse_trend
 
     model = load_model("opioid")
     p = model.constants(model.Config())[0]

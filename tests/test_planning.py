@@ -6,8 +6,8 @@ import pytest
 
 import pushlab  # noqa: F401
 from pushlab.agents.planning import BangBang, Constant, FittedQIteration
-from pushlab.envs.ode_worlds import HIV
-from pushlab.rollout import rollout
+from pushlab.envs.ode.worlds import HIV
+from pushlab.logs.rollout import rollout
 from pushlab.studies import interventions as study
 
 
@@ -139,7 +139,7 @@ def test_a_study_that_was_interrupted_goes_on_to_the_same_end(tmp_path, monkeypa
 def test_the_stored_study_says_of_itself_what_replaying_it_gives():
     import pandas as pd
 
-    from pushlab.datasets import data_dir
+    from pushlab.ground.files import data_dir
 
     rounds, patient, disturbed = (pd.read_csv(data_dir() / "ode" / f"fitted_q_{name}.csv")
                                   for name in ("rounds", "patient", "disturbed"))

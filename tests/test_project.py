@@ -201,7 +201,7 @@ def test_wheel_carries_the_data(built):
 def test_wheel_works_away_from_the_project(installed_python, tmp_path):
     code = """
 import pushlab
-from pushlab.datasets import data_dir
+from pushlab.ground.files import data_dir
 largest = max((path for path in data_dir().rglob("*.csv")), key=lambda path: path.stat().st_size)
 print(pushlab.__file__)
 print(len(largest.read_text(encoding="utf-8").splitlines()))

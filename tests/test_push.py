@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pushlab  # noqa: F401
-from pushlab.arrivals import SLOTS, ResponseTimes, days_of, recorded_days, slot_number
-from pushlab.datasets import load_user
-from pushlab.envs import push_rules as rules
-from pushlab.envs.push import WEIGHTS, Push
+from pushlab.datasets.reading import load_user
+from pushlab.envs.push import rules
+from pushlab.envs.push.world import WEIGHTS, Push
 from pushlab.envs.shell import Env
-from pushlab.users import SimulatedUser
+from pushlab.users.days import SLOTS, ResponseTimes, days_of, recorded_days, slot_number
+from pushlab.users.simulated import SimulatedUser
 
 SHOW, DISMISS, CACHE, CHECK, STAND_BY = range(5)
 WORLD = Push("mira", max_age=200)
@@ -247,7 +247,7 @@ def test_what_was_settled_adds_up_to_the_reward_in_a_batch(seed, actions, mode):
 
 
 def test_fates_are_left_out_of_the_log_and_stand_in_the_table():
-    from pushlab.rollout import rollout
+    from pushlab.logs.rollout import rollout
 
     env = Env(WORLD)
     log = rollout(env, lambda observation, info: show_all(info), seed=3, progress=False)

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import pushlab  # noqa: F401
-from pushlab.envs.rec import RECEnv
-from pushlab.envs.rec_models import BaseUserModel, NoDrift, Satiation, UserModel, sigmoid
+from pushlab.envs.rec.models import BaseUserModel, NoDrift, Satiation, UserModel, sigmoid
+from pushlab.envs.rec.world import RECEnv
 
 ID = "pushlab/RECEnv-v0"
 

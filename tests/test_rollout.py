@@ -7,8 +7,8 @@ import pytest
 
 import pushlab
 from pushlab.agents import Agent, RandomAgent, ReplayHistory
-from pushlab.datasets import load_user
-from pushlab.rollout import CONSTANT, by_episode, readable, rollout
+from pushlab.datasets.reading import load_user
+from pushlab.logs.rollout import CONSTANT, by_episode, readable, rollout
 
 ID = "pushlab/evalumap1-v0"
 
@@ -146,7 +146,7 @@ def test_an_agent_that_cannot_act_is_refused():
 
 def test_a_history_of_another_schema_is_refused():
     mira = load_user("mira")
-    other = pushlab.periods.Period(mira.schema.fit(mira.history.table), mira.history.table)
+    other = pushlab.datasets.periods.Period(mira.schema.fit(mira.history.table), mira.history.table)
     wider = np.array(other.notification_codes)
     wider[:, 0] += 1000
     agent = ReplayHistory(other)

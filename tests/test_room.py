@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import pushlab  # noqa: F401
-from pushlab.datasets import data_dir
-from pushlab.envs.room import PEOPLE, Room
-from pushlab.envs.room_data import Fact, all_places, fetch_facts, read_facts, usual_places, write_facts
+from pushlab.datasets.commonsense import Fact, all_places, fetch_facts, read_facts, usual_places, write_facts
+from pushlab.envs.room.world import PEOPLE, Room
 from pushlab.envs.stream import number
-from pushlab.faults import BadData
+from pushlab.ground.faults import BadData
+from pushlab.ground.files import data_dir
 from tests import test_envs
 
 INDEX = "tests.test_room:pushlab/RoomEnvIndex-v0"       # the module's name in front lets another process find it too
@@ -26,7 +26,7 @@ for more in ("Index-v0", "Pair-v0"):
         kwargs = {"encoding": "index"} if more == "Index-v0" else {"n_agents": 2, "size": "big"}
         register(f"pushlab/RoomEnv{more}", entry_point="pushlab.envs.shell:Env", max_episode_steps=1000,
                  vector_entry_point="pushlab.envs.shell:VectorEnv",
-                 kwargs={"world": "pushlab.envs.room:Room", **kwargs})
+                 kwargs={"world": "pushlab.envs.room.world:Room", **kwargs})
 PAIR = INDEX.replace("Index", "Pair")
 
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pushlab.faults import BadData
-from pushlab.features import OTHER, Feature, Features
-from pushlab.schema import Schema
+from pushlab.datasets.features import OTHER, Feature, Features
+from pushlab.datasets.schema import Schema
+from pushlab.ground.faults import BadData
 
 CLOSED = Feature("noise", "closed", ("unknown", "low", "high"))
 FLAG = Feature("charging", "closed", ("False", "True"), aliases={"true": "True"})

@@ -9,8 +9,8 @@ import pytest
 from matplotlib.text import Text
 
 from pushlab import plots
+from pushlab.challenges.scorecard import MEANING, Scorecard, csv_text, leaderboard
 from pushlab.metrics.push import ResponseTime
-from pushlab.scorecard import MEANING, Scorecard, csv_text, leaderboard
 
 
 def make_card(agent="thompson", performance=120.0, share=0.6, judges=("truth", "logistic", "adaboost", "tree", "bayes"),
@@ -143,7 +143,7 @@ def test_nothing_to_draw_is_said():
 # ---------------------------------------------------------------- files
 
 def test_what_cannot_be_written_leaves_the_old_file_and_no_scraps(tmp_path, monkeypatch):
-    from pushlab import files
+    from pushlab.ground import files
 
     for write, old, new in ((files.write_text, "old\n", "neu\n"), (files.write_bytes, b"old", b"new")):
         path = tmp_path / write.__name__ / "deep" / "a.txt"
@@ -162,6 +162,6 @@ def test_what_cannot_be_written_leaves_the_old_file_and_no_scraps(tmp_path, monk
 
 
 def test_text_is_written_as_it_is_in_utf_8(tmp_path):
-    from pushlab.files import write_text
+    from pushlab.ground.files import write_text
 
     assert write_text(tmp_path / "a.csv", "é\r\nü\n").read_bytes() == "é\r\nü\n".encode()

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from pushlab.ground.seeds import SEEDINGS, episode_seed, part_seed
 from pushlab.metrics.estimate import mean_interval
-from pushlab.seeds import SEEDINGS, episode_seed, part_seed
 
 EPISODES, RUNS, STUDIES = 100, 10, 100
 

@@ -7,12 +7,14 @@ import numpy as np
 import pytest
 
 import pushlab  # noqa: F401
-from pushlab import agents, plots, synthesis
-from pushlab.datasets import data_dir, load_user
-from pushlab.judges import judge_for
-from pushlab.rollout import rollout
+from pushlab import agents, plots
+from pushlab.datasets.reading import load_user
+from pushlab.ground.files import data_dir
+from pushlab.logs.rollout import rollout
 from pushlab.studies import cold_start
 from pushlab.studies.cold_start import AGENTS, BASELINES, CHOSEN, USERS, comparison_table, read_study, run_study
+from pushlab.users import synthesis
+from pushlab.users.judges import judge_for
 
 TWO_AGENTS = ("random", "Thompson")
 

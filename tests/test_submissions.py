@@ -13,17 +13,18 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import pushlab  # noqa: F401
-from pushlab import submissions, synthesis
 from pushlab.__main__ import app
 from pushlab.agents import RandomAgent
-from pushlab.challenges import Challenge
-from pushlab.datasets import load_user
-from pushlab.faults import BadData
-from pushlab.periods import Period
-from pushlab.replays import score_log
-from pushlab.rollout import readable, rollout
-from pushlab.seeds import episode_seed
-from pushlab.submissions import read_csv, score_file, score_folder
+from pushlab.challenges import submissions
+from pushlab.challenges.challenge import Challenge
+from pushlab.challenges.replays import score_log
+from pushlab.challenges.submissions import read_csv, score_file, score_folder
+from pushlab.datasets.periods import Period
+from pushlab.datasets.reading import load_user
+from pushlab.ground.faults import BadData
+from pushlab.ground.seeds import episode_seed
+from pushlab.logs.rollout import readable, rollout
+from pushlab.users import synthesis
 
 ROWS = 60
 

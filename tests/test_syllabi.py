@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pushlab.faults import BadData
-from pushlab.syllabi import Syllabus, ant_a, ant_b, cl, read_syllabus, shipped_syllabi, write_syllabus
+from pushlab.ground.faults import BadData
+from pushlab.lifetimes.syllabi import Syllabus, ant_a, ant_b, cl, read_syllabus, shipped_syllabi, write_syllabus
 
 MIRA, THEO = ({"$episode": "pushlab/push-v0", "user": user} for user in ("mira", "theo"))
 ITEMS = {"$episode": "pushlab/RECEnv-v0"}
@@ -63,7 +63,7 @@ def test_a_syllabus_comes_back_from_its_file_as_it_was(tmp_path):
 
 
 def test_every_shipped_syllabus_is_valid_and_has_a_row_in_the_datasheet():
-    from pushlab.datasets import data_dir
+    from pushlab.ground.files import data_dir
 
     told = (data_dir() / "syllabi" / "README.md").read_text(encoding="utf-8")
     kinds = set()

@@ -11,13 +11,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pushlab.datasets import data_dir
-from pushlab.schema import Schema
-from pushlab.synthesis import SHIPPED, build_user, headroom, make_user, write_all, write_user
-from pushlab.synthesis.arrivals import arrivals
-from pushlab.synthesis.catalogue import APPS
-from pushlab.synthesis.day import DAY, SENSED, Stop, live, plan_day
-from pushlab.synthesis.taste import fit_intercept, holds, log_odds, log_odds_grid, open_probability
+from pushlab.datasets.schema import Schema
+from pushlab.ground.files import data_dir
+from pushlab.users.synthesis import SHIPPED, build_user, headroom, make_user, write_all, write_user
+from pushlab.users.synthesis.arrivals import arrivals
+from pushlab.users.synthesis.catalogue import APPS
+from pushlab.users.synthesis.day import DAY, SENSED, Stop, live, plan_day
+from pushlab.users.synthesis.taste import fit_intercept, holds, log_odds, log_odds_grid, open_probability
 
 PUSH = data_dir() / "push"
 NAMES = tuple(name for name, _, _ in SHIPPED)

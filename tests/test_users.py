@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from pushlab.datasets import list_users, load_user
-from pushlab.users import SimulatedUser, logistic
+from pushlab.datasets.reading import list_users, load_user
+from pushlab.users.simulated import SimulatedUser, logistic
 
 
 @pytest.mark.parametrize("name", list_users())

@@ -41,7 +41,7 @@ def test_afterwards_no_world_compiles_anything():
 def test_every_world_has_its_place_in_the_work():
     """The one that is left shares its loops with another."""
     from pushlab.envs import TABLE
-    from pushlab.warm import WORK, play_world3
+    from pushlab.studies.warm import WORK, play_world3
 
     played = {world[0] for job, *worlds in WORK for world in worlds if job.__name__ == "play"}
     assert any(job is play_world3 for job, *_ in WORK)

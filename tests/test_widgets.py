@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pushlab import plots
-from pushlab.widgets import explore, player, you_are_the_agent
+from pushlab.plots.widgets import explore, player, you_are_the_agent
 
 
 def draw_bar(height=1.0, colour="red", shown=True):

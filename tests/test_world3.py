@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pushlab.envs.ode.models import load_model
+from pushlab.envs.ode.models import world3_tables as tables
+from pushlab.envs.ode.models.world3 import indicators
 
 import pushlab  # noqa: F401
 from pushlab import plots
-from pushlab.envs.models import load_model
-from pushlab.envs.models import world3_tables as tables
-from pushlab.envs.models.world3 import indicators
-from pushlab.envs.ode import ODE
-from pushlab.envs.world3 import GENERATION, USAGE, World3
+from pushlab.envs.ode.world import ODE
+from pushlab.envs.ode.world3 import GENERATION, USAGE, World3
 
 MODEL = load_model("world3")
 LEVELS = list(MODEL.levels)
@@ -376,7 +376,7 @@ def test_a_wrong_argument_is_named(arguments, message):
 # ---------------------------------------------------------------- compiled or not
 
 def test_without_numba_the_same_functions_run_as_plain_python():
-    code = ("from pushlab.envs.shell import Env; from pushlab.envs.world3 import World3\n"
+    code = ("from pushlab.envs.shell import Env; from pushlab.envs.ode.world3 import World3\n"
             "for reference in (None, 'whynot-0.12'):\n"
             "    env = Env(World3, reference=reference); env.reset(seed=0)\n"
             "    print([env.step(action)[0].tolist() for action in (0, 5)])")
@@ -452,7 +452,7 @@ def test_lanes_show_every_intervention_that_was_used():
 
 
 def test_a_person_can_play_and_watch(episode):
-    from pushlab.widgets import player, you_are_the_agent
+    from pushlab.plots.widgets import player, you_are_the_agent
 
     env, frames = episode
     assert player(frames[:5], env.world.picture).image.value[1:4] == b"PNG"

@@ -5,13 +5,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pushlab.envs.ode.models import load_model
 
 import pushlab  # noqa: F401
 from pushlab import plots
-from pushlab.envs.models import load_model
-from pushlab.envs.ode import ODEEnv
-from pushlab.envs.whynot_worlds import Zika
-from pushlab.widgets import player, you_are_the_agent
+from pushlab.envs.ode.whynot_worlds import Zika
+from pushlab.envs.ode.world import ODEEnv
+from pushlab.plots.widgets import player, you_are_the_agent
 
 NAMES = list(load_model("zika").names)
 NO_DRAWS = np.empty((1, 0))

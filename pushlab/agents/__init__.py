@@ -2,7 +2,6 @@
 
 from pushlab.agents.arrivals import DismissAll, DoNotDisturb, LinearArrivalQ, QTable, ShowAll
 from pushlab.agents.bandits import EpsilonGreedy, LinUCB, ThompsonSampling
-from pushlab.agents.credit import Foresighted, GradientStep, Retrained, TrainedOnce
 from pushlab.agents.lifelong import Recognising, Restarting, Told
 from pushlab.agents.memory import BothAgent, EpisodicAgent, GivenAgent, SemanticAgent
 from pushlab.agents.memory_policy import LearnedAgent
@@ -11,6 +10,7 @@ from pushlab.agents.protocol import Agent, FunctionAgent, Transition, as_agent
 from pushlab.agents.push import MostOpened, OfflineModel, RandomCandidate, ReplayHistory
 from pushlab.agents.random import RandomAgent
 from pushlab.agents.rec import GreedyItem, LinearQ, LinUCBItem, Planner, SoftmaxItem
+from pushlab.agents.scorers import Foresighted, GradientStep, Retrained, TrainedOnce
 
 __all__ = [
     "Agent", "as_agent", "BangBang", "BothAgent", "Constant", "DismissAll", "DoNotDisturb", "EpisodicAgent",

@@ -11,8 +11,8 @@ import numpy as np
 from pushlab.agents.features import ContextFeatures
 from pushlab.agents.protocol import Agent, own_chance
 from pushlab.agents.weights import WeightBlocks
-from pushlab.arrivals import SLOTS, slot_number
-from pushlab.compiled import compiled
+from pushlab.ground.compiled import compiled
+from pushlab.users.days import SLOTS, slot_number
 
 SHOW, DISMISS, CACHE, CHECK, STAND_BY = range(5)
 ACTIONS = ("show", "dismiss", "cache", "check-cache", "stand-by")

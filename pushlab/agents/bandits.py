@@ -11,7 +11,7 @@ believing a draw from what may be true (Thompson sampling).
 
 **The agent held against the baselines in the cold-start study is ThompsonSampling with its defaults.** The choice, and
 the prior variances, were made before the shipped users were looked at, on private ones
-(`pushlab.synthesis.make_user`, seeds from 100 on).
+(`pushlab.users.synthesis.make_user`, seeds from 100 on).
 """
 
 import numpy as np

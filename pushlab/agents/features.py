@@ -38,7 +38,7 @@ class ContextFeatures:
     half   the schema's context, Features
     names  the features to look at, by default all
 
-    >>> from pushlab.schema import Schema
+    >>> from pushlab.datasets.schema import Schema
     >>> features = ContextFeatures(Schema.load("evalumap2019").context, names=("noise", "place"))
     >>> features.words[:3], features.size
     (('always', 'place TYPE_ACCOUNTING', 'place TYPE_AIRPORT'), 15)

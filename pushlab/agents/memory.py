@@ -17,7 +17,7 @@ from collections import Counter
 from typing import Any, NamedTuple
 
 from pushlab.agents.protocol import Agent, own_chance
-from pushlab.envs.room_data import OWNS
+from pushlab.datasets.commonsense import OWNS
 
 REFERENCES = (None, "agent-room-env-v0")
 

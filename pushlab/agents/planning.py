@@ -4,7 +4,7 @@ import numpy as np
 
 from pushlab.agents.protocol import Agent, own_chance
 from pushlab.agents.states import as_generator
-from pushlab.compiled import compiled
+from pushlab.ground.compiled import compiled
 
 
 class Constant(Agent):

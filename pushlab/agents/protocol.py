@@ -29,7 +29,7 @@ class Agent:
     name = "agent"
 
     def begin_task(self, task, learning):
-        """In a lifetime (`pushlab.lifetimes`) the episodes of a task begin; `learning` is False in tests.
+        """In a lifetime (`pushlab.lifetimes.live`) the episodes of a task begin; `learning` is False in tests.
 
         An agent that is to find out for itself what it is doing leaves this as it is.
         """

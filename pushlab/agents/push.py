@@ -138,7 +138,7 @@ class MostOpened(Agent):
 class OfflineModel(Agent):
     """Sends the candidate that a model of the user, fitted to a history, says will be opened.
 
-    judge      a fitted judge (`pushlab.judges.fit_judge`), or a Period to fit the default one to
+    judge      a fitted judge (`pushlab.users.judges.fit_judge`), or a Period to fit the default one to
     diversity  0: always the likeliest. Above 0, a candidate that this episode has sent n times loses
                diversity × log(1 + n) of its log-odds, so that in the long run shares of what is sent come near to
                exp(log-odds / diversity): a softmax of that temperature, dealt out evenly and without dice. About 0.1
@@ -151,7 +151,7 @@ class OfflineModel(Agent):
         if not diversity >= 0:
             raise ValueError(f"diversity is 0 or more; got {diversity}")
         if hasattr(judge, "notification_codes"):
-            from pushlab.judges import fit_judge
+            from pushlab.users.judges import fit_judge
 
             judge = fit_judge(judge)
         self.judge, self.diversity = judge, diversity

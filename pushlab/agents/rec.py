@@ -30,7 +30,7 @@ class GreedyItem(Agent):
 class SoftmaxItem(Agent):
     """Shows items with probabilities in proportion to exp(sharpness × preference · item), and all now and then.
 
-    The probabilities are known, so it can write a log that other policies are judged by: see `pushlab.logged`.
+    The probabilities are known, so it can write a log that other policies are judged by: see `pushlab.logs.collect`.
 
     items      array (n_items, features)
     sharpness  0 shows all equally often, infinity would be greedy

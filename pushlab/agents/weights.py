@@ -9,7 +9,7 @@ Source  Sherman & Morrison (1950) for `revise`; Minka (2001), Expectation propag
 
 import numpy as np
 
-from pushlab.compiled import compiled
+from pushlab.ground.compiled import compiled
 
 FLATTENING = np.pi / 8     # turns a Gaussian's variance into the flattening of a logistic curve; MacKay (1992)
 

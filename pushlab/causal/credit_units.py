@@ -1,16 +1,16 @@
 """Units of an experiment with credit scores: a unit is a person, and the treated know how the score is made.
 
-Whoever knows the published classifier answers it in the best way (`pushlab.envs.models.credit`); the others stay as
+Whoever knows the published classifier answers it in the best way (`pushlab.envs.credit.people`); the others stay as
 they are. People are drawn, with replacement, from the table of borrowers, so each begins as somebody in it; `start`,
 `spread`, `begin`, `span` and `halfway` mean nothing here. Features are in standard units.
 """
 
 import numpy as np
 
-from pushlab.borrowers import FEATURES, WORDS, load_borrowers
 from pushlab.causal.experiments import Units, _demand
-from pushlab.envs.credit_rules import candidate_classifiers
-from pushlab.envs.models.credit import best_response, credit_config
+from pushlab.datasets.borrowers import FEATURES, WORDS, load_borrowers
+from pushlab.envs.credit.people import best_response, credit_config
+from pushlab.envs.credit.rules import candidate_classifiers
 
 NAMES = dict(zip(FEATURES, WORDS))
 OUTCOMES = ("approved", "score")        # 1 or 0; the log-odds of falling behind, of which lower is better

@@ -38,7 +38,7 @@ class Experiment:
     Times are in the model's own unit. Variables are those of the model's state; `covariates` counts them in powers of
     ten where `logarithms` is true, and they are then called "log10 V" and so on.
 
-    model       name of a simulator, or a `pushlab.envs.models.Model`
+    model       name of a simulator, or a `pushlab.envs.ode.models.Model`
     treatment   {intervention: value} while treated; without, the parameters' own values
     start       a named state of the model, or {variable: value}
     spread      units begin at `start` times exp(spread × a standard normal number between -3 and 3): a number for all

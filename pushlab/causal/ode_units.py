@@ -3,8 +3,8 @@
 import numpy as np
 
 from pushlab.causal.experiments import Units, _demand, _is_number
-from pushlab.envs.models import load_model
-from pushlab.envs.ode import ODE
+from pushlab.envs.ode.models import load_model
+from pushlab.envs.ode.world import ODE
 
 LEAST = 1e-12       # below which a logarithm is that of this
 REACH = 3.0         # deviations from the start beyond which no unit begins

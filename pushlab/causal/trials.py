@@ -5,8 +5,8 @@ import numpy as np
 from pushlab.causal.compare import compare, without_mediator
 from pushlab.causal.draws import KINDS, _demand
 from pushlab.causal.experiments import experiment
+from pushlab.ground.seeds import episode_seed
 from pushlab.metrics.estimate import share_interval
-from pushlab.seeds import episode_seed
 
 COLUMNS = ("kind", "n", "draw", "estimator", "estimate", "standard_error", "low", "high", "clipped", "truth",
            "sample_effect")

@@ -3,7 +3,7 @@
 import numpy as np
 from gymnasium import spaces
 
-from pushlab.compiled import compiled_in_place
+from pushlab.ground.compiled import compiled_in_place
 
 
 @compiled_in_place

@@ -3,13 +3,13 @@
 import numpy as np
 from gymnasium.spaces import Dict, MultiDiscrete
 
-from pushlab.candidates import candidates_for
-from pushlab.compiled import compiled
-from pushlab.datasets import load_user
+from pushlab.datasets.reading import load_user
 from pushlab.envs.world import World
-from pushlab.judges import cutoff, judge_for
+from pushlab.ground.compiled import compiled
 from pushlab.metrics.push import POINTS
-from pushlab.users import SimulatedUser, add_up
+from pushlab.users.candidates import candidates_for
+from pushlab.users.judges import cutoff, judge_for
+from pushlab.users.simulated import SimulatedUser, add_up
 
 
 @compiled
@@ -54,8 +54,9 @@ class EvalUMAP1(World):
                  "user", the place of the user in the list, where there are several
     Arguments    user        name of a shipped user, a folder, a User, or a list of them
                  period      "test" (default), "history" or any other period of the user
-                 judge       who opens: "truth", "logistic", "plain", "adaboost", "tree" or "bayes" (`pushlab.judges`),
-                             or a judge; None (default): the truth where it is known, else "logistic"
+                 judge       who opens: "truth", "logistic", "plain", "adaboost", "tree" or "bayes"
+                             (`pushlab.users.judges`), or a judge; None (default): the truth where it is known,
+                             else "logistic"
                  opening     "sampled" (default): by chance, with the judge's probability; "threshold": whatever has
                              0.5 or more, as the original did; "matched": at the threshold at which the judge opens as
                              much of the history as the user did

@@ -1,6 +1,6 @@
 """Numbers counted out of a stream: for worlds whose steps need now more and now fewer of them."""
 
-from pushlab.compiled import compiled
+from pushlab.ground.compiled import compiled
 
 
 @compiled

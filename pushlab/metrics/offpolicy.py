@@ -2,7 +2,7 @@
 
 A log is a DataFrame with a row a step and the columns episode, step, action (a number from 0), reward, propensity (the
 probability with which the behaviour policy chose that action, known because it was written down) and `obs.<name>`;
-`pushlab.logged.collect` makes one. The target policy is a function of observations (rows, features) that returns
+`pushlab.logs.collect.collect` makes one. The target policy is a function of observations (rows, features) that returns
 probabilities (rows, actions).
 
 Every estimator is a plain function of arrays with a row an episode and a column a step, and returns an Estimate;
@@ -126,7 +126,7 @@ def doubly_robust(rewards, ratios, action_values, values, discount=1.0, level=0.
 def on_policy_value(log, discount=1.0, level=0.95):
     """What the policy that acted earns in an episode, with Student's t interval: an Interval.
 
-    log  DataFrame with episode, step and reward, such as a rollout of one agent or a log of `pushlab.logged.collect`
+    log  DataFrame with episode, step and reward, such as a rollout of one agent or a log of `pushlab.logs.collect`
 
     >>> import pandas as pd
     >>> log = pd.DataFrame({"episode": [0, 0, 1, 1], "step": [0, 1, 0, 1], "reward": [1.0, 1.0, 3.0, 1.0]})

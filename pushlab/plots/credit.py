@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from pushlab.borrowers import FEATURES, WORDS
+from pushlab.datasets.borrowers import FEATURES, WORDS
 from pushlab.plots.kit import end_labels, set_ticks, ticks_around, ticks_between
 from pushlab.plots.palette import (
     BAND,

@@ -3,9 +3,9 @@
 import numpy as np
 import pandas as pd
 
-from pushlab.envs.credit_rules import fit as fit_weights
-from pushlab.envs.credit_rules import published_risk
-from pushlab.envs.models.credit import WEIGHTS, best_response, credit_config
+from pushlab.envs.credit.people import WEIGHTS, best_response, credit_config
+from pushlab.envs.credit.rules import fit as fit_weights
+from pushlab.envs.credit.rules import published_risk
 from pushlab.plots.credit import set_loss_axis
 from pushlab.plots.curves import demand_log
 from pushlab.plots.kit import end_labels, set_ticks, ticks_between

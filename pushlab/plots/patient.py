@@ -8,7 +8,7 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.patches import Rectangle
 from matplotlib.patheffects import withStroke
 
-from pushlab.envs.models import load_model
+from pushlab.envs.ode.models import load_model
 from pushlab.plots.kit import end_labels, set_ticks, ticks_around, ticks_between
 from pushlab.plots.palette import (
     BLUE,

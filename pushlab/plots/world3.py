@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pushlab.envs.models import load_model
+from pushlab.envs.ode.models import load_model
 from pushlab.plots.kit import end_labels, ticks_between
 from pushlab.plots.palette import (
     BLUE,
@@ -116,7 +116,7 @@ def _film(days, until):
         doses = np.array([[frame["doses"][name] for name in names] for frame in days[1:]]).reshape(-1, len(names))
         own, held, end, env = last["own"], last["held"], until or last["end"], last["env"]
     else:
-        from pushlab.envs.models.world3 import indicators
+        from pushlab.envs.ode.models.world3 import indicators
 
         doses, time = days[names].to_numpy(float)[:-1], days["time"]
         own = {name: getattr(model.Config(), name) for name in names}

@@ -15,7 +15,7 @@ from typing import Annotated
 
 import typer
 
-from pushlab.files import write_text
+from pushlab.ground.files import write_text
 
 MODELS = ("hiv", "lotka_volterra", "opioid", "zika", "world3", "credit")
 RIGHT = "doubly robust"         # the estimator that ought to be right in both of
@@ -74,7 +74,7 @@ def policies_of(model=ONE, n=LOGGED, draws=FEWER, jobs=1):
 def _policies_of_log(model, kind, n, log):
     from pushlab.causal import KINDS, learn_policy, policy_values
     from pushlab.causal.policies import LEARNERS
-    from pushlab.seeds import episode_seed
+    from pushlab.ground.seeds import episode_seed
 
     data = KINDS[kind](model, n, episode_seed(0, log))
     table = policy_values(model, [learn_policy(data, scores) for scores in LEARNERS], n=JUDGED)

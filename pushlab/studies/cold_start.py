@@ -21,8 +21,8 @@ from typing import Annotated
 import typer
 
 from pushlab import agents
-from pushlab.content import of_modules
-from pushlab.files import write_text
+from pushlab.ground.content import of_modules
+from pushlab.ground.files import write_text
 from pushlab.metrics.estimate import mean_interval, paired_interval
 
 AGENTS = {
@@ -52,7 +52,7 @@ def run_job(user, agent, seeds):
     """
     import gymnasium as gym
 
-    from pushlab.rollout import rollout
+    from pushlab.logs.rollout import rollout
 
     env = gym.make("pushlab/evalumap2-v0", user=user)
     world = env.unwrapped.world
@@ -123,7 +123,7 @@ def read_job(path):
 
 def job_path(keep, user, name, seeds):
     """Where a finished job is kept: the name changes with the code and the data that its numbers come from."""
-    from pushlab.datasets import load_user
+    from pushlab.datasets.reading import load_user
 
     person = load_user(user)
     if person.truth is None:
@@ -216,7 +216,7 @@ def read_study(folder=None):
     """
     import pandas as pd
 
-    from pushlab.datasets import data_dir
+    from pushlab.ground.files import data_dir
 
     folder = Path(folder) if folder is not None else data_dir() / "studies"
     return pd.read_csv(folder / "cold_start.csv"), pd.read_csv(folder / "cold_start_curves.csv")
@@ -232,7 +232,7 @@ def main(out: Annotated[Path, typer.Option(help="The CSV of runs; the curves are
          user: Annotated[list[str] | None, typer.Option(help="A user's name, or the folder of one whose truth.json is "
                                                              "there; may be repeated. Else the five shipped.")] = None):
     """How soon agents that know nothing learn a user. Can be interrupted: finished jobs are kept and not run again."""
-    from pushlab.judges import cache_dir
+    from pushlab.ground.files import cache_dir
 
     keep, users = keep or cache_dir() / "studies" / "cold_start", tuple(user or USERS)
     try:

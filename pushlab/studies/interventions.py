@@ -26,9 +26,9 @@ import numpy as np
 import typer
 
 from pushlab.agents.planning import FittedQIteration
-from pushlab.content import of_modules
-from pushlab.envs.ode_worlds import HIV
-from pushlab.files import write_text
+from pushlab.envs.ode.worlds import HIV
+from pushlab.ground.content import of_modules
+from pushlab.ground.files import write_text
 from pushlab.studies.cold_start import read_job
 
 DISCOUNT = 0.98
@@ -287,7 +287,7 @@ def main(out: Annotated[Path, typer.Option(help="folder for the three CSV files"
          jobs: Annotated[int, typer.Option(help="processes to work with")] = 1,
          keep: Annotated[Path | None, typer.Option(help="folder for finished rounds; else pushlab's cache")] = None):
     """Runs the study and writes its tables. Can be interrupted: finished rounds are kept and not run again."""
-    from pushlab.judges import cache_dir
+    from pushlab.ground.files import cache_dir
 
     keep = keep if keep is not None else cache_dir() / "studies" / "interventions"
     results = run_study(seeds, jobs, keep, rounds=rounds, patients=patients, trees=trees, growths=growths)

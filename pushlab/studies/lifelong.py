@@ -24,11 +24,11 @@ from typing import Annotated
 import typer
 
 from pushlab import agents
-from pushlab.content import of_modules
-from pushlab.files import write_text
+from pushlab.ground.content import of_modules
+from pushlab.ground.files import write_text
+from pushlab.lifetimes.syllabi import ant_a
 from pushlab.metrics.estimate import mean_interval, paired_interval
 from pushlab.studies.cold_start import read_job
-from pushlab.syllabi import ant_a
 
 AGENTS = {
     "one model": agents.LinearArrivalQ,
@@ -64,7 +64,7 @@ def run_one(pair, agent, seed, train=TRAIN_DAYS, test=TEST_DAYS):
     tests, training    {phase: mean reward a day with A and with B}, {phase: means of ten days each}
     users              how many users the agent tells apart, or None
     """
-    from pushlab.lifetimes import run_syllabus
+    from pushlab.lifetimes.live import run_syllabus
 
     one = make_agent(agent)
     log = run_syllabus(users_syllabus(*pair, train, test), one, seed, progress=False)
@@ -119,7 +119,7 @@ def _run_and_keep(one, path, train, test):
 
 def fingerprint():
     """A short name of the code and the data that the study's numbers come from."""
-    from pushlab.datasets import data_dir
+    from pushlab.ground.files import data_dir
 
     digest = hashlib.sha256(of_modules("pushlab.studies.lifelong").encode())
     digest.update((data_dir() / "push" / "SHA256SUMS").read_bytes())
@@ -160,10 +160,10 @@ def training_table(results):
 
 
 def board_table(tests, first=PAIRS[0][0], second=PAIRS[0][1]):
-    """The agents' rows of the capstone's leaderboard (`pushlab.capstone`), for the pair of users that it is about."""
+    """The agents' rows of the capstone's leaderboard (`pushlab.challenges.board`), for its pair of users."""
     import pandas as pd
 
-    from pushlab.capstone import COLUMNS, MEASURES, kept_and_forgotten
+    from pushlab.challenges.board import COLUMNS, MEASURES, kept_and_forgotten
 
     some, rows = tests[(tests["first"] == first) & (tests["second"] == second)], []
     for name, mine in some.groupby("agent", sort=False):
@@ -230,7 +230,7 @@ def read_study(folder=None):
     """The study that comes with pushlab: (tests, training), the two DataFrames that the command wrote."""
     import pandas as pd
 
-    from pushlab.datasets import data_dir
+    from pushlab.ground.files import data_dir
 
     folder = Path(folder) if folder is not None else data_dir() / "studies"
     tests = pd.read_csv(folder / "lifelong.csv", dtype={"users": "Int64"})
@@ -246,7 +246,7 @@ def main(out: Annotated[Path, typer.Option(help="The CSV of tests; that of the t
          pair: Annotated[list[str] | None, typer.Option(help="Two users as mira:theo; may be repeated. By default four "
                                                              "pairs.")] = None):
     """User A, user B, user A again. Can be interrupted: finished lifetimes are kept and not run again."""
-    from pushlab.judges import cache_dir
+    from pushlab.ground.files import cache_dir
 
     pairs = tuple(tuple(one.split(":")) for one in pair) if pair else PAIRS
     if any(len(one) != 2 for one in pairs):

@@ -6,11 +6,11 @@ An agent learns on the first two thirds of a user's days and is then judged, no 
 of the last third. Under one seed all agents meet the same days, and each notification the same uniform number, so that
 they are compared pair by pair. All seeds share the 28 days, which differ more than the seeds do: each day is kept, and
 intervals range over seeds and days. Rewards have the environment's default weights
-(`pushlab.envs.push.WEIGHTS`), fixed before any agent was trained; `--weights` repeats the comparison with each weight
-halved and doubled, in training too.
+(`pushlab.envs.push.world.WEIGHTS`), fixed before any agent was trained; `--weights` repeats the comparison with each
+weight halved and doubled, in training too.
 
 `CHOSEN` is the agent that is held against `BASELINES`; it and its settings were chosen on private users
-(`pushlab.synthesis.make_user`), before the shipped ones were looked at.
+(`pushlab.users.synthesis.make_user`), before the shipped ones were looked at.
 """
 
 import hashlib
@@ -23,10 +23,10 @@ import typer
 
 from pushlab.agents.arrivals import DismissAll, DoNotDisturb, LinearArrivalQ, QTable, ShowAll
 from pushlab.agents.protocol import Transition
-from pushlab.content import of_modules
-from pushlab.files import write_text
+from pushlab.ground.content import of_modules
+from pushlab.ground.files import write_text
+from pushlab.ground.seeds import part_seed
 from pushlab.metrics.estimate import crossed_interval, simultaneous
-from pushlab.seeds import part_seed
 from pushlab.studies.cold_start import read_job
 
 AGENTS = {"show all": ShowAll, "dismiss all": DismissAll, "do not disturb": DoNotDisturb, "Q-learning": QTable,
@@ -111,7 +111,7 @@ def run_one(user, agent, seed, weights=None):
     import gymnasium as gym
 
     import pushlab  # noqa: F401
-    from pushlab.datasets import load_user
+    from pushlab.datasets.reading import load_user
 
     user, weights = load_user(user), weights or {}
     learner = AGENTS[agent]()
@@ -158,7 +158,7 @@ def run_study(users=USERS, names=tuple(AGENTS), seeds=SEEDS, variants=(None,), j
 
 def fingerprint():
     """A short name of the code and the data that the study's numbers come from."""
-    from pushlab.datasets import data_dir
+    from pushlab.ground.files import data_dir
 
     digest = hashlib.sha256(of_modules("pushlab.studies.managing_arrivals").encode())
     digest.update((data_dir() / "push" / "SHA256SUMS").read_bytes())
@@ -166,7 +166,7 @@ def fingerprint():
 
 
 def _run_and_keep(one, path):
-    from pushlab.envs.push import WEIGHTS
+    from pushlab.envs.push.world import WEIGHTS
 
     user, name, seed, variant = one
     weights = {variant[0]: WEIGHTS[variant[0]] * variant[1]} if variant else {}
@@ -191,7 +191,7 @@ def _label(user, name, seed, variant):
 
 def all_variants():
     """Each weight that is not 0, halved and doubled."""
-    from pushlab.envs.push import WEIGHTS
+    from pushlab.envs.push.world import WEIGHTS
 
     return tuple((name, factor) for name, weight in WEIGHTS.items() if weight for factor in (0.5, 2.0))
 
@@ -243,7 +243,7 @@ def read_study(folder=None):
     """The study that comes with pushlab: the three DataFrames that the command wrote, runs, days, and the weights."""
     import pandas as pd
 
-    from pushlab.datasets import data_dir
+    from pushlab.ground.files import data_dir
 
     folder = Path(folder) if folder is not None else data_dir() / "studies"
     return tuple(pd.read_csv(folder / f"managing_arrivals{which}.csv") for which in ("", "_days", "_weights"))
@@ -259,8 +259,8 @@ def main(out: Annotated[Path, typer.Option(help="The CSV of runs; those of days 
          user: Annotated[list[str] | None, typer.Option(help="A user's name or folder; several; by default all five "
                                                              "shipped ones.")] = None):
     """What managing arriving notifications is worth. Can be interrupted: finished runs are kept and not run again."""
-    from pushlab.datasets import load_user
-    from pushlab.judges import cache_dir
+    from pushlab.datasets.reading import load_user
+    from pushlab.ground.files import cache_dir
 
     keep = keep if keep is not None else cache_dir() / "studies" / "managing_arrivals"
     users = tuple(user or USERS)

@@ -12,8 +12,8 @@ from typing import Annotated
 
 import typer
 
-from pushlab.files import write_text
-from pushlab.seeds import part_seed
+from pushlab.ground.files import write_text
+from pushlab.ground.seeds import part_seed
 
 ENV = "pushlab/RECEnv-v0"
 TASK = {"step_per_episode": 5, "reward_std": 0.3, "random_state": 0}
@@ -26,7 +26,7 @@ COLUMNS = ("repetition", "estimator", "value", "low", "high", "ess")
 def policies():
     """The world of the task, the policy that writes the logs, and the one to be judged."""
     from pushlab.agents.rec import SoftmaxItem
-    from pushlab.envs.rec import RECEnv
+    from pushlab.envs.rec.world import RECEnv
 
     world = RECEnv(**TASK)
     return world, SoftmaxItem(world.items, **BEHAVIOUR), SoftmaxItem(world.items, **TARGET)
@@ -34,7 +34,7 @@ def policies():
 
 def truth():
     """The target's true value, reward per episode."""
-    from pushlab.logged import true_value
+    from pushlab.logs.collect import true_value
 
     world, _, target = policies()
     return true_value(world, target)
@@ -42,7 +42,7 @@ def truth():
 
 def estimates_of(repetition, episodes=EPISODES):
     """What one repetition's log says, a DataFrame with the columns of COLUMNS, a row an estimator."""
-    from pushlab.logged import collect
+    from pushlab.logs.collect import collect
     from pushlab.metrics.offpolicy import off_policy
 
     _, behaviour, target = policies()

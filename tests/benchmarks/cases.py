@@ -85,8 +85,8 @@ def room(**arguments):
 
 def user_of(contexts):
     """A user made up for it, with about so many contexts in each quarter."""
-    from pushlab import synthesis
-    from pushlab.datasets import load_user
+    from pushlab.datasets.reading import load_user
+    from pushlab.users import synthesis
 
     with tempfile.TemporaryDirectory() as folder:
         synthesis.write_user(synthesis.make_user(5, "long", open_rate=0.4, per_quarter=contexts), Path(folder) / "long")
@@ -96,7 +96,7 @@ def user_of(contexts):
 
 def borrowers(count):
     """The first so many of the generated people."""
-    from pushlab.borrowers import load_borrowers
+    from pushlab.datasets.borrowers import load_borrowers
 
     people = load_borrowers()
     parts = {name: getattr(people, name)[:count].copy() for name in ("features", "labels")}

@@ -118,8 +118,8 @@ def played(name, count):
     import gymnasium as gym
 
     from pushlab.agents import RandomAgent
-    from pushlab.rollout import rollout
-    from pushlab.widgets import player
+    from pushlab.logs.rollout import rollout
+    from pushlab.plots.widgets import player
 
     env = gym.make(name)
     _, (frames, *_) = rollout(env, RandomAgent(), seed=1, steps=400, record="frames", progress=False)

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pushlab.logs import read_log, write_log
+from pushlab.logs.folders import read_log, write_log
 
 COUNT, FEW, BLOCKS = 1_000_000, 10_000, 100         # a few where nothing is measured
 

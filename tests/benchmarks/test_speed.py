@@ -89,9 +89,9 @@ def test_import(benchmark, modules):
 
 def test_whole_challenge(benchmark, tmp_path):
     """A cold-start episode of some 9,000 contexts of a user made for it, every step taken, with all metrics."""
-    from pushlab import synthesis
-    from pushlab.challenges import Challenge, own_draws
-    from pushlab.datasets import load_user
+    from pushlab.challenges.challenge import Challenge, own_draws
+    from pushlab.datasets.reading import load_user
+    from pushlab.users import synthesis
 
     count = 9000 if benchmark.enabled else 300
     synthesis.write_user(synthesis.make_user(5, "long", open_rate=0.4, per_quarter=count), tmp_path / "long")

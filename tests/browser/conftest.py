@@ -19,7 +19,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from pushlab.judges import cache_dir
+from pushlab.ground.files import cache_dir
 
 NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
 TOKEN = "pushlab"

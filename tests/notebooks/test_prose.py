@@ -155,7 +155,7 @@ def test_a_sound_notebook_has_no_complaints():
         ("It is 7.", {"7": "data no/such.csv: len(t)"}, "fails: FileNotFoundError"),
         ("It is 7.", {"7": "data push/catalogue.csv: 8"}, "is 8"),
         ("It is 7.", {"7": "constant os: getpid()"}, "expected a module of pushlab"),
-        ("It is 7.", {"7": "constant pushlab.seeds: PART"}, "is 3"),
+        ("It is 7.", {"7": "constant pushlab.ground.seeds: PART"}, "is 3"),
     ],
 )
 def test_a_broken_rule_is_noticed(text, listed, complaint):

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from pushlab.faults import BadData, Fault
+from pushlab.ground.faults import BadData, Fault
 from pushlab.metrics.lifelong.rows import TRAIN, base_name, find_measure, mean_per_experience, run_starts
 
 
@@ -40,8 +40,8 @@ def read_experts(experts, tasks, measure, settings):
     if experts is None:
         return {}, {}
     if not isinstance(experts, dict) and not hasattr(experts, "logs"):
-        raise TypeError("experts are a store, pushlab.experts.Experts(folder), or a dict of task and runs; got "
-                        f"{experts!r:.60}")
+        raise TypeError("experts are a store, pushlab.lifetimes.experts.Experts(folder), or a dict of task and runs; "
+                        f"got {experts!r:.60}")
     names = _names(experts)
     runs, values = {}, {}
     for task in tasks:

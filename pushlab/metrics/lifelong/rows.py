@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from pushlab.faults import BadData, Fault
+from pushlab.ground.faults import BadData, Fault
 
 TRAIN, TEST = "train", "test"
 NO_MEASURES = ("block", "regime", "episode", "seed", "lifetime", "worker", "raw", "smoothed", "normalized")

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pushlab.faults import BadData, Fault
+from pushlab.ground.faults import BadData, Fault
 from pushlab.metrics.lifelong.smoothing import CLOSE
 
 QUANTILES = (0.1, 0.9)

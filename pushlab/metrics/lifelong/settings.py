@@ -3,7 +3,7 @@
 from dataclasses import asdict, dataclass, fields
 from numbers import Real
 
-from pushlab.faults import BadData, Fault
+from pushlab.ground.faults import BadData, Fault
 
 RELEASE = "l2metrics-3.1"
 CHOICES = {

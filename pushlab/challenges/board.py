@@ -1,0 +1,176 @@
+"""The capstone's leaderboard: lifetimes of a class's agents in one CSV file, a row a submission.
+
+A submission is a handful of lifetimes through the same syllabus under different seeds. Its row is computed from their
+logs, and never typed: what it kept, and what it forgot.
+"""
+
+from pathlib import Path
+
+import numpy as np
+
+from pushlab.ground.faults import BadData, Fault
+from pushlab.ground.files import write_text
+from pushlab.metrics.estimate import mean_interval
+
+SYLLABUS = "users-aba"
+MEASURES = ("reward", "forgotten")
+COLUMNS = ("name", "agent", "syllabus", "seeds", *(f"{one}{end}" for one in MEASURES for end in ("", "_low", "_high")),
+           "note")
+DIGITS, MOST_ROWS = 3, 10_000
+
+
+def kept_and_forgotten(log):
+    """What one lifetime comes to: (reward, forgotten), both in reward an episode.
+
+    log        of a syllabus that trains a first task, then another
+    reward     mean over the tests of all tasks trained by then: how well it serves whom it has met
+    forgotten  the first task's tests after its own training, less those after the next task's
+
+    >>> import pandas as pd
+    >>> log = pd.DataFrame({"block": [0, 1, 1, 2, 3, 3], "block_type": ["train", "test", "test"] * 2,
+    ...                     "task": ["a", "a", "b", "b", "a", "b"], "reward": [0.0, 5.0, 1.0, 0.0, 1.0, 3.0]})
+    >>> kept_and_forgotten(log)             # (5 + 1 + 3) / 3, and 5 - 1
+    (3.0, 4.0)
+    """
+    training = log[log["block_type"] == "train"]
+    if training["task"].nunique() < 2:
+        raise ValueError("what was forgotten shows where two tasks are trained one after the other")
+    first = training["task"].iloc[0]
+    changed = training.loc[training["task"] != first, "block"].iloc[0]
+    met = training.groupby("task")["block"].first()
+    tests = log[(log["block_type"] == "test") & (log["block"] > log["task"].map(met))]
+    own = tests[tests["task"] == first].groupby("block")["reward"].mean()
+    before, after = own[own.index < changed], own[own.index > changed]
+    if before.empty or after.empty:
+        raise ValueError(f"there is no test of {first} both before and after another task was trained")
+    return float(tests["reward"].mean()), float(before.iloc[-1] - after.iloc[0])
+
+
+def submission(name, logs, note="", syllabus=SYLLABUS):
+    """The row of a submission, a dict with COLUMNS: means over its lifetimes with 95 % intervals.
+
+    name   who hands it in
+    logs   lifetime logs of one agent under at least two different seeds, each of the whole syllabus
+
+    Raises BadData saying which log is not what it should be.
+    """
+    faults = _faults_of_logs(logs, syllabus)
+    if faults:
+        raise BadData(faults)
+    row = {"name": name, "agent": logs[0]["agent"].iloc[0], "syllabus": syllabus,
+           "seeds": " ".join(str(log["seed"].iloc[0]) for log in logs)}
+    for measure, values in zip(MEASURES, zip(*map(kept_and_forgotten, logs))):
+        interval = mean_interval(values)
+        row |= {measure: interval.mean, f"{measure}_low": interval.low, f"{measure}_high": interval.high}
+    row = {key: round(value, DIGITS) if isinstance(value, float) else value for key, value in row.items()}
+    return row | {"note": note}
+
+
+def _faults_of_logs(logs, syllabus):
+    from pushlab.lifetimes.syllabi import read_syllabus
+
+    course = [(phase.name, one.task, one.count) for phase in read_syllabus(syllabus).phases
+              for one in phase.experiences]
+    faults, seeds, names = [], [], set()
+    for number, log in enumerate(logs):
+        lived = log.groupby(["regime", "phase", "task"], sort=False).size()
+        if [(phase, task, count) for (_, phase, task), count in lived.items()] != course:
+            faults.append(Fault(f"log {number}", None, None, None, f"a whole lifetime of {syllabus}: {len(course)} "
+                                f"regimes and {sum(count for *_, count in course)} episodes are meant; it has "
+                                f"{len(lived)} and {len(log)}"))
+        seeds.append(int(log["seed"].iloc[0]))
+        names |= set(log["agent"])
+    if len(set(seeds)) < max(2, len(seeds)):
+        faults.append(Fault("logs", None, "seed", " ".join(map(str, seeds)), "at least two different seeds"))
+    if len(names) > 1:
+        faults.append(Fault("logs", None, "agent", ", ".join(sorted(names)), "one agent's lifetimes only"))
+    return faults
+
+
+# ---------------------------------------------------------------- the file
+
+def read_board(path):
+    """The leaderboard in a CSV file, a DataFrame with COLUMNS; BadData lists every fault of every row."""
+    import pandas as pd
+
+    from pushlab.challenges.submissions import read_csv
+
+    path = Path(path)
+    table, lines, faults = read_csv(path, MOST_ROWS)
+    missing = [column for column in COLUMNS if column not in table]
+    if missing:
+        raise BadData([*faults, *(Fault(path.name, 1, column, None, "the column is missing") for column in missing)])
+    told = [_read_row(row, line, path.name, faults) for row, line in zip(table.to_dict("records"), lines)]
+    seen = {}
+    for row, line in zip(told, lines):
+        if (row["name"], row["agent"]) in seen:
+            faults.append(Fault(path.name, line, "agent", row["agent"], f"an agent of its own; {row['name']} handed in "
+                                f"one of that name in row {seen[row['name'], row['agent']]}"))
+        seen.setdefault((row["name"], row["agent"]), line)
+    if faults:
+        raise BadData(faults)
+    return pd.DataFrame(told, columns=list(COLUMNS))
+
+
+def _read_row(row, line, file, faults):
+    """A row with numbers in place of words; what cannot be is added to the faults."""
+    from pushlab.lifetimes.syllabi import shipped_syllabi
+
+    def complain(column, right):
+        faults.append(Fault(file, line, column, row[column], right))
+
+    for column in ("name", "agent"):
+        if not row[column].strip():
+            complain(column, "a name")
+    if row["syllabus"] not in shipped_syllabi():
+        complain("syllabus", f"one of {', '.join(shipped_syllabi())}")
+    seeds = row["seeds"].split()
+    if not all(one.isdecimal() for one in seeds) or len(set(seeds)) < max(2, len(seeds)):
+        complain("seeds", "two or more different whole numbers, with blanks between")
+    told = dict(row)
+    for measure in MEASURES:
+        names = (f"{measure}_low", measure, f"{measure}_high")
+        for column in names:
+            try:
+                told[column] = float(row[column])
+            except ValueError:
+                told[column] = np.nan
+            if not np.isfinite(told[column]):
+                complain(column, "a finite number")
+        low, mean, high = (told[column] for column in names)
+        if np.isfinite([low, mean, high]).all() and not low <= mean <= high:
+            complain(measure, f"between {names[0]} and {names[2]}")
+    return told
+
+
+def add_to_board(path, row):
+    """Adds a submission's row to the file, in place of an earlier one of the same name and agent; returns the board.
+
+    A file that is not there begins with this row. What cannot be read back afterwards is not written.
+    """
+    import pandas as pd
+
+    path = Path(path)
+    board = read_board(path) if path.exists() else pd.DataFrame(columns=list(COLUMNS))
+    board = board[(board["name"] != row["name"]) | (board["agent"] != row["agent"])]
+    write_board(pd.DataFrame([*board.to_dict("records"), row]), path)
+    return read_board(path)
+
+
+def write_board(board, path):
+    """Writes a leaderboard as CSV; returns the path. BadData for one that could not be read back."""
+    from pushlab.challenges.scorecard import csv_text
+
+    path, faults, rows = Path(path), [], board[list(COLUMNS)].to_dict("records")
+    for number, one in enumerate(rows, start=2):
+        _read_row({column: str(one[column]) for column in COLUMNS}, number, path.name, faults)
+    if faults:
+        raise BadData(faults)
+    return write_text(path, csv_text([COLUMNS, *(list(one.values()) for one in rows)]))
+
+
+def rank(board):
+    """The board with `rank` in front, most reward first; equals share a rank."""
+    board = board.sort_values(["reward", "forgotten"], ascending=[False, True], kind="stable").reset_index(drop=True)
+    board.insert(0, "rank", board["reward"].rank(method="min", ascending=False).astype(int))
+    return board

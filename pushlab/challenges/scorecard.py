@@ -1,0 +1,206 @@
+"""What came of a submission: a table in a notebook, files in a folder, a row of a leaderboard.
+
+A scorecard holds nothing that depends on the machine it was made on, except the response times, and those are kept
+apart: they are in no table, picture or JSON file unless asked for, and are saved in a file of their own.
+"""
+
+from dataclasses import dataclass, field
+from html import escape
+from pathlib import Path
+
+from pushlab.ground.files import json_text, write_bytes, write_text
+from pushlab.metrics.push import ResponseTime
+
+# What each metric says, in the order of the tables; `pushlab.metrics.push` defines them.
+MEANING = {
+    "performance": "points: +1 opened again, 0 dismissed again, +2 now opened, -1 now dismissed",
+    "performance_share": "of the best possible performance",
+    "expected_performance": "points in the mean over the user's chance",
+    "regret": "mean probability of an open given away",
+    "click_through_rate": "share the user opened",
+    "panel_click_through_rate": "share expected to be opened, mean over the judges",
+    "coverage": "distinct values among the opened, over those of the history",
+    "evenness": "normalised entropy of the opened",
+    "plausibility": "share of combinations that history or catalogue knows",
+    "enticement": "0 all low, 1 all high",
+    "learning_slope": "points a step more with each step",
+    "settled_step": "step from which performance stays where it ends",
+}
+DIGITS = 6          # of what is saved: sums differ in their last digits from machine to machine
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+@dataclass(frozen=True)
+class Scorecard:
+    """How well an agent's notifications did; shows itself as tables in a notebook.
+
+    agent      whose notifications
+    challenge  1 or 2
+    user, period, judge, opening    on whom they were tried, and who answered, by which rule
+    count      notifications, in all episodes together
+    seeds      of the episodes' chance
+    metrics    {metric: float}, in the order of `MEANING`; performance is that of one episode (a mean over several)
+    judges     {judge: {"expected", "sampled", "low", "high", "threshold"}}: the click-through rate under each judge: in
+               expectation; by chance with the ends of its 95 % interval; and opening all that has 0.5 or more
+    response   ResponseTime in seconds, or None; `reported` tells whether the participant measured it
+    notes      what a reader should know besides
+    """
+
+    agent: str
+    challenge: int
+    user: str
+    period: str
+    judge: str
+    opening: str
+    count: int
+    seeds: tuple[int, ...]
+    metrics: dict
+    judges: dict
+    response: ResponseTime | None = field(default=None, compare=False)
+    reported: bool = False
+    notes: tuple[str, ...] = ()
+
+    def __repr__(self):
+        share = self.metrics.get("performance_share")
+        best = "" if share is None else f", {share:.2f} of the best possible"
+        return f"Scorecard({self.agent!r}, user {self.user!r}, performance {self.metrics['performance']:,.1f}{best})"
+
+    @property
+    def about(self):
+        """Where the numbers come from, in a line."""
+        more = f" and {len(self.seeds) - 1} more" if len(self.seeds) > 1 else ""
+        return (f"challenge {self.challenge}, user {self.user}, {self.period} period, {self.count:,} notifications, "
+                f"answers by {self.judge} ({self.opening}), seed{'s' if more else ''} {self.seeds[0]}{more}")
+
+    @property
+    def table(self):
+        """DataFrame: metric, value, meaning."""
+        import pandas as pd
+
+        return pd.DataFrame([(name, value, MEANING[name]) for name, value in self.metrics.items()],
+                            columns=["metric", "value", "meaning"])
+
+    @property
+    def judge_table(self):
+        """DataFrame: judge, then the click-through rate as expected, as sampled with its interval, at a threshold."""
+        import pandas as pd
+
+        return pd.DataFrame([{"judge": name, **rates} for name, rates in self.judges.items()])
+
+    def to_dict(self):
+        """All but the response times, as plain values that are the same on every machine."""
+        return {"agent": self.agent, "challenge": self.challenge, "user": self.user, "period": self.period,
+                "judge": self.judge, "opening": self.opening, "notifications": self.count, "seeds": list(self.seeds),
+                "metrics": _rounded(self.metrics),
+                "judges": {name: _rounded(rates) for name, rates in self.judges.items()}, "notes": list(self.notes)}
+
+    def save(self, folder, picture=False):
+        """Writes scorecard.json and scorecard.csv, and response_times.json if there are any; returns their paths.
+
+        picture  write scorecard.png too, with the response times if there are any
+
+        Each file is written whole under another name first. An older scorecard in the folder is replaced.
+        """
+        folder = Path(folder)
+        texts = {"scorecard.json": json_text(self.to_dict()), "scorecard.csv": self._csv()}
+        if self.response is not None:
+            texts["response_times.json"] = json_text({
+                "agent": self.agent, "median_seconds": self.response.median, "p95_seconds": self.response.p95,
+                "measured_by": "the participant" if self.reported else "whoever made this scorecard"})
+        else:
+            (folder / "response_times.json").unlink(missing_ok=True)      # an older run's is not this one's
+        paths = [write_text(folder / name, text) for name, text in texts.items()]
+        return [*paths, write_picture(folder / "scorecard.png", [self])] if picture else paths
+
+    def report(self):
+        """The scorecard as lines of text, response times and all."""
+        lines = [f"{self.agent}: {self.about}"]
+        lines += [f"  {name:26}{_number(name, value):>10}  {MEANING[name]}" for name, value in self.metrics.items()]
+        lines += ["  would each judge open them?   expected  sampled [95 % interval]  at 0.5"]
+        lines += [f"    {name:26}{rate['expected']:10.3f}    {rate['sampled']:.3f} [{rate['low']:.3f}, "
+                  f"{rate['high']:.3f}]   {rate['threshold']:.3f}" for name, rate in self.judges.items()]
+        if self.response is not None:
+            whose = ", as reported by the participant" if self.reported else ""
+            lines.append(f"  response time: median {self.response.median * 1e3:.3g} ms, 95th percentile "
+                         f"{self.response.p95 * 1e3:.3g} ms{whose}")
+        return "\n".join([*lines, *(f"  note: {note}" for note in self.notes)])
+
+    def _csv(self):
+        rows = [("agent", self.agent), ("challenge", self.challenge), ("user", self.user), ("seeds", list(self.seeds)),
+                *_rounded(self.metrics).items(),
+                *((f"click_through_rate.{judge}.{kind}", value) for judge, rates in self.judges.items()
+                  for kind, value in _rounded(rates).items())]
+        return csv_text([("name", "value"), *rows])
+
+    def _repr_html_(self):
+        metrics = [(name, _number(name, value), MEANING[name]) for name, value in self.metrics.items()]
+        judges = [(name, f"{rate['expected']:.3f}", f"{rate['sampled']:.3f}",
+                   f"{rate['low']:.3f} to {rate['high']:.3f}", f"{rate['threshold']:.3f}")
+                  for name, rate in self.judges.items()]
+        notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
+        return (f"<p><b>{escape(self.agent)}</b><br>{escape(self.about)}</p>"
+                + html_table(("metric", "value", "meaning"), metrics)
+                + html_table(("judge", "expected to open", "opened by chance", "95 % interval", "at 0.5"), judges)
+                + notes)
+
+
+def leaderboard(cards):
+    """DataFrame with a row a scorecard, best performance first; equal performance shares a rank.
+
+    Columns: rank, agent, performance, performance_share, click_through_rate, panel_click_through_rate, coverage,
+    evenness, plausibility, as far as the scorecards have them.
+    """
+    import pandas as pd
+
+    kept = ("performance", "performance_share", "click_through_rate", "panel_click_through_rate", "coverage",
+            "evenness", "plausibility")
+    rows = [{"agent": card.agent, **{name: card.metrics[name] for name in kept if name in card.metrics}}
+            for card in sorted(cards, key=lambda card: (-card.metrics["performance"], card.agent))]
+    table = pd.DataFrame(rows, columns=None if rows else ["agent", *kept])
+    table.insert(0, "rank", table["performance"].rank(method="min", ascending=False).astype(int) if rows else [])
+    return table
+
+
+def write_picture(path, cards):
+    """Writes the picture of scorecards, whole or not at all; returns its path."""
+    from pushlab.plots import png, scorecard
+
+    return write_bytes(path, png(scorecard(cards, times=True)))
+
+
+def csv_text(rows):
+    """CSV of rows of cells, in which no spreadsheet finds a formula: such a text gets an apostrophe in front.
+
+    >>> print(csv_text([("agent", "=1+1"), ("value", -2.5)]), end="")
+    agent,'=1+1
+    value,-2.5
+    """
+    import csv
+    import io
+
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerows([f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULA) else cell for cell in row]
+                     for row in rows)
+    return buffer.getvalue()
+
+
+def html_table(head, rows):
+    """A plain HTML table; every cell is text and nothing else."""
+    lines = [f"<tr>{''.join(f'<{tag}>{escape(str(cell))}</{tag}>' for cell in row)}</tr>"
+             for tag, group in (("th", [head]), ("td", rows)) for row in group]
+    return f"<table>{''.join(lines)}</table>"
+
+
+def _rounded(values):
+    return {name: None if value is None else round(value, DIGITS) for name, value in values.items()}
+
+
+def _number(name, value):
+    if value is None:
+        return "unknown"
+    if name in ("performance", "expected_performance"):
+        return f"{value:,.1f}"
+    if name == "settled_step":
+        return f"{value:,.0f}"
+    return f"{value:.2e}" if name == "learning_slope" else f"{value:.3f}"

@@ -1,0 +1,164 @@
+"""Submissions to the challenges: CSV files, read with suspicion, validated whole, scored or refused.
+
+Challenge 1   a row a notification, with the challenge's column names; `id`, or else the order, says for which context
+Challenge 2   the log that `rollout` wrote of evalumap2-v0; it is played again (`pushlab.challenges.replays`)
+
+A submission is data: its cells are looked up among allowed values, and nothing in it is ever executed. A file is read
+row by row, and no more of it is kept than could be right.
+"""
+
+import csv
+from collections import defaultdict
+from functools import partial
+from pathlib import Path
+
+from pushlab.challenges.replays import MOST_EPISODES, MOST_FAULTS, NO_ROWS, score_log
+from pushlab.challenges.scorecard import DIGITS, csv_text, leaderboard, write_picture
+from pushlab.ground.faults import BadData, Fault
+from pushlab.ground.files import json_text, write_text
+
+LARGEST = 64 * 2**20        # bytes of a submission; a quarter of notifications has well under one megabyte
+WIDEST = 1000               # columns
+
+
+def score_file(path, challenge, number=1, seed=None, seeding="independent"):
+    """The Scorecard of one submission, called after its file.
+
+    challenge  a Challenge
+    number     1 or 2: which kind of submission it is
+    seed       of the user's chance: Challenge 1, 0 by default; Challenge 2, the seed that the log must have been made
+               with, by default any
+    seeding    "counted" for a Challenge 2 log made before 0.2
+
+    Raises BadData with every fault.
+    """
+    path = Path(path)
+    contexts = len(challenge.world)
+    table, lines, faults = read_csv(path, contexts if number == 1 else contexts * MOST_EPISODES)
+    score = partial(score_log, challenge, seeding=seeding) if number == 2 else challenge.evaluate
+    seed = {} if seed is None else {"seed": seed}
+    try:
+        card = score(table, agent=path.stem, file=path.name, lines=lines, **seed)
+    except BadData as error:
+        raise BadData(dict.fromkeys([*faults, *error.faults])) from None
+    if faults:
+        raise BadData(faults)
+    return card
+
+
+def score_folder(folder, challenge, number=1, seed=None, seeding="independent"):
+    """Scores every CSV file of a folder, by name, with the same chance for all.
+
+    returns  list of Scorecards; {file name: BadData} of those at fault; names of the files that are no CSV
+
+    A submission is called after its file. Of files called the same but for .csv, or for small and capital letters, none
+    is scored: they would share a row of the leaderboard and, on some machines, a folder.
+    """
+    cards, faulty, passed_over, named = [], {}, [], defaultdict(list)
+    for path in sorted(Path(folder).iterdir()):
+        if path.suffix.lower() == ".csv" and path.stem.strip("."):      # "...csv" has no name to be called by
+            named[path.stem.casefold()].append(path)
+        elif path.is_file():
+            passed_over.append(path.name)
+    for path in sorted(path for paths in named.values() for path in paths):
+        namesakes = [one.name for one in named[path.stem.casefold()]]
+        try:
+            if len(namesakes) > 1:
+                right = "these submissions would have one name, small and capital letters being the same; rename them"
+                raise BadData([Fault(" and ".join(namesakes), None, None, None, right)])
+            cards.append(score_file(path, challenge, number, seed, seeding))
+        except BadData as error:
+            faulty[path.name] = error
+    return cards, faulty, passed_over
+
+
+def save_scores(cards, faulty, folder):
+    """Writes what came of a folder of submissions; returns the leaderboard, a DataFrame.
+
+    leaderboard.csv, leaderboard.json and leaderboard.png, in which the first five are shown, and for each submission
+    scorecards/ and its name, a folder with its scorecard, or with faults.txt.
+    """
+    folder, table = Path(folder), leaderboard(cards)
+    scorecards = folder / "scorecards"
+    ranked = sorted(cards, key=lambda card: table["agent"].tolist().index(card.agent))
+    for name, error in faulty.items():
+        own = scorecards / Path(name).stem
+        write_text(own / "faults.txt", f"{error}\n")
+        for stale in ("scorecard.json", "scorecard.csv", "scorecard.png", "response_times.json"):
+            (own / stale).unlink(missing_ok=True)       # an earlier, better file's
+    for card in cards:
+        card.save(scorecards / card.agent, picture=True)
+        (scorecards / card.agent / "faults.txt").unlink(missing_ok=True)
+    write_text(folder / "leaderboard.csv", csv_text([table.columns.tolist(), *table.round(DIGITS).values.tolist()]))
+    told = {"scored": [card.to_dict() for card in ranked],
+            "faulty": {name: str(error) for name, error in faulty.items()}}
+    write_text(folder / "leaderboard.json", json_text(told))
+    if ranked:
+        write_picture(folder / "leaderboard.png", ranked)
+    return table
+
+
+# ---------------------------------------------------------------- reading a file
+
+def read_csv(path, most):
+    """A DataFrame of text, the line of each row, and the faults of single rows; at most `most` rows are kept.
+
+    Raises BadData where there is no table to go on with.
+    """
+    import pandas as pd
+
+    path = Path(path)
+    _demand_file(path)
+    header, rows, lines, faults, count = None, [], [], [], 0
+    words = {}                              # each distinct word is kept once: a log repeats a few of them
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.reader(file, strict=True)
+            header = next(reader, None)
+            if header is not None and len(header) > WIDEST:
+                raise BadData([Fault(path.name, 1, None, None, f"the header has {len(header):,} columns")])
+            for row in reader:
+                if len(row) == len(header):
+                    count += 1
+                    if count <= most:
+                        rows.append([words.setdefault(word, word) for word in row])
+                        lines.append(reader.line_num)
+                elif row and len(faults) < MOST_FAULTS:
+                    right = f"the row has {len(row)} fields and the header {len(header)}; it may be torn off"
+                    faults.append(Fault(path.name, reader.line_num, None, None, right))
+    except UnicodeDecodeError:
+        raise BadData([_find_foreign_byte(path)]) from None
+    except csv.Error as error:
+        right = f"not a CSV row ({error})"
+        raise BadData([*faults, Fault(path.name, reader.line_num, None, None, right)]) from None
+    if not header:
+        raise BadData([Fault(path.name, None, None, None, "the file is empty; a CSV table with a header is meant")])
+    if count > most:
+        right = f"there are {count:,} rows; {most:,} are the most that there can be"
+        faults.append(Fault(path.name, None, None, None, right))
+    if not count and not faults:
+        faults.append(Fault(path.name, None, None, None, NO_ROWS))
+    return pd.DataFrame(rows, columns=header, dtype=object), lines, faults
+
+
+def _demand_file(path):
+    what = None
+    if path.is_dir():
+        what = "this is a folder; a CSV file is meant"
+    elif not path.is_file():
+        what = "there is no such file"
+    elif path.stat().st_size > LARGEST:
+        what = f"the file has {path.stat().st_size / 2**20:,.0f} MB; a submission has at most {LARGEST >> 20} MB"
+    if what:
+        raise BadData([Fault(path.name, None, None, None, what)])
+
+
+def _find_foreign_byte(path):
+    with path.open("rb") as file:
+        for number, line in enumerate(file, 1):
+            try:
+                line.decode("utf-8")
+            except UnicodeDecodeError as error:
+                right = f"the text is not UTF-8 (byte {line[error.start]:#04x}); save the file as CSV in UTF-8"
+                return Fault(path.name, number, None, None, right)
+    return Fault(path.name, None, None, None, "the text is not UTF-8; save the file as CSV in UTF-8")

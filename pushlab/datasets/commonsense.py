@@ -1,0 +1,305 @@
+"""Common sense as data: where things usually are, as a table of head, relation, tail and weight.
+
+The tables that come with pushlab lie under data/room/. A table of one's own is a CSV file with the same four columns,
+or is made from ConceptNet: from a piece of its assertions dump, or from answers of its web API.
+
+>>> facts = read_facts("commonsense")
+>>> facts[0]
+Fact(head='laptop', relation='atlocation', tail='desk', weight=3.0)
+>>> usual_places(facts)["teddy bear"]
+'nursery'
+
+Source  Speer, Chin & Havasi (2017), ConceptNet 5.5, AAAI, for the two forms in which its facts come.
+"""
+
+import csv
+import gzip
+import io
+import json
+import math
+from pathlib import Path
+from typing import NamedTuple
+
+from pushlab.ground.faults import BadData, Fault
+from pushlab.ground.files import data_dir
+
+RELATION = "atlocation"
+OWNS = "'s "                    # joins a person and a thing: james's laptop
+COLUMNS = ("head", "relation", "tail", "weight")
+SHIPPED = ("commonsense", "elsewhere")
+MOST_FAULTS = 100               # reading a long file stops after so many
+API = "https://api.conceptnet.io/query"
+
+
+class Fact(NamedTuple):
+    """One thing that is usually so: a laptop is at location desk, with a weight above 0."""
+
+    head: str
+    relation: str
+    tail: str
+    weight: float
+
+
+# ---------------------------------------------------------------- what a room needs of the facts
+
+def usual_places(facts):
+    """{head: tail} of the strongest fact of each head, in order of appearance; the first of equals wins.
+
+    A tail that is itself a head is passed over, so that no word is an object and a place; so is a head that is left
+    without a place.
+
+    >>> usual_places([Fact("cup", "atlocation", "sink", 9), Fact("cup", "atlocation", "table", 2),
+    ...               Fact("sink", "atlocation", "kitchen", 1)])
+    {'cup': 'table', 'sink': 'kitchen'}
+    """
+    heads, best = {fact.head for fact in facts}, {}
+    for fact in facts:
+        if fact.tail not in heads and (fact.head not in best or fact.weight > best[fact.head].weight):
+            best[fact.head] = fact
+    return {head: best[head].tail for head in dict.fromkeys(fact.head for fact in facts) if head in best}
+
+
+def all_places(facts):
+    """Every tail that is no head, each once: first the usual ones, then the others, in order of appearance."""
+    heads = {fact.head for fact in facts}
+    others = (fact.tail for fact in facts if fact.tail not in heads)
+    return list(dict.fromkeys([*usual_places(facts).values(), *others]))
+
+
+def strongest(facts, limit, heads=()):
+    """At most `limit` facts a head, the strongest, leaving out tails that are heads here or among `heads`.
+
+    >>> strongest([Fact("cup", "atlocation", "sink", 2), Fact("cup", "atlocation", "table", 1)], 1, ["sink"])
+    [Fact(head='cup', relation='atlocation', tail='table', weight=1)]
+    """
+    heads, kept = {*heads, *(fact.head for fact in facts)}, {}
+    for fact in sorted(facts, key=lambda fact: -fact.weight):
+        if fact.tail not in heads and len(kept.setdefault(fact.head, [])) < limit:
+            kept[fact.head].append(fact)
+    return [fact for head in dict.fromkeys(fact.head for fact in facts) for fact in kept.get(head, ())]
+
+
+# ---------------------------------------------------------------- reading
+
+def read_facts(source, heads=None):
+    """A list of facts from a shipped table, a file, or facts as they are; its form is told by its content.
+
+    source  "commonsense" or "elsewhere"; a CSV file with the columns head, relation, tail, weight; a piece of
+            ConceptNet's assertions dump, tab-separated, also with .gz; a JSON file with answers of its web API, or
+            {head: [edge, …]}, or {head: {relation: [{"tail", "weight"}, …]}} as room-env 3 keeps it; or rows of four
+    heads   keep only the facts of these heads; None keeps all
+
+    Of ConceptNet only English facts of the relation AtLocation are kept, the larger weight where one is there twice,
+    and words are written with blanks. Raises FileNotFoundError, or BadData with every fault of the file.
+    """
+    if not isinstance(source, (str, Path)):
+        return _only(_check([(None, tuple(row)) for row in source], "facts"), heads)
+    path = data_dir() / "room" / f"{source}.csv" if source in SHIPPED else Path(source)
+    if not path.is_file():
+        raise FileNotFoundError(f"no table of common sense at {path}; it is a file, or one of {', '.join(SHIPPED)}")
+    with _opened(path) as file:
+        start = file.read(1).lstrip("\ufeff") or file.read(1)
+        if start in ("{", "["):
+            return _only(_read_json(start + file.read(), path.name), heads)
+        if start == "/":
+            return _only(_read_dump(file, path.name, heads), heads)
+        return _only(_read_table(start + file.read(), path.name), heads)
+
+
+def _opened(path):
+    """The file as text; bytes that are not UTF-8 become a mark that no word may hold, and are told of with the row."""
+    raw = gzip.open(path) if path.suffix == ".gz" else open(path, "rb")
+    return io.TextIOWrapper(raw, encoding="utf-8", errors="replace", newline="")
+
+
+def _only(facts, heads):
+    wanted = None if heads is None else {head.lower() for head in heads}
+    return [fact for fact in facts if wanted is None or fact.head in wanted]
+
+
+def _read_table(text, name):
+    """Facts of a CSV table."""
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    rows = []
+    try:
+        header = next(reader, [])
+        if [column.strip().lower() for column in header] != list(COLUMNS):
+            raise BadData([Fault(name, 1, None, ",".join(header), f"the header {','.join(COLUMNS)}")])
+        for row in reader:
+            if row:
+                rows.append((reader.line_num, tuple(row)))
+    except csv.Error as error:
+        raise BadData([Fault(name, reader.line_num, None, None, f"not a CSV row ({error})")]) from error
+    return _check(rows, name)
+
+
+def _check(rows, name):
+    """The facts of (line, row) pairs; BadData lists every fault."""
+    facts, faults, seen = [], [], set()
+    for line, row in rows:
+        found = _faults_of(row, name, line)
+        if not found:
+            head, relation, tail = (str(word).strip().lower() for word in row[:3])
+            if (head, relation, tail) in seen:
+                found = [Fault(name, line, None, f"{head},{relation},{tail}", "a fact of its own (it is there twice)")]
+            seen.add((head, relation, tail))
+            facts.append(Fact(head, relation, tail, float(row[3])))
+        faults += found
+    if not rows:
+        faults.append(Fault(name, None, None, None, "there are no facts in it"))
+    if len({fact.relation for fact in facts}) > 1:
+        told = ", ".join(sorted({fact.relation for fact in facts}))
+        faults.append(Fault(name, None, "relation", told, "one relation for the whole table"))
+    if not faults and not usual_places(facts):
+        faults.append(Fault(name, None, "tail", None, "every tail is a head too, so that no place is left"))
+    if faults:
+        raise BadData(faults)
+    return facts
+
+
+def _faults_of(row, name, line):
+    if len(row) != 4:
+        return [Fault(name, line, None, None, f"the row has {len(row)} fields; a fact has {', '.join(COLUMNS)}")]
+    faults = []
+    for column, value in zip(COLUMNS[:3], row):
+        word = str(value).strip()
+        if not word or not word.isprintable() or "\ufffd" in word:
+            faults.append(Fault(name, line, column, str(value), "a printable word in UTF-8"))
+        elif column == "head" and OWNS in word:
+            faults.append(Fault(name, line, column, str(value), "a thing without its owner"))
+    try:
+        right = 0 < float(row[3]) < math.inf
+    except (TypeError, ValueError):
+        right = False
+    return faults if right else [*faults, Fault(name, line, "weight", str(row[3]), "a number above 0")]
+
+
+# ---------------------------------------------------------------- ConceptNet
+
+def _read_dump(file, name, heads):
+    """Facts of the assertions dump: URI, relation, start, end and JSON, separated by tabs; read line by line."""
+    edges, faults = [], []
+    for number, line in enumerate(file, 1):
+        fields = line.rstrip("\r\n").split("\t")
+        if number == 1:
+            fields[0] = f"/{fields[0]}"             # its first character told what the file is
+        if len(fields) != 5 or not fields[0].startswith("/a/"):
+            right = f"an assertion is 5 fields separated by tabs, the first beginning with /a/; here are {len(fields)}"
+            faults.append(Fault(name, number, None, None, right))
+        elif fields[1] == "/r/AtLocation":
+            try:
+                edges.append((fields[2], fields[3], float(json.loads(fields[4])["weight"])))
+            except (ValueError, KeyError, TypeError):
+                faults.append(Fault(name, number, "5", fields[4][:60], 'JSON with a number "weight"'))
+        if len(faults) >= MOST_FAULTS:
+            break
+    return _facts_of(edges, faults, name)
+
+
+def _read_json(text, name):
+    try:
+        content = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise BadData([Fault(name, error.lineno, None, None, f"not JSON ({error.msg})")]) from error
+    faults = []
+    if isinstance(content, dict) and "edges" not in content:
+        if all(isinstance(part, dict) for part in content.values()):
+            return _read_release(content, name)
+        content = list(content.values())
+    edges = [_edge(edge, name, faults) for edge in _flat(content)]
+    return _facts_of([edge for edge in edges if edge], faults, name)
+
+
+def _flat(content):
+    """The edges in an answer {"edges": […]}, or in lists of answers or edges."""
+    if isinstance(content, list):
+        return [edge for part in content for edge in _flat(part)]
+    if isinstance(content, dict) and "edges" in content:
+        return _flat(content["edges"])
+    return [content]
+
+
+def _edge(edge, name, faults):
+    """(start, end, weight) of an edge as the web API writes it; None for another relation or where it is faulty."""
+    try:
+        relation = edge.get("rel", {}).get("@id", "/r/AtLocation")
+        ends = [edge[end].get("term") or edge[end]["@id"] for end in ("start", "end")]
+        return (*ends, float(edge["weight"])) if relation == "/r/AtLocation" else None
+    except (AttributeError, KeyError, TypeError, ValueError):
+        told = json.dumps(edge)[:60]
+        faults.append(Fault(name, None, None, told, 'an edge with "start" and "end", each with "@id", and "weight"'))
+        return None
+
+
+def _read_release(content, name):
+    """Facts in the form {head: {relation: [{"tail": …, "weight": …}, …]}}."""
+    try:
+        rows = [(None, (head.replace("_", " "), relation, found["tail"].replace("_", " "), found["weight"]))
+                for head, relations in content.items() for relation, tails in relations.items() for found in tails]
+    except (AttributeError, KeyError, TypeError) as error:
+        raise BadData([Fault(name, None, None, None, 'expected {head: {relation: [{"tail": …, "weight": …}]}}')]
+                      ) from error
+    return _check(rows, name)
+
+
+def _facts_of(edges, faults, name):
+    """Facts of (start, end, weight) edges: the English ones, the larger weight where one is there twice."""
+    weights = {}
+    for start, end, weight in edges:
+        if start.startswith("/c/en/") and end.startswith("/c/en/"):
+            pair = _word(start), _word(end)
+            if OWNS not in pair[0]:
+                weights[pair] = max(weight, weights.get(pair, 0.0))
+    if faults:
+        raise BadData(faults)
+    if not weights:
+        raise BadData([Fault(name, None, None, None, "no English fact of the relation AtLocation")])
+    return _check([(None, (head, RELATION, tail, weight)) for (head, tail), weight in weights.items()], name)
+
+
+def _word(term):
+    """The word of a term: /c/en/internet_cafe/n/wn/artifact is "internet cafe"."""
+    return term.split("/")[3].replace("_", " ")
+
+
+def fetch_facts(heads, limit=20, opener=None):
+    """Facts of the given heads from ConceptNet's web API, one question a head; needs a network.
+
+    limit   at most so many facts a head
+    opener  function from an address to bytes, for whoever has another way to the network
+
+    Raises OSError naming the address where there is no answer.
+    """
+    from urllib.parse import urlencode
+    from urllib.request import urlopen
+
+    def answer(address):
+        with urlopen(address, timeout=30) as page:
+            return page.read()
+
+    answers = []
+    for head in heads:
+        term = f"/c/en/{head.replace(' ', '_')}"
+        address = f"{API}?{urlencode({'start': term, 'rel': '/r/AtLocation', 'limit': limit})}"
+        try:
+            answers.append(json.loads((opener or answer)(address)))
+        except OSError as error:
+            raise OSError(f"no answer from {address} ({error}); a file of ConceptNet's assertions needs no network"
+                          ) from error
+    return _read_json(json.dumps(answers), "ConceptNet's web API")
+
+
+# ---------------------------------------------------------------- writing
+
+def write_facts(facts, path):
+    """Writes the facts as a CSV table, the strongest of each head first; whole or not at all."""
+    path = Path(path)
+    order = {head: place for place, head in enumerate(dict.fromkeys(fact.head for fact in facts))}
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for fact in sorted(facts, key=lambda fact: (order[fact.head], -fact.weight)):
+        writer.writerow([*fact[:3], f"{fact.weight:g}"])
+    unfinished = path.with_name(f".{path.name}.part")
+    unfinished.write_text(text.getvalue(), encoding="utf-8", newline="")
+    unfinished.replace(path)

@@ -1,0 +1,302 @@
+"""Features of notifications and contexts, their kinds and values; people see names, arrays hold codes.
+
+>>> day_part = Feature("time", "closed", ("morning", "evening"))
+>>> day_part.code("evening"), day_part.word((0,))
+((1,), 'morning')
+"""
+
+import re
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from gymnasium.spaces import MultiDiscrete
+
+from pushlab.ground.faults import BadData, Fault
+
+OTHER = "other"         # reserved: a value of an open feature that was not seen when the schema was fitted
+KINDS = ("closed", "open", "set", "integer")
+
+
+def as_text(value):
+    """A value as the files spell it: True, 3, 3.0 and "still" become "True", "3", "3" and "still"."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return str(value).strip()
+
+
+@dataclass(frozen=True)
+class Feature:
+    """One feature of a notification or of a context.
+
+    kind     closed    exactly `values`; anything else is an error
+             open      `values` come from the data; one unseen when the schema was fitted becomes `other`
+             set       any subset of the tags in `values`, written with blanks between; `empty` is the word for none
+             integer   a whole number, coded by the bin it falls in; `edges` are the lower ends of all but the first
+    labels   friendlier words for `values`, in their order, for pictures
+    aliases  other spellings of values, {spelling: value}; a set has none
+    neutral  the value to take where nobody cares; by default the first, and of a set no tag at all
+
+    Raises ValueError for what no value could be read by: two values alike, an alias or a neutral value of none.
+    """
+
+    name: str
+    kind: str
+    values: tuple[str, ...] | None = None
+    labels: tuple[str, ...] | None = None
+    aliases: dict = field(default_factory=dict, hash=False)
+    edges: tuple[int, ...] = ()
+    empty: str = "unknown"
+    neutral: str | None = None
+
+    def __post_init__(self):
+        self._check_types()
+        if self.kind not in KINDS:
+            raise ValueError(f"feature {self.name}: kind {self.kind!r} is not one of {', '.join(KINDS)}")
+        if self.kind in ("closed", "set") and not self.values:
+            raise ValueError(f"feature {self.name}: a {self.kind} feature needs values")
+        if self.kind == "integer" and (not self.edges or list(self.edges) != sorted(set(self.edges))):
+            raise ValueError(f"feature {self.name}: an integer feature needs rising edges, not {self.edges}")
+        wrong = self._wrong_words() or self._wrong_aliases()
+        if not wrong and self.neutral is not None and not self.allows(self.neutral):
+            wrong = f"the neutral value {self.neutral!r} is not {self.right}"
+        if wrong:
+            raise ValueError(f"feature {self.name}: {wrong}")
+
+    def _check_types(self):
+        def all_are(kind, entries):
+            return isinstance(entries, (tuple, list)) and all(type(entry) is kind for entry in entries)
+
+        texts = {"name": [self.name], "kind": [self.kind], "empty": [self.empty],
+                 "values": () if self.values is None else self.values,
+                 "labels": () if self.labels is None else self.labels,
+                 "neutral": () if self.neutral is None else (self.neutral,),
+                 "aliases": [*self.aliases, *self.aliases.values()] if isinstance(self.aliases, dict) else None}
+        for key, entries in texts.items():
+            if not all_are(str, entries):
+                raise ValueError(f"feature {self.name}: {key!r} takes text in quotation marks; "
+                                 f"got {getattr(self, key)!r:.60}")
+        if not all_are(int, self.edges):
+            raise ValueError(f"feature {self.name}: 'edges' are whole numbers; got {self.edges!r:.60}")
+
+    def _wrong_words(self):
+        """What is wrong with values, labels and the word for none, or None."""
+        values = self.values or ()
+        if len(set(values)) < len(values):
+            return f"the value {max(values, key=values.count)!r} is there twice"
+        if self.kind == "open" and OTHER in values:
+            return f"{OTHER!r} is kept for values that are not in the list"
+        if self.kind == "set":
+            split = [tag for tag in (*values, self.empty) if tag.split() != [tag]]
+            if split or self.empty in values:
+                return f"{split[0]!r} is not one word" if split else f"{self.empty!r} means no tag, and is one"
+        wanted = len(self.edges) + 1 if self.kind == "integer" else len(values)
+        if self.labels is not None and len(self.labels) != wanted:
+            return f"there are {len(self.labels)} labels and {wanted} values"
+        return None
+
+    def _wrong_aliases(self):
+        """What is wrong with the aliases, or None; the value that one of an open feature means may be yet to come."""
+        if self.aliases and self.kind == "set":
+            return "a set feature has no aliases"
+        values = self.words if self.fitted else ()
+        for alias, value in self.aliases.items():
+            if alias in values:
+                return f"the alias {alias!r} is a value itself"
+            if value in self.aliases or (self.kind != "open" and value not in values):
+                return f"the alias {alias!r} means {value!r}, which is no value"
+        return None
+
+    @property
+    def fitted(self):
+        """Whether the values are known; only an open feature may have to wait for data."""
+        return self.kind != "open" or self.values is not None
+
+    @cached_property
+    def words(self):
+        """The values that a code stands for, in the order of codes; a set feature's tags."""
+        if self.kind == "integer":
+            return self._bins()
+        if not self.fitted:
+            raise ValueError(f"feature {self.name} is open: fit the schema on data first")
+        return (*self.values, OTHER) if self.kind == "open" else tuple(self.values)
+
+    def _bins(self):
+        first, last = self.edges[0], self.edges[-1]
+        between = (str(low) if high - low == 1 else f"{low} to {high - 1}"
+                   for low, high in zip(self.edges, self.edges[1:]))
+        return (f"below {first}", *between, f"{last} or more")
+
+    @property
+    def neutral_word(self):
+        """The value to take where nobody cares."""
+        if self.neutral is not None:
+            return self.neutral
+        return self.empty if self.kind == "set" else self.words[0]
+
+    @property
+    def components(self):
+        """Names of the array components this feature takes: itself, or one 0/1 component a tag."""
+        return tuple(f"{self.name}.{tag}" for tag in self.values) if self.kind == "set" else (self.name,)
+
+    @property
+    def sizes(self):
+        """Number of codes of each component."""
+        return (2,) * len(self.values) if self.kind == "set" else (len(self.words),)
+
+    @property
+    def right(self):
+        """What a value should be, for an error message."""
+        if self.kind == "integer":
+            return "a whole number"
+        if self.kind == "open":
+            return "a word"
+        choice = ", ".join(self.values)
+        return f"one or several of {choice}, or {self.empty}" if self.kind == "set" else f"one of {choice}"
+
+    @cached_property
+    def _codes(self):
+        codes = {word: code for code, word in enumerate(self.words)}
+        # An alias may stand for a value of an open feature that the data it was fitted to never had.
+        return codes | {alias: codes[value if value in codes else OTHER] for alias, value in self.aliases.items()}
+
+    def code(self, text):
+        """The codes of one value, a tuple with one for each component; None if the value is not allowed."""
+        if self.kind == "set":
+            tags = text.split()
+            if tags == [self.empty]:
+                tags = []
+            elif not tags or not set(tags) <= set(self.values):
+                return None
+            return tuple(int(tag in tags) for tag in self.values)
+        if text in self._codes:
+            return (self._codes[text],)
+        if self.kind == "open" and text and text.lower() != "nan":
+            return (self._codes[OTHER],)
+        if self.kind == "integer" and re.fullmatch(r"[+-]?[0-9]{1,15}", text):
+            return (int(np.searchsorted(self.edges, int(text), side="right")),)
+        return None
+
+    def allows(self, text):
+        """Whether this is a value of the feature; while an open one is not fitted, whether it is a value at all."""
+        return self.code(text) is not None if self.fitted else bool(text) and text.lower() != "nan"
+
+    def word(self, codes):
+        """The value that these codes stand for."""
+        if self.kind == "set":
+            return " ".join(tag for tag, on in zip(self.values, codes) if on) or self.empty
+        return self.words[codes[0]]
+
+
+class Features:
+    """One half of an engagement, the notification or the context: its features in order, and their arrays.
+
+    `components`, `sizes` and `space` say what an encoded array holds: one integer a feature, and for a set-valued
+    feature a block of 0/1 integers, one a tag (a MultiBinary inside the MultiDiscrete).
+    """
+
+    def __init__(self, features):
+        self.features = tuple(features)
+        self.names = tuple(feature.name for feature in self.features)
+
+    def __iter__(self):
+        return iter(self.features)
+
+    def __getitem__(self, name):
+        return self.features[self.names.index(name)]
+
+    @cached_property
+    def components(self):
+        """Names of the components of an encoded array."""
+        return tuple(name for feature in self for name in feature.components)
+
+    @cached_property
+    def sizes(self):
+        """Number of codes of each component, int64."""
+        return np.array([size for feature in self for size in feature.sizes], np.int64)
+
+    @cached_property
+    def starts(self):
+        """Where the codes of each component begin when all codes stand side by side (one-hot), int64."""
+        return np.concatenate([[0], np.cumsum(self.sizes)[:-1]]).astype(np.int64)
+
+    @property
+    def space(self):
+        """A MultiDiscrete over the components, int64."""
+        return MultiDiscrete(self.sizes)
+
+    def labels(self):
+        """Friendlier words by feature and value, where the schema has them: {"day": {"0": "Monday", …}, …}."""
+        return {feature.name: dict(zip(feature.words, feature.labels)) for feature in self if feature.labels}
+
+    def encode(self, table, file="table", rows=None):
+        """Codes, int64 array (rows, components), of a DataFrame or a dict of columns that has every feature.
+
+        Raises BadData with every value that is not allowed; `file` and `rows` (a number for each row) name the place.
+        """
+        missing = [name for name in self.names if name not in table]
+        if missing:
+            raise BadData(Fault(file, None, name, None, "the column is missing") for name in missing)
+        blocks, faults = [], []
+        for feature in self:
+            codes, bad = encode_column(feature, table[feature.name])
+            blocks.append(codes)
+            faults += [Fault(file, rows[row] if rows is not None else row, feature.name, value, feature.right)
+                       for row, value in bad]
+        if faults:
+            raise BadData(faults)
+        return np.concatenate(blocks, axis=1)
+
+    def decode(self, codes):
+        """A DataFrame of values, a row for each row of `codes` (rows, components)."""
+        import pandas as pd
+
+        codes = np.asarray(codes)
+        columns, at = {}, 0
+        for feature in self:
+            wide = len(feature.components)
+            block = codes[:, at:at + wide]
+            if wide == 1:
+                columns[feature.name] = np.array(feature.words, dtype=object)[block[:, 0]]
+            else:
+                distinct, which = np.unique(block, axis=0, return_inverse=True)
+                columns[feature.name] = np.array([feature.word(row) for row in distinct], dtype=object)[which.ravel()]
+            at += wide
+        return pd.DataFrame(columns)
+
+    def encode_one(self, values):
+        """The codes, int64 array (components,), of one dict of values."""
+        return self.encode({name: [value] for name, value in values.items()})[0]
+
+    def decode_one(self, codes):
+        """The values, a dict, of one array of codes (components,)."""
+        values, at = {}, 0
+        for feature in self:
+            wide = len(feature.components)
+            values[feature.name] = feature.word(tuple(codes[at:at + wide]))
+            at += wide
+        return values
+
+    def count_other(self, codes):
+        """How many rows of `codes` hold the reserved code, by open feature; only features where any does."""
+        counts = {}
+        for feature, column in zip(self.components, np.asarray(codes).T):
+            if feature in self.names and self[feature].kind == "open":
+                counts[feature] = int((column == len(self[feature].words) - 1).sum())
+        return {name: count for name, count in counts.items() if count}
+
+
+def encode_column(feature, values):
+    """Codes (rows, components) of a column, and (row, value) of each value that is not allowed.
+
+    Each distinct value is looked up once: a quarter holds thousands of rows and a few dozen values.
+    """
+    import pandas as pd
+
+    which, distinct = pd.factorize(pd.Series(values, dtype=object), use_na_sentinel=False)
+    texts = [as_text(value) for value in distinct]
+    found = [feature.code(text) for text in texts]
+    blank = (0,) * len(feature.components)
+    codes = np.array([blank if code is None else code for code in found], np.int64).reshape(-1, len(blank))[which]
+    bad = {at for at, code in enumerate(found) if code is None}
+    return codes, [(row, texts[at]) for row, at in enumerate(which) if at in bad] if bad else []

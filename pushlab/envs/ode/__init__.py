@@ -1,0 +1,1 @@
+"""The dynamical systems: `pushlab/ODE-…`, integrated from one intervention to the next."""

@@ -1,0 +1,160 @@
+"""Dynamical models, a file each: parameters, equations, sources, nothing else."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields, replace
+from importlib import import_module
+
+import numpy as np
+
+MODELS = ("hiv", "lotka_volterra", "opioid", "world3", "zika")      # modules of this package; each has a `MODEL`
+
+
+def parameter(value, unit="", meaning=""):
+    """A field of a Config: its default, the unit it is in, and what it stands for."""
+    return field(default=value, metadata={"unit": unit, "meaning": meaning})
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A state variable. `edges` are where `bins=True` cuts its range."""
+
+    name: str
+    unit: str
+    meaning: str
+    edges: tuple = ()
+
+
+@dataclass(frozen=True)
+class Intervention:
+    """A parameter that an action may set: the options of a Discrete action, the bounds of a Box."""
+
+    name: str
+    words: str
+    options: tuple
+    bounds: tuple
+
+
+@dataclass(frozen=True)
+class Model:
+    """What a dynamical model has to say; see `hiv.py` for one.
+
+    Config         frozen dataclass of parameters, with start_time and end_time among them
+    variables      the state, in the order of every array
+    initial_states named states, the first of which is the default
+    derivative     inlined function (time (n,), y (variables, n), constants (1,) records, dose (interventions, n),
+                   slope): fills slope (variables, n)
+    reward         inlined function (values (n, variables), dose (n, interventions), constants, earned): fills
+                   earned (n,) for the states after a step; with (before, values, …) it sees those before it too
+    upper          function (config, start (variables,)) → a bound for each variable that no dose lets it pass
+    interventions  what actions may set; a parameter of the same name in Config is what it is set to without one
+    presets        named sets of parameters
+    logarithmic    whether states span orders of magnitude, so that pictures and goals take their logarithms
+    goal           {variable: value} to be reached, for the goal-based environment
+    settled        function (config, levels) → the whole state (variables,), for a model whose last variables are delays
+                   that start in equilibrium: its named states, and whoever gives one, need only give the levels
+    """
+
+    name: str
+    title: str
+    time_unit: str
+    timestep: float
+    Config: type
+    variables: tuple
+    initial_states: dict
+    derivative: Callable
+    reward: Callable
+    upper: Callable
+    interventions: tuple
+    source: str
+    presets: dict = field(default_factory=dict)
+    logarithmic: bool = False
+    goal: dict = field(default_factory=dict)
+    settled: Callable | None = None
+
+    @property
+    def names(self):
+        """Names of the state variables, in their order."""
+        return tuple(variable.name for variable in self.variables)
+
+    def config(self, changes=None, preset=None):
+        """The parameters, with those of a preset and then those of `changes` (a dict, or a Config) in their place.
+
+        >>> load_model("hiv").config({"R2": 2000.0}).R2
+        2000.0
+        """
+        if preset is not None and preset not in self.presets:
+            raise ValueError(f"{self.name} has the presets {', '.join(self.presets) or 'none'}; got {preset!r}")
+        chosen = dict(self.presets.get(preset, {}))
+        if isinstance(changes, self.Config):
+            changes = {item.name: getattr(changes, item.name) for item in fields(changes)}
+        return _checked(replace(self.Config(), **chosen | self._known(changes or {})))
+
+    def _known(self, changes):
+        known = [item.name for item in fields(self.Config)]
+        for name in changes:
+            if name not in known:
+                raise ValueError(f"{self.name} has no parameter {name!r}; it has {', '.join(known)}")
+        return dict(changes)
+
+    def constants(self, config):
+        """The parameters as an array (1,) of one record, which the model's functions read by name."""
+        names = [item.name for item in fields(config)]
+        values = tuple(float(getattr(config, name)) for name in names)
+        records = np.array([values], dtype=[(name, np.float64) for name in names])
+        # Plain Python reads `p.k_1` of a recarray alone, compiled code of both, but of this one sooner.
+        return records if hasattr(self.derivative, "py_func") else records.view(np.recarray)
+
+    def parameters(self, config=None):
+        """A DataFrame of the parameters: name, value, unit, meaning."""
+        import pandas as pd
+
+        config = config or self.Config()
+        return pd.DataFrame([{"parameter": item.name, "value": getattr(config, item.name), **item.metadata}
+                             for item in fields(config)]).set_index("parameter")
+
+    @property
+    def levels(self):
+        """Names of the variables that a state has to give: all, but the delays of a model that settles them."""
+        return self.names[:len(next(iter(self.initial_states.values())))] if self.settled else self.names
+
+    def state(self, state=None, config=None):
+        """A state as an array (variables,): None for the default, a name, a dict by variable, or numbers in order.
+
+        `config` is what a model that settles its delays settles them with; None for the default parameters.
+        """
+        if state is None:
+            state = next(iter(self.initial_states))
+        if isinstance(state, str):
+            if state not in self.initial_states:
+                raise ValueError(f"{self.name} starts from {', '.join(self.initial_states)}; got {state!r}")
+            state = self.initial_states[state]
+        if isinstance(state, dict):
+            if set(state) not in (set(self.names), set(self.levels)):
+                raise ValueError(f"a state of {self.name} has the variables {', '.join(self.levels)}; got "
+                                 f"{', '.join(map(str, state))}")
+            state = [state[name] for name in self.names if name in state]
+        values = np.array(state, np.float64)
+        whole = values.shape == (len(self.names),)
+        if not (whole or values.shape == (len(self.levels),)) or not np.isfinite(values).all() or (values < 0).any():
+            raise ValueError(f"a state of {self.name} is {len(self.levels)} numbers from 0 up, in the order "
+                             f"{', '.join(self.levels)}; got {state!r}")
+        return values if whole else self.settled(config or self.Config(), values)
+
+
+def _checked(config):
+    for item in fields(config):
+        value = getattr(config, item.name)
+        if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not np.isfinite(value):
+            raise ValueError(f"parameter {item.name} is a finite number; got {value!r}")
+    if not config.end_time > config.start_time:
+        raise ValueError(f"end_time comes after start_time ({config.start_time}); got {config.end_time}")
+    return config
+
+
+def load_model(model):
+    """A Model by its name, or the Model itself."""
+    if isinstance(model, Model):
+        return model
+    if model not in MODELS:
+        raise ValueError(f"there are the models {', '.join(MODELS)}; got {model!r}")
+    return import_module(f"pushlab.envs.ode.models.{model}").MODEL

@@ -1,0 +1,1 @@
+"""`pushlab/RoomEnv-v0`: where are people's things?"""

@@ -1,0 +1,255 @@
+"""Lifetimes: an agent lives through a syllabus, trained and tested, and leaves a log behind.
+
+A test is taken by a copy of the agent, which neither learns nor explores and is thrown away: the agent goes on, and its
+training too, as if it had never been tested. Under one seed the n-th episode of a test of a task is the same at every
+visit, so that tests compare; training never meets the same seed twice.
+
+With a folder a lifetime is written block by block (`pushlab.logs.folders`), and what the agent has learned beside it,
+as JSON, in `agent.json`. After an interruption the same call goes on at the beginning of the block that was not
+finished, and ends with the log that it would have given without one: no column holds times of day or seconds.
+"""
+
+import copy
+import hashlib
+import json
+import shutil
+from numbers import Integral
+from pathlib import Path
+
+from pushlab.agents.protocol import Agent, as_agent
+from pushlab.agents.states import plain_state
+from pushlab.ground.faults import BadData, Fault
+from pushlab.ground.files import write_text
+from pushlab.ground.seeds import part_seed
+from pushlab.lifetimes.syllabi import TRAIN, Phase, read_syllabus
+from pushlab.logs.folders import lifetime_log, read_log, with_regimes, write_log
+from pushlab.logs.rollout import rollout
+from pushlab.logs.tables import TABLE
+
+TRAINING, TESTING = range(2)        # parts of a lifetime with a seed each
+STATE_FILE = "agent.json"
+
+
+def run_syllabus(syllabus, agent, seed=0, folder=None, progress=True, resume=True, **labels):
+    """Trains and tests an agent as a syllabus says and returns the log, a DataFrame with a row an episode.
+
+    syllabus  a Syllabus, a file, a dict, or the name of a shipped one
+    agent     an Agent that has learned nothing yet (it learns here), or a function of the observation. To go on after
+              an interruption it has to be made in the same way; what it had learned by then is loaded
+    seed      whole number from 0: governs environments and the agent's chance
+    folder    where the log is written as an L2Logger folder, block by block; None keeps it in memory only
+    resume    go on where a lifetime in this folder stopped; False: a folder that holds one already is an error
+    progress  show a progress bar
+    labels    other values for the log's columns `run` and `lifetime`
+
+    Columns: run, env, agent, seed, lifetime, phase, block, block_type, task, params, regime, episode, reward (the
+    return of an episode, summed over its steps), length (steps). `log.attrs["syllabus_type"]` is the structure.
+
+    Raises BadData for a syllabus with faults, ValueError for a folder that holds another lifetime or has lost some of
+    this one, or an agent that learns and cannot tell its state, FileExistsError for a folder that holds another log,
+    TypeError for a state that JSON cannot hold.
+    """
+    import pandas as pd
+    from tqdm.auto import tqdm
+
+    syllabus, agent = read_syllabus(syllabus), as_agent(agent)
+    if isinstance(seed, bool) or not isinstance(seed, Integral) or seed < 0:
+        raise ValueError(f"seed is a whole number from 0; got {seed!r}")
+    phases, envs = syllabus.phases, make_envs(syllabus.phases)
+    labels = {"run": f"{syllabus.name} {agent.name} {seed}", "lifetime": 0, **labels}
+    book = None if folder is None else _Book(folder, syllabus, agent, int(seed), labels)
+    blocks = [] if book is None else book.open(agent, resume)
+    bar = tqdm(total=syllabus.count, initial=sum(map(len, blocks)), desc=labels["run"], unit="episode",
+               disable=not progress)
+    try:
+        for number in range(len(blocks), len(phases)):
+            blocks.append(live_phase(phases[number], agent, int(seed), envs, blocks, labels, bar))
+            if book is not None:
+                book.keep(blocks[-1], number, agent)
+    finally:
+        bar.close()
+        for env in envs.values():
+            env.close()
+    log = with_regimes(pd.concat(blocks, ignore_index=True))
+    log.attrs |= {"measure": "reward", "syllabus_type": syllabus.kind}
+    return log
+
+
+def make_envs(phases):
+    """{spelling of environment and arguments: environment} of all that some phases need, so that none is made twice.
+
+    Raises BadData listing every one that cannot be made, and why.
+    """
+    import gymnasium as gym
+
+    import pushlab  # noqa: F401  the ids
+
+    envs, faults = {}, []
+    for phase in phases:
+        for one in phase.experiences:
+            key = _spelling(one)
+            if key in envs:
+                continue
+            try:
+                envs[key] = gym.make(one.env, **one.params)
+            except (ValueError, TypeError, OSError) as error:
+                envs[key] = None
+                faults.append(Fault(f"phase {phase.name}, task {one.task}", None, None, None, str(error)))
+    if faults:
+        raise BadData(faults)
+    return envs
+
+
+def _spelling(experience):
+    return json.dumps([experience.env, experience.params], sort_keys=True)
+
+
+def live_phase(phase, agent, seed, envs, before, labels, bar=None):
+    """Lives one phase after the blocks `before`, a list of DataFrames; returns its rows of the log."""
+    import pandas as pd
+
+    learning, rows = phase.kind == TRAIN, []
+    agent = agent if learning else copy.deepcopy(agent)         # a test leaves no trace
+    lived = sum(len(block) for block in before)
+    trained = sum(len(block) for block in before if (block["block_type"] == TRAIN).all())
+    for experience in phase.experiences:
+        getattr(agent, "begin_task", Agent().begin_task)(experience.task, learning)
+        log = rollout(envs[_spelling(experience)], agent, episodes=experience.count, progress=False,
+                      seed=part_seed(seed, TRAINING if learning else TESTING), first=trained if learning else 0,
+                      learn=learning, explore=learning, record="episodes", phase=phase.name, block=len(before),
+                      block_type=phase.kind, task=experience.task,
+                      params=json.dumps(experience.params, sort_keys=True), **labels)
+        log["seed"], log["episode"] = seed, range(lived, lived + experience.count)
+        lived, trained = lived + experience.count, trained + experience.count
+        rows.append(log)
+        if bar is not None:
+            bar.update(experience.count)
+    return lifetime_log(pd.concat(rows, ignore_index=True))
+
+
+# ---------------------------------------------------------------- the folder
+
+class _Book:
+    """The folder of a lifetime: finished blocks as a log, and beside it how many there are and what was learned."""
+
+    def __init__(self, folder, syllabus, agent, seed, labels):
+        self.folder, self.syllabus = Path(folder), syllabus
+        # The last word: lifetimes begun before 0.2 met other episodes, and cannot be gone on with.
+        told = json.dumps([syllabus.to_dict(), agent.name, seed, labels, "independent seeds"], sort_keys=True)
+        self.mark = hashlib.sha256(told.encode()).hexdigest()[:16]
+        self.whose = {"syllabus": syllabus.name, "agent": agent.name, "seed": seed, "mark": self.mark}
+        if not tells_its_state(agent):
+            raise ValueError(f"{type(agent).__name__} learns and does not say what, so that it could not go on after "
+                             "an interruption: write state() and load(), or run it without a folder")
+
+    def open(self, agent, resume):
+        """The finished blocks, DataFrames, having loaded what the agent had learned by then."""
+        path = self.folder / STATE_FILE
+        if not path.exists():
+            if any(self.folder.glob(f"*/*/{TABLE}")):           # its blocks would be replaced by ours
+                raise FileExistsError(f"{self.folder} holds a log already that is not of this lifetime; give another "
+                                      "folder")
+            self._tell(0, None)
+            return []
+        if not resume:
+            raise FileExistsError(f"{self.folder} holds a lifetime already; give another folder, or resume=True")
+        kept = self._read(path)
+        if kept["mark"] != self.mark:
+            raise ValueError(f"{self.folder} holds the lifetime of {kept['agent']!r} in {kept['syllabus']!r}, "
+                             f"seed {kept['seed']}, and not this one; give another folder")
+        self._clear(kept["finished"])
+        if not kept["finished"]:
+            return []
+        blocks = [block.reset_index(drop=True) for _, block in read_log(self.folder).groupby("block")]
+        if len(blocks) != kept["finished"]:
+            raise ValueError(f"{self.folder} has lost blocks: {kept['finished']} were finished, and {len(blocks)} are "
+                             "there; give another folder, to live from the beginning")
+        agent.load(kept["state"])
+        return blocks
+
+    @staticmethod
+    def _read(path):
+        """What `_tell` wrote; BadData for a file that it did not write."""
+        try:
+            kept = json.loads(path.read_text(encoding="utf-8"))
+            return {key: kept[key] for key in ("syllabus", "agent", "seed", "mark", "finished", "state")}
+        except (ValueError, KeyError, TypeError) as error:
+            right = f"what a lifetime keeps of itself ({type(error).__name__}: {error})"
+            raise BadData([Fault(path.name, None, None, None, right)]) from error
+
+    def _clear(self, finished):
+        """Removes what an interruption left of a block that was not finished: it is lived again."""
+        for path in self.folder.glob("*/*-*"):
+            number = path.name.partition("-")[0]
+            if path.is_dir() and number.isdecimal() and int(number) >= finished:
+                shutil.rmtree(path)
+
+    def keep(self, block, number, agent):
+        """Writes a finished block, then that it is finished; between the two an interruption costs this one block."""
+        write_log(block, self.folder, scenario={"syllabus_type": self.syllabus.kind,
+                                                "syllabus": self.syllabus.to_dict()})
+        self._tell(number + 1, plain_state(agent.state()))
+
+    def _tell(self, finished, state):
+        """Writes whose lifetime this is, how many blocks are finished, and what the agent has learned in them."""
+        write_text(self.folder / STATE_FILE, json.dumps({**self.whose, "finished": finished, "state": state}))
+
+
+def tells_its_state(agent):
+    """Whether an agent either learns nothing or has a state() of its own."""
+    learns = getattr(type(agent), "learn", Agent.learn) is not Agent.learn
+    return not learns or getattr(type(agent), "state", Agent.state) is not Agent.state
+
+
+# ---------------------------------------------------------------- experts, and many lifetimes
+
+def run_experts(syllabus, agent, seed=0, store=None, episodes=None, progress=True):
+    """Single-task experts: for each task of a syllabus a fresh copy of the agent that learns nothing else.
+
+    agent     an Agent that has learned nothing yet; it stays so
+    store     an `Experts` store to which the runs are added, or None
+    episodes  of each run; by default as many as the syllabus trains the task with, under the same parameters in turn
+    returns   {task: [lifetime log]}, as the metrics take it; tasks that are never trained have none
+    """
+    syllabus, agent, runs = read_syllabus(syllabus), as_agent(agent), {}
+    for task in syllabus.tasks:
+        training = syllabus.training(task)
+        if not training:
+            continue
+        if episodes is not None:
+            training = [training[0]._replace(count=episodes)]
+        phase = Phase("1.train", TRAIN, tuple(training))
+        envs = make_envs([phase])
+        labels = {"run": f"expert {task} {agent.name} {seed}", "lifetime": 0}
+        runs[task] = [live_phase(phase, copy.deepcopy(agent), int(seed), envs, [], labels)]
+        if store is not None:
+            store.add(task, runs[task][0])
+    return runs
+
+
+def run_syllabi(syllabus, agents, seeds=5, folder=None, jobs=1, progress=True):
+    """Several agents through one syllabus under several seeds; returns {agent's name: [log under each seed]}.
+
+    agents  list of Agents that have learned nothing yet, with different names; each lifetime gets a copy
+    seeds   how many, from 0, or the seeds themselves
+    folder  each lifetime is written to a folder of its own, `<agent>-<seed>`, and resumes there; None keeps nothing
+    jobs    processes to work with
+    """
+    from joblib import Parallel, delayed
+    from tqdm.auto import tqdm
+
+    syllabus, agents = read_syllabus(syllabus), [as_agent(agent) for agent in agents]
+    names = [agent.name for agent in agents]
+    if len(set(names)) < len(names):
+        raise ValueError(f"agents of different names are meant; got {', '.join(names)}")
+    seeds = range(seeds) if isinstance(seeds, int) else list(seeds)
+    work = [(agent, seed) for agent in agents for seed in seeds]
+    done = Parallel(n_jobs=jobs, return_as="generator")(
+        delayed(_run_copy)(syllabus, agent, seed, folder) for agent, seed in work)
+    logs = list(tqdm(done, total=len(work), desc=syllabus.name, unit="lifetime", disable=not progress))
+    return {name: [log for (agent, _), log in zip(work, logs) if agent.name == name] for name in names}
+
+
+def _run_copy(syllabus, agent, seed, folder):
+    where = None if folder is None else Path(folder) / f"{agent.name}-{seed}".replace(" ", "-").replace("/", "-")
+    return run_syllabus(syllabus, copy.deepcopy(agent), seed, where, progress=False, lifetime=int(seed))

@@ -1,0 +1,217 @@
+"""From an environment and an agent to one tidy log, whatever the environment."""
+
+import copy
+import json
+import time
+from typing import NamedTuple
+
+import numpy as np
+
+from pushlab.agents.protocol import Transition, as_agent
+from pushlab.ground.seeds import episode_seed
+
+CONSTANT = ("run", "env", "agent", "seed", "lifetime", "phase", "block", "block_type", "task", "params")
+RECORDS = ("steps", "episodes", "frames")
+
+
+def rollout(env, agent, episodes=1, seed=0, progress=True, record="steps", learn=True, explore=True, steps=None,
+            first=0, seeding="independent", **labels):
+    """Runs an agent through episodes of an environment and returns a tidy log, a pandas DataFrame.
+
+    env       a Gymnasium environment, or the id of one
+    agent     an Agent, or a function of the observation
+    episodes  how many; episode e is reset with `episode_seed(seed, e)` of `pushlab.ground.seeds`: the first with the
+              seed itself, the others so that runs under different seeds share no episode
+    record    "steps" (a row a step), "episodes" (a row an episode, with return and length), or "frames":
+              the step log and a list for each episode of its frames, for the player
+    learn     whether the agent learns after each step; explore is handed on to it
+    steps     break an episode off after so many steps; None leaves it to the environment
+    first     number of the first episode, to go on where a run under this seed stopped
+    seeding   "independent"; "counted" resets episode e with seed + e, as before 0.2
+    progress  show a progress bar
+    labels    other values for the columns that are constant over a run: run, lifetime, phase, block, block_type, task
+
+    Columns: run, env, agent, seed, lifetime, phase, block, block_type, task, params, then episode, step, time, action,
+    reward, terminated, truncated, response_time (seconds the agent took to act), `obs.<name>` (what the agent saw when
+    it acted) and `info.<name>` (what the environment told afterwards). A vector is one column a component.
+
+    >>> import gymnasium as gym, pushlab
+    >>> log = rollout("pushlab/evalumap1-v0", pushlab.agents.RandomAgent(), seed=7, steps=3, progress=False)
+    >>> log[["agent", "episode", "step", "info.opened"]].shape
+    (3, 4)
+    """
+    import gymnasium as gym
+    from tqdm.auto import tqdm
+
+    if record not in RECORDS:
+        raise ValueError(f"record is one of {', '.join(RECORDS)}; got {record!r}")
+    env, made = (gym.make(env), True) if isinstance(env, str) else (env, False)
+    agent = as_agent(agent)
+    constant = _constants(env, agent, seed, labels)
+    tables, films = [], []
+    try:
+        numbers = range(first, first + episodes)
+        for episode in tqdm(numbers, desc=agent.name, disable=not progress, unit="episode"):
+            own = episode_seed(seed, episode, seeding)
+            lived, film = _run_episode(env, agent, own, learn, explore, steps, record)
+            tables.append(lived.rewards if record == "episodes" else _episode_table(env, episode, *lived))
+            films.append(film)
+    finally:
+        if made:
+            env.close()
+    if record == "episodes":
+        return by_episode(_put_together([_reward_table(tables, first)] if tables else [], constant))
+    log = _put_together(tables, constant)
+    return (log, films) if record == "frames" else log
+
+
+def _constants(env, agent, seed, labels):
+    unknown = sorted(set(labels) - set(CONSTANT))
+    if unknown:
+        raise ValueError(f"{unknown[0]!r} is no column that is constant over a run; those are {', '.join(CONSTANT)}")
+    spec = env.spec
+    name = spec.id.split("/")[-1] if spec is not None else type(env.unwrapped).__name__
+    given = {key: value for key, value in (spec.kwargs if spec is not None else {}).items()
+             if key not in ("world", "render_mode")}
+    params = json.dumps({key: _plain(value) for key, value in sorted(given.items())})
+    task = getattr(getattr(env.unwrapped, "world", None), "task", name)
+    values = {"run": f"{name} {agent.name} {seed}", "env": name, "agent": agent.name, "seed": seed, "lifetime": 0,
+              "phase": "1.train" if labels.get("block_type", "train") == "train" else "1.test", "block": 0,
+              "block_type": "train", "task": task, "params": params}
+    return values | labels
+
+
+def _plain(value):
+    """An argument of an environment as JSON can hold it: objects by their name."""
+    if isinstance(value, (list, tuple)):
+        return [_plain(part) for part in value]
+    if isinstance(value, (str, int, float, bool, type(None))):
+        return value
+    return getattr(value, "name", repr(value))
+
+
+class Lived(NamedTuple):
+    """What happened in an episode, lists with an entry a step: observations, actions, rewards, ends, infos, seconds."""
+
+    seen: list
+    done: list
+    rewards: list
+    ends: list
+    infos: list
+    seconds: list
+
+
+def _run_episode(env, agent, seed, learn, explore, steps, record):
+    """What happened in one episode, and its frames before the first and after each step.
+
+    Of the frames, and of all but the rewards, only what the record is made of is kept; the other lists stay empty.
+    """
+    observation, info = env.reset(seed=seed)
+    agent.begin(env, seed)
+    frame = getattr(env.unwrapped, "frame", None) if record == "frames" else None
+    film = [frame()] if frame else []
+    seen, done, rewards, ends, infos, seconds = [], [], [], [], [], []
+    over = False
+    while not over and (steps is None or len(rewards) < steps):
+        before = time.perf_counter()
+        action = agent.act(observation, info, explore)
+        took = time.perf_counter() - before
+        sent = copy.copy(action) if isinstance(action, np.ndarray) else action     # an agent may fill one array again
+        following, reward, terminated, truncated, next_info = env.step(action)
+        if learn:
+            agent.learn(Transition(observation, info, action, reward, following, next_info, terminated, truncated))
+        rewards.append(reward)
+        if record != "episodes":
+            seen.append(observation)
+            done.append(sent)
+            ends.append((terminated, truncated))
+            infos.append(next_info)
+            seconds.append(took)
+        if frame:
+            film.append(frame())
+        observation, info, over = following, next_info, terminated or truncated
+    return Lived(seen, done, rewards, ends, infos, seconds), film
+
+
+def _reward_table(rewards, first):
+    """A row a step with `episode` and `reward`: all that an episode log needs, in one piece for speed."""
+    import pandas as pd
+
+    return pd.DataFrame({"episode": np.repeat(first + np.arange(len(rewards)), [len(some) for some in rewards]),
+                         "reward": np.concatenate([np.array(some, float) for some in rewards])})
+
+
+def _episode_table(env, episode, seen, done, rewards, ends, infos, seconds):
+    """A DataFrame of one episode, a row a step."""
+    import pandas as pd
+
+    world = getattr(env.unwrapped, "world", None)
+    number = np.arange(len(rewards))
+    unlogged = getattr(world, "unlogged", ())
+    keys = dict.fromkeys(key for info in infos for key in info if key not in unlogged)
+    told = {key: [info.get(key) for info in infos] for key in keys}
+    columns = {"episode": episode, "step": number, "time": told.pop("time", number)}
+    columns |= _columns("action", done, getattr(world, "action_names", None))
+    terminated, truncated = np.array(ends, bool).reshape(-1, 2).T
+    columns |= {"reward": np.array(rewards, float), "terminated": terminated, "truncated": truncated,
+                "response_time": seconds}
+    columns |= _columns("obs", seen, getattr(world, "observation_names", None), scalar="obs.value")
+    for key, values in told.items():
+        columns |= _columns(f"info.{key}", values)
+    return pd.DataFrame(columns)
+
+
+def _columns(name, values, parts=None, scalar=None):
+    """Columns of a list of scalars, vectors, dicts or tuples: one for each number or word."""
+    first = next((value for value in values if value is not None), None)
+    if isinstance(first, dict):
+        parts = parts if isinstance(parts, dict) else {}
+        return {key: column for part in first for key, column in
+                _columns(f"{name}.{part}", [value and value.get(part) for value in values], parts.get(part)).items()}
+    if isinstance(first, tuple):
+        return {key: column for at in range(len(first))
+                for key, column in _columns(f"{name}.{at}", [value and value[at] for value in values]).items()}
+    if np.ndim(first) == 0:
+        return {scalar or name: values}
+    rows = [np.full(np.size(first), np.nan) if value is None else np.ravel(value) for value in values]
+    if len({len(row) for row in rows}) > 1:
+        return {name: values}               # of different lengths: kept as they are
+    table = np.stack(rows)
+    parts = parts if parts is not None and len(parts) == table.shape[1] else range(table.shape[1])
+    return {f"{name}.{part}": column for part, column in zip(parts, table.T)}
+
+
+def _put_together(tables, constant):
+    import pandas as pd
+
+    log = pd.concat(tables, ignore_index=True) if tables else pd.DataFrame({"episode": [], "step": [], "reward": []})
+    front = pd.DataFrame({key: [value] * len(log) for key, value in constant.items()})
+    return pd.concat([front, log], axis=1)
+
+
+def by_episode(log):
+    """The episode log of a step log: a row an episode, with `return` and `length` instead of the step columns.
+
+    >>> import pandas as pd
+    >>> by_episode(pd.DataFrame({"agent": "a", "episode": [0, 0, 1], "reward": [1.0, 2.0, 5.0]}))["return"].tolist()
+    [3.0, 5.0]
+    """
+    keys = [column for column in (*CONSTANT, "episode") if column in log]
+    groups = log.groupby(keys, sort=False, dropna=False)["reward"]
+    return groups.agg(**{"return": "sum", "length": "size"}).reset_index()
+
+
+def readable(log, env):
+    """The log with words in place of codes: `obs.<feature>` and `action.<feature>` as the schema spells them."""
+    world = env.unwrapped.world
+    log = log.copy()
+    seen = "obs.context" if isinstance(world.observation_names, dict) else "obs"
+    for prefix, half in ((seen, world.schema.context), ("action", world.schema.notification)):
+        components = half.components
+        names = [f"{prefix}.{component}" for component in components]
+        words = half.decode(log[names].to_numpy())
+        at = log.columns.get_loc(names[0])
+        log = log.drop(columns=names)
+        for offset, feature in enumerate(half.names):
+            log.insert(at + offset, f"{prefix}.{feature}", words[feature].to_numpy())
+    return log

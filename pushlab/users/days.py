@@ -1,0 +1,232 @@
+"""A user's days in real time: when what arrived, the context at any moment, and how long the user takes to answer.
+
+Days come out of the dated tables of a history, whoever the user is, or, for the users that come with pushlab, out of
+the generator that wrote those tables; it also lives the quarter after the history, of which the tables keep no dates.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+DAY = 24 * 60                               # minutes
+SLOTS = ("early-morning", "morning", "afternoon", "evening", "night")
+SLOT_STARTS = np.array((0, 6, 12, 17, 21)) * 60     # minutes after midnight, as in the EvalUMAP data
+SOURCES = ("records", "generator")
+NOTHING = -1                                # in place of an arrival: only the context changes
+
+
+@dataclass(frozen=True)
+class Days:
+    """The days of one user as moments, in the order of time.
+
+    A moment is an arrival, or a change of the context without one; each day begins with a moment at midnight.
+
+    dates          datetime64[D] (days,)
+    first          int64 (days + 1,) the moment each day begins with; the last is the number of moments
+    times          float64 (moments,) minutes since the first midnight, never falling
+    contexts       int64 (moments, context components) codes
+    arrival        int64 (moments,) the row of `notifications` that arrives, or -1
+    notifications  int64 (arrivals, notification components) codes
+    """
+
+    dates: np.ndarray
+    first: np.ndarray
+    times: np.ndarray
+    contexts: np.ndarray
+    arrival: np.ndarray
+    notifications: np.ndarray
+
+    def __len__(self):
+        return len(self.dates)
+
+
+def days_of(user, source="records"):
+    """The Days of a User.
+
+    source  "records": its history. A context is known when something was posted or removed; in between the last one
+            known goes on, but for the day and the time of day, which follow the clock.
+            "generator": the days of a user that comes with pushlab as they were lived, at any minute, history and
+            test; arrivals of the history are those of the records
+
+    Raises ValueError for a history without dates, or for the generator of somebody whom it did not make.
+    """
+    if source not in SOURCES:
+        raise ValueError(f"source is one of {', '.join(SOURCES)}; got {source!r}")
+    return lived_days(user) if source == "generator" else recorded_days(user, user.history)
+
+
+# ---------------------------------------------------------------- days out of records
+
+def recorded_days(user, period):
+    """The Days of a Period whose notifications carry dates; see `days_of`.
+
+    Raises ValueError for a period without dates, such as the test tables of the EvalUMAP 2019 layout: without them
+    nobody knows which notifications came on the same day, or how long any of them might have waited.
+    """
+    table = period.table
+    if "posted" not in table:
+        name = next((name for name, one in user.periods.items() if one is period), "given")
+        raise ValueError(f"the {name} period of user {user.name} has no column `posted`: without dates nothing can be "
+                         "put off. In the EvalUMAP 2019 layout only the train tables carry dates; take the history")
+    posted, removed = (table[name].to_numpy("datetime64[us]") for name in ("posted", "removed"))
+    start = posted.min().astype("datetime64[D]")
+    days = int((posted.max().astype("datetime64[D]") - start).astype(int)) + 1
+    since = [(times - start).astype("timedelta64[us]").astype(np.int64) / 60e6 for times in (posted, removed)]
+    clock = ClockWords(user.schema.context, table, since[0])
+    removals = clock.stamp(removal_contexts(user.schema.context, table, period.context_codes), since[1])
+    ticks = np.add.outer(np.arange(days) * DAY, SLOT_STARTS).ravel().astype(float)
+    rows = len(table)
+    # What happens, as (time, kind, row): at one and the same time the clock comes first, then removals, then arrivals.
+    times = np.concatenate([ticks, since[1], since[0]])
+    kind = np.repeat([0, 1, 2], [len(ticks), rows, rows])
+    row = np.concatenate([np.zeros(len(ticks), np.int64), np.arange(rows), np.arange(rows)])
+    order = np.lexsort((row, kind, times))
+    order = order[times[order] < days * DAY]
+    times, kind, row = times[order], kind[order], row[order]
+    contexts = _carry_on(kind, row, removals, period.context_codes)
+    contexts[kind == 0] = clock.stamp(contexts[kind == 0], times[kind == 0])
+    midnight = (kind == 0) & (times % DAY == 0)
+    kept = midnight | (kind == 2) | _changes(contexts)
+    came = row[kind == 2]                                   # rows of the table in the order of their arrival
+    arrival = np.full(len(times), NOTHING)
+    arrival[kind == 2] = np.arange(rows)
+    return Days(start + np.arange(days), np.append(np.flatnonzero(midnight[kept]), kept.sum()), times[kept],
+                contexts[kept], arrival[kept], period.notification_codes[came])
+
+
+def removal_contexts(half, table, posting):
+    """Codes (rows, components) of the contexts at removal; what a removal does not tell stays as at posting."""
+    from pushlab.datasets.features import encode_column
+
+    codes, at = posting.copy(), 0
+    for feature in half:
+        wide = len(feature.components)
+        if f"removal.{feature.name}" in table:
+            codes[:, at:at + wide] = encode_column(feature, table[f"removal.{feature.name}"])[0]
+        at += wide
+    return codes
+
+
+def _carry_on(kind, row, removals, postings):
+    """The context at each event: its own, or at a mere tick of the clock the last one known, before any the first."""
+    known = np.flatnonzero(kind > 0)
+    last = known[np.maximum(np.searchsorted(known, np.arange(len(kind)), side="right") - 1, 0)]
+    return np.where((kind[last] == 1)[:, None], removals[row[last]], postings[row[last]])
+
+
+def _changes(contexts):
+    """Whether each context differs from the one before, bool (rows,)."""
+    return np.append(True, (contexts[1:] != contexts[:-1]).any(axis=1))
+
+
+class ClockWords:
+    """What the features `day` and `time` of a context say at any minute, where a schema has them.
+
+    Which hours belong to which word of `time` is read off the dated records: of each hour the commonest word.
+    """
+
+    def __init__(self, half, table, minutes):
+        import pandas as pd
+
+        self.columns = {}
+        names, hours = half.components, (minutes % DAY // 60).astype(int)
+        if "day" in names and set(half["day"].words) <= set("0123456"):
+            weekday = int(table["posted"].min().weekday())
+            days = (weekday + np.arange(7)) % 7                     # of the first days; later ones repeat them
+            self.columns[names.index("day")] = ("day", [half["day"].words.index(str(day)) for day in days])
+        if "time" in names:
+            words = half["time"].words
+            common = pd.crosstab(hours, table["time"]).idxmax(axis=1)
+            slots = [SLOTS[np.searchsorted(SLOT_STARTS, 60 * hour, side="right") - 1] for hour in range(24)]
+            said = [common.get(hour, slot if slot in words else common.iloc[0]) for hour, slot in enumerate(slots)]
+            self.columns[names.index("time")] = ("time", [words.index(word) for word in said])
+
+    def stamp(self, codes, minutes):
+        """The codes (rows, components) with the clock's features put right for these minutes (rows,)."""
+        codes = codes.copy()
+        for column, (name, table) in self.columns.items():
+            which = minutes // DAY % 7 if name == "day" else minutes % DAY // 60
+            codes[:, column] = np.array(table)[which.astype(int)]
+        return codes
+
+
+# ---------------------------------------------------------------- days out of the generator
+
+def lived_days(user):
+    """The Days of a user that comes with pushlab, history and test, as the generator lives them; see `days_of`."""
+    from pushlab.users.synthesis import SHIPPED
+
+    made = {name: (seed, persona) for name, seed, persona in SHIPPED}
+    if user.name not in made or user.truth is None or user.truth.get("seed") != made[user.name][0]:
+        raise ValueError(f"the generator can live the days of {', '.join(made)} only, and not of {user.name}: "
+                         'take source="records"')
+    seed, persona = made[user.name]
+    from pushlab.users.synthesis.arrivals import MINUTE, arrivals
+    from pushlab.users.synthesis.day import live
+    from pushlab.users.synthesis.user import FIRST_DAY, QUARTER, SPARE
+
+    days = 2 * QUARTER
+    timeline = live(persona.week, days + SPARE, seed, persona.all_settings())    # as many as when the tables were made
+    posted, notifications = arrivals(days, persona.per_quarter / QUARTER, seed, persona.all_likings(),
+                                     persona.week_volume)
+    every = user.schema.context.encode(timeline.at(np.arange(days * DAY)))
+    changes = _changes(every)
+    changes[::DAY] = True                                   # each day has its midnight
+    changed = np.flatnonzero(changes)
+    times = np.concatenate([changed.astype(float), posted / MINUTE])
+    arrival = np.concatenate([np.full(len(changed), NOTHING), np.arange(len(posted))])
+    order = np.lexsort((arrival, times))
+    times, arrival = times[order], arrival[order]
+    midnights = np.searchsorted(times, np.arange(days) * float(DAY))
+    return Days(np.datetime64(FIRST_DAY, "D") + np.arange(days), np.append(midnights, len(times)), times,
+                every[times.astype(int)], arrival, user.schema.notification.encode(notifications))
+
+
+# ---------------------------------------------------------------- response times
+
+@dataclass(frozen=True)
+class ResponseTimes:
+    """How long the user takes to answer: the times of a history by action and time of day, drawn from again.
+
+    minutes  float64 (rows,) the recorded times, sorted within each cell
+    cells    int64 (2, 5, 2): for dismissed and opened, and each of SLOTS, where its times begin and how many there are;
+             a cell that the history left empty stands for all times of that action, or for all times
+    """
+
+    minutes: np.ndarray
+    cells: np.ndarray
+
+    @classmethod
+    def fit(cls, period):
+        """The response times of a Period that has dates and a column `response_time` (seconds)."""
+        minutes = period.table["response_time"].to_numpy(float) / 60
+        posted = period.table["posted"]
+        slot = slot_number(posted.dt.hour.to_numpy() * 60.0)
+        return cls.of(minutes, period.opened, slot)
+
+    @classmethod
+    def of(cls, minutes, opened, slot):
+        """From arrays (rows,): minutes, whether opened, number of the slot."""
+        opened, kept, cells, at = np.asarray(opened, bool), [], np.empty((2, len(SLOTS), 2), np.int64), 0
+        for action in (0, 1):
+            for number in range(len(SLOTS)):
+                choices = ((opened == action) & (slot == number), opened == action, np.ones(len(opened), bool))
+                mine = np.sort(minutes[next(choice for choice in choices if choice.any())])
+                cells[action, number] = at, len(mine)
+                at += len(mine)
+                kept.append(mine)
+        return cls(np.concatenate(kept), cells)
+
+    def draw(self, opened, slot, u):
+        """Minutes (n,) for actions (n,), slots (n,) and uniform numbers (n,)."""
+        start, count = np.moveaxis(self.cells[np.asarray(opened, int), slot], -1, 0)
+        return self.minutes[start + (np.asarray(u) * count).astype(np.int64)]
+
+
+def slot_number(minutes):
+    """Which of SLOTS each minute falls in, counted from a midnight.
+
+    >>> slot_number([0, 359.9, 360, 1439, 1440]).tolist()
+    [0, 0, 1, 4, 0]
+    """
+    return np.searchsorted(SLOT_STARTS, np.asarray(minutes, float) % DAY, side="right") - 1

@@ -1,0 +1,239 @@
+"""Simulated users: given a context and a notification, they open it or dismiss it.
+
+Most of them answer from tables. The log-odds of opening are a sum of look-ups, one weight for each code of the
+context, one for each code of the notification and one for each pair of both:
+
+    log-odds = intercept + Σᵢ context[cᵢ] + Σⱼ notification[nⱼ] + Σᵢ Σⱼ pairs[cᵢ, nⱼ]
+
+where cᵢ and nⱼ are the places of the i-th context and j-th notification component when all codes stand side by side
+(one-hot). The true users of the shipped data have this form, and so have, after training, a logistic regression, a
+naive Bayes classifier and boosted stumps; a decision tree has not, and answers from its branches.
+"""
+
+from dataclasses import dataclass, field
+from functools import partial
+
+import numpy as np
+
+from pushlab.datasets.schema import Schema
+from pushlab.ground.compiled import compiled
+
+
+def logistic(log_odds):
+    """The probability for log-odds.
+
+    >>> float(logistic(0.0))
+    0.5
+    """
+    from scipy.special import expit
+
+    return expit(np.asarray(log_odds, float))
+
+
+@compiled
+def add_up(row, action, sheet, starts, probability):
+    """Probability of each action (n, features) in its context: row (n,) of the sheet (contexts, codes)."""
+    for i in range(len(row)):
+        log_odds = 0.0
+        for feature in range(len(starts)):
+            log_odds += sheet[row[i], starts[feature] + action[i, feature]]
+        probability[i] = 1 / (1 + np.exp(-log_odds))
+
+
+@compiled
+def _climb(row, action, contexts, component, code, yes, no, share, probability):
+    """Probability of each action (n, features) at the leaf it comes to; contexts (rows, components)."""
+    wide = contexts.shape[1]
+    for i in range(len(row)):
+        node = 0
+        while yes[node] >= 0:
+            at = component[node]
+            found = contexts[row[i], at] if at < wide else action[i, at - wide]
+            node = yes[node] if found == code[node] else no[node]
+        probability[i] = share[node]
+
+
+def _add_up_at(sheet, starts, row, action, probability):
+    add_up(row, action, sheet, starts, probability)
+
+
+def _climb_at(contexts, tree, row, action, probability):
+    _climb(row, action, contexts, tree.component, tree.code, tree.yes, tree.no, tree.share, probability)
+
+
+def _checked(codes, half, name):
+    """Codes (rows, components) as int64; ValueError if they are none of this half, before a compiled loop reads on."""
+    codes = np.ascontiguousarray(codes, np.int64)
+    if codes.ndim != 2 or codes.shape[1] != len(half.sizes):
+        raise ValueError(f"{name} are codes of shape (rows, {len(half.sizes)}); got {codes.shape}")
+    if len(codes) and ((codes.min(axis=0) < 0) | (codes.max(axis=0) >= half.sizes)).any():
+        raise ValueError(f"{name} hold codes from 0 to {(half.sizes - 1).tolist()}; got {codes.min(axis=0).tolist()} "
+                         f"to {codes.max(axis=0).tolist()}")
+    return codes
+
+
+class Judge:
+    """Whoever opens or dismisses: `schema`, `name`, and a probability for any context and notification."""
+
+    def chances(self, contexts):
+        """A fast answerer for these contexts (rows, components): f(row (n,), action (n, …), probability (n,))."""
+        raise NotImplementedError(f"{type(self).__name__} has to say how likely an open is")
+
+    def probability(self, contexts, notifications):
+        """Probability of opening (rows,) for codes of contexts (rows, …) and notifications (rows, …)."""
+        contexts = _checked(contexts, self.schema.context, "contexts")
+        notifications = _checked(notifications, self.schema.notification, "notifications")
+        if len(contexts) != len(notifications):
+            raise ValueError(f"as many contexts as notifications; got {len(contexts)} and {len(notifications)}")
+        probability = np.empty(len(contexts))
+        self.chances(contexts)(np.arange(len(contexts)), notifications, probability)
+        return probability
+
+
+@dataclass(frozen=True)
+class SimulatedUser(Judge):
+    """A user who opens with a probability read from tables.
+
+    schema        Schema, fitted
+    intercept     float
+    context       float64 (context codes,)
+    notification  float64 (notification codes,)
+    pairs         float64 (context codes, notification codes)
+    name          where the tables come from: "truth", or the model that was fitted
+
+    >>> from pushlab.datasets.reading import load_user
+    >>> mira = load_user("mira")
+    >>> user = SimulatedUser.from_truth(mira)
+    >>> p = user.probability(mira.test.context_codes, mira.test.notification_codes)
+    >>> p.shape == mira.test.opened.shape, user.name
+    (True, 'truth')
+    """
+
+    schema: Schema
+    intercept: float
+    context: np.ndarray
+    notification: np.ndarray
+    pairs: np.ndarray = field(repr=False)
+    name: str = "tables"
+
+    @classmethod
+    def of(cls, user):
+        """The one to put in a user's place: the true one if it is known, else the default judge of the history."""
+        from pushlab.users.judges import judge_for
+
+        return judge_for(user)
+
+    @classmethod
+    def fit(cls, history, model="logistic"):
+        """A judge trained on a Period (a SimulatedUser, or a TreeUser for "tree"); see `pushlab.users.judges`."""
+        from pushlab.users.judges import fit_judge
+
+        return fit_judge(history, model)
+
+    @classmethod
+    def from_truth(cls, user):
+        """The user that a synthetic history was generated from.
+
+        Raises ValueError for a weight that the schema has no place for; values of open features that the schema was
+        not fitted to can never be sent, and their weights are left out.
+        """
+        truth, schema = user.truth, user.schema
+        context = _weights(schema.context, truth["context"])
+        notification = _weights(schema.notification, truth["notification"])
+        pairs = np.zeros((len(context), len(notification)))
+        for feature, value, other_feature, other_value, weight in truth["pairs"]:
+            row = _place(schema.context, feature, value)
+            column = _place(schema.notification, other_feature, other_value)
+            if row is not None and column is not None:
+                pairs[row, column] += weight
+        return cls(schema, float(truth["intercept"]), context, notification, pairs, "truth")
+
+    def sheet(self, contexts):
+        """What is left to add once the context is known: base (rows,) and a column for each code (rows, codes)."""
+        active = one_hot(self.schema.context, contexts)
+        return self.intercept + active @ self.context, self.notification + active @ self.pairs
+
+    def log_odds(self, contexts, notifications):
+        """Log-odds of opening (rows,) for codes of contexts and notifications, a row each."""
+        base, sheet = self.sheet(contexts)
+        places = np.asarray(notifications) + self.schema.notification.starts
+        return base + np.take_along_axis(sheet, places, axis=1).sum(axis=1)
+
+    def chances(self, contexts):
+        base, sheet = self.sheet(contexts)
+        half = self.schema.notification
+        sheet[:, :half.sizes[0]] += base[:, None]       # every notification has a first feature
+        return partial(_add_up_at, sheet, half.starts)
+
+    def best_probability(self, contexts, combinations=None):
+        """The highest probability (rows,) that any notification reaches in each context.
+
+        combinations  codes (rows, notification components) of the notifications that exist, of which the columns
+                      given as -1 are free; None leaves every feature free
+
+        The log-odds are a sum over notification features, so free features are maximised one by one.
+        """
+        base, sheet = self.sheet(contexts)
+        half = self.schema.notification
+        combinations = np.full((1, len(half.sizes)), -1) if combinations is None else np.asarray(combinations)
+        best = base.copy()
+        fixed = (combinations >= 0).all(axis=0)
+        if fixed.any():
+            places = np.unique(combinations[:, fixed], axis=0) + half.starts[fixed]
+            best += np.max([sheet[:, row].sum(axis=1) for row in places], axis=0)
+        for start, size in zip(half.starts[~fixed], half.sizes[~fixed]):
+            best += sheet[:, start:start + size].max(axis=1)
+        return logistic(best)
+
+
+@dataclass(frozen=True)
+class TreeUser(Judge):
+    """A user who opens as often as the histories did that came to the same leaf of a decision tree.
+
+    component  int64 (nodes,) which component a node asks about: context components first, then the notification's
+    code       int64 (nodes,) and which of its codes; yes, no (nodes,) are the next nodes, -1 at a leaf
+    share      float64 (nodes,) share opened in the training data
+    """
+
+    schema: Schema
+    component: np.ndarray
+    code: np.ndarray
+    yes: np.ndarray
+    no: np.ndarray
+    share: np.ndarray
+    name: str = "tree"
+
+    def chances(self, contexts):
+        contexts = np.ascontiguousarray(contexts)
+        return partial(_climb_at, contexts, self)
+
+
+def one_hot(half, codes):
+    """Codes (rows, components) as a 0/1 array (rows, codes), all codes of all components side by side."""
+    active = np.zeros((len(codes), int(half.sizes.sum())))
+    np.put_along_axis(active, np.asarray(codes) + half.starts, 1.0, axis=1)
+    return active
+
+
+def _place(half, name, value):
+    """Where the weight of a value stands when all codes stand side by side; None for a value that is not coded."""
+    if name not in half.names:
+        raise ValueError(f"the truth names a feature {name!r} that the schema does not have")
+    feature = half[name]
+    if value not in feature.words:
+        if feature.kind == "open":
+            return None
+        raise ValueError(f"the truth names {value!r}, which is no value of {name}")
+    if feature.kind == "set":
+        return half.starts[half.components.index(f"{name}.{value}")] + 1
+    return half.starts[half.components.index(name)] + feature.words.index(value)
+
+
+def _weights(half, named):
+    weights = np.zeros(int(half.sizes.sum()))
+    for name, values in named.items():
+        for value, weight in values.items():
+            place = _place(half, name, value)
+            if place is not None:
+                weights[place] = weight
+    return weights
