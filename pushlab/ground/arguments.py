@@ -1,0 +1,114 @@
+"""Checks of arguments: what is wrong is said by name, with what would be right and what was given.
+
+Each check gives the value back, so that it can be taken over in the same line; each raises ValueError. `demand` is for
+a rule of one's own.
+
+>>> whole("seed", 7), number("share", 0.5, 0, 1), one_of("kind", "a", ("a", "b"))
+(7, 0.5, 'a')
+>>> number("discount", 1, 0, below=1)
+Traceback (most recent call last):
+ValueError: discount is a number from 0 to below 1; got 1
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def demand(holds: Any, otherwise: str) -> None:
+    """ValueError with these words, unless it holds. (Words that take long to make go with an `if` and a `raise`.)"""
+    if not holds:
+        raise ValueError(otherwise)
+
+
+def is_number(value: Any) -> bool:
+    """Whether this is a finite number, Python's or NumPy's; True and False are none.
+
+    >>> is_number(2.5), is_number(True), is_number("2"), is_number(float("nan"))
+    (True, False, False, False)
+    """
+    return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def is_whole(value: Any) -> bool:
+    """Whether this is a whole number by type, Python's or NumPy's: 3 is; 3.0, "3" and True are not."""
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def one_of(name: str, value: Any, choices: Iterable[Any]) -> Any:
+    """The value, if it is one of these; an object that is unlike all of them, such as an array, is none.
+
+    >>> one_of("opening", "always", ("sampled", "matched"))
+    Traceback (most recent call last):
+    ValueError: opening is one of sampled, matched; got 'always'
+    """
+    choices = tuple(choices)
+    if not any(isinstance(value, type(choice)) and value == choice for choice in choices):
+        raise ValueError(f"{name} is one of {', '.join(map(str, choices))}; got {value!r:.60}")
+    return value
+
+
+def whole(name: str, value: Any, least: int | None = None, most: int | None = None, of: str = "") -> int:
+    """The value as an int, if it is a whole number from `least` to `most`, both allowed; None leaves an end open.
+
+    of   what is counted, in words
+
+    >>> whole("horizon", 0, 1, 84, of="days")
+    Traceback (most recent call last):
+    ValueError: horizon is a whole number of days from 1 to 84; got 0
+    """
+    if not is_whole(value) or (least is not None and value < least) or (most is not None and value > most):
+        what = f"a whole number of {of}" if of else "a whole number"
+        raise ValueError(f"{name} is {what}{_range(least, None, most, None)}; got {value!r:.60}")
+    return int(value)
+
+
+def number(name: str, value: Any, least: float | None = None, most: float | None = None, *,
+           above: float | None = None, below: float | None = None, of: str = "") -> Any:
+    """The value as it is, if it is a finite number between the ends that are given.
+
+    least, most    ends that are allowed
+    above, below   ends that are not
+    of             what is counted, in words
+    """
+    if not (is_number(value) and (least is None or value >= least) and (above is None or value > above)
+            and (most is None or value <= most) and (below is None or value < below)):
+        limits = _range(least, above, most, below)
+        what = ("a number" if limits else "a finite number") + (f" of {of}" if of else "")
+        raise ValueError(f"{name} is {what}{limits}; got {value!r:.60}")
+    return value
+
+
+def share(name: str, value: Any) -> Any:
+    """The value, if it lies strictly between 0 and 1, as the level of an interval does."""
+    demand(is_number(value) and 0 < value < 1, f"{name} lies between 0 and 1, both excluded; got {value!r:.60}")
+    return value
+
+
+def chances(values: Mapping[str, Any]) -> None:
+    """Each of {name: value} is a probability, 0 and 1 allowed."""
+    for name, value in values.items():
+        demand(is_number(value) and 0 <= value <= 1, f"{name} is a probability from 0 to 1; got {value!r:.60}")
+
+
+def has_columns(table: pd.DataFrame, *names: str, what: str = "the table") -> None:
+    """The table has all of these columns."""
+    missing = [name for name in names if name not in table.columns]
+    if missing:
+        raise ValueError(f"{what} has no column {missing[0]!r}; it has {', '.join(map(str, table.columns))}")
+
+
+def _range(least, above, most, below):
+    """What the ends mean, in words: " from 0 to 1", " above 0", or nothing."""
+    low = f" from {least:,}" if least is not None else f" above {above:,}" if above is not None else ""
+    if most is not None:
+        return f"{low}{' to' if least is not None else ', at most' if low else ' of at most'} {most:,}"
+    if below is not None:
+        return f"{low}{' to' if least is not None else ' and' if low else ''} below {below:,}"
+    return f"{low} up" if least is not None else low
