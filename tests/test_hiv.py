@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pushlab.envs.ode.models import load_model
 from scipy.integrate import solve_ivp
 
 import pushlab  # noqa: F401
+from pushlab.envs.ode.models import load_model
 from pushlab.envs.ode.world import ODEEnv
 from pushlab.envs.ode.worlds import HIV
 

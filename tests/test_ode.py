@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pushlab.envs.ode.models import Intervention, Model, Variable, load_model
-from pushlab.envs.ode.models.lotka_volterra import invariant
 
 import pushlab  # noqa: F401
 from pushlab import plots
 from pushlab.envs.ode.integrate import integrator
+from pushlab.envs.ode.models import Intervention, Model, Variable, load_model
+from pushlab.envs.ode.models.lotka_volterra import invariant
 from pushlab.envs.ode.world import ODE, ODEEnv
 from pushlab.envs.ode.worlds import HIV, LotkaVolterra
 from pushlab.ground.compiled import inlined

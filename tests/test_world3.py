@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pushlab.envs.ode.models import load_model
-from pushlab.envs.ode.models import world3_tables as tables
-from pushlab.envs.ode.models.world3 import indicators
 
 import pushlab  # noqa: F401
 from pushlab import plots
+from pushlab.envs.ode.models import load_model
+from pushlab.envs.ode.models import world3_tables as tables
+from pushlab.envs.ode.models.world3 import indicators
 from pushlab.envs.ode.world import ODE
 from pushlab.envs.ode.world3 import GENERATION, USAGE, World3
 

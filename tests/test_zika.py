@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pushlab.envs.ode.models import load_model
 
 import pushlab  # noqa: F401
 from pushlab import plots
+from pushlab.envs.ode.models import load_model
 from pushlab.envs.ode.whynot_worlds import Zika
 from pushlab.envs.ode.world import ODEEnv
 from pushlab.plots.widgets import player, you_are_the_agent
