@@ -1,0 +1,35 @@
+# What `import pushlab` offers by name, each loaded when it is first asked for.
+from . import agents as agents
+from . import causal as causal
+from . import envs as envs
+from . import metrics as metrics
+from . import plots as plots
+from . import studies as studies
+from .agents import Agent as Agent
+from .agents import RandomAgent as RandomAgent
+from .agents import as_agent as as_agent
+from .challenges.challenge import Challenge as Challenge
+from .challenges.submissions import score_file as score_file
+from .datasets.reading import list_users as list_users
+from .datasets.reading import load_user as load_user
+from .datasets.reading import load_users as load_users
+from .envs.world import World as World
+from .ground.faults import BadData as BadData
+from .ground.files import data_dir as data_dir
+from .ground.seeds import episode_seed as episode_seed
+from .ground.seeds import part_seed as part_seed
+from .lifetimes.experts import Experts as Experts
+from .lifetimes.live import run_experts as run_experts
+from .lifetimes.live import run_syllabi as run_syllabi
+from .lifetimes.live import run_syllabus as run_syllabus
+from .lifetimes.syllabi import read_syllabus as read_syllabus
+from .logs.collect import collect as collect
+from .logs.folders import read_log as read_log
+from .logs.folders import write_log as write_log
+from .logs.rollout import rollout as rollout
+from .metrics.lifelong import Settings as Settings
+from .metrics.lifelong import lifelong_report as lifelong_report
+from .users.judges import judge_for as judge_for
+from .users.simulated import SimulatedUser as SimulatedUser
+
+__version__: str
