@@ -207,7 +207,7 @@ def test_the_picture_says_how_many_were_spared():
     assert plots.epidemic(frames[:1]).get_size_inches().tolist() == [9, 4.8]
     assert plots.epidemic(env.unwrapped.simulate(3)).axes
     with pytest.raises(ValueError, match="epidemic.. draws opioid, zika, .* and patient.. any model; got 'hiv'"):
-        plots.epidemic(ODEEnv("hiv").simulate(0), "hiv")
+        plots.epidemic(ODEEnv("hiv").simulate(0))
 
 
 @pytest.mark.parametrize("arguments", [{}, {"reference": "whynot-0.12"}, {"initial_state": "2015"}])

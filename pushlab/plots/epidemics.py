@@ -1,26 +1,25 @@
 """An epidemic over time: who is in which group, what was done against it, and what nothing would have led to."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pushlab.plots.kit import end_labels, set_ticks, ticks_between
-from pushlab.plots.palette import (
-    BLUE,
-    DASHES,
-    DISMISSED,
-    GREY,
-    INK,
-    ORANGE,
-    PURPLE,
-    SMALL,
-)
-from pushlab.plots.patient import LEFT, draw_lanes, film_of
-from pushlab.plots.sheet import MARGIN, Stage, house_style, plain
+from pushlab.plots.film import LEFT, Film, Frames, draw_lanes, draw_lines, draw_time, film_stage
+from pushlab.plots.kit import set_ticks, ticks_between
+from pushlab.plots.palette import BLUE, DASHES, DISMISSED, GREY, INK, ORANGE, PURPLE, SMALL
+from pushlab.plots.sheet import MARGIN, house_style
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
 
 WIDTH = 640                             # of lanes and panels, in hundredths of an inch
 BOTTOM, GAP = 444, 33                   # of all panels, and between two for the name of the lower
-IDLE_DASH = DASHES[4]
+SOLID, DASHED, DASH_DOT, SHORT, DOTTED = DASHES
 
 
 @dataclass(frozen=True)
@@ -34,115 +33,84 @@ class Panel:
     name: str
     unit: float
     curves: tuple
-    idle: str = None
+    idle: str | None = None
     share: int = 1
     rate: bool = False
 
 
 PANELS = {
     "opioid": (
-        Panel("people, millions", 1e6, (("nonmedical_users", "nonmedical", BLUE, DASHES[0]),
-                                        ("oud_users", "with a disorder", ORANGE, DASHES[1]),
-                                        ("illicit_users", "illicit", PURPLE, DASHES[2])), share=3),
-        Panel("overdose deaths a year, thousands", 1e3, (("overdose_deaths", "deaths", DISMISSED, DASHES[0]),),
+        Panel("people, millions", 1e6, (("nonmedical_users", "nonmedical", BLUE, SOLID),
+                                        ("oud_users", "with a disorder", ORANGE, DASHED),
+                                        ("illicit_users", "illicit", PURPLE, DASH_DOT)), share=3),
+        Panel("overdose deaths a year, thousands", 1e3, (("overdose_deaths", "deaths", DISMISSED, SOLID),),
               idle="overdose_deaths", share=2, rate=True)),
     "zika": (
-        Panel("infected people", 1, (("asymptomatic_humans", "no symptoms", ORANGE, DASHES[2]),
-                                     ("symptomatic_humans", "symptoms", DISMISSED, DASHES[1])),
+        Panel("infected people", 1, (("asymptomatic_humans", "no symptoms", ORANGE, DASH_DOT),
+                                     ("symptomatic_humans", "symptoms", DISMISSED, DASHED)),
               idle="symptomatic_humans", share=2),
-        Panel("infected mosquitoes", 1, (("exposed_mosquitoes", "exposed", ORANGE, DASHES[2]),
-                                         ("infectious_mosquitoes", "infectious", DISMISSED, DASHES[1]))),
-        Panel("other people", 1, (("susceptible_humans", "susceptible", BLUE, DASHES[0]),
-                                  ("recovered_humans", "immune", PURPLE, DASHES[3]))),
-        Panel("all mosquitoes, thousands", 1e3, (("mosquito_population", "mosquitoes", INK, DASHES[0]),))),
+        Panel("infected mosquitoes", 1, (("exposed_mosquitoes", "exposed", ORANGE, DASH_DOT),
+                                         ("infectious_mosquitoes", "infectious", DISMISSED, DASHED))),
+        Panel("other people", 1, (("susceptible_humans", "susceptible", BLUE, SOLID),
+                                  ("recovered_humans", "immune", PURPLE, SHORT))),
+        Panel("all mosquitoes, thousands", 1e3, (("mosquito_population", "mosquitoes", INK, SOLID),))),
 }
 
 PANELS["opioid_whynot"] = PANELS["opioid"][:1]         # which counts no deaths
 
 
-def panels_of(model):
-    """The charts of a model."""
-    if model.name not in PANELS:
-        raise ValueError(f"epidemic() draws {', '.join(PANELS)}, and patient() any model; got {model.name!r}")
-    return PANELS[model.name]
-
-
 @house_style()
-def epidemic(days, model="opioid", title=None, lead=None, until=None, agent=None, figure=None):
+def epidemic(days: Frames | pd.DataFrame, model: Mapping | None = None, title: str | None = None,
+             lead: str | None = None, until: float | None = None, agent: str | None = None,
+             figure: Figure | None = None) -> Figure:
     """Groups over time in panels, interventions as lanes above them, and dotted what came had nothing been done.
 
     days      the frames of an episode up to now, or a table as `simulate()` returns it, which has no dotted lines
-    model     of a table; frames know theirs
+    model     of a table out of a file, as `load_model(name).told()` tells it; frames and simulate() tell theirs
     title     the sentence on top; None says what was done last
     until     the time at the right end; that at which the episode ends, or the table
     returns   Figure, 9 x 4.8 inches
     """
-    film = film_of(days, model, None, until)
-    idle = _idle(days)
-    panels = panels_of(film.model)
-    stage = Stage(900, 480, figure)
-    stage.heading(plain(title or film.event()), plain(lead or _lead(film, idle, panels, agent)), title_lines=1)
+    film = Film(days, model, None, until)
+    if film.model["name"] not in PANELS:
+        raise ValueError(f"epidemic() draws {', '.join(PANELS)}, and patient() any model; got {film.model['name']!r}")
+    panels = PANELS[film.model["name"]]
+    stage = film_stage(title or film.event(), lead or _lead(film, panels, agent), figure)
     top = draw_lanes(stage, film, WIDTH) + GAP
     height = (BOTTOM - top - GAP * (len(panels) - 1)) / sum(panel.share for panel in panels)
-    for row, panel in enumerate(panels):
+    for panel in panels:
         stage.text(MARGIN, top - 14, panel.name, SMALL, INK, "bold")
         ax = stage.axes(LEFT, top, WIDTH, height * panel.share)
-        _draw_panel(ax, film, idle, panel, row == len(panels) - 1)
+        _draw_panel(ax, film, panel)
+        draw_time(ax, film, 6, last=panel is panels[-1])
         top += height * panel.share + GAP
     return stage.figure
 
 
-def _lead(film, idle, panels, agent):
+def _lead(film, panels, agent):
     """Where it comes from, and how many were spared what is counted."""
     words = [film.lead(agent)]
     for panel in panels:
-        if idle and panel.rate and len(film.time) > 1:
-            gained = idle[panel.idle][-1] - film.values[panel.idle][-1]
+        if film.idle and panel.rate and len(film.time) > 1:
+            gained = film.idle[panel.idle][-1] - film.values[panel.idle][-1]
             words.append(f"{abs(gained):,.0f} {panel.curves[0][1]} {'fewer' if gained >= 0 else 'more'} than with "
                          f"nothing done")
     return "   ·   ".join(words)
 
 
-def _idle(days):
-    """{variable: (days,)} had nothing been done, or None where that is not told."""
-    if not isinstance(days, (list, tuple)) or "idle" not in days[-1]:
-        return None
-    return {name: np.array([frame["idle"][name] for frame in days]) for name in days[-1]["idle"]}
-
-
-def _curve(film, values, panel):
-    """Times and heights of one line."""
-    if not panel.rate:
-        return film.time, values / panel.unit
-    return film.time[1:], np.diff(values) / np.diff(film.time) / panel.unit
-
-
-def _draw_panel(ax, film, idle, panel, last):
-    lines = [(words, *_curve(film, film.values[name], panel), colour, {"ls": dash, "lw": 2})
-             for name, words, colour, dash in panel.curves]
-    if idle and panel.idle:
-        lines.insert(0, ("nothing done", *_curve(film, idle[panel.idle], panel), GREY, {"ls": IDLE_DASH, "lw": 1.8}))
-    high = max([heights.max() for _, _, heights, *_ in lines if len(heights)], default=0.0)
+def _draw_panel(ax, film, panel):
+    curves = [(film.values[name], words, colour, dash, 2.0) for name, words, colour, dash in panel.curves]
+    if film.idle and panel.idle:
+        curves.insert(0, (film.idle[panel.idle], "nothing done", GREY, DOTTED, 1.8))
+    times, lines = film.time[1:] if panel.rate else film.time, []
+    for values, words, *look in curves:
+        heights = (np.diff(values) / np.diff(film.time) if panel.rate else values) / panel.unit
+        lines.append((times, heights, f"{words} {_number(heights[-1])}" if len(heights) else words, *look))
+    high = max(heights.max(initial=0.0) for _, heights, *_ in lines)
     top = 1.06 * high or 1.0
     ax.set(ylim=(0, top), xlim=(film.time[0], film.end))
-    ends = []
-    for words, times, heights, colour, look in lines:
-        ax.plot(times, heights, color=colour, **look)
-        if len(heights) == 1:
-            ax.plot(times, heights, "o", color=colour, ms=4, clip_on=False)
-        if len(heights):
-            ends.append((film.end, heights[-1], f"{words} {_number(heights[-1])}", colour, "bold"))
-    end_labels(ax, ends, dx=10)
+    draw_lines(ax, film, lines)
     set_ticks(ax.yaxis, ticks_between(0.0, top, 2 + panel.share) if high else [0.0])
-    times = ticks_between(film.time[0], film.end, 6)
-    if not last:
-        ax.set_xticks(times, [""] * len(times))
-        ax.tick_params(axis="x", length=0)
-    elif film.model.time_unit == "year":
-        years = [time for time in times if float(time).is_integer()] or times
-        ax.set_xticks(years, [f"{year:g}" for year in years])
-    else:
-        set_ticks(ax.xaxis, times, f"{film.model.time_unit}s")
 
 
 def _number(value):

@@ -24,7 +24,14 @@ def simulate(world, actions, start, steps=None):
         dose = world.dose_of(action[None])
         rows.append({**row, **dict(zip(names, dose[0])), "reward": reward})
         values, (time,), (reward,) = world.flow(values, np.array([step]), dose)
-    return pd.DataFrame(rows)
+    table = pd.DataFrame(rows)
+    if world.model.indicators is not None:      # each state under the dose that led to it, the first under the next
+        own = {name: item["own"] for name, item in world.told["interventions"].items()}
+        doses = table[names].shift().bfill().fillna(own)
+        shown = world.model.indicators(table[list(world.model.names)].to_numpy(), doses.to_numpy(), world.config)
+        table = table.assign(**shown)
+    table.attrs["model"] = world.told
+    return table
 
 
 def counterfactual(world, begun, state, actions):

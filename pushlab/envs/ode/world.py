@@ -7,7 +7,7 @@ from gymnasium import spaces
 
 from pushlab.envs.ode.fixed_step import METHODS, stepper
 from pushlab.envs.ode.integrate import clock, integrator, of_step
-from pushlab.envs.ode.models import MODELS, Intervention, load_model
+from pushlab.envs.ode.models import Intervention, load_model
 from pushlab.envs.ode.trajectories import counterfactual, simulate
 from pushlab.envs.shell import Env
 from pushlab.envs.world import World, reading
@@ -65,6 +65,7 @@ class ODE(World):
         self._check(actions, solver, noise, tolerance)
         self.solver, self.tolerance, self.noise = solver, tolerance, float(noise)
         self.interventions = tuple(_chosen(self.model, interventions, actions))
+        self.told = self.model.told(self.config, [item.name for item in self.interventions])
         self._constants = self.model.constants(self.config)
         self._width = len(self.model.names)
         parts = self.model.derivative, self.model.reward, len(self.model.names)
@@ -236,7 +237,8 @@ class ODE(World):
         actions        one action for all steps, a list of one for each step, or a function of (values, time)
         initial_state  None is that of the environment
         returns        DataFrame, a row a decision and one for the end: time, the variables, the doses set for the step
-                       that follows, and the reward of the step that led here
+                       that follows, the reward of the step that led here, and the model's indicators if it has any;
+                       `attrs["model"]` is what pictures are told of the model
         """
         start = self._start if initial_state is None else self.model.state(initial_state, self.config)
         return simulate(self, actions, start)
@@ -253,12 +255,15 @@ class ODE(World):
     def frame(self, state, outcome, at=0):
         step = int(state["step"][at])
         values = dict(zip(self.model.names, state["values"][at].tolist()))
-        names = [item.name for item in self.model.interventions]
-        dose = None if outcome is None else dict(zip(names, outcome["dose"][at].tolist()))
-        model = self.model.name if self.model.name in MODELS else self.model
-        return {"env": self.name, "model": model, "step": step, "of": self.steps, "time": state["time"][at].item(),
-                "end": self.config.end_time, "state": values, "doses": dose, "goal": self._goal_region(),
-                "reward": None if outcome is None else float(outcome["reward"][at])}
+        dose = self._dose if outcome is None else outcome["dose"][at]
+        frame = {"env": self.name, "model": self.told, "step": step, "of": self.steps, "time": state["time"][at].item(),
+                 "end": self.config.end_time, "state": values, "goal": self._goal_region(),
+                 "doses": None if outcome is None else dict(zip(self.told["interventions"], dose.tolist())),
+                 "reward": None if outcome is None else float(outcome["reward"][at])}
+        if self.model.indicators is not None:
+            shown = self.model.indicators(state["values"][at:at + 1], dose[None], self.config)
+            frame["indicators"] = {name: value.item() for name, value in shown.items()}
+        return frame
 
     def _goal_region(self):
         """{variable: (low, high)} of what is to be reached, for pictures."""

@@ -6,7 +6,6 @@ import numpy as np
 
 from pushlab.envs.ode.integrate import clock
 from pushlab.envs.ode.models import load_model
-from pushlab.envs.ode.models.world3 import indicators
 from pushlab.envs.ode.world import ODE, _number
 
 USAGE, GENERATION = "nonrenewable_resource_usage_factor", "persistent_pollution_generation_factor"
@@ -111,15 +110,6 @@ class World3(ODE):
             world = copy(self)
             world._run = ()
         return ODE.simulate(world, env, actions, initial_state)
-
-    def frame(self, state, outcome, at=0):
-        plain = super().frame(state, outcome, at)
-        names = [item.name for item in self.model.interventions]
-        own = {name: getattr(self.config, name) for name in names}
-        dose = np.array([list((plain["doses"] or own).values())], np.float64)
-        shown = indicators(state["values"][at:at + 1], dose, self.config)
-        return {**plain, "own": own, "held": [item.name for item in self.interventions],
-                "indicators": {name: float(value[0]) for name, value in shown.items()}}
 
     @staticmethod
     def picture(frames, **more):

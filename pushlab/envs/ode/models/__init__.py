@@ -52,6 +52,8 @@ class Model:
     goal           {variable: value} to be reached, for the goal-based environment
     settled        function (config, levels) → the whole state (variables,), for a model whose last variables are delays
                    that start in equilibrium: its named states, and whoever gives one, need only give the levels
+    indicators     function (values (n, variables), dose (n, interventions), config) → {name: (n,)}, what pictures show
+                   that is reckoned from the state
     """
 
     name: str
@@ -70,6 +72,7 @@ class Model:
     logarithmic: bool = False
     goal: dict = field(default_factory=dict)
     settled: Callable | None = None
+    indicators: Callable | None = None
 
     @property
     def names(self):
@@ -111,6 +114,20 @@ class Model:
         config = config or self.Config()
         return pd.DataFrame([{"parameter": item.name, "value": getattr(config, item.name), **item.metadata}
                              for item in fields(config)]).set_index("parameter")
+
+    def told(self, config=None, held=None):
+        """What a picture is told of the model, a plain dict: see `pushlab.plots.film.Film`.
+
+        config   the parameters, to which interventions return; None for the default ones
+        held     names of the interventions in the agent's hands; None for all
+        """
+        own = {item.name: getattr(config or self.Config(), item.name) for item in self.interventions}
+        return {"name": self.name, "title": self.title, "time_unit": self.time_unit, "logarithmic": self.logarithmic,
+                "variables": {item.name: f"{item.meaning or item.name}, {item.unit}" for item in self.variables},
+                "interventions": {
+                    item.name: {"words": item.words, "own": own[item.name], "held": held is None or item.name in held,
+                                "reach": max(abs(bound - own[item.name]) for bound in item.bounds)}
+                    for item in self.interventions}}
 
     @property
     def levels(self):

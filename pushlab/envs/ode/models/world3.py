@@ -228,7 +228,7 @@ MODEL = Model(
                  (2e7, 5e7, 1e8, 2e8))),
     # The levels alone: the delays start in equilibrium with them.
     initial_states={"1900": (6.5e8, 7.0e8, 1.9e8, 6.0e7, 2.1e11, 1.44e11, 0.9e9, 2.3e9, 8.2e6, 600.0, 1.0e12, 2.5e7)},
-    derivative=derivative, reward=reward, upper=upper, settled=settled,
+    derivative=derivative, reward=reward, upper=upper, settled=settled, indicators=indicators,
     presets={"whynot": {"normal_life_expectancy": 32.0}},
     interventions=(
         Intervention("industrial_capital_output_ratio", "capital per output", (3.0,), (2.0, 5.0)),
