@@ -15,7 +15,8 @@ from pushlab.envs.rec.world import RECEnv
 from pushlab.ground.files import data_dir
 from pushlab.logs.collect import collect, true_value
 from pushlab.logs.rollout import rollout
-from pushlab.metrics import estimate
+from pushlab.metrics import offpolicy
+from pushlab.metrics.estimate import mean_interval
 from pushlab.metrics.offpolicy import effective_sample_size, episodes_of, off_policy
 from pushlab.metrics.rec import filter_bubble, item_diversity, polarisation, turned
 from pushlab.metrics.value_models import cross_fitted_values, linear
@@ -61,9 +62,9 @@ def test_weighted_estimators_are_exact_on_average():
     episodes, truth = episodes_of(whole_log(), target), exact_values(TARGET)[2]
     known = episodes.rewards, episodes.ratios
     assert len(episodes.rewards) == 1000 and truth == pytest.approx(0.6)      # -0.52 × 0.3 + 1.08 × 0.7
-    for estimator in (estimate.importance_sampling, estimate.self_normalised, estimate.per_decision):
+    for estimator in (offpolicy.importance_sampling, offpolicy.self_normalised, offpolicy.per_decision):
         assert estimator(*known).value == pytest.approx(truth, abs=1e-9)
-    assert estimate.naive(episodes.rewards).value == pytest.approx(exact_values(LOGGED)[2], abs=1e-9)
+    assert offpolicy.naive(episodes.rewards).value == pytest.approx(exact_values(LOGGED)[2], abs=1e-9)
 
 
 @given(st.lists(st.floats(-5, 5), min_size=8, max_size=8))
@@ -74,7 +75,7 @@ def test_doubly_robust_is_exact_on_average_whatever_the_model_says(numbers):
     q = model[[0, 1], states]
     values = (episodes.target * q).sum(axis=2)
     taken = np.take_along_axis(q, episodes.actions[:, :, None], axis=2)[:, :, 0]
-    told = estimate.doubly_robust(episodes.rewards, episodes.ratios, taken, values)
+    told = offpolicy.doubly_robust(episodes.rewards, episodes.ratios, taken, values)
     assert told.value == pytest.approx(exact_values(TARGET)[2], abs=1e-9)
 
 
@@ -85,7 +86,7 @@ def test_a_right_model_makes_the_direct_method_exact_and_doubly_robust_free_of_s
     states = episodes.observations[:, :, 0].astype(int)
     assert action_values[:, 0] == pytest.approx(first[states[:, 0]], abs=1e-6)
     assert action_values[:, 1] == pytest.approx(last[states[:, 1]], abs=1e-6)
-    assert estimate.direct_method(values).value == pytest.approx(truth, abs=1e-6)
+    assert offpolicy.direct_method(values).value == pytest.approx(truth, abs=1e-6)
     table = off_policy(whole_log(), target, features=linear, penalty=1e-9).set_index("estimator")
     assert table.loc["doubly robust", "value"] == pytest.approx(truth, abs=1e-6)
     widths = table["high"] - table["low"]
@@ -94,7 +95,7 @@ def test_a_right_model_makes_the_direct_method_exact_and_doubly_robust_free_of_s
 
 def test_discounting_weighs_the_second_step_less():
     episodes = episodes_of(whole_log(), target)
-    whole = [estimate.per_decision(episodes.rewards, episodes.ratios, discount=d).value for d in (0.0, 0.5, 1.0)]
+    whole = [offpolicy.per_decision(episodes.rewards, episodes.ratios, discount=d).value for d in (0.0, 0.5, 1.0)]
     assert whole[1] == pytest.approx((whole[0] + whole[2]) / 2)
 
 
@@ -111,16 +112,16 @@ def test_the_policy_that_wrote_the_log_is_judged_by_its_own_mean():
     returns = log.groupby("episode")["reward"].sum()
     for estimator in ("naive", "importance sampling", "self-normalised", "per-decision"):
         assert table.loc[estimator, "value"] == pytest.approx(returns.mean())
-    interval = estimate.mean_interval(returns)
+    interval = mean_interval(returns)
     assert table.loc["importance sampling", ["low", "high"]].tolist() == pytest.approx([interval.low, interval.high])
     assert table.loc["importance sampling", "ess"] == pytest.approx(1000)
 
 
 def test_the_value_on_policy_is_the_mean_return_of_its_own_log():
     log = whole_log()
-    assert estimate.on_policy_value(log).mean == pytest.approx(exact_values(LOGGED)[2])
+    assert offpolicy.on_policy_value(log).mean == pytest.approx(exact_values(LOGGED)[2])
     with pytest.raises(ValueError, match="a step twice"):
-        estimate.on_policy_value(pd.concat([log, log]))
+        offpolicy.on_policy_value(pd.concat([log, log]))
 
 
 def test_episodes_may_differ_in_length():

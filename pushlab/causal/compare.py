@@ -4,9 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pushlab.causal.draws import CausalData, _demand
+from pushlab.causal.draws import CausalData
 from pushlab.causal.estimators import CLIP, logistic, standard_estimators, standardised
-from pushlab.metrics.estimate import _demand_level
+from pushlab.ground.arguments import demand, share
 from pushlab.metrics.offpolicy import effective_sample_size
 
 TOGETHER = 2_000_000        # numbers drawn at once by the bootstrap
@@ -57,10 +57,10 @@ def estimate(data, estimator, adjust=None, level=0.95, resamples=1000, interval=
     >>> found.low < found.estimate < found.high, found.ess
     (True, 300.0)
     """
-    _demand(interval in ("studentised", "percentile"), f"interval is 'studentised' or 'percentile'; got {interval!r}")
-    _demand(resample in ("scores", "units"), f"resample is 'scores' or 'units'; got {resample!r}")
-    _demand(resamples >= 50, f"a bootstrap needs at least 50 resamples; got {resamples!r}")
-    _demand_level(level)
+    demand(interval in ("studentised", "percentile"), f"interval is 'studentised' or 'percentile'; got {interval!r}")
+    demand(resample in ("scores", "units"), f"resample is 'scores' or 'units'; got {resample!r}")
+    demand(resamples >= 50, f"a bootstrap needs at least 50 resamples; got {resamples!r}")
+    share("level", level)
     covariates, names = _adjusted(data, adjust)
     _demand_both_arms(data)
     rng = np.random.default_rng(seed)
@@ -101,7 +101,7 @@ def compare(data, estimators=None, truth=None, adjust=None, seed=0, **more):
     """
     import pandas as pd
 
-    _demand(isinstance(data, CausalData), f"data is a CausalData; got {type(data).__name__}")
+    demand(isinstance(data, CausalData), f"data is a CausalData; got {type(data).__name__}")
     truth = data.average_effect if truth is None else float(truth)
     found = [estimate(data, one, adjust, seed=seed, **more) for one in estimators or standard_estimators()]
     table = pd.DataFrame(found).assign(truth=truth)
@@ -149,18 +149,18 @@ def without_mediator(data):
 
 def _adjusted(data, adjust):
     """Covariates (units, features) to adjust for, and their names."""
-    _demand(isinstance(data, CausalData), f"data is a CausalData; got {type(data).__name__}")
+    demand(isinstance(data, CausalData), f"data is a CausalData; got {type(data).__name__}")
     names = list(data.covariates.columns if adjust is None else [adjust] if isinstance(adjust, str) else adjust)
     for name in names:
-        _demand(name in data.covariates.columns, f"there is no covariate {name!r}; there are "
+        demand(name in data.covariates.columns, f"there is no covariate {name!r}; there are "
                                                  f"{', '.join(map(str, data.covariates.columns))}")
-    _demand(names, "adjust names at least one covariate")
+    demand(names, "adjust names at least one covariate")
     return data.covariates[names].to_numpy(np.float64), names
 
 
 def _demand_both_arms(data):
     treated = int(data.treated.sum())
-    _demand(2 <= treated <= len(data) - 2, f"an effect needs at least 2 treated units and 2 others; got {treated} and "
+    demand(2 <= treated <= len(data) - 2, f"an effect needs at least 2 treated units and 2 others; got {treated} and "
                                            f"{len(data) - treated}")
 
 

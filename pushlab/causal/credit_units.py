@@ -7,10 +7,11 @@ they are. People are drawn, with replacement, from the table of borrowers, so ea
 
 import numpy as np
 
-from pushlab.causal.experiments import Units, _demand
+from pushlab.causal.units import Units
 from pushlab.datasets.borrowers import FEATURES, WORDS, load_borrowers
 from pushlab.envs.credit.people import best_response, credit_config
 from pushlab.envs.credit.rules import candidate_classifiers
+from pushlab.ground.arguments import demand
 
 NAMES = dict(zip(FEATURES, WORDS))
 OUTCOMES = ("approved", "score")        # 1 or 0; the log-odds of falling behind, of which lower is better
@@ -19,29 +20,29 @@ OUTCOMES = ("approved", "score")        # 1 or 0; the log-odds of falling behind
 def check(experiment):
     """ValueError says which field of the experiment does not suit."""
     people, config, theta = prepare(experiment)
-    _demand(experiment.outcome in OUTCOMES, f"the outcome is one of {', '.join(OUTCOMES)}; got {experiment.outcome!r}")
+    demand(experiment.outcome in OUTCOMES, f"the outcome is one of {', '.join(OUTCOMES)}; got {experiment.outcome!r}")
     for name in (experiment.confounder, *(experiment.covariates or ()), *(experiment.hidden or ())):
-        _demand(name in FEATURES, f"people have the features {', '.join(FEATURES)}; got {name!r}")
-    _demand(experiment.mediator in config.changeable,
+        demand(name in FEATURES, f"people have the features {', '.join(FEATURES)}; got {name!r}")
+    demand(experiment.mediator in config.changeable,
             f"the mediator is a feature that can be changed, {', '.join(config.changeable)}; got "
             f"{experiment.mediator!r}")
 
 
 def prepare(experiment):
     """The people, their parameters, and the weights (11,) that are published."""
-    _demand(isinstance(experiment.treatment, dict) and set(experiment.treatment) == {"published"},
+    demand(isinstance(experiment.treatment, dict) and set(experiment.treatment) == {"published"},
             f"treatment is {{'published': a candidate's name or 11 weights}}; got {experiment.treatment!r}")
     for name in experiment.world:
-        _demand(name in ("people", "config", "preset"), f"world has people, config and preset; got {name!r}")
+        demand(name in ("people", "config", "preset"), f"world has people, config and preset; got {name!r}")
     people = load_borrowers(experiment.world.get("people"))
     config = credit_config(experiment.world.get("config"), experiment.world.get("preset"))
     published = experiment.treatment["published"]
     if isinstance(published, str):
         known = dict(candidate_classifiers(people, config))
-        _demand(published in known, f"published is one of {', '.join(known)}, or 11 weights; got {published!r}")
+        demand(published in known, f"published is one of {', '.join(known)}, or 11 weights; got {published!r}")
         published = known[published]
     theta = np.asarray(published, np.float64)
-    _demand(theta.shape == (len(FEATURES) + 1,) and np.isfinite(theta).all(),
+    demand(theta.shape == (len(FEATURES) + 1,) and np.isfinite(theta).all(),
             f"published has {len(FEATURES) + 1} finite weights; got {experiment.treatment['published']!r}")
     return people, config, theta
 

@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from pushlab.causal.experiments import Experiment, _demand, _is_number, experiment
+from pushlab.causal.experiments import Experiment, experiment
+from pushlab.ground.arguments import demand, is_number
 
 OUTCOME, TREATED, EFFECT, PROPENSITY = "outcome", "treated", "effect", "propensity"
 
@@ -35,22 +36,22 @@ class CausalData:
 
     def __post_init__(self):
         treated = np.asarray(self.treated)
-        _demand(np.isin(treated, (0, 1)).all(), "treated is True or False, or 1 or 0, for each unit")
+        demand(np.isin(treated, (0, 1)).all(), "treated is True or False, or 1 or 0, for each unit")
         object.__setattr__(self, "treated", treated.astype(bool))
-        _demand(len(self.covariates) == len(treated), f"there are covariates of {len(self.covariates)} units, and "
+        demand(len(self.covariates) == len(treated), f"there are covariates of {len(self.covariates)} units, and "
                                                       f"{len(treated)} that are treated or not")
         for name in ("outcome", "effects", "propensity"):
             if name != "outcome" and getattr(self, name) is None:
                 continue
             values = np.asarray(getattr(self, name), np.float64)
-            _demand(values.shape == treated.shape, f"{name} has a value for each of {len(treated)} units; got "
+            demand(values.shape == treated.shape, f"{name} has a value for each of {len(treated)} units; got "
                                                    f"{values.shape}")
-            _demand(np.isfinite(values).all(), f"{name}, unit {np.argmin(np.isfinite(values))}: not a finite number")
+            demand(np.isfinite(values).all(), f"{name}, unit {np.argmin(np.isfinite(values))}: not a finite number")
             object.__setattr__(self, name, values)
         for name in self.covariates.columns:
             finite = np.isfinite(self.covariates[name].to_numpy(np.float64))
-            _demand(finite.all(), f"covariate {name}, unit {np.argmin(finite)}: not a finite number")
-        _demand(self.mediator is None or self.mediator in self.covariates.columns,
+            demand(finite.all(), f"covariate {name}, unit {np.argmin(finite)}: not a finite number")
+        demand(self.mediator is None or self.mediator in self.covariates.columns,
                 f"the mediator is one of the covariates {', '.join(map(str, self.covariates.columns))}; got "
                 f"{self.mediator!r}")
 
@@ -81,7 +82,7 @@ def randomised(model="hiv", n=1000, seed=0, share=0.5, **changes):
     >>> len(data), data.propensity[0].item(), data.covariates.columns.to_list()
     (200, 0.5, ['log10 rabbits', 'log10 foxes'])
     """
-    _demand(_is_number(share) and 0 < share < 1, f"share lies between 0 and 1; got {share!r}")
+    demand(is_number(share) and 0 < share < 1, f"share lies between 0 and 1; got {share!r}")
     trial = experiment(model, **changes)
     return _draw(trial, n, seed, lambda covariates: np.full(len(covariates), share), trial.seen,
                  f"{trial.words}; {100 * share:g} % treated by lot")
@@ -108,11 +109,11 @@ def unobserved(model="hiv", n=1000, seed=0, **changes):
     ['log10 foxes']
     """
     trial = experiment(model, **changes)
-    _demand(trial.hidden is None or trial.confounder in trial.hidden,
+    demand(trial.hidden is None or trial.confounder in trial.hidden,
             f"hidden names the confounder, {trial.confounder}, before others; got {trial.hidden!r}")
     hidden = {trial.bench.column(trial, name) for name in trial.hidden or (trial.confounder,)}
     seen = [name for name in trial.seen if name not in hidden]
-    _demand(seen, "nothing is left to be seen; let the experiment have more covariates, or hide fewer")
+    demand(seen, "nothing is left to be seen; let the experiment have more covariates, or hide fewer")
     return _draw(trial, n, seed, trial.propensities, seen,
                  f"{trial.words}; treated by {_spoken(trial.confounder)}, which is not seen")
 
@@ -133,7 +134,7 @@ def mediated(model="hiv", n=1000, seed=0, **changes):
 
 def _that_shows_its_confounder(model, changes):
     trial = experiment(model, **changes)
-    _demand(trial.confounder_column in trial.seen, f"the confounder {trial.confounder!r} is to be seen, but covariates "
+    demand(trial.confounder_column in trial.seen, f"the confounder {trial.confounder!r} is to be seen, but covariates "
                                                    f"leave it out; unobserved() is for that")
     return trial
 
@@ -143,12 +144,12 @@ def _spoken(name):
 
 
 def _draw(trial, n, seed, propensities, seen, description, mediator=None):
-    _demand(isinstance(n, int | np.integer) and n >= 4, f"n is a whole number of units from 4 up; got {n!r}")
+    demand(isinstance(n, int | np.integer) and n >= 4, f"n is a whole number of units from 4 up; got {n!r}")
     begins, lots, errors = (np.random.default_rng(one) for one in np.random.SeedSequence(seed).spawn(3))
     units = trial.units(n, begins)
     propensity = propensities(units.covariates)
     treated = lots.random(n) < propensity
-    _demand(0 < treated.sum() < n, f"of {n} units all or none are treated; take more units or another seed")
+    demand(0 < treated.sum() < n, f"of {n} units all or none are treated; take more units or another seed")
     arm, rows = treated.astype(int), np.arange(n)
     covariates = units.covariates[seen]
     if mediator is not None:

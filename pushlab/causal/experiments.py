@@ -6,29 +6,16 @@ the moment of the decision on, once treated and once not, so the effect on it is
 
 from dataclasses import dataclass, field, fields, replace
 from functools import cache, cached_property
-from numbers import Real
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from pushlab.causal.defaults import EXPERIMENTS
+from pushlab.ground.arguments import demand, is_number
 
 REFERENCE = 20_000          # units from which the spread of the confounder is taken
 POPULATION = 50_000         # units of which the mean effect is called that of the population
 OWN_SEED = 2020             # of both
-
-
-class Units(NamedTuple):
-    """Units of an experiment, a row each; the second axis of `outcomes` and `mediators` is untreated, treated."""
-
-    covariates: Any             # DataFrame: every variable at the moment of the decision
-    outcomes: np.ndarray        # (units, 2)
-    mediators: np.ndarray       # (units, 2), on the way from the treatment to the outcome
-
-    @property
-    def effects(self):
-        """What treatment changes in each unit, (units,)."""
-        return self.outcomes[:, 1] - self.outcomes[:, 0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,17 +74,17 @@ class Experiment:
 
     def __post_init__(self):
         for name, least in (("span", 0), ("halfway", 0)):
-            _demand(_is_number(getattr(self, name)) and getattr(self, name) > least,
+            demand(is_number(getattr(self, name)) and getattr(self, name) > least,
                     f"{name} is a time above {least}; got {getattr(self, name)!r}")
         for name in ("begin", "noise", "cost"):
-            _demand(_is_number(getattr(self, name)) and getattr(self, name) >= 0,
+            demand(is_number(getattr(self, name)) and getattr(self, name) >= 0,
                     f"{name} is a number from 0 up; got {getattr(self, name)!r}")
-        _demand(self.after is None or _is_number(self.after) and self.after > 0,
+        demand(self.after is None or is_number(self.after) and self.after > 0,
                 f"after is a time above 0, or None; got {self.after!r}")
-        _demand(self.halfway < self.measured,
+        demand(self.halfway < self.measured,
                 f"halfway, {self.halfway!r}, lies between the decision and the outcome, {self.measured!r} later")
-        _demand(self.better in ("higher", "lower"), f"better is 'higher' or 'lower'; got {self.better!r}")
-        _demand(_is_number(self.strength), f"strength is a finite number; got {self.strength!r}")
+        demand(self.better in ("higher", "lower"), f"better is 'higher' or 'lower'; got {self.better!r}")
+        demand(is_number(self.strength), f"strength is a finite number; got {self.strength!r}")
         self.bench.check(self)
 
     @cached_property
@@ -143,7 +130,7 @@ class Experiment:
         >>> units.covariates.columns.to_list(), units.outcomes.shape
         (['log10 rabbits', 'log10 foxes'], (3, 2))
         """
-        _demand(isinstance(n, int | np.integer) and n >= 1, f"n is a whole number of units from 1 up; got {n!r}")
+        demand(isinstance(n, int | np.integer) and n >= 1, f"n is a whole number of units from 1 up; got {n!r}")
         return self.bench.units(self, int(n), rng)
 
     def log_odds(self, covariates):
@@ -164,7 +151,7 @@ class Experiment:
     def _confounder(self):
         values = self.bench.begin(self, REFERENCE, np.random.default_rng(OWN_SEED))[self.confounder_column]
         scale = float(values.std())
-        _demand(scale > 1e-9 * (1 + abs(values.mean())),
+        demand(scale > 1e-9 * (1 + abs(values.mean())),
                 f"the confounder {self.confounder!r} is the same in every unit; give it some spread")
         return float(values.mean()), scale
 
@@ -175,15 +162,6 @@ class Experiment:
         Its own standard error is the deviation of the effects over the root of 50,000.
         """
         return float(self.units(POPULATION, np.random.default_rng(OWN_SEED + 1)).effects.mean())
-
-
-def _is_number(value):
-    return isinstance(value, Real) and not isinstance(value, bool) and np.isfinite(value)
-
-
-def _demand(holds, otherwise):
-    if not holds:
-        raise ValueError(otherwise)
 
 
 # ---------------------------------------------------------------- one for each simulator
@@ -205,14 +183,14 @@ def experiment(model="hiv", **changes):
     """
     known = [item.name for item in fields(Experiment)]
     for name in changes:
-        _demand(name in known, f"an experiment has no {name!r}; it has {', '.join(known)}")
+        demand(name in known, f"an experiment has no {name!r}; it has {', '.join(known)}")
     if isinstance(model, str):
-        _demand(model in EXPERIMENTS, f"there are experiments with {', '.join(EXPERIMENTS)}; got {model!r}")
+        demand(model in EXPERIMENTS, f"there are experiments with {', '.join(EXPERIMENTS)}; got {model!r}")
         model = _default(model)
     if not isinstance(model, Experiment):
         needed = ("treatment", "span", "outcome", "confounder", "mediator", "halfway")
         missing = [name for name in needed if name not in changes]
-        _demand(not missing, f"an experiment with a model of one's own needs {', '.join(missing)}")
+        demand(not missing, f"an experiment with a model of one's own needs {', '.join(missing)}")
         return Experiment(model, **changes)
     return replace(model, **changes) if changes else model
 

@@ -2,9 +2,10 @@
 
 import numpy as np
 
-from pushlab.causal.experiments import Units, _demand, _is_number
+from pushlab.causal.units import Units
 from pushlab.envs.ode.models import load_model
 from pushlab.envs.ode.world import ODE
+from pushlab.ground.arguments import demand, is_number
 
 LEAST = 1e-12       # below which a logarithm is that of this
 REACH = 3.0         # deviations from the start beyond which no unit begins
@@ -14,24 +15,24 @@ OPTIONS = ("config", "preset", "solver", "dt", "tolerance")     # of the simulat
 def check(experiment):
     """ValueError says which field of the experiment does not suit the model."""
     model, known = load_model(experiment.model), [item.name for item in load_model(experiment.model).interventions]
-    _demand(isinstance(experiment.treatment, dict) and experiment.treatment,
+    demand(isinstance(experiment.treatment, dict) and experiment.treatment,
             f"treatment is a dict of interventions of {model.name} ({', '.join(known)}); got {experiment.treatment!r}")
     for name, value in experiment.treatment.items():
-        _demand(name in known, f"{model.name} has the interventions {', '.join(known)}; got {name!r}")
+        demand(name in known, f"{model.name} has the interventions {', '.join(known)}; got {name!r}")
         low, high = model.interventions[known.index(name)].bounds
-        _demand(_is_number(value) and low <= value <= high, f"{name} lies from {low} to {high}; got {value!r}")
+        demand(is_number(value) and low <= value <= high, f"{name} lies from {low} to {high}; got {value!r}")
     model.state(experiment.start)
     for name in (experiment.confounder, *(experiment.covariates or ()), *(experiment.hidden or ())):
-        _demand(name in model.names, f"{model.name} has the variables {', '.join(model.names)}; got {name!r}")
+        demand(name in model.names, f"{model.name} has the variables {', '.join(model.names)}; got {name!r}")
     _spread(experiment, model)
     for name in experiment.world:
-        _demand(name in OPTIONS, f"world has {', '.join(OPTIONS)}; got {name!r}")
+        demand(name in OPTIONS, f"world has {', '.join(OPTIONS)}; got {name!r}")
     for name in ("halfway", "span", "measured") if experiment.outcome == "return" else ():
         steps = getattr(experiment, name) / model.timestep
-        _demand(abs(steps - round(steps)) < 1e-9, f"rewards are added up by whole timesteps of {model.timestep:g}, so "
+        demand(abs(steps - round(steps)) < 1e-9, f"rewards are added up by whole timesteps of {model.timestep:g}, so "
                                                   f"{name} is some of these; got {getattr(experiment, name)!r}")
     for quantity in (experiment.outcome, experiment.mediator):
-        _demand(isinstance(quantity, str), f"outcome and mediator are named; got {quantity!r}")
+        demand(isinstance(quantity, str), f"outcome and mediator are named; got {quantity!r}")
         if quantity != "return" or quantity is experiment.mediator:
             _parts(quantity, model)
 
@@ -46,11 +47,11 @@ def _spread(experiment, model):
     spread = experiment.spread
     if isinstance(spread, dict):
         for name in spread:
-            _demand(name in model.levels, f"{model.name} begins with the variables {', '.join(model.levels)}; got "
+            demand(name in model.levels, f"{model.name} begins with the variables {', '.join(model.levels)}; got "
                                           f"{name!r}")
         spread = [spread.get(name, 0.0) for name in model.levels]
     values = np.broadcast_to(np.asarray(spread, np.float64), (len(model.levels),))
-    _demand(np.isfinite(values).all() and (values >= 0).all() and values.any(),
+    demand(np.isfinite(values).all() and (values >= 0).all() and values.any(),
             f"spread is a number above 0, or numbers by variable; got {experiment.spread!r}")
     return values
 
@@ -62,13 +63,13 @@ def _parts(quantity, model):
     for name in words.split(" + "):
         begins = name.endswith("*") and name not in model.names
         found = [at for at, one in enumerate(model.names) if one == name or begins and one.startswith(name[:-1])]
-        _demand(found, f"{model.name} has the variables {', '.join(model.names)}; got {quantity!r}")
+        demand(found, f"{model.name} has the variables {', '.join(model.names)}; got {quantity!r}")
         columns += found
     try:
         number = float(divisor or 1)
     except ValueError:
         number = 0.0
-    _demand(number != 0 and np.isfinite(number), f"a quantity is divided by a number other than 0; got {quantity!r}")
+    demand(number != 0 and np.isfinite(number), f"a quantity is divided by a number other than 0; got {quantity!r}")
     return columns, number, quantity.startswith("log10 ")
 
 

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pushlab.causal.compare import _adjusted, without_mediator
-from pushlab.causal.draws import _demand
 from pushlab.causal.estimators import DoublyRobust, RegressionAdjustment
 from pushlab.causal.experiments import experiment
+from pushlab.ground.arguments import demand
 
 LEARNERS = ("regression", "curved regression", "doubly robust")     # the scores that have a name
 FRESH = 20_000          # units on which policies are judged
@@ -59,14 +59,14 @@ def learn_policy(data, scores="doubly robust", features=None, better=None, cost=
     """
     from sklearn.tree import DecisionTreeRegressor
 
-    _demand(not isinstance(scores, str) or scores in LEARNERS,
+    demand(not isinstance(scores, str) or scores in LEARNERS,
             f"scores is one of {', '.join(LEARNERS)}, or an estimator; got {scores!r}")
-    _demand(better in (None, "higher", "lower"), f"better is 'higher' or 'lower'; got {better!r}")
+    demand(better in (None, "higher", "lower"), f"better is 'higher' or 'lower'; got {better!r}")
     estimator = _scorer(scores) if isinstance(scores, str) else scores
     known = without_mediator(data)
     features = known if features is None else [features] if isinstance(features, str) else list(features)
     for name in features:
-        _demand(name in known, f"a policy looks at what is known at the decision, {', '.join(map(str, known))}; got "
+        demand(name in known, f"a policy looks at what is known at the decision, {', '.join(map(str, known))}; got "
                                f"{name!r}")
     covariates, _ = _adjusted(data, known)
     values = estimator.scores(covariates, data.treated, data.outcome, np.random.default_rng(seed)).values
@@ -131,16 +131,16 @@ def _by_name(policies):
     if not isinstance(policies, dict):
         policies = [policies] if isinstance(policies, TreatmentPolicy) else list(policies)
         names = [one.name for one in policies]
-        _demand(len(set(names)) == len(names), f"policies have names that differ; got {', '.join(names)}; give "
+        demand(len(set(names)) == len(names), f"policies have names that differ; got {', '.join(names)}; give "
                                                f"{{name: policy.treats}} instead")
         policies = {one.name: one.treats for one in policies}
     for name in BESIDE:
-        _demand(name not in policies, f"{name!r} is in the table anyway; give the policy another name")
+        demand(name not in policies, f"{name!r} is in the table anyway; give the policy another name")
     return policies
 
 
 def _shares(name, treated, n):
     shares = np.asarray(treated, np.float64)
-    _demand(shares.shape == (n,) and ((shares >= 0) & (shares <= 1)).all(),
+    demand(shares.shape == (n,) and ((shares >= 0) & (shares <= 1)).all(),
             f"policy {name!r} says for each of {n} units whether it is treated; got an array {shares.shape}")
     return shares

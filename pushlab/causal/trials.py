@@ -3,8 +3,9 @@
 import numpy as np
 
 from pushlab.causal.compare import compare, without_mediator
-from pushlab.causal.draws import KINDS, _demand
+from pushlab.causal.draws import KINDS
 from pushlab.causal.experiments import experiment
+from pushlab.ground.arguments import demand
 from pushlab.ground.seeds import episode_seed
 from pushlab.metrics.estimate import share_interval
 
@@ -35,8 +36,8 @@ def repeat(model="hiv", kind="confounded", n=500, draws=200, estimators=None, ad
     from threadpoolctl import threadpool_limits
     from tqdm.auto import tqdm
 
-    _demand(kind in KINDS, f"kind is one of {', '.join(KINDS)}; got {kind!r}")
-    _demand(draws >= 1, f"draws is from 1 up; got {draws!r}")
+    demand(kind in KINDS, f"kind is one of {', '.join(KINDS)}; got {kind!r}")
+    demand(draws >= 1, f"draws is from 1 up; got {draws!r}")
     trial = experiment(model)
     truth = trial.population_effect
     numbers = tqdm(range(draws), disable=not progress)

@@ -1,4 +1,4 @@
-"""How sure one may be: intervals, and the off-policy estimators of `pushlab.metrics.offpolicy`."""
+"""How sure one may be: intervals of means, shares, grids and times, and what is left of them where there are many."""
 
 from typing import NamedTuple
 
@@ -314,21 +314,3 @@ def _gain(ours, theirs, level):
     from scipy.stats import ttest_ind
 
     return ttest_ind(ours, theirs, equal_var=False).confidence_interval(level).low
-
-
-_OFF_POLICY = ("Estimate", "cross_fitted_values", "direct_method", "doubly_robust", "effective_sample_size",
-               "episodes_of", "importance_sampling", "naive", "off_policy", "on_policy_value",
-               "per_decision", "self_normalised")
-
-
-def __getattr__(name):
-    """The off-policy estimators, which need the intervals above and are therefore loaded when they are asked for."""
-    if name in _OFF_POLICY:
-        from pushlab.metrics import offpolicy
-
-        return getattr(offpolicy, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def __dir__():
-    return sorted([*globals(), *_OFF_POLICY])
