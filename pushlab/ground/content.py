@@ -152,7 +152,7 @@ def reached(*names):
     are pictures, from which no number comes, and what `import pushlab` alone does, since it knows every world.
 
     >>> sorted(reached("pushlab.envs.stream"))
-    ['pushlab.ground.compiled', 'pushlab.ground.content', 'pushlab.envs.stream']
+    ['pushlab.envs.stream', 'pushlab.ground.compiled', 'pushlab.ground.content']
     """
     found, left = set(), list(names)
     while left:

@@ -1,5 +1,7 @@
 """The command behind `make benchmarks`: what it would measure can be made, and what it writes stands in README."""
 
+import mmap
+
 import cases
 import gymnasium as gym
 import memory
@@ -60,6 +62,11 @@ def test_readme_has_the_marks():
 
 def test_what_grows_is_seen_at_the_marks():
     kept = []
-    read = memory.at_marks(lambda _: kept.append(b"x" * 2**20), 80)
+
+    def grow(_):
+        kept.append(mmap.mmap(-1, 2**20))       # new pages, and none that the process had and gave back to itself
+        kept[-1].write(b"x" * 2**20)
+
+    read = memory.at_marks(grow, 80)
     assert len(read) == len(memory.MARKS) and len(kept) == 80
     assert read[-1] - read[memory.MARKS.index(0.5)] > 30            # 40 MB more from half way to the end
