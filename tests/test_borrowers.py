@@ -5,8 +5,16 @@ import hashlib
 import numpy as np
 import pytest
 
-from pushlab.datasets.borrowers import FEATURES, LABEL, load_borrowers, read_borrowers
-from pushlab.datasets.generated_borrowers import default_probability, draw_people, make_borrowers, write_borrowers
+from pushlab.datasets.borrowers import (
+    FEATURES,
+    LABEL,
+    default_probability,
+    draw_people,
+    load_borrowers,
+    make_borrowers,
+    read_borrowers,
+    write_borrowers,
+)
 from pushlab.ground.faults import BadData
 from pushlab.ground.files import data_dir
 
@@ -84,7 +92,7 @@ def test_labels_come_with_the_stated_probability():
 
 
 @pytest.mark.parametrize("kwargs, words", [({"seed": -1}, "seed is a whole number"), ({"seed": True}, "seed is"),
-                                           ({"defaulted": 0}, "defaulted is a number of people"),
+                                           ({"defaulted": 0}, "defaulted is a whole number of people"),
                                            ({"defaulted": 10, "repaid": 10**6}, "must not be more")])
 def test_a_generator_that_is_asked_for_nonsense_says_so(kwargs, words):
     with pytest.raises(ValueError, match=words):

@@ -11,8 +11,7 @@ from hypothesis.extra.numpy import arrays
 
 import pushlab  # noqa: F401
 from pushlab.agents import Foresighted, GradientStep, RandomAgent, Retrained, TrainedOnce
-from pushlab.datasets.borrowers import FEATURES
-from pushlab.datasets.generated_borrowers import make_borrowers
+from pushlab.datasets.borrowers import FEATURES, make_borrowers
 from pushlab.envs.credit.people import best_response, cost, credit_config, gain
 from pushlab.envs.credit.rules import (
     candidate_classifiers,

@@ -8,7 +8,7 @@ import pytest
 import pushlab  # noqa: F401
 from pushlab import plots
 from pushlab.agents import Foresighted, GradientStep, Retrained, TrainedOnce
-from pushlab.datasets.generated_borrowers import make_borrowers
+from pushlab.datasets.borrowers import make_borrowers
 from pushlab.logs.rollout import rollout
 from pushlab.plots.widgets import explore, player, you_are_the_agent
 

@@ -11,7 +11,7 @@ import pytest
 
 from pushlab.datasets.reading import list_users, load_user, load_users
 from pushlab.datasets.schema import Schema
-from pushlab.datasets.tables import Wheel
+from pushlab.datasets.tables import Source
 from pushlab.ground.faults import BadData
 from pushlab.ground.files import data_dir
 
@@ -228,9 +228,8 @@ def test_a_wheel_is_open_only_while_it_is_read(wheel, monkeypatch):
             made.append(self)
 
     monkeypatch.setattr(zipfile, "ZipFile", Watched)
-    source = Wheel(wheel)
-    source.read("gym_push/envs/data/user_1/test_set.csv")
-    assert made and all(archive.fp is None for archive in made)
+    Source(wheel).read("gym_push/envs/data/user_1/test_set.csv")
+    assert made and all(archive.filename is None for archive in made)       # unpacked from memory
 
 
 def test_a_user_with_one_file_is_halved_by_time(wheel):
@@ -333,7 +332,8 @@ def test_every_fault_of_every_table_is_in_one_error(folder):
 def test_an_empty_file_and_a_table_without_rows(folder):
     (folder / TABLES[0]).write_text("")
     edit(folder / TABLES[3], lambda text: text.split("\n", 1)[0] + "\n")
-    assert {fault.right for fault in faults_of(folder)} == {"the file is empty", "the table has a header and no rows"}
+    assert {fault.right for fault in faults_of(folder)} == {
+        "the file is empty; a CSV table with a header is meant", "the table has a header and no rows"}
 
 
 def test_a_torn_last_line_is_refused(folder):

@@ -4,6 +4,9 @@ NumPy promises to keep the stream of uniforms of PCG64, but not what `normal`, `
 everything random here is a uniform, turned into a value by a table of weights or of quantiles.
 """
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
 # One stream for each question, so that changing how arrivals are drawn leaves the days and the actions as they were.
@@ -11,7 +14,7 @@ STREAMS = ("persona", "days", "stops", "quarters", "arrivals", "notifications", 
            "contacts")
 
 
-def uniforms(seed, stream, shape):
+def uniforms(seed: int, stream: str, shape: int | tuple[int, ...]) -> np.ndarray:
     """Uniform numbers in [0, 1), float64 of this shape; the same for the same seed and stream (one of STREAMS).
 
     >>> uniforms(1, "days", 2).round(3)
@@ -20,7 +23,7 @@ def uniforms(seed, stream, shape):
     return np.random.Generator(np.random.PCG64((seed, STREAMS.index(stream)))).random(shape)
 
 
-def pick(weights, u):
+def pick(weights: Sequence[int], u: Any) -> np.ndarray:
     """For each uniform in `u` the index of a weight, drawn in proportion to the weights (whole numbers).
 
     >>> pick((3, 1), [0.0, 0.74, 0.75])
@@ -30,7 +33,7 @@ def pick(weights, u):
     return np.searchsorted(ends, np.asarray(u) * ends[-1], side="right")
 
 
-def pick_value(options, u):
+def pick_value(options: Sequence[tuple[str, int]], u: Any) -> np.ndarray:
     """For each uniform the value drawn from `options`, pairs (value, weight), as an object array.
 
     >>> pick_value((("low", 3), ("high", 1)), [0.1, 0.9]).tolist()
@@ -40,7 +43,7 @@ def pick_value(options, u):
     return values[pick([weight for _, weight in options], u)]
 
 
-def quantile(levels, values, u):
+def quantile(levels: Sequence[float], values: Sequence[float], u: Any) -> np.ndarray:
     """For each uniform the quantile of a distribution given by a table, straight lines between its points.
 
     Written out, because `numpy.interp` may round its last digit differently from machine to machine.
@@ -48,7 +51,7 @@ def quantile(levels, values, u):
     >>> quantile((0, 0.5, 1), (0, 10, 100), [0.25, 0.75])
     array([ 5., 55.])
     """
-    levels, values, u = (np.asarray(array, dtype=float) for array in (levels, values, u))
-    left = np.searchsorted(levels, u, side="right") - 1
-    share = (u - levels[left]) / (levels[left + 1] - levels[left])
-    return values[left] + (values[left + 1] - values[left]) * share
+    x, y, at = (np.asarray(array, dtype=float) for array in (levels, values, u))
+    left = np.searchsorted(x, at, side="right") - 1
+    share = (at - x[left]) / (x[left + 1] - x[left])
+    return y[left] + (y[left + 1] - y[left]) * share

@@ -5,20 +5,27 @@
 ((1,), 'morning')
 """
 
+from __future__ import annotations
+
 import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from gymnasium.spaces import MultiDiscrete
 
-from pushlab.ground.faults import BadData, Fault
+from pushlab.ground.faults import Fault, refuse
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 OTHER = "other"         # reserved: a value of an open feature that was not seen when the schema was fitted
 KINDS = ("closed", "open", "set", "integer")
 
 
-def as_text(value):
+def as_text(value: Any) -> str:
     """A value as the files spell it: True, 3, 3.0 and "still" become "True", "3", "3" and "still"."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
@@ -51,33 +58,32 @@ class Feature:
 
     def __post_init__(self):
         self._check_types()
-        if self.kind not in KINDS:
-            raise ValueError(f"feature {self.name}: kind {self.kind!r} is not one of {', '.join(KINDS)}")
-        if self.kind in ("closed", "set") and not self.values:
-            raise ValueError(f"feature {self.name}: a {self.kind} feature needs values")
-        if self.kind == "integer" and (not self.edges or list(self.edges) != sorted(set(self.edges))):
-            raise ValueError(f"feature {self.name}: an integer feature needs rising edges, not {self.edges}")
-        wrong = self._wrong_words() or self._wrong_aliases()
+        wrong = self._wrong_kind() or self._wrong_words() or self._wrong_aliases()
         if not wrong and self.neutral is not None and not self.allows(self.neutral):
             wrong = f"the neutral value {self.neutral!r} is not {self.right}"
         if wrong:
             raise ValueError(f"feature {self.name}: {wrong}")
 
     def _check_types(self):
-        def all_are(kind, entries):
-            return isinstance(entries, (tuple, list)) and all(type(entry) is kind for entry in entries)
-
-        texts = {"name": [self.name], "kind": [self.kind], "empty": [self.empty],
-                 "values": () if self.values is None else self.values,
-                 "labels": () if self.labels is None else self.labels,
-                 "neutral": () if self.neutral is None else (self.neutral,),
-                 "aliases": [*self.aliases, *self.aliases.values()] if isinstance(self.aliases, dict) else None}
+        texts = {"name": (self.name,), "kind": (self.kind,), "empty": (self.empty,), "values": self.values or (),
+                 "labels": self.labels or (), "neutral": () if self.neutral is None else (self.neutral,),
+                 "aliases": (*self.aliases, *self.aliases.values()) if isinstance(self.aliases, dict) else None}
         for key, entries in texts.items():
-            if not all_are(str, entries):
+            if not _all_are(str, entries):
                 raise ValueError(f"feature {self.name}: {key!r} takes text in quotation marks; "
                                  f"got {getattr(self, key)!r:.60}")
-        if not all_are(int, self.edges):
+        if not _all_are(int, self.edges):
             raise ValueError(f"feature {self.name}: 'edges' are whole numbers; got {self.edges!r:.60}")
+
+    def _wrong_kind(self):
+        """What is wrong with the kind, or with what it needs, or None."""
+        if self.kind not in KINDS:
+            return f"kind {self.kind!r} is not one of {', '.join(KINDS)}"
+        if self.kind in ("closed", "set") and not self.values:
+            return f"a {self.kind} feature needs values"
+        if self.kind == "integer" and (not self.edges or list(self.edges) != sorted(set(self.edges))):
+            return f"an integer feature needs rising edges, not {self.edges}"
+        return None
 
     def _wrong_words(self):
         """What is wrong with values, labels and the word for none, or None."""
@@ -108,50 +114,46 @@ class Feature:
         return None
 
     @property
-    def fitted(self):
+    def fitted(self) -> bool:
         """Whether the values are known; only an open feature may have to wait for data."""
         return self.kind != "open" or self.values is not None
 
     @cached_property
-    def words(self):
+    def words(self) -> tuple[str, ...]:
         """The values that a code stands for, in the order of codes; a set feature's tags."""
         if self.kind == "integer":
-            return self._bins()
-        if not self.fitted:
+            between = (str(low) if high - low == 1 else f"{low} to {high - 1}"
+                       for low, high in zip(self.edges, self.edges[1:]))
+            return (f"below {self.edges[0]}", *between, f"{self.edges[-1]} or more")
+        if self.values is None:
             raise ValueError(f"feature {self.name} is open: fit the schema on data first")
         return (*self.values, OTHER) if self.kind == "open" else tuple(self.values)
 
-    def _bins(self):
-        first, last = self.edges[0], self.edges[-1]
-        between = (str(low) if high - low == 1 else f"{low} to {high - 1}"
-                   for low, high in zip(self.edges, self.edges[1:]))
-        return (f"below {first}", *between, f"{last} or more")
-
     @property
-    def neutral_word(self):
+    def neutral_word(self) -> str:
         """The value to take where nobody cares."""
         if self.neutral is not None:
             return self.neutral
         return self.empty if self.kind == "set" else self.words[0]
 
     @property
-    def components(self):
+    def components(self) -> tuple[str, ...]:
         """Names of the array components this feature takes: itself, or one 0/1 component a tag."""
-        return tuple(f"{self.name}.{tag}" for tag in self.values) if self.kind == "set" else (self.name,)
+        return tuple(f"{self.name}.{tag}" for tag in self.values or ()) if self.kind == "set" else (self.name,)
 
     @property
-    def sizes(self):
+    def sizes(self) -> tuple[int, ...]:
         """Number of codes of each component."""
-        return (2,) * len(self.values) if self.kind == "set" else (len(self.words),)
+        return (2,) * len(self.values or ()) if self.kind == "set" else (len(self.words),)
 
     @property
-    def right(self):
+    def right(self) -> str:
         """What a value should be, for an error message."""
         if self.kind == "integer":
             return "a whole number"
         if self.kind == "open":
             return "a word"
-        choice = ", ".join(self.values)
+        choice = ", ".join(self.values or ())
         return f"one or several of {choice}, or {self.empty}" if self.kind == "set" else f"one of {choice}"
 
     @cached_property
@@ -160,15 +162,15 @@ class Feature:
         # An alias may stand for a value of an open feature that the data it was fitted to never had.
         return codes | {alias: codes[value if value in codes else OTHER] for alias, value in self.aliases.items()}
 
-    def code(self, text):
+    def code(self, text: str) -> tuple[int, ...] | None:
         """The codes of one value, a tuple with one for each component; None if the value is not allowed."""
         if self.kind == "set":
             tags = text.split()
             if tags == [self.empty]:
                 tags = []
-            elif not tags or not set(tags) <= set(self.values):
+            elif not tags or not set(tags) <= set(self.values or ()):
                 return None
-            return tuple(int(tag in tags) for tag in self.values)
+            return tuple(int(tag in tags) for tag in self.values or ())
         if text in self._codes:
             return (self._codes[text],)
         if self.kind == "open" and text and text.lower() != "nan":
@@ -177,15 +179,19 @@ class Feature:
             return (int(np.searchsorted(self.edges, int(text), side="right")),)
         return None
 
-    def allows(self, text):
+    def allows(self, text: str) -> bool:
         """Whether this is a value of the feature; while an open one is not fitted, whether it is a value at all."""
         return self.code(text) is not None if self.fitted else bool(text) and text.lower() != "nan"
 
-    def word(self, codes):
+    def word(self, codes: Sequence[int] | np.ndarray) -> str:
         """The value that these codes stand for."""
         if self.kind == "set":
-            return " ".join(tag for tag, on in zip(self.values, codes) if on) or self.empty
+            return " ".join(tag for tag, on in zip(self.values or (), codes) if on) or self.empty
         return self.words[codes[0]]
+
+
+def _all_are(kind, entries):
+    return isinstance(entries, (tuple, list)) and all(type(entry) is kind for entry in entries)
 
 
 class Features:
@@ -195,98 +201,86 @@ class Features:
     feature a block of 0/1 integers, one a tag (a MultiBinary inside the MultiDiscrete).
     """
 
-    def __init__(self, features):
+    def __init__(self, features: Iterable[Feature]):
         self.features = tuple(features)
         self.names = tuple(feature.name for feature in self.features)
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Feature]:
         return iter(self.features)
 
-    def __getitem__(self, name):
+    def __getitem__(self, name: str) -> Feature:
         return self.features[self.names.index(name)]
 
     @cached_property
-    def components(self):
+    def components(self) -> tuple[str, ...]:
         """Names of the components of an encoded array."""
         return tuple(name for feature in self for name in feature.components)
 
     @cached_property
-    def sizes(self):
+    def sizes(self) -> np.ndarray:
         """Number of codes of each component, int64."""
         return np.array([size for feature in self for size in feature.sizes], np.int64)
 
     @cached_property
-    def starts(self):
+    def starts(self) -> np.ndarray:
         """Where the codes of each component begin when all codes stand side by side (one-hot), int64."""
         return np.concatenate([[0], np.cumsum(self.sizes)[:-1]]).astype(np.int64)
 
     @property
-    def space(self):
+    def space(self) -> MultiDiscrete:
         """A MultiDiscrete over the components, int64."""
         return MultiDiscrete(self.sizes)
 
-    def labels(self):
+    def labels(self) -> dict[str, dict[str, str]]:
         """Friendlier words by feature and value, where the schema has them: {"day": {"0": "Monday", …}, …}."""
         return {feature.name: dict(zip(feature.words, feature.labels)) for feature in self if feature.labels}
 
-    def encode(self, table, file="table", rows=None):
+    def encode(self, table: pd.DataFrame | Mapping[str, Any], file: str = "table", rows: Any = None) -> np.ndarray:
         """Codes, int64 array (rows, components), of a DataFrame or a dict of columns that has every feature.
 
         Raises BadData with every value that is not allowed; `file` and `rows` (a number for each row) name the place.
         """
-        missing = [name for name in self.names if name not in table]
-        if missing:
-            raise BadData(Fault(file, None, name, None, "the column is missing") for name in missing)
-        blocks, faults = [], []
-        for feature in self:
-            codes, bad = encode_column(feature, table[feature.name])
-            blocks.append(codes)
-            faults += [Fault(file, rows[row] if rows is not None else row, feature.name, value, feature.right)
-                       for row, value in bad]
-        if faults:
-            raise BadData(faults)
-        return np.concatenate(blocks, axis=1)
+        refuse(Fault(file, column=name, right="the column is missing") for name in self.names if name not in table)
+        found = [encode_column(feature, table[feature.name]) for feature in self]
+        refuse(Fault(file, rows[row] if rows is not None else row, feature.name, value, feature.right)
+               for feature, (_, bad) in zip(self, found) for row, value in bad)
+        return np.concatenate([codes for codes, _ in found], axis=1)
 
-    def decode(self, codes):
+    @cached_property
+    def blocks(self) -> tuple[tuple[Feature, slice], ...]:
+        """Each feature, and its components' place in an encoded array."""
+        ends = np.cumsum([len(feature.components) for feature in self]).tolist()
+        return tuple((feature, slice(end - len(feature.components), end)) for feature, end in zip(self, ends))
+
+    def decode(self, codes: np.ndarray) -> pd.DataFrame:
         """A DataFrame of values, a row for each row of `codes` (rows, components)."""
         import pandas as pd
 
-        codes = np.asarray(codes)
-        columns, at = {}, 0
-        for feature in self:
-            wide = len(feature.components)
-            block = codes[:, at:at + wide]
-            if wide == 1:
-                columns[feature.name] = np.array(feature.words, dtype=object)[block[:, 0]]
+        codes, columns = np.asarray(codes), {}
+        for feature, place in self.blocks:
+            if feature.kind == "set":
+                distinct, which = np.unique(codes[:, place], axis=0, return_inverse=True)
+                columns[feature.name] = np.array([feature.word(row) for row in distinct], object)[which.ravel()]
             else:
-                distinct, which = np.unique(block, axis=0, return_inverse=True)
-                columns[feature.name] = np.array([feature.word(row) for row in distinct], dtype=object)[which.ravel()]
-            at += wide
+                columns[feature.name] = np.array(feature.words, object)[codes[:, place.start]]
         return pd.DataFrame(columns)
 
-    def encode_one(self, values):
+    def encode_one(self, values: Mapping[str, str]) -> np.ndarray:
         """The codes, int64 array (components,), of one dict of values."""
         return self.encode({name: [value] for name, value in values.items()})[0]
 
-    def decode_one(self, codes):
+    def decode_one(self, codes: np.ndarray) -> dict[str, str]:
         """The values, a dict, of one array of codes (components,)."""
-        values, at = {}, 0
-        for feature in self:
-            wide = len(feature.components)
-            values[feature.name] = feature.word(tuple(codes[at:at + wide]))
-            at += wide
-        return values
+        return {feature.name: feature.word(codes[place]) for feature, place in self.blocks}
 
-    def count_other(self, codes):
+    def count_other(self, codes: np.ndarray) -> dict[str, int]:
         """How many rows of `codes` hold the reserved code, by open feature; only features where any does."""
-        counts = {}
-        for feature, column in zip(self.components, np.asarray(codes).T):
-            if feature in self.names and self[feature].kind == "open":
-                counts[feature] = int((column == len(self[feature].words) - 1).sum())
+        counts = {feature.name: int((np.asarray(codes)[:, place] == len(feature.words) - 1).sum())
+                  for feature, place in self.blocks if feature.kind == "open"}
         return {name: count for name, count in counts.items() if count}
 
 
-def encode_column(feature, values):
+def encode_column(feature: Feature, values: Any) -> tuple[np.ndarray, list]:
     """Codes (rows, components) of a column, and (row, value) of each value that is not allowed.
 
     Each distinct value is looked up once: a quarter holds thousands of rows and a few dozen values.
@@ -298,5 +292,5 @@ def encode_column(feature, values):
     found = [feature.code(text) for text in texts]
     blank = (0,) * len(feature.components)
     codes = np.array([blank if code is None else code for code in found], np.int64).reshape(-1, len(blank))[which]
-    bad = {at for at, code in enumerate(found) if code is None}
-    return codes, [(row, texts[at]) for row, at in enumerate(which) if at in bad] if bad else []
+    wrong = np.array([code is None for code in found], bool)[which]
+    return codes, [(int(row), texts[which[row]]) for row in np.flatnonzero(wrong)]

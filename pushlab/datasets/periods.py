@@ -1,12 +1,18 @@
 """A user as read: stretches of engagements, and what is known of the person."""
 
-from dataclasses import dataclass, field
+from __future__ import annotations
+
+from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pushlab.datasets.features import encode_column
 from pushlab.datasets.schema import Schema
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -19,42 +25,42 @@ class Period:
     """
 
     schema: Schema
-    table: "pandas.DataFrame"  # noqa: F821
+    table: pd.DataFrame
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.table)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"Period({len(self):,} notifications, {self.opened.mean():.0%} opened)"
 
     @property
-    def notifications(self):
+    def notifications(self) -> pd.DataFrame:
         """DataFrame of the notification features, as text."""
         return self.table[list(self.schema.notification.names)].copy()
 
     @property
-    def contexts(self):
+    def contexts(self) -> pd.DataFrame:
         """DataFrame of the context features at posting, as text."""
         return self.table[list(self.schema.context.names)].copy()
 
     @property
-    def engagements(self):
+    def engagements(self) -> pd.DataFrame:
         """DataFrame of context, notification and `action`; `posted` too where the data have dates."""
         dates = ["posted"] if "posted" in self.table else []
         return self.table[[*self.schema.context.names, *self.schema.notification.names, "action", *dates]].copy()
 
     @cached_property
-    def opened(self):
+    def opened(self) -> np.ndarray:
         """Whether each notification was opened, bool array (rows,)."""
         return _frozen((self.table["action"] == "opened").to_numpy())
 
     @cached_property
-    def notification_codes(self):
+    def notification_codes(self) -> np.ndarray:
         """int64 array (rows, notification components)."""
         return _frozen(self.schema.notification.encode(self.table))
 
     @cached_property
-    def context_codes(self):
+    def context_codes(self) -> np.ndarray:
         """int64 array (rows, context components)."""
         return _frozen(self.schema.context.encode(self.table))
 
@@ -76,26 +82,26 @@ class User:
 
     name: str
     schema: Schema
-    periods: dict
+    periods: dict[str, Period]
     truth: dict | None = None
-    catalogue: "pandas.DataFrame | None" = None  # noqa: F821
-    notes: tuple[str, ...] = field(default=())
+    catalogue: pd.DataFrame | None = None
+    notes: tuple[str, ...] = ()
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"User({self.name!r}, {', '.join(f'{name}: {len(period):,}' for name, period in self.periods.items())})"
 
     @property
-    def history(self):
+    def history(self) -> Period:
         """The Period to learn from."""
         return self.periods["history"]
 
     @property
-    def test(self):
+    def test(self) -> Period:
         """The Period to be judged on."""
         return self.periods["test"]
 
     @cached_property
-    def catalogue_codes(self):
+    def catalogue_codes(self) -> np.ndarray:
         """Codes of the catalogue, int64 (rows, notification components); -1 where a feature is left free."""
         half = self.schema.notification
         if self.catalogue is None:
@@ -104,7 +110,7 @@ class User:
                    else np.full((len(self.catalogue), len(feature.components)), -1) for feature in half]
         return _frozen(np.concatenate(columns, axis=1))
 
-    def report(self):
+    def report(self) -> str:
         """What was read, as text: rows, open rate, dates and values that were new after the history."""
         lines = [f"user {self.name}, schema {self.schema.name}"]
         for name, period in self.periods.items():

@@ -1,28 +1,19 @@
-"""What lies under data/, and readers for the public originals.
-
-A data set is a folder (or a wheel) of users and a schema that says which tables a user has. The shipped users, the
-EvalUMAP 2019 folders and the EvalUMAP 2020 wheel differ only in their schema files:
-
->>> mira = load_user("mira")
->>> mira.history.engagements.columns[:3].tolist(), mira.test.opened.dtype.name
-(['day', 'time', 'place'], 'bool')
-
-Reading is strict and says everything at once: `BadData` lists each fault with file, row, column, value and what
-would have been right. Only CSV and JSON are read; nothing is ever unpickled.
-"""
+from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 from pushlab.datasets.periods import Period, User
-from pushlab.datasets.schema import Schema
-from pushlab.datasets.tables import DATES, PERIODS, SECONDS, Folder, Wheel, join_tables, read_header, read_table
+from pushlab.datasets.schema import DATES, PERIODS, SECONDS, Schema
+from pushlab.datasets.tables import A_DURATION, Source, join_tables, read_numbers, read_table
 from pushlab.datasets.truth import read_truth
-from pushlab.ground.faults import BadData, Fault
+from pushlab.ground.faults import BadData, Fault, blame, refuse
 from pushlab.ground.files import data_dir
 
 SHIPPED_SCHEMAS = ("evalumap2019", "evalumap2020")
@@ -30,7 +21,7 @@ SHIPPED_SCHEMAS = ("evalumap2019", "evalumap2020")
 
 # ---------------------------------------------------------------- finding and reading users
 
-def list_users(where=None):
+def list_users(where: Path | str | None = None) -> list[str]:
     """Names of the users in a folder or wheel (by default the shipped ones), sorted; of a shipped user just that one.
 
     >>> "mira" in list_users()
@@ -39,11 +30,13 @@ def list_users(where=None):
     if where is not None and _is_shipped(where):
         return [str(where)]
     source = _open(where if where is not None else data_dir() / "push")
-    schemas = [_schema_beside(source)] if _schema_beside(source) else [Schema.load(name) for name in SHIPPED_SCHEMAS]
-    return sorted({name for schema in schemas for layout in schema.layouts for name in _users_of(source, layout)})
+    layouts = [layout for schema in _schemas(source) for layout in schema.layouts]
+    return sorted({name for layout in layouts for name in source.folders(layout["root"])
+                   if any(source.has(_join(layout["root"], name, tables[0]["file"]))
+                          for tables in layout["periods"].values())})
 
 
-def load_user(where, user=None, schema=None):
+def load_user(where: Path | str | User, user: str | None = None, schema: Schema | Path | str | None = None) -> User:
     """Reads one user.
 
     where   the name of a shipped user, which means that user whatever lies in the working directory ("./mira" is a
@@ -66,18 +59,17 @@ def load_user(where, user=None, schema=None):
         raise FileNotFoundError(f"there is no folder or file {str(where)!r}, and no shipped user of that name; "
                                 f"the shipped users are {', '.join(shipped)}")
     source = _open(where)
-    if user is None and isinstance(source, Folder):       # a user's own folder: its parent is the data set
+    if user is None and source.is_folder:       # a user's own folder: its parent is the data set
         folder = source.path.resolve()
         if schema is None and (folder / "schema.json").exists():
             schema = folder / "schema.json"
-        source, user = Folder(folder.parent), folder.name
+        source, user = Source(folder.parent), folder.name
     if user is None:
         raise ValueError(f"{source.name} holds several users; name one with user=: {', '.join(list_users(where))}")
-    schema = _choose_schema(source, user, schema)
-    return _read_user(source, user, schema)
+    return _read_user(source, user, *_find_layout(source, user, _schemas(source, user, schema)))
 
 
-def load_users(where=None, shared=True):
+def load_users(where: Path | str | None = None, shared: bool = True) -> dict[str, User]:
     """Every user of a folder or wheel (by default the shipped ones), a dict by name.
 
     shared  fit the open features on all histories together, so that arrays of one user fit the spaces of another
@@ -88,10 +80,9 @@ def load_users(where=None, shared=True):
     if not users:
         raise FileNotFoundError(f"no user's tables were found in {Path(where).name}")
     if shared:
-        import pandas as pd
-
-        schemas = {user.schema.name: _choose_schema(_open(where), name, None) for name, user in users.items()}
-        for name, schema in schemas.items():
+        source = _open(where)
+        found = [_find_layout(source, name, _schemas(source, name))[0] for name in names]
+        for name, schema in {schema.name: schema for schema in found}.items():
             own = [key for key, user in users.items() if user.schema.name == name]
             fitted = schema.fit(pd.concat([users[key].history.table for key in own]))
             users.update({key: _refit(users[key], fitted) for key in own})
@@ -124,85 +115,53 @@ def _refit(user, schema):
 
 
 def _open(where):
-    path = Path(where)
-    if not path.exists():
+    if not Path(where).exists():
         raise FileNotFoundError(f"there is no folder or file {str(where)!r}")
-    return Folder(path) if path.is_dir() else Wheel(path)
+    return Source(where)
 
 
 def _join(*parts):
     return "/".join(part for part in parts if part)
 
 
-def _schema_beside(source, user=""):
+def _schemas(source, user="", schema=None):
+    """The schemas that may fit: the one that is given, the one in the user's folder or beside it, or the shipped."""
+    if schema is not None:
+        return [schema if isinstance(schema, Schema) else Schema.load(schema)]
     for name in (_join(user, "schema.json"), "schema.json"):
         if source.has(name):
-            return _schema_from(source, name)
-    return None
+            try:
+                return [Schema.from_dict(json.loads(source.read(name)))]
+            except ValueError as error:
+                raise BadData(Fault(name, right=f"not a schema file ({error})")) from error
+    return [Schema.load(name) for name in SHIPPED_SCHEMAS]
 
 
-def _schema_from(source, name):
-    try:
-        return Schema.from_dict(json.loads(source.read(name)))
-    except ValueError as error:
-        raise BadData([Fault(name, None, None, None, f"not a schema file ({error})")]) from error
+def _find_layout(source, user, schemas):
+    """The schema, and the layout of its tables, that this user's folder follows."""
+    wanted = []
+    for schema in schemas:
+        for layout in schema.layouts:
+            files = [entry["file"] for entries in _tables(layout, user).values() for entry in entries]
+            if any(map(source.has, files)):
+                return schema, layout
+            wanted += files
+    raise BadData(Fault(source.name, right=f"no table of user {user!r} was found; one of these was looked for: "
+                                           f"{', '.join(sorted(set(wanted)))}"))
 
 
-def _tables(layout, period):
-    return layout["periods"].get(period, ())
+def _tables(layout, user):
+    """{period: the entries of its tables} of a layout, with the paths of this user's files."""
+    return {period: [{**entry, "file": _join(layout["root"], user, entry["file"])} for entry in entries]
+            for period, entries in layout["periods"].items()}
 
 
-def _users_of(source, layout):
-    """Folders below the layout's root that hold the first table of any period."""
-    firsts = {tables[0]["file"] for tables in layout["periods"].values()}
-    return {name for name in source.folders(layout["root"])
-            if any(source.has(_join(layout["root"], name, first)) for first in firsts)}
-
-
-def _layout_of(source, user, schema):
-    """The layout that this user's tables follow, or None."""
-    for layout in schema.layouts:
-        files = [table["file"] for tables in layout["periods"].values() for table in tables]
-        if any(source.has(_join(layout["root"], user, file)) for file in files):
-            return layout
-    return None
-
-
-def _choose_schema(source, user, schema):
-    if isinstance(schema, Schema):
-        return schema
-    if schema is not None:
-        return Schema.load(schema)
-    beside = _schema_beside(source, user)
-    if beside is not None:
-        return beside
-    shipped = [Schema.load(name) for name in SHIPPED_SCHEMAS]
-    for candidate in shipped:
-        if _layout_of(source, user, candidate):
-            return candidate
-    wanted = sorted({_join(layout["root"], user, table["file"]) for candidate in shipped
-                     for layout in candidate.layouts for tables in layout["periods"].values() for table in tables})
-    raise BadData([Fault(source.name, None, None, None, f"no table of user {user!r} was found; one of these was "
-                         f"looked for: {', '.join(wanted)}")])
-
-
-def _read_user(source, user, schema):
-    layout = _layout_of(source, user, schema)
-    if layout is None:
-        raise BadData([Fault(source.name, None, None, None, f"no table of user {user!r} in the layout of schema "
-                             f"{schema.name} was found")])
-    tables, faults = {}, []
-    for period in PERIODS:
-        entries = [{**entry, "file": _join(layout["root"], user, entry["file"])} for entry in _tables(layout, period)]
-        if entries and any(source.has(entry["file"]) for entry in entries):
-            table, bad = _read_period(source, entries, schema)
-            tables[period] = table
-            faults += bad
-    if faults:
-        raise BadData(faults)
-    if "sort" in layout:
-        tables = {period: table.sort_values(layout["sort"], kind="stable", ignore_index=True)
-                  for period, table in tables.items()}
+def _read_user(source, user, schema, layout):
+    read = {period: _read_period(source, entries, schema) for period, entries in _tables(layout, user).items()
+            if any(source.has(entry["file"]) for entry in entries)}
+    refuse(fault for _, faults in read.values() for fault in faults)
+    tables = {period: table if "sort" not in layout else
+              table.sort_values(layout["sort"], kind="stable", ignore_index=True) for period, (table, _) in read.items()}
     tables, notes = _complete(tables, user)
     schema = schema.fit(tables["history"])
     return User(user, schema, {period: Period(schema, table) for period, table in tables.items()},
@@ -215,12 +174,12 @@ def _complete(tables, user):
     notes = ()
     if "history" not in tables or "test" not in tables:
         if len(tables) != 1:
-            raise BadData([Fault(user, None, None, None, "there is no "
-                                 + " and no ".join({"history", "test"} - set(tables)) + " period")])
+            missing = " and no ".join(period for period in ("history", "test") if period not in tables)
+            raise BadData(Fault(user, right=f"there is no {missing} period"))
         (period, table), = tables.items()
         half = len(table) // 2
         if half < 1:
-            raise BadData([Fault(user, None, None, None, f"the only period, {period}, is too short to be halved")])
+            raise BadData(Fault(user, right=f"the only period, {period}, is too short to be halved"))
         tables = {"history": table.iloc[:half].reset_index(drop=True), "test": table.iloc[half:].reset_index(drop=True)}
         notes = (f"only the period {period!r} is there: its first half is the history, its second half the test",)
     return {period: tables[period] for period in PERIODS if period in tables}, notes
@@ -228,66 +187,52 @@ def _complete(tables, user):
 
 def _read_period(source, entries, schema):
     """One DataFrame with our column names out of one or several tables, and the faults met."""
-    parts, faults = [], []
-    for entry in entries:
-        part, bad = read_table(source, entry["file"], entry["columns"])
-        faults += bad
-        if part is not None:
-            parts.append((entry["file"], part))
-    if faults:
-        return None, faults
-    table, faults = join_tables(parts)
-    if faults:
-        return None, faults
-    return check_values(table, schema, entries)
+    parts = {entry["file"]: read_table(source, entry["file"], entry["columns"]) for entry in entries}
+    faults = [fault for _, found in parts.values() for fault in found]
+    if not faults:
+        table, faults = join_tables([(file, part) for file, (part, _) in parts.items()])
+    return (None, faults) if faults else check_values(table, schema, entries)
 
 
-def check_values(table, schema, entries):
+def check_values(table: pd.DataFrame, schema: Schema, entries: Iterable[dict]) -> tuple[pd.DataFrame, list]:
     """The table with its values checked and typed, and the faults met; rows are counted as in the files."""
-    import pandas as pd
-
     places = {ours: (entry["file"], theirs) for entry in entries for theirs, ours in entry["columns"].items() if ours}
-    faults = []
+    faults: list[Fault] = []
 
-    def blame(column, rows, values, right):
+    def complain(column, wrong, right):
         file, theirs = places[column]
-        line = table[f"line of {file}"]
-        faults.extend(Fault(file, int(line.iat[row]), theirs, value, right) for row, value in zip(rows, values))
+        faults.extend(blame(file, table[f"line of {file}"], theirs, table[column], wrong, right))
 
-    for half in (schema.notification, schema.context):
-        for feature in half:
-            for column in (feature.name, f"removal.{feature.name}"):
-                if column not in table:
-                    continue
-                allowed = {text for text in table[column].unique() if feature.allows(text)}
-                wrong = [row for row, text in enumerate(table[column]) if text not in allowed]
-                blame(column, wrong, table[column].iloc[wrong], feature.right)
-                if feature.aliases:
-                    table[column] = table[column].replace(feature.aliases)
+    def allow(column, allows, right):
+        fine = table[column].map({text: allows(text) for text in table[column].unique()}).astype(bool)
+        complain(column, ~fine, right)
+
+    for feature in (*schema.notification, *schema.context):
+        for column in _there(table, feature.name, f"removal.{feature.name}"):
+            allow(column, feature.allows, feature.right)
+            if feature.aliases:
+                table[column] = table[column].replace(feature.aliases)
     actions = {**dict.fromkeys(schema.opened, "opened"), **dict.fromkeys(schema.dismissed, "dismissed")}
-    wrong = [row for row, text in enumerate(table["action"]) if text not in actions]
-    blame("action", wrong, table["action"].iloc[wrong], f"one of {', '.join(actions)}")
+    allow("action", actions.__contains__, f"one of {', '.join(actions)}")
     table["action"] = table["action"].map(actions)
-    for column in DATES:
-        if column in table:
-            dates = _dates(table[column])
-            wrong = np.flatnonzero(dates.isna())
-            right = "a date such as 2019-02-18 06:02:26.307535, by the user's own clock and without a time zone"
-            blame(column, wrong, table[column].iloc[wrong], right)
-            table[column] = dates
-    for column in SECONDS:
-        if column in table:
-            numbers = pd.to_numeric(table[column], errors="coerce")
-            wrong = np.flatnonzero(~(np.isfinite(numbers) & (numbers >= 0)))
-            blame(column, wrong, table[column].iloc[wrong], "a number of seconds, 0 or more")
-            table[column] = numbers
+    for column in _there(table, *DATES):
+        dates = _dates(table[column])
+        right = "a date such as 2019-02-18 06:02:26.307535, by the user's own clock and without a time zone"
+        complain(column, dates.isna(), right)
+        table[column] = dates
+    for column in _there(table, *SECONDS):
+        file, theirs = places[column]
+        table[column], bad = read_numbers(table[column], theirs, file, table[f"line of {file}"], A_DURATION)
+        faults += bad
     return table[[column for column in table if not column.startswith("line of ")]], faults
+
+
+def _there(table, *columns):
+    return [column for column in columns if column in table]
 
 
 def _dates(texts):
     """The dates, a Series of datetime64; NaT where a text is none, or has a time zone."""
-    import pandas as pd
-
     try:
         dates = pd.to_datetime(texts, format="ISO8601", errors="coerce")
         if dates.dtype.kind == "M" and dates.dt.tz is None:
@@ -303,14 +248,10 @@ def _read_catalogue(source, root, user, schema):
     found = [name for name in (_join(root, user, "catalogue.csv"), _join(root, "catalogue.csv")) if source.has(name)]
     if not found:
         return None
-    name = found[0]
-    columns = {column: column for column in read_header(source, name) if column in schema.notification.names}
-    table, faults = read_table(source, name, columns)
-    if not faults:
-        table = table.rename(columns={f"line of {name}": "line"})
-        faults = [Fault(name, int(line), column, text, schema.notification[column].right)
-                  for column in columns for text, line in zip(table[column], table["line"])
-                  if not schema.notification[column].allows(text)]
-    if faults:
-        raise BadData(faults)
-    return table[list(columns)]
+    name, half = found[0], schema.notification
+    table, faults = read_table(source, name, {}, optional={column: column for column in half.names})
+    refuse(faults)
+    lines = table.pop(f"line of {name}")
+    refuse(fault for column in table for fault in blame(
+        name, lines, column, table[column], ~table[column].map(half[column].allows), half[column].right))
+    return table

@@ -14,12 +14,22 @@ array([1, 0, 0, 0, 4, 0, 0])
 'high'
 """
 
+from __future__ import annotations
+
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
+from typing import Any
 
 from pushlab.datasets.features import OTHER, Feature, Features, as_text
-from pushlab.datasets.tables import DATES, SECONDS, check_layouts, take
+from pushlab.ground.arguments import demand
+from pushlab.ground.files import data_dir
+
+PERIODS = ("history", "validation", "test")
+DATES = ("posted", "removed")
+SECONDS = ("response_time", "seen_time", "decision_time")
+JSON_KINDS: dict[type, str] = {str: "a text", list: "a list", dict: "an object, {…}"}
 
 
 @dataclass(frozen=True)
@@ -39,12 +49,10 @@ class Schema:
     layouts: tuple[dict, ...]
 
     @classmethod
-    def load(cls, where):
+    def load(cls, where: Path | str) -> Schema:
         """Reads a schema file: a path, or the name of one that comes with pushlab (evalumap2019, evalumap2020)."""
         path = Path(where)
         if path.suffix != ".json":
-            from pushlab.ground.files import data_dir
-
             known = sorted(file.stem for file in (data_dir() / "schemas").glob("*.json"))
             if str(where) not in known:
                 raise ValueError(f"no schema is called {str(where)!r}; there are {', '.join(known)}; "
@@ -56,7 +64,7 @@ class Schema:
             raise ValueError(f"{path.name} is not a schema file: {error}") from error
 
     @classmethod
-    def from_dict(cls, data):
+    def from_dict(cls, data: Any) -> Schema:
         """The schema that a schema file's JSON stands for; raises ValueError with the first thing that is wrong."""
         name = take(data, "name", str, "a schema")
         halves = [Features(_feature_from(entry, f"{half}, feature {number}")
@@ -71,14 +79,16 @@ class Schema:
         if both:
             raise ValueError(f"action: opened and dismissed are both spelt {both[0]!r}")
         check_layouts(take(data, "layouts", list, "a schema"), names)
-        return cls(name, *halves, *actions, tuple(data["layouts"]))
+        notification, context = halves
+        opened, dismissed = actions
+        return cls(name, notification, context, opened, dismissed, tuple(data["layouts"]))
 
     @property
-    def fitted(self):
+    def fitted(self) -> bool:
         """Whether every open feature has its values."""
         return all(feature.fitted for half in (self.notification, self.context) for feature in half)
 
-    def fit(self, table):
+    def fit(self, table: Mapping[str, Any] | Any) -> Schema:
         """The same schema with the values of its open features taken from `table`, sorted; known ones stay."""
         def fit_half(half):
             return Features(feature if feature.fitted else replace(feature, values=_distinct(feature, table))
@@ -110,3 +120,62 @@ def _distinct(feature, table):
     texts = {as_text(value) for value in table[feature.name]}
     texts = {feature.aliases.get(text, text) for text in texts}
     return tuple(sorted(text for text in texts if text and text.lower() != "nan" and text != OTHER))
+
+
+# ---------------------------------------------------------------- what a schema says of its tables
+
+def take(data: Any, key: str, kind: type, where: str) -> Any:
+    """`data[key]` out of JSON; ValueError, named by `where`, if it is missing or not of this kind (str, list, dict).
+
+    >>> take({"root": 3}, "root", str, "layout 1")
+    Traceback (most recent call last):
+    ValueError: layout 1: 'root' is a text; got 3
+    """
+    if not isinstance(data, dict):
+        raise ValueError(f"{where} is {JSON_KINDS[dict]}; got {data!r:.60}")
+    if key not in data:
+        raise ValueError(f"{where}: {key!r} is missing")
+    if not isinstance(data[key], kind):
+        raise ValueError(f"{where}: {key!r} is {JSON_KINDS[kind]}; got {data[key]!r:.60}")
+    return data[key]
+
+
+def check_layouts(layouts: Sequence[Any], features: Sequence[str]) -> None:
+    """Raises ValueError unless every layout has tables, and every period a column for each feature and `action`.
+
+    layouts   a schema's, out of JSON: [{"root": folder, "sort": column (if any), "periods": {period: [table, …]}}, …],
+              a table being {"file": name, "columns": {name in the file: our name, or None}}
+    features  names of the features
+    """
+    for number, layout in enumerate(layouts, 1):
+        where = f"layout {number}"
+        take(layout, "root", str, where)
+        periods = take(layout, "periods", dict, where)
+        if not periods or not set(periods) <= set(PERIODS):
+            raise ValueError(f"{where}: 'periods' are some of {', '.join(PERIODS)}; got {', '.join(periods) or 'none'}")
+        for period in periods:
+            ours = _check_period(take(periods, period, list, where), features, f"{where}, {period}")
+            if "sort" in layout and take(layout, "sort", str, where) not in ours:
+                raise ValueError(f"{where}, {period}: 'sort' is a column; got {layout['sort']!r}")
+
+
+def _check_period(tables, features, where):
+    """The names that the columns of a period's tables get; ValueError if one is unknown, missing or given twice."""
+    known = {"id", "action", *DATES, *SECONDS, *features, *(f"removal.{name}" for name in features)}
+    ours = []
+    for table in tables:
+        take(table, "file", str, where)
+        names = [name for name in take(table, "columns", dict, where).values() if name is not None]
+        unknown = [name for name in names if not isinstance(name, str) or name not in known]
+        if unknown:
+            raise ValueError(f"{where}, {table['file']}: {unknown[0]!r} is no feature and no other column "
+                             f"({', '.join(['id', 'action', *DATES, *SECONDS])}, or removal. and a feature)")
+        if len(tables) > 1 and "id" not in names:
+            raise ValueError(f"{where}, {table['file']}: no column is the 'id' on which the tables are joined")
+        ours += [name for at, name in enumerate(names) if name != "id" or "id" in names[:at]]
+    missing = [name for name in (*features, "action") if name not in ours]
+    twice = [name for name in ours if ours.count(name) > 1 or name == "id"]
+    if missing or twice:
+        raise ValueError(f"{where}: no column is {missing[0]!r}" if missing else
+                         f"{where}: more than one column is {twice[0]!r}")
+    return ours

@@ -3,94 +3,77 @@
 CSV is read with Python's own reader, since a table with a torn row must be refused and not silently filled up.
 """
 
+from __future__ import annotations
+
 import csv
 import difflib
 import io
 import zipfile
 import zlib
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path, PurePosixPath
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, BinaryIO
 
-from pushlab.ground.faults import BadData, Fault
+import numpy as np
+
+from pushlab.ground.faults import BadData, Fault, blame, refuse, short
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 LARGEST = 256 * 2**20       # bytes of one table after unpacking; a quarter of a real user has less than 3 MB
-PERIODS = ("history", "validation", "test")
-DATES = ("posted", "removed")
-SECONDS = ("response_time", "seen_time", "decision_time")
-JSON_KINDS = {str: "a text", list: "a list", dict: "an object, {…}"}
+WIDEST = 1000               # columns
+MOST_FAULTS = 10_000        # of one table: more torn rows are not told of one by one
+NO_ROWS = "the table has a header and no rows"
+A_DURATION = "a number of seconds, 0 or more"
 
 
-class Folder:
-    """A folder of tables."""
+class Source:
+    """A folder, or a wheel (a zip file), of tables; only its CSV and JSON files are ever opened.
 
-    def __init__(self, path):
-        self.path = Path(path)
-        self.name = self.path.name
-
-    def has(self, name):
-        """Whether there is anything of that name, file or not: a folder in a file's place must be reported."""
-        return (self.path / name).exists()
-
-    def folders(self, root):
-        """Names of the folders directly below `root`."""
-        below = self.path / root
-        return sorted(entry.name for entry in below.iterdir() if entry.is_dir()) if below.is_dir() else []
-
-    def read(self, name):
-        """The bytes of a file."""
-        path = self.path / name
-        if not path.exists():
-            raise BadData([Fault(name, None, None, None, "the file is missing")])
-        if path.is_dir():
-            raise BadData([Fault(name, None, None, None, "this is a folder; a CSV or JSON file is meant")])
-        if path.stat().st_size > LARGEST:
-            raise BadData([Fault(name, None, None, None, f"the file is larger than {LARGEST >> 20} MB")])
-        return path.read_bytes()
-
-
-class Wheel:
-    """A wheel (a zip file) of tables; only its CSV and JSON members are ever opened.
-
-    The file is open only while it is read, since some systems let nobody move or delete an open one. Raises
-    BadData if the file is no zip, or if a member's path leaves the archive.
+    A wheel is read whole and not held open, since some systems let nobody move or delete an open file. Raises BadData
+    if a file is no zip, or if a member's path leaves the archive.
     """
 
-    def __init__(self, path):
+    def __init__(self, path: Path | str):
         self.path = Path(path)
-        self.name = self.path.name
+        self.name, self.is_folder = self.path.name, self.path.is_dir()
+        self._root: Any = self.path if self.is_folder else self._unpacked()
+
+    def _unpacked(self):
         try:
-            with zipfile.ZipFile(self.path) as archive:
-                self._members = {info.filename: info for info in archive.infolist()}
+            archive = self._archive = zipfile.ZipFile(io.BytesIO(self.path.read_bytes()))
         except zipfile.BadZipFile as error:
-            right = "neither a folder of users nor a wheel (a zip file)"
-            raise BadData([Fault(self.name, None, None, None, right)]) from error
-        outside = [name for name in self._members if _leaves(name)]
-        if outside:
-            raise BadData(Fault(self.name, None, None, None, f"the member {name!r} points outside the archive")
-                          for name in outside)
+            raise BadData(Fault(self.name, right="neither a folder of users nor a wheel (a zip file)")) from error
+        outside = [name for name in archive.namelist() if _leaves(name)]
+        refuse([Fault(self.name, right=f"the member {name!r} points outside the archive") for name in outside])
+        return zipfile.Path(archive)
 
-    def has(self, name):
-        """Whether the archive holds a member or a folder of that name."""
-        return name in self._members or any(member.startswith(f"{name}/") for member in self._members)
+    def has(self, name: str) -> bool:
+        """Whether there is anything of that name, file or not: a folder in a file's place must be reported."""
+        return self._root.joinpath(name).exists()
 
-    def folders(self, root):
+    def folders(self, root: str) -> list[str]:
         """Names of the folders directly below `root`."""
-        root = PurePosixPath(root)
-        parts = (PurePosixPath(name).parts for name in self._members)
-        depth = len(root.parts)
-        return sorted({path[depth] for path in parts if len(path) > depth + 1 and path[:depth] == root.parts})
+        below = self._root.joinpath(root)
+        return sorted(entry.name for entry in below.iterdir() if entry.is_dir()) if below.is_dir() else []
 
-    def read(self, name):
-        """The bytes of a member."""
-        info = self._members.get(name)
-        if info is None or info.is_dir() or not name.endswith((".csv", ".json")):
-            raise BadData([Fault(name, None, None, None, f"there is no such CSV or JSON file in {self.name}")])
-        if info.file_size > LARGEST:
-            raise BadData([Fault(name, None, None, None, f"the file is larger than {LARGEST >> 20} MB")])
+    def read(self, name: str) -> bytes:
+        """The bytes of a file."""
+        file, wrong = self._root.joinpath(name), None
+        if not file.exists():
+            wrong = "the file is missing"
+        elif file.is_dir() or not name.endswith((".csv", ".json")):
+            wrong = f"this is {'a folder' if file.is_dir() else 'another file'}; a CSV or JSON file is meant"
+        elif (file.stat().st_size if self.is_folder else self._archive.getinfo(name).file_size) > LARGEST:
+            wrong = f"the file is larger than {LARGEST >> 20} MB"
+        if wrong:
+            raise BadData(Fault(name, right=wrong))
         try:
-            with zipfile.ZipFile(self.path) as archive:
-                return archive.read(info)
-        except (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError) as error:
-            raise BadData([Fault(name, None, None, None, f"the member cannot be unpacked ({error})")]) from error
+            return file.read_bytes()
+        except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as error:
+            raise BadData(Fault(name, right=f"the member cannot be unpacked ({error})")) from error
 
 
 def _leaves(name):
@@ -98,100 +81,129 @@ def _leaves(name):
     return path.is_absolute() or ".." in path.parts or ":" in path.parts[0] if path.parts else True
 
 
-def read_text(source, name):
-    """The text of a file; raises BadData where its bytes are not UTF-8."""
-    raw = source.read(name)
+# ---------------------------------------------------------------- reading a table
+
+def read_rows(file: BinaryIO, name: str, most: int | None = None) -> tuple[list, list, list, list]:
+    """The header, the rows, the line of each row, and the faults of single rows of a CSV file that is open as bytes.
+
+    most   so many rows are kept at most; more of them are counted and are a fault
+
+    Raises BadData where there is no table to go on with.
+    """
+    rows: list[list[str]] = []
+    lines: list[int] = []
+    faults: list[Fault] = []
+    count = 0
+    words: dict[str, str] = {}              # each distinct word is kept once: a log repeats a few of them
+    reader = csv.reader(io.TextIOWrapper(file, "utf-8-sig", newline=""), strict=True)
     try:
-        return raw.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = raw.count(b"\n", 0, error.start) + 1
-        right = f"the text is not UTF-8 (byte {raw[error.start]:#04x}); save the file as UTF-8"
-        raise BadData([Fault(name, line, None, None, right)]) from error
+        header = next(reader, [])
+        if len(header) > WIDEST:
+            raise BadData(Fault(name, 1, right=f"the header has {len(header):,} columns"))
+        for row in reader:
+            if len(row) == len(header):
+                count += 1
+                if most is None or count <= most:
+                    rows.append([words.setdefault(word, word) for word in row])
+                    lines.append(reader.line_num)
+            elif row and len(faults) < MOST_FAULTS:
+                right = f"the row has {len(row)} fields and the header {len(header)}; it may be torn off"
+                faults.append(Fault(name, reader.line_num, right=right))
+    except UnicodeDecodeError:
+        raise BadData(_foreign_byte(file, name)) from None
+    except csv.Error as error:
+        raise BadData([*faults, Fault(name, reader.line_num, right=f"not a CSV row ({error})")]) from None
+    if not header:
+        raise BadData(Fault(name, right="the file is empty; a CSV table with a header is meant"))
+    if len(rows) < count:
+        faults.append(Fault(name, right=f"there are {count:,} rows; {most:,} are the most that there can be"))
+    if not count and not faults:
+        faults.append(Fault(name, right=NO_ROWS))
+    return header, rows, lines, faults
 
 
-def read_header(source, name):
-    """The names of a table's columns; none where the first line is no CSV, which `read_table` then reports."""
-    try:
-        return next(csv.reader(io.StringIO(read_text(source, name), newline=""), strict=True), [])
-    except csv.Error:
-        return []
+def _foreign_byte(file, name):
+    file.seek(0)
+    for number, line in enumerate(file, 1):
+        try:
+            line.decode("utf-8")
+        except UnicodeDecodeError as error:
+            right = f"the text is not UTF-8 (byte {line[error.start]:#04x}); save the file as CSV in UTF-8"
+            return Fault(name, number, right=right)
 
 
-def read_table(source, name, columns):
+def find_columns(header: Iterable[Any], spellings: Mapping[str, Iterable[str]], optional: Iterable[str], file: str,
+                 line: int | None = 1) -> tuple[dict, list]:
+    """{our name: the column's name} of a table, and the faults of its header.
+
+    spellings  {our name: names it may have}, all of which must be there under one of them
+    optional   names that may be there
+    line       of the file, in which the header stands; None for a DataFrame
+    """
+    header = [str(name) for name in header]
+    known = {name: ours for ours, names in spellings.items() for name in names} | {name: name for name in optional}
+    found: dict[str, str] = {}
+    faults, extra = [], []
+    for name in dict.fromkeys(header):
+        if header.count(name) > 1:
+            faults.append(Fault(file, line, _printable(name), right="the column is there twice"))
+        if name not in known:
+            extra.append(_printable(name))
+        elif known[name] in found:
+            faults.append(Fault(file, line, name, right=f"the column says the same as {found[known[name]]}; keep one"))
+        else:
+            found[known[name]] = name
+    missing = [ours for ours in spellings if ours not in found]
+    for name in extra:
+        near = difflib.get_close_matches(name.lower(), [one.lower() for one in missing], 1, 0.7)
+        hint = next((f"; is {one!r} meant?" for one in missing if one.lower() in near), "")
+        right = f"the column is not one of {', '.join(filter(None, [*spellings, *optional]))}{hint}"
+        faults.append(Fault(file, line, name, right=right))
+    return found, faults + [Fault(file, line, ours, right="the column is missing") for ours in missing]
+
+
+def _printable(name):
+    """A column's name as it may be shown on a terminal: no control characters, and not too long."""
+    return short("".join(character if character.isprintable() else "□" for character in name))
+
+
+def read_table(source: Source, name: str, columns: Mapping[str, str | None],
+               optional: Mapping[str, str | None] = MappingProxyType({})) -> tuple[pd.DataFrame | None, list]:
     """A DataFrame of text with our column names, or None, and the faults met.
 
-    columns  {name in the file: our name, or None for a column that is not used}, all of which must be there
+    columns   {name in the file: our name, or None for a column that is not used}, all of which must be there
+    optional  columns, in the same form, that may be there
 
     The column `line of <name>` holds each row's line number in the file.
     """
     import pandas as pd
 
     try:
-        text = read_text(source, name)
-        header, rows, lines, faults = _split(text, name)
+        header, rows, lines, faults = read_rows(io.BytesIO(source.read(name)), name)
     except BadData as error:
         return None, list(error.faults)
-    faults += _compare_header(header, columns, name)
-    if not faults and not rows:
-        faults.append(Fault(name, None, None, None, "the table has a header and no rows"))
+    faults = find_columns(header, {theirs: [theirs] for theirs in columns}, optional, name)[1] + faults
     if faults:
         return None, faults
+    ours = {theirs: name for theirs, name in {**columns, **optional}.items() if name and theirs in header}
     table = pd.DataFrame(rows, columns=header, dtype=object)
-    table = table[[theirs for theirs in header if columns[theirs]]].rename(columns=columns)
-    table[f"line of {name}"] = lines
-    return table, []
+    table = table[[theirs for theirs in header if theirs in ours]].rename(columns=ours)
+    return table.assign(**{f"line of {name}": lines}), []
 
 
-def _split(text, name):
-    if not text.strip():
-        raise BadData([Fault(name, None, None, None, "the file is empty")])
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-    rows, lines, faults = [], [], []
-    try:
-        header = next(reader)
-        for row in reader:
-            if len(row) == len(header):
-                rows.append(row)
-                lines.append(reader.line_num)
-            elif row:
-                right = f"the row has {len(row)} fields and the header {len(header)}; it may be torn off"
-                faults.append(Fault(name, reader.line_num, None, None, right))
-    except csv.Error as error:
-        raise BadData([*faults, Fault(name, reader.line_num, None, None, f"not a CSV row ({error})")]) from error
-    return header, rows, lines, faults
-
-
-def _compare_header(header, columns, name):
-    faults = [Fault(name, 1, column, None, "the column is there twice")
-              for column in sorted({column for column in header if header.count(column) > 1})]
-    missing = [column for column in columns if column not in header]
-    extra = [column for column in header if column not in columns]
-    for column in extra:
-        near = difflib.get_close_matches(column, missing, 1, 0.7)
-        hint = f"; is {near[0]!r} meant?" if near else ""
-        right = f"the column is not one of {', '.join(filter(None, columns))}{hint}"
-        faults.append(Fault(name, 1, column, None, right))
-    faults += [Fault(name, 1, column, None, "the column is missing") for column in missing]
-    return faults
-
-
-def join_tables(parts):
+def join_tables(parts: Sequence[tuple[str, pd.DataFrame]]) -> tuple[pd.DataFrame | None, list]:
     """One DataFrame out of (file, DataFrame) parts joined on `id`, in the first one's order, and the faults met."""
+    def foreign(file, part, known, right):
+        return blame(file, part[f"line of {file}"], "id", part["id"], ~known, right)
+
     (first, table), *rest = parts
     if not rest:
         return table.drop(columns="id", errors="ignore"), []
-    faults = []
-    for file, part in parts:
-        twice = part[part["id"].duplicated()]
-        faults += [Fault(file, int(line), "id", str(value), "a number of its own (it stands there twice)")
-                   for value, line in zip(twice["id"], twice[f"line of {file}"])]
-    ids = set(table["id"])
+    faults = [fault for file, part in parts for fault in
+              foreign(file, part, ~part["id"].duplicated(), "a number of its own (it stands there twice)")]
     for file, part in rest:
-        faults += [Fault(file, int(line), "id", str(value), f"an id of {first}")
-                   for value, line in zip(part["id"], part[f"line of {file}"]) if value not in ids]
-        own = set(part["id"])
-        faults += [Fault(first, int(line), "id", str(value), f"an id of {file}")
-                   for value, line in zip(table["id"], table[f"line of {first}"]) if value not in own]
+        faults += foreign(file, part, part["id"].isin(table["id"]), f"an id of {first}")
+        faults += foreign(first, table, table["id"].isin(part["id"]), f"an id of {file}")
     if faults:
         return None, faults
     for _, part in rest:
@@ -199,60 +211,15 @@ def join_tables(parts):
     return table.drop(columns="id"), []
 
 
-# ---------------------------------------------------------------- what a schema says of its tables
+def read_numbers(column: pd.Series, name: str, file: str, lines: Any, right: str, *,
+                 unknown: Sequence[str] = ()) -> tuple[np.ndarray, list]:
+    """A column's numbers, float64 (rows,), and a fault for each that is not finite or below 0.
 
-def take(data, key, kind, where):
-    """`data[key]` out of JSON; ValueError, named by `where`, if it is missing or not of this kind (str, list, dict).
-
-    >>> take({"root": 3}, "root", str, "layout 1")
-    Traceback (most recent call last):
-    ValueError: layout 1: 'root' is a text; got 3
+    right     what a number of this column is, for the faults
+    unknown   texts that may stand for no number, NaN
     """
-    if not isinstance(data, dict):
-        raise ValueError(f"{where} is {JSON_KINDS[dict]}; got {data!r:.60}")
-    if key not in data:
-        raise ValueError(f"{where}: {key!r} is missing")
-    if not isinstance(data[key], kind):
-        raise ValueError(f"{where}: {key!r} is {JSON_KINDS[kind]}; got {data[key]!r:.60}")
-    return data[key]
+    import pandas as pd
 
-
-def check_layouts(layouts, features):
-    """Raises ValueError unless every layout has tables, and every period a column for each feature and `action`.
-
-    layouts   a schema's, out of JSON: [{"root": folder, "sort": column (if any), "periods": {period: [table, …]}}, …],
-              a table being {"file": name, "columns": {name in the file: our name, or None}}
-    features  names of the features
-    """
-    for number, layout in enumerate(layouts, 1):
-        where = f"layout {number}"
-        take(layout, "root", str, where)
-        periods = take(layout, "periods", dict, where)
-        if not periods or not set(periods) <= set(PERIODS):
-            raise ValueError(f"{where}: 'periods' are some of {', '.join(PERIODS)}; got {', '.join(periods) or 'none'}")
-        for period in periods:
-            ours = _check_period(take(periods, period, list, where), features, f"{where}, {period}")
-            if "sort" in layout and take(layout, "sort", str, where) not in ours:
-                raise ValueError(f"{where}, {period}: 'sort' is a column; got {layout['sort']!r}")
-
-
-def _check_period(tables, features, where):
-    """The names that the columns of a period's tables get; ValueError if one is unknown, missing or given twice."""
-    known = {"id", "action", *DATES, *SECONDS, *features, *(f"removal.{name}" for name in features)}
-    ours = []
-    for table in tables:
-        take(table, "file", str, where)
-        names = [name for name in take(table, "columns", dict, where).values() if name is not None]
-        unknown = [name for name in names if not isinstance(name, str) or name not in known]
-        if unknown:
-            raise ValueError(f"{where}, {table['file']}: {unknown[0]!r} is no feature and no other column "
-                             f"({', '.join(['id', 'action', *DATES, *SECONDS])}, or removal. and a feature)")
-        if len(tables) > 1 and "id" not in names:
-            raise ValueError(f"{where}, {table['file']}: no column is the 'id' on which the tables are joined")
-        ours += [name for at, name in enumerate(names) if name != "id" or "id" in names[:at]]
-    missing = [name for name in (*features, "action") if name not in ours]
-    twice = [name for name in ours if ours.count(name) > 1 or name == "id"]
-    if missing or twice:
-        raise ValueError(f"{where}: no column is {missing[0]!r}" if missing else
-                         f"{where}: more than one column is {twice[0]!r}")
-    return ours
+    numbers = pd.to_numeric(column, errors="coerce").to_numpy(dtype=float, na_value=np.nan)
+    wrong = ~(np.isfinite(numbers) & (numbers >= 0)) & ~column.isin(unknown).to_numpy()
+    return numbers, blame(file, lines, name, column, wrong, right)

@@ -5,7 +5,10 @@ have been right, so that a table is mended in one go and not in twenty.
 """
 
 from collections import defaultdict
-from typing import NamedTuple
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
 
 
 class Fault(NamedTuple):
@@ -20,10 +23,10 @@ class Fault(NamedTuple):
     """
 
     file: str
-    row: int | None
-    column: str | None
-    value: str | None
-    right: str
+    row: int | None = None
+    column: str | None = None
+    value: str | None = None
+    right: str = ""
     unit: str = "row"
 
 
@@ -37,8 +40,8 @@ class BadData(ValueError):
 
     ROWS_SHOWN = 12
 
-    def __init__(self, faults):
-        self.faults = tuple(faults)
+    def __init__(self, faults: Fault | Iterable[Fault]):
+        self.faults = (faults,) if isinstance(faults, Fault) else tuple(faults)
         super().__init__(self._message())
 
     def _message(self):
@@ -58,3 +61,30 @@ class BadData(ValueError):
             what = fault.right if fault.value is None else f"{fault.value!r} is not {fault.right}"
             lines.append(f"  {where}: {what}")
         return "\n".join(lines)
+
+
+def refuse(faults: Iterable[Fault]) -> None:
+    """Raises BadData with these faults, if there are any."""
+    if faults := list(faults):
+        raise BadData(faults)
+
+
+def blame(file: str, lines: Any, column: str, values: Any, wrong: Any, right: str) -> list[Fault]:
+    """A Fault for each value of a column that is wrong.
+
+    lines, values, wrong   (rows,) numbers of the rows, what stands in them, and whether that is wrong (bool)
+
+    >>> blame("a.csv", [2, 3, 4], "noise", ["low", "loud", "high"], [False, True, False], "low or high")[0][1:4]
+    (3, 'noise', 'loud')
+    """
+    lines, values = np.asarray(lines), np.asarray(values, dtype=object)
+    return [Fault(file, int(lines[row]), column, short(str(values[row])), right) for row in np.flatnonzero(wrong)]
+
+
+def short(text: str, most: int = 60) -> str:
+    """A text as a message may show it.
+
+    >>> short("a" * 100, most=5)
+    'aaaa…'
+    """
+    return text if len(text) <= most else text[:most - 1] + "…"

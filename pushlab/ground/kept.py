@@ -56,6 +56,9 @@ def kept(path: Path | None, make: Callable[[], Any], read: Callable[[Any], Any] 
         return found
     made = make()
     if path is not None:
-        with suppress(OSError if optional else ()):
+        try:
             write_text(path, json.dumps(made, allow_nan=False))
+        except OSError:
+            if not optional:
+                raise
     return read(made)
