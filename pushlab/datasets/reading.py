@@ -6,7 +6,6 @@ from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
 from pushlab.datasets.periods import Period, User
@@ -160,8 +159,10 @@ def _read_user(source, user, schema, layout):
     read = {period: _read_period(source, entries, schema) for period, entries in _tables(layout, user).items()
             if any(source.has(entry["file"]) for entry in entries)}
     refuse(fault for _, faults in read.values() for fault in faults)
-    tables = {period: table if "sort" not in layout else
-              table.sort_values(layout["sort"], kind="stable", ignore_index=True) for period, (table, _) in read.items()}
+    tables = {period: table for period, (table, _) in read.items()}
+    if "sort" in layout:
+        tables = {period: table.sort_values(layout["sort"], kind="stable", ignore_index=True)
+                  for period, table in tables.items()}
     tables, notes = _complete(tables, user)
     schema = schema.fit(tables["history"])
     return User(user, schema, {period: Period(schema, table) for period, table in tables.items()},

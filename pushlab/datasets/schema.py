@@ -23,7 +23,6 @@ from pathlib import Path
 from typing import Any
 
 from pushlab.datasets.features import OTHER, Feature, Features, as_text
-from pushlab.ground.arguments import demand
 from pushlab.ground.files import data_dir
 
 PERIODS = ("history", "validation", "test")
