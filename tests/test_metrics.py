@@ -10,7 +10,6 @@ from pushlab.metrics.estimate import mean_interval, paired_interval, share_inter
 from pushlab.metrics.push import (
     best_performance,
     click_through_rate,
-    click_through_rates,
     coverage,
     enticement,
     evenness,
@@ -166,10 +165,6 @@ def test_enticement_is_the_points_between_least_and_greatest(levels):
     assert enticement(levels) == pytest.approx((points - len(levels)) / (3 * len(levels) - len(levels)))
 
 
-def test_rates_under_each_judge():
-    assert click_through_rates({"a": [True, False], "b": np.array([0.25, 0.5])}) == {"a": 0.5, "b": 0.375}
-
-
 def test_the_95th_percentile_is_a_time_that_occurred():
     assert response_time(np.arange(1, 101)) == (50.5, 95.0)
     assert response_time([2.0]) == (2.0, 2.0)
@@ -199,8 +194,7 @@ def test_learning_rate_finds_where_noisy_learning_ends():
     lambda: coverage([["a"]], [["a"]], reference="gym-push-1"), lambda: evenness([["a"]], [["a"]]),
     lambda: evenness([], []), lambda: plausibility([], [["a"]]), lambda: plausibility([["a", "b"]], [["a"]]),
     lambda: enticement([]), lambda: enticement(["low", "much"]), lambda: enticement([np.nan]),
-    lambda: click_through_rates({"a": []}), lambda: click_through_rates({"a": [1.5]}),
-    lambda: click_through_rates({"a": [np.nan]}), lambda: response_time([]), lambda: response_time([-1.0]),
+    lambda: response_time([]), lambda: response_time([-1.0]),
     lambda: response_time([np.inf]), lambda: response_time([[1.0]]), lambda: learning_rate([1, 2], window=2),
     lambda: learning_rate([1, 2], window=0), lambda: learning_rate([1, np.nan, 2], window=1), lambda: learning_rate([]),
 ])

@@ -1,22 +1,26 @@
 """How sure one may be: intervals of means, shares, grids and times, and what is left of them where there are many."""
 
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
+
+from pushlab.ground import arguments
 
 
 class Interval(NamedTuple):
     """A mean and the ends of its interval."""
 
-    mean: float
-    low: float
-    high: float
+    mean: Any               # float, or an array for arrays
+    low: Any
+    high: Any
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"{self.mean:.3g} [{self.low:.3g}, {self.high:.3g}]"
 
 
-def mean_interval(values, level=0.95):
+def mean_interval(values: ArrayLike, level: float = 0.95) -> Interval:
     """Mean and Student's t interval of independent values, an Interval of floats.
 
     values  array (runs,), at least two runs; one run says nothing about its own spread
@@ -34,20 +38,15 @@ def mean_interval(values, level=0.95):
     return Interval(mean, mean - half, mean + half)
 
 
-def half_width(deviation, count, level=0.95):
+def half_width(deviation: ArrayLike, count: ArrayLike, level: float = 0.95) -> Any:
     """Half the width of Student's t interval, for arrays of standard deviations (ddof 1) and numbers of values."""
     from scipy.stats import t
 
-    _demand_level(level)
+    arguments.share("level", level)
     return t.ppf((1 + level) / 2, np.maximum(np.asarray(count) - 1, 1)) * deviation / np.sqrt(count)
 
 
-def _demand_level(level):
-    if not 0 < level < 1:
-        raise ValueError(f"level lies between 0 and 1; got {level}")
-
-
-def share_interval(successes, trials, level=0.95):
+def share_interval(successes: ArrayLike, trials: ArrayLike, level: float = 0.95) -> Interval:
     """A share and its Wilson interval, an Interval of floats (or of arrays for arrays, which NumPy broadcasts).
 
     Source  Wilson (1927), Probable inference, the law of succession, J. Am. Stat. Assoc. 22, 209-212.
@@ -58,7 +57,7 @@ def share_interval(successes, trials, level=0.95):
     """
     from scipy.stats import norm
 
-    _demand_level(level)
+    arguments.share("level", level)
     successes, trials = np.broadcast_arrays(np.asarray(successes, float), np.asarray(trials, float))
     if not ((trials >= 1) & (successes >= 0) & (successes <= trials)).all():
         raise ValueError("a share needs at least one trial, and from 0 to as many successes")
@@ -69,7 +68,7 @@ def share_interval(successes, trials, level=0.95):
     return Interval(*(float(end) for end in ends) if np.ndim(successes) == 0 else ends)
 
 
-def paired_interval(ours, theirs, level=0.95):
+def paired_interval(ours: ArrayLike, theirs: ArrayLike, level: float = 0.95) -> Interval:
     """Interval of the mean difference of runs paired by seed: the same users, the same contexts, another agent.
 
     >>> paired_interval([2.0, 3.0, 4.0], [1.0, 2.5, 3.0]).mean.__round__(3)
@@ -81,7 +80,7 @@ def paired_interval(ours, theirs, level=0.95):
     return mean_interval(ours - theirs, level)
 
 
-def crossed_interval(values, theirs=None, level=0.95):
+def crossed_interval(values: ArrayLike, theirs: ArrayLike | None = None, level: float = 0.95) -> Interval:
     """Interval of the mean of a grid in which two sources of chance cross, such as seeds and days: an Interval.
 
     Every seed meets the same days, so that the mean over days of one seed says nothing about other days: the t
@@ -109,38 +108,11 @@ def crossed_interval(values, theirs=None, level=0.95):
     """
     from scipy.stats import t
 
-    _demand_level(level)
+    arguments.share("level", level)
     grid = _crossed_grid(values, theirs)
     mean, variance, freedom = (float(one) for one in _crossed(grid))
     half = float(t.ppf((1 + level) / 2, freedom)) * variance ** 0.5
     return Interval(mean, mean - half, mean + half)
-
-
-def crossed_bootstrap(values, statistic=np.mean, theirs=None, level=0.95, resamples=1000, seed=0):
-    """Interval of any statistic of a crossed grid by the pigeonhole bootstrap: an Interval around its value.
-
-    Rows and columns are drawn anew, each with replacement and one fewer than there are (as many would make the spread
-    too small), and the statistic is taken of the grid where they meet; the interval are percentiles. For a mean
-    `crossed_interval` is to be preferred. Of a mean under strong days this one holds the truth in 94 of 100 cases, with
-    20 x 28, 10 x 28 and 5 x 20 alike; where most of the spread is between five rows in 87, since percentiles know
-    nothing of how badly five values tell their spread, and where rows and columns are all alike in nearly all.
-
-    values, theirs, level   as in `crossed_interval`; the statistic is of the differences
-    statistic               function of a grid (rows, columns) → float, such as np.median
-
-    Source  Owen (2007), The pigeonhole bootstrap, Annals of Applied Statistics 1(2), 386-411
-
-    >>> grid = np.arange(12.0).reshape(3, 4)
-    >>> crossed_bootstrap(grid, np.median).mean, crossed_bootstrap(grid, theirs=grid)
-    (5.5, Interval(mean=0.0, low=0.0, high=0.0))
-    """
-    _demand_level(level)
-    grid = _crossed_grid(values, theirs)
-    rng, (rows, columns) = np.random.default_rng(seed), grid.shape
-    drawn = [statistic(grid[np.ix_(rng.integers(rows, size=rows - 1), rng.integers(columns, size=columns - 1))])
-             for _ in range(resamples)]
-    low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2])
-    return Interval(float(statistic(grid)), float(low), float(high))
 
 
 def _crossed_grid(values, theirs):
@@ -185,12 +157,12 @@ class MedianTime(NamedTuple):
     high: float
     watched: float
 
-    def __str__(self):
+    def __str__(self) -> str:
         median, low, high = (f"{end:.3g}" if end < self.watched else f"{self.watched:g} or more" for end in self[:3])
         return median if low == high else f"{median} [{low}, {high}]"
 
 
-def median_time(times, watched, level=0.95):
+def median_time(times: ArrayLike, watched: ArrayLike, level: float = 0.95) -> MedianTime:
     """Median of times of which some were not reached while one watched, a MedianTime.
 
     A mean of such times means nothing: what was not reached counts with the length of the look. The median is where
@@ -213,7 +185,7 @@ def median_time(times, watched, level=0.95):
     """
     from scipy.stats import CensoredData, binom, ecdf
 
-    _demand_level(level)
+    arguments.share("level", level)
     times = np.asarray(times, float)
     watched = np.broadcast_to(np.asarray(watched, float), times.shape)
     if times.ndim != 1 or not len(times) or np.isnan(times).any() or not (np.isfinite(watched) & (watched >= 0)).all():
@@ -233,7 +205,7 @@ def median_time(times, watched, level=0.95):
 
 # ---------------------------------------------------------------- many comparisons
 
-def simultaneous(samples, level=0.95, interval=mean_interval):
+def simultaneous(samples: Mapping[str, Any] | Sequence, level: float = 0.95, interval: Callable = mean_interval) -> Any:
     """Intervals widened so that all of them hold together in `level` of all cases: {name: Interval}, or a list.
 
     Of k intervals at 95 % each, about k / 20 miss, and the more are shown the likelier it is that one of them does.
@@ -250,7 +222,7 @@ def simultaneous(samples, level=0.95, interval=mean_interval):
     >>> simultaneous([[1.0, 2.0, 3.0], [5.0, 6.0, 7.0]])[1] == mean_interval([5.0, 6.0, 7.0], level=0.975)
     True
     """
-    _demand_level(level)
+    arguments.share("level", level)
     if not len(samples):
         raise ValueError("there is nothing to compare: samples is {name: values} or a list of values")
     each = 1 - (1 - level) / len(samples)
@@ -259,7 +231,7 @@ def simultaneous(samples, level=0.95, interval=mean_interval):
     return [interval(values, level=each) for values in samples]
 
 
-def holm(p_values):
+def holm(p_values: ArrayLike) -> np.ndarray:
     """p values adjusted for being many, an array in the same order: below 0.05, with at most 5 % risk of one wrong.
 
     The smallest of k is multiplied by k, the next by k - 1, and so on; none falls below one before it, nor above 1.
@@ -277,7 +249,7 @@ def holm(p_values):
     return np.minimum(adjusted, 1)[np.argsort(order, kind="stable")]
 
 
-def leader(samples, higher=True, level=0.95):
+def leader(samples: Mapping[str, Any], higher: bool = True, level: float = 0.95) -> str | None:
     """The name of the one that is ahead of all others, as far as the intervals of the differences say so; else None.
 
     Titles and captions made from data ask this before they say who is highest. The mean that is furthest ahead is held
@@ -293,7 +265,7 @@ def leader(samples, higher=True, level=0.95):
     >>> leader({"a": [1.0, 2.0, 3.0], "b": [0.0, 1.1, 1.9]}), leader({"a": [1.0, 2.0, 3.0], "b": [0.0, 3.0, 2.0]})
     ('a', None)
     """
-    _demand_level(level)
+    arguments.share("level", level)
     samples = {name: np.asarray(values, float) * (1 if higher else -1) for name, values in samples.items()}
     if len(samples) < 2 or not all(values.size and np.isfinite(values).all() for values in samples.values()):
         return None

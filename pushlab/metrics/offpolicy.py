@@ -9,13 +9,21 @@ Every estimator is a plain function of arrays with a row an episode and a column
 `off_policy` fits the value models and runs them all.
 """
 
+from __future__ import annotations
+
 import warnings
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from pushlab.metrics.estimate import half_width, mean_interval
+from pushlab.ground.arguments import has_columns, number
+from pushlab.metrics.estimate import Interval, half_width, mean_interval
 from pushlab.metrics.value_models import cross_fitted_values, quadratic
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 ENOUGH = 50     # effective episodes below which an importance-weighted interval is not to be trusted; a rule of thumb
 
@@ -28,11 +36,11 @@ class Estimate(NamedTuple):
     high: float
     ess: float
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"{self.value:.3g} [{self.low:.3g}, {self.high:.3g}]"
 
 
-def effective_sample_size(weights):
+def effective_sample_size(weights: ArrayLike) -> float:
     """How many equally weighted episodes are worth as much: (Σ w)² / Σ w².
 
     Source  Kong (1992), A note on importance sampling using standardized weights, University of Chicago.
@@ -47,12 +55,12 @@ def effective_sample_size(weights):
 
 # ---------------------------------------------------------------- estimators, on arrays
 
-def naive(rewards, discount=1.0, level=0.95):
+def naive(rewards: ArrayLike, discount: float = 1.0, level: float = 0.95) -> Estimate:
     """Mean return of the log: the value of the policy that wrote it, mistaken for that of the target."""
-    return _mean_of(_returns(rewards, discount), np.nan, level)
+    return _estimate(_returns(rewards, discount), np.nan, level)
 
 
-def importance_sampling(rewards, ratios, discount=1.0, level=0.95):
+def importance_sampling(rewards: ArrayLike, ratios: ArrayLike, discount: float = 1.0, level: float = 0.95) -> Estimate:
     """Each return weighted by how much likelier the target makes the whole episode. No bias, much variance.
 
     rewards  array (episodes, steps); after the end of a shorter episode 0
@@ -65,10 +73,10 @@ def importance_sampling(rewards, ratios, discount=1.0, level=0.95):
     """
     rewards, ratios = _pair(rewards, ratios)
     weights = ratios.prod(axis=1)
-    return _mean_of(weights * _returns(rewards, discount), effective_sample_size(weights), level)
+    return _estimate(weights * _returns(rewards, discount), effective_sample_size(weights), level)
 
 
-def self_normalised(rewards, ratios, discount=1.0, level=0.95):
+def self_normalised(rewards: ArrayLike, ratios: ArrayLike, discount: float = 1.0, level: float = 0.95) -> Estimate:
     """The weighted mean of the returns: the weights are divided by their sum. Little bias, less variance.
 
     rewards, ratios as in `importance_sampling`; the interval is that of a ratio of two means (delta method).
@@ -81,12 +89,10 @@ def self_normalised(rewards, ratios, discount=1.0, level=0.95):
     if ess == 0:
         return Estimate(np.nan, np.nan, np.nan, 0.0)
     value = float((weights * returns).sum() / weights.sum())
-    pulls = weights * (returns - value) / weights.mean()
-    half = float(half_width(pulls.std(ddof=1), len(pulls), level))
-    return Estimate(value, value - half, value + half, ess)
+    return _estimate(weights * (returns - value) / weights.mean(), ess, level, value)
 
 
-def per_decision(rewards, ratios, discount=1.0, level=0.95):
+def per_decision(rewards: ArrayLike, ratios: ArrayLike, discount: float = 1.0, level: float = 0.95) -> Estimate:
     """Each reward weighted by the actions up to it only, since those after it cannot have changed it.
 
     rewards, ratios as in `importance_sampling`.
@@ -95,19 +101,20 @@ def per_decision(rewards, ratios, discount=1.0, level=0.95):
     """
     rewards, ratios = _pair(rewards, ratios)
     up_to = np.cumprod(ratios, axis=1)
-    return _mean_of(_returns(up_to * rewards, discount), effective_sample_size(up_to[:, -1]), level)
+    return _estimate(_returns(up_to * rewards, discount), effective_sample_size(up_to[:, -1]), level)
 
 
-def direct_method(values, level=0.95):
+def direct_method(values: ArrayLike, level: float = 0.95) -> Estimate:
     """What a model of the values says of the first states. No weights, and all of the model's bias.
 
     values   array (episodes, steps): V̂ of each observation under the target
     returns  the interval covers who came, and knows nothing of the model's error
     """
-    return _mean_of(np.asarray(values, float)[:, 0], np.nan, level)
+    return _estimate(np.asarray(values, float)[:, 0], np.nan, level)
 
 
-def doubly_robust(rewards, ratios, action_values, values, discount=1.0, level=0.95):
+def doubly_robust(rewards: ArrayLike, ratios: ArrayLike, action_values: ArrayLike, values: ArrayLike,
+                  discount: float = 1.0, level: float = 0.95) -> Estimate:
     """The model's value, corrected by importance-weighted surprises: right if the model or the propensities are.
 
     rewards, ratios as in `importance_sampling`; action_values and values (episodes, steps): Q̂ of the action taken and
@@ -120,10 +127,10 @@ def doubly_robust(rewards, ratios, action_values, values, discount=1.0, level=0.
     up_to = np.cumprod(ratios, axis=1)
     before = np.hstack([np.ones((len(up_to), 1)), up_to[:, :-1]])
     corrected = up_to * (rewards - np.asarray(action_values, float)) + before * np.asarray(values, float)
-    return _mean_of(_returns(corrected, discount), effective_sample_size(up_to[:, -1]), level)
+    return _estimate(_returns(corrected, discount), effective_sample_size(up_to[:, -1]), level)
 
 
-def on_policy_value(log, discount=1.0, level=0.95):
+def on_policy_value(log: pd.DataFrame, discount: float = 1.0, level: float = 0.95) -> Interval:
     """What the policy that acted earns in an episode, with Student's t interval: an Interval.
 
     log  DataFrame with episode, step and reward, such as a rollout of one agent or a log of `pushlab.logs.collect`
@@ -133,15 +140,13 @@ def on_policy_value(log, discount=1.0, level=0.95):
     >>> on_policy_value(log).mean, on_policy_value(log, discount=0.5).mean
     (3.0, 2.5)
     """
-    for column in ("episode", "step", "reward"):
-        if column not in log.columns:
-            raise ValueError(f"the log has no column {column!r}; it has {', '.join(map(str, log.columns))}")
+    has_columns(log, "episode", "step", "reward", what="the log")
     if log.duplicated(["episode", "step"]).any():
         raise ValueError("an episode has a step twice: take the log of one agent, with its episodes numbered apart")
     return mean_interval((log["reward"] * discount ** log["step"]).groupby(log["episode"]).sum(), level)
 
 
-def _pair(rewards, ratios):
+def _pair(rewards: ArrayLike, ratios: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     rewards, ratios = np.asarray(rewards, float), np.asarray(ratios, float)
     if rewards.ndim != 2 or rewards.shape != ratios.shape or len(rewards) < 2:
         raise ValueError(f"rewards and ratios are two arrays (episodes, steps) of at least 2 episodes; got "
@@ -156,9 +161,11 @@ def _returns(rewards, discount):
     return rewards @ discount ** np.arange(rewards.shape[1])
 
 
-def _mean_of(values, ess, level):
-    half = float(half_width(values.std(ddof=1), len(values), level))
-    return Estimate(float(values.mean()), float(values.mean()) - half, float(values.mean()) + half, ess)
+def _estimate(pulls, ess, level, value=None):
+    """The mean of what pulls at a value, or the value that is given, with the interval that their spread gives."""
+    value = float(pulls.mean() if value is None else value)
+    half = float(half_width(pulls.std(ddof=1), len(pulls), level))
+    return Estimate(value, value - half, value + half, ess)
 
 
 # ---------------------------------------------------------------- a log as arrays
@@ -174,27 +181,26 @@ class Episodes(NamedTuple):
     alive: np.ndarray           # (episodes, steps) bool
 
     @property
-    def ess(self):
+    def ess(self) -> float:
         """Effective sample size of the log for the target, in episodes."""
         return effective_sample_size(self.ratios.prod(axis=1))
 
 
-def episodes_of(log, target):
+def episodes_of(log: pd.DataFrame, target: Callable) -> Episodes:
     """The Episodes of a log under a target policy; ValueError names a column or value that will not do."""
-    seen = [column for column in log.columns if column.startswith("obs.")]
-    for column in ("episode", "step", "action", "reward", "propensity"):
-        if column not in log.columns:
-            raise ValueError(f"the log has no column {column!r}; it has {', '.join(map(str, log.columns))}")
+    has_columns(log, "episode", "step", "action", "reward", "propensity", what="the log")
+    observations = [column for column in log.columns if column.startswith("obs.")]
     log = log.sort_values(["episode", "step"], kind="stable")
-    propensity = log["propensity"].to_numpy(float)
-    if not ((propensity > 0) & (propensity <= 1)).all():
-        at = int(np.argmin((propensity > 0) & (propensity <= 1)))
+    propensity, seen = log["propensity"].to_numpy(float), log[observations].to_numpy(float)
+    possible = (propensity > 0) & (propensity <= 1)
+    if not possible.all():
+        at = int(np.argmin(possible))
         raise ValueError(f"column propensity, row {at}: {propensity[at]} is no probability above 0")
     row = np.unique(log["episode"].to_numpy(), return_inverse=True)[1]
     column = log.groupby("episode", sort=False).cumcount().to_numpy()
     if log.duplicated(["episode", "step"]).any():
         raise ValueError("an episode has a step twice: number the episodes of several runs apart")
-    probabilities = _probabilities(target, log[seen].to_numpy(float))
+    probabilities = _probabilities(target, seen)
     actions = log["action"].to_numpy()
     if actions.dtype.kind not in "iu" or (actions < 0).any() or (actions >= probabilities.shape[1]).any():
         raise ValueError(f"column action: numbers from 0 to {probabilities.shape[1] - 1}, of which the target says how "
@@ -208,8 +214,8 @@ def episodes_of(log, target):
         full[row, column] = values
         return full
 
-    return Episodes(laid_out(log[seen].to_numpy(float)), laid_out(actions), laid_out(log["reward"].to_numpy(float)),
-                    laid_out(ratios, 1), laid_out(probabilities), alive)
+    return Episodes(laid_out(seen), laid_out(actions), laid_out(log["reward"].to_numpy(float)), laid_out(ratios, 1),
+                    laid_out(probabilities), alive)
 
 
 def _probabilities(target, observations):
@@ -225,7 +231,8 @@ def _probabilities(target, observations):
 
 # ---------------------------------------------------------------- all at once
 
-def off_policy(log, target, discount=1.0, level=0.95, folds=5, features=quadratic, penalty=1.0, seed=0):
+def off_policy(log: pd.DataFrame, target: Callable, discount: float = 1.0, level: float = 0.95, folds: int = 5,
+               features: Callable = quadratic, penalty: float = 1.0, seed: int = 0) -> pd.DataFrame:
     """All estimates of the target's value per episode from a log of another policy, a DataFrame, a row an estimator.
 
     log       DataFrame: episode, step, action, reward, propensity, obs.…
@@ -247,14 +254,12 @@ def off_policy(log, target, discount=1.0, level=0.95, folds=5, features=quadrati
     """
     import pandas as pd
 
-    if not 0 <= discount <= 1:
-        raise ValueError(f"discount is from 0 to 1; got {discount!r}")
+    number("discount", discount, 0, 1)
     episodes = episodes_of(log, target)
     action_values, values = cross_fitted_values(episodes, discount, folds, features, penalty, seed)
     taken = np.take_along_axis(action_values, episodes.actions[:, :, None], axis=2)[:, :, 0]
     known = episodes.rewards, episodes.ratios
-    rows = {"naive": naive(episodes.rewards, discount, level),
-            "direct method": direct_method(values, level),
+    rows = {"naive": naive(episodes.rewards, discount, level), "direct method": direct_method(values, level),
             "importance sampling": importance_sampling(*known, discount, level),
             "self-normalised": self_normalised(*known, discount, level),
             "per-decision": per_decision(*known, discount, level),

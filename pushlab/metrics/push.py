@@ -6,16 +6,20 @@ chosen one met, and the EvalUMAP 2020 challenge (gym-push 0.0.21), which added d
 Notifications come as arrays (rows, features) of codes or of words, or as a DataFrame of features.
 """
 
-from typing import NamedTuple
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
+
+from pushlab.ground.arguments import demand, one_of
 
 # POINTS[actual][chosen], 0 dismissed and 1 opened: what the actual notification met, what the chosen one met.
 POINTS = np.array([[0.0, 2.0],
                    [-1.0, 1.0]])
 
 
-def points(actual, opened):
+def points(actual: ArrayLike, opened: ArrayLike) -> np.ndarray:
     """Points of each chosen notification, float64 like the inputs: +1, 0, +2 or -1.
 
     actual  whether the notification that the user really got was opened, bool (rows,)
@@ -24,13 +28,13 @@ def points(actual, opened):
     >>> points([True, False, False, True], [True, False, True, False]).tolist()
     [1.0, 0.0, 2.0, -1.0]
     """
-    actual, opened = (_as_bool(values, name) for values, name in ((actual, "actual"), (opened, "opened")))
-    if actual.shape != opened.shape:
-        raise ValueError(f"actual and opened are of the same length; got {actual.shape} and {opened.shape}")
+    actual, opened = _as_bool(actual, "actual"), _as_bool(opened, "opened")
+    demand(actual.shape == opened.shape,
+           f"actual and opened are of the same length; got {actual.shape} and {opened.shape}")
     return POINTS[actual.astype(int), opened.astype(int)]
 
 
-def performance(actual, opened):
+def performance(actual: ArrayLike, opened: ArrayLike) -> float:
     """Sum of the points over all notifications, float.
 
     >>> performance([True, False, False, True], [True, False, True, False])
@@ -39,7 +43,7 @@ def performance(actual, opened):
     return float(points(actual, opened).sum())
 
 
-def best_performance(actual, probability=None):
+def best_performance(actual: ArrayLike, probability: ArrayLike | None = None) -> float:
     """The performance of the best notifications, float: in expectation where the best can only be opened with a chance.
 
     probability  of opening the best notification in each context (rows,); None means that it is always opened
@@ -52,20 +56,20 @@ def best_performance(actual, probability=None):
     return float(expected_points(actual, np.ones(np.shape(actual)) if probability is None else probability).sum())
 
 
-def expected_points(actual, probability):
+def expected_points(actual: ArrayLike, probability: ArrayLike) -> np.ndarray:
     """Points to be expected of notifications opened with these probabilities, float64 (rows,).
 
     >>> expected_points([True, False], [1.0, 0.25]).tolist()
     [1.0, 0.5]
     """
     actual, probability = _as_bool(actual, "actual").astype(int), np.asarray(probability, float)
-    if actual.shape != probability.shape:
-        raise ValueError(f"as many probabilities as notifications; got {probability.shape} and {actual.shape}")
+    demand(actual.shape == probability.shape,
+           f"as many probabilities as notifications; got {probability.shape} and {actual.shape}")
     _demand_probabilities(probability)
     return POINTS[actual, 0] + probability * (POINTS[actual, 1] - POINTS[actual, 0])
 
 
-def performance_share(actual, opened, best=None):
+def performance_share(actual: ArrayLike, opened: ArrayLike, best: ArrayLike | None = None) -> float:
     """Performance as a share of the best possible, float; 1 is the best, below 0 is worse than dismissing nothing new.
 
     best  probability of opening the best notification in each context (rows,), or None: always opened
@@ -76,60 +80,38 @@ def performance_share(actual, opened, best=None):
     0.3333333333333333
     """
     top = best_performance(actual, best)
-    if top <= 0:
-        raise ValueError(f"the best possible performance is {top:g}; a share needs it above 0")
+    demand(top > 0, f"the best possible performance is {top:g}; a share needs it above 0")
     return performance(actual, opened) / top
 
 
-def regret(best, probability):
+def regret(best: ArrayLike, probability: ArrayLike) -> float:
     """Mean probability of an open given away by not sending the best notification, float.
 
     >>> regret([0.9, 0.8], [0.4, 0.8])
     0.25
     """
     best, probability = np.asarray(best, float), np.asarray(probability, float)
-    if best.shape != probability.shape or best.ndim != 1 or not len(best):
-        raise ValueError("best and probability are of the same length, at least 1; "
-                         f"got {best.shape} and {probability.shape}")
+    demand(best.shape == probability.shape and best.ndim == 1 and len(best),
+           f"best and probability are of the same length, at least 1; got {best.shape} and {probability.shape}")
     _demand_probabilities(best)
     _demand_probabilities(probability)
     return float((best - probability).mean())
 
 
-def click_through_rate(opened):
+def click_through_rate(opened: ArrayLike) -> float:
     """Share of notifications opened, float.
 
     >>> click_through_rate([True, False, False, True])
     0.5
     """
     opened = _as_bool(opened, "opened")
-    if not len(opened):
-        raise ValueError("no notification was sent, so there is no click-through rate")
+    demand(len(opened), "no notification was sent, so there is no click-through rate")
     return float(opened.mean())
-
-
-def click_through_rates(answers):
-    """The click-through rate under each judge, a dict of floats: {judge: share opened}.
-
-    answers  {judge: what it says of each notification (rows,)}: opened or not, or a probability, whose mean is the
-             rate to be expected
-
-    >>> click_through_rates({"tree": [True, False], "logistic": [0.5, 0.25]})
-    {'tree': 0.5, 'logistic': 0.375}
-    """
-    rates = {}
-    for judge, values in answers.items():
-        values = np.asarray(values, float)
-        if values.ndim != 1 or not len(values) or not ((values >= 0) & (values <= 1)).all():
-            raise ValueError(f"judge {judge}: expected a number from 0 to 1 for each notification, at least one; "
-                             f"got {values!r:.60}")
-        rates[judge] = float(values.mean())
-    return rates
 
 
 # ---------------------------------------------------------------- diversity and plausibility
 
-def coverage(accepted, history, reference=None):
+def coverage(accepted: Any, history: Any, reference: str | None = None) -> float:
     """Diversity: the share of the history's distinct values that occur among the accepted notifications, float, 0 to 1.
 
     accepted   notifications that were opened (rows, features); none at all cover nothing
@@ -145,20 +127,14 @@ def coverage(accepted, history, reference=None):
     >>> coverage([["chat", "low"], ["mail", "low"]], history)               # 2 + 1
     0.6
     """
-    accepted, history = _as_rows(accepted, "accepted"), _as_rows(history, "history")
-    if reference not in (None, "gym-push-0.0.21"):
-        raise ValueError(f"reference is None or 'gym-push-0.0.21'; got {reference!r}")
-    if not len(history):
-        raise ValueError("the history is empty, so nothing can be covered")
-    _demand_same_features(accepted, history, "accepted", "history")
-    if not len(accepted):
-        return 0.0
-    values = [(_distinct(ours), _distinct(theirs)) for ours, theirs in zip(accepted.T, history.T)]
+    accepted, history = _rows_of_both(accepted, history, "accepted", "the history")
+    one_of("reference", reference, (None, "gym-push-0.0.21"))
+    values = [(set(ours.tolist()), set(theirs.tolist())) for ours, theirs in zip(accepted.T, history.T)]
     covered = sum(len(ours if reference else ours & theirs) for ours, theirs in values)
     return covered / sum(len(theirs) for _, theirs in values)
 
 
-def evenness(accepted, history):
+def evenness(accepted: Any, history: Any) -> float:
     """Normalised entropy: how evenly the opened notifications spread over the values of each feature, float, 0 to 1.
 
     accepted, history  as in `coverage`; none accepted, or always the same one, give 0
@@ -173,19 +149,17 @@ def evenness(accepted, history):
     >>> evenness([["chat", "low"], ["mail", "low"]], history)               # log 2 over log 4
     0.5
     """
-    accepted, history = _as_rows(accepted, "accepted"), _as_rows(history, "history")
-    _demand_same_features(accepted, history, "accepted", "history")
-    wide = (history if len(history) else accepted).shape[1]
-    most = np.maximum(_count_distinct(accepted, wide), _count_distinct(history, wide))
-    if not (most > 1).any():
-        raise ValueError("no feature of the history varies, so nothing can be spread over its values")
-    if not len(accepted):
-        return 0.0
-    spread = [_entropy(column) / np.log(values) for column, values in zip(accepted.T, most) if values > 1]
-    return float(np.mean(spread))
+    accepted, history = _rows_of_both(accepted, history, "accepted", "the history")
+    spread = []
+    for ours, theirs in zip(accepted.T, history.T):
+        values = max(len(set(ours.tolist())), len(set(theirs.tolist())))
+        if values > 1:
+            spread.append(_entropy(ours) / np.log(values))
+    demand(spread, "no feature of the history varies, so nothing can be spread over its values")
+    return float(np.mean(spread)) if len(accepted) else 0.0
 
 
-def plausibility(notifications, known):
+def plausibility(notifications: Any, known: Any) -> float:
     """Share of notifications whose combination of values is known, float: nonsense is no combination anyone sends.
 
     notifications  the combination of each (rows, features): app, category and subject, say
@@ -194,10 +168,8 @@ def plausibility(notifications, known):
     >>> plausibility([["chat", "msg"], ["chat", "email"]], known=[["chat", "msg"], ["mail", "email"]])
     0.5
     """
-    notifications, known = _as_rows(notifications, "notifications"), _as_rows(known, "known")
-    if not len(notifications):
-        raise ValueError("no notification was sent, so there is no plausibility")
-    _demand_same_features(notifications, known, "notifications", "known")
+    notifications, known = _rows_of_both(notifications, known, "notifications", "known")
+    demand(len(notifications), "no notification was sent, so there is no plausibility")
     combinations = set(map(tuple, known.tolist()))
     return sum(tuple(row) in combinations for row in notifications.tolist()) / len(notifications)
 
@@ -205,7 +177,7 @@ def plausibility(notifications, known):
 ENTICEMENT = {"low": 0.0, "moderate": 0.5, "high": 1.0}
 
 
-def enticement(levels):
+def enticement(levels: Iterable[str]) -> float:
     """Mean enticement of the notifications as the EvalUMAP 2020 challenge scores it, float: all low is 0, all high 1.
 
     levels  "low", "moderate" or "high" for each notification (rows,)
@@ -217,12 +189,9 @@ def enticement(levels):
     >>> enticement(["low", "moderate", "high", "high"])                     # (9 - 4) / (12 - 4)
     0.625
     """
-    levels = list(levels)
-    wrong = [level for level in levels if level not in ENTICEMENT]
-    if wrong or not levels:
-        raise ValueError(f"enticement is one of {', '.join(ENTICEMENT)} for each notification, at least one; "
-                         f"got {wrong[0]!r}" if wrong else "no notification was sent, so there is no enticement")
-    return float(np.mean([ENTICEMENT[level] for level in levels]))
+    worth = [ENTICEMENT[one_of("enticement", level, ENTICEMENT)] for level in levels]
+    demand(worth, "no notification was sent, so there is no enticement")
+    return float(np.mean(worth))
 
 
 # ---------------------------------------------------------------- time
@@ -234,7 +203,7 @@ class ResponseTime(NamedTuple):
     p95: float
 
 
-def response_time(seconds):
+def response_time(seconds: ArrayLike) -> ResponseTime:
     """Median and 95th percentile of the seconds an agent took for each notification, a ResponseTime of floats.
 
     The percentile is the least of the times that at least 95 % do not exceed, so it is one that really occurred.
@@ -256,7 +225,7 @@ class LearningRate(NamedTuple):
     settled: int
 
 
-def learning_rate(scores, window=100):
+def learning_rate(scores: ArrayLike, window: int = 100) -> LearningRate:
     """Slope of the smoothed scores and the step at which they settle, a LearningRate (float, int).
 
     scores  per-step performance, such as points or opens (steps,)
@@ -291,34 +260,20 @@ def learning_rate(scores, window=100):
 
 # ---------------------------------------------------------------- arrays as they should be
 
-def _as_rows(values, name):
-    """Notifications as an array (rows, features), without a value missing."""
+def _rows_of_both(some: Any, others: Any, name: str, other_name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Two arrays (rows, features) with the same features and no value missing; of `some` there may be no row."""
     import pandas as pd
 
-    values = np.asarray(values, dtype=None if isinstance(values, np.ndarray) else object)
-    if values.shape == (0,):
-        values = values.reshape(0, 0)
-    if values.ndim != 2:
-        raise ValueError(f"{name} is an array (rows, features); got one of shape {values.shape}")
-    if pd.isna(values).any():
-        raise ValueError(f"{name} has a value missing (NaN or None)")
-    return values
-
-
-def _demand_same_features(some, others, name, other_name):
+    some, others = (np.asarray(rows, dtype=None if isinstance(rows, np.ndarray) else object) for rows in (some, others))
+    if some.shape == (0,):
+        some = some.reshape(0, others.shape[-1])
+    demand(others.size, f"{other_name} is empty, so there is nothing to compare with")
+    for rows, called in ((some, name), (others, other_name)):
+        demand(rows.ndim == 2, f"{called} is an array (rows, features); got one of shape {rows.shape}")
+        demand(not pd.isna(rows).any(), f"{called} has a value missing (NaN or None)")
     if len(some) and some.shape[1] != others.shape[1]:
         raise ValueError(f"{name} and {other_name} have the same features; got {some.shape[1]} and {others.shape[1]}")
-
-
-def _distinct(column):
-    import pandas as pd
-
-    return set(pd.unique(column).tolist())
-
-
-def _count_distinct(rows, features):
-    """Distinct values in each column, int (features,); without rows there is none."""
-    return np.array([len(_distinct(column)) for column in rows.T] if len(rows) else [0] * features, int)
+    return some, others
 
 
 def _entropy(column):
@@ -332,11 +287,10 @@ def _entropy(column):
 
 def _demand_probabilities(values):
     wrong = values[~((values >= 0) & (values <= 1))]
-    if len(wrong):
-        raise ValueError(f"a probability is a number from 0 to 1; got {wrong[0]:g}")
+    demand(not len(wrong), f"a probability is a number from 0 to 1; got {', '.join(f'{one:g}' for one in wrong[:1])}")
 
 
-def _as_bool(values, name):
+def _as_bool(values: Any, name: str) -> np.ndarray:
     values = np.asarray(values)
     if values.ndim != 1 or not np.isin(values, (0, 1)).all():
         raise ValueError(f"{name} is one True or False for each notification; got {values!r:.60}")

@@ -1,9 +1,17 @@
 """What a recommender makes of its users: how narrow the shelf becomes, and how far preferences move."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
+from numpy.typing import ArrayLike
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
-def polarisation(preferences, items):
+def polarisation(preferences: ArrayLike, items: ArrayLike) -> np.ndarray:
     """How near each preference is to being all about one item: the largest |cosine| to any item, 0 to 1.
 
     preferences  array (…, features)
@@ -25,7 +33,7 @@ def polarisation(preferences, items):
     return np.abs((preferences / lengths[0][..., None]) @ (items / lengths[1][:, None]).T).max(axis=-1)
 
 
-def turned(preferences):
+def turned(preferences: ArrayLike) -> np.ndarray:
     """Degrees by which each preference has turned from the first, array (steps,) for preferences (steps, features).
 
     >>> turned([[1.0, 0.0], [1.0, 1.0], [0.0, 1.0]]).round()
@@ -36,7 +44,7 @@ def turned(preferences):
     return np.degrees(np.arccos(np.clip(unit @ unit[0], -1, 1)))
 
 
-def item_diversity(actions, items):
+def item_diversity(actions: ArrayLike, items: ArrayLike) -> float:
     """Mean distance, 1 - cosine, between the items of all pairs of steps: 0 for the same item all the time.
 
     actions  array (steps,) of item numbers, at least two
@@ -55,7 +63,7 @@ def item_diversity(actions, items):
     return float(1 - (shown @ shown.T)[first, second].mean())
 
 
-def filter_bubble(log, items, features=None):
+def filter_bubble(log: pd.DataFrame, items: ArrayLike, features: int | None = None) -> pd.DataFrame:
     """How far each episode closed in on its user, a DataFrame with a row an episode.
 
     log       step log of RECEnv with obs.0, obs.1, … (before each step), info.state.0, … (after it) and action

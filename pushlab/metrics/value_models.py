@@ -1,9 +1,19 @@
 """What a policy is worth from each observation on, learned from the log of another policy."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
 import numpy as np
 
+from pushlab.ground.arguments import whole
 
-def quadratic(observations):
+if TYPE_CHECKING:
+    from pushlab.metrics.offpolicy import Episodes
+
+
+def quadratic(observations: np.ndarray) -> np.ndarray:
     """Features of observations (rows, features): a 1, the observations, and all their products.
 
     >>> quadratic(np.array([[2.0, 3.0]])).tolist()
@@ -13,12 +23,13 @@ def quadratic(observations):
     return np.hstack([np.ones((len(observations), 1)), observations, observations[:, one] * observations[:, other]])
 
 
-def linear(observations):
+def linear(observations: np.ndarray) -> np.ndarray:
     """Features of observations (rows, features): a 1 and the observations themselves."""
     return np.hstack([np.ones((len(observations), 1)), observations])
 
 
-def cross_fitted_values(episodes, discount=1.0, folds=5, features=quadratic, penalty=1.0, seed=0):
+def cross_fitted_values(episodes: Episodes, discount: float = 1.0, folds: int = 5, features: Callable = quadratic,
+                        penalty: float = 1.0, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     """Q̂ (episodes, steps, actions) and V̂ (episodes, steps) under the target, each from the other folds' episodes.
 
     Fitted Q evaluation from the last step backwards: for each step and action a ridge regression of reward plus the
@@ -27,8 +38,7 @@ def cross_fitted_values(episodes, discount=1.0, folds=5, features=quadratic, pen
     Source  Le, Voloshin & Yue (2019), Batch policy learning under constraints, ICML (fitted Q evaluation).
     """
     count = len(episodes.rewards)
-    if not 2 <= folds <= count:
-        raise ValueError(f"folds is from 2 to the number of episodes, {count}; got {folds}")
+    whole("folds, at most one an episode,", folds, 2, count)
     fold = np.random.default_rng(seed).permutation(count) % folds
     flat = features(episodes.observations.reshape(-1, episodes.observations.shape[2]))
     described = flat.reshape(*episodes.rewards.shape, -1)
