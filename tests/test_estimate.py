@@ -93,7 +93,7 @@ def test_two_agents_on_one_grid_are_paired():
     (lambda: crossed_interval([[1.0, 2.0]]), r"got shape \(1, 2\)"),
     (lambda: crossed_interval([[1.0, 2.0], [3.0, np.nan]]), "row 1, column 1 is nan"),
     (lambda: crossed_interval(np.ones((2, 2)), np.ones((2, 3))), "same rows and columns"),
-    (lambda: crossed_interval(np.ones((2, 2)), level=95), "level lies between 0 and 1; got 95"),
+    (lambda: crossed_interval(np.ones((2, 2)), level=95), "level lies between 0 and 1, both excluded; got 95"),
     (lambda: holm([0.1, 1.2]), "p values lie between 0 and 1"),
     (lambda: holm([[0.1]]), "in one dimension"),
     (lambda: simultaneous({}), "nothing to compare"),
