@@ -2,10 +2,13 @@
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from pushlab.metrics.estimate import half_width
-from pushlab.plots.kit import end_labels, set_ticks, ticks_around, ticks_between
-from pushlab.plots.palette import BAND, BOUND_DASH, CHANCE, INK, LEAD, PAPER, TICK, deep, series_styles
+from pushlab.plots.kit import banded_line, end_labels, set_ticks, span, ticks_between
+from pushlab.plots.palette import BOUND_DASH, CHANCE, INK, LEAD, PAPER, TICK, series_styles
+from pushlab.plots.rows import Rows
 from pushlab.plots.sheet import MARGIN, Stage, fit, house_style, plain, text_width
 from pushlab.plots.words import order_title, short_number, spoken
 
@@ -125,8 +128,9 @@ def run_scores(log, value, by, statistic):
 # ---------------------------------------------------------------- pictures
 
 @house_style()
-def learning_curve(log, value="reward", by="agent", window=100, best=None, title=None, lead=None, unit=None,
-                   figure=None):
+def learning_curve(log: pd.DataFrame, value: str = "reward", by: str = "agent", window: int = 100,
+                   best: float | str | None = None, title: str | None = None, lead: str | None = None,
+                   unit: str | None = None, figure: Figure | None = None) -> Axes:
     """How fast each agent learns: rolling mean over the steps, with 95 % intervals over its runs.
 
     log       tidy log, a row a step; see `curve_table`, which holds the numbers that are drawn
@@ -137,31 +141,55 @@ def learning_curve(log, value="reward", by="agent", window=100, best=None, title
     returns   Axes on a sheet of 6 x 4 inches
     """
     runs = _smooth_runs(log, value, by, window)
-    table = _table_of(runs, by)
-    ends = table.groupby(by, sort=False).last()
-    bound = _bound(log, best, window)
-    stage = Stage(600, 400, figure)
-    shift = stage.heading(title or _curve_title(runs, value), lead or log_lead(log, table))
-    share = _is_share(log[value])
-    stage.label(MARGIN, 82 + shift, unit or _curve_unit(value, share, window))
+    table, share = _table_of(runs, by), _is_share(log[value])
+    # From the last step backwards, so that the end is drawn; dashes blur when every step is.
+    lines = {name: line.iloc[::-max(1, len(line) // POINTS)] for name, line in table.groupby(by, sort=False)}
+    return draw_curves(lines, table, _bound(log, best, window), share, title or _curve_title(runs, value),
+                       lead or log_lead(log, table), unit or _curve_unit(value, share, window), figure)
 
-    labels = _curve_labels(ends, bound)
-    ax = _chart_with_room_for(stage, labels, 100 + shift)
-    for name, line in table.groupby(by, sort=False):
-        line = line.iloc[::-max(1, len(line) // POINTS)]          # dashes blur when every step is drawn
-        colour, dash, _ = series_styles(ends.index)[name]
-        ax.fill_between(line["step"], line["low"], line["high"], color=colour, alpha=BAND, lw=0)
-        ax.plot(line["step"], line["mean"], color=colour, ls=dash, solid_capstyle="butt")
+
+def draw_curves(lines: dict, table: pd.DataFrame, bound: pd.Series | None, share: bool, title: str, lead: str,
+                unit: str, figure: Figure | None = None) -> Axes:
+    """Curves with their bands and, at their ends, names and last values: Axes on a sheet of 6 x 4 inches.
+
+    lines   {name: the rows of the table that are drawn of it}
+    table   what the axes must hold: step, mean, low, high
+    bound   a dashed line, a Series over steps; None draws none
+    share   whether the heights go from 0 to 1
+    """
+    stage = Stage(600, 400, figure)
+    shift = stage.heading(title, lead)
+    stage.label(MARGIN, 82 + shift, unit)
+    styles, labels = series_styles(lines), []
+    for name, line in lines.items():
+        end = line.loc[line["step"].idxmax()]
+        number = f" {short_number(end['mean'])}"
+        said = fit(plain(name), 132 - text_width(number, TICK, "bold"), TICK, "bold") + number
+        labels.append((end["step"], end["mean"], said, styles[name][0], "bold"))
+    if bound is not None:
+        labels.append((bound.index[-1], bound.iloc[-1], f"best possible {short_number(bound.iloc[-1])}", INK, "normal"))
+    widest = max(text_width(words, TICK, weight) for _, _, words, _, weight in labels)
+    ax = stage.axes(64, 100 + shift, 600 - 64 - MARGIN - widest - 10, 400 - 100 - shift - 48)
+    for name, line in lines.items():
+        banded_line(ax, line["step"], line, styles[name])
     if bound is not None:
         ax.plot(bound.index, bound, color=INK, lw=1.6, ls=BOUND_DASH)
-    _set_curve_limits(ax, table, bound, share)
+    heights = np.append(table[["mean", "low", "high"]], [] if bound is None else bound)
+    span(ax.yaxis, *((0, 1) if share else (min(0.0, np.nanmin(heights)), np.nanmax(heights))), 4)
+    first, last = table["step"].min(), table["step"].max()
+    begin = 0 if first < 0.2 * last else first
+    ax.set_xlim(begin, max(last, begin + 1))
+    set_ticks(ax.xaxis, ticks_between(*ax.get_xlim(), 4), "steps", whole=True)
+    if ax.get_ylim()[0] < 0:
+        ax.axhline(0, color=INK, lw=0.8, zorder=1)
     end_labels(ax, labels)
     return ax
 
 
 @house_style()
-def compare_policies(log, value="reward", by="agent", statistic="mean", best=None, title=None, lead=None, unit=None,
-                     figure=None):
+def compare_policies(log: pd.DataFrame, value: str = "reward", by: str = "agent", statistic: str = "mean",
+                     best: float | str | None = None, title: str | None = None, lead: str | None = None,
+                     unit: str | None = None, figure: Figure | None = None) -> Axes:
     """Policies side by side: a dot a run, a mark and a bar for the mean and its 95 % interval; a row a policy.
 
     log        tidy log, a row a step or a row an episode; see `policy_table`, which holds the numbers that are drawn
@@ -169,31 +197,29 @@ def compare_policies(log, value="reward", by="agent", statistic="mean", best=Non
     best       a bound as a number, or the column of the log that holds it; None draws none
     returns    Axes on a sheet of 6 inches by as many as the rows need
     """
-    scores, table = run_scores(log, value, by, statistic), policy_table(log, value, by, statistic).set_index(by)
+    scores, table = run_scores(log, value, by, statistic), policy_table(log, value, by, statistic)
     bound = np.concatenate([*run_scores(log, best, by, statistic).values()]).mean() if isinstance(best, str) else best
-    pitch = 46
-    stage = Stage(600, 134 + pitch * len(table) + 34, figure)
-    shift = stage.heading(title or _policy_title(scores), lead or log_lead(log, table.reset_index()), title_lines=1)
-    stage.label(MARGIN, 82 + shift, unit or _policy_unit(value, statistic))
-
-    names = [fit(plain(name), 150, LEAD, "bold") for name in table.index]
-    left = MARGIN + max(text_width(name, LEAD, "bold") for name in names) + 16
-    ax = stage.axes(left, 112, 600 - MARGIN - 62 - left, pitch * len(table))
-    ax.grid(False)
-    ax.grid(True, axis="x")
-    for row, (name, runs) in enumerate(scores.items()):
-        colour, _, marker = series_styles(table.index)[name]
-        words = _draw_policy(ax, row, runs, table.loc[name], colour, marker, hollow=str(name).lower() == CHANCE)
-        middle = 112 + pitch * (row + .5)
-        stage.text(MARGIN, middle, names[row], LEAD, deep(colour), "bold")
-        stage.text(600 - MARGIN, middle, words, LEAD, deep(colour), "bold", "right")
-    _set_policy_limits(ax, scores, table, bound)
+    pitch, styles = 46, series_styles(scores)
+    stage = Stage(600, 168 + pitch * len(table), figure)
+    shift = stage.heading(title or _policy_title(scores), lead or log_lead(log, table), title_lines=1)
+    stage.label(MARGIN, 82 + shift, unit or f"{spoken(value)}, {STATISTICS[statistic]} of each run")
+    widest = max(text_width(fit(plain(name), 150, LEAD, "bold"), LEAD, "bold") for name in scores)
+    rows = Rows(stage, len(table), pitch, 112, MARGIN + widest + 16, MARGIN + 62)
+    for row, line, (name, runs) in zip(range(len(table)), table.itertuples(), scores.items()):
+        (colour, _, marker), hollow = styles[name], str(name).lower() == CHANCE
+        place = np.argsort(np.argsort(runs, kind="stable"))                # equal scores must not hide each other
+        offset = ((place * 0.618034) % 1 - 0.5) * (0.5 if len(runs) > 1 else 0)
+        rows.ax.plot(runs, row + offset, "o", ms=4.5, color=colour, alpha=0.4, mew=0, ls="none")
+        if np.isfinite(line.low):
+            rows.interval(row, line.low, line.high, PAPER, lw=5.5)
+            rows.interval(row, line.low, line.high, colour, solid_capstyle="round", zorder=5)
+        rows.dot(row, line.mean, colour, marker, hollow, ms=9, mec=colour if hollow else PAPER)
+        rows.say(row, name, short_number(line.mean), colour, "bold")
+    values = np.concatenate([*scores.values(), table["low"], table["high"], [np.nan if bound is None else bound]])
+    span(rows.ax.xaxis, min(0.0, np.nanmin(values)), max(0.0, np.nanmax(values)), 5)
     if bound is not None:
-        ax.axvline(bound, color=INK, lw=1.6, ls=BOUND_DASH)
-        ax.annotate(f"best possible {short_number(bound)}", (bound, 1), (0, 4), xycoords=("data", "axes fraction"),
-                    textcoords="offset points", size=TICK, color=INK,
-                    ha="right" if bound > np.mean(ax.get_xlim()) else "left")
-    return ax
+        rows.upright(bound, f"best possible {short_number(bound)}", edge=0.5, zorder=2)
+    return rows.ax
 
 
 # ---------------------------------------------------------------- words
@@ -241,12 +267,6 @@ def _curve_unit(value, share, window):
     return f"{what}, mean of the last {_plural(window, 'step')}" if window > 1 else f"{what} a step"
 
 
-def _policy_unit(value, statistic):
-    return f"{spoken(value)}, {STATISTICS[statistic]} of each run"
-
-
-# ---------------------------------------------------------------- parts of the pictures
-
 def _bound(log, best, window):
     """The bound as a Series over steps, or None."""
     if best is None:
@@ -255,61 +275,4 @@ def _bound(log, best, window):
         demand_log(log, best)
         mean = log.groupby("step")[best].mean()
         return mean.rolling(window, min_periods=max(1, min(window // 5, len(mean) // 5))).mean().dropna()
-    steps = [log["step"].min(), log["step"].max()]
-    return pd.Series(float(best), index=steps)
-
-
-def _curve_labels(ends, bound):
-    styles = series_styles(ends.index)
-    labels = []
-    for name, end in ends.iterrows():
-        number = short_number(end["mean"])
-        room = 132 - text_width(f" {number}", TICK, "bold")
-        labels.append((end["step"], end["mean"], f"{fit(plain(name), room, TICK, 'bold')} {number}", styles[name][0],
-                       "bold"))
-    if bound is not None:
-        labels.append((bound.index[-1], bound.iloc[-1], f"best possible {short_number(bound.iloc[-1])}", INK, "normal"))
-    return labels
-
-
-def _chart_with_room_for(stage, labels, top):
-    """Axes that leave the margin free to the right of the widest label."""
-    widest = max(text_width(words, TICK, weight) for _, _, words, _, weight in labels)
-    return stage.axes(64, top, stage.width - 64 - MARGIN - widest - 10, stage.height - top - 48)
-
-
-def _set_curve_limits(ax, table, bound, share):
-    heights = [table["mean"], table["low"].dropna(), table["high"].dropna(), [] if bound is None else bound]
-    heights = np.concatenate([np.asarray(h, float) for h in heights])
-    low, high = (0.0, 1.0) if share else (min(0.0, heights.min()), heights.max())
-    ticks = ticks_around(low, high if high > low else low + 1, 4)
-    steps = (table["step"].min(), table["step"].max())
-    begin = 0 if steps[0] < 0.2 * steps[1] else steps[0]
-    ax.set(ylim=(ticks[0], ticks[-1]), xlim=(begin, max(steps[1], begin + 1)))
-    set_ticks(ax.yaxis, ticks)
-    set_ticks(ax.xaxis, ticks_between(*ax.get_xlim(), 4), "steps", whole=True)
-    if ticks[0] < 0:
-        ax.axhline(0, color=INK, lw=0.8, zorder=1)
-
-
-def _draw_policy(ax, row, runs, line, colour, marker, hollow):
-    """One row of the comparison; returns the mean as words."""
-    place = np.argsort(np.argsort(runs, kind="stable"))                    # equal scores must not hide each other
-    offset = ((place * 0.618034) % 1 - 0.5) * (0.5 if len(runs) > 1 else 0)
-    ax.plot(runs, row + offset, "o", ms=4.5, color=colour, alpha=0.4, mew=0, ls="none")
-    if np.isfinite(line["low"]):
-        ax.plot((line["low"], line["high"]), (row, row), color=PAPER, lw=5.5, ls="-", solid_capstyle="butt", zorder=4)
-        ax.plot((line["low"], line["high"]), (row, row), color=colour, lw=2.4, ls="-", zorder=5)
-    inside, edge = (PAPER, colour) if hollow else (colour, PAPER)
-    ax.plot(line["mean"], row, marker, ms=9, mfc=inside, mec=edge, mew=1.6, zorder=6)
-    return short_number(line["mean"])
-
-
-def _set_policy_limits(ax, scores, table, bound):
-    values = np.concatenate([*scores.values(), table["low"].dropna(), table["high"].dropna(),
-                             [] if bound is None else [bound]])
-    low, high = min(0.0, values.min()), max(0.0, values.max())
-    ticks = ticks_around(low, high if high > low else low + 1, 5)
-    ax.set(xlim=(ticks[0], ticks[-1]), ylim=(len(table) - 0.5, -0.5))
-    ax.yaxis.set_ticks([])
-    set_ticks(ax.xaxis, ticks)
+    return pd.Series(float(best), index=[log["step"].min(), log["step"].max()])

@@ -3,15 +3,22 @@
 Everything here takes a `Stage` (a sheet in hundredths of an inch, y down) or Matplotlib axes, and draws one thing.
 """
 
+from __future__ import annotations
+
 import zlib
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.patheffects import withStroke
 from matplotlib.ticker import MaxNLocator
 
 from pushlab.plots.icons import PENS
 from pushlab.plots.palette import (
     APP_TILES,
+    BAND,
     BLUE,
     BODY,
     DAWN,
@@ -32,7 +39,7 @@ from pushlab.plots.palette import (
     blend,
     deep,
 )
-from pushlab.plots.sheet import fit, text_width
+from pushlab.plots.sheet import Stage, fit, text_width
 
 PAST_CARD = blend(SURFACE, 0.84, DAWN)
 NO_BAR = "#C6CDD6"
@@ -41,7 +48,8 @@ CHIP_TEXT, CHIP_EDGES = 34, 39             # where the words of a chip begin, an
 
 # ---------------------------------------------------------------- icons and outcomes
 
-def icon(stage, name, x, y, radius=7, colour=TEXT, line=1.3, z=8):
+def icon(stage: Stage, name: str, x: float, y: float, radius: float = 7, colour: str = TEXT, line: float = 1.3,
+         z: float = 8) -> None:
     """One of `ICONS`, centred on x, y."""
     strokes, fills = PENS[name]
     if len(strokes):
@@ -50,7 +58,10 @@ def icon(stage, name, x, y, radius=7, colour=TEXT, line=1.3, z=8):
         stage.shape(points * radius + (x, y), colour, z=z)
 
 
-def mark(stage, kind, x, y, radius=8, z=12, halo=None):
+RINGS = {"dismissed": (DISMISSED, "cross", 0.95), "unseen": (GREY, "minus", 0.95), "expired": (GREY, "hands", 1.0)}
+
+
+def mark(stage: Stage, kind: str, x: float, y: float, radius: float = 8, z: float = 12, halo: str = "") -> None:
     """What became of a notification: colour and symbol, full when opened and hollow when not.
 
     kind   "opened", "dismissed", "unseen", "expired", "waiting", "shown" or "arrived"
@@ -61,13 +72,10 @@ def mark(stage, kind, x, y, radius=8, z=12, halo=None):
     if kind == "opened":
         stage.disc(x, y, radius, OPENED, z=z)
         icon(stage, "check", x, y, radius, SURFACE, stroke, z=z + 1)
-    elif kind in ("dismissed", "unseen"):
-        colour, symbol = (DISMISSED, "cross") if kind == "dismissed" else (GREY, "minus")
+    elif kind in RINGS:
+        colour, symbol, size = RINGS[kind]
         stage.disc(x, y, radius - stroke / 2, SURFACE, colour, stroke, z=z)
-        icon(stage, symbol, x, y, radius * .95, colour, stroke, z=z + 1)
-    elif kind == "expired":
-        stage.disc(x, y, radius - stroke / 2, SURFACE, GREY, stroke, z=z)
-        icon(stage, "hands", x, y, radius, GREY, stroke, z=z + 1)
+        icon(stage, symbol, x, y, radius * size, colour, stroke, z=z + 1)
     elif kind == "waiting":
         stage.disc(x, y, radius - stroke / 2, WAITING, INK, stroke * .75, z=z)
         icon(stage, "hands", x, y, radius, INK, stroke * .8, z=z + 1)
@@ -77,11 +85,10 @@ def mark(stage, kind, x, y, radius=8, z=12, halo=None):
     elif kind == "arrived":
         stage.line([(x, y - radius), (x, y + radius)], TEXT, 1.6, z=z)
     else:
-        raise ValueError(f"no mark for {kind!r}; there are opened, dismissed, unseen, expired, waiting, shown, "
-                         "arrived")
+        raise ValueError(f"no mark for {kind!r}; there are opened, {', '.join(RINGS)}, waiting, shown, arrived")
 
 
-def badge(stage, kind, right, y, z=12):
+def badge(stage: Stage, kind: str, right: float, y: float, z: float = 12) -> float:
     """A pill that says the outcome in words, its right end at `right`; returns where it begins."""
     colour, symbol = (OPENED, "check") if kind == "opened" else (DISMISSED, "cross")
     left = right - text_width(kind, SMALL, "bold") - 31
@@ -94,12 +101,12 @@ def badge(stage, kind, right, y, z=12):
 
 # ---------------------------------------------------------------- apps
 
-def app_colour(app):
+def app_colour(app: Any) -> str:
     """The tile's colour: one of the dark app colours, always the same for the same name. It carries no meaning."""
     return APP_TILES[zlib.crc32(str(app).encode()) % len(APP_TILES)]
 
 
-def tile(stage, x, y, side, letter, colour, z=8):
+def tile(stage: Stage, x: float, y: float, side: float, letter: str, colour: str, z: float = 8) -> None:
     """An app: a letter on a rounded square."""
     stage.box(x, y, side, side, side * .28, colour, z=z)
     stage.text(x + side / 2, y + side / 2, letter, side * .44, SURFACE, "bold", "center", z=z + 1)
@@ -108,7 +115,7 @@ def tile(stage, x, y, side, letter, colour, z=8):
 PRIORITY_BARS = {"min": 0, "low": 1, "default": 2, "high": 3, "max": 3}
 
 
-def priority_mark(stage, level, x, y, z=9):
+def priority_mark(stage: Stage, level: Any, x: float, y: float, z: float = 9) -> float:
     """Three short bars, filled from the left: low 1, default 2, high 3; returns its width, 0 for a level unknown."""
     if level not in PRIORITY_BARS:
         return 0
@@ -120,7 +127,8 @@ def priority_mark(stage, level, x, y, z=9):
 
 # ---------------------------------------------------------------- the phone's body
 
-def phone_body(stage, x, y, width, height, time="", battery=None, ringer=None, charging=False):
+def phone_body(stage: Stage, x: float, y: float, width: float, height: float, time: str = "",
+               battery: float | None = None, ringer: str | None = None, charging: bool = False) -> tuple:
     """The body, the screen and the status bar; returns the screen's box (x, y, width, height).
 
     time     word at the left of the status bar
@@ -156,14 +164,15 @@ def _status_icons(stage, right, top, battery, ringer, charging):
             stage.line([(right - 10, top + 9), (right + 4, top + 23)], SURFACE, 1.3, z=9)
 
 
-def clock(stage, x, y, time, day, room):
+def clock(stage: Stage, x: float, y: float, time: str, day: str, room: float) -> None:
     """The time, or the word of its slot, large; the day below. Longer words are set smaller."""
     size = max(12, min(27, 26.5 * room / max(1, text_width(time, 27))))
     stage.text(x, y, fit(time, room, size), size, SURFACE, align="center")
     stage.text(x, y + 29, fit(day, room, LEAD), LEAD, "#D7E3EC", align="center")
 
 
-def chip(stage, x, y, width, name, value, symbol="feature", height=46, known=True):
+def chip(stage: Stage, x: float, y: float, width: float, name: str, value: str, symbol: str = "feature",
+         height: float = 46, known: bool = True) -> None:
     """One feature of a context: icon, name, value. An unknown value is set in plain grey."""
     stage.box(x, y, width, height, 9, SURFACE, LINE, 1.0)
     icon(stage, symbol, x + 18, y + height / 2, 7.5, BLUE, 1.4)
@@ -173,7 +182,7 @@ def chip(stage, x, y, width, name, value, symbol="feature", height=46, known=Tru
     stage.text(left, y + 32, fit_list(value, room, LEAD, weight), LEAD, colour, weight)
 
 
-def fit_list(words, width, size, weight):
+def fit_list(words: str, width: float, size: float, weight: str) -> str:
     """Words with commas that are too wide lose whole items, and say how many; other words are cut."""
     items = words.split(", ")
     for kept in range(len(items), 0, -1):
@@ -186,7 +195,7 @@ def fit_list(words, width, size, weight):
 
 # ---------------------------------------------------------------- charts
 
-def spread_out(heights, gap):
+def spread_out(heights: Iterable[float], gap: float) -> np.ndarray:
     """Moves label heights apart so that neighbours are at least `gap` away; order is kept.
 
     >>> spread_out([0.5, 0.5, 2.0], 1.0).tolist()
@@ -206,28 +215,48 @@ def spread_out(heights, gap):
     return placed
 
 
-def end_labels(ax, labels, dx=7, halo=PAPER):
+def end_labels(ax: Axes, labels: Sequence[tuple], dx: float = 7, halo: str = PAPER) -> None:
     """Names at the ends of lines, pushed apart where they would touch.
 
-    labels   list of (x, y, words, colour, weight) in data coordinates; set the limits of the axes before
+    labels   list of (x, y, words, colour, weight) in data coordinates; set scale and limits of the axes before
     """
-    low, high = ax.get_ylim()
+    to_height, to_value = (np.log10, lambda height: 10.0**height) if ax.get_yscale() == "log" else (float, float)
+    low, high = map(to_height, ax.get_ylim())
     inches = ax.get_position().height * ax.figure.get_size_inches()[1]
     gap = (high - low) / (inches * 72) * (TICK * 1.42)
-    for (x, _, words, colour, weight), y in zip(labels, spread_out([label[1] for label in labels], gap)):
-        ax.annotate(words, (x, y), (dx, 0), textcoords="offset points", color=deep(colour), size=TICK, weight=weight,
-                    va="center", annotation_clip=False, parse_math=False, zorder=9,
+    heights = spread_out([to_height(label[1]) for label in labels], gap)
+    for (x, _, words, colour, weight), height in zip(labels, heights):
+        ax.annotate(words, (x, to_value(height)), (dx, 0), textcoords="offset points", color=deep(colour), size=TICK,
+                    weight=weight, va="center", annotation_clip=False, parse_math=False, zorder=9,
                     path_effects=[withStroke(linewidth=3, foreground=halo)])
 
 
-def ticks_between(low, high, count):
+def banded_line(ax: Axes, along: Any, line: Any, look: tuple, **more: Any) -> None:
+    """A mean as a line in the band of its interval.
+
+    along   what the line runs over, array (points,)
+    line    a table with the columns mean, low, high
+    look    (colour, dash, marker), see `series_styles`
+    """
+    ax.fill_between(along, line["low"], line["high"], color=look[0], alpha=BAND, lw=0)
+    ax.plot(along, line["mean"], color=look[0], ls=look[1], **{"solid_capstyle": "butt", **more})
+
+
+def span(axis: Axis, low: float, high: float, count: int, unit: str = "") -> None:
+    """Limits of an axis from round number to round number, with about `count` ticks."""
+    ticks = ticks_around(low, high if high > low else low + 1, count)
+    axis.axes.set(**{f"{axis.axis_name}lim": (ticks[0], ticks[-1])})
+    set_ticks(axis, ticks, unit)
+
+
+def ticks_between(low: float, high: float, count: int) -> np.ndarray:
     """About `count` round tick values within the limits."""
     values = ticks_around(low, high, count)
     slack = 1e-9 * (high - low)
     return values[(values >= low - slack) & (values <= high + slack)]
 
 
-def ticks_around(low, high, count):
+def ticks_around(low: float, high: float, count: int) -> np.ndarray:
     """About `count` round tick values, the first and the last at or beyond the limits.
 
     >>> ticks_around(0, 279, 3).tolist()
@@ -239,7 +268,7 @@ def ticks_around(low, high, count):
     return values[first:last + 1]
 
 
-def set_ticks(axis, values, unit="", whole=False):
+def set_ticks(axis: Axis, values: Iterable[float], unit: str = "", whole: bool = False) -> None:
     """Sets an axis' ticks as plain numbers with separators of thousands; the unit joins the last.
 
     whole   True drops ticks between whole numbers

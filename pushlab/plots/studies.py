@@ -1,10 +1,15 @@
 """Pictures of the cold-start study, drawn from the tables that its command wrote."""
 
-import pandas as pd
+from collections.abc import Sequence
 
-from pushlab.plots.curves import _chart_with_room_for, _curve_labels, _set_curve_limits
-from pushlab.plots.kit import end_labels, set_ticks, ticks_around
-from pushlab.plots.palette import BAND, BOUND_DASH, INK, LEAD, PAPER, TEXT, deep, series_styles
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from pushlab.plots.curves import draw_curves
+from pushlab.plots.kit import span
+from pushlab.plots.palette import INK, LEAD, TEXT, deep, series_styles
+from pushlab.plots.rows import Rows
 from pushlab.plots.sheet import MARGIN, Stage, fit, house_style, plain, text_width
 from pushlab.plots.words import order_title, spoken
 
@@ -13,7 +18,8 @@ MEANINGS = {"opened": "share opened", "regret": "regret, in probability of openi
 
 
 @house_style()
-def study_curves(curves, user, value="opened", agents=DRAWN, title=None, figure=None, runs=None):
+def study_curves(curves: pd.DataFrame, user: str, value: str = "opened", agents: Sequence[str] = DRAWN,
+                 title: str | None = None, figure: Figure | None = None, runs: pd.DataFrame | None = None) -> Axes:
     """How fast each agent learned one user: a point for every 100 steps, with the 95 % interval over the seeds.
 
     curves   the second table of `pushlab.studies.cold_start.read_study()`
@@ -24,28 +30,14 @@ def study_curves(curves, user, value="opened", agents=DRAWN, title=None, figure=
     """
     if value not in MEANINGS:
         raise ValueError(f"value is one of {', '.join(MEANINGS)}; got {value!r}")
-    lines = {name: _line_of(curves, user, name) for name in agents}
-    table = pd.concat(line[["agent", "step", value, f"{value}_low", f"{value}_high"]]
-                      for line in lines.values()).rename(
-        columns={value: "mean", f"{value}_low": "low", f"{value}_high": "high"})
-    ends = table.groupby("agent", sort=False).last()
-    first = next(iter(lines.values()))
+    means = {value: "mean", f"{value}_low": "low", f"{value}_high": "high"}
+    lines = {name: _line_of(curves, user, name).rename(columns=means) for name in agents}
+    first = lines[agents[0]]
     bound = first.set_index("step")["reachable"] if value == "opened" else None
-    stage = Stage(600, 400, figure)
-    shift = stage.heading(title or _title(runs, user, value, agents),
-                          f"evalumap2-v0, user {plain(user)}, 95 % intervals over the seeds")
-    stage.label(MARGIN, 82 + shift, f"{MEANINGS[value]}, mean of {first['step'].iloc[0]} steps")
-    labels = _curve_labels(ends.reset_index().set_index("agent"), bound)
-    ax = _chart_with_room_for(stage, labels, 100 + shift)
-    for name, line in table.groupby("agent", sort=False):
-        colour, dash, _ = series_styles(agents)[name]
-        ax.fill_between(line["step"], line["low"], line["high"], color=colour, alpha=BAND, lw=0)
-        ax.plot(line["step"], line["mean"], color=colour, ls=dash, solid_capstyle="butt")
-    if bound is not None:
-        ax.plot(bound.index, bound, color=INK, lw=1.6, ls=BOUND_DASH)
-    _set_curve_limits(ax, table, bound, share=value == "opened")
-    end_labels(ax, labels)
-    return ax
+    return draw_curves(lines, pd.concat(lines.values()), bound, value == "opened",
+                       title or _title(runs, user, value, agents),
+                       f"evalumap2-v0, user {plain(user)}, 95 % intervals over the seeds",
+                       f"{MEANINGS[value]}, mean of {first['step'].iloc[0]} steps", figure)
 
 
 def _title(runs, user, value, agents):
@@ -66,7 +58,8 @@ def _line_of(curves, user, agent):
 
 
 @house_style()
-def study_differences(comparison, title=None, lead=None, figure=None):
+def study_differences(comparison: pd.DataFrame, title: str | None = None, lead: str | None = None,
+                      figure: Figure | None = None) -> Axes:
     """The chosen agent against each baseline, a row a user: mean paired difference of regret and its 95 % interval.
 
     comparison   a `pushlab.studies.cold_start.comparison_table`
@@ -80,29 +73,20 @@ def study_differences(comparison, title=None, lead=None, figure=None):
                   lead or "evalumap2-v0, last quarter of the episode; paired by seed, 95 % intervals", title_lines=1)
     stage.label(MARGIN, 84, "difference in regret to " + " and ".join(plain(name) for name in baselines))
     left = MARGIN + max(text_width(fit(plain(user), 120, LEAD, "bold"), LEAD, "bold") for user in users) + 16
-    ax = stage.axes(left, top, 600 - MARGIN - left - 20, pitch * len(users))
-    ax.grid(False)
-    ax.grid(True, axis="x")
+    rows = Rows(stage, len(users), pitch, top, left, MARGIN + 20)
     for line in comparison.itertuples(index=False):
-        place = users.index(line.user) + (baselines.index(line.against) - (len(baselines) - 1) / 2) * .34
+        row = users.index(line.user) + (baselines.index(line.against) - (len(baselines) - 1) / 2) * .34
         colour, _, marker = styles[line.against]
-        ax.plot((line.low, line.high), (place, place), color=colour, lw=2.4, ls="-", solid_capstyle="butt")
-        ax.plot(line.difference, place, marker, ms=8, mfc=colour if line.sure else PAPER, mec=colour, mew=1.6)
-    for place, user in enumerate(users):
-        stage.text(MARGIN, top + pitch * (place + .5), fit(plain(user), 120, LEAD, "bold"), LEAD, weight="bold")
-    ticks = ticks_around(min(comparison["low"].min(), 0), max(comparison["high"].max(), 0.02), 4)
-    ax.set(xlim=(ticks[0], ticks[-1]), ylim=(len(users) - .5, -.5))
-    ax.axvline(0, color=INK, lw=1.6, zorder=1)
-    ax.yaxis.set_ticks([])
-    set_ticks(ax.xaxis, ticks)
-    _key(stage, left, top + pitch * len(users) + 44, styles)
-    return ax
-
-
-def _key(stage, x, y, styles):
-    """Mark and name of each baseline, in one line; a hollow mark is an interval that holds 0."""
-    for name, (colour, _, marker) in styles.items():
+        rows.interval(row, line.low, line.high, colour)
+        rows.dot(row, line.difference, colour, marker, hollow=not line.sure, ms=8)
+    for row, user in enumerate(users):
+        rows.say(row, user)
+    span(rows.ax.xaxis, min(comparison["low"].min(), 0), max(comparison["high"].max(), 0.02), 4)
+    rows.ax.axvline(0, color=INK, lw=1.6, zorder=1)
+    x, y = left, top + pitch * len(users) + 44
+    for name, (colour, _, marker) in styles.items():            # the key, in one line
         stage.ax.plot([x + 6], [y], marker, ms=8, mfc=colour, mec=colour, ls="none", zorder=10)
         stage.text(x + 18, y, f"to {spoken(name)}", LEAD, deep(colour), "bold")
         x += 18 + text_width(f"to {spoken(name)}", LEAD, "bold") + 22
     stage.text(x, y, "hollow: may be none", LEAD, TEXT)
+    return rows.ax
