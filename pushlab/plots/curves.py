@@ -9,7 +9,7 @@ from pushlab.metrics.estimate import half_width
 from pushlab.plots.kit import banded_line, end_labels, set_ticks, span, ticks_between
 from pushlab.plots.palette import BOUND_DASH, CHANCE, INK, LEAD, PAPER, TICK, series_styles
 from pushlab.plots.rows import Rows
-from pushlab.plots.sheet import MARGIN, Stage, fit, house_style, plain, text_width
+from pushlab.plots.sheet import MARGIN, Stage, Words, fit, house_style, plain, text_width
 from pushlab.plots.words import order_title, short_number, spoken
 
 RUN = ("run", "env", "agent", "seed", "lifetime", "episode")      # the columns that tell one run from another
@@ -129,8 +129,8 @@ def run_scores(log, value, by, statistic):
 
 @house_style()
 def learning_curve(log: pd.DataFrame, value: str = "reward", by: str = "agent", window: int = 100,
-                   best: float | str | None = None, title: str | None = None, lead: str | None = None,
-                   unit: str | None = None, figure: Figure | None = None) -> Axes:
+                   best: float | str | None = None, title: Words = None, lead: Words = None, unit: Words = None,
+                   figure: Figure | None = None) -> Axes:
     """How fast each agent learns: rolling mean over the steps, with 95 % intervals over its runs.
 
     log       tidy log, a row a step; see `curve_table`, which holds the numbers that are drawn
@@ -188,8 +188,8 @@ def draw_curves(lines: dict, table: pd.DataFrame, bound: pd.Series | None, share
 
 @house_style()
 def compare_policies(log: pd.DataFrame, value: str = "reward", by: str = "agent", statistic: str = "mean",
-                     best: float | str | None = None, title: str | None = None, lead: str | None = None,
-                     unit: str | None = None, figure: Figure | None = None) -> Axes:
+                     best: float | str | None = None, title: Words = None, lead: Words = None, unit: Words = None,
+                     figure: Figure | None = None) -> Axes:
     """Policies side by side: a dot a run, a mark and a bar for the mean and its 95 % interval; a row a policy.
 
     log        tidy log, a row a step or a row an episode; see `policy_table`, which holds the numbers that are drawn

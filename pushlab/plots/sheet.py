@@ -25,6 +25,7 @@ from pushlab.plots.palette import INK, LEAD, SMALL, SURFACE, TEXT, TITLE
 DPI = 105
 FONT = "DejaVu Sans"                # ships with Matplotlib, so a picture is the same everywhere
 MARGIN = 24                         # hundredths of an inch, on all sides
+Words = str | None                  # a title or the like; None lets the picture find its own
 STYLE_FILE = files("pushlab.plots").joinpath("pushlab.mplstyle")
 
 

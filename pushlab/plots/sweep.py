@@ -2,31 +2,33 @@
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from pushlab.metrics.estimate import mean_interval
-from pushlab.plots.kit import end_labels, set_ticks, ticks_around
-from pushlab.plots.palette import BAND, BOUND_DASH, CHANCE, INK, LEAD, MUTED, PAPER, TICK, series_styles
-from pushlab.plots.sheet import MARGIN, Stage, fit, house_style, plain, text_width
+from pushlab.plots.curves import demand_log
+from pushlab.plots.kit import banded_line, end_labels, set_ticks, span
+from pushlab.plots.palette import BOUND_DASH, CHANCE, INK, LEAD, MUTED, PAPER, TICK, series_styles
+from pushlab.plots.sheet import MARGIN, Stage, Words, fit, house_style, plain, text_width
 from pushlab.plots.words import order_title, short_number, spoken
 
 
-def sweep_table(log, over, value="return", by="agent"):
+def sweep_table(log: pd.DataFrame, over: str, value: str = "return", by: str = "agent") -> pd.DataFrame:
     """Mean and 95 % t-interval over the runs at each setting, a DataFrame: by, over, mean, low, high, runs.
 
     log    an episode log with a column `over`, the number that was turned; every row is a run
     """
-    missing = [column for column in (over, value, by) if column not in log]
-    if missing:
-        raise ValueError(f"the log has no column {missing[0]!r}; it has {', '.join(map(str, log.columns))}")
+    demand_log(log, over, value, by)
     rows = []
     for (name, at), runs in log.groupby([by, over], sort=False):
-        mean, low, high = mean_interval(runs[value]) if len(runs) > 1 else (float(runs[value].mean()), np.nan, np.nan)
-        rows.append((name, at, mean, low, high, len(runs)))
+        ends = mean_interval(runs[value])[1:] if len(runs) > 1 else (np.nan, np.nan)
+        rows.append((name, at, runs[value].mean(), *ends, len(runs)))
     return pd.DataFrame(rows, columns=[by, over, "mean", "low", "high", "runs"])
 
 
 @house_style()
-def sweep_curve(log, over, value="return", by="agent", best=None, title=None, lead=None, unit=None, figure=None):
+def sweep_curve(log: pd.DataFrame, over: str, value: str = "return", by: str = "agent", best: float | None = None,
+                title: Words = None, lead: Words = None, unit: Words = None, figure: Figure | None = None) -> Axes:
     """How well each agent does at each setting of a number, with 95 % intervals; settings that double lie evenly.
 
     log      an episode log; see `sweep_table`, which holds the numbers that are drawn
@@ -34,39 +36,30 @@ def sweep_curve(log, over, value="return", by="agent", best=None, title=None, le
     returns  Axes on a sheet of 6.4 x 4.4 inches
     """
     table = sweep_table(log, over, value, by)
+    lines = {name: line.sort_values(over) for name, line in table.groupby(by, sort=False)}
+    ends, styles = {name: line.iloc[-1] for name, line in lines.items()}, series_styles(lines)
     stage = Stage(640, 440, figure)
-    last = table.sort_values(over).groupby(by, sort=False).last()
     top = stage.heading(title or _title(log, over, value, by),
                         lead or f"{', '.join(map(str, log['env'].unique()))}   ·   {table['runs'].min()} runs a point, "
                                 "95 % intervals")
     stage.label(MARGIN, 82 + top, unit or spoken(value))
-    names = list(table[by].unique())
-    numbers = {name: short_number(last.loc[name, "mean"]) for name in names}
-    wide = max(min(text_width(plain(name), TICK, "bold"), 150) + text_width(f" {numbers[name]}", TICK, "bold")
-               for name in names)
-    ax = stage.axes(MARGIN + 34, 100 + top, 640 - 2 * MARGIN - 34 - wide - 14, 440 - 100 - top - 44)
+    labels = [(end[over], end["mean"], f"{fit(plain(name), 150, TICK, 'bold')} {short_number(end['mean'])}",
+               styles[name][0], "bold") for name, end in ends.items()]
+    widest = max(text_width(words, TICK, "bold") for _, _, words, _, _ in labels)
+    ax = stage.axes(MARGIN + 34, 100 + top, 640 - 2 * MARGIN - 34 - widest - 14, 440 - 100 - top - 44)
     settings = np.sort(table[over].unique())
-    doubling = settings[0] > 0 and len(settings) > 2 and settings[-1] / settings[0] >= 8
-    if doubling:
+    if settings[0] > 0 and len(settings) > 2 and settings[-1] / settings[0] >= 8:
         ax.set_xscale("log", base=2)
-    labels = []
-    for name in names:
-        colour, dash, marker = series_styles(names)[name]
-        line = table[table[by] == name].sort_values(over)
-        ax.fill_between(line[over], line["low"], line["high"], color=colour, alpha=BAND, lw=0)
-        ax.plot(line[over], line["mean"], color=colour, ls=dash, marker=marker, ms=5.5, clip_on=False, zorder=4,
-                markerfacecolor=PAPER if str(name).lower() == CHANCE else colour)
-        end = line.iloc[-1]
-        words = f"{fit(plain(name), 150, TICK, 'bold')} {numbers[name]}"
-        labels.append((end[over], end["mean"], words, colour, "bold"))
-    low, high = table["mean"].min(), np.nanmax([table["mean"].max(), table["high"].max(), best or -np.inf])
-    heights = ticks_around(min(0, low), high, 4)
-    ax.set(ylim=(heights[0], heights[-1]), xlim=(settings[0], settings[-1]))
+    for name, line in lines.items():
+        inside = PAPER if str(name).lower() == CHANCE else styles[name][0]
+        banded_line(ax, line[over], line, styles[name], marker=styles[name][2], ms=5.5, clip_on=False, zorder=4,
+                    markerfacecolor=inside)
+    span(ax.yaxis, min(0, table["mean"].min()), np.nanmax([*table["mean"], *table["high"], best or -np.inf]), 4)
+    ax.set_xlim(settings[0], settings[-1])
     if best is not None:
         ax.axhline(best, color=INK, lw=1.6, ls=BOUND_DASH)
         ax.annotate(f"best possible {short_number(best)}", (settings[0], best), (2, 4), size=LEAD - 1, color=MUTED,
                     textcoords="offset points")
-    set_ticks(ax.yaxis, heights)
     set_ticks(ax.xaxis, settings, spoken(over))
     ax.minorticks_off()
     end_labels(ax, labels)
