@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from pushlab.causal.estimators import logistic, standardised
 from pushlab.causal.experiments import Experiment, experiment
 from pushlab.ground.arguments import demand, is_number
 
@@ -62,6 +63,15 @@ class CausalData:
     def average_effect(self):
         """The mean of the effects on these units, a float; NaN if they are unknown."""
         return float("nan") if self.effects is None else float(self.effects.mean())
+
+    def treatment_chances(self):
+        """How likely each unit was to be treated, an array (units,): `propensity`, or where that is unknown an estimate
+        by logistic regression on the covariates.
+        """
+        if self.propensity is not None:
+            return self.propensity
+        x = standardised(self.covariates)
+        return logistic().fit(x, self.treated).predict_proba(x)[:, 1]
 
     def frame(self):
         """All of it as one DataFrame: covariates, treated, outcome, and propensity and effect where known."""

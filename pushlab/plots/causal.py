@@ -3,9 +3,16 @@
 Each picture is drawn from a table that `pushlab.causal` makes.
 """
 
-import numpy as np
+from __future__ import annotations
 
-from pushlab.plots.kit import end_labels, set_ticks, ticks_around
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from pushlab.plots.kit import end_labels, set_ticks, span, ticks_around
 from pushlab.plots.palette import (
     BAND,
     BLUE,
@@ -18,64 +25,72 @@ from pushlab.plots.palette import (
     ORANGE,
     PAPER,
     PURPLE,
+    SERIES,
     SKY,
-    SMALL,
     TEXT,
     TICK,
     deep,
 )
-from pushlab.plots.sheet import MARGIN, Stage, fit, house_style, plain, text_width
+from pushlab.plots.rows import Rows
+from pushlab.plots.sheet import MARGIN, Stage, Words, fit, house_style, plain, text_width
 from pushlab.plots.words import short_number
 
-LOOKS = {                               # estimators keep their place; one that is not known takes the last
-    "difference in means": (GREY, DASHES[4], "D"), "regression": (ORANGE, DASHES[1], "s"),
-    "inverse weighting": (PURPLE, DASHES[2], "^"), "doubly robust": (BLUE, DASHES[0], "o"),
-}
-OTHER = (SKY, DASHES[3], MARKERS[3])
+if TYPE_CHECKING:
+    import pandas as pd
+
+# Estimators keep their looks, in the order of series; one that is not known takes the fourth.
+LOOKS = dict(zip(("doubly robust", "regression", "inverse weighting", "other", "difference in means"),
+                 zip(SERIES, DASHES, MARKERS)))
 AGENTS = {"regression": ORANGE, "curved regression": PURPLE, "doubly robust": BLUE}
-PITCH, LEFT, RIGHT = 30, 190, 188       # height of a row; where the chart begins; room for words on its right
+PITCH, LEFT, RIGHT = 30, 190, 210       # height of a row; how far the chart is from the sides of the sheet
 
 
 # ---------------------------------------------------------------- estimates against the truth
 
 @house_style()
-def effect_estimates(tables, title=None, lead="", unit="estimated average effect", figure=None):
+def effect_estimates(tables: pd.DataFrame | Mapping[str, pd.DataFrame], title: Words = None, lead: str = "",
+                     unit: str = "estimated average effect", figure: Figure | None = None) -> Axes:
     """Estimates with their intervals against the true effect, one block of rows for each data set.
 
     tables   {name of a data set: table of `pushlab.causal.compare`}, or one such table
     returns  Axes on a sheet of 7.4 inches by as many as the rows need; intervals that miss the truth are hollow. Where
              nobody knows the truth none is drawn
     """
-    tables = tables if isinstance(tables, dict) else {"": tables}
-    head = 26 if any(tables) else 0
-    high = sum(head + PITCH * len(table) + 10 for table in tables.values())
+    tables = tables if isinstance(tables, Mapping) else {"": tables}
+    head, gap = 26 if any(tables) else 0, 10
+    high = sum(head + PITCH * len(table) + gap for table in tables.values())
     held = [covers for table in tables.values() for covers in table["covers"] if covers is not None]
     said = f"{sum(held)} of {len(held)} intervals hold the true effect" if held else "What the estimators say"
     stage = Stage(740, 118 + high + 34, figure)
     stage.heading(title or said, lead, title_lines=1)
-    stage.text(MARGIN, 82, unit, SMALL, TEXT)
-    ax = _rows_axes(stage, 108, high)
+    stage.label(MARGIN, 82, unit)
+    rows, row, truths = Rows(stage, high / PITCH, PITCH, 108, LEFT, RIGHT), 0.0, []
     values = np.concatenate([table[["low", "high", "truth"]].to_numpy(float).ravel() for table in tables.values()])
-    y, truths, number = 0, [], _writer(values)
+    number = _writer(values)
     for name, table in tables.items():
         if name:                        # on the chart, so that its lines stay behind the words
-            ax.annotate(fit(plain(name), 740 - 2 * MARGIN, LEAD), (0, y + 17), (0.72 * (MARGIN - LEFT), 0), size=LEAD,
-                        color=TEXT, xycoords=("axes fraction", "data"), textcoords="offset points",
-                        bbox={"fc": PAPER, "ec": "none", "pad": 1.5}, annotation_clip=False, zorder=8)
-        y += head
-        for line in table.itertuples():
-            _draw_estimate(stage, ax, line, y + PITCH / 2, 108, number)
-            y += PITCH
+            rows.ax.annotate(fit(plain(name), 740 - 2 * MARGIN, LEAD), (0, row - 0.5 + 17 / PITCH),
+                             (0.72 * (MARGIN - LEFT), 0), size=LEAD, color=TEXT, xycoords=("axes fraction", "data"),
+                             textcoords="offset points", bbox={"fc": PAPER, "ec": "none", "pad": 1.5},
+                             annotation_clip=False, zorder=8)
+        row += head / PITCH
         if np.isfinite(table["truth"].iloc[0]):
-            truths.append((table["truth"].iloc[0], y - PITCH * len(table), y))
-        y += 10
-    _limits(ax, np.append(values, 0.0), high)
-    ax.axvline(0, color=TEXT, lw=0.8, zorder=1)
+            truths.append((table["truth"].iloc[0], row - 0.5, row - 0.5 + len(table)))
+        for line in table.itertuples():
+            colour, _, marker = LOOKS.get(line.estimator, LOOKS["other"])
+            rows.interval(row, line.low, line.high, colour)
+            rows.dot(row, line.estimate, colour, marker, hollow=line.covers is not None and not line.covers)
+            words = f"{number(line.estimate)}, {number(line.low)} to {number(line.high)}"
+            rows.say(row, line.estimator, words, colour)
+            row += 1
+        row += gap / PITCH
+    _span(rows, values)
+    rows.ax.axvline(0, color=TEXT, lw=0.8, zorder=1)
     for truth, top, bottom in truths:
-        ax.plot((truth, truth), (top, bottom), color=INK, lw=1.6, ls=BOUND_DASH, zorder=3)
+        rows.ax.plot((truth, truth), (top, bottom), color=INK, lw=1.6, ls=BOUND_DASH, zorder=3)
     if truths:
-        _name_line(ax, truths[0][0], f"true effect {number(truths[0][0])}")
-    return ax
+        rows.name_above(truths[0][0], f"true effect {number(truths[0][0])}")
+    return rows.ax
 
 
 def _writer(values):
@@ -87,46 +102,16 @@ def _writer(values):
     return lambda value: f"{value:,.{digits}f}".replace("-", "\N{MINUS SIGN}")
 
 
-def _draw_estimate(stage, ax, line, y, top, number):
-    colour, _, marker = LOOKS.get(line.estimator, OTHER)
-    ax.plot((line.low, line.high), (y, y), color=colour, lw=2.4, ls="-", zorder=4, solid_capstyle="butt")
-    filled = line.covers is None or line.covers
-    ax.plot(line.estimate, y, marker, ms=7, mfc=colour if filled else PAPER, mec=colour, mew=1.6, zorder=6)
-    stage.text(MARGIN, top + y, fit(plain(line.estimator), LEFT - MARGIN - 12, LEAD, "bold"), LEAD, deep(colour),
-               "bold")
-    words = f"{number(line.estimate)}, {number(line.low)} to {number(line.high)}"
-    stage.text(740 - MARGIN, top + y, fit(words, RIGHT - 8, LEAD), LEAD, deep(colour), align="right")
-
-
-def _rows_axes(stage, top, high):
-    ax = stage.axes(LEFT, top, stage.width - LEFT - RIGHT - 22, high)
-    ax.grid(False)
-    ax.grid(True, axis="x")
-    ax.patch.set_visible(False)         # words of the stage run beneath
-    return ax
-
-
-def _limits(ax, values, high):
-    values = values[np.isfinite(values)]
-    ticks = ticks_around(values.min(), values.max(), 5)
-    ax.set(xlim=(ticks[0], ticks[-1]), ylim=(high, 0))
-    ax.yaxis.set_ticks([])
-    set_ticks(ax.xaxis, ticks)
-
-
-def _name_line(ax, x, words, colour=INK):
-    """The name of an upright line above its top, kept within the chart."""
-    low, high = ax.get_xlim()
-    share = (x - low) / (high - low)
-    align = "left" if share < 0.2 else "right" if share > 0.8 else "center"
-    ax.annotate(words, (x, 1), (0, 4), xycoords=("data", "axes fraction"), textcoords="offset points", size=TICK,
-                color=colour, ha=align)
+def _span(rows, values):
+    """The values and 0 on the axis."""
+    values = np.append(values[np.isfinite(values)], 0.0)
+    span(rows.ax.xaxis, values.min(), values.max(), 5)
 
 
 # ---------------------------------------------------------------- how much data
 
 @house_style()
-def data_needed(table, title=None, lead="", figure=None):
+def data_needed(table: pd.DataFrame, title: Words = None, lead: str = "", figure: Figure | None = None) -> Axes:
     """Error and coverage of each estimator over the number of units.
 
     table    of `pushlab.causal.by_size`: n, estimator, rmse, truth, covers, covers_low, covers_high
@@ -135,12 +120,13 @@ def data_needed(table, title=None, lead="", figure=None):
     if not len(table):
         raise ValueError("there are no sizes: the table is empty")
     names = list(dict.fromkeys(table["estimator"]))
+    draws = f"{int(table['draws'].iloc[0]):,}" if "draws" in table else "several"
     sizes = sorted(set(table["n"]))
     best = table[table["n"] == sizes[-1]].sort_values("rmse").iloc[0]
     stage = Stage(900, 396, figure)
     error_of = _writer(np.array([best["rmse"]]))(best["rmse"])
     said = f"With {sizes[-1]:,} units {plain(best['estimator'])} is off by {error_of}"
-    stage.heading(title or said, lead or f"{_draws(table)} data sets of each size", title_lines=1)
+    stage.heading(title or said, lead or f"{draws} data sets of each size", title_lines=1)
     stage.label(MARGIN, 84, "root mean squared error")
     stage.label(528, 84, "share of 95 % intervals that hold the truth")
     room = max(text_width(name, TICK, "bold") for name in names) + 16
@@ -150,7 +136,8 @@ def data_needed(table, title=None, lead="", figure=None):
     cover.axhline(0.95, color=INK, lw=1.6, ls=BOUND_DASH)
     labels = []
     for name in names:
-        line, (colour, dash, marker) = table[table["estimator"] == name].sort_values("n"), LOOKS.get(name, OTHER)
+        line = table[table["estimator"] == name].sort_values("n")
+        colour, dash, marker = LOOKS.get(name, LOOKS["other"])
         error.plot(line["n"], line["rmse"], color=colour, ls=dash, marker=marker, ms=5)
         cover.vlines(line["n"], line["covers_low"], line["covers_high"], color=colour, alpha=.45, lw=3)
         cover.plot(line["n"], line["covers"], color=colour, ls=dash, marker=marker, ms=5)
@@ -162,12 +149,8 @@ def data_needed(table, title=None, lead="", figure=None):
     _log_ticks(error, table["rmse"])
     cover.set_ylim(0, 1.02)
     set_ticks(cover.yaxis, (0, .25, .5, .75, .95))
-    _end_labels_on_log(error, labels)
+    end_labels(error, labels)
     return error
-
-
-def _draws(table):
-    return f"{int(table['draws'].iloc[0]):,}" if "draws" in table else "several"
 
 
 def _log_ticks(ax, values):
@@ -179,26 +162,17 @@ def _log_ticks(ax, values):
     set_ticks(ax.yaxis, inside if len(inside) <= 7 else inside[::2])
 
 
-def _end_labels_on_log(ax, labels):
-    """`end_labels` spreads heights on a straight axis; here the axis is logarithmic, so it gets a straight twin."""
-    twin = ax.twinx()
-    low, high = np.log10(ax.get_ylim())
-    twin.set(ylim=(low, high))
-    twin.set_axis_off()
-    end_labels(twin, [(x, np.log10(y), *rest) for x, y, *rest in labels])
-
-
 # ---------------------------------------------------------------- whom the log treated
 
 @house_style()
-def overlap(data, bins=20, title=None, lead=None, figure=None):
+def overlap(data: Any, bins: int = 20, title: Words = None, lead: Words = None, figure: Figure | None = None) -> Axes:
     """How likely each unit was to be treated: the treated above the line, the others below it.
 
-    data     CausalData with its true propensity; or without, and then an estimate by logistic regression is drawn
+    data     a `pushlab.causal.CausalData`: its true propensity, or where that is unknown an estimate by logistic
+             regression, is drawn
     returns  Axes on a sheet of 6 x 4 inches. Where one side is empty, the log cannot tell what treatment changes.
     """
-    known = data.propensity is not None
-    chance = data.propensity if known else _estimated(data)
+    known, chance = data.propensity is not None, data.treatment_chances()
     edges = np.linspace(0, 1, bins + 1)
     up, down = (np.histogram(chance[arm], edges)[0] for arm in (data.treated, ~data.treated))
     stage = Stage(600, 400, figure)
@@ -226,45 +200,35 @@ def overlap(data, bins=20, title=None, lead=None, figure=None):
     return ax
 
 
-def _estimated(data):
-    from pushlab.causal.estimators import logistic, standardised
-
-    x = standardised(data.covariates)
-    return logistic().fit(x, data.treated).predict_proba(x)[:, 1]
-
-
 # ---------------------------------------------------------------- what learning gains
 
 @house_style()
-def policy_gains(table, title=None, lead="", unit="mean gain over treating nobody, each unit simulated both ways",
-                 figure=None):
+def policy_gains(table: pd.DataFrame, title: Words = None, lead: str = "",
+                 unit: str = "mean gain over treating nobody, each unit simulated both ways",
+                 figure: Figure | None = None) -> Axes:
     """What policies truly gain, against chance (dotted line) and the best possible (dashed line).
 
     table    of `pushlab.causal.policy_values`
     returns  Axes on a sheet 7.4 inches wide, a row a policy
     """
     gains = table.set_index("policy")
-    rows = [name for name in gains.index if name not in ("chance", "best", "nobody")]
-    learned = [name for name in rows if name not in ("everybody", "as logged")]
+    names = [name for name in gains.index if name not in ("chance", "best", "nobody")]
+    learned = [name for name in names if name not in ("everybody", "as logged")]
     below = [name for name in learned if gains["gain"][name] < gains["gain"]["chance"]]
     said = f"{plain(below[0]).capitalize()} is worse than a coin" if below else "What each policy gains"
-    top, high, number = 124, 38 * len(rows), _writer(gains["gain"].to_numpy(float))
-    stage = Stage(740, top + high + 38, figure)
+    pitch, number = 38, _writer(gains["gain"].to_numpy(float))
+    stage = Stage(740, 162 + pitch * len(names), figure)
     stage.heading(title or said, lead, title_lines=1)
-    stage.text(MARGIN, 84, unit, SMALL, TEXT)
-    ax = _rows_axes(stage, top, high)
-    for place, name in enumerate(rows):
-        y, line = 38 * (place + .5), gains.loc[name]
+    stage.label(MARGIN, 84, unit)
+    rows = Rows(stage, len(names), pitch, 124, LEFT, RIGHT)
+    for row, name in enumerate(names):
+        gain, treats = gains.loc[name, ["gain", "treats"]]
         colour = AGENTS.get(name.split(",")[0], SKY if name in learned else GREY)
-        ax.barh(y, line["gain"], height=17, color=colour, zorder=3)
-        stage.text(MARGIN, top + y, fit(plain(name), LEFT - MARGIN - 12, LEAD, "bold"), LEAD, deep(colour), "bold")
-        words = f"{number(line['gain'])}, treats {line['treats']:.0%}".replace("%", " %")
-        stage.text(740 - MARGIN, top + y, fit(words, RIGHT - 8, LEAD), LEAD, deep(colour), align="right")
-    _limits(ax, np.append(gains["gain"].to_numpy(float), 0.0), high)
-    ax.axvline(0, color=INK, lw=1.0, zorder=4)
+        rows.ax.barh(row, gain, height=17 / pitch, color=colour, zorder=3)
+        rows.say(row, name, f"{number(gain)}, treats {100 * treats:.0f} %", colour)
+    _span(rows, gains["gain"].to_numpy(float))
+    rows.ax.axvline(0, color=INK, lw=1.0, zorder=4)
     chance, best = gains["gain"]["chance"], gains["gain"]["best"]
-    ax.axvline(chance, color=GREY, lw=2, ls=DASHES[4], zorder=5)
-    ax.axvline(best, color=INK, lw=1.6, ls=BOUND_DASH, zorder=5)
-    _name_line(ax, chance, f"chance {number(chance)}", deep(GREY))
-    _name_line(ax, best, f"best {number(best)}")
-    return ax
+    rows.upright(chance, f"chance {number(chance)}", GREY, lw=2, ls=DASHES[4], zorder=5)
+    rows.upright(best, f"best {number(best)}", zorder=5)
+    return rows.ax
