@@ -5,29 +5,8 @@ It reads the frames of the world in which an agent manages arriving notification
 
 from datetime import date
 
-from pushlab.plots.kit import (
-    PAST_CARD,
-    app_colour,
-    mark,
-    phone_body,
-    priority_mark,
-    tile,
-)
-from pushlab.plots.palette import (
-    BLUE,
-    DAWN,
-    DISMISSED,
-    INK,
-    LEAD,
-    LINE,
-    SMALL,
-    SOFT,
-    SURFACE,
-    TEXT,
-    TITLE,
-    blend,
-    deep,
-)
+from pushlab.plots.kit import PAST_CARD, app_colour, mark, phone_body, priority_mark, tile
+from pushlab.plots.palette import BLUE, DAWN, DISMISSED, INK, LEAD, LINE, SMALL, SOFT, SURFACE, TEXT, TITLE, blend, deep
 from pushlab.plots.phone import app_of, by_role, card_words, charge, context_words, topic
 from pushlab.plots.sheet import MARGIN, Stage, fit, house_style, plain, text_width
 from pushlab.plots.timeline import DAY, clock_time, length_of_time, midnight_before, timeline

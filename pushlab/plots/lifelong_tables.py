@@ -1,18 +1,23 @@
 """The numbers behind the pictures of lifetimes: tests with intervals, and raw curves on the scale of the metrics."""
 
 import json
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from pushlab.metrics.lifelong import Report
 from pushlab.plots.curves import mean_over_runs
 from pushlab.plots.sheet import plain
 from pushlab.plots.words import spoken
 
+Reports = Report | Sequence[Report]             # one, or several: one a lifetime of one syllabus
 
-def as_list(reports):
+
+def as_list(reports: Reports) -> list[Report]:
     """One report, or several (one a lifetime), as a list."""
-    reports = list(reports) if isinstance(reports, list | tuple) else [reports]
+    reports = list(reports) if isinstance(reports, Sequence) else [reports]
     if not reports:
         raise ValueError("there is no report to draw: lifelong_report(log) makes one of a log")
     for report in reports:
@@ -23,7 +28,7 @@ def as_list(reports):
     return reports
 
 
-def drawn_curves(report):
+def drawn_curves(report: Report) -> pd.DataFrame:
     """The log with `name` (see regime_names) and two columns on the scale of the metrics: `thin`, `thick` (smoothed).
 
     The metrics read the last stage of preprocessing. What was lived is brought to the same scale by the straight line
@@ -51,41 +56,41 @@ def _line_through(before, after):
     return 1.0, float(after[order[0]] - before[order[0]]) if len(order) else 0.0
 
 
-def evaluation_table(reports):
+def evaluation_table(reports: Reports) -> pd.DataFrame:
     """What the tests say: a DataFrame block, name, mean, low, high, count, over.
 
     name      the task, or of one task in several variants the parameters that differ
     reports   one report: the interval is over the episodes of each test; several, of one syllabus: over the lifetimes
     over      "episodes" or "lifetimes", what is counted; low and high are NaN where there is only one
     """
-    reports = as_list(reports)
-    tests = []
-    for number, report in enumerate(reports):
-        curves = drawn_curves(report)
-        tests.append(curves.loc[curves["block_type"] == "test", ["block", "name", "thick"]].assign(lifetime=number))
-    tests = pd.concat(tests, ignore_index=True)
+    reports, rows = as_list(reports), []
+    tests = pd.concat([drawn_curves(report).query("block_type == 'test'")[["block", "name", "thick"]]
+                       .assign(lifetime=number) for number, report in enumerate(reports)], ignore_index=True)
     over = "lifetimes" if len(reports) > 1 else "episodes"
     if over == "lifetimes":
         tests = tests.groupby(["block", "name", "lifetime"], sort=False)["thick"].mean().reset_index()
-    rows = []
     for (block, name), group in tests.groupby(["block", "name"], sort=False):
         mean, low, high, count = (column.item() for column in mean_over_runs(group["thick"].to_numpy()[None]))
         rows.append((block, name, mean if count else np.nan, low, high, count, over))
     table = pd.DataFrame(rows, columns=["block", "name", "mean", "low", "high", "count", "over"])
     order = {name: place for place, name in enumerate(name_order(reports[0]))}
-    place = table["name"].map(order).fillna(len(order))
-    return table.iloc[np.lexsort((place, table["block"]))].reset_index(drop=True)
+    return table.sort_values("name", key=lambda names: names.map(order), kind="stable").sort_values(
+        "block", kind="stable", ignore_index=True)
 
 
-def name_order(report):
+def learned_regimes(report: Report, task: str | None = None) -> pd.DataFrame:
+    """The rows of `report.regimes` in which something, or this task, was learned, with `name` (see regime_names)."""
+    rows = report.regimes[report.regimes["block_type"] != "test"]
+    rows = rows.assign(name=rows["regime"].map(regime_names(report)))
+    return rows if task is None else rows[rows["task"] == task]
+
+
+def name_order(report: Report) -> list[str]:
     """Names of the tasks (or variants) in the order in which they are learned; those only tested come last."""
-    names = regime_names(report)
-    first = report.curves.drop_duplicates("regime")
-    learned = first.loc[first["block_type"] != "test", "regime"]
-    return list(dict.fromkeys(names[regime] for regime in [*learned, *first["regime"]]))
+    return list(dict.fromkeys([*learned_regimes(report)["name"], *regime_names(report).values()]))
 
 
-def regime_names(report):
+def regime_names(report: Report) -> dict[Any, str]:
     """{regime: what to call it}: its task; of a task that is learned in several variants, the parameters that differ.
 
     >>> from types import SimpleNamespace
@@ -109,7 +114,7 @@ def regime_names(report):
 
 def _variant_words(rows):
     """{regime: the parameters by which its variant is known}; those that most variants share need not be said."""
-    variants = dict(zip(rows["regime"], map(_parameters, rows["params"])))
+    variants = {row.regime: _parameters(row.params) for row in rows.itertuples()}
     usual = _usual([variants[regime] for regime in rows.loc[rows["block_type"] != "test", "regime"]])
     words = {}
     for regime, variant in variants.items():
@@ -134,15 +139,14 @@ def _usual(variants):
 def _parameters(text):
     """The parameters of a regime out of JSON, flat: {"model": {"name": …, "speed": 1}} has model and speed."""
     try:
-        values = json.loads(text)
-    except (TypeError, ValueError):
+        return dict(_flat(json.loads(text)))
+    except (AttributeError, TypeError, ValueError):             # of a log that holds something else there
         return {}
-    return dict(_flat(values)) if isinstance(values, dict) else {}
 
 
 def _flat(values):
     for key, value in values.items():
-        if isinstance(value, dict):
+        if isinstance(value, Mapping):
             yield from _flat({key if inner == "name" else inner: deep for inner, deep in value.items()})
         else:
             yield key, value if isinstance(value, str | int | float | None) else json.dumps(value)
@@ -152,7 +156,7 @@ def _short(value):
     return f"{value:g}" if isinstance(value, int | float) and not isinstance(value, bool) else plain(value)
 
 
-def learned_and_experts(report, task):
+def learned_and_experts(report: Report, task: str) -> tuple[pd.DataFrame, list[np.ndarray], float]:
     """All that was learned of a task, one block after the other, and its experts, on the scale of ratios.
 
     returns  DataFrame regime, thin, thick; list of arrays; the floor from which ratios are counted. All are in the

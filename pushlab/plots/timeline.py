@@ -4,17 +4,7 @@ Times are minutes since the horizon's first midnight; a horizon of several days 
 """
 
 from pushlab.plots.kit import fit_list, mark
-from pushlab.plots.palette import (
-    INK,
-    LEAD,
-    LINE,
-    PAPER,
-    SMALL,
-    TEXT,
-    TRACK,
-    WAITING,
-    WAITING_EDGE,
-)
+from pushlab.plots.palette import INK, LEAD, LINE, PAPER, SMALL, TEXT, TRACK, WAITING, WAITING_EDGE
 from pushlab.plots.sheet import plain, text_width
 from pushlab.plots.words import UNKNOWN, value_words
 

@@ -4,6 +4,7 @@ Each shows one image and changes its bytes; nothing else in the page moves. They
 without one stands still: put a static picture beside them.
 """
 
+import functools
 import html
 import inspect
 import sys
@@ -183,9 +184,30 @@ def lifelong_settings(log, experts=None, measure=None, metrics=None):
     log, experts, measure   as `pushlab.metrics.lifelong.lifelong_report` takes them
     metrics                 names of those to show; None takes eight, see `plots.report_sheet`
     """
-    from pushlab.plots.lifelong_sheet import settings_picture
+    from pushlab.metrics.lifelong import Settings, lifelong_report
+    from pushlab.plots.lifelong import report_sheet, shown_metrics
+    from pushlab.plots.lifelong_words import SCALES, capital, smoothing_words
+    from pushlab.plots.words import short_number, spoken
 
-    picture, say = settings_picture(log, experts, measure, metrics)
+    usual, sheets = lifelong_report(log, experts=experts, measure=measure), {}
+    names = metrics or shown_metrics(usual, None)
+
+    @functools.lru_cache(maxsize=1)
+    def report_under(smoothing, window, normalization, clamp):
+        settings = Settings(smoothing=smoothing, window=window or None, normalization=normalization, clamp=clamp)
+        return lifelong_report(log, experts=experts, measure=measure, settings=settings)
+
+    def picture(**values):                                  # one figure is used again and again
+        report = report_under(**values)
+        title = f"{capital(smoothing_words(report.settings))}; {SCALES[report.settings.normalization]}"
+        sheets["figure"] = report_sheet(report, usual, names, title=title, figure=sheets.get("figure")).figure
+        return sheets["figure"]
+
+    def say(**values):
+        found = report_under(**values).lifetime.reindex(names)
+        return "; ".join(f"{spoken(name)} {short_number(value)}" for name, value in found.items()
+                         if np.isfinite(value))
+
     return explore(picture, say, smoothing=["flat", "hanning", "hamming", "bartlett", "blackman", "none"],
                    window=(0, 100, 5), normalization=["task", "run", "none"], clamp=False)
 
