@@ -9,6 +9,7 @@ import pushlab  # noqa: F401
 from pushlab import plots
 from pushlab.agents import Foresighted, GradientStep, Retrained, TrainedOnce
 from pushlab.datasets.borrowers import make_borrowers
+from pushlab.envs.credit.rules import promise_table
 from pushlab.logs.rollout import rollout
 from pushlab.plots.widgets import explore, player, you_are_the_agent
 
@@ -86,7 +87,7 @@ def test_a_log_of_something_else_is_refused():
 
 @pytest.mark.parametrize("strength, epsilon", [(0.0, 1.0), (1.0, 3.0), (0.5, 100.0), (2.0, 0.0)])
 def test_promise_and_payment_drift_apart_with_what_people_can_change(people, good_picture, strength, epsilon):
-    words = good_picture(plots.promise(people, strength, epsilon))
+    words = good_picture(plots.promise(promise_table(people, epsilon), strength))
     said = next(word for word in words if word.startswith(f"At strength {strength:.2f}"))
     promised, paid = (float(part.split()[-1]) for part in said.split(", "))
     assert (promised == paid) == (strength == 0 or epsilon == 0) and paid >= promised
@@ -106,7 +107,7 @@ def test_the_widgets_take_them(people):
     assert panel.image.value != before
 
     def picture(strength=1.0, epsilon=1.0):
-        return plots.promise(people, strength, epsilon)
+        return plots.promise(promise_table(people, epsilon), strength)
 
     panel = explore(picture, strength=(0.0, 2.0, 0.1), epsilon=(0.0, 10.0, 0.5))
     before = panel.image.value

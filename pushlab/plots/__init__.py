@@ -9,6 +9,7 @@ the last expression of a cell. Beside each chart stands the table it is drawn fr
 """
 
 from importlib import import_module
+from typing import Any
 
 from pushlab.plots.inbox import inbox
 from pushlab.plots.palette import series_styles
@@ -18,65 +19,37 @@ from pushlab.plots.room import room
 from pushlab.plots.sheet import Stage, house_style, png, use_style
 from pushlab.plots.shelf import preference_map, shelf
 
-# Pictures of tables need pandas, which is loaded with the first of them.
+# Pictures of tables need pandas, which is loaded with the first of them: {file: what it has}.
 _ROOMS = {
-    "learning_curve": "curves",
-    "curve_table": "curves",
-    "compare_policies": "curves",
-    "policy_table": "curves",
-    "arrivals": "days",
-    "arrival_table": "days",
-    "day_lanes": "days",
-    "day_table": "days",
-    "open_rates": "rates",
-    "open_rate_table": "rates",
-    "open_heatmap": "rates",
-    "open_heatmap_table": "rates",
-    "credit_scores": "credit",
-    "retraining": "credit_training",
-    "retraining_table": "credit_training",
-    "promise": "credit_training",
-    "estimator_spread": "offpolicy",
-    "estimator_intervals": "offpolicy",
-    "effect_estimates": "causal",
-    "data_needed": "causal",
-    "overlap": "causal",
-    "policy_gains": "causal",
-    "sweep_curve": "sweep",
-    "sweep_table": "sweep",
-    "learned_heatmap": "learned",
-    "learned_heatmap_table": "learned",
-    "study_curves": "studies",
-    "study_differences": "studies",
-    "policy_map": "policies",
-    "policy_map_table": "policies",
-    "trade_off": "policies",
-    "trade_off_table": "policies",
-    "reward_parts": "rewards",
-    "reward_parts_table": "rewards",
-    "lifetime_curve": "lifelong",
-    "evaluation_blocks": "lifelong",
-    "evaluation_table": "lifelong_tables",
-    "against_expert": "lifelong_curves",
-    "metric_on_curve": "lifelong",
-    "report_sheet": "lifelong",
-    "smoothed_curves": "lifelong_curves",
-    "epidemic": "epidemics",
-    "limits_to_growth": "world3",
-    "limits_to_growth_table": "world3",
-    "scorecard": "scorecards",
-    "scorecard_table": "scorecards",
+    "causal": ("data_needed", "effect_estimates", "overlap", "policy_gains"),
+    "credit": ("credit_scores", "promise", "retraining", "retraining_table"),
+    "curves": ("compare_policies", "curve_table", "learning_curve", "policy_table"),
+    "days": ("arrival_table", "arrivals", "day_lanes", "day_table"),
+    "epidemics": ("epidemic",),
+    "learned": ("learned_heatmap", "learned_heatmap_table"),
+    "lifelong": ("evaluation_blocks", "lifetime_curve", "metric_on_curve", "report_sheet"),
+    "lifelong_curves": ("against_expert", "smoothed_curves"),
+    "lifelong_tables": ("evaluation_table",),
+    "offpolicy": ("estimator_intervals", "estimator_spread"),
+    "policies": ("policy_map", "policy_map_table", "trade_off", "trade_off_table"),
+    "rates": ("open_heatmap", "open_heatmap_table", "open_rate_table", "open_rates"),
+    "rewards": ("reward_parts", "reward_parts_table"),
+    "scorecards": ("scorecard", "scorecard_table"),
+    "studies": ("study_curves", "study_differences"),
+    "sweep": ("sweep_curve", "sweep_table"),
+    "world3": ("limits_to_growth", "limits_to_growth_table"),
 }
+_ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
 
 __all__ = ["Stage", "house_style", "inbox", "patient", "phone", "png", "preference_map", "room", "series_styles",
-           "shelf", "use_style", *_ROOMS]
+           "shelf", "use_style", *_ROOM_OF]
 
 
-def __getattr__(name):
-    if name in _ROOMS:
-        return getattr(import_module(f"pushlab.plots.{_ROOMS[name]}"), name)
+def __getattr__(name: str) -> Any:
+    if name in _ROOM_OF:
+        return getattr(import_module(f"pushlab.plots.{_ROOM_OF[name]}"), name)
     raise AttributeError(f"module 'pushlab.plots' has no attribute {name!r}")
 
 
-def __dir__():
-    return sorted([*globals(), *_ROOMS])
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_ROOM_OF])

@@ -3,12 +3,11 @@
 Each picture is drawn from a table that `pushlab.causal` makes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -34,9 +33,6 @@ from pushlab.plots.palette import (
 from pushlab.plots.rows import Rows
 from pushlab.plots.sheet import MARGIN, Stage, Words, fit, house_style, plain, text_width
 from pushlab.plots.words import short_number
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 # Estimators keep their looks, in the order of series; one that is not known takes the fourth.
 LOOKS = dict(zip(("doubly robust", "regression", "inverse weighting", "other", "difference in means"),

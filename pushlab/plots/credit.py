@@ -1,13 +1,25 @@
-"""A lender's score and the people it judges: where they stood and went, what was promised and what it came to."""
+"""A lender's score and the people it judges: where they stand and go, what was promised and what it came to.
+
+One picture of an episode's frames, and two of lenders compared: whether retraining comes to rest, and how promise and
+payment drift apart.
+"""
+
+from collections.abc import Mapping, Sequence
 
 import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
-from pushlab.datasets.borrowers import FEATURES, WORDS
-from pushlab.plots.kit import end_labels, set_ticks, ticks_around, ticks_between
+from pushlab.datasets.borrowers import BIAS, FEATURES, WORDS
+from pushlab.ground.arguments import demand
+from pushlab.plots.curves import RUN, demand_log
+from pushlab.plots.kit import end_labels, set_ticks, span, ticks_between
 from pushlab.plots.palette import (
     BAND,
     BLUE,
     BOUND_DASH,
+    DASHES,
     INK,
     LINE,
     ORANGE,
@@ -19,19 +31,23 @@ from pushlab.plots.palette import (
     TICK,
     blend,
     deep,
+    series_styles,
 )
-from pushlab.plots.sheet import Stage, fit, house_style, plain
+from pushlab.plots.sheet import MARGIN, Stage, Words, fit, house_style, plain, text_width
 
 GROUPS = (("paid back", BLUE), ("fell behind", ORANGE))
 LEFT, WIDTH = 24, 456                   # of the panels of scores, in hundredths of an inch
 TOP, HEIGHT, PITCH = 98, 148, 196
 LOW = 110                               # height of the chart of losses
 SIDE = 626                              # where the words on the right begin
+STILL = 1e-8                            # a smaller change of the weights is drawn as this one: it is what solvers leave
+SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 CHANCES = (0.02, 0.1, 0.5, 0.9, 0.98)   # where the axis of scores is marked
 
 
 @house_style()
-def credit_scores(frames, title=None, lead=None, agent=None, choosing=False, figure=None):
+def credit_scores(frames: Sequence[Mapping], title: Words = None, lead: Words = None, agent: str | None = None,
+                  choosing: bool = False, figure: Figure | None = None) -> Figure:
     """Both groups' scores before and after they moved, the loss promised and paid each round, and who moved what.
 
     frames    the frames of an episode up to now
@@ -39,8 +55,7 @@ def credit_scores(frames, title=None, lead=None, agent=None, choosing=False, fig
     choosing  whether a person is about to publish
     returns   Figure, 9 x 4.8 inches
     """
-    if not len(frames):
-        raise ValueError("credit_scores() needs at least one frame")
+    demand(len(frames), "credit_scores() needs at least one frame")
     last = frames[-1]
     stage = Stage(900, 480, figure)
     stage.heading(plain(title or _event(last, choosing)), plain(lead or _lead(last, agent)), title_lines=1)
@@ -70,8 +85,6 @@ def _lead(last, agent):
     return ", ".join(part for part in parts if part)
 
 
-# ---------------------------------------------------------------- scores
-
 def _draw_group(stage, last, row, name, colour, highest):
     edges = np.linspace(-6, 6, len(last["scores"][row][0]) + 1)
     top = TOP + PITCH * row
@@ -88,24 +101,15 @@ def _draw_group(stage, last, row, name, colour, highest):
     ax.set_xticks(marks, [f"{100 * chance:.0f} %" for chance in CHANCES])
     ax.grid(False)
     ax.text(0.12, 1.04 * highest, "refused", size=SMALL, color=TEXT, va="top")
-    began, now = last["refused"][row]
-    _draw_share(stage, top, began, now, colour, "loss" in last)
-
-
-def _draw_share(stage, top, began, now, colour, published):
+    began, now = (f"{100 * share:.0f} %" for share in last["refused"][row])
+    moved = "loss" in last
+    lines = ("are refused;", f"{began} if nobody", "had moved (grey)") if moved else (
+        "would be refused by", "weights of the past")
     x = LEFT + WIDTH + 16
-    if not published:
-        stage.text(x, top + 44, f"{100 * began:.0f} %", 17, deep(colour), "bold")
-        stage.text(x, top + 70, "would be refused by", SMALL, TEXT)
-        stage.text(x, top + 86, "weights of the past", SMALL, TEXT)
-        return
-    stage.text(x, top + 44, f"{100 * now:.0f} %", 17, deep(colour), "bold")
-    stage.text(x, top + 70, "are refused;", SMALL, TEXT)
-    stage.text(x, top + 86, f"{100 * began:.0f} % if nobody", SMALL, TEXT)
-    stage.text(x, top + 102, "had moved (grey)", SMALL, TEXT)
+    stage.text(x, top + 44, now if moved else began, 17, deep(colour), "bold")
+    for line, words in enumerate(lines):
+        stage.text(x, top + 70 + 16 * line, words, SMALL, TEXT)
 
-
-# ---------------------------------------------------------------- losses and moves
 
 def _draw_losses(stage, frames):
     done = [frame for frame in frames if "loss" in frame]
@@ -113,35 +117,27 @@ def _draw_losses(stage, frames):
     paid, promised = ([frame[key] for frame in done] for key in ("loss", "promised"))
     stage.text(SIDE, TOP - 11, "loss, round by round", SMALL, INK, "bold")
     ax = stage.axes(SIDE + 42, TOP + 4, 168, LOW)
-    steep = set_loss_axis(ax, [*paid, *promised, *([] if best is None else [best]), *([] if done else [np.log(2)])])
+    _set_loss_axis(ax, [*paid, *promised, *([] if best is None else [best]), *([] if done else [np.log(2)])])
     ax.set_xlim(0.5, frames[-1]["of"] + 0.5)
     set_ticks(ax.xaxis, ticks_between(1, frames[-1]["of"], 4), whole=True)
     if best is not None:
         ax.axhline(best, color=INK, lw=1.6, ls=BOUND_DASH, zorder=2)
-        if not steep:
+        if ax.get_yscale() == "linear":
             end_labels(ax, [(frames[-1]["of"] + 0.5, best, "best", INK, "normal")], dx=5)
     ax.plot(rounds, promised, ls="none", marker="o", mfc=PAPER, mec=TEXT, ms=5, mew=1.2, zorder=3, clip_on=False)
     ax.plot(rounds, paid, color=PURPLE, lw=2, ls="-", marker="o", ms=4, zorder=4, clip_on=False)
     stage.text(SIDE, TOP + LOW + 36, "line: paid, rings: promised when published", SMALL, TEXT)
 
 
-def set_loss_axis(ax, values):
-    """Limits and ticks for losses from the lowest to the highest; returns whether the axis is logarithmic.
-
-    It is where the highest is more than twenty times the lowest.
-    """
+def _set_loss_axis(ax, values):
+    """Limits and ticks for losses; the axis is logarithmic where the highest is more than twenty times the lowest."""
     low, high = min(values), max(values)
-    steep = high > 20 * low > 0
-    if steep:
-        ax.set_yscale("log")
-        low, high = np.floor(np.log10(low)), np.ceil(np.log10(high))
-        ticks = 10.0 ** np.unique(np.linspace(low, high, 4).round())
-        ax.minorticks_off()
-    else:
-        ticks = ticks_around(low - 1e-3, high + 1e-3, 3)
-    ax.set_ylim(ticks[0], ticks[-1])
+    if not high > 20 * low > 0:
+        return span(ax.yaxis, low - 1e-3, high + 1e-3, 3)
+    ticks = 10.0 ** np.unique(np.linspace(np.floor(np.log10(low)), np.ceil(np.log10(high)), 4).round())
+    ax.set(yscale="log", ylim=(ticks[0], ticks[-1]))
+    ax.minorticks_off()
     set_ticks(ax.yaxis, ticks)
-    return steep
 
 
 def _draw_shifts(stage, last):
@@ -169,3 +165,117 @@ def _signed(value):
     digits = 2 if abs(value) < 9.995 else 1 if abs(value) < 99.95 else 0
     words = f"{abs(value):,.{digits}f}"
     return words if not words.strip("0.") else f"{'+' if value > 0 else chr(0x2212)}{words}"
+
+
+# ---------------------------------------------------------------- lenders compared: retraining
+
+def retraining_table(log: pd.DataFrame, by: str = "agent") -> pd.DataFrame:
+    """How far published weights moved and what they cost, round by round.
+
+    log      step log of a world that publishes weights, with the columns action.<weight> and info.loss
+    by       the column that tells lines apart; a label given to rollout, such as run, will do
+    returns  DataFrame: by, round (from 1), change (the length of the difference to the weights of the round before,
+             NaN in the first), loss; means where there are several episodes
+    """
+    columns = [f"action.{name}" for name in (*FEATURES, BIAS)]
+    demand_log(log, *columns, "info.loss", "step", by)
+    keys = list(dict.fromkeys([by, *(key for key in (*RUN, "params") if key in log.columns)]))
+    parts = []
+    for _, rows in log.groupby(keys, sort=False, observed=True, dropna=False):
+        theta = rows.sort_values("step")[columns].to_numpy(float)
+        change = np.append(np.nan, np.linalg.norm(np.diff(theta, axis=0), axis=1))
+        parts.append(pd.DataFrame({by: rows[by].to_numpy(), "round": np.arange(1, len(rows) + 1), "change": change,
+                                   "loss": rows["info.loss"].to_numpy(float)}))
+    table = pd.concat(parts, ignore_index=True)
+    return table.groupby([by, "round"], sort=False, observed=True).mean().reset_index()
+
+
+@house_style()
+def retraining(log: pd.DataFrame, by: str = "agent", best: float | None = None, title: Words = None,
+               lead: Words = None, figure: Figure | None = None) -> Figure:
+    """Whether retraining comes to rest: the change of the weights from round to round, and the loss beside it.
+
+    log       see `retraining_table`, which holds the numbers that are drawn
+    best      a loss to draw as a bound
+    returns   Figure, 9 x 4.2 inches
+    """
+    table = retraining_table(log, by)
+    names = list(dict.fromkeys(table[by]))
+    stage = Stage(900, 420, figure)
+    said = f"{log['env'].iloc[0] if 'env' in log else 'a log'}, {len(names)} lines, each mark a round"
+    shift = stage.heading(plain(title or _retraining_title(table, by)), plain(lead or said))
+    last, top = int(table["round"].max()), 104 + shift
+    widest = min(150, max(text_width(plain(name), TICK, "bold") for name in names))
+    width = (900 - 2 * MARGIN - 2 * 48 - 40 - widest - 12) / 2
+    stage.label(MARGIN, top - 18, "change of the weights since the round before")
+    change = stage.axes(MARGIN + 48, top, width, 420 - top - 48)
+    left = MARGIN + 48 + width + 40
+    stage.label(left, top - 18, "loss on people who have moved")
+    loss = stage.axes(left + 48, top, width, 420 - top - 48)
+    styles, ends = series_styles(names), []
+    for name in names:
+        rows, (colour, dash, marker) = table[table[by] == name], styles[name]
+        look = {"color": colour, "ls": dash, "marker": marker, "ms": 3.5, "lw": 2, "clip_on": False}
+        change.plot(rows["round"], np.maximum(rows["change"], STILL), **look)
+        loss.plot(rows["round"], rows["loss"], **look)
+        ends.append((last, rows["loss"].iloc[-1], fit(plain(name), widest, TICK, "bold"), colour, "bold"))
+    _set_change_axis(change, table["change"])
+    _set_loss_axis(loss, [*table["loss"], *([] if best is None else [best])])
+    if best is not None:
+        loss.axhline(best, color=INK, lw=1.6, ls=BOUND_DASH)
+        ends.append((last, best, "best", INK, "normal"))
+    for ax in (change, loss):
+        ax.set_xlim(1, max(2, last))
+        set_ticks(ax.xaxis, ticks_between(1, max(2, last), 4), "rounds" if ax is change else "", whole=True)
+    end_labels(loss, ends)
+    return stage.figure
+
+
+def _set_change_axis(ax, change):
+    known = change.dropna() if change.notna().any() else np.ones(1)
+    low = np.floor(np.log10(max(STILL, known.min())))
+    high = max(np.ceil(np.log10(max(10 * STILL, known.max()))), low + 1)
+    ax.set(yscale="log", ylim=(10.0**low, 10.0**high))
+    ax.minorticks_off()
+    powers = np.arange(high, low - 1, -np.ceil((high - low) / 5))
+    ax.set_yticks(10.0**powers, ["10" + f"{power:.0f}".translate(SUPERSCRIPTS) if power else "1" for power in powers])
+
+
+def _retraining_title(table, by):
+    ends = table.groupby(by, sort=False).last()
+    calm = [plain(name) for name, change in ends["change"].items() if change < 1e-3]
+    if len(calm) == len(ends):
+        return "All come to rest"
+    if not calm:
+        return "Nothing comes to rest"
+    together = " and ".join(filter(None, [", ".join(calm[:-1]), calm[-1]]))
+    return f"{together[0].upper()}{together[1:]} come{'s' if len(calm) == 1 else ''} to rest"
+
+
+# ---------------------------------------------------------------- promise against payment
+
+@house_style()
+def promise(table: pd.DataFrame, strength: float = 1.0, title: Words = None, lead: Words = None,
+            figure: Figure | None = None) -> Axes:
+    """What a score promises and what it costs, against how much it trusts what people can change.
+
+    table     of `pushlab.envs.credit.rules.promise_table`, which says what is drawn
+    strength  where both lines are marked, and said in the title
+    returns   Axes on a sheet of 6 x 4 inches
+    """
+    stage = Stage(600, 400, figure)
+    marks = {key: np.interp(strength, table["strength"], table[key]) for key in ("promised", "paid")}
+    said = ", ".join(f"{key} {mark:.3f}" for key, mark in marks.items())
+    shift = stage.heading(plain(title or f"At strength {strength:.2f}: {said}"), plain(lead or table.attrs["source"]))
+    stage.label(MARGIN, 84 + shift, "loss")
+    ax = stage.axes(74, 102 + shift, 420, 400 - 102 - shift - 62)
+    looks = {"promised": (BLUE, DASHES[0]), "paid": (ORANGE, DASHES[1])}
+    for key, (colour, dash) in looks.items():
+        ax.plot(table["strength"], table[key], color=colour, ls=dash)
+        ax.plot(strength, marks[key], "o", color=colour, ms=8, zorder=6)
+    _set_loss_axis(ax, [*table["promised"], *table["paid"]])
+    ax.set_xlim(0, 2)
+    set_ticks(ax.xaxis, [0, 0.5, 1, 1.5, 2])
+    stage.text(494, 374, "strength of the weights on what people can change", SMALL, TEXT, align="right")
+    end_labels(ax, [(2, table[key].iloc[-1], key, colour, "bold") for key, (colour, _) in looks.items()])
+    return ax

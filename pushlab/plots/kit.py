@@ -3,8 +3,6 @@
 Everything here takes a `Stage` (a sheet in hundredths of an inch, y down) or Matplotlib axes, and draws one thing.
 """
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Iterable, Sequence
 from typing import Any

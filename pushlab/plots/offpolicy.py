@@ -1,10 +1,7 @@
 """How far estimates lie from the truth: off-policy estimators side by side."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -13,9 +10,6 @@ from pushlab.plots.palette import BLUE, GREY, ORANGE, PAPER, SMALL, TEXT
 from pushlab.plots.rows import Rows
 from pushlab.plots.sheet import MARGIN, Stage, Words, house_style
 from pushlab.plots.words import short_number
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 PITCH, LEFT, RIGHT = 42, 206, 202       # height of a row; where the chart begins and ends, from the sides
 

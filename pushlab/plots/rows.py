@@ -1,7 +1,5 @@
 """Charts of rows: a name on the left, a mark and its interval on an axis that all rows share, words on the right."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from pushlab.plots.palette import BOUND_DASH, INK, LEAD, PAPER, TICK, deep

@@ -5,7 +5,7 @@ from functools import lru_cache
 import numpy as np
 
 from pushlab.datasets.borrowers import FEATURES
-from pushlab.envs.credit.people import best_response
+from pushlab.envs.credit.people import best_response, credit_config
 from pushlab.ground.compiled import compiled_sums, inlined
 
 BLOCK = 256         # people whose scores are worked on at once: they stay in the fastest memory
@@ -160,6 +160,31 @@ def moved(people, shift, config):
 def retrain(people, theta, config):
     """The weights that are best on the people whom the published weights theta have moved: the paper's map G(theta)."""
     return fit(moved(people, best_response(theta, config), config), people.labels, config, start=theta)
+
+
+def promise_table(people, epsilon=1.0, config=None):
+    """What a score promises and what it costs, against how much it trusts what people can change.
+
+    The weights are those that the people as they began would teach. Those of the features that can be changed are
+    taken times `strength`: 0 leaves them out, 1 takes them as learned.
+
+    people    Borrowers
+    epsilon   how far people move for a weight of 1, in standard units
+    config    other parameters, as the environment takes them
+    returns   DataFrame: strength from 0 to 2, promised and paid, the loss before and after people have moved; its
+              attrs["source"] says of whom
+    """
+    import pandas as pd
+
+    config = credit_config({**(config or {}), "epsilon": float(epsilon)})
+    strength = np.linspace(0.0, 2.0, 81)
+    theta = np.repeat(fit(people.table, people.labels, config)[None], len(strength), axis=0)
+    theta[:, config.places] *= strength[:, None]
+    move = best_response(theta, config)
+    promised, paid = (published_risk(people, theta, shift, config)["loss"] for shift in (0 * move, move))
+    table = pd.DataFrame({"strength": strength, "promised": promised, "paid": paid})
+    table.attrs["source"] = f"{len(people):,} people, {people.source}, epsilon {epsilon:g}"
+    return table
 
 
 # ---------------------------------------------------------------- where it leads, without memory
