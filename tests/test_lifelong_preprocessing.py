@@ -10,16 +10,10 @@ from hypothesis import strategies as st
 
 from pushlab.ground.faults import BadData
 from pushlab.metrics.lifelong import Settings, lifelong_report, log_of
-from pushlab.metrics.lifelong.lifetime import Lifetime, name_variants
-from pushlab.metrics.lifelong.smoothing import (
-    first_reached,
-    release_saturation,
-    release_smooth,
-    rolling_mean,
-    saturation,
-    smooth,
-    window_length,
-)
+from pushlab.metrics.lifelong.curves import first_reached, rolling_mean, saturation, smooth, window_length
+from pushlab.metrics.lifelong.lifetime import Lifetime
+from pushlab.metrics.lifelong.release import release_saturation, release_smooth
+from pushlab.metrics.lifelong.rows import name_variants
 
 SHAPES = ("flat", "hanning", "hamming", "bartlett", "blackman")
 RELEASE = "l2metrics-3.1"
@@ -292,7 +286,7 @@ def test_variants_are_named_by_the_parameters_that_differ():
 
 def test_tests_under_parameters_of_their_own_are_tests_of_the_whole_task():
     regimes = pd.DataFrame({"task": "a", "block_type": ["train", "train", "test"], "params": ["1", "2", "held out"]})
-    assert list(name_variants(regimes, Settings())) == ["a"] * 3
+    assert list(name_variants(regimes)) == ["a"] * 3
 
 
 # ---------------------------------------------------------------- settings

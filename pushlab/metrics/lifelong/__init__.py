@@ -6,7 +6,8 @@
     compare_references(log, experts)            our definitions beside those of l2metrics 3.1.0
 
 `learning` holds the metrics of levels and times, `maintenance` those of keeping, `transfer` those of carrying over and
-`versus` those against single-task experts; each says where it comes from and shows a case one can do by hand.
+`versus` those against single-task experts; each says where it comes from and shows a case one can do by hand. What the
+release computes otherwise is in `release` alone.
 
 Adding a constant to every measurement changes no time and no difference, nor any level once normalised. It does change
 ratios and contrasts, which ask how far a value is from zero: give `data_range` where zero is not the worst possible.
@@ -16,15 +17,14 @@ Sources  L2Metrics v0.1, Overview of metrics calculation for lifelong learning (
          for characterization of lifelong learning systems, Neural Networks 160, 274-296; l2metrics 3.1.0.
 """
 
-from pushlab.metrics.lifelong.comparison import RELEASE_NAMES, compare_references
-from pushlab.metrics.lifelong.hand import by_hand, log_of
 from pushlab.metrics.lifelong.lifetime import Lifetime, Missing
 from pushlab.metrics.lifelong.registry import METRICS, SYLLABUS_TYPES, Metric, metric, metrics_for, unregister
-from pushlab.metrics.lifelong.report import Report, lifelong_report
-from pushlab.metrics.lifelong.settings import CHOICES, RELEASE, Settings
+from pushlab.metrics.lifelong.report import Report, by_hand, lifelong_report, log_of
+from pushlab.metrics.settings import CHOICES, RELEASE, Settings
 
 # Reports list metrics in the order in which these are imported.
 from pushlab.metrics.lifelong import learning, maintenance, transfer, versus  # noqa: F401  isort: skip
+from pushlab.metrics.lifelong.release import RELEASE_NAMES, compare_references  # isort: skip
 
 __all__ = ["CHOICES", "METRICS", "RELEASE", "RELEASE_NAMES", "SYLLABUS_TYPES", "Lifetime", "Metric", "Missing",
            "Report", "Settings", "by_hand", "compare_references", "lifelong_report", "log_of", "metric",

@@ -1,20 +1,30 @@
 """Single-task experts as the metrics read them: the learning curves of an agent that met only one task."""
 
+from __future__ import annotations
+
 from numbers import Real
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from pushlab.ground.faults import BadData, Fault
-from pushlab.metrics.lifelong.rows import TRAIN, base_name, find_measure, mean_per_experience, run_starts
+from pushlab.metrics.lifelong.curves import known_mean
+from pushlab.metrics.lifelong.rows import TRAIN, find_measure, run_starts
+
+if TYPE_CHECKING:
+    from pushlab.metrics.lifelong.lifetime import Lifetime
+
+POOR = 0.2                  # a saturation value below this share of the expert's is no learning to speak of
+COLUMNS = ["task", "run", "saturation", "time", "expert_saturation", "expert_time", "relative_saturation",
+           "relative_time", "relative_integral", "relative_performance", "sample_efficiency"]
 
 
 class ExpertRun(NamedTuple):
     """One expert: its training, regime by regime.
 
     pieces    list of arrays, what was measured
-    name      of its task as the log reads it; only release 3.1.0 lets it be another than the task it is expert of
+    name      under which it was found
     episodes  numbers of the experiences, an array, or None if nobody numbered them
     """
 
@@ -22,138 +32,126 @@ class ExpertRun(NamedTuple):
     name: str
     episodes: np.ndarray | None = None
 
-    def map(self, change):
-        return self._replace(pieces=[change(piece) for piece in self.pieces])
-
-    def curve(self):
+    def curve(self) -> np.ndarray:
+        """All of its training, one piece after the other."""
         return np.concatenate([np.zeros(0), *self.pieces])
 
 
-def read_experts(experts, tasks, measure, settings):
-    """{task: list of ExpertRun} and {task: saturation value} of those tasks that have an expert.
+def read_experts(experts: Any, life: Lifetime) -> tuple[dict[str, list[ExpertRun]], dict[str, float]]:
+    """{task: list of ExpertRun} and {task: saturation value} of those tasks of a lifetime that have an expert.
 
-    experts  a store with `logs(task)` and `saturation(task)`, or {task: runs}: a list of lifetime logs or of arrays,
-             one of them alone, or a single number, the saturation value, if no more is known; None for no experts
-
-    Names are matched whole. Release 3.1.0 looks for `task*` where it finds no `task`, so that task1 takes task10 too.
+    experts  a store with `logs(task)` and, if it knows them, `saturation(task)` and the names of its `tasks`; or
+             {task: runs}: a list of lifetime logs or of arrays, one of them alone, or a single number, the saturation
+             value, if no more is known; None for no experts
     """
     if experts is None:
         return {}, {}
     if not isinstance(experts, dict) and not hasattr(experts, "logs"):
         raise TypeError("experts are a store, pushlab.lifetimes.experts.Experts(folder), or a dict of task and runs; "
                         f"got {experts!r:.60}")
-    names = _names(experts)
+    names = experts if isinstance(experts, dict) else getattr(experts, "tasks", None)
     runs, values = {}, {}
-    for task in tasks:
-        matching = _matching(task, names, settings)
-        found = [(name, _entry(experts, name)) for name in matching]
-        runs[task] = [_read_run(run, name, measure, settings) for name, entry in found for run in _as_runs(entry)]
-        numbers = [entry for _, entry in found if isinstance(entry, Real)] + _stored_saturations(experts, matching)
-        if numbers and not runs[task]:
-            values[task] = float(np.mean(numbers))
-    return {task: kept for task, kept in runs.items() if kept}, values
-
-
-def mean_curve(curves):
-    """The mean of several curves over the experiences that all of them have; missing values aside.
-
-    >>> mean_curve([np.array([1.0, 2.0, 3.0]), np.array([3.0, np.nan])])
-    array([2., 2.])
-    """
-    shortest = min(map(len, curves))
-    stacked = np.array([curve[:shortest] for curve in curves])
-    known = np.isfinite(stacked)
-    counts = known.sum(axis=0)
-    return np.divide(np.where(known, stacked, 0.0).sum(axis=0), counts, out=np.full(shortest, np.nan), where=counts > 0)
-
-
-def _names(experts):
-    """The names of the tasks that have an expert; None where a store does not say."""
-    if isinstance(experts, dict):
-        return [str(name) for name in experts]
-    for name in ("tasks", "list"):
-        listed = getattr(experts, name, None)
-        listed = listed() if callable(listed) else listed
-        if listed is not None:
-            return list(map(str, listed["task"] if isinstance(listed, pd.DataFrame) else listed))
-    return None
-
-
-def _matching(task, names, settings):
-    if names is None:
-        return [task]
-    if settings.is_release:
-        if task in [name.lower() for name in names]:
-            return [name for name in names if name.lower() == task]
-        if task in {name.lower().split("_")[0] for name in names}:
-            return sorted(name for name in names if name.lower().startswith(task))
-        return []
-    if settings.variant_mode == "agnostic":
-        return [name for name in names if base_name(name) == task]
-    return [name for name in names if name == task]
+    for task in life.tasks:
+        found = [task] if names is None else life.names_of_experts(task, [str(name) for name in names])
+        entries = {name: _entry(experts, name) for name in found}
+        read = [_read_run(run, name, life) for name, (some, _) in entries.items() for run in some]
+        known = [value for _, value in entries.values() if value is not None and np.isfinite(value)]
+        if read:
+            runs[task] = read
+        elif known:
+            values[task] = float(np.mean(known))
+    return runs, values
 
 
 def _entry(experts, name):
+    """What is known of an expert: a list of runs, and its saturation value or None."""
     if not isinstance(experts, dict):
-        return experts.logs(name)
-    return next(entry for key, entry in experts.items() if str(key) == name)
-
-
-def _stored_saturations(experts, names):
-    """The saturation values that a store holds of some tasks, a list."""
-    if isinstance(experts, dict) or not hasattr(experts, "saturation"):
-        return []
-    values = [experts.saturation(name) for name in names]
-    return [float(value) for value in values if value is not None and np.isfinite(value)]
+        return _as_runs(experts.logs(name)), experts.saturation(name) if hasattr(experts, "saturation") else None
+    entry = next(entry for key, entry in experts.items() if str(key) == name)
+    return ([], entry) if isinstance(entry, Real) else (_as_runs(entry), None)
 
 
 def _as_runs(entry):
-    """A list of runs of what may be one, several, or only a number."""
-    if entry is None or isinstance(entry, Real):
-        return []
+    """A list of runs of what may be one or several."""
     if isinstance(entry, pd.DataFrame | np.ndarray | pd.Series):
         return list(entry) if isinstance(entry, np.ndarray) and entry.ndim == 2 else [entry]
-    entry = list(entry)
+    entry = list(() if entry is None else entry)
     return [entry] if entry and all(isinstance(value, Real) for value in entry) else entry
 
 
-def _read_run(run, name, measure, settings):
-    """What an expert measured while it was trained; missing values stay, but for release 3.1.0."""
+def _read_run(run, name, life):
+    """What an expert measured while it was trained."""
+    file = f"expert of {name}"
     if isinstance(run, pd.DataFrame):
-        return _read_log(run, name, measure, settings)
-    values = np.array(run, float)
-    if values.ndim != 1:
-        raise BadData([Fault(f"expert of {name}", None, None, None, f"a curve has one dimension; got {values.ndim}")])
-    _demand_numbers(values, name)
-    return ExpertRun([values[np.isfinite(values)] if settings.is_release else values], _task_of(name, settings))
-
-
-def _read_log(log, name, measure, settings):
-    rows = log[log["block_type"] == TRAIN] if "block_type" in log else log
-    try:
-        measure = measure if measure in rows else find_measure(log)
-    except BadData as error:
-        raise BadData(fault._replace(file=f"expert of {name}") for fault in error.faults) from None
-    rows = rows.assign(measured=rows[measure].to_numpy(float, na_value=np.nan))
-    if "status" in rows:
-        rows.loc[(rows["status"] != "complete").to_numpy(), "measured"] = np.nan
-    _demand_numbers(rows["measured"].to_numpy(), name)
-    if settings.is_release:
-        rows = rows[rows["measured"].notna()]
-    elif "episode" in rows:
-        rows = mean_per_experience(rows, "measured", [key for key in ("block", "episode") if key in rows])
-    changing = ("block",) if settings.is_release else ("regime", "block", "params")
+        rows = run[run["block_type"] == TRAIN] if "block_type" in run else run
+        measure = life.measure if life.measure in rows else find_measure(run, file=file)
+        rows = rows.assign(measured=rows[measure].to_numpy(float, na_value=np.nan))
+        if "status" in rows:
+            rows.loc[(rows["status"] != "complete").to_numpy(), "measured"] = np.nan
+    else:
+        values = np.array(run, float)
+        if values.ndim != 1:
+            raise BadData([Fault(file, None, None, None, f"a curve has one dimension; got {values.ndim}")])
+        rows = pd.DataFrame({"measured": values})
+    if np.isinf(rows["measured"]).any() or not np.isfinite(rows["measured"]).any():
+        raise BadData([Fault(file, None, None, None, "finite numbers, at least one of them")])
+    rows, changing = life.rows_of_expert(rows)
     changing = [rows[column].to_numpy() for column in changing if column in rows]
     starts = run_starts(*changing) if changing else np.zeros(1, int)
     episodes = rows["episode"].to_numpy() if "episode" in rows else None
-    return ExpertRun(np.split(rows["measured"].to_numpy(), starts[1:]), _task_of(name, settings), episodes)
+    return ExpertRun(np.split(rows["measured"].to_numpy(), starts[1:]), name, episodes)
 
 
-def _task_of(name, settings):
-    name = name.lower() if settings.is_release else name
-    return base_name(name) if settings.variant_mode == "agnostic" else name
+# ---------------------------------------------------------------- a lifetime against them
+
+def expert_table(life: Lifetime) -> pd.DataFrame:
+    """Each task against each of its experts, a DataFrame with a row a task and run (-1: only a value is known).
+
+    Columns task, run, saturation, time, expert_saturation, expert_time, relative_saturation, relative_time,
+    relative_integral, relative_performance, sample_efficiency; NaN where there is no value. Saturation values are those
+    of the scale for ratios.
+    """
+    rows = []
+    for task in life.tasks:
+        own = life.learning(task, "for_ratios")
+        if not np.isfinite(own).any():
+            continue
+        rows += [{"task": task, "run": number, **_against(life, task, own, *expert)}
+                 for number, expert in enumerate(life.expert_curves(task, for_ratios=True))]
+        if task in life.expert_saturations:
+            reached, known = life.saturation(own), life.expert_saturations_for_ratios[task]
+            rows.append({"task": task, "run": -1, "saturation": reached.value, "time": reached.time,
+                         "expert_saturation": known, "relative_saturation": divide(reached.value, known)})
+    return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def _demand_numbers(values, name):
-    if np.isinf(values).any() or not np.isfinite(values).any():
-        raise BadData([Fault(f"expert of {name}", None, None, None, "finite numbers, at least one of them")])
+def _against(life, task, own, expert, episodes):
+    reached, known = life.saturation(own, life.learning(task, "episode")), life.saturation(expert, episodes)
+    common, times = min(len(own), len(expert)), (life.episodes_until(reached), life.episodes_until(known))
+    relative = divide(reached.value, known.value)
+    if not all(times) or np.isnan(relative):
+        efficiency = np.nan
+    elif reached.value < POOR * known.value or life.falls(task, own, known.value):
+        efficiency = 0.0
+    else:
+        efficiency = relative * times[1] / times[0]
+    return {"saturation": reached.value, "time": reached.time, "expert_saturation": known.value,
+            "expert_time": known.time, "relative_saturation": relative, "relative_time": divide(*times),
+            "relative_integral": divide(known_mean(own), known_mean(expert)),
+            "relative_performance": divide(known_mean(own[:common]), known_mean(expert[:common])),
+            "sample_efficiency": efficiency}
+
+
+def line_falls(values: np.ndarray, by: float) -> bool:
+    """Whether the line fitted to a curve falls by more than so much from its beginning to its end."""
+    at = np.flatnonzero(np.isfinite(values))
+    if len(at) < 2:
+        return False
+    centred = at - at.mean()
+    slope = (centred * values[at]).sum() / (centred**2).sum()
+    return slope * (len(values) - 1) < -by
+
+
+def divide(part: float, whole: float) -> float:
+    """part / whole, NaN where that has no value."""
+    return part / whole if whole and np.isfinite(whole) else np.nan

@@ -1,17 +1,22 @@
 """How well and how fast a lifetime learns: levels reached, and how long that takes."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
 
 from pushlab.metrics.estimate import median_time
-from pushlab.metrics.lifelong.lifetime import Missing, known_mean
+from pushlab.metrics.lifelong.curves import known_mean
+from pushlab.metrics.lifelong.lifetime import Lifetime, Missing
 from pushlab.metrics.lifelong.registry import metric
-from pushlab.metrics.lifelong.rows import TEST
+from pushlab.metrics.lifelong.rows import TEST, TRAIN
 
 MOST_RETURNS = 2000         # recovery times of one task between all pairs of which slopes are taken
 
 
-def slope_between(times):
+def slope_between(times: Sequence[float] | np.ndarray) -> float:
     """Theil–Sen slope of equally spaced values: the median of the slopes between all pairs of them.
 
     Of very many values (above MOST_RETURNS) as many are taken, evenly spread: pairs grow with the square.
@@ -30,7 +35,7 @@ def slope_between(times):
 
 
 @metric("saturation", unit="points", better="higher")
-def saturation_value(life):
+def saturation_value(life: Lifetime) -> pd.Series:
     """The highest level that training maintains: the maximum of the rolling mean, over the task's training blocks.
 
     The rolling mean spans s = 0.1 of the block (`Settings.saturation_share`). Several numbers of one episode count as
@@ -46,7 +51,7 @@ def saturation_value(life):
 
 
 @metric("time_to_saturation", unit="episodes", better="lower")
-def time_to_saturation(life):
+def time_to_saturation(life: Lifetime) -> pd.Series:
     """How many episodes of a block go by before the saturation value is first maintained.
 
     >>> from pushlab.metrics.lifelong import by_hand
@@ -59,7 +64,7 @@ def time_to_saturation(life):
 
 
 @metric("normalized_integral", unit="points", better="higher")
-def normalized_integral(life):
+def normalized_integral(life: Lifetime) -> pd.Series:
     """The area under the learning curve of a task, all its training together, divided by its length in episodes.
 
     >>> from pushlab.metrics.lifelong import by_hand
@@ -73,7 +78,7 @@ def normalized_integral(life):
 
 
 @metric("time_to_learn", unit="episodes", better="lower")
-def time_to_learn(life):
+def time_to_learn(life: Lifetime) -> pd.Series:
     """How many episodes of a task, all its training blocks in a row, go by before it saturates for good.
 
     Unlike `time_to_saturation` it counts on from block to block, so that tasks compare.
@@ -90,7 +95,7 @@ def time_to_learn(life):
 
 
 @metric("mean_training_performance", unit="points", better="higher")
-def mean_training_performance(life):
+def mean_training_performance(life: Lifetime) -> pd.Series:
     """The mean of the training blocks' means.
 
     >>> from pushlab.metrics.lifelong import by_hand
@@ -99,14 +104,11 @@ def mean_training_performance(life):
 
     Source  New et al. (2022), Lifelong Learning Metrics, arXiv 2201.08278; `avg_train_perf` of l2metrics 3.1.
     """
-    rows = life.regimes[(life.regimes["block_type"] == "train") & life.regimes["used"]]
-    if not len(rows):
-        raise Missing("the log has no training block")
-    return life.mean_by_task("mean", rows)
+    return life.mean_by_task("mean", _used(life, TRAIN, "training"))
 
 
 @metric("mean_evaluation_performance", unit="points", better="higher")
-def mean_evaluation_performance(life):
+def mean_evaluation_performance(life: Lifetime) -> pd.Series:
     """The mean of the tests' means: how well the lifetime does on all that it is asked, at all times.
 
     >>> from pushlab.metrics.lifelong import by_hand
@@ -119,7 +121,7 @@ def mean_evaluation_performance(life):
 
 
 @metric("recovery_time", unit="episodes", better="lower")
-def recovery_time(life):
+def recovery_time(life: Lifetime) -> pd.Series:
     """How many episodes a task that is trained again takes to be as good as it was at the end of the time before.
 
     0 is at once. Per task the median over its returns, for which it counts that some may not come back within their
@@ -135,11 +137,8 @@ def recovery_time(life):
             Lifelong Learning Metrics, arXiv 2201.08278: the level is the terminal performance, the mean of the last
             tenth of a block.
     """
-    times, found = _recovery_times(life), {}
+    times, found = recovery_times(life), {}
     for task, own in times.groupby(life.regimes.loc[times.index, "task"]):
-        if life.settings.is_release:
-            found[task] = own.mean()
-            continue
         back = median_time(own, life.regimes.loc[own.index, "count"])
         found[task] = back.median
         if np.isinf(back.median):
@@ -148,7 +147,7 @@ def recovery_time(life):
 
 
 @metric("performance_recovery", unit="episodes per return", better="higher")
-def performance_recovery(life):
+def performance_recovery(life: Lifetime) -> pd.Series:
     """Whether recovering gets faster: minus the slope of the recovery times, Theil–Sen.
 
     Above 0 it needs fewer episodes every time. A task that was once not back within its block has no slope.
@@ -160,7 +159,7 @@ def performance_recovery(life):
     Source  New et al. (2022), Lifelong Learning Metrics, arXiv 2201.08278; Baker et al. (2023), A domain-agnostic
             approach for characterization of lifelong learning systems, Neural Networks 160, 274-296.
     """
-    times = _recovery_times(life)
+    times = recovery_times(life)
     grouped = times.groupby(life.regimes.loc[times.index, "task"])
     grouped = {task: own for task, own in grouped if len(own) > 1}
     if not grouped:
@@ -171,11 +170,15 @@ def performance_recovery(life):
     return pd.Series(found, dtype=float).reindex(life.tasks)
 
 
-def evaluations(life):
+def evaluations(life: Lifetime) -> pd.DataFrame:
     """Rows of `life.regimes` that are tests; raises Missing if there are none."""
-    rows = life.regimes[(life.regimes["block_type"] == TEST) & life.regimes["used"]]
+    return _used(life, TEST, "test")
+
+
+def _used(life, kind, word):
+    rows = life.regimes[(life.regimes["block_type"] == kind) & life.regimes["used"]]
     if not len(rows):
-        raise Missing("the log has no test block")
+        raise Missing(f"the log has no {word} block")
     return rows
 
 
@@ -186,7 +189,8 @@ def _training(life):
     return rows
 
 
-def _recovery_times(life):
+def recovery_times(life: Lifetime) -> pd.Series:
+    """`life.recovery_times`; raises Missing if there are none."""
     _training(life)
     if not len(life.recovery_times):
         raise Missing("no task is trained a second time")

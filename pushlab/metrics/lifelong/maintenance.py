@@ -1,16 +1,18 @@
 """Whether a lifetime keeps what it learned: tests held against what the task once could."""
 
+from __future__ import annotations
+
 import numpy as np
 import pandas as pd
 
 from pushlab.metrics.lifelong.learning import evaluations
-from pushlab.metrics.lifelong.lifetime import Missing
+from pushlab.metrics.lifelong.lifetime import Lifetime, Missing
 from pushlab.metrics.lifelong.registry import metric
 from pushlab.metrics.lifelong.rows import TEST, TRAIN
 
 
 @metric("performance_maintenance_mrlep", unit="points", better="higher", chosen={"maintenance": ("mrlep", "both")})
-def performance_maintenance_mrlep(life):
+def performance_maintenance_mrlep(life: Lifetime) -> pd.Series:
     """How a task's later tests differ from the first one after it was last learned: below 0 it was forgotten.
 
     MRLEP is the most recent learning evaluation performance.
@@ -27,7 +29,7 @@ def performance_maintenance_mrlep(life):
 
 
 @metric("performance_maintenance_mrtlp", unit="points", better="higher", chosen={"maintenance": ("mrtlp", "both")})
-def performance_maintenance_mrtlp(life):
+def performance_maintenance_mrtlp(life: Lifetime) -> pd.Series:
     """How a task's later tests differ from the end of its last training: below 0 it was forgotten.
 
     MRTLP is the most recent terminal learning performance, the mean of the last tenth of a training block. The first
@@ -45,7 +47,7 @@ def performance_maintenance_mrtlp(life):
 
 
 @metric("maintenance_saturation", unit="points", better="higher")
-def maintenance_saturation(life):
+def maintenance_saturation(life: Lifetime) -> pd.Series:
     """How the saturation value of a task's tests differs from that of its last training, all tests after it.
 
     >>> from pushlab.metrics.lifelong import by_hand
@@ -59,7 +61,7 @@ def maintenance_saturation(life):
 
 
 @metric("maintenance_time", unit="episodes", better="lower")
-def maintenance_time(life):
+def maintenance_time(life: Lifetime) -> pd.Series:
     """How the time to saturation of a task's tests differs from that of its last training.
 
     A test does not learn, so that one without chance saturates at once.
@@ -74,7 +76,7 @@ def maintenance_time(life):
 
 
 @metric("maintenance_integral", unit="points", better="higher")
-def maintenance_integral(life):
+def maintenance_integral(life: Lifetime) -> pd.Series:
     """How the mean of a task's tests differs from the mean of its last training.
 
     >>> from pushlab.metrics.lifelong import by_hand
@@ -86,7 +88,7 @@ def maintenance_integral(life):
     return _test_less_training(life, "mean")
 
 
-def maintenance_table(life):
+def maintenance_table(life: Lifetime) -> pd.DataFrame:
     """Differences of tests from what the task could when it was last learned, a DataFrame with a row a test regime.
 
     Index rows of `life.regimes`; columns maintenance_mrlep, maintenance_mrtlp. The first test after a training is the
@@ -111,7 +113,7 @@ def _mean_difference(life, column):
     table = maintenance_table(life)
     if not len(table):
         raise Missing("no task is tested again after something else was learned")
-    return table[column].groupby(life.regimes.loc[table.index, "task"]).mean().reindex(life.tasks)
+    return _mean_of_tests(life, table[column])
 
 
 def _test_less_training(life, column):
@@ -124,5 +126,9 @@ def _test_less_training(life, column):
                 found[test] = values[test] - values[training[training < test][-1]]
     if not found:
         raise Missing("no task is tested after its training")
-    found = pd.Series(found, dtype=float)
-    return found.groupby(life.regimes.loc[found.index, "task"]).mean().reindex(life.tasks)
+    return _mean_of_tests(life, pd.Series(found, dtype=float))
+
+
+def _mean_of_tests(life, values):
+    """The mean of some tests' values for each task, a Series; `values` is one by rows of `life.regimes`."""
+    return values.groupby(life.regimes.loc[values.index, "task"]).mean().reindex(life.tasks)

@@ -1,10 +1,15 @@
 """The metrics by name: a function of a Lifetime, registered with the syllabus types it serves."""
 
-from collections.abc import Callable
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
+from pushlab.ground.arguments import one_of
+from pushlab.metrics.settings import Settings
+
 SYLLABUS_TYPES = ("CL", "ANT_A", "ANT_B")
-METRICS = {}
+METRICS: dict[str, Metric] = {}
 
 
 @dataclass(frozen=True)
@@ -22,24 +27,25 @@ class Metric:
 
     name: str
     function: Callable
-    syllabus: tuple = SYLLABUS_TYPES
+    syllabus: tuple[str, ...] = SYLLABUS_TYPES
     unit: str = ""
     better: str | None = None
-    chosen: dict | None = None
+    chosen: Mapping | None = None
 
     @property
-    def about(self):
+    def about(self) -> str:
         """The first sentence of the function's docstring."""
         return (self.function.__doc__ or "").strip().split("\n\n")[0].replace("\n", " ")
 
-    def suits(self, syllabus_type, settings=None):
+    def suits(self, syllabus_type: str | None, settings: Settings | None = None) -> bool:
         """Whether a report on such a syllabus under such settings has it."""
         wanted = syllabus_type is None or syllabus_type in self.syllabus
         return wanted and (settings is None or all(getattr(settings, key) in values
                                                    for key, values in (self.chosen or {}).items()))
 
 
-def metric(name, syllabus=SYLLABUS_TYPES, unit="", better=None, chosen=None):
+def metric(name: str, syllabus: str | Iterable[str] = SYLLABUS_TYPES, unit: str = "", better: str | None = None,
+           chosen: Mapping | None = None) -> Callable[[Callable], Callable]:
     """Registers a function of a Lifetime as a metric; it then is in every report, table and on the command line.
 
     name, syllabus, unit, better, chosen   see Metric; a name that is taken is replaced, so that a cell may run twice
@@ -71,13 +77,13 @@ def metric(name, syllabus=SYLLABUS_TYPES, unit="", better=None, chosen=None):
     return register
 
 
-def unregister(name):
+def unregister(name: str) -> None:
     """Takes a metric out of the registry."""
     METRICS.pop(name, None)
 
 
-def metrics_for(syllabus_type=None, settings=None):
+def metrics_for(syllabus_type: str | None = None, settings: Settings | None = None) -> dict[str, Metric]:
     """{name: Metric} of those that serve a syllabus type (None: any), and that the settings ask for, in their order."""
-    if syllabus_type is not None and syllabus_type not in SYLLABUS_TYPES:
-        raise ValueError(f"a syllabus type is one of {', '.join(SYLLABUS_TYPES)}; got {syllabus_type!r}")
+    if syllabus_type is not None:
+        one_of("a syllabus type", syllabus_type, SYLLABUS_TYPES)
     return {name: found for name, found in METRICS.items() if found.suits(syllabus_type, settings)}

@@ -1,18 +1,24 @@
 """All metrics of a lifetime at once: by lifetime, by task, by pair of tasks, by regime, with what could not be told."""
 
+from __future__ import annotations
+
+import json
 import math
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from pushlab.ground.arguments import one_of
 from pushlab.metrics.lifelong.lifetime import Lifetime, Missing
 from pushlab.metrics.lifelong.maintenance import maintenance_table
-from pushlab.metrics.lifelong.registry import METRICS, SYLLABUS_TYPES, metrics_for
+from pushlab.metrics.lifelong.registry import METRICS, SYLLABUS_TYPES, Metric, metrics_for
 from pushlab.metrics.lifelong.rows import TEST, TRAIN
-from pushlab.metrics.lifelong.settings import Settings
+from pushlab.metrics.settings import Settings
 
-CURVE_COLUMNS = ("raw", "smoothed", "normalized")
+PAIR_COLUMNS = ["metric", "learned", "tested", "block", "regime", "value"]
 
 
 @dataclass(repr=False)
@@ -48,7 +54,7 @@ class Report:
     measure: str
     scales: dict = field(default_factory=dict)
 
-    def table(self):
+    def table(self) -> pd.DataFrame:
         """The lifetime's metrics, a DataFrame indexed by metric: value, unit, better, about; missing ones with why."""
         rows = {name: (value, self.unit(name), METRICS[name].better or "", METRICS[name].about)
                 for name, value in self.lifetime.items()}
@@ -57,12 +63,12 @@ class Report:
         table = pd.DataFrame.from_dict(rows, orient="index", columns=["value", "unit", "better", "about"])
         return table.rename_axis("metric")
 
-    def unit(self, name):
+    def unit(self, name: str) -> str:
         """The unit of a metric's values; "points" are those of 0 … 100, unless nothing was normalised."""
         unit = METRICS[name].unit
         return self.measure if unit == "points" and self.settings.normalization == "none" else unit
 
-    def counts(self):
+    def counts(self) -> pd.DataFrame:
         """How many experiences each task was trained and tested, and the range of its values, a DataFrame by task."""
         curves = self.curves
         by_task = curves.groupby("task", sort=False)["normalized"]
@@ -70,31 +76,29 @@ class Report:
         table = counts.reindex(columns=[TRAIN, TEST], fill_value=0).rename(columns={TRAIN: "trained", TEST: "tested"})
         return table.assign(min=by_task.min(), max=by_task.max()).rename_axis(None, axis=1)
 
-    def to_dict(self):
+    def to_dict(self) -> dict[str, Any]:
         """Everything but the curves as plain values that JSON holds; NaN and inf become None, `missing` says why."""
-        return {
+        return _plain({
             "measure": self.measure, "syllabus_type": self.syllabus_type, "settings": self.settings.to_dict(),
-            "lifetime": _plain(self.lifetime.to_dict()),
-            "tasks": _plain(self.tasks.T.to_dict()),
-            "counts": _plain(self.counts().T.to_dict()),
-            "scales": _plain({task: {"low": ends[0], "high": ends[1]} for task, ends in self.scales.items()}),
-            "pairs": _plain(self.pairs.to_dict("records")),
-            "against_experts": _plain(self.against_experts.to_dict("records")),
-            "regimes": _plain(self.regimes.to_dict("records")),
-            "missing": [{"metric": name, "reason": reason} for name, reason in self.missing],
-        }
+            "lifetime": self.lifetime.to_dict(), "tasks": self.tasks.T.to_dict(), "counts": self.counts().T.to_dict(),
+            "scales": {task: {"low": low, "high": high} for task, (low, high) in self.scales.items()},
+            "pairs": self.pairs.to_dict("records"), "against_experts": self.against_experts.to_dict("records"),
+            "regimes": self.regimes.to_dict("records"),
+            "missing": [{"metric": name, "reason": reason} for name, reason in self.missing]})
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         lines = [f"Report of {len(self.curves):,} experiences, {len(self.tasks)} tasks, {self.syllabus_type}"]
         lines += [f"  {name:32} {value:10.4g} {self.unit(name)}" for name, value in self.lifetime.items()]
         lines += [f"  {name:32} {reason}" for name, reason in self.missing]
         return "\n".join(lines)
 
-    def _repr_html_(self):
+    def _repr_html_(self) -> str:
         return self.table()._repr_html_()
 
 
-def lifelong_report(log, experts=None, measure=None, syllabus_type=None, metrics=None, settings=None):
+def lifelong_report(log: pd.DataFrame, experts: Any = None, measure: str | None = None,
+                    syllabus_type: str | None = None, metrics: str | Iterable[str | Callable] | None = None,
+                    settings: Settings | Mapping[str, Any] | None = None) -> Report:
     """The metrics of one lifetime, a Report.
 
     log            lifetime log, a DataFrame with a row an experience in the order lived; at least block, block_type,
@@ -116,34 +120,39 @@ def lifelong_report(log, experts=None, measure=None, syllabus_type=None, metrics
     >>> dict(report.missing)["recovery_time"]
     'no task is trained a second time'
     """
-    settings = _as_settings(settings)
-    life = Lifetime(log, experts, measure, settings)
-    kind = syllabus_type or find_syllabus_type(log, life.regimes)
-    if kind not in SYLLABUS_TYPES:
-        raise ValueError(f"a syllabus type is one of {', '.join(SYLLABUS_TYPES)}; got {kind!r}")
-    by_lifetime, by_task, pairs, missing = {}, {}, [], []
+    settings = Settings.from_dict(settings) if isinstance(settings, dict) else settings or Settings()
+    if not isinstance(settings, Settings):
+        raise TypeError(f"settings are Settings or a dict of them; got {type(settings).__name__}")
+    life = Lifetime.references.get(settings.reference or "", Lifetime)(log, experts, measure, settings)
+    kind = one_of("a syllabus type", syllabus_type or find_syllabus_type(log, life.regimes), SYLLABUS_TYPES)
+    by_lifetime, by_task, missing = {}, {}, []
+    pairs = [pd.DataFrame(columns=PAIR_COLUMNS)]
     for name, chosen in _chosen(metrics, kind, settings).items():
         value, reasons = _compute(chosen, life)
         if isinstance(value, pd.Series):
             by_task[name] = value.astype(float)
         elif isinstance(value, pd.DataFrame):
-            pairs.append(_demand_pairs(value, name).assign(metric=name))
+            pairs.append(value.assign(metric=name))
         total = aggregate(value, settings)
         if np.isnan(total):
             missing.append((name, "; ".join(reasons) or "no task has a value"))
         else:
             by_lifetime[name] = total
             missing += [(name, f"in part: {'; '.join(reasons)}")] if reasons else []
-    tasks = pd.DataFrame(by_task, index=pd.Index(life.tasks, name="task"))
-    return Report(pd.Series(by_lifetime, dtype=float, name="value"), tasks, _put_together(pairs), _regime_table(life),
-                  life.expert_table, _curve_table(life), _expert_curves(life), missing, settings, kind, life.measure,
-                  {task: scale.own for task, scale in life.scales.items()})
+    pairs = [table for table in pairs if len(table)] or pairs[:1]
+    return Report(
+        lifetime=pd.Series(by_lifetime, dtype=float, name="value"),
+        tasks=pd.DataFrame(by_task, index=pd.Index(life.tasks, name="task")),
+        pairs=pd.concat(pairs, ignore_index=True).reindex(columns=PAIR_COLUMNS),
+        regimes=_regime_table(life), against_experts=life.expert_table, curves=life.log.drop(columns="for_ratios"),
+        experts={task: [curve for curve, _ in life.expert_curves(task)] for task in life.runs},
+        missing=missing, settings=settings, syllabus_type=kind, measure=life.measure,
+        scales={task: scale.own for task, scale in life.scales.items()})
 
 
-def find_syllabus_type(log, regimes):
+def find_syllabus_type(log: pd.DataFrame, regimes: pd.DataFrame) -> str:
     """What the log says of itself, else CL for one task, ANT_B if every test is of all tasks and one comes first."""
-    told = getattr(log, "attrs", {}).get("syllabus_type")
-    told = told or (getattr(log, "attrs", {}).get("scenario") or {}).get("syllabus_type")
+    told = log.attrs.get("syllabus_type") or (log.attrs.get("scenario") or {}).get("syllabus_type")
     if isinstance(told, str) and told.upper().replace("-", "_") in SYLLABUS_TYPES:
         return told.upper().replace("-", "_")
     tasks = set(regimes["task"])
@@ -154,31 +163,20 @@ def find_syllabus_type(log, regimes):
     return "ANT_B" if first and all(tested == tasks for tested in tests) else "ANT_A"
 
 
-def aggregate(value, settings):
+def aggregate(value: float | pd.Series | pd.DataFrame, settings: Settings) -> float:
     """From what a metric returns to the lifetime's value: over tasks, or over the first of each pair of tasks."""
     if isinstance(value, pd.DataFrame):
         value = value.drop_duplicates(["learned", "tested"])["value"]
     if not isinstance(value, pd.Series):
         return float(value)
     values = value.to_numpy(float)
-    values = values[np.isfinite(values) if settings.is_release else ~np.isnan(values)]      # inf: never, which counts
+    values = values[~np.isnan(values)]                  # inf stays: never, which counts
     if not len(values):
         return math.nan
     return float(np.median(values) if settings.aggregation == "median" else np.mean(values))
 
 
-def _as_settings(settings):
-    if settings is None:
-        return Settings()
-    if isinstance(settings, dict):
-        return Settings.from_dict(settings)
-    if not isinstance(settings, Settings):
-        raise TypeError(f"settings are Settings or a dict of them; got {type(settings).__name__}")
-    return settings
-
-
-def _chosen(metrics, kind, settings):
-    """{name: Metric} to compute."""
+def _chosen(metrics, kind, settings) -> dict[str, Metric]:
     if metrics is None:
         return metrics_for(kind, settings)
     by_function = {found.function: name for name, found in METRICS.items()}
@@ -193,7 +191,7 @@ def _compute(chosen, life):
     """A metric's value, NaN if it is missing, and the reasons it gave."""
     life.gaps = []
     try:
-        value = chosen.function(life)
+        value = life.instead.get(chosen.name, chosen.function)(life)
     except Missing as reason:
         return math.nan, [str(reason)]
     except Exception as error:
@@ -202,21 +200,12 @@ def _compute(chosen, life):
     if value is None or not isinstance(value, pd.Series | pd.DataFrame | int | float | np.number):
         raise TypeError(f"metric {chosen.name!r} is to return a number, a Series by task or a DataFrame of pairs; "
                         f"got {type(value).__name__}")
-    return value, list(dict.fromkeys(life.gaps))
-
-
-def _demand_pairs(value, name):
-    lacking = [column for column in ("learned", "tested", "value") if column not in value]
+    lacking = [column for column in ("learned", "tested", "value") if column not in value] if isinstance(
+        value, pd.DataFrame) else []
     if lacking:
-        raise ValueError(f"metric {name!r} returns a DataFrame without the column {lacking[0]!r}; pairs have learned, "
-                         "tested and value")
-    return value
-
-
-def _put_together(pairs):
-    columns = ["metric", "learned", "tested", "block", "regime", "value"]
-    pairs = [table for table in pairs if len(table)]
-    return pd.concat(pairs, ignore_index=True).reindex(columns=columns) if pairs else pd.DataFrame(columns=columns)
+        raise ValueError(f"metric {chosen.name!r} returns a DataFrame without the column {lacking[0]!r}; pairs have "
+                         "learned, tested and value")
+    return value, list(dict.fromkeys(life.gaps))
 
 
 def _regime_table(life):
@@ -225,14 +214,6 @@ def _regime_table(life):
     table["recovery_time"] = times.reindex(table.index)
     table["recovered"] = (times <= life.regimes.loc[times.index, "count"]).astype(object).reindex(table.index)
     return table.join(maintenance_table(life))
-
-
-def _curve_table(life):
-    return life.log.drop(columns="for_ratios")
-
-
-def _expert_curves(life):
-    return {task: [curve for curve, _ in life.expert_curves(task)] for task in life.runs}
 
 
 def _plain(value):
@@ -244,3 +225,49 @@ def _plain(value):
     if isinstance(value, np.generic):
         value = value.item()
     return None if isinstance(value, float) and not math.isfinite(value) or value is pd.NA else value
+
+
+# ---------------------------------------------------------------- lifetimes written by hand
+
+def log_of(*blocks: tuple) -> pd.DataFrame:
+    """A lifetime log of blocks written by hand, a DataFrame.
+
+    blocks  ("train" or "test", task, values of its episodes), a dict of parameters may follow; a block of several
+            tasks is ("test", {task: values})
+
+    >>> log_of(("train", "a", [1, 2]), ("test", {"a": [2], "b": [0]}))[["block", "block_type", "task", "reward"]]
+       block block_type task  reward
+    0      0      train    a     1.0
+    1      0      train    a     2.0
+    2      1       test    a     2.0
+    3      1       test    b     0.0
+    """
+    tables: list[pd.DataFrame] = []
+    for block, (kind, tasks, *rest) in enumerate(blocks):
+        params = rest[-1] if rest and isinstance(rest[-1], dict) else {}
+        for task, values in (tasks.items() if isinstance(tasks, dict) else [(tasks, rest[0])]):
+            tables.append(pd.DataFrame({"block": block, "block_type": kind, "task": task,
+                                        "params": json.dumps(params, sort_keys=True), "regime": len(tables),
+                                        "reward": pd.Series(values, dtype=float)}))
+    log = pd.concat(tables, ignore_index=True)
+    log.insert(5, "episode", range(len(log)))
+    return log
+
+
+def by_hand(name: str, *blocks: tuple, experts: Any = None, **settings: Any) -> float:
+    """One metric of a lifetime written by hand, neither smoothed nor normalised, to three digits.
+
+    name     of a metric
+    blocks   see `log_of`
+    experts  {task: [values, ...]}
+    settings of Settings
+    Raises LookupError with the reason if the metric has no value.
+
+    >>> by_hand("saturation", ("train", "a", [1, 2, 3]))
+    3.0
+    """
+    plain = Settings(**{"smoothing": "none", "normalization": "none", **settings})
+    report = lifelong_report(log_of(*blocks), experts, metrics=[name], settings=plain)
+    if name not in report.lifetime:
+        raise LookupError(f"{name}: {dict(report.missing)[name]}")
+    return round(float(report.lifetime[name]), 3)

@@ -1,19 +1,23 @@
 """What learning one task does for another: its tests before and after."""
 
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
 from itertools import permutations
 
 import numpy as np
 import pandas as pd
 
+from pushlab.metrics.lifelong.curves import known_mean
 from pushlab.metrics.lifelong.learning import evaluations
-from pushlab.metrics.lifelong.lifetime import Missing, known_mean
+from pushlab.metrics.lifelong.lifetime import Lifetime, Missing
 from pushlab.metrics.lifelong.registry import metric
 from pushlab.metrics.lifelong.rows import TEST, TRAIN
 
 PAIR_COLUMNS = ["learned", "tested", "block", "regime", "value"]
 
 
-def ratio(before, after):
+def ratio(before: float, after: float) -> float | None:
     """After in units of before; None where before is 0.
 
     >>> ratio(20.0, 50.0), ratio(0.0, 50.0)
@@ -22,7 +26,7 @@ def ratio(before, after):
     return after / before if before else None
 
 
-def contrast(before, after):
+def contrast(before: float, after: float) -> float | None:
     """The change as a share of both levels, from -1 (all lost) to 1 (from nothing); None where both are 0.
 
     >>> contrast(20.0, 60.0), contrast(60.0, 20.0)
@@ -32,7 +36,7 @@ def contrast(before, after):
 
 
 @metric("forward_transfer_ratio", ("ANT_B",), "ratio", "higher", {"transfer": ("ratio", "both")})
-def forward_transfer_ratio(life):
+def forward_transfer_ratio(life: Lifetime) -> pd.DataFrame:
     """How many times better a task is tested after another was learned than before, itself not learned yet.
 
     Ratios are taken of what was measured, not of what was normalised: see `for_ratios` of Lifetime. A test at 0 has no
@@ -51,7 +55,7 @@ def forward_transfer_ratio(life):
 
 
 @metric("forward_transfer_contrast", ("ANT_B",), "share", "higher", {"transfer": ("contrast", "both")})
-def forward_transfer_contrast(life):
+def forward_transfer_contrast(life: Lifetime) -> pd.DataFrame:
     """The same as a share: (after - before) / (after + before), between -1 and 1.
 
     >>> from pushlab.metrics.lifelong import by_hand
@@ -65,7 +69,7 @@ def forward_transfer_contrast(life):
 
 
 @metric("backward_transfer_ratio", ("ANT_B",), "ratio", "higher", {"transfer": ("ratio", "both")})
-def backward_transfer_ratio(life):
+def backward_transfer_ratio(life: Lifetime) -> pd.DataFrame:
     """How many times better a task that was learned before is tested after another was learned than before.
 
     >>> from pushlab.metrics.lifelong import by_hand
@@ -79,7 +83,7 @@ def backward_transfer_ratio(life):
 
 
 @metric("backward_transfer_contrast", ("ANT_B",), "share", "higher", {"transfer": ("contrast", "both")})
-def backward_transfer_contrast(life):
+def backward_transfer_contrast(life: Lifetime) -> pd.DataFrame:
     """The same as a share: (after - before) / (after + before), between -1 and 1.
 
     >>> from pushlab.metrics.lifelong import by_hand
@@ -93,7 +97,7 @@ def backward_transfer_contrast(life):
 
 
 @metric("forward_transfer_expert", ("ANT_B",), "ratio", "higher")
-def forward_transfer_expert(life):
+def forward_transfer_expert(life: Lifetime) -> pd.Series:
     """How good a task that was not learned yet is after others were, as a multiple of its expert's saturation value.
 
     >>> from pushlab.metrics.lifelong import by_hand
@@ -118,7 +122,7 @@ def forward_transfer_expert(life):
     return pd.Series(found, dtype=float).reindex(life.tasks)
 
 
-def transfer(life, forward, change):
+def transfer(life: Lifetime, forward: bool, change: Callable) -> pd.DataFrame:
     """Changes of tests over the training of other tasks, a DataFrame learned, tested, block, regime, value.
 
     forward   tests of a task that was not learned yet; else of one that was
@@ -126,58 +130,46 @@ def transfer(life, forward, change):
     A row is a pair of consecutive tests with the training of `learned` between them, and none of `tested` itself:
     that would be learning, not transfer. Two tasks learned between the same tests get a row each.
     """
+    own = {name: life.of_variant(name, TRAIN) for name in life.variants}
+    pairs = [pair for pair in pairs_of_tests(life, forward)
+             if not ((own[pair[1]] > pair[2]) & (own[pair[1]] < pair[3])).any()]
+    levels = np.array([known_mean(life.curve(row, "for_ratios")) for row in range(len(life.regimes))])
+    return changes(life, pairs, levels, forward, change)
+
+
+def pairs_of_tests(life: Lifetime, forward: bool) -> Iterator[tuple[str, str, int, int]]:
+    """Yields (learned, tested, before, after): consecutive tests of one, rows of `regimes`, the other trained between.
+
+    Raises Missing if there are no tests, or only one task.
+    """
     evaluations(life)
     if len(life.variants) < 2:
         raise Missing("there is only one task")
-    level = _levels(life)
     trained = {name: life.of_variant(name, TRAIN) for name in life.variants}
     tests = {name: life.of_variant(name, TEST) for name in life.variants}
-    rows, undefined = [], False
     for learned, tested in permutations(life.variants, 2):
-        own = trained[tested]
+        causes, first = trained[learned], trained[tested][:1]
         if forward:
-            causes = trained[learned] if not len(own) else trained[learned][trained[learned] < own[0]]
+            causes = causes[causes < first] if len(first) else causes
         else:
-            causes = trained[learned][trained[learned] > own[0]] if len(own) else own
-        asked = tests[tested]
-        changed = _any_between(causes, asked)
-        if not life.settings.is_release:
-            changed &= ~_any_between(own, asked)
-        for before, after in zip(asked[:-1][changed], asked[1:][changed]):
-            value = change(level[before], level[after])
-            undefined |= value is None
-            if value is not None and np.isfinite(value):
-                rows.append((learned, tested, life.regimes["block"].iat[after], after, value))
-    if life.settings.is_release:
-        rows = _as_the_release_keeps(rows)
+            causes = causes[causes > first] if len(first) else first
+        between = np.diff(np.searchsorted(causes, tests[tested])) > 0
+        for before, after in zip(tests[tested][:-1][between], tests[tested][1:][between]):
+            yield learned, tested, before, after
+
+
+def changes(life: Lifetime, pairs: Iterable[tuple[str, str, int, int]], levels: np.ndarray, forward: bool,
+            change: Callable) -> pd.DataFrame:
+    """The table of `transfer` of some `pairs_of_tests`; `levels` has the terminal performance of every regime."""
+    rows, undefined = [], False
+    for learned, tested, before, after in pairs:
+        value = change(levels[before], levels[after])
+        undefined |= value is None
+        if value is not None and np.isfinite(value):
+            rows.append((learned, tested, life.regimes["block"].iat[after], after, value))
     if not rows:
-        raise Missing(_why_no_pairs(forward, undefined))
-    pairs = pd.DataFrame(rows, columns=PAIR_COLUMNS).sort_values("regime", kind="stable", ignore_index=True)
-    return pairs.assign(regime=life.regimes["regime"].to_numpy()[pairs["regime"]])
-
-
-def _levels(life):
-    """Terminal performance of every test regime, on the scale on which levels may be divided."""
-    if life.settings.is_release:
-        return life.regimes["terminal"].to_numpy(float)
-    rows = range(len(life.regimes))
-    return np.array([known_mean(life.curve(row, "for_ratios")) for row in rows])
-
-
-def _any_between(rows, tests):
-    """Whether any of some regimes lies between each test and the next, an array one shorter than the tests."""
-    return np.diff(np.searchsorted(rows, tests)) > 0
-
-
-def _as_the_release_keeps(rows):
-    """3.1.0 files a value under the later test alone, so that of several tasks learned before it the last one stays."""
-    return list({regime: (learned, tested, block, regime, value)
-                 for learned, tested, block, regime, value in rows}.values())
-
-
-def _why_no_pairs(forward, undefined):
-    if undefined:
-        return "all tests before are at 0, of which nothing is a multiple"
-    if forward:
-        return "no task is tested before and after another is learned, itself not learned yet"
-    return "no task is tested, after it was learned, before and after another is learned"
+        raise Missing("all tests before are at 0, of which nothing is a multiple" if undefined else
+                      "no task is tested before and after another is learned, itself not learned yet" if forward else
+                      "no task is tested, after it was learned, before and after another is learned")
+    table = pd.DataFrame(rows, columns=PAIR_COLUMNS).sort_values("regime", kind="stable", ignore_index=True)
+    return table.assign(regime=life.regimes["regime"].to_numpy()[table["regime"]])

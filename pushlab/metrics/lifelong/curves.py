@@ -1,15 +1,23 @@
-"""Smoothed curves, and the highest level that a curve holds.
+"""Curves made ready: smoothed, clamped, brought to 0 … 100; and the highest level that a curve holds."""
 
-Two rules for each: ours, and that of l2metrics 3.1.0, which shifts the curve by half an experience or a whole one to
-the right of where it belongs and, asked for a saturation value, smooths what has been smoothed already.
-"""
+from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
+from pushlab.ground.faults import BadData, Fault
+from pushlab.metrics.lifelong.rows import base_name
+from pushlab.metrics.settings import Settings
+
+QUANTILES = (0.1, 0.9)      # of a task, between which its values are drawn where they are clamped
+POINTS, MIDDLE = 100.0, 50.0
+TERMINAL = 0.1              # share of a training block that its terminal performance is the mean of
 LONG = 512                  # windows longer than this are convolved by Fourier transform
 CLOSE = 1e-9                # values closer than this, as a share of the curve's size, are the same: rounding aside
+
+Values = Sequence[float] | np.ndarray
 
 
 class Saturation(NamedTuple):
@@ -19,7 +27,7 @@ class Saturation(NamedTuple):
     time: float
 
 
-def window_length(size, window=None):
+def window_length(size: int, window: float | None = None) -> int:
     """Length of the smoothing window for a block of `size` experiences.
 
     window  None: a fifth of the block, at most 100; below 1: this share of it; else itself, unless the block is
@@ -36,7 +44,7 @@ def window_length(size, window=None):
     return int(window)
 
 
-def smooth(values, window=None, shape="flat"):
+def smooth(values: Values, window: float | None = None, shape: str = "flat") -> np.ndarray:
     """Weighted mean of the neighbours of each experience, array of the same length and not shifted.
 
     values  array (experiences,); a missing one (NaN) stays missing and counts in no mean
@@ -71,14 +79,14 @@ def smooth(values, window=None, shape="flat"):
     return np.clip(smoothed, values[there].min(), values[there].max())     # rounding makes no new extremes
 
 
-def centred_kernel(shape, length):
+def centred_kernel(shape: str, length: int) -> np.ndarray:
     """Weights of odd number, symmetric: those of numpy's window, an even one spread by half to either side."""
     weights = np.ones(length) if shape == "flat" else getattr(np, shape)(length)
     weights = weights if length % 2 else np.convolve(weights, [0.5, 0.5])
     return weights / weights.sum()
 
 
-def convolve(values, kernel):
+def convolve(values: np.ndarray, kernel: np.ndarray) -> np.ndarray:
     """Sliding weighted sums where the kernel lies wholly inside; by Fourier transform for long kernels."""
     if len(kernel) <= LONG:
         return np.convolve(values, kernel, mode="valid")
@@ -87,7 +95,7 @@ def convolve(values, kernel):
     return oaconvolve(values, kernel, mode="valid")
 
 
-def rolling_mean(values, window):
+def rolling_mean(values: Values, window: int) -> np.ndarray:
     """Means of all stretches of `window` experiences, array (experiences - window + 1,), beginning to beginning.
 
     A missing value counts in no mean; a stretch without a value has none.
@@ -104,7 +112,7 @@ def rolling_mean(values, window):
     return level + np.divide(sums, counts, out=np.full(len(sums), np.nan), where=counts > 0)
 
 
-def saturation(values, share=0.1):
+def saturation(values: Values, share: float = 0.1) -> Saturation:
     """The highest mean over `share` of the block, and how many experiences were lived before that stretch began.
 
     values  array (experiences,)
@@ -126,7 +134,7 @@ def saturation(values, share=0.1):
     return Saturation(float(held[np.isfinite(held)].mean()), time)      # summed anew: running sums carry rounding
 
 
-def first_reached(values, level, exactly=False):
+def first_reached(values: Values, level: float, exactly: bool = False) -> float:
     """How many experiences were lived before `level` was reached; NaN if it never was.
 
     exactly  as floating-point numbers compare; otherwise rounding is forgiven
@@ -140,32 +148,107 @@ def first_reached(values, level, exactly=False):
     return float(reached[0]) if len(reached) else np.nan
 
 
-# ---------------------------------------------------------------- release 3.1.0
+def terminal_performance(values: Values, share: float = TERMINAL) -> float:
+    """The mean of the last `share` of a curve, missing values aside; NaN if there are none.
 
-def release_smooth(values, window=None, shape="flat"):
-    """The smoothed curve of l2metrics 3.1.0: half an experience (even window) or a whole one (odd) off to one side.
+    Source  l2metrics 3.1; New et al. (2022), Lifelong Learning Metrics, arXiv 2201.08278.
 
-    >>> release_smooth(np.array([0, 0, 0, 6, 0, 0, 0.]), window=3)
-    array([0., 0., 0., 2., 2., 2., 0.])
+    >>> terminal_performance([0, 1, 2, 3, 4, 5, 6, 7, 8, 10], share=0.2)
+    9.0
     """
     values = np.asarray(values, float)
-    length = window_length(len(values), window)
-    if shape == "none" or length < 3:
-        return values
-    padded = np.concatenate([values[length - 1:0:-1], values, values[-2:-length - 1:-1]])
-    weights = np.ones(length) if shape == "flat" else getattr(np, shape)(length)
-    smoothed = np.convolve(weights / weights.sum(), padded, mode="valid")
-    return smoothed[int(np.floor(length / 2 - 1)):-int(np.ceil(length / 2))]
+    return known_mean(values[int((1 - share) * len(values)):])
 
 
-def release_saturation(values):
-    """Saturation of l2metrics 3.1.0: the maximum of the curve, smoothed (again) with a flat window.
+def known_mean(values: np.ndarray) -> float:
+    """The mean of an array, missing values aside; NaN if there are no others.
 
-    >>> release_saturation([0, 1, 5, 6, 1, 6, 5, 4])           # too short to be smoothed
-    Saturation(value=6.0, time=3.0)
+    >>> known_mean(np.array([1.0, np.nan, 3.0]))
+    2.0
     """
-    smoothed = release_smooth(values)
-    smoothed = smoothed[~np.isnan(smoothed)]
-    if not len(smoothed):
-        return Saturation(np.nan, np.nan)
-    return Saturation(float(smoothed.max()), float(smoothed.argmax()))
+    values = values[np.isfinite(values)]
+    return float(values.mean()) if len(values) else np.nan
+
+
+def mean_curve(curves: Sequence[np.ndarray]) -> np.ndarray:
+    """The mean of several curves over the experiences that all of them have; missing values aside.
+
+    >>> mean_curve([np.array([1.0, 2.0, 3.0]), np.array([3.0, np.nan])])
+    array([2., 2.])
+    """
+    shortest = min(map(len, curves))
+    stacked = np.array([curve[:shortest] for curve in curves])
+    known = np.isfinite(stacked)
+    counts = known.sum(axis=0)
+    return np.divide(np.where(known, stacked, 0.0).sum(axis=0), counts, out=np.full(shortest, np.nan), where=counts > 0)
+
+
+# ---------------------------------------------------------------- scales
+
+class Scale(NamedTuple):
+    """How the values of a task are read.
+
+    low, high   0 and 100: what was seen of the task, or of the whole run, or what the settings say is possible
+    zero        from where ratios are counted
+    own         (low, high) of the task itself
+    limits      (low, high): what lies outside is drawn in
+    """
+
+    low: float
+    high: float
+    zero: float
+    own: tuple
+    limits: tuple
+
+    def points(self, values: np.ndarray) -> np.ndarray:
+        """Values on 0 … 100.
+
+        A task without any spread lies at 50: what is both the best and the worst that was seen is neither.
+        """
+        spread = self.high - self.low
+        if spread > CLOSE * max(abs(self.low), abs(self.high)):
+            return (values - self.low) / spread * POINTS
+        return np.where(np.isfinite(values), MIDDLE, np.nan)
+
+
+def find_scales(values: Mapping[str, Iterable[np.ndarray]], settings: Settings, is_variant=None) -> dict[str, Scale]:
+    """{task: Scale} for {task: smoothed arrays, of the lifetime and of experts}.
+
+    is_variant  function (task, name): is a range of that name one of the task's? By default a base name says so
+
+    Raises BadData for tasks that a given range leaves out.
+    """
+    ranges = _given_ranges(values, settings, is_variant or (lambda task, name: base_name(name) == task))
+    scales = {}
+    for task, arrays in values.items():
+        known = np.concatenate([np.zeros(0), *arrays])
+        known, given, limits = known[np.isfinite(known)], ranges.get(task), (-np.inf, np.inf)
+        if settings.clamp and len(known):
+            limits = given or tuple(np.quantile(known, QUANTILES))
+            known = np.clip(known, *limits)
+        low, high = given or ((known.min(), known.max()) if len(known) else (np.nan, np.nan))
+        low, high, zero = float(low), float(high), float(given[0] if given else min(0.0, low))
+        scales[task] = Scale(low, high, zero, (low, high), limits)
+    if settings.normalization != "run":
+        return scales
+    ends = [*ranges.values()] or [scale.own for scale in scales.values()]
+    low, high = np.nanmin([end[0] for end in ends]), np.nanmax([end[1] for end in ends])
+    return {task: scale._replace(low=float(low), high=float(high)) for task, scale in scales.items()}
+
+
+def _given_ranges(tasks, settings, is_variant):
+    """{task: (low, high)} of the settings, {} if they leave it to what is seen."""
+    given = settings.data_range
+    if not isinstance(given, dict):
+        return {} if given is None else dict.fromkeys(tasks, given)
+    if settings.variant_mode == "agnostic":             # the widest range of all variants of a task
+        variants = {task: [ends for name, ends in given.items() if is_variant(task, name)]
+                    for task in dict.fromkeys([*map(base_name, given), *tasks])}
+        given = {task: (min(low for low, _ in some), max(high for _, high in some))
+                 for task, some in variants.items() if some}
+    missing = [task for task in tasks if task not in given]
+    if missing:
+        raise BadData([Fault("settings", None, "data_range", None,
+                             f"no range for task {task}; there are those of {', '.join(given)}", "item")
+                       for task in missing])
+    return given

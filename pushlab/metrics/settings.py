@@ -1,8 +1,16 @@
-"""What a report is computed with: smoothing, clamping, normalisation, and which of several definitions."""
+"""What a lifelong report is computed with: smoothing, clamping, normalisation, and which of several definitions.
 
+It stands beside `pushlab.metrics.lifelong` and not in it, so that the command line can list the settings without
+loading pandas.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
-from numbers import Real
+from typing import Any
 
+from pushlab.ground.arguments import is_number
 from pushlab.ground.faults import BadData, Fault
 
 RELEASE = "l2metrics-3.1"
@@ -30,7 +38,8 @@ RELEASE_EXTRAS = {"log_dir", "perf_measure", "unit", "command_line_options", "ve
 class Settings:
     """How curves are prepared and which definitions are used.
 
-    smoothing         shape of the window that training curves are smoothed with; "none" leaves them as lived
+    smoothing         shape of the window that training curves are smoothed with: "flat", "hanning", "hamming",
+                      "bartlett", "blackman"; "none" leaves them as lived
     window            its length: experiences, or a share of the block (0.1); None takes a fifth of it, at most 100
     smooth_tests      whether tests are smoothed as well
     clamp             draw in what lies outside the 10th and 90th percentile of a task (or its `data_range`)
@@ -68,99 +77,75 @@ class Settings:
     variant_mode: str = "aware"
     reference: str | None = None
 
-    def __post_init__(self):
-        faults = [_fault(key, getattr(self, key), f"one of {', '.join(map(str, choices))}")
-                  for key, choices in CHOICES.items() if not _is_one_of(getattr(self, key), choices)]
-        faults += [_fault(key, getattr(self, key), "true or false")
-                   for key in SWITCHES if not isinstance(getattr(self, key), bool)]
-        if not _is_window(self.window, whole=self.reference == RELEASE):
-            shares = "" if self.reference == RELEASE else " or a share of the block above 0 and below 1"
-            faults.append(_fault("window", self.window, f"a whole number from 1{shares}, or nothing"))
-        if not _is_number(self.saturation_share) or not 0 < self.saturation_share <= 1:
-            faults.append(_fault("saturation_share", self.saturation_share, "a share of the block above 0 and up to 1"))
+    def __post_init__(self) -> None:
+        wrong = {key: f"one of {', '.join(map(str, choices))}" for key, choices in CHOICES.items()
+                 if not isinstance(getattr(self, key), str | None) or getattr(self, key) not in choices}
+        wrong |= {key: "true or false" for key in SWITCHES if not isinstance(getattr(self, key), bool)}
+        whole = self.reference == RELEASE
+        if not _is_window(self.window, whole):
+            shares = "" if whole else " or a share of the block above 0 and below 1"
+            wrong["window"] = f"a whole number from 1{shares}, or nothing"
+        if not is_number(self.saturation_share) or not 0 < self.saturation_share <= 1:
+            wrong["saturation_share"] = "a share of the block above 0 and up to 1"
+        faults = [_fault(key, getattr(self, key), right) for key, right in wrong.items()]
         if self.data_range is not None:
-            faults += _range_faults(self.data_range)
+            faults += self._read_range()
         if faults:
             raise BadData(faults)
-        if self.data_range is not None:
-            object.__setattr__(self, "data_range", _plain_range(self.data_range))
         if self.window is not None:
             object.__setattr__(self, "window", int(self.window) if self.window >= 1 else float(self.window))
 
+    def _read_range(self):
+        """Brings `data_range` to pairs of floats; the faults of what is no range."""
+        given = self.data_range
+        several = isinstance(given, dict) and not given.keys() <= {"min", "max"}
+        read = {task: _ends(ends) for task, ends in given.items()} if several else {"": _ends(given)}
+        plain = {str(task): ends for task, ends in read.items()} if several else read[""]
+        object.__setattr__(self, "data_range", plain)
+        return [_fault(f"data_range {task}".strip(), given[task] if several else given, "two numbers, the lower first")
+                for task, ends in read.items() if ends is None]
+
     @classmethod
-    def from_dict(cls, values, file="settings"):
+    def from_dict(cls, values: Mapping[str, Any], file: str = "settings") -> Settings:
         """Settings of a plain dict, as `to_dict` or a settings file of l2metrics gives it; `file` is for errors."""
         if not isinstance(values, dict):
             raise BadData([Fault(file, None, None, type(values).__name__, "an object of settings")])
-        values = {RELEASE_KEYS.get(key, key): value for key, value in values.items() if key not in RELEASE_EXTRAS}
+        told = {RELEASE_KEYS.get(key, key): value for key, value in values.items() if key not in RELEASE_EXTRAS}
         known = [field.name for field in fields(cls)]
-        unknown = [Fault(file, None, str(key), None, f"no such setting; there are {', '.join(known)}", "item")
-                   for key in values if key not in known]
+        faults = [Fault(file, None, str(key), None, f"no such setting; there are {', '.join(known)}", "item")
+                  for key in told if key not in known]
         try:
-            made = cls(**{key: value for key, value in values.items() if key in known})
+            made = cls(**{key: value for key, value in told.items() if key in known})
         except BadData as error:
-            raise BadData([*unknown, *(fault._replace(file=file) for fault in error.faults)]) from None
-        if unknown:
-            raise BadData(unknown)
+            faults += [fault._replace(file=file) for fault in error.faults]
+        if faults:
+            raise BadData(faults)
         return made
 
-    def to_dict(self):
+    def to_dict(self) -> dict[str, Any]:
         """All settings as plain values that JSON holds."""
-        values = asdict(self)
-        if isinstance(self.data_range, dict):
-            values["data_range"] = {task: list(ends) for task, ends in self.data_range.items()}
-        elif self.data_range is not None:
-            values["data_range"] = list(self.data_range)
-        return values
+        return asdict(self)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         changed = [f"{field.name}={getattr(self, field.name)!r}" for field in fields(self)
                    if getattr(self, field.name) != field.default]
         return f"Settings({', '.join(changed)})"
 
-    @property
-    def is_release(self):
-        """Whether release 3.1.0 is to be reproduced."""
-        return self.reference == RELEASE
-
 
 def _fault(key, value, right):
-    return Fault("settings", None, key, repr(value) if not isinstance(value, str) else value, right, "item")
-
-
-def _is_one_of(value, choices):
-    return value is None and None in choices or isinstance(value, str) and value in choices
-
-
-def _is_number(value):
-    return isinstance(value, Real) and not isinstance(value, bool) and abs(value) < float("inf")
+    return Fault("settings", None, key, value if isinstance(value, str) else repr(value), right, "item")
 
 
 def _is_window(window, whole):
-    if window is None:
-        return True
-    if not _is_number(window):
-        return False
+    if window is None or not is_number(window):
+        return window is None
     return window >= 1 and window == int(window) or 0 < window < 1 and not whole
-
-
-def _range_faults(data_range):
-    several = isinstance(data_range, dict) and not data_range.keys() <= {"min", "max"}
-    ranges = data_range if several else {None: data_range}
-    return [_fault("data_range" if task is None else f"data_range {task}", ends, "two numbers, the lower first")
-            for task, ends in ranges.items() if _ends(ends) is None]
 
 
 def _ends(ends):
     """(low, high) of a pair, or of l2metrics' {"min": low, "max": high}; None for anything else."""
     if isinstance(ends, dict):
         ends = (ends.get("min"), ends.get("max"))
-    if not isinstance(ends, list | tuple) or len(ends) != 2 or not all(map(_is_number, ends)) or ends[0] >= ends[1]:
+    if not isinstance(ends, list | tuple) or len(ends) != 2 or not all(map(is_number, ends)) or ends[0] >= ends[1]:
         return None
     return float(ends[0]), float(ends[1])
-
-
-def _plain_range(data_range):
-    if isinstance(data_range, dict) and not data_range.keys() <= {"min", "max"}:
-        return {str(task): _ends(ends) for task, ends in data_range.items()}
-    return _ends(data_range)
