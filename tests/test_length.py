@@ -14,10 +14,11 @@ from matplotlib.figure import Figure
 
 import pushlab  # noqa: F401
 from pushlab.envs import TABLE
+from pushlab.envs.batch import VectorEnv
 from pushlab.envs.ode.fixed_step import stepper
 from pushlab.envs.ode.integrate import integrator, of_step
 from pushlab.envs.push.world import Push
-from pushlab.envs.shell import MOST_FRAMES, Env, VectorEnv
+from pushlab.envs.shell import MOST_FRAMES, Env
 from pushlab.envs.world import World
 from pushlab.logs.rollout import rollout
 from pushlab.plots import screen

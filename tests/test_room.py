@@ -25,7 +25,7 @@ for more in ("Index-v0", "Pair-v0"):
     if f"pushlab/RoomEnv{more}" not in registry:
         kwargs = {"encoding": "index"} if more == "Index-v0" else {"n_agents": 2, "size": "big"}
         register(f"pushlab/RoomEnv{more}", entry_point="pushlab.envs.shell:Env", max_episode_steps=1000,
-                 vector_entry_point="pushlab.envs.shell:VectorEnv",
+                 vector_entry_point="pushlab.envs.batch:VectorEnv",
                  kwargs={"world": "pushlab.envs.room.world:Room", **kwargs})
 PAIR = INDEX.replace("Index", "Pair")
 
@@ -159,8 +159,8 @@ def test_the_clock_says_when_an_episode_is_too_long():
 
 
 @pytest.mark.parametrize("kwargs, words", [
-    ({"size": "huge"}, "'small', 'big'"), ({"encoding": "words"}, "'text', 'index'"),
-    ({"reference": "room-env-2"}, "'room-env-3'"), ({"n_people": 11}, "n_objects is a whole number from 11"),
+    ({"size": "huge"}, "one of small, big"), ({"encoding": "words"}, "one of text, index"),
+    ({"reference": "room-env-2"}, "room-env-3"), ({"n_people": 11}, "n_objects is a whole number of objects.* from 11"),
     ({"n_people": 1}, "from 2 to 20"), ({"n_locations": 9}, "10 usual places"), ({"n_objects": 81}, "to 80"),
     ({"n_agents": 0}, "n_agents"), ({"p_new_object": 1.5}, "p_new_object is a probability"),
     ({"p_commonsense": True}, "p_commonsense is a probability"), ({"max_step": 0}, "max_step"),

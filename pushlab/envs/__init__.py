@@ -39,5 +39,5 @@ def register_all():
 
     for name, world, _ in TABLE:
         if name not in registry:
-            register(name, entry_point="pushlab.envs.shell:Env", vector_entry_point="pushlab.envs.shell:VectorEnv",
+            register(name, entry_point="pushlab.envs.shell:Env", vector_entry_point="pushlab.envs.batch:VectorEnv",
                      kwargs={"world": world}, max_episode_steps=LIMITS.get(name))

@@ -1,8 +1,14 @@
 """Actions as they come from an agent, checked and turned into arrays with a leading batch axis."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 from gymnasium import spaces
 
+from pushlab.envs.world import World
 from pushlab.ground.compiled import compiled_in_place
 
 
@@ -21,12 +27,15 @@ NUMBERS = (int, np.int64)       # what an action that is one number mostly is
 WHOLE = np.dtype(np.int64)      # what actions become; made once, as each use of np.int64 makes it again
 
 
-def action_reader(space, names=None):
-    """A function (action, n) → array (n, …) for a space; it raises ValueError naming what is wrong with an action.
+def reader_of(world: World) -> Callable[[Any, int], Any]:
+    """A function (action, n) → array (n, …) for a world; it raises ValueError naming what is wrong with an action.
 
     Discrete, MultiDiscrete and MultiBinary become int64, Box its own dtype; any other space hands actions on as
-    they are and leaves the checking to its world.
+    they are and leaves the checking to its world. A world with a `read_action` reads them itself.
     """
+    space, names = world.action_space, world.action_names
+    if world.read_action is not None:
+        return world.read_action
     if isinstance(space, spaces.Box):
         return _box_reader(space)
     if isinstance(space, spaces.Discrete):

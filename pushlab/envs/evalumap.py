@@ -77,7 +77,7 @@ class EvalUMAP1(World):
     ['actual', 'best', 'opened', 'probability']
     """
 
-    name = "evalumap1-v0"
+    name, drawing = "evalumap1-v0", "phone"
     uniforms = 2
     options = ("user",)
 
@@ -190,12 +190,6 @@ class EvalUMAP1(World):
         return {"context": self.schema.context.decode_one(self._contexts[outcome["row"][at]]),
                 "notification": self.schema.notification.decode_one(outcome["action"][at]), "best": best,
                 **{key: outcome[key][at].item() for key in ("opened", "actual", "reward", "probability")}}
-
-    @staticmethod
-    def picture(frames, **more):
-        from pushlab.plots import phone
-
-        return phone(frames, **more)
 
 
 def _same_spaces(one, other):

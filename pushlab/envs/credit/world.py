@@ -77,7 +77,7 @@ class Credit(World):
     (-0.508, 0.667)
     """
 
-    name = "Credit-v0"
+    name, drawing = "Credit-v0", "credit_scores"
     options = ("theta",)
     exports = ("config", "time", "timestep", "people", "features", "labels")
 
@@ -299,12 +299,6 @@ class Credit(World):
         if self.candidates is None:
             return None
         return list(self.candidates)[int((self._weights == theta).all(axis=1).argmax())]
-
-    @staticmethod
-    def picture(frames, **more):
-        from pushlab.plots.credit import credit_scores
-
-        return credit_scores(frames, **more)
 
 
 SCORES = np.linspace(-6, 6, 49)         # edges of the bins in which scores are counted for pictures

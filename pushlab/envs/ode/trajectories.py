@@ -34,14 +34,14 @@ def simulate(world, actions, start, steps=None):
     return table
 
 
-def counterfactual(world, begun, state, actions):
-    """See `ODE.counterfactual`; the states in which the episode began and stands now, None before the first."""
-    steps = 0 if state is None else int(state["step"][0])
+def counterfactual(world, trail, actions):
+    """See `ODE.counterfactual`; `trail` has the values (1, variables) before each step of the episode."""
+    steps = len(trail)
     if not steps:
         raise ValueError("nothing has happened yet: counterfactual() replays the steps since reset()")
     if not callable(actions) and not _is_single(world, actions) and len(actions) != steps:
         raise ValueError(f"the episode has had {steps} steps; got {len(actions)} actions")
-    return simulate(world, actions, begun["values"][0], steps)
+    return simulate(world, actions, trail[0][0], steps)
 
 
 def _is_single(world, actions):

@@ -12,6 +12,8 @@ ZIKA_DISCOUNT = 4 / 365             # 1/day, in WhyNot
 class Epidemic(ODE):
     """What both have in common: a frame says too how things would stand had nothing been done."""
 
+    drawing = "epidemic"
+
     def initial(self, draws, options):
         state = super().initial(draws, options)
         return {**state, "start": state["values"]}
@@ -26,12 +28,6 @@ class Epidemic(ODE):
         for step in range(int(state["step"][at])):
             values, *_ = self.flow(values, np.array([step]), nothing)
         return {**super().frame(state, outcome, at), "idle": dict(zip(self.model.names, values[0].tolist()))}
-
-    @staticmethod
-    def picture(frames, choosing=False, **more):            # the same for a person who is about to choose
-        from pushlab.plots.epidemics import epidemic
-
-        return epidemic(frames, **more)
 
 
 class Opioid(Epidemic):

@@ -50,9 +50,10 @@ class ODE(World):
                  simulate(actions), counterfactual(actions), which return DataFrames
     """
 
-    name = "ODE-v0"
-    options = ("initial_state",)
-    exports = ("config", "time", "timestep", "initial_state", "simulate", "counterfactual")
+    name, drawing = "ODE-v0", "patient"
+    options: tuple[str, ...] = ("initial_state",)
+    trail_of = ("before",)
+    exports: tuple[str, ...] = ("config", "time", "timestep", "initial_state", "simulate", "counterfactual")
 
     def __init__(self, model="hiv", config=None, preset=None, initial_state=None, timestep=None, actions="discrete",
                  interventions=None, observe=None, bins=None, log_observation=False, noise=0.0, solver="compiled",
@@ -248,7 +249,7 @@ class ODE(World):
 
         actions and the result are as in `simulate`; a list has as many actions as there were steps.
         """
-        return counterfactual(self, env.begun, env.state, actions)
+        return counterfactual(self, env.trail, actions)
 
     # ------------------------------------------------------------ pictures
 
@@ -269,12 +270,6 @@ class ODE(World):
         """{variable: (low, high)} of what is to be reached, for pictures."""
         spread = 2.0 if self.model.logarithmic else 1.25
         return {name: (value / spread, value * spread) for name, value in self.model.goal.items()}
-
-    @staticmethod
-    def picture(frames, choosing=False, **more):            # the same for a person who is about to choose
-        from pushlab.plots.patient import patient
-
-        return patient(frames, **more)
 
 
 class ODEEnv(Env):

@@ -62,7 +62,7 @@ class World3(ODE):
     (22.179, {'time': 1901.0}, 1.609)
     """
 
-    name = "ODE-World3-v1"
+    name, drawing = "ODE-World3-v1", "limits_to_growth"
 
     def __init__(self, actions="discrete", interventions=None, observe=None, solver="euler", dt=None, timestep=1.0,
                  reference=None, preset=None, **arguments):
@@ -110,12 +110,6 @@ class World3(ODE):
             world = copy(self)
             world._run = ()
         return ODE.simulate(world, env, actions, initial_state)
-
-    @staticmethod
-    def picture(frames, **more):
-        from pushlab.plots.world3 import limits_to_growth
-
-        return limits_to_growth(frames, **more)
 
 
 class World3V0(World3):

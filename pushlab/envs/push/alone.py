@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from pushlab.envs.actions import action_reader
+from pushlab.envs.actions import reader_of
 from pushlab.envs.push import rules
 
 PLAIN = (int, np.int64)         # what an action mostly is; anything else goes through the checking reader
@@ -13,7 +13,7 @@ class PushAlone:
 
     def __init__(self, world):
         self.world = world
-        self._read = action_reader(world.action_space)
+        self._read = reader_of(world)
         self.state = None
         self._parts = tuple(f"parts.{part}" for part in rules.PARTS)
 
@@ -28,13 +28,13 @@ class PushAlone:
         return world.observe(self.state)[0], self._info(world.mask(self.state)[0])
 
     def step(self, action, draws):
-        """Observation, reward, terminated, info."""
+        """Observation, reward, terminated, truncated, info."""
         if type(action) not in PLAIN or not 0 <= action < len(rules.ACTIONS):
             action = self._read(action, 1)[0]
         seen, mask = np.empty((1, len(self.world._top)), np.int64), np.empty((1, len(rules.ACTIONS)), np.int8)
         self.action, self.reward = action, rules.act_and_look(int(action), *self._life, seen, mask)
         info = self._info(mask[0])
-        return seen[0], self.reward, self._over, info
+        return seen[0], self.reward, self._over, False, info
 
     def _info(self, mask):
         world, core, sums = self.world, self.core[0].tolist(), self.sums[0].tolist()

@@ -116,7 +116,7 @@ class Push(World):
     (336, array([1, 1, 1, 0, 0], dtype=int8))
     """
 
-    name = "push-v0"
+    name, drawing = "push-v0", "inbox"
     uniforms = 2
     options = ("day", "user")
     exports = ("events",)
@@ -321,12 +321,6 @@ class Push(World):
 
     def frame(self, state, outcome, at=0):
         return frame_of(self, state, outcome, at)
-
-    @staticmethod
-    def picture(frames, **more):
-        from pushlab.plots.inbox import inbox
-
-        return inbox(frames, **more)
 
 
 def _check_schemas(users):

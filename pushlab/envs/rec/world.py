@@ -77,7 +77,7 @@ class RECEnv(World):
     (0.202, 26)
     """
 
-    name = "RECEnv-v0"
+    name, drawing = "RECEnv-v0", "shelf"
     options = ("user_id",)
 
     def __init__(self, step_per_episode=10, n_items=5, n_users=100, item_feature_dim=5, user_feature_dim=5,
@@ -209,12 +209,6 @@ class RECEnv(World):
         if (users < 0).any() or (users >= self.n_users).any():
             raise ValueError(f"user_id is from 0 to {self.n_users - 1}; got {user_id!r}")
         return np.full(n, users, np.int64)
-
-    @staticmethod
-    def picture(frames, **more):
-        from pushlab.plots.shelf import shelf
-
-        return shelf(frames, **more)
 
 
 @compiled_in_place

@@ -1,12 +1,17 @@
 """The room: people place objects, an agent sees one placement a step and is asked one question a step."""
 
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
 import numpy as np
 from gymnasium.spaces import Discrete, MultiDiscrete, Text, Tuple
 
 from pushlab.datasets.commonsense import OWNS, all_places, read_facts, usual_places
-from pushlab.envs.room.alone import RoomAlone, in_small_letters
-from pushlab.envs.room.rules import furnish_each, look_each, pass_each
+from pushlab.envs.room.rules import RoomAlone, furnish_each, in_small_letters, look_each, pass_each
 from pushlab.envs.world import World
+from pushlab.ground.arguments import chances, demand, one_of, whole
 
 SIZES = {"small": (10, 10, 10), "big": (20, 80, 49)}        # people, objects, locations
 PEOPLE = ("james", "mary", "robert", "karen", "linda", "david", "susan", "thomas", "anna", "peter", "nina", "oscar",
@@ -73,41 +78,41 @@ class Room(World):
     0.0
     """
 
-    name = "RoomEnv-v0"
+    name, drawing = "RoomEnv-v0", "room"
     uniforms = 1
 
-    def __init__(self, size="small", n_people=None, n_objects=None, n_locations=None, n_agents=1, p_commonsense=0.7,
-                 p_new_location=0.1, p_new_object=0.1, p_switch_person=0.5, max_step=1000, encoding="text",
-                 commonsense="commonsense", reference=None):
-        _check_choice("size", size, tuple(SIZES))
-        _check_choice("encoding", encoding, ("text", "index"))
-        _check_choice("reference", reference, REFERENCES)
-        people, objects, locations = (default if given is None else given for default, given in
-                                      zip(SIZES[size], (n_people, n_objects, n_locations)))
+    def __init__(self, size: str = "small", n_people: int | None = None, n_objects: int | None = None,
+                 n_locations: int | None = None, n_agents: int = 1, p_commonsense: float = 0.7,
+                 p_new_location: float = 0.1, p_new_object: float = 0.1, p_switch_person: float = 0.5,
+                 max_step: int = 1000, encoding: str = "text", commonsense: Any = "commonsense",
+                 reference: str | None = None):
+        people, objects, locations = SIZES[one_of("size", size, SIZES)]
+        self.encoding, forced = one_of("encoding", encoding, ("text", "index")), reference is not None
+        one_of("reference", reference, REFERENCES)
         self.facts = read_facts(commonsense)
         usual, known = usual_places(self.facts), all_places(self.facts)
-        _check_count("n_people", people, 2, len(PEOPLE))
-        _check_count("n_objects", objects, people, len(usual), "people hold different objects, all in the table")
+        people = whole("n_people", people if n_people is None else n_people, 2, len(PEOPLE))
+        objects = whole("n_objects", objects if n_objects is None else n_objects, people, len(usual),
+                        of="objects, a different one for each of the people,")
         self.people, self.objects = PEOPLE[:people], tuple(usual)[:objects]
-        usual = {thing: usual[thing] for thing in self.objects}
-        needed = list(dict.fromkeys(usual.values()))
-        _check_count("n_locations", locations, max(2, len(needed)), len(known),
-                     f"the {objects} objects have {len(needed)} usual places")
-        _check_count("n_agents", n_agents, 1, 1000)
-        _check_count("max_step", max_step, 1, 10_000_000)
+        self.usual = {thing: usual[thing] for thing in self.objects}
+        needed = list(dict.fromkeys(self.usual.values()))
+        locations = whole("n_locations", locations if n_locations is None else n_locations, max(2, len(needed)),
+                          len(known), of=f"locations, for the objects have {len(needed)} usual places,")
+        self.n_agents, self.max_step = whole("n_agents", n_agents, 1, 1000), whole("max_step", max_step, 1, 10_000_000)
         self.locations = tuple(dict.fromkeys([*needed, *known]))[:locations]
-        self.relation, self.encoding = self.facts[0].relation, encoding
-        self.n_agents, self.max_step = n_agents, max_step
+        self.relation = self.facts[0].relation
         self.location_code = {place: code for code, place in enumerate(self.locations)}
-        self.homes = np.array([self.location_code[usual[thing]] for thing in self.objects], np.int64)
-        self.usual = usual
-        chances = {"p_commonsense": p_commonsense, "p_new_location": p_new_location, "p_new_object": p_new_object,
-                   "p_switch_person": p_switch_person}
-        _check_chances(chances, forced=reference is not None)
-        self.rules = (self.homes, locations, *map(float, chances.values()), reference is not None)
-        self.head_table = [[f"{person}{OWNS}{thing}" for thing in self.objects] for person in self.people]
-        self.heads = [head for row in self.head_table for head in row]
-        self._head_code = {head: divmod(code, objects) for code, head in enumerate(self.heads)}
+        self.homes = np.array([self.location_code[place] for place in self.usual.values()], np.int64)
+        likely = {"p_commonsense": p_commonsense, "p_new_location": p_new_location, "p_new_object": p_new_object,
+                  "p_switch_person": p_switch_person}
+        chances(likely)
+        demand(not forced or 0 < p_commonsense < 1, "where every placing again moves the object, p_commonsense lies "
+               f"between 0 and 1, both excluded; got {p_commonsense!r}")
+        self.rules = (self.homes, locations, *map(float, likely.values()), forced)
+        self.heads = [[f"{person}{OWNS}{thing}" for thing in self.objects] for person in self.people]
+        self._head_code = {head: (person, thing) for person, row in enumerate(self.heads)
+                           for thing, head in enumerate(row)}
         self._set_spaces()
         if encoding == "text":
             self.read_action = self.answer_codes
@@ -117,37 +122,35 @@ class Room(World):
     def _set_spaces(self):
         one = (len(self.people), len(self.objects), len(self.locations), self.max_step + 1)
         several, places = self.n_agents > 1, len(self.locations)
-        parts = ("person", "object", "location", "time")
-        asked = ("asked.person", "asked.object")
         if self.encoding == "index":
             self.observation_space = MultiDiscrete([*one * self.n_agents, *one[:2]])
             self.action_space = MultiDiscrete([places] * self.n_agents) if several else Discrete(places)
-            agents = [f"{agent}." if several else "" for agent in range(self.n_agents)]
-            self.observation_names = (*(agent + part for agent in agents for part in parts), *asked)
-            self.action_choices = [(f"answer {agent}".rstrip(), list(self.locations))
-                                   for agent in (range(self.n_agents) if several else [""])]
+            agents = range(self.n_agents) if several else [""]
+            self.observation_names = (*(f"{agent}.{part}".lstrip(".") for agent in agents
+                                        for part in ("person", "object", "location", "time")),
+                                      "asked.person", "asked.object")
+            self.action_choices = [(f"answer {agent}".rstrip(), list(self.locations)) for agent in agents]
         else:
-            head, relation, place = (_text_space(words) for words in (self.heads, [self.relation], self.locations))
+            head, relation, place = map(_text_space, (self._head_code, [self.relation], self.locations))
             quadruple = Tuple((head, relation, place, Discrete(self.max_step + 1)))
             answer = Text(LONGEST_ANSWER, min_length=1, charset=PRINTABLE)
             self.observation_space = Tuple((Tuple((quadruple,) * self.n_agents) if several else quadruple,
                                             Tuple((head, relation))))
             self.action_space = Tuple((answer,) * self.n_agents) if several else answer
 
-    def to_words(self, codes):
+    def to_words(self, codes: Iterable[int]) -> tuple:
         """The observation in words of one in integers, an array (4 n_agents + 2,); codes of many steps row by row.
 
         >>> room = Room()
         >>> room.to_words([0, 0, 0, 42, 1, 1])
         (("james's laptop", 'atlocation', 'desk', 42), ("mary's cup", 'atlocation'))
         """
-        codes, objects = [int(code) for code in codes], len(self.objects)
-        quadruples = tuple((self.heads[person * objects + thing], self.relation, self.locations[place], time)
-                           for person, thing, place, time in zip(*[iter(codes[:-2])] * 4))
-        question = self.heads[codes[-2] * objects + codes[-1]], self.relation
-        return (quadruples if self.n_agents > 1 else quadruples[0]), question
+        *seen, person, thing = map(int, codes)
+        quadruples = tuple((self.heads[who][what], self.relation, self.locations[place], time)
+                           for who, what, place, time in zip(*[iter(seen)] * 4))
+        return (quadruples if self.n_agents > 1 else quadruples[0]), (self.heads[person][thing], self.relation)
 
-    def to_codes(self, words):
+    def to_codes(self, words: tuple) -> np.ndarray:
         """The observation in integers of one in words: `to_words` backwards. KeyError names a word unknown here.
 
         >>> room = Room()
@@ -160,7 +163,7 @@ class Room(World):
                  for code in (*self._head_code[head], self.location_code[place], time)]
         return np.array([*codes, *self._head_code[question[0]]], np.int64)
 
-    def answer_codes(self, action, n):
+    def answer_codes(self, action: Any, n: int) -> np.ndarray:
         """Answers in words of n copies as codes (n, n_agents), -1 for what is no place."""
         answers = [action] if n == 1 and (isinstance(action, str) or action is None) else action
         if self.n_agents > 1:
@@ -176,7 +179,7 @@ class Room(World):
 
     # ------------------------------------------------------------ what every world answers
 
-    def initial(self, draws, options):
+    def initial(self, draws: np.ndarray, options: Mapping[str, Any]) -> dict:
         n, people, agents = len(draws), len(self.people), self.n_agents
         state = {"person": np.tile(np.arange(people, dtype=np.int16), (n, 1)), "thing": np.empty((n, people), np.int16),
                  "place": np.empty((n, people), np.int16), "order": np.empty((n, agents, people), np.int16),
@@ -184,11 +187,11 @@ class Room(World):
         furnish_each(state["thing"], state["place"], state["order"], state["asked"], state["key"], *self.rules[:3])
         return state
 
-    def advance(self, state, action, draws):
+    def advance(self, state: dict, action: Any, draws: np.ndarray) -> tuple[dict, dict]:
         copies = np.arange(len(state["time"]))
         answer = action.reshape(len(copies), self.n_agents)
         right = state["place"][copies, state["asked"]]
-        rewards = (answer == right[:, None]).astype(float)
+        rewards = self.judge(answer, right[:, None])
         outcome = {"answer": answer, "right": right, "rewards": rewards, "reward": rewards.mean(axis=1),
                    "person": state["person"][copies, state["asked"]], "thing": state["thing"][copies, state["asked"]]}
         time = state["time"] + 1
@@ -199,36 +202,42 @@ class Room(World):
                   self.rules)
         return following, outcome
 
-    def check_clock(self, time):
+    def judge(self, answers: np.ndarray, right: Any) -> np.ndarray:
+        """What answers (…, n_agents) earn, by the codes of their places: 1.0 for the right one, else 0.0."""
+        return (answers == right).astype(float)
+
+    def check_clock(self, time: int) -> None:
         """ValueError once an episode is longer than the clock can show."""
         if time > self.max_step:
             raise ValueError(f"the clock of this room ends at step {self.max_step:,}; a longer episode needs a larger "
                              "max_step")
 
-    def observe(self, state):
-        seen = np.empty((len(state["time"]), 4 * self.n_agents + 2), np.int64)
-        look_each(state["person"], state["thing"], state["place"], state["order"], state["time"], state["asked"], seen)
-        return seen if self.encoding == "index" else self._in_words(seen)
-
-    def _in_words(self, seen):
-        """Observations (n, …) in words: tuples of arrays of str, as the text spaces of a batch have them."""
+    def observe(self, state: dict) -> Any:
+        seen = self.codes_seen(state)
+        if self.encoding == "index":
+            return seen
+        # As the text spaces of a batch have them: tuples of arrays of str.
         heads, places = np.array(self.heads, object), np.array(self.locations, object)
         relation = np.full(len(seen), self.relation, object)
-        objects = len(self.objects)
-        quadruples = tuple((heads[seen[:, at] * objects + seen[:, at + 1]], relation, places[seen[:, at + 2]],
-                            seen[:, at + 3]) for at in range(0, 4 * self.n_agents, 4))
-        question = heads[seen[:, -2] * objects + seen[:, -1]], relation
-        return (quadruples if self.n_agents > 1 else quadruples[0]), question
+        quadruples = tuple((heads[seen[:, at], seen[:, at + 1]], relation, places[seen[:, at + 2]], seen[:, at + 3])
+                           for at in range(0, 4 * self.n_agents, 4))
+        return (quadruples if self.n_agents > 1 else quadruples[0]), (heads[seen[:, -2], seen[:, -1]], relation)
 
-    def info(self, state, outcome):
+    def codes_seen(self, state: dict) -> np.ndarray:
+        """Observations in integers, (n, 4 n_agents + 2)."""
+        seen = np.empty((len(state["time"]), 4 * self.n_agents + 2), np.int64)
+        look_each(state["person"], state["thing"], state["place"], state["order"], state["time"], state["asked"], seen)
+        return seen
+
+    def info(self, state: dict, outcome: dict | None) -> dict:
         return {} if outcome is None or self.n_agents == 1 else {"rewards": outcome["rewards"]}
 
-    def solo(self):
+    def solo(self) -> RoomAlone:
         return RoomAlone(self)
 
     # ------------------------------------------------------------ pictures
 
-    def frame(self, state, outcome, at=0):
+    def frame(self, state: dict, outcome: dict | None, at: int = 0) -> dict:
         person, thing, place = (state[key][at].tolist() for key in ("person", "thing", "place"))
         time, asked = int(state["time"][at]), int(state["asked"][at])
         placed = [{"person": self.people[p], "object": self.objects[o], "location": self.locations[x]}
@@ -244,32 +253,8 @@ class Room(World):
         return {"person": self.people[outcome["person"][at]], "object": self.objects[outcome["thing"][at]],
                 "said": said, "right": self.locations[outcome["right"][at]], "reward": float(outcome["reward"][at])}
 
-    @staticmethod
-    def picture(frames, **more):
-        from pushlab.plots.room import room
-
-        return room(frames, **more)
-
 
 def _text_space(words):
+    """The space of these words."""
     letters = "".join(sorted(set("".join(words))))
     return Text(max(map(len, words)), min_length=min(map(len, words)), charset=letters)
-
-
-def _check_choice(name, value, choices):
-    if value not in choices:
-        raise ValueError(f"{name} is one of {', '.join(map(repr, choices))}; got {value!r}")
-
-
-def _check_count(name, value, low, high, why=""):
-    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or not low <= value <= high:
-        raise ValueError(f"{name} is a whole number from {low} to {high}{f' ({why})' if why else ''}; got {value!r}")
-
-
-def _check_chances(chances, forced):
-    for name, value in chances.items():
-        if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not 0 <= value <= 1:
-            raise ValueError(f"{name} is a probability from 0 to 1; got {value!r}")
-    if forced and not 0 < chances["p_commonsense"] < 1:
-        raise ValueError("where every placing again moves the object, p_commonsense lies between 0 and 1, both "
-                         f"excluded; got {chances['p_commonsense']!r}")
