@@ -89,8 +89,10 @@ benchmarks: $(VENV)/.test  ## measure speed, written into README; ARGS=memory me
 	$(if $(ARGS),,$(BIN)/python -m pytest -q tests/benchmarks --benchmark-only)
 
 .PHONY: lint
-lint: $(VENV)/.test  ## check style
+lint: $(VENV)/.test  ## check style, types and the order of imports
 	$(BIN)/ruff check .
+	$(BIN)/lint-imports
+	$(BIN)/mypy
 
 # Frozen with the oldest Python supported: what installs there installs on the newer ones too.
 .PHONY: constraints
@@ -131,5 +133,5 @@ $(VENV)/.test: $(VENV)/.python pyproject.toml constraints.txt
 
 .PHONY: clean
 clean:  ## remove the environments, caches and compiled loops
-	rm -rf $(VENV) $(LATEST) $(FROZEN) .pytest_cache .hypothesis .ruff_cache .benchmarks
+	rm -rf $(VENV) $(LATEST) $(FROZEN) .pytest_cache .hypothesis .ruff_cache .mypy_cache .import_linter_cache .benchmarks
 	find pushlab -name '*.nb[ci]' -delete

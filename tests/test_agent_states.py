@@ -10,7 +10,7 @@ import pytest
 
 import pushlab  # noqa: F401
 from pushlab import agents
-from pushlab.agents.states import as_generator, plain_state
+from pushlab.agents.protocol import as_generator, plain_state
 from pushlab.datasets.reading import load_user
 from pushlab.logs.rollout import rollout
 from pushlab.users.judges import fit_judge

@@ -192,10 +192,10 @@ def test_an_action_is_the_callers_own():
 
 
 @pytest.mark.parametrize("build, message", [
-    (lambda: EpsilonGreedy(epsilon=2), "epsilon is a probability"),
-    (lambda: WeightBlocks(1, 1, link="cubic"), "'linear' or 'logistic'"),
+    (lambda: EpsilonGreedy(epsilon=2), "epsilon is a number from 0 to 1"),
+    (lambda: WeightBlocks(1, 1, link="cubic"), "one of linear, logistic"),
     (lambda: WeightBlocks(1, 1, variances=0.0), "above 0"),
-    (lambda: OfflineModel(judge_for(load_user("mira")), diversity=-1), "0 or more"),
+    (lambda: OfflineModel(judge_for(load_user("mira")), diversity=-1), "from 0 up"),
     (lambda: MostOpened(by=["weather"]).begin(gym.make(TWO), 0), "no feature 'weather'"),
     (lambda: ThompsonSampling(crossed=["weather"]).begin(gym.make(TWO), 0), "no feature 'weather'"),
 ])

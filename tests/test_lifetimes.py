@@ -16,8 +16,7 @@ import pytest
 
 import pushlab
 from pushlab import agents
-from pushlab.agents.protocol import Agent
-from pushlab.agents.states import plain_state
+from pushlab.agents.protocol import Agent, plain_state
 from pushlab.ground.faults import BadData
 from pushlab.lifetimes.experts import Experts
 from pushlab.lifetimes.live import run_experts, run_syllabi, run_syllabus
@@ -110,7 +109,7 @@ class ByChance(Agent):
         return {"chance": self.chance, "learned": self.learned}
 
     def load(self, state):
-        from pushlab.agents.states import as_generator
+        from pushlab.agents.protocol import as_generator
 
         self.chance, self.learned = as_generator(state["chance"]), state["learned"]
 

@@ -6,13 +6,22 @@ goes on as long as it is put off, and ends with what came of it. To credit a rew
 what they did with which, and see in info how each stands.
 """
 
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
-from pushlab.agents.features import ContextFeatures
+from pushlab.agents.features import ContextFeatures, demand_features
 from pushlab.agents.protocol import Agent, own_chance
 from pushlab.agents.weights import WeightBlocks
 from pushlab.ground.compiled import compiled
 from pushlab.users.days import SLOTS, slot_number
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 SHOW, DISMISS, CACHE, CHECK, STAND_BY = range(5)
 ACTIONS = ("show", "dismiss", "cache", "check-cache", "stand-by")
@@ -46,7 +55,7 @@ class DoNotDisturb(Agent):
 
     name = "do not disturb"
 
-    def __init__(self, quiet=(0, 7), silent=True):
+    def __init__(self, quiet: tuple[int, int] = (0, 7), silent: bool = True) -> None:
         self.quiet, self.silent = quiet, silent
 
     def begin(self, env, seed):
@@ -58,7 +67,7 @@ class DoNotDisturb(Agent):
             self._ringer = world.observation_names.index("ringerMode")
             self._silence = world.schema.context["ringerMode"].words.index("silent")
 
-    def is_quiet(self, observation):
+    def is_quiet(self, observation: np.ndarray) -> bool:
         """Whether nothing should be shown now."""
         start, stop = self.quiet
         hours = (observation[self._hour] - start) % 24 < (stop - start) % 24
@@ -73,14 +82,14 @@ class DoNotDisturb(Agent):
 
 # ---------------------------------------------------------------- learners
 
+@dataclass(slots=True)
 class Waiting:
     """What a learner remembers of a notification that waits: its codes, in what description it was last put off, and
     what putting it off has cost since."""
 
-    __slots__ = ("codes", "cost", "described")
-
-    def __init__(self, codes, described, cost):
-        self.codes, self.described, self.cost = codes, described, cost
+    codes: np.ndarray
+    described: Any
+    cost: float
 
 
 class NotificationLearner(Agent):
@@ -100,7 +109,7 @@ class NotificationLearner(Agent):
     A subclass says how a notification in a context is described, and keeps the values of descriptions.
     """
 
-    def __init__(self, epsilon=0.2, settle=200):
+    def __init__(self, epsilon: float = 0.2, settle: int = 200) -> None:
         self.epsilon, self.settle, self.episodes = epsilon, settle, 0
 
     def begin(self, env, seed):
@@ -116,15 +125,15 @@ class NotificationLearner(Agent):
         self._taken = self._fresh = NOBODY          # the last taken out at this moment, and what has just arrived
         self._last = None           # the step that was not followed yet: observation, info, action
 
-    def describe(self, codes, observation):
+    def describe(self, codes: np.ndarray, observation: np.ndarray) -> Any:
         """A notification (its codes) in the context of an observation."""
         raise NotImplementedError(f"{type(self).__name__} has to say how it describes")
 
-    def values_of(self, described):
+    def values_of(self, described: Any) -> Sequence[float]:
         """The values of show, dismiss and cache."""
         raise NotImplementedError(f"{type(self).__name__} has to keep values")
 
-    def move(self, described, action, target):
+    def move(self, described: Any, action: int, target: float) -> None:
         """Moves the value of an action towards a target."""
         raise NotImplementedError(f"{type(self).__name__} has to keep values")
 
@@ -201,7 +210,7 @@ class NotificationLearner(Agent):
                 one.described, one.cost = described, 0.0
 
 
-def gained(info, told, *parts):
+def gained(info: Mapping[str, Any], told: Mapping[str, Any], *parts: str) -> float:
     """What these parts of the reward have brought from one info to a later one."""
     return sum(told[f"parts.{part}"] - info[f"parts.{part}"] for part in parts)
 
@@ -222,7 +231,8 @@ class QTable(NotificationLearner):
 
     name = "Q-learning"
 
-    def __init__(self, notice=None, by=(), epsilon=0.2, settle=200, rate=0.01):
+    def __init__(self, notice: str | None = None, by: Sequence[str] = (), epsilon: float = 0.2, settle: int = 200,
+                 rate: float = 0.01) -> None:
         super().__init__(epsilon, settle)
         self.notice, self.by, self.rate = notice, tuple(by), rate
         self.values, self.visits = {}, {}
@@ -230,29 +240,27 @@ class QTable(NotificationLearner):
     def begin(self, env, seed):
         super().begin(env, seed)
         notification, context = self._schema.notification, self._schema.context
-        unknown = sorted(set(self.by) - set(context.names))
-        if unknown:
-            raise ValueError(f"the context has no feature {unknown[0]!r}; it has {', '.join(context.names)}")
+        demand_features(context, self.by)
         notice = self.notice or notification.names[0]
         self._notice, self._words = notification.components.index(notice), notification[notice].words
         self._hour, self._slots = self._names.index("hour"), [SLOTS[slot_number(60 * hour)] for hour in range(24)]
         self._by = [([at for at, component in enumerate(context.components) if component.partition(".")[0] == name],
                      context[name]) for name in self.by]
 
-    def describe(self, codes, observation):
+    def describe(self, codes: np.ndarray, observation: np.ndarray) -> tuple:
         more = [feature.word(tuple(observation[places])) for places, feature in self._by]
         return (self._words[codes[self._notice]], self._slots[observation[self._hour]], *more)
 
-    def values_of(self, described):
+    def values_of(self, described: Any) -> Sequence[float]:
         return self.values.get(described, (0.0, 0.0, 0.0))
 
-    def move(self, described, action, target):
+    def move(self, described: Any, action: int, target: float) -> None:
         values = self.values.setdefault(described, [0.0, 0.0, 0.0])
         visits = self.visits.setdefault(described, [0, 0, 0])
         visits[action] += 1
         values[action] += max(self.rate, 1 / visits[action]) * (target - values[action])
 
-    def table(self):
+    def table(self) -> pd.DataFrame:
         """What was learned, a DataFrame: a row a situation, how often it was met, each action's value, the best."""
         import pandas as pd
 
@@ -311,10 +319,11 @@ class LinearArrivalQ(NotificationLearner):
 
     name = "linear Q"
 
-    def __init__(self, epsilon=0.2, settle=200, prior=0.002, noise=0.7, rate=0.1):
+    def __init__(self, epsilon: float = 0.2, settle: int = 200, prior: float = 0.002, noise: float = 0.7,
+                 rate: float = 0.1) -> None:
         super().__init__(epsilon, settle)
         self.prior, self.noise, self.rate = prior, noise, rate
-        self.weights = None                 # (3, blocks, size): show, dismiss, cache
+        self.weights: Any = None            # (3, blocks, size): show, dismiss, cache
 
     def begin(self, env, seed):
         super().begin(env, seed)
@@ -337,15 +346,15 @@ class LinearArrivalQ(NotificationLearner):
         for belief, mean in zip(self.beliefs, weights):
             belief.mean = mean                          # the same memory
 
-    def describe(self, codes, observation):
+    def describe(self, codes: np.ndarray, observation: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         if self._seen[0] is not observation:
             self._seen = observation, self._features.active(observation)
         return np.append(0, codes + self._starts), self._seen[1]
 
-    def values_of(self, described):
+    def values_of(self, described: Any) -> Sequence[float]:
         return add_up(self.weights, *described)
 
-    def move(self, described, action, target):
+    def move(self, described: Any, action: int, target: float) -> None:
         blocks, active = described
         if action == CACHE:
             step = self.rate * (target - self.values_of(described)[CACHE]) / (len(blocks) * len(active))

@@ -14,11 +14,15 @@ the prior variances, were made before the shipped users were looked at, on priva
 (`pushlab.users.synthesis.make_user`, seeds from 100 on).
 """
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
 from pushlab.agents.features import ContextFeatures, candidates_of, columns_that_differ, context_of
 from pushlab.agents.protocol import Agent, own_chance
 from pushlab.agents.weights import WeightBlocks, expected_chance
+from pushlab.ground.arguments import number
 
 
 class Bandit(Agent):
@@ -34,9 +38,11 @@ class Bandit(Agent):
 
     link, noise = "logistic", 0.25
 
-    def __init__(self, crossed=None, shared=1.0, single=0.3, pair=0.3):
+    def __init__(self, crossed: Sequence[str] | None = None, shared: float = 1.0, single: float = 0.3,
+                 pair: float = 0.3) -> None:
         self.crossed, self.shared, self.single, self.pair = crossed, shared, single, pair
-        self.belief, self._loaded = None, None
+        self.belief: Any = None                 # WeightBlocks, once it is known how many
+        self._loaded: Any = None
 
     def begin(self, env, seed):
         self.candidates, schema = candidates_of(env), env.unwrapped.world.schema
@@ -92,7 +98,7 @@ class Bandit(Agent):
         blocks = self._rows_of(np.asarray(transition.action, np.int64)[None])[0]
         self.belief.observe(blocks, active, np.ones(len(active)), float(transition.next_info["opened"]))
 
-    def probability(self, contexts, notifications):
+    def probability(self, contexts: np.ndarray, notifications: np.ndarray) -> np.ndarray:
         """The probability of opening that the agent expects by now (rows,), for codes of both, a row each.
 
         For what it sends this is close to the truth; of what it never sends again after a bad start it thinks too
@@ -114,7 +120,7 @@ class Bandit(Agent):
             return {key: array.copy() for key, array in zip(("mean", "covariance"), self._loaded)}
         if self.belief is None:
             return {}
-        return {"mean": self.belief.mean.copy(), "covariance": self.belief.covariance.copy()}
+        return self.belief.state()
 
     def load(self, state):
         self._loaded = tuple(np.array(state[key], float) for key in ("mean", "covariance")) if "mean" in state else None
@@ -132,10 +138,9 @@ class EpsilonGreedy(Bandit):
 
     name = "eps-greedy"
 
-    def __init__(self, epsilon=0.2, half_at=500, **belief):
+    def __init__(self, epsilon: float = 0.2, half_at: float | None = 500, **belief: Any) -> None:
         super().__init__(**belief)
-        if not 0 <= epsilon <= 1:
-            raise ValueError(f"epsilon is a probability; got {epsilon}")
+        number("epsilon", epsilon, 0, 1)
         self.epsilon, self.half_at, self._steps = epsilon, half_at, 0
 
     def _try(self, centre, variance):
@@ -170,7 +175,8 @@ class LinUCB(Bandit):
     name = "LinUCB"
     link = "linear"
 
-    def __init__(self, width=1.5, crossed=None, shared=0.04, single=0.03, pair=0.01):
+    def __init__(self, width: float = 1.5, crossed: Sequence[str] | None = None, shared: float = 0.04,
+                 single: float = 0.03, pair: float = 0.01) -> None:
         super().__init__(crossed, shared, single, pair)
         self.width = width
 
@@ -197,7 +203,7 @@ class ThompsonSampling(Bandit):
 
     name = "Thompson"
 
-    def __init__(self, width=0.25, **belief):
+    def __init__(self, width: float = 0.25, **belief: Any) -> None:
         super().__init__(**belief)
         self.width = width
 

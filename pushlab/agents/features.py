@@ -1,14 +1,23 @@
 """What the agents for notifications look at: the candidates, and a context as a handful of weights to be added up."""
 
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+import gymnasium as gym
 import numpy as np
 
+if TYPE_CHECKING:
+    from pushlab.datasets.features import Features
 
-def context_of(observation):
+
+def context_of(observation: np.ndarray) -> np.ndarray:
     """The context's codes in an observation of either challenge, int64 (context components,)."""
     return observation["context"] if isinstance(observation, dict) else observation
 
 
-def candidates_of(env):
+def candidates_of(env: gym.Env) -> np.ndarray:
     """The notifications that may be chosen in an environment, int64 (k, notification components)."""
     world = getattr(env.unwrapped, "world", None)
     candidates = getattr(world, "candidates", None)
@@ -20,13 +29,19 @@ def candidates_of(env):
     return np.ascontiguousarray(candidates, np.int64)
 
 
-def columns_that_differ(candidates):
+def columns_that_differ(candidates: np.ndarray) -> np.ndarray:
     """Which components are not the same in all candidates, int64 (d,): only they can make one better than another.
 
     >>> columns_that_differ(np.array([[0, 1, 5], [0, 2, 5]]))
     array([1])
     """
     return np.flatnonzero((candidates != candidates[0]).any(axis=0))
+
+
+def demand_features(half: Features, names: Iterable[str]) -> None:
+    """ValueError for a name that is none of the features of a schema's context."""
+    for name in sorted(set(names) - set(half.names)):
+        raise ValueError(f"the context has no feature {name!r}; it has {', '.join(half.names)}")
 
 
 class ContextFeatures:
@@ -44,10 +59,8 @@ class ContextFeatures:
     (('always', 'place TYPE_ACCOUNTING', 'place TYPE_AIRPORT'), 15)
     """
 
-    def __init__(self, half, names=None):
-        unknown = sorted(set(names or ()) - set(half.names))
-        if unknown:
-            raise ValueError(f"the context has no feature {unknown[0]!r}; it has {', '.join(half.names)}")
+    def __init__(self, half: Features, names: Sequence[str] | None = None) -> None:
+        demand_features(half, names or ())
         self._places, words = [], ["always"]
         for at, (component, size) in enumerate(zip(half.components, half.sizes.tolist())):
             feature = component.partition(".")[0]
@@ -61,7 +74,7 @@ class ContextFeatures:
         self.words = tuple(words)
         self.size = len(words)
 
-    def active(self, context):
+    def active(self, context: np.ndarray) -> np.ndarray:
         """The numbers of the features that are 1 in a context (components,), int64; the constant, 0, is the first."""
         context = context.tolist()
         return np.array([0, *(start + context[at] for at, start, skipped in self._places

@@ -6,6 +6,8 @@ is in.
 """
 
 from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from pushlab.agents.protocol import Agent
 
@@ -17,7 +19,7 @@ class Wrapped(Agent):
     name  for logs and pictures
     """
 
-    def __init__(self, make, name=None):
+    def __init__(self, make: Callable[[], Agent], name: str | None = None) -> None:
         self.make, self.name = make, name or self.name
         self.learner = make()
 
@@ -60,7 +62,7 @@ class Told(Wrapped):
 
     name = "one a task"
 
-    def __init__(self, make, name=None):
+    def __init__(self, make: Callable[[], Agent], name: str | None = None) -> None:
         super().__init__(make, name)
         self.task, self.learners = "", {"": self.learner}       # "" before any task was named
 
@@ -96,10 +98,12 @@ class Recognising(Wrapped):
 
     name = "recognises"
 
-    def __init__(self, make, name=None, window=30, surprise=5.0, answers=None):
+    def __init__(self, make: Callable[[], Agent], name: str | None = None, window: int = 30, surprise: float = 5.0,
+                 answers: Callable | None = None) -> None:
         super().__init__(make, name)
         self.window, self.surprise, self.answers = window, surprise, answers or answers_told
-        self.users, self.now = [[0, 0, self.learner]], 0
+        self.users: list[Any] = [[0, 0, self.learner]]
+        self.now = 0
         self.recent, self.met = deque(), []
         self._learning = True
 
@@ -113,7 +117,7 @@ class Recognising(Wrapped):
         self._counted = (0, 0)
         super().begin(env, seed)
 
-    def recognise(self):
+    def recognise(self) -> int:
         """The number of the user whose answers the last ones are likeliest to be; a new one where need be."""
         recent = sum(self.recent), len(self.recent) - sum(self.recent)
         likely = [log_likelihood(recent, known) for known in self.users]
@@ -152,7 +156,7 @@ class Recognising(Wrapped):
         self.learner = self.users[self.now][2]
 
 
-def answers_told(info):
+def answers_told(info: Mapping[str, Any]) -> tuple[int, int]:
     """Answers of pushlab/push-v0 so far today: opens, and the others; what was not shown counts as it would have been.
 
     >>> answers_told({"opens": 3, "missed": 1, "refusals": 2, "spared": 5})
@@ -161,7 +165,7 @@ def answers_told(info):
     return info["opens"] + info["missed"], info["refusals"] + info["spared"]
 
 
-def log_likelihood(answers, known):
+def log_likelihood(answers: Sequence[float], known: Sequence[float]) -> float:
     """Natural log of the probability of answers (opened, not) in a row, after known ones (opened, not).
 
     The share that a user opens is unknown and at first any share is as likely: Laplace's rule of succession.

@@ -14,10 +14,14 @@ Placement(person='james', thing='laptop', place='shelf', time=2)
 """
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from pushlab.agents.protocol import Agent, own_chance
 from pushlab.datasets.commonsense import OWNS
+from pushlab.ground.arguments import demand, one_of, whole
 
 REFERENCES = (None, "agent-room-env-v0")
 
@@ -49,7 +53,8 @@ class Episodic:
     chance     a numpy Generator, for the random rules
     """
 
-    def __init__(self, capacity, forget="oldest", answer="latest", chance=None):
+    def __init__(self, capacity: int, forget: str = "oldest", answer: str = "latest",
+                 chance: np.random.Generator | None = None) -> None:
         _check_rules(capacity, forget, ("oldest", "random"), answer, ("latest", "random"), chance)
         self.capacity, self.forget, self.answer, self.chance = capacity, forget, answer, chance
         self.items = []                                         # oldest first
@@ -57,18 +62,18 @@ class Episodic:
     def __len__(self):
         return len(self.items)
 
-    def store(self, placement):
+    def store(self, placement: Placement) -> Placement | None:
         """Keeps a placement; returns what had to be forgotten for it, or None."""
         gone = placement if not self.capacity else self.make_room() if len(self) >= self.capacity else None
         if self.capacity:
             self.items.append(placement)
         return gone
 
-    def make_room(self):
+    def make_room(self) -> Placement:
         """Forgets one placement by the rule and returns it."""
         return self.items.pop(0 if self.forget == "oldest" else int(self.chance.integers(len(self))))
 
-    def recall(self, person, thing):
+    def recall(self, person: Any, thing: Any) -> Placement | None:
         """The placement that answers where a person's thing is, or None."""
         if self.answer == "random":
             found = [item for item in self.items if item.person == person and item.thing == thing]
@@ -94,21 +99,22 @@ class Semantic:
     (Belief(thing='laptop', place='table', strength=1), Belief(thing='laptop', place='desk', strength=2))
     """
 
-    def __init__(self, capacity, forget="weakest", answer="strongest", chance=None):
+    def __init__(self, capacity: int, forget: str = "weakest", answer: str = "strongest",
+                 chance: np.random.Generator | None = None) -> None:
         _check_rules(capacity, forget, ("weakest", "random"), answer, ("strongest", "random"), chance)
         self.capacity, self.forget, self.answer, self.chance = capacity, forget, answer, chance
         self.frozen = False
-        self.strengths = {}                                     # thing and place: strength; strengthened last is last
+        self.strengths: dict[tuple[Any, Any], float] = {}       # thing and place: strength; strengthened last is last
 
     def __len__(self):
         return len(self.strengths)
 
     @property
-    def items(self):
+    def items(self) -> list[Belief]:
         """The beliefs, the one strengthened longest ago first."""
         return [Belief(*pair, strength) for pair, strength in self.strengths.items()]
 
-    def strengthen(self, thing, place, by=1):
+    def strengthen(self, thing: Any, place: Any, by: float = 1) -> Belief | None:
         """Counts something once more, or begins to; returns what had to be forgotten for it, or None."""
         if self.frozen or not self.capacity:
             return Belief(thing, place, by)
@@ -118,7 +124,7 @@ class Semantic:
         self.strengths[thing, place] = known + by
         return gone
 
-    def make_room(self):
+    def make_room(self) -> Belief:
         """Forgets one belief by the rule and returns it."""
         if self.forget == "random":
             pair = list(self.strengths)[int(self.chance.integers(len(self)))]
@@ -126,11 +132,11 @@ class Semantic:
             pair = min(self.strengths, key=self.strengths.get)
         return Belief(*pair, self.strengths.pop(pair))
 
-    def weakest(self):
+    def weakest(self) -> float:
         """The least strength in a full memory; 0 while there is room."""
         return min(self.strengths.values()) if len(self) >= self.capacity else 0
 
-    def recall(self, thing):
+    def recall(self, thing: Any) -> Belief | None:
         """The belief that answers where a thing usually is, or None."""
         found = [(strength, pair) for pair, strength in self.strengths.items() if pair[0] == thing]
         if not found:
@@ -141,7 +147,7 @@ class Semantic:
             strength, pair = max(reversed(found), key=lambda each: each[0])
         return Belief(*pair, strength)
 
-    def fill(self, usual):
+    def fill(self, usual: Mapping[Any, Any]) -> None:
         """Takes over usual places, {thing: place}, as far as there is room, and learns nothing from then on."""
         for pair in list(usual.items())[:self.capacity]:
             self.strengths[pair] = 1
@@ -149,16 +155,13 @@ class Semantic:
 
 
 def _check_rules(capacity, forget, forgets, answer, answers, chance):
-    if isinstance(capacity, bool) or not isinstance(capacity, int) or capacity < 0:
-        raise ValueError(f"a capacity is a whole number from 0; got {capacity!r}")
-    if forget not in forgets or answer not in answers:
-        raise ValueError(f"forget is one of {', '.join(forgets)} and answer of {', '.join(answers)}; "
-                         f"got {forget!r} and {answer!r}")
-    if "random" in (forget, answer) and chance is None:
-        raise ValueError("a random rule needs chance, a numpy Generator")
+    whole("capacity", capacity, 0)
+    one_of("forget", forget, forgets)
+    one_of("answer", answer, answers)
+    demand("random" not in (forget, answer) or chance is not None, "a random rule needs chance, a numpy Generator")
 
 
-def given_memory(world, capacity, usual=None):
+def given_memory(world: Any, capacity: int, usual: Mapping | None = None) -> tuple[Episodic, Semantic]:
     """(Episodic, Semantic) with usual places, {thing: place}, in up to half the capacity, and episodes in the rest.
 
     usual  in words; None takes the world's own
@@ -190,11 +193,9 @@ class MemoryAgent(Agent):
     name = "memory"
     split = (1.0, 0.0)              # which share of the capacity is episodic, which semantic
 
-    def __init__(self, capacity, reference=None, diary=False):
-        if reference not in REFERENCES:
-            raise ValueError(f"reference is one of {', '.join(map(repr, REFERENCES))}; got {reference!r}")
-        if isinstance(capacity, bool) or not isinstance(capacity, int) or capacity < 1:
-            raise ValueError(f"capacity is a whole number from 1; got {capacity!r}")
+    def __init__(self, capacity: int, reference: str | None = None, diary: bool = False) -> None:
+        one_of("reference", reference, REFERENCES)
+        whole("capacity", capacity, 1)
         self.capacity, self.reference, self.diary = capacity, reference, diary
 
     def begin(self, env, seed):
@@ -203,12 +204,12 @@ class MemoryAgent(Agent):
         self.memories = [self.new_memory() for _ in range(self.world.n_agents)]
         self.pages = []
 
-    def new_memory(self):
+    def new_memory(self) -> tuple[Episodic, Semantic]:
         """An empty pair of memories, (Episodic, Semantic); a subclass may share the capacity out otherwise."""
         episodic = round(self.capacity * self.split[0])
         return Episodic(episodic), Semantic(self.capacity - episodic)
 
-    def keep(self, placement, episodic, semantic):
+    def keep(self, placement: Placement, episodic: Episodic, semantic: Semantic) -> Placement | Belief | None:
         """Does something with a placement; returns what was forgotten for it, or None."""
         raise NotImplementedError(f"{type(self).__name__} has to say what it keeps")
 
@@ -223,7 +224,7 @@ class MemoryAgent(Agent):
             answer = int(self.chance.integers(len(self.world.locations)))       # a code has to be something
         return answer if self.world.n_agents == 1 else (answer,) * self.world.n_agents
 
-    def recall(self, person, thing):
+    def recall(self, person: Any, thing: Any) -> Placement | Belief | None:
         """The Placement or Belief that answers, or None: the latest episode, else the strongest belief."""
         if len(self.memories) == 1:
             episodic, semantic = self.memories[0]
@@ -274,7 +275,7 @@ class MemoryAgent(Agent):
         return {**told, "used": item == best}
 
 
-def with_memory(frames, pages):
+def with_memory(frames: Sequence[dict], pages: Sequence[dict]) -> list[dict]:
     """The frames of an episode, each with what the agent's memory held when it answered there.
 
     frames  of rollout(..., record="frames"), one more than there were answers; pages  the agent's, with diary=True
@@ -289,7 +290,7 @@ class EpisodicAgent(MemoryAgent):
 
     name = "episodic"
 
-    def keep(self, placement, episodic, semantic):
+    def keep(self, placement: Placement, episodic: Episodic, semantic: Semantic) -> Placement | None:
         gone = episodic.store(placement)
         if self.reference and len(episodic) == episodic.capacity:
             gone = episodic.make_room()
@@ -302,7 +303,7 @@ class SemanticAgent(MemoryAgent):
     name = "semantic"
     split = (0.0, 1.0)
 
-    def keep(self, placement, episodic, semantic):
+    def keep(self, placement: Placement, episodic: Episodic, semantic: Semantic) -> Belief | None:
         gone = semantic.strengthen(placement.thing, placement.place)
         if self.reference and len(semantic) == semantic.capacity:
             gone = semantic.make_room()
@@ -321,7 +322,7 @@ class BothAgent(MemoryAgent):
     name = "both"
     split = (0.5, 0.5)
 
-    def keep(self, placement, episodic, semantic):
+    def keep(self, placement: Placement, episodic: Episodic, semantic: Semantic) -> Placement | Belief | None:
         gone = self._generalise(episodic, semantic) if len(episodic) >= episodic.capacity > 0 else None
         episodic.store(placement)
         return gone
@@ -345,12 +346,13 @@ class GivenAgent(MemoryAgent):
 
     name = "given"
 
-    def __init__(self, capacity, reference=None, diary=False, usual=None):
+    def __init__(self, capacity: int, reference: str | None = None, diary: bool = False,
+                 usual: Mapping | None = None) -> None:
         super().__init__(capacity, reference, diary)
         self.usual = usual
 
-    def new_memory(self):
+    def new_memory(self) -> tuple[Episodic, Semantic]:
         return given_memory(self.world, self.capacity, self.usual)
 
-    def keep(self, placement, episodic, semantic):
+    def keep(self, placement: Placement, episodic: Episodic, semantic: Semantic) -> Placement | None:
         return episodic.store(placement)

@@ -1,10 +1,17 @@
 """A policy, learned from rewards, for what to do with each thing seen: keep it as an episode, as a belief, or not."""
 
+from __future__ import annotations
+
 from collections import defaultdict, deque
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pushlab.agents.memory import Episodic, MemoryAgent, Semantic, given_memory
+from pushlab.agents.memory import Belief, Episodic, MemoryAgent, Placement, Semantic, given_memory
+from pushlab.ground.arguments import one_of
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 EPISODE, BELIEF, FORGET = 0, 1, 2
 DECISIONS = ("keep as an episode", "make it a belief", "forget it")
@@ -41,10 +48,10 @@ class LearnedAgent(MemoryAgent):
     name = "learned"
     split = (0.5, 0.5)
 
-    def __init__(self, capacity, usual="given", epsilon=0.1, discount=0.8, horizon=20, diary=False):
+    def __init__(self, capacity: int, usual: str | None = "given", epsilon: float = 0.1, discount: float = 0.8,
+                 horizon: int = 20, diary: bool = False) -> None:
         super().__init__(capacity, diary=diary)
-        if usual not in (None, "given"):
-            raise ValueError(f"usual is None or 'given'; got {usual!r}")
+        one_of("usual", usual, (None, "given"))
         self.usual, self.epsilon, self.discount, self.horizon = usual, epsilon, discount, horizon
         shape = (len(MOMENTS), len(BELIEFS), len(AGES), len(DECISIONS))
         self.values, self.counts = np.zeros(shape), np.zeros(shape, np.int64)
@@ -57,7 +64,7 @@ class LearnedAgent(MemoryAgent):
         self._about = defaultdict(list)             # the same by thing
         self._luck, self._at = self.chance.random(4096), 0
 
-    def new_memory(self):
+    def new_memory(self) -> tuple[Episodic, Semantic]:
         if self.usual == "given":
             return given_memory(self.world, self.capacity)
         return Episodic(self.capacity // 2), Semantic(self.capacity - self.capacity // 2)
@@ -69,7 +76,7 @@ class LearnedAgent(MemoryAgent):
         *_, self._asked = self._read(observation)
         return super().act(observation, info, explore)
 
-    def keep(self, placement, episodic, semantic):
+    def keep(self, placement: Placement, episodic: Episodic, semantic: Semantic) -> Placement | Belief | None:
         now, gone = placement.time, None
         if episodic.items:
             oldest = episodic.items[0]
@@ -141,7 +148,7 @@ class LearnedAgent(MemoryAgent):
         self.values, self.counts = np.array(state["values"], float), np.array(state["counts"], np.int64)
         self.usually, self.answers = float(state["usually"]), int(state["answers"])
 
-    def table(self):
+    def table(self) -> pd.DataFrame:
         """What it would do now, a DataFrame: moment, belief, age (steps, from), decision, times tried."""
         import pandas as pd
 

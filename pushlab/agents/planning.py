@@ -1,9 +1,13 @@
 """Agents for dynamical models: always the same dose, a rule of two thresholds, and fitted Q iteration."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
-from pushlab.agents.protocol import Agent, own_chance
-from pushlab.agents.states import as_generator
+from pushlab.agents.protocol import Agent, as_generator, own_chance
 from pushlab.ground.compiled import compiled
 
 
@@ -14,7 +18,7 @@ class Constant(Agent):
     3
     """
 
-    def __init__(self, action, name=None):
+    def __init__(self, action: Any, name: str | None = None) -> None:
         self.action = action
         self.name = name or f"always {action}"
 
@@ -31,7 +35,8 @@ class BangBang(Agent):
     on, off      the two actions
     """
 
-    def __init__(self, component, above, below, on, off=0, name="bang-bang"):
+    def __init__(self, component: int, above: float, below: float, on: Any, off: Any = 0,
+                 name: str = "bang-bang") -> None:
         if not below <= above:
             raise ValueError(f"treatment stops at or below the value where it starts, {above}; got below={below}")
         self.component, self.above, self.below, self.on, self.off = component, above, below, on, off
@@ -69,8 +74,9 @@ class FittedQIteration(Agent):
 
     name = "fitted Q iteration"
 
-    def __init__(self, actions, discount=0.98, trees=50, leaf=2, growths=10, sweeps=40, explore=0.15, see=None, seed=0,
-                 every=None):
+    def __init__(self, actions: int, discount: float = 0.98, trees: int = 50, leaf: int = 2, growths: int = 10,
+                 sweeps: int = 40, explore: float = 0.15, see: Callable | None = None, seed: int = 0,
+                 every: int | None = None) -> None:
         self.actions, self.discount, self.trees, self.leaf = actions, discount, trees, leaf
         self.growths, self.sweeps, self.explore, self.see, self.seed = growths, sweeps, explore, see, seed
         self.every, self.episodes, self.steps, self._fitted = every, 0, [], 0
@@ -83,7 +89,7 @@ class FittedQIteration(Agent):
     def act(self, observation, info, explore=True):
         return int(self.act_each(np.asarray(observation)[None], explore)[0])
 
-    def act_each(self, observations, explore=True):
+    def act_each(self, observations: np.ndarray, explore: bool = True) -> np.ndarray:
         """An action for each of many observations (n, …), int64 (n,)."""
         n = len(observations)
         chance = self._rng.random(n) < self.explore if explore else np.zeros(n, bool)
@@ -92,7 +98,7 @@ class FittedQIteration(Agent):
         best = self.values(observations).argmax(axis=1)
         return np.where(chance, self._rng.integers(self.actions, size=n), best) if explore else best
 
-    def values(self, observations):
+    def values(self, observations: np.ndarray) -> np.ndarray:
         """What each action is worth, float64 (n, actions)."""
         if self.forests is None:
             raise ValueError("nothing has been learned yet: call fit() first")
@@ -104,7 +110,8 @@ class FittedQIteration(Agent):
         inputs = np.asarray(observations, np.float64) if self.see is None else self.see(np.asarray(observations))
         return np.ascontiguousarray(inputs, np.float32)
 
-    def fit(self, observations, actions, rewards, following, terminated=None, progress=False):
+    def fit(self, observations: np.ndarray, actions: np.ndarray, rewards: np.ndarray, following: np.ndarray,
+            terminated: np.ndarray | None = None, progress: bool = False) -> FittedQIteration:
         """Learns from n steps: observations and following (n, …); actions, rewards and, if given, terminated (n,)."""
         self.steps = list(zip(observations, actions, rewards, following, np.zeros(len(rewards), bool) if terminated is
                               None else terminated))

@@ -1,6 +1,7 @@
-"""What an agent is asked for, and a function as an agent."""
+"""What an agent is asked for, a function as an agent, and what an agent has learned as JSON."""
 
 import inspect
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -50,7 +51,7 @@ class Agent:
         Whoever takes it over with `load` goes on from the next `begin` as this agent would. What `begin` makes anew
         (memory of an episode, a generator out of its seed) does not belong in it; a generator that it does not make
         anew does, and a model that cannot be written down leaves the data that it was fitted to: `load` fits it again.
-        `pushlab.agents.states` makes JSON of it.
+        `plain_state` makes JSON of it.
         """
         return {}
 
@@ -60,7 +61,7 @@ class Agent:
             raise ValueError(f"{type(self).__name__} learns nothing, so it has no place for {', '.join(state)}")
 
 
-def own_chance(seed):
+def own_chance(seed: int) -> np.random.Generator:
     """A generator for an agent's chance that shares no numbers with an environment reset with the same seed.
 
     Without the spawn key both would draw the same stream, and a random action would foretell the user's answer.
@@ -71,7 +72,7 @@ def own_chance(seed):
 class FunctionAgent(Agent):
     """A function of the observation, or of observation and info, as an agent that learns nothing."""
 
-    def __init__(self, policy, name=None):
+    def __init__(self, policy: Callable, name: str | None = None) -> None:
         self.policy = policy
         self.name = name or getattr(policy, "__name__", "policy").replace("_", " ")
         self._with_info = _positional(policy) > 1
@@ -87,7 +88,7 @@ def _positional(policy):
                for parameter in inspect.signature(policy).parameters.values())
 
 
-def as_agent(agent):
+def as_agent(agent: Any) -> Agent:
     """The agent itself, or a function as one.
 
     >>> as_agent(lambda observation: 0).act([1, 2], {})
@@ -100,3 +101,50 @@ def as_agent(agent):
     if callable(agent):
         return FunctionAgent(agent)
     raise TypeError(f"an agent has act(observation, info), or is a function of the observation; got {agent!r}")
+
+
+# ---------------------------------------------------------------- states as JSON
+
+def plain_state(state: Any, name: str = "state") -> Any:
+    """What `Agent.state()` gave, as JSON can hold it: arrays as lists, a Generator as what its bit generator tells.
+
+    Raises TypeError naming what is neither.
+
+    >>> plain_state({"weights": np.array([[0.5, 1.0]]), "episodes": np.int64(3)})
+    {'weights': [[0.5, 1.0]], 'episodes': 3}
+    """
+    if isinstance(state, dict):
+        wrong = [key for key in state if not isinstance(key, str)]
+        if wrong:
+            raise TypeError(f"{name} has the key {wrong[0]!r}, and keys of JSON are texts; make it a list of pairs")
+        return {key: plain_state(value, f"{name}[{key!r}]") for key, value in state.items()}
+    if isinstance(state, np.ndarray) and state.dtype != object:
+        return state.tolist()
+    if isinstance(state, (list, tuple, np.ndarray)):
+        return [plain_state(value, f"{name}[{at}]") for at, value in enumerate(state)]
+    if isinstance(state, np.generic):
+        return state.item()
+    if isinstance(state, np.random.Generator):
+        return plain_state(state.bit_generator.state, name)
+    if state is None or isinstance(state, (bool, int, float, str)):
+        return state
+    raise TypeError(f"{name} is a {type(state).__name__}; a state holds numbers, texts, lists, dicts, arrays and "
+                    "Generators, and of a model that cannot be written down the data that it was fitted to")
+
+
+def as_generator(state: Any) -> np.random.Generator:
+    """The Generator that goes on where the one stood of which `plain_state` told.
+
+    >>> here = np.random.default_rng(5)
+    >>> there = as_generator(plain_state(here))
+    >>> bool(here.random() == there.random())
+    True
+    """
+    if isinstance(state, np.random.Generator):
+        state = plain_state(state)
+    kind = getattr(np.random, str(state.get("bit_generator")), None)
+    if not (isinstance(kind, type) and issubclass(kind, np.random.BitGenerator)):
+        raise ValueError(f"{state.get('bit_generator')!r} is no bit generator of NumPy")
+    bits = kind(0)
+    bits.state = state
+    return np.random.Generator(bits)

@@ -1,11 +1,19 @@
 """Agents for push notifications that need no theory: chance, what was sent before, what was opened most, a model."""
 
+from __future__ import annotations
+
 from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pushlab.agents.features import candidates_of, columns_that_differ, context_of
+from pushlab.agents.features import candidates_of, columns_that_differ, context_of, demand_features
 from pushlab.agents.protocol import Agent, own_chance
+from pushlab.ground.arguments import number
+
+if TYPE_CHECKING:
+    from pushlab.datasets.periods import Period
 
 SURE = 1e-6                     # a model's 0 and 1 are taken for this and 1 minus this: log-odds must be finite
 
@@ -19,7 +27,7 @@ class ReplayHistory(Agent):
 
     name = "own history"
 
-    def __init__(self, history, shuffle=False):
+    def __init__(self, history: Period, shuffle: bool = False) -> None:
         self.codes = history.notification_codes
         self.shuffle = shuffle
 
@@ -66,7 +74,7 @@ class MostOpened(Agent):
 
     name = "most opened"
 
-    def __init__(self, history=None, by=None):
+    def __init__(self, history: Period | None = None, by: Sequence[str] | None = None) -> None:
         self.history, self.by = history, by
         self.opens = Counter()          # (context's codes, notification's codes): how many were opened
         self._counted = history is None
@@ -74,9 +82,7 @@ class MostOpened(Agent):
     def begin(self, env, seed):
         self.candidates, schema = candidates_of(env), env.unwrapped.world.schema
         by = [name for name in ("time", "timeOfDay") if name in schema.context.names] if self.by is None else self.by
-        unknown = sorted(set(by) - set(schema.context.names))
-        if unknown:
-            raise ValueError(f"the context has no feature {unknown[0]!r}; it has {', '.join(schema.context.names)}")
+        demand_features(schema.context, by)
         self._by = [at for at, name in enumerate(schema.context.components) if name.partition(".")[0] in by]
         self._differ = columns_that_differ(self.candidates)
         self._place = {self._kind(codes): row for row, codes in enumerate(self.candidates)}
@@ -147,9 +153,8 @@ class OfflineModel(Agent):
 
     name = "offline model"
 
-    def __init__(self, judge, diversity=0.0):
-        if not diversity >= 0:
-            raise ValueError(f"diversity is 0 or more; got {diversity}")
+    def __init__(self, judge: Any, diversity: float = 0.0) -> None:
+        number("diversity", diversity, 0)
         if hasattr(judge, "notification_codes"):
             from pushlab.users.judges import fit_judge
 
@@ -165,7 +170,7 @@ class OfflineModel(Agent):
             raise ValueError("the model is coded by another schema than the environment's; load both as one user")
         self.sent = np.zeros(len(self.candidates), np.int64)
 
-    def log_odds(self, context):
+    def log_odds(self, context: np.ndarray) -> np.ndarray:
         """What the model says of each candidate in a context (components,): float64 (candidates,)."""
         probability = np.empty(len(self.candidates))
         self.judge.chances(context[None])(np.zeros(len(self.candidates), np.int64), self.candidates, probability)

@@ -1,5 +1,7 @@
 """Chance itself: the line every other agent is held against."""
 
+
+
 import copy
 
 from pushlab.agents.protocol import Agent, own_chance

@@ -1,13 +1,17 @@
 """Agents for recommenders: greedy, LinUCB, linear Q-learning that looks ahead, an oracle that plans, and a softmax."""
 
+from typing import Any
+
+import gymnasium as gym
 import numpy as np
 
 from pushlab.agents.protocol import Agent, own_chance
 from pushlab.agents.weights import WeightBlocks
+from pushlab.ground.arguments import number, whole
 from pushlab.metrics.value_models import quadratic
 
 
-def world_of(env, agent):
+def world_of(env: gym.Env, agent: Agent) -> Any:
     """The world of an environment with items; ValueError for another."""
     world = getattr(env.unwrapped, "world", None)
     if not hasattr(world, "items"):
@@ -43,12 +47,12 @@ class SoftmaxItem(Agent):
 
     name = "softmax"
 
-    def __init__(self, items, sharpness=1.0, floor=0.0):
-        if not 0 <= floor <= 1 or not np.isfinite(sharpness):
-            raise ValueError(f"floor is from 0 to 1 and sharpness finite; got {floor!r} and {sharpness!r}")
+    def __init__(self, items: Any, sharpness: float = 1.0, floor: float = 0.0) -> None:
+        number("floor", floor, 0, 1)
+        number("sharpness", sharpness)
         self.items, self.sharpness, self.floor = np.asarray(items, float), sharpness, floor
 
-    def probabilities(self, observations):
+    def probabilities(self, observations: np.ndarray) -> np.ndarray:
         """Probability of each item (rows, n_items) for observations (rows, features)."""
         scores = self.sharpness * (np.asarray(observations) @ self.items.T)
         likely = np.exp(scores - scores.max(axis=1, keepdims=True))
@@ -77,7 +81,7 @@ class LinUCBItem(Agent):
 
     name = "LinUCB"
 
-    def __init__(self, width=1.0, variance=1.0, noise=0.05):
+    def __init__(self, width: float = 1.0, variance: float = 1.0, noise: float = 0.05) -> None:
         self.width, self.variance, self.noise = width, variance, noise
         self.belief = None
 
@@ -99,15 +103,11 @@ class LinUCBItem(Agent):
                             transition.reward)
 
     def state(self):
-        return {} if self.belief is None else {"mean": self.belief.mean.copy(),
-                                               "covariance": self.belief.covariance.copy()}
+        return {} if self.belief is None else self.belief.state()
 
     def load(self, state):
-        self.belief = None
-        if state:
-            mean = np.array(state["mean"], float)
-            self.belief = WeightBlocks(*mean.shape, self.variance, "linear", self.noise)
-            self.belief.mean, self.belief.covariance = mean, np.array(state["covariance"], float)
+        self.belief = WeightBlocks(*np.shape(state["mean"]), self.variance, "linear", self.noise).load(
+            state) if state else None
 
 
 class LinearQ(Agent):
@@ -122,9 +122,10 @@ class LinearQ(Agent):
 
     name = "linear Q"
 
-    def __init__(self, discount=0.8, rate=0.2, epsilon=0.3, half_at=100):
-        if not 0 <= discount < 1 or not 0 <= epsilon <= 1:
-            raise ValueError(f"discount is from 0 to below 1, epsilon from 0 to 1; got {discount!r} and {epsilon!r}")
+    def __init__(self, discount: float = 0.8, rate: float = 0.2, epsilon: float = 0.3,
+                 half_at: float | None = 100) -> None:
+        number("discount", discount, 0, below=1)
+        number("epsilon", epsilon, 0, 1)
         self.discount, self.rate, self.epsilon, self.half_at = discount, rate, epsilon, half_at
         self.weights, self.episodes = None, 0
 
@@ -136,7 +137,7 @@ class LinearQ(Agent):
             raise ValueError(f"{self.name} has learned weights {self.weights.shape}; this environment needs {shape}")
         self._rng = own_chance(seed)
 
-    def values(self, observation):
+    def values(self, observation: np.ndarray) -> np.ndarray:
         """Q of each item (n_items,)."""
         return self.weights @ quadratic(np.asarray(observation)[None])[0]
 
@@ -172,10 +173,8 @@ class Planner(Agent):
 
     name = "oracle"
 
-    def __init__(self, beam=300):
-        if beam < 1:
-            raise ValueError(f"beam is 1 or more; got {beam!r}")
-        self.beam = beam
+    def __init__(self, beam: int = 300) -> None:
+        self.beam = whole("beam", beam, 1)
 
     def begin(self, env, seed):
         self._world = world_of(env, self)
@@ -190,7 +189,7 @@ class Planner(Agent):
         self._left -= 1
         return action
 
-    def plan(self, world, state, steps):
+    def plan(self, world: Any, state: np.ndarray, steps: int) -> tuple[np.ndarray, float]:
         """The best items found, int64 (steps,), and the reward expected of them, from a state (features,)."""
         states, earned, plans = np.asarray(state, float)[None], np.zeros(1), np.zeros((1, 0), np.int64)
         everything = np.arange(world.n_items)

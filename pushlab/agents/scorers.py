@@ -1,10 +1,13 @@
 """Lenders: trained once, trained again each round, a step of gradient descent each round, and one who foresees."""
 
+
+
 import numpy as np
 
 from pushlab.agents.protocol import Agent
 from pushlab.datasets.borrowers import FEATURES
 from pushlab.envs.credit.rules import fit, logistic_loss
+from pushlab.ground.arguments import number
 
 WEIGHTS = len(FEATURES) + 1
 
@@ -18,7 +21,7 @@ class Lender(Agent):
 
     name = "lender"
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.theta = None
 
     def begin(self, env, seed):
@@ -33,11 +36,11 @@ class Lender(Agent):
         self.theta = np.clip(self.published(observation), -self._world.bound, self._world.bound)
         return self.theta.copy()
 
-    def published(self, observation):
+    def published(self, observation: np.ndarray) -> np.ndarray:
         """The weights (11,) to publish now."""
         raise NotImplementedError(f"{type(self).__name__} has to say what it publishes")
 
-    def sees(self, observation):
+    def sees(self, observation: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The people as they are now: a table (n, p) of the visible features and ones, and labels (n,)."""
         if isinstance(observation, dict):
             return observation["features"], observation["labels"]
@@ -45,7 +48,7 @@ class Lender(Agent):
         table = self._env.features
         return (table if len(seen) == WEIGHTS else table[:, seen]), self._env.labels
 
-    def trained(self, observation):
+    def trained(self, observation: np.ndarray) -> np.ndarray:
         """The weights (11,) that are best on the people as they are now."""
         theta = np.zeros(WEIGHTS)
         seen, last = self._world.seen, self.theta
@@ -67,7 +70,7 @@ class TrainedOnce(Lender):
 
     name = "trained once"
 
-    def published(self, observation):
+    def published(self, observation: np.ndarray) -> np.ndarray:
         return self.trained(observation) if self.theta is None else self.theta
 
 
@@ -87,7 +90,7 @@ class Retrained(Lender):
 
     name = "retrained"
 
-    def published(self, observation):
+    def published(self, observation: np.ndarray) -> np.ndarray:
         return self.trained(observation)
 
 
@@ -100,13 +103,11 @@ class GradientStep(Lender):
 
     name = "gradient step"
 
-    def __init__(self, rate=0.5):
+    def __init__(self, rate: float = 0.5) -> None:
         super().__init__()
-        if not 0 < rate < np.inf:
-            raise ValueError(f"rate is a finite number above 0; got {rate!r}")
-        self.rate = rate
+        self.rate = number("rate", rate, above=0)
 
-    def published(self, observation):
+    def published(self, observation: np.ndarray) -> np.ndarray:
         if self.theta is None:
             return self.trained(observation)
         theta, seen = self.theta.copy(), self._world.seen
@@ -126,5 +127,5 @@ class Foresighted(Lender):
         super().begin(env, seed)
         self._foreseen = self._world.foreseen
 
-    def published(self, observation):
+    def published(self, observation: np.ndarray) -> np.ndarray:
         return self._foreseen

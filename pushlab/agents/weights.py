@@ -7,8 +7,11 @@ Source  Sherman & Morrison (1950) for `revise`; Minka (2001), Expectation propag
         says about two blocks at once (assumed density filtering).
 """
 
+from typing import Any
+
 import numpy as np
 
+from pushlab.ground.arguments import one_of
 from pushlab.ground.compiled import compiled
 
 FLATTENING = np.pi / 8     # turns a Gaussian's variance into the flattening of a logistic curve; MacKay (1992)
@@ -77,9 +80,9 @@ class WeightBlocks:
     (1.0, 0.5)
     """
 
-    def __init__(self, count, dimension, variances=1.0, link="linear", noise=0.25):
-        if link not in ("linear", "logistic"):
-            raise ValueError(f"link is 'linear' or 'logistic'; got {link!r}")
+    def __init__(self, count: int, dimension: int, variances: Any = 1.0, link: str = "linear",
+                 noise: float = 0.25) -> None:
+        one_of("link", link, ("linear", "logistic"))
         variances = np.broadcast_to(np.asarray(variances, float), (count, dimension))
         if not (variances > 0).all() or noise <= 0:
             raise ValueError("variances and noise are above 0")
@@ -87,13 +90,13 @@ class WeightBlocks:
         self.mean = np.zeros((count, dimension))
         self.covariance = variances[:, :, None] * np.eye(dimension)
 
-    def sums(self, blocks, active, values):
+    def sums(self, blocks: np.ndarray, active: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Mean and variance of each block's weighted sum, two float64 (blocks,)."""
         centre, variance = np.empty(len(blocks)), np.empty(len(blocks))
         project(blocks, active, values, self.mean, self.covariance, centre, variance)
         return centre, variance
 
-    def observe(self, blocks, active, values, outcome):
+    def observe(self, blocks: np.ndarray, active: np.ndarray, values: np.ndarray, outcome: float) -> None:
         """Takes in one outcome of the sum over `blocks`."""
         centre, variance = self.sums(blocks, active, values)
         if self.link == "linear":
@@ -104,8 +107,17 @@ class WeightBlocks:
             precision, surprise = chance * (1 - chance), outcome - chance
         revise(blocks, active, values, self.mean, self.covariance, surprise, precision)
 
+    def state(self):
+        """`mean` (n, d) and `covariance` (n, d, d), copied."""
+        return {"mean": self.mean.copy(), "covariance": self.covariance.copy()}
 
-def expected_chance(centre, variance):
+    def load(self, state):
+        """Takes over what `state()` gave; returns itself."""
+        self.mean, self.covariance = (np.array(state[key], float) for key in ("mean", "covariance"))
+        return self
+
+
+def expected_chance(centre: Any, variance: Any) -> Any:
     """The probability of a yes where the log-odds are Gaussian; the more unsure, the nearer to a half.
 
     >>> round(float(expected_chance(2.0, 0.0)), 3), round(float(expected_chance(2.0, 8 / np.pi * 3)), 3)

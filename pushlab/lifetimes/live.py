@@ -16,8 +16,7 @@ import shutil
 from numbers import Integral
 from pathlib import Path
 
-from pushlab.agents.protocol import Agent, as_agent
-from pushlab.agents.states import plain_state
+from pushlab.agents.protocol import Agent, as_agent, plain_state
 from pushlab.ground.faults import BadData, Fault
 from pushlab.ground.files import write_text
 from pushlab.ground.seeds import part_seed
