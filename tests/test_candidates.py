@@ -40,9 +40,9 @@ def test_the_neutral_set_has_no_tag():
 
 
 @pytest.mark.parametrize("which, message", [
-    ("all", "'history', 'catalogue' or an array"), ([[0] * 6], r"shape \(k, 7\)"), ([], "shape"),
+    ("all", "'history', 'catalogue' or an array"), ([[0] * 6], r"shape \(rows, 7\)"), ([], "an array of codes"),
     ([[0.5] * 7], "float64"),
-    ([[0, 0, 0, 0, 0, 0, 9]], "candidate 0 is"), ([[-1, 0, 0, 0, 0, 0, 0]], "candidate 0 is"),
+    ([[0, 0, 0, 0, 0, 0, 9]], "row 0 is"), ([[-1, 0, 0, 0, 0, 0, 0]], "row 0 is"),
 ])
 def test_what_is_no_candidate_is_refused(which, message):
     with pytest.raises(ValueError, match=message):

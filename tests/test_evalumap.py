@@ -9,6 +9,7 @@ import pytest
 import pushlab  # noqa: F401
 from pushlab.datasets.periods import Period
 from pushlab.datasets.reading import load_user
+from pushlab.users.judges import fit_judge, judge_for
 from pushlab.users.simulated import SimulatedUser
 
 ID = "pushlab/evalumap1-v0"
@@ -53,7 +54,7 @@ def test_the_answer_follows_the_judges_probability():
     observation, _ = env.reset(seed=0)
     action = np.repeat(user.test.notification_codes[:1], 400, axis=0)
     _, _, _, _, info = env.step(action)
-    p = SimulatedUser.of(user).probability(user.test.context_codes[:1], user.test.notification_codes[:1])[0]
+    p = judge_for(user).probability(user.test.context_codes[:1], user.test.notification_codes[:1])[0]
     assert info["probability"] == pytest.approx(p, abs=1e-12)
     assert abs(info["opened"].mean() - p) < 4 * np.sqrt(p * (1 - p) / 400)
 
@@ -63,7 +64,7 @@ def test_the_judge_may_decide_the_actual_one_too():
     recorded, judged = ([step[4]["actual"] for step in run(gym.make(ID, user=user, actual=actual))]
                         for actual in ("recorded", "judge"))
     assert recorded == user.test.opened.tolist()
-    p = SimulatedUser.of(user).probability(user.test.context_codes, user.test.notification_codes)
+    p = judge_for(user).probability(user.test.context_codes, user.test.notification_codes)
     assert judged != recorded
     assert abs(sum(judged) - p.sum()) < 4 * np.sqrt((p * (1 - p)).sum())
 
@@ -100,7 +101,7 @@ def test_best_is_told_only_where_the_true_user_answers():
     user = load_user("mira")
     step = run(gym.make(ID, user=short_user()))[0]
     assert step[4]["best"] >= 0 and "best" in step[4]
-    fitted = gym.make(ID, user=short_user(), judge=SimulatedUser.fit(user.history, "plain"))
+    fitted = gym.make(ID, user=short_user(), judge=fit_judge(user.history, "plain"))
     assert "best" not in run(fitted)[0][4]
 
 
@@ -289,7 +290,7 @@ def test_random_features_please_a_fitted_judge_more_than_the_users_own_notificat
     rng = np.random.default_rng(0)
     half = user.schema.notification
     nonsense = rng.integers(0, half.sizes, size=(len(user.test), len(half.sizes)))
-    judge, truth = (SimulatedUser.fit(user.history, "plain"), SimulatedUser.from_truth(user))
+    judge, truth = (fit_judge(user.history, "plain"), SimulatedUser.from_truth(user))
     rise = {name: who.probability(user.test.context_codes, nonsense).mean()
             - who.probability(user.test.context_codes, user.test.notification_codes).mean()
             for name, who in (("judge", judge), ("truth", truth))}

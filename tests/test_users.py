@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+from scipy.special import expit
 
 from pushlab.datasets.reading import list_users, load_user
-from pushlab.users.simulated import SimulatedUser, logistic
+from pushlab.users.judges import judge_for
+from pushlab.users.simulated import SimulatedUser
 
 
 @pytest.mark.parametrize("name", list_users())
@@ -43,7 +45,7 @@ def test_weights_stand_where_the_truth_says():
 
 def test_the_best_probability_is_the_maximum_over_the_whole_catalogue():
     user = load_user("theo")
-    truth, half = SimulatedUser.of(user), user.schema.notification
+    truth, half = judge_for(user), user.schema.notification
     contexts = user.test.context_codes[:40]
     best = truth.best_probability(contexts, user.catalogue_codes)
     base, sheet = truth.sheet(contexts)
@@ -54,7 +56,7 @@ def test_the_best_probability_is_the_maximum_over_the_whole_catalogue():
         for choice in np.ndindex(*free):
             codes = row.copy()
             codes[places] = choice
-            highest = np.maximum(highest, logistic(base + sheet[:, codes + half.starts].sum(axis=1)))
+            highest = np.maximum(highest, expit(base + sheet[:, codes + half.starts].sum(axis=1)))
     assert np.abs(best - highest).max() < 1e-12
 
 

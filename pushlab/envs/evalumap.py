@@ -30,7 +30,7 @@ def answer_each(row, draws, probability, arrived, threshold, opened, actual, rew
 @compiled
 def push_each(row, action, sheet, starts, draws, arrived, threshold, probability, opened, actual, reward, following):
     """`add_up` and `answer_each` in one call, for a judge that answers from tables: a call costs more than the sums."""
-    add_up(row, action, sheet, starts, probability)
+    add_up(sheet, starts, row, action, probability)
     answer_each(row, draws, probability, arrived, threshold, opened, actual, reward, following)
 
 

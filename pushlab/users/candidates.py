@@ -4,17 +4,21 @@ The action space is the product of all features, millions of combinations that m
 at a list of candidates instead: what the user's history holds, or a published catalogue of what exists.
 """
 
+from typing import Any
+
 import numpy as np
 
-from pushlab.datasets.features import encode_column
+from pushlab.datasets.features import Features
+from pushlab.datasets.periods import Period, User
+from pushlab.users.simulated import checked_codes
 
 
-def history_candidates(period):
+def history_candidates(period: Period) -> np.ndarray:
     """The distinct notifications of a Period, int64 (k, notification components), in order of their codes."""
     return np.unique(period.notification_codes, axis=0)
 
 
-def catalogue_candidates(user):
+def catalogue_candidates(user: User) -> np.ndarray:
     """The rows of a user's catalogue with every other feature at its neutral value, int64 (k, components).
 
     Without a catalogue (`catalogue.csv`) the combinations of open features in the history take its place: which
@@ -29,22 +33,17 @@ def catalogue_candidates(user):
     return np.unique(np.where(rows < 0, neutral_codes(half), rows), axis=0)
 
 
-def neutral_codes(half):
+def neutral_codes(half: Features) -> np.ndarray:
     """The codes of a notification that has every feature at its neutral value, int64 (components,)."""
-    return np.concatenate([encode_column(feature, [feature.neutral_word])[0][0] for feature in half])
+    return half.encode_one({feature.name: feature.neutral_word for feature in half})
 
 
-def candidates_for(user, which):
+def candidates_for(user: User, which: Any) -> np.ndarray:
     """Candidates by name ("history" or "catalogue"), or an array of codes, checked, as it is."""
-    if isinstance(which, str):
-        if which not in ("history", "catalogue"):
-            raise ValueError(f"candidates are 'history', 'catalogue' or an array of codes; got {which!r}")
-        return history_candidates(user.history) if which == "history" else catalogue_candidates(user)
-    codes, half = np.asarray(which), user.schema.notification
-    if codes.ndim != 2 or codes.shape[1] != len(half.sizes) or not len(codes) or codes.dtype.kind not in "iu":
-        raise ValueError(f"candidates are whole numbers of shape (k, {len(half.sizes)}); "
-                         f"got {codes.dtype} {codes.shape}")
-    if (codes < 0).any() or (codes >= half.sizes).any():
-        row = int(np.flatnonzero(((codes < 0) | (codes >= half.sizes)).any(axis=1))[0])
-        raise ValueError(f"candidate {row} is {codes[row].tolist()}; codes run from 0 to {(half.sizes - 1).tolist()}")
-    return codes.astype(np.int64)
+    if isinstance(which, str) and which == "history":
+        return history_candidates(user.history)
+    if isinstance(which, str) and which == "catalogue":
+        return catalogue_candidates(user)
+    if isinstance(which, str) or not np.size(which):
+        raise ValueError(f"candidates are 'history', 'catalogue' or an array of codes; got {which!r}")
+    return checked_codes(which, user.schema.notification, "candidates")

@@ -9,16 +9,22 @@ tree) that give the same probabilities in well under a microsecond. Fitted table
 checksum of the data.
 """
 
-import hashlib
-import json
-from contextlib import suppress
+from collections.abc import Mapping
 from dataclasses import fields
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pushlab.datasets.periods import Period, User
+from pushlab.ground import kept
+from pushlab.ground.arguments import demand, one_of
 from pushlab.ground.content import of_modules
-from pushlab.ground.files import cache_dir, write_text
-from pushlab.users.simulated import SimulatedUser, TreeUser, one_hot
+from pushlab.ground.files import cache_dir
+from pushlab.users.simulated import Judge, SimulatedUser, TreeUser, one_hot
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from scipy.sparse import csr_matrix
 
 PANEL = ("adaboost", "tree", "bayes")
 MODELS = ("logistic", "plain", *PANEL)
@@ -30,7 +36,7 @@ FOLDS = 3                               # later stretches of the history that ea
 RARE = 3                                # a pair seen less often in the history gets no weight
 
 
-def fit_judge(period, model="logistic", seed=0):
+def fit_judge(period: Period, model: str = "logistic", seed: int = 0) -> Judge:
     """A judge trained on a Period; nothing is cached.
 
     model  one of MODELS
@@ -38,40 +44,37 @@ def fit_judge(period, model="logistic", seed=0):
 
     Raises ValueError for another model, or if everything was opened or everything dismissed.
     """
-    if model not in MODELS:
-        raise ValueError(f"a judge is one of {', '.join(MODELS)}; got {model!r}")
+    one_of("a judge", model, MODELS)
     if period.opened.all() or not period.opened.any():
         did = "opened" if period.opened.all() else "dismissed"
         raise ValueError(f"all {len(period):,} notifications were {did}; a user who never does otherwise cannot be "
                          "fitted")
-    if len(period) <= FOLDS:
-        raise ValueError(f"{len(period)} notifications are too few to fit a judge to; it needs {FOLDS + 1}")
+    demand(len(period) > FOLDS, f"{len(period)} notifications are too few to fit a judge to; it needs {FOLDS + 1}")
     return {"logistic": _fit_logistic, "plain": _fit_plain, "adaboost": _fit_adaboost, "tree": _fit_tree,
             "bayes": _fit_bayes}[model](period, seed)
 
 
-def judge_for(user, model=None):
+def judge_for(user: User, model: str | None = None) -> Judge:
     """The judge of a User, from the cache if it was fitted before.
 
     model  "truth" (only where it is known), one of MODELS, or None: the truth if it is known, else "logistic"
     """
     if model is None:
         model = "truth" if user.truth is not None else "logistic"
-    if model == "truth":
-        if user.truth is None:
-            raise ValueError(f"nobody knows the true probabilities of user {user.name}; "
-                             f"take one of {', '.join(MODELS)}")
-        return SimulatedUser.from_truth(user)
-    return _cached(user.history, model)
+    if model != "truth":
+        return _cached(user.history, model)
+    demand(user.truth is not None, f"nobody knows the true probabilities of user {user.name}; "
+                                   f"take one of {', '.join(MODELS)}")
+    return SimulatedUser.from_truth(user)
 
 
-def panel_of(user):
+def panel_of(user: User) -> dict[str, Judge]:
     """All judges that a submission is shown to, by name: the truth if known, the default, and the original's panel."""
     names = (*(("truth",) if user.truth is not None else ()), "logistic", *PANEL)
     return {name: judge_for(user, name) for name in names}
 
 
-def cutoff(judge, period, opening):
+def cutoff(judge: Judge, period: Period, opening: str) -> float:
     """The probability from which on a notification is opened, or NaN where opening is drawn.
 
     opening  "sampled": a uniform number below the probability opens it (NaN)
@@ -79,12 +82,8 @@ def cutoff(judge, period, opening):
              "matched": where the share of the period's notifications that the judge opens comes nearest to the
              user's (a judge that gives many of them the same probability opens all of these or none)
     """
-    if opening not in OPENINGS:
-        raise ValueError(f"opening is one of {', '.join(OPENINGS)}; got {opening!r}")
-    if opening == "sampled":
-        return float("nan")
-    if opening == "threshold":
-        return 0.5
+    if one_of("opening", opening, OPENINGS) != "matched":
+        return float("nan") if opening == "sampled" else 0.5
     p = np.sort(judge.probability(period.context_codes, period.notification_codes))
     levels, first = np.unique(p, return_index=True)
     levels = np.append(levels, np.nextafter(p[-1], 2))
@@ -92,7 +91,7 @@ def cutoff(judge, period, opening):
     return float(levels[np.abs(opens - period.opened.sum()).argmin()])
 
 
-def judge_report(user, period="test", judges=None):
+def judge_report(user: User, period: str = "test", judges: Mapping[str, Judge] | None = None) -> "pd.DataFrame":
     """How well each judge foretells a period it was not trained on, a DataFrame with a row a judge.
 
     accuracy      share foretold rightly at a threshold of 0.5, and that of always saying the commoner answer (`base`)
@@ -103,12 +102,12 @@ def judge_report(user, period="test", judges=None):
     import pandas as pd
     from sklearn.metrics import log_loss, roc_auc_score
 
-    period = user.periods[period]
-    if period.opened.all() or not period.opened.any():
-        raise ValueError("judges are compared on a period in which some notifications were opened and some dismissed")
-    rows = []
+    shown = user.periods[period]
+    opened, rows = shown.opened, []
+    demand(opened.any() and not opened.all(),
+           "judges are compared on a period in which some notifications were opened and some dismissed")
     for name, judge in (panel_of(user) if judges is None else judges).items():
-        p, opened = judge.probability(period.context_codes, period.notification_codes), period.opened
+        p = judge.probability(shown.context_codes, shown.notification_codes)
         groups = np.array_split(np.argsort(p, kind="stable"), 10)
         rows.append({"judge": name, "accuracy": float(((p >= 0.5) == opened).mean()),
                      "base": float(max(opened.mean(), 1 - opened.mean())), "auc": float(roc_auc_score(opened, p)),
@@ -119,13 +118,13 @@ def judge_report(user, period="test", judges=None):
 
 # ---------------------------------------------------------------- what the models see
 
-def design(period):
+def design(period: Period) -> np.ndarray:
     """Context and notification of a Period as a 0/1 array (rows, context codes + notification codes)."""
     return np.hstack([one_hot(period.schema.context, period.context_codes),
                       one_hot(period.schema.notification, period.notification_codes)])
 
 
-def pair_design(period):
+def pair_design(period: Period) -> "csr_matrix":
     """Which pairs of a context code and a notification code occur, sparse 0/1 (rows, codes × codes)."""
     from scipy.sparse import csr_matrix
 
@@ -210,13 +209,11 @@ def _fit_adaboost(period, seed=0):
     intercept, weights = 0.0, np.zeros(model.n_features_in_)
     for stump, vote in zip(model.estimators_, votes):
         tree = stump.tree_
-        answers = [2 * vote * (1 if tree.value[node, 0].argmax() == 1 else -1) for node in range(tree.node_count)]
-        if tree.node_count == 1:
-            intercept += answers[0]
-        else:
-            without, with_code = answers[tree.children_left[0]], answers[tree.children_right[0]]
-            intercept += without
-            weights[tree.feature[0]] += with_code - without
+        answers = 2 * vote * np.where(tree.value[:, 0].argmax(axis=1) == 1, 1, -1)
+        # A stump that asks nothing is one leaf, whose ways lead to -1: both answers are its only one, the last.
+        without, with_code = answers[tree.children_left[0]], answers[tree.children_right[0]]
+        intercept += without
+        weights[tree.feature[0]] += with_code - without
     return _tables(period, intercept, weights, "adaboost")
 
 
@@ -249,62 +246,44 @@ def _fit_tree(period, seed=0):
 
 # ---------------------------------------------------------------- the cache
 
-def checksum(period, model):
+def checksum(period: Period, model: str) -> str:
     """A name for a fitted judge: it changes with data, schema, model, and the code that fits it."""
     words = [[feature.name, *feature.words] for half in (period.schema.context, period.schema.notification)
              for feature in half]
-    settings = [of_modules(__name__), model]
-    digest = hashlib.sha256(json.dumps([settings, words]).encode())
-    for array in (period.context_codes, period.notification_codes, period.opened):
-        digest.update(np.ascontiguousarray(array).tobytes())
-    return digest.hexdigest()[:32]
+    return kept.checksum(of_modules(__name__), model, words, period.context_codes, period.notification_codes,
+                         period.opened)[:32]
 
 
 def _cached(period, model):
+    """The judge, from the cache if it was fitted before; a cache that cannot be written to is left alone."""
     path = cache_dir() / "judges" / f"{model}-{checksum(period, model)}.json"
-    judge = _read_judge(path, period.schema)
-    if judge is None:
-        judge = fit_judge(period, model)
-        _write_judge(path, judge)
-    return judge
+    return kept.kept(path, lambda: _told(fit_judge(period, model)), lambda told: _read_judge(told, period.schema),
+                     optional=True)
 
 
-def _write_judge(path, judge):
-    """Writes a judge's tables, whole or not at all; a cache that cannot be written to is left alone."""
-    kept = {entry.name: _listed(getattr(judge, entry.name)) for entry in fields(judge) if entry.name != "schema"}
-    with suppress(OSError):
-        write_text(path, json.dumps(kept))
+def _told(judge):
+    """A judge's tables as JSON has them."""
+    return {entry.name: np.asarray(getattr(judge, entry.name)).tolist() for entry in fields(judge)
+            if entry.name != "schema"}
 
 
-def _listed(value):
-    return value.tolist() if isinstance(value, np.ndarray) else value
+def _read_judge(told, schema):
+    """The judge of these tables; raises ValueError, KeyError or TypeError if they are none of this schema."""
+    if told["name"] == "tree":
+        return _read_tree(told, schema)
+    sizes = [int(half.sizes.sum()) for half in (schema.context, schema.notification)]
+    context, notification, pairs = (np.array(told[key], float) for key in ("context", "notification", "pairs"))
+    return SimulatedUser(schema, float(told["intercept"]), context.reshape(sizes[0]), notification.reshape(sizes[1]),
+                         pairs.reshape(sizes), told["name"])
 
 
-def _read_judge(path, schema):
-    """The judge in a cache file, or None if there is none or it is damaged."""
-    try:
-        kept = json.loads(path.read_text(encoding="utf-8"))
-        if kept["name"] == "tree":
-            arrays = {key: np.array(kept[key], float if key == "share" else np.int64)
-                      for key in ("component", "code", "yes", "no", "share")}
-            return _sound_tree(TreeUser(schema, **arrays))
-        sizes = [int(half.sizes.sum()) for half in (schema.context, schema.notification)]
-        return SimulatedUser(schema, float(kept["intercept"]), np.array(kept["context"], float).reshape(sizes[0]),
-                             np.array(kept["notification"], float).reshape(sizes[1]),
-                             np.array(kept["pairs"], float).reshape(sizes), kept["name"])
-    except (OSError, ValueError, KeyError, TypeError, IndexError):
-        return None
-
-
-def _sound_tree(judge):
+def _read_tree(told, schema):
     """The tree; ValueError if its nodes do not lead from the first one down to leaves."""
-    nodes = np.arange(len(judge.share))
-    inner = judge.yes >= 0
-    sizes = [size for half in (judge.schema.context, judge.schema.notification) for size in half.sizes]
-    if not (len(judge.component) == len(judge.code) == len(judge.yes) == len(judge.no) == len(nodes) > 0
-            and ((judge.no >= 0) == inner).all() and (judge.component >= 0).all()
-            and (judge.component < len(sizes)).all()
-            and all((children[inner] > nodes[inner]).all() and (children[inner] < len(nodes)).all()
-                    for children in (judge.yes, judge.no))):
+    component, code, *ways = np.array([told[key] for key in ("component", "code", "yes", "no")], np.int64)
+    share, number = np.array(told["share"], float), np.arange(len(component))
+    wide, inner = len(schema.context.sizes) + len(schema.notification.sizes), ways[0] >= 0
+    if not (len(share) == len(component) > 0 and ((component >= 0) & (component < wide)).all()
+            and all(((way >= 0) == inner).all() and (way[inner] > number[inner]).all() and (way < len(number)).all()
+                    for way in ways)):
         raise ValueError("not a tree")
-    return judge
+    return TreeUser(schema, component, code, *ways, share)

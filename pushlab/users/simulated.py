@@ -10,28 +10,21 @@ where cᵢ and nⱼ are the places of the i-th context and j-th notification com
 naive Bayes classifier and boosted stumps; a decision tree has not, and answers from its branches.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
 import numpy as np
 
+from pushlab.datasets.features import Features
+from pushlab.datasets.periods import User
 from pushlab.datasets.schema import Schema
 from pushlab.ground.compiled import compiled
 
 
-def logistic(log_odds):
-    """The probability for log-odds.
-
-    >>> float(logistic(0.0))
-    0.5
-    """
-    from scipy.special import expit
-
-    return expit(np.asarray(log_odds, float))
-
-
 @compiled
-def add_up(row, action, sheet, starts, probability):
+def add_up(sheet, starts, row, action, probability):
     """Probability of each action (n, features) in its context: row (n,) of the sheet (contexts, codes)."""
     for i in range(len(row)):
         log_odds = 0.0
@@ -41,7 +34,7 @@ def add_up(row, action, sheet, starts, probability):
 
 
 @compiled
-def _climb(row, action, contexts, component, code, yes, no, share, probability):
+def climb(contexts, component, code, yes, no, share, row, action, probability):
     """Probability of each action (n, features) at the leaf it comes to; contexts (rows, components)."""
     wide = contexts.shape[1]
     for i in range(len(row)):
@@ -53,36 +46,33 @@ def _climb(row, action, contexts, component, code, yes, no, share, probability):
         probability[i] = share[node]
 
 
-def _add_up_at(sheet, starts, row, action, probability):
-    add_up(row, action, sheet, starts, probability)
-
-
-def _climb_at(contexts, tree, row, action, probability):
-    _climb(row, action, contexts, tree.component, tree.code, tree.yes, tree.no, tree.share, probability)
-
-
-def _checked(codes, half, name):
+def checked_codes(codes: Any, half: Features, name: str) -> np.ndarray:
     """Codes (rows, components) as int64; ValueError if they are none of this half, before a compiled loop reads on."""
-    codes = np.ascontiguousarray(codes, np.int64)
-    if codes.ndim != 2 or codes.shape[1] != len(half.sizes):
-        raise ValueError(f"{name} are codes of shape (rows, {len(half.sizes)}); got {codes.shape}")
-    if len(codes) and ((codes.min(axis=0) < 0) | (codes.max(axis=0) >= half.sizes)).any():
-        raise ValueError(f"{name} hold codes from 0 to {(half.sizes - 1).tolist()}; got {codes.min(axis=0).tolist()} "
-                         f"to {codes.max(axis=0).tolist()}")
-    return codes
+    codes = np.asarray(codes)
+    if codes.ndim != 2 or codes.shape[1] != len(half.sizes) or codes.dtype.kind not in "iu":
+        raise ValueError(f"{name} are whole numbers of shape (rows, {len(half.sizes)}); "
+                         f"got {codes.dtype} {codes.shape}")
+    wrong = ((codes < 0) | (codes >= half.sizes)).any(axis=1)
+    if wrong.any():
+        row = wrong.argmax()
+        raise ValueError(f"{name} hold codes from 0 to {(half.sizes - 1).tolist()}; row {row} is {codes[row].tolist()}")
+    return np.ascontiguousarray(codes, np.int64)
 
 
 class Judge:
     """Whoever opens or dismisses: `schema`, `name`, and a probability for any context and notification."""
 
-    def chances(self, contexts):
+    schema: Schema
+    name: str
+
+    def chances(self, contexts: np.ndarray) -> Callable[..., None]:
         """A fast answerer for these contexts (rows, components): f(row (n,), action (n, …), probability (n,))."""
         raise NotImplementedError(f"{type(self).__name__} has to say how likely an open is")
 
-    def probability(self, contexts, notifications):
+    def probability(self, contexts: np.ndarray, notifications: np.ndarray) -> np.ndarray:
         """Probability of opening (rows,) for codes of contexts (rows, …) and notifications (rows, …)."""
-        contexts = _checked(contexts, self.schema.context, "contexts")
-        notifications = _checked(notifications, self.schema.notification, "notifications")
+        contexts = checked_codes(contexts, self.schema.context, "contexts")
+        notifications = checked_codes(notifications, self.schema.notification, "notifications")
         if len(contexts) != len(notifications):
             raise ValueError(f"as many contexts as notifications; got {len(contexts)} and {len(notifications)}")
         probability = np.empty(len(contexts))
@@ -117,27 +107,13 @@ class SimulatedUser(Judge):
     name: str = "tables"
 
     @classmethod
-    def of(cls, user):
-        """The one to put in a user's place: the true one if it is known, else the default judge of the history."""
-        from pushlab.users.judges import judge_for
-
-        return judge_for(user)
-
-    @classmethod
-    def fit(cls, history, model="logistic"):
-        """A judge trained on a Period (a SimulatedUser, or a TreeUser for "tree"); see `pushlab.users.judges`."""
-        from pushlab.users.judges import fit_judge
-
-        return fit_judge(history, model)
-
-    @classmethod
-    def from_truth(cls, user):
+    def from_truth(cls, user: User) -> "SimulatedUser":
         """The user that a synthetic history was generated from.
 
         Raises ValueError for a weight that the schema has no place for; values of open features that the schema was
         not fitted to can never be sent, and their weights are left out.
         """
-        truth, schema = user.truth, user.schema
+        truth, schema = user.truth or {}, user.schema
         context = _weights(schema.context, truth["context"])
         notification = _weights(schema.notification, truth["notification"])
         pairs = np.zeros((len(context), len(notification)))
@@ -148,24 +124,24 @@ class SimulatedUser(Judge):
                 pairs[row, column] += weight
         return cls(schema, float(truth["intercept"]), context, notification, pairs, "truth")
 
-    def sheet(self, contexts):
+    def sheet(self, contexts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """What is left to add once the context is known: base (rows,) and a column for each code (rows, codes)."""
         active = one_hot(self.schema.context, contexts)
         return self.intercept + active @ self.context, self.notification + active @ self.pairs
 
-    def log_odds(self, contexts, notifications):
+    def log_odds(self, contexts: np.ndarray, notifications: np.ndarray) -> np.ndarray:
         """Log-odds of opening (rows,) for codes of contexts and notifications, a row each."""
         base, sheet = self.sheet(contexts)
         places = np.asarray(notifications) + self.schema.notification.starts
         return base + np.take_along_axis(sheet, places, axis=1).sum(axis=1)
 
-    def chances(self, contexts):
+    def chances(self, contexts: np.ndarray) -> Callable[..., None]:
         base, sheet = self.sheet(contexts)
         half = self.schema.notification
         sheet[:, :half.sizes[0]] += base[:, None]       # every notification has a first feature
-        return partial(_add_up_at, sheet, half.starts)
+        return partial(add_up, sheet, half.starts)
 
-    def best_probability(self, contexts, combinations=None):
+    def best_probability(self, contexts: np.ndarray, combinations: np.ndarray | None = None) -> np.ndarray:
         """The highest probability (rows,) that any notification reaches in each context.
 
         combinations  codes (rows, notification components) of the notifications that exist, of which the columns
@@ -173,6 +149,8 @@ class SimulatedUser(Judge):
 
         The log-odds are a sum over notification features, so free features are maximised one by one.
         """
+        from scipy.special import expit
+
         base, sheet = self.sheet(contexts)
         half = self.schema.notification
         combinations = np.full((1, len(half.sizes)), -1) if combinations is None else np.asarray(combinations)
@@ -183,7 +161,7 @@ class SimulatedUser(Judge):
             best += np.max([sheet[:, row].sum(axis=1) for row in places], axis=0)
         for start, size in zip(half.starts[~fixed], half.sizes[~fixed]):
             best += sheet[:, start:start + size].max(axis=1)
-        return logistic(best)
+        return expit(best)
 
 
 @dataclass(frozen=True)
@@ -203,12 +181,11 @@ class TreeUser(Judge):
     share: np.ndarray
     name: str = "tree"
 
-    def chances(self, contexts):
-        contexts = np.ascontiguousarray(contexts)
-        return partial(_climb_at, contexts, self)
+    def chances(self, contexts: np.ndarray) -> Callable[..., None]:
+        return partial(climb, np.ascontiguousarray(contexts), self.component, self.code, self.yes, self.no, self.share)
 
 
-def one_hot(half, codes):
+def one_hot(half: Features, codes: np.ndarray) -> np.ndarray:
     """Codes (rows, components) as a 0/1 array (rows, codes), all codes of all components side by side."""
     active = np.zeros((len(codes), int(half.sizes.sum())))
     np.put_along_axis(active, np.asarray(codes) + half.starts, 1.0, axis=1)
@@ -220,13 +197,11 @@ def _place(half, name, value):
     if name not in half.names:
         raise ValueError(f"the truth names a feature {name!r} that the schema does not have")
     feature = half[name]
-    if value not in feature.words:
-        if feature.kind == "open":
-            return None
+    if value in feature.words:
+        component, code = (f"{name}.{value}", 1) if feature.kind == "set" else (name, feature.words.index(value))
+        return half.starts[half.components.index(component)] + code
+    if feature.kind != "open":
         raise ValueError(f"the truth names {value!r}, which is no value of {name}")
-    if feature.kind == "set":
-        return half.starts[half.components.index(f"{name}.{value}")] + 1
-    return half.starts[half.components.index(name)] + feature.words.index(value)
 
 
 def _weights(half, named):
