@@ -4,13 +4,24 @@ A submission is a handful of lifetimes through the same syllabus under different
 logs, and never typed: what it kept, and what it forgot.
 """
 
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pushlab.ground.faults import BadData, Fault
+from pushlab.challenges.scorecard import csv_text
+from pushlab.challenges.submissions import read_csv
+from pushlab.datasets.tables import find_columns
+from pushlab.ground.faults import Fault, refuse
 from pushlab.ground.files import write_text
+from pushlab.lifetimes.syllabi import read_syllabus, shipped_syllabi
 from pushlab.metrics.estimate import mean_interval
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 SYLLABUS = "users-aba"
 MEASURES = ("reward", "forgotten")
@@ -19,7 +30,7 @@ COLUMNS = ("name", "agent", "syllabus", "seeds", *(f"{one}{end}" for one in MEAS
 DIGITS, MOST_ROWS = 3, 10_000
 
 
-def kept_and_forgotten(log):
+def kept_and_forgotten(log: pd.DataFrame) -> tuple[float, float]:
     """What one lifetime comes to: (reward, forgotten), both in reward an episode.
 
     log        of a syllabus that trains a first task, then another
@@ -46,7 +57,7 @@ def kept_and_forgotten(log):
     return float(tests["reward"].mean()), float(before.iloc[-1] - after.iloc[0])
 
 
-def submission(name, logs, note="", syllabus=SYLLABUS):
+def submission(name: str, logs: Sequence[pd.DataFrame], note: str = "", syllabus: str = SYLLABUS) -> dict[str, Any]:
     """The row of a submission, a dict with COLUMNS: means over its lifetimes with 95 % intervals.
 
     name   who hands it in
@@ -54,10 +65,8 @@ def submission(name, logs, note="", syllabus=SYLLABUS):
 
     Raises BadData saying which log is not what it should be.
     """
-    faults = _faults_of_logs(logs, syllabus)
-    if faults:
-        raise BadData(faults)
-    row = {"name": name, "agent": logs[0]["agent"].iloc[0], "syllabus": syllabus,
+    refuse(_faults_of_logs(logs, syllabus))
+    row: dict[str, Any] = {"name": name, "agent": logs[0]["agent"].iloc[0], "syllabus": syllabus,
            "seeds": " ".join(str(log["seed"].iloc[0]) for log in logs)}
     for measure, values in zip(MEASURES, zip(*map(kept_and_forgotten, logs))):
         interval = mean_interval(values)
@@ -67,17 +76,15 @@ def submission(name, logs, note="", syllabus=SYLLABUS):
 
 
 def _faults_of_logs(logs, syllabus):
-    from pushlab.lifetimes.syllabi import read_syllabus
-
     course = [(phase.name, one.task, one.count) for phase in read_syllabus(syllabus).phases
               for one in phase.experiences]
     faults, seeds, names = [], [], set()
     for number, log in enumerate(logs):
         lived = log.groupby(["regime", "phase", "task"], sort=False).size()
         if [(phase, task, count) for (_, phase, task), count in lived.items()] != course:
-            faults.append(Fault(f"log {number}", None, None, None, f"a whole lifetime of {syllabus}: {len(course)} "
-                                f"regimes and {sum(count for *_, count in course)} episodes are meant; it has "
-                                f"{len(lived)} and {len(log)}"))
+            right = (f"a whole lifetime of {syllabus}: {len(course)} regimes and {sum(count for *_, count in course)} "
+                     f"episodes are meant; it has {len(lived)} and {len(log)}")
+            faults.append(Fault(f"log {number}", right=right))
         seeds.append(int(log["seed"].iloc[0]))
         names |= set(log["agent"])
     if len(set(seeds)) < max(2, len(seeds)):
@@ -89,33 +96,28 @@ def _faults_of_logs(logs, syllabus):
 
 # ---------------------------------------------------------------- the file
 
-def read_board(path):
+def read_board(path: Path | str) -> pd.DataFrame:
     """The leaderboard in a CSV file, a DataFrame with COLUMNS; BadData lists every fault of every row."""
     import pandas as pd
 
-    from pushlab.challenges.submissions import read_csv
-
-    path = Path(path)
+    file = Path(path).name
     table, lines, faults = read_csv(path, MOST_ROWS)
-    missing = [column for column in COLUMNS if column not in table]
-    if missing:
-        raise BadData([*faults, *(Fault(path.name, 1, column, None, "the column is missing") for column in missing)])
-    told = [_read_row(row, line, path.name, faults) for row, line in zip(table.to_dict("records"), lines)]
-    seen = {}
+    _, bad = find_columns(table.columns, {column: [column] for column in COLUMNS}, set(table) - set(COLUMNS), file)
+    if bad:
+        refuse([*faults, *bad])
+    told = [_read_row(row, line, file, faults) for row, line in zip(table.to_dict("records"), lines)]
+    seen: dict[tuple, int] = {}
     for row, line in zip(told, lines):
-        if (row["name"], row["agent"]) in seen:
-            faults.append(Fault(path.name, line, "agent", row["agent"], f"an agent of its own; {row['name']} handed in "
-                                f"one of that name in row {seen[row['name'], row['agent']]}"))
-        seen.setdefault((row["name"], row["agent"]), line)
-    if faults:
-        raise BadData(faults)
+        first = seen.setdefault((row["name"], row["agent"]), line)
+        if first != line:
+            right = f"an agent of its own; {row['name']} handed in one of that name in row {first}"
+            faults.append(Fault(file, line, "agent", row["agent"], right))
+    refuse(faults)
     return pd.DataFrame(told, columns=list(COLUMNS))
 
 
 def _read_row(row, line, file, faults):
     """A row with numbers in place of words; what cannot be is added to the faults."""
-    from pushlab.lifetimes.syllabi import shipped_syllabi
-
     def complain(column, right):
         faults.append(Fault(file, line, column, row[column], right))
 
@@ -143,7 +145,7 @@ def _read_row(row, line, file, faults):
     return told
 
 
-def add_to_board(path, row):
+def add_to_board(path: Path | str, row: Mapping[str, Any]) -> pd.DataFrame:
     """Adds a submission's row to the file, in place of an earlier one of the same name and agent; returns the board.
 
     A file that is not there begins with this row. What cannot be read back afterwards is not written.
@@ -157,19 +159,17 @@ def add_to_board(path, row):
     return read_board(path)
 
 
-def write_board(board, path):
+def write_board(board: pd.DataFrame, path: Path | str) -> Path:
     """Writes a leaderboard as CSV; returns the path. BadData for one that could not be read back."""
-    from pushlab.challenges.scorecard import csv_text
-
-    path, faults, rows = Path(path), [], board[list(COLUMNS)].to_dict("records")
+    faults: list[Fault] = []
+    path, rows = Path(path), board[list(COLUMNS)].to_dict("records")
     for number, one in enumerate(rows, start=2):
         _read_row({column: str(one[column]) for column in COLUMNS}, number, path.name, faults)
-    if faults:
-        raise BadData(faults)
+    refuse(faults)
     return write_text(path, csv_text([COLUMNS, *(list(one.values()) for one in rows)]))
 
 
-def rank(board):
+def rank(board: pd.DataFrame) -> pd.DataFrame:
     """The board with `rank` in front, most reward first; equals share a rank."""
     board = board.sort_values(["reward", "forgotten"], ascending=[False, True], kind="stable").reset_index(drop=True)
     board.insert(0, "rank", board["reward"].rank(method="min", ascending=False).astype(int))

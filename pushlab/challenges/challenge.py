@@ -8,19 +8,27 @@
 Scorecard('own history', user 'mira', performance ...)
 """
 
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pushlab.challenges.answers import read_notifications
 from pushlab.challenges.scorecard import Scorecard
-from pushlab.datasets.periods import User
+from pushlab.datasets.periods import Period, User
 from pushlab.datasets.reading import load_user
 from pushlab.envs.evalumap import EvalUMAP1, EvalUMAP2
 from pushlab.metrics import push
 from pushlab.metrics.estimate import share_interval
 from pushlab.users.judges import panel_of
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 WINDOW = 100        # steps of the rolling mean behind the learning rate
 
@@ -37,11 +45,12 @@ class Challenge:
 
     user: User
     period: str = "test"
-    judge: object = None
+    judge: Any = None
     opening: str = "sampled"
 
     @classmethod
-    def load(cls, user, data=None, schema=None, period="test", judge=None, opening="sampled"):
+    def load(cls, user: Any, data: str | Path | None = None, schema: Any = None, period: str = "test",
+             judge: Any = None, opening: str = "sampled") -> Challenge:
         """The challenge of a user.
 
         user   name of a shipped user or of one in `data`, a user's folder, or a User
@@ -55,34 +64,35 @@ class Challenge:
         return challenge
 
     @property
-    def history(self):
+    def history(self) -> Period:
         """The Period to learn from: `.notifications`, `.contexts` and `.engagements` are DataFrames."""
         return self.user.history
 
     @property
-    def contexts(self):
+    def contexts(self) -> pd.DataFrame:
         """DataFrame of the contexts that wait for a notification each: `id`, a number from 0, and the features."""
         contexts = self.user.periods[self.period].contexts
         contexts.insert(0, "id", np.arange(len(contexts)))
         return contexts
 
     @cached_property
-    def world(self):
+    def world(self) -> EvalUMAP1:
         """The world of evalumap1-v0 that answers."""
         return EvalUMAP1(self.user, self.period, self.judge, self.opening)
 
     @cached_property
-    def cold_world(self):
+    def cold_world(self) -> EvalUMAP2:
         """The world of evalumap2-v0, the same user for an agent that starts cold."""
         return EvalUMAP2(self.user, self.period, self.judge, self.opening)
 
     @cached_property
-    def panel(self):
+    def panel(self) -> dict[str, Callable]:
         """{judge: f(row (n,), codes (n, components), probability (n,))}: fills in what each judge of the panel says."""
         contexts = self.user.periods[self.period].context_codes
         return {name: judge.chances(contexts) for name, judge in panel_of(self.user).items()}
 
-    def evaluate(self, notifications, seed=0, agent="submission", file="notifications", lines=None):
+    def evaluate(self, notifications: pd.DataFrame, seed: int = 0, agent: str = "submission",
+                 file: str = "notifications", lines: Sequence[int] | None = None) -> Scorecard:
         """Scores one notification for each context; the user answers as in evalumap1-v0 after reset(seed=seed).
 
         notifications  DataFrame with the challenge's column names and values; the names in the data files (appPackage
@@ -102,7 +112,8 @@ class Challenge:
         return self.score(codes, outcome, draws[:, 0], challenge=1, agent=agent, seeds=(seed,), seconds=seconds,
                           notes=notes)
 
-    def score(self, codes, outcome, draws, challenge, agent, seeds, seconds=None, notes=()):
+    def score(self, codes: np.ndarray, outcome: Mapping[str, np.ndarray], draws: np.ndarray, challenge: int, agent: str,
+              seeds: Sequence[int], seconds: np.ndarray | None = None, notes: Sequence[str] = ()) -> Scorecard:
         """The Scorecard of one or several episodes, a row a notification, episode after episode.
 
         codes    int64 (rows, components) of what was sent; rows are as many as contexts, times the number of seeds
@@ -110,12 +121,12 @@ class Challenge:
         draws    uniform numbers (rows,) by which the panel opens, the same for each judge
         seconds  response times (rows,) as the participant reported them, or None
         """
-        world, episodes = self.world, len(seeds)
+        judges = self._ask_panel(codes, draws)
         return Scorecard(
-            agent=agent, challenge=challenge, user=self.user.name, period=self.period, judge=world.judge.name,
+            agent=agent, challenge=challenge, user=self.user.name, period=self.period, judge=self.world.judge.name,
             opening=self.opening, count=len(codes), seeds=tuple(int(seed) for seed in seeds),
-            metrics=self._measure(codes, outcome, episodes, challenge, judges := self._ask_panel(codes, draws)),
-            judges=judges, response=None if seconds is None else push.response_time(seconds),
+            metrics=self._measure(codes, outcome, len(seeds), challenge, judges), judges=judges,
+            response=None if seconds is None else push.response_time(seconds),
             reported=seconds is not None, notes=tuple(notes))
 
     def _ask_panel(self, codes, draws):
@@ -171,7 +182,7 @@ class Challenge:
         return np.unique(rows[(rows >= 0).all(axis=1)], axis=0)
 
 
-def own_draws(seed, count, uniforms):
+def own_draws(seed: int, count: int, uniforms: int) -> np.ndarray:
     """The uniform numbers (count, uniforms) of the steps of an episode that begins with an environment's reset(seed).
 
     The first row of the environment's stream belongs to the reset itself.

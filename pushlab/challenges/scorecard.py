@@ -4,12 +4,21 @@ A scorecard holds nothing that depends on the machine it was made on, except the
 apart: they are in no table, picture or JSON file unless asked for, and are saved in a file of their own.
 """
 
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from pushlab.ground.files import json_text, write_bytes, write_text
 from pushlab.metrics.push import ResponseTime
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 # What each metric says, in the order of the tables; `pushlab.metrics.push` defines them.
 MEANING = {
@@ -26,6 +35,7 @@ MEANING = {
     "learning_slope": "points a step more with each step",
     "settled_step": "step from which performance stays where it ends",
 }
+FORMATS = {"performance": ",.1f", "expected_performance": ",.1f", "learning_slope": ".2e", "settled_step": ",.0f"}
 DIGITS = 6          # of what is saved: sums differ in their last digits from machine to machine
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
@@ -54,26 +64,26 @@ class Scorecard:
     opening: str
     count: int
     seeds: tuple[int, ...]
-    metrics: dict
-    judges: dict
+    metrics: dict[str, float | None]
+    judges: dict[str, dict[str, float]]
     response: ResponseTime | None = field(default=None, compare=False)
     reported: bool = False
     notes: tuple[str, ...] = ()
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         share = self.metrics.get("performance_share")
         best = "" if share is None else f", {share:.2f} of the best possible"
         return f"Scorecard({self.agent!r}, user {self.user!r}, performance {self.metrics['performance']:,.1f}{best})"
 
     @property
-    def about(self):
+    def about(self) -> str:
         """Where the numbers come from, in a line."""
         more = f" and {len(self.seeds) - 1} more" if len(self.seeds) > 1 else ""
         return (f"challenge {self.challenge}, user {self.user}, {self.period} period, {self.count:,} notifications, "
                 f"answers by {self.judge} ({self.opening}), seed{'s' if more else ''} {self.seeds[0]}{more}")
 
     @property
-    def table(self):
+    def table(self) -> pd.DataFrame:
         """DataFrame: metric, value, meaning."""
         import pandas as pd
 
@@ -81,20 +91,20 @@ class Scorecard:
                             columns=["metric", "value", "meaning"])
 
     @property
-    def judge_table(self):
+    def judge_table(self) -> pd.DataFrame:
         """DataFrame: judge, then the click-through rate as expected, as sampled with its interval, at a threshold."""
         import pandas as pd
 
         return pd.DataFrame([{"judge": name, **rates} for name, rates in self.judges.items()])
 
-    def to_dict(self):
+    def to_dict(self) -> dict[str, Any]:
         """All but the response times, as plain values that are the same on every machine."""
-        return {"agent": self.agent, "challenge": self.challenge, "user": self.user, "period": self.period,
-                "judge": self.judge, "opening": self.opening, "notifications": self.count, "seeds": list(self.seeds),
-                "metrics": _rounded(self.metrics),
-                "judges": {name: _rounded(rates) for name, rates in self.judges.items()}, "notes": list(self.notes)}
+        told = {name: getattr(self, name) for name in ("agent", "challenge", "user", "period", "judge", "opening")}
+        judges = {name: _rounded(rates) for name, rates in self.judges.items()}
+        return {**told, "notifications": self.count, "seeds": list(self.seeds), "metrics": _rounded(self.metrics),
+                "judges": judges, "notes": list(self.notes)}
 
-    def save(self, folder, picture=False):
+    def save(self, folder: Path | str, picture: bool = False) -> list[Path]:
         """Writes scorecard.json and scorecard.csv, and response_times.json if there are any; returns their paths.
 
         picture  write scorecard.png too, with the response times if there are any
@@ -112,39 +122,45 @@ class Scorecard:
         paths = [write_text(folder / name, text) for name, text in texts.items()]
         return [*paths, write_picture(folder / "scorecard.png", [self])] if picture else paths
 
-    def report(self):
+    def report(self) -> str:
         """The scorecard as lines of text, response times and all."""
         lines = [f"{self.agent}: {self.about}"]
-        lines += [f"  {name:26}{_number(name, value):>10}  {MEANING[name]}" for name, value in self.metrics.items()]
+        lines += [f"  {name:26}{value:>10}  {meaning}" for name, value, meaning in self._metric_cells()]
         lines += ["  would each judge open them?   expected  sampled [95 % interval]  at 0.5"]
-        lines += [f"    {name:26}{rate['expected']:10.3f}    {rate['sampled']:.3f} [{rate['low']:.3f}, "
-                  f"{rate['high']:.3f}]   {rate['threshold']:.3f}" for name, rate in self.judges.items()]
+        lines += [f"    {name:26}{expected:>10}    {sampled} [{low}, {high}]   {threshold}"
+                  for name, expected, sampled, low, high, threshold in self._judge_cells()]
         if self.response is not None:
             whose = ", as reported by the participant" if self.reported else ""
             lines.append(f"  response time: median {self.response.median * 1e3:.3g} ms, 95th percentile "
                          f"{self.response.p95 * 1e3:.3g} ms{whose}")
         return "\n".join([*lines, *(f"  note: {note}" for note in self.notes)])
 
+    def _metric_cells(self):
+        return [(name, "unknown" if value is None else format(value, FORMATS.get(name, ".3f")), MEANING[name])
+                for name, value in self.metrics.items()]
+
+    def _judge_cells(self):
+        return [(name, *(f"{rates[kind]:.3f}" for kind in ("expected", "sampled", "low", "high", "threshold")))
+                for name, rates in self.judges.items()]
+
     def _csv(self):
-        rows = [("agent", self.agent), ("challenge", self.challenge), ("user", self.user), ("seeds", list(self.seeds)),
-                *_rounded(self.metrics).items(),
-                *((f"click_through_rate.{judge}.{kind}", value) for judge, rates in self.judges.items()
-                  for kind, value in _rounded(rates).items())]
-        return csv_text([("name", "value"), *rows])
+        told = self.to_dict()
+        rows = [("name", "value"), *((name, told[name]) for name in ("agent", "challenge", "user", "seeds"))]
+        rows += told["metrics"].items()
+        return csv_text(rows + [(f"click_through_rate.{judge}.{kind}", value)
+                                for judge, rates in told["judges"].items() for kind, value in rates.items()])
 
     def _repr_html_(self):
-        metrics = [(name, _number(name, value), MEANING[name]) for name, value in self.metrics.items()]
-        judges = [(name, f"{rate['expected']:.3f}", f"{rate['sampled']:.3f}",
-                   f"{rate['low']:.3f} to {rate['high']:.3f}", f"{rate['threshold']:.3f}")
-                  for name, rate in self.judges.items()]
+        judges = [(name, expected, sampled, f"{low} to {high}", threshold)
+                  for name, expected, sampled, low, high, threshold in self._judge_cells()]
         notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
         return (f"<p><b>{escape(self.agent)}</b><br>{escape(self.about)}</p>"
-                + html_table(("metric", "value", "meaning"), metrics)
+                + html_table(("metric", "value", "meaning"), self._metric_cells())
                 + html_table(("judge", "expected to open", "opened by chance", "95 % interval", "at 0.5"), judges)
                 + notes)
 
 
-def leaderboard(cards):
+def leaderboard(cards: Iterable[Scorecard]) -> pd.DataFrame:
     """DataFrame with a row a scorecard, best performance first; equal performance shares a rank.
 
     Columns: rank, agent, performance, performance_share, click_through_rate, panel_click_through_rate, coverage,
@@ -155,37 +171,33 @@ def leaderboard(cards):
     kept = ("performance", "performance_share", "click_through_rate", "panel_click_through_rate", "coverage",
             "evenness", "plausibility")
     rows = [{"agent": card.agent, **{name: card.metrics[name] for name in kept if name in card.metrics}}
-            for card in sorted(cards, key=lambda card: (-card.metrics["performance"], card.agent))]
+            for card in sorted(cards, key=lambda card: (-(card.metrics["performance"] or 0.0), card.agent))]
     table = pd.DataFrame(rows, columns=None if rows else ["agent", *kept])
     table.insert(0, "rank", table["performance"].rank(method="min", ascending=False).astype(int) if rows else [])
     return table
 
 
-def write_picture(path, cards):
+def write_picture(path: Path, cards: Sequence[Scorecard]) -> Path:
     """Writes the picture of scorecards, whole or not at all; returns its path."""
     from pushlab.plots import png, scorecard
 
     return write_bytes(path, png(scorecard(cards, times=True)))
 
 
-def csv_text(rows):
+def csv_text(rows: Iterable[Iterable[Any]]) -> str:
     """CSV of rows of cells, in which no spreadsheet finds a formula: such a text gets an apostrophe in front.
 
     >>> print(csv_text([("agent", "=1+1"), ("value", -2.5)]), end="")
     agent,'=1+1
     value,-2.5
     """
-    import csv
-    import io
-
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerows([f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULA) else cell for cell in row]
-                     for row in rows)
-    return buffer.getvalue()
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(
+        [f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULA) else cell for cell in row] for row in rows)
+    return text.getvalue()
 
 
-def html_table(head, rows):
+def html_table(head: Sequence[Any], rows: Sequence[Sequence[Any]]) -> str:
     """A plain HTML table; every cell is text and nothing else."""
     lines = [f"<tr>{''.join(f'<{tag}>{escape(str(cell))}</{tag}>' for cell in row)}</tr>"
              for tag, group in (("th", [head]), ("td", rows)) for row in group]
@@ -194,13 +206,3 @@ def html_table(head, rows):
 
 def _rounded(values):
     return {name: None if value is None else round(value, DIGITS) for name, value in values.items()}
-
-
-def _number(name, value):
-    if value is None:
-        return "unknown"
-    if name in ("performance", "expected_performance"):
-        return f"{value:,.1f}"
-    if name == "settled_step":
-        return f"{value:,.0f}"
-    return f"{value:.2e}" if name == "learning_slope" else f"{value:.3f}"

@@ -7,21 +7,29 @@ A submission is data: its cells are looked up among allowed values, and nothing 
 row by row, and no more of it is kept than could be right.
 """
 
-import csv
+from __future__ import annotations
+
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from pushlab.challenges.replays import MOST_EPISODES, MOST_FAULTS, NO_ROWS, score_log
-from pushlab.challenges.scorecard import DIGITS, csv_text, leaderboard, write_picture
-from pushlab.ground.faults import BadData, Fault
+from pushlab.challenges.challenge import Challenge
+from pushlab.challenges.replays import MOST_EPISODES, score_log
+from pushlab.challenges.scorecard import DIGITS, Scorecard, csv_text, leaderboard, write_picture
+from pushlab.datasets.tables import read_rows
+from pushlab.ground.faults import BadData, Fault, refuse
 from pushlab.ground.files import json_text, write_text
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 LARGEST = 64 * 2**20        # bytes of a submission; a quarter of notifications has well under one megabyte
-WIDEST = 1000               # columns
 
 
-def score_file(path, challenge, number=1, seed=None, seeding="independent"):
+def score_file(path: Path | str, challenge: Challenge, number: int = 1, seed: int | None = None,
+               seeding: str = "independent") -> Scorecard:
     """The Scorecard of one submission, called after its file.
 
     challenge  a Challenge
@@ -36,17 +44,18 @@ def score_file(path, challenge, number=1, seed=None, seeding="independent"):
     contexts = len(challenge.world)
     table, lines, faults = read_csv(path, contexts if number == 1 else contexts * MOST_EPISODES)
     score = partial(score_log, challenge, seeding=seeding) if number == 2 else challenge.evaluate
-    seed = {} if seed is None else {"seed": seed}
+    if seed is not None:
+        score = partial(score, seed=seed)
     try:
-        card = score(table, agent=path.stem, file=path.name, lines=lines, **seed)
+        card = score(table, agent=path.stem, file=path.name, lines=lines)
     except BadData as error:
         raise BadData(dict.fromkeys([*faults, *error.faults])) from None
-    if faults:
-        raise BadData(faults)
+    refuse(faults)
     return card
 
 
-def score_folder(folder, challenge, number=1, seed=None, seeding="independent"):
+def score_folder(folder: Path | str, challenge: Challenge, number: int = 1, seed: int | None = None,
+                 seeding: str = "independent") -> tuple[list[Scorecard], dict[str, BadData], list[str]]:
     """Scores every CSV file of a folder, by name, with the same chance for all.
 
     returns  list of Scorecards; {file name: BadData} of those at fault; names of the files that are no CSV
@@ -65,14 +74,14 @@ def score_folder(folder, challenge, number=1, seed=None, seeding="independent"):
         try:
             if len(namesakes) > 1:
                 right = "these submissions would have one name, small and capital letters being the same; rename them"
-                raise BadData([Fault(" and ".join(namesakes), None, None, None, right)])
+                raise BadData(Fault(" and ".join(namesakes), right=right))
             cards.append(score_file(path, challenge, number, seed, seeding))
         except BadData as error:
             faulty[path.name] = error
     return cards, faulty, passed_over
 
 
-def save_scores(cards, faulty, folder):
+def save_scores(cards: Sequence[Scorecard], faulty: Mapping[str, BadData], folder: Path | str) -> pd.DataFrame:
     """Writes what came of a folder of submissions; returns the leaderboard, a DataFrame.
 
     leaderboard.csv, leaderboard.json and leaderboard.png, in which the first five are shown, and for each submission
@@ -100,49 +109,14 @@ def save_scores(cards, faulty, folder):
 
 # ---------------------------------------------------------------- reading a file
 
-def read_csv(path, most):
+def read_csv(path: Path | str, most: int) -> tuple[pd.DataFrame, list[int], list[Fault]]:
     """A DataFrame of text, the line of each row, and the faults of single rows; at most `most` rows are kept.
 
     Raises BadData where there is no table to go on with.
     """
     import pandas as pd
 
-    path = Path(path)
-    _demand_file(path)
-    header, rows, lines, faults, count = None, [], [], [], 0
-    words = {}                              # each distinct word is kept once: a log repeats a few of them
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.reader(file, strict=True)
-            header = next(reader, None)
-            if header is not None and len(header) > WIDEST:
-                raise BadData([Fault(path.name, 1, None, None, f"the header has {len(header):,} columns")])
-            for row in reader:
-                if len(row) == len(header):
-                    count += 1
-                    if count <= most:
-                        rows.append([words.setdefault(word, word) for word in row])
-                        lines.append(reader.line_num)
-                elif row and len(faults) < MOST_FAULTS:
-                    right = f"the row has {len(row)} fields and the header {len(header)}; it may be torn off"
-                    faults.append(Fault(path.name, reader.line_num, None, None, right))
-    except UnicodeDecodeError:
-        raise BadData([_find_foreign_byte(path)]) from None
-    except csv.Error as error:
-        right = f"not a CSV row ({error})"
-        raise BadData([*faults, Fault(path.name, reader.line_num, None, None, right)]) from None
-    if not header:
-        raise BadData([Fault(path.name, None, None, None, "the file is empty; a CSV table with a header is meant")])
-    if count > most:
-        right = f"there are {count:,} rows; {most:,} are the most that there can be"
-        faults.append(Fault(path.name, None, None, None, right))
-    if not count and not faults:
-        faults.append(Fault(path.name, None, None, None, NO_ROWS))
-    return pd.DataFrame(rows, columns=header, dtype=object), lines, faults
-
-
-def _demand_file(path):
-    what = None
+    path, what = Path(path), None
     if path.is_dir():
         what = "this is a folder; a CSV file is meant"
     elif not path.is_file():
@@ -150,15 +124,7 @@ def _demand_file(path):
     elif path.stat().st_size > LARGEST:
         what = f"the file has {path.stat().st_size / 2**20:,.0f} MB; a submission has at most {LARGEST >> 20} MB"
     if what:
-        raise BadData([Fault(path.name, None, None, None, what)])
-
-
-def _find_foreign_byte(path):
+        raise BadData(Fault(path.name, right=what))
     with path.open("rb") as file:
-        for number, line in enumerate(file, 1):
-            try:
-                line.decode("utf-8")
-            except UnicodeDecodeError as error:
-                right = f"the text is not UTF-8 (byte {line[error.start]:#04x}); save the file as CSV in UTF-8"
-                return Fault(path.name, number, None, None, right)
-    return Fault(path.name, None, None, None, "the text is not UTF-8; save the file as CSV in UTF-8")
+        header, rows, lines, faults = read_rows(file, path.name, most)
+    return pd.DataFrame(rows, columns=header, dtype=object), lines, faults
