@@ -64,7 +64,7 @@ class Scorecard:
     opening: str
     count: int
     seeds: tuple[int, ...]
-    metrics: dict[str, float | None]
+    metrics: dict[str, Any]
     judges: dict[str, dict[str, float]]
     response: ResponseTime | None = field(default=None, compare=False)
     reported: bool = False
@@ -171,7 +171,7 @@ def leaderboard(cards: Iterable[Scorecard]) -> pd.DataFrame:
     kept = ("performance", "performance_share", "click_through_rate", "panel_click_through_rate", "coverage",
             "evenness", "plausibility")
     rows = [{"agent": card.agent, **{name: card.metrics[name] for name in kept if name in card.metrics}}
-            for card in sorted(cards, key=lambda card: (-(card.metrics["performance"] or 0.0), card.agent))]
+            for card in sorted(cards, key=lambda card: (-card.metrics["performance"], card.agent))]
     table = pd.DataFrame(rows, columns=None if rows else ["agent", *kept])
     table.insert(0, "rank", table["performance"].rank(method="min", ascending=False).astype(int) if rows else [])
     return table
