@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pushlab.agents.arrivals import DismissAll, DoNotDisturb, LinearArrivalQ, QTable, ShowAll
+from pushlab.agents import DismissAll, DoNotDisturb, LinearArrivalQ, QTable, ShowAll
 from pushlab.agents.lifelong import Recognising
 from pushlab.agents.protocol import Transition
 from pushlab.datasets.reading import load_user

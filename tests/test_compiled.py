@@ -344,6 +344,14 @@ def test_a_study_knows_the_modules_that_its_numbers_come_from(study):
     assert not any(name.startswith("pushlab.plots") for name in found)
 
 
+def test_a_name_that_a_package_loads_when_it_is_asked_for_is_followed_to_its_module():
+    from pushlab.ground.content import _module
+
+    assert _module("pushlab.rollout") == "pushlab.logs.rollout" and _module("pushlab.agents.LinUCB") == (
+        "pushlab.agents.bandits") == _module("pushlab.agents.bandits.LinUCB")
+    assert "pushlab.agents.bandits" in reached("pushlab.agents")
+
+
 def test_an_edit_in_a_module_that_is_reached_changes_the_key_and_a_comment_does_not(copy):
     code = "from pushlab.ground.content import of_modules; print(of_modules('pushlab.studies.lifelong'))"
 

@@ -10,7 +10,8 @@ from matplotlib.text import Text
 import pushlab  # noqa: F401
 from pushlab import plots
 from pushlab.agents import BothAgent, EpisodicAgent, GivenAgent, LearnedAgent, SemanticAgent
-from pushlab.agents.memory import Belief, Episodic, Placement, Semantic, with_memory
+from pushlab.agents.memory import Belief, Episodic, Placement, Semantic
+from pushlab.agents.memory_agents import with_memory
 from pushlab.agents.memory_policy import BELIEF, EPISODE, FORGET
 from pushlab.ground.seeds import episode_seed
 from pushlab.logs.rollout import rollout

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pushlab.agents.memory import Belief, Episodic, MemoryAgent, Placement, Semantic, given_memory
+from pushlab.agents.memory import Belief, Episodic, Placement, Semantic, given_memory
+from pushlab.agents.memory_agents import MemoryAgent
 from pushlab.ground.arguments import one_of
 
 if TYPE_CHECKING:

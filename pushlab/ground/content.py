@@ -184,6 +184,8 @@ def _named_in(name):
     if name == TABLE:
         return []
     found, package = set(), name if _file(name).name == "__init__.py" else name.rpartition(".")[0]
+    if name != PACKAGE.name:                                # whoever holds the package itself may ask for any of them
+        found |= {_module(place) for place in _offered(name).values()}
     for node in ast.walk(_tree(name)):
         if isinstance(node, ast.Import):
             found |= {_module(alias.name) for alias in node.names if alias.name != "pushlab"}
@@ -214,7 +216,17 @@ def _module(name):
     """The module that a dotted name is, or that it is something in; None if it is none of pushlab's."""
     if name.partition(".")[0] != "pushlab":
         return None
-    return name if _file(name) else _module(name.rpartition(".")[0])
+    package, _, last = name.rpartition(".")
+    return name if _file(name) else _module(_offered(package).get(last, package))
+
+
+@functools.cache
+def _offered(package):
+    """{name: dotted name of what it is} of what a package loads when it is asked for it, as its stub says."""
+    stub = PACKAGE.joinpath(*package.split(".")[1:], "__init__.pyi")
+    lines = ast.parse(stub.read_text(encoding="utf-8")).body if stub.is_file() else []
+    return {alias.name: ".".join(filter(None, (package, line.module, alias.name)))
+            for line in lines if isinstance(line, ast.ImportFrom) for alias in line.names}
 
 
 def _file(name):

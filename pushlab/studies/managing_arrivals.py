@@ -21,7 +21,7 @@ from typing import Annotated
 import numpy as np
 import typer
 
-from pushlab.agents.arrivals import DismissAll, DoNotDisturb, LinearArrivalQ, QTable, ShowAll
+from pushlab.agents import DismissAll, DoNotDisturb, LinearArrivalQ, QTable, ShowAll
 from pushlab.agents.protocol import Transition
 from pushlab.ground.content import of_modules
 from pushlab.ground.files import write_text
