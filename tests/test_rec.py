@@ -315,5 +315,5 @@ def test_a_user_model_can_be_named_as_a_file_has_it():
     by_name = gym.make("pushlab/RECEnv-v0", UserModel={"name": "UserModel", "alpha": 0.25}).unwrapped.world.user_model
     assert type(by_name) is type(by_class) and by_name.alpha == by_class.alpha == 0.25
     assert type(gym.make("pushlab/RECEnv-v0", UserModel="Satiation").unwrapped.world.user_model) is Satiation
-    with pytest.raises(ValueError, match="UserModel is one of UserModel, NoDrift, Satiation by name; got 'Stat'"):
+    with pytest.raises(ValueError, match="UserModel by name is one of UserModel, NoDrift, Satiation; got 'Stat'"):
         gym.make("pushlab/RECEnv-v0", UserModel="Stat")

@@ -4,23 +4,30 @@ A model is one class of two methods, `user_preference_dynamics` and `reward_func
 signatures. A third, `respond`, answers a whole batch at once; a model without it is asked copy by copy.
 """
 
+from __future__ import annotations
+
 import warnings
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 
+from pushlab.ground.arguments import number, one_of
 from pushlab.ground.compiled import compiled
 
+Array = np.ndarray
+Answers = tuple[Array, Array]     # rewards (n,) and next states (n, …)
 REWARD_TYPES = ("continuous", "binary")
 SMALLEST = 2.0**-54     # stands in for a uniform number of 0, whose normal quantile would be minus infinity
 
 
-def sigmoid(x):
+def sigmoid(x: Any) -> Any:
     """The logistic function 1 / (1 + exp(-x))."""
     return 1 / (1 + np.exp(-x))
 
 
-def standard_normal(uniforms):
+def standard_normal(uniforms: Array) -> Array:
     """Normal numbers with mean 0 and deviation 1 out of uniform ones, by the inverse of their distribution."""
     from scipy.special import ndtri
 
@@ -55,25 +62,25 @@ class BaseUserModel(ABC):
     draws = 1           # uniform numbers that `respond` needs for one copy
     equal_dims = False  # whether users and items must have as many features
 
-    def __init__(self, user_feature_dim=None, item_feature_dim=None, reward_type=None, reward_std=None,
-                 random_state=None):
+    def __init__(self, user_feature_dim: int | None = None, item_feature_dim: int | None = None,
+                 reward_type: str | None = None, reward_std: float | None = None, random_state: Any = None):
         self.user_feature_dim, self.item_feature_dim = user_feature_dim, item_feature_dim
         self.reward_type, self.reward_std = reward_type, reward_std
-        self.random_ = np.random.default_rng(0 if random_state is None else random_state)
+        self.random_: Any = np.random.default_rng(0 if random_state is None else random_state)
 
     @abstractmethod
-    def user_preference_dynamics(self, state, action, item_feature_vector):
+    def user_preference_dynamics(self, state: Array, action: Any, item_feature_vector: Array) -> Array:
         """The state after item number `action` was shown; item_feature_vector (n_items, item_feature_dim)."""
 
     @abstractmethod
-    def reward_function(self, state, action, item_feature_vector):
+    def reward_function(self, state: Array, action: Any, item_feature_vector: Array) -> float:
         """The engagement with item number `action`, judged by the state before it was shown."""
 
-    def initial_state(self, preferences, n_items):
+    def initial_state(self, preferences: Array, n_items: int) -> Array:
         """The states in which users begin, (n_users, …), from their preferences (n_users, user_feature_dim)."""
         return preferences
 
-    def respond(self, states, actions, item_feature_vector, draws):
+    def respond(self, states: Array, actions: Array, item_feature_vector: Array, draws: Array) -> Answers:
         """Rewards (n,) and next states (n, …) of n users at once; draws (n, self.draws) uniform on [0, 1).
 
         This one asks the two methods copy by copy; a model that writes its own is served some hundred times faster.
@@ -89,7 +96,7 @@ class BaseUserModel(ABC):
             following[copy] = _checked(self, "user_preference_dynamics", moved, state.shape)
         return rewards, following
 
-    def expect(self, states, actions, item_feature_vector):
+    def expect(self, states: Array, actions: Array, item_feature_vector: Array) -> Answers:
         """Expected rewards (n,) and next states (n, …), for planners; a model with noise should write its own.
 
         This one takes what one fixed draw of chance gives.
@@ -111,24 +118,25 @@ def _checked(model, method, value, shape):
     return array
 
 
-def has_batch_method(model):
+def has_batch_method(model: Any) -> bool:
     """Whether the model's `respond` was written for what its two methods do.
 
-    It was not where a class has none of its own, or changes one of the two below the class that `respond` is from.
+    It was not where a class has none of its own, or changes one of the two below the class that `respond` (of
+    `UserModel`'s children `_move`, which all three are made of) is from.
     """
-    line = type(model).__mro__
-    place = {name: next((at for at, kind in enumerate(line) if name in vars(kind)), len(line))
-             for name in ("respond", "user_preference_dynamics", "reward_function")}
-    if place["respond"] == len(line) or line[place["respond"]] is BaseUserModel:
-        return False
-    return place["respond"] <= min(place["user_preference_dynamics"], place["reward_function"])
+    for kind in type(model).__mro__:
+        if {"respond", "_move"} & vars(kind).keys():
+            return kind is not BaseUserModel
+        if {"user_preference_dynamics", "reward_function"} & vars(kind).keys():
+            return False
+    return False
 
 
-def batch_method(model):
+def batch_method(model: Any) -> Callable[..., Answers]:
     """The model's `respond`, or one that asks the model copy by copy and says so once."""
     if has_batch_method(model):
         return model.respond
-    said = []
+    said: list[bool] = []
 
     def one_by_one(states, actions, item_feature_vector, draws):
         if len(states) > 1 and not said:
@@ -184,34 +192,29 @@ class UserModel(BaseUserModel):
     name = "biased assimilation"
     equal_dims = True
 
-    def __init__(self, user_feature_dim=None, item_feature_dim=None, reward_type=None, reward_std=None,
-                 random_state=None, alpha=1.0):
-        if not 0 <= alpha <= 1:
-            raise ValueError(f"alpha is a number from 0 to 1; got {alpha!r}")
+    def __init__(self, user_feature_dim: int | None = None, item_feature_dim: int | None = None,
+                 reward_type: str | None = None, reward_std: float | None = None, random_state: Any = None,
+                 alpha: float = 1.0):
         super().__init__(user_feature_dim, item_feature_dim, reward_type, reward_std, random_state)
-        self.alpha = float(alpha)
+        self.alpha = float(number("alpha", alpha, 0, 1))
 
     @property
-    def draws(self):
+    def draws(self) -> int:             # type: ignore[override]
         """One number for a reward that chance has a part in, else none."""
         return int(self.reward_type == "binary" or bool(self.reward_std))
 
-    def user_preference_dynamics(self, state, action, item_feature_vector, alpha=None):
-        alpha, item = self.alpha if alpha is None else alpha, _shown(item_feature_vector, action)
-        moved = state + alpha * (state @ item) * item
-        return moved / np.linalg.norm(moved)
+    def user_preference_dynamics(self, state: Array, action: Any, item_feature_vector: Array) -> Array:
+        return self._move(state[None], np.array([action]).ravel(), item_feature_vector)[1][0]
 
-    def reward_function(self, state, action, item_feature_vector):
-        liked = float(state @ _shown(item_feature_vector, action))
-        if self.reward_type == "binary":
-            return float(self.random_.random() < sigmoid(liked))
-        return liked + (float(self.random_.normal(scale=self.reward_std)) if self.reward_std else 0.0)
+    def reward_function(self, state: Array, action: Any, item_feature_vector: Array) -> float:
+        engagement, _ = self._move(state[None], np.array([action]).ravel(), item_feature_vector)
+        return float(self._answer(engagement, self.random_.random((1, 1)))[0])
 
-    def respond(self, states, actions, item_feature_vector, draws):
+    def respond(self, states: Array, actions: Array, item_feature_vector: Array, draws: Array) -> Answers:
         engagement, following = self._move(states, actions, item_feature_vector)
         return self._answer(engagement, draws), following
 
-    def expect(self, states, actions, item_feature_vector):
+    def expect(self, states: Array, actions: Array, item_feature_vector: Array) -> Answers:
         engagement, following = self._move(states, actions, item_feature_vector)
         return sigmoid(engagement) if self.reward_type == "binary" else engagement, following
 
@@ -228,11 +231,6 @@ class UserModel(BaseUserModel):
         return engagement + self.reward_std * standard_normal(draws[:, 0]) if self.reward_std else engagement
 
 
-def _shown(items, action):
-    """Row `action` of the items; action is an int or an array of shape (1,)."""
-    return items[np.asarray(action).item()]
-
-
 # ---------------------------------------------------------------- two others
 
 class NoDrift(UserModel):
@@ -244,15 +242,8 @@ class NoDrift(UserModel):
 
     name = "no drift"
 
-    def __init__(self, user_feature_dim=None, item_feature_dim=None, reward_type=None, reward_std=None,
-                 random_state=None):
-        super().__init__(user_feature_dim, item_feature_dim, reward_type, reward_std, random_state, alpha=0.0)
-
-    def user_preference_dynamics(self, state, action, item_feature_vector):
-        return state.copy()
-
-    def respond(self, states, actions, item_feature_vector, draws):
-        return super().respond(states, actions, item_feature_vector, draws)
+    def __init__(self, **told: Any):
+        super().__init__(**told, alpha=0.0)
 
     def _move(self, states, actions, items):
         return (states * items[actions]).sum(axis=1), states.copy()
@@ -272,27 +263,12 @@ class Satiation(UserModel):
 
     name = "satiation"
 
-    def __init__(self, user_feature_dim=None, item_feature_dim=None, reward_type=None, reward_std=None,
-                 random_state=None, keep=0.7, weight=0.3):
-        if not 0 <= keep < 1:
-            raise ValueError(f"keep is a number from 0 to below 1; got {keep!r}")
-        if not 0 <= weight < np.inf:
-            raise ValueError(f"weight is 0 or more, and finite; got {weight!r}")
-        super().__init__(user_feature_dim, item_feature_dim, reward_type, reward_std, random_state, alpha=0.0)
-        self.keep, self.weight = float(keep), float(weight)
+    def __init__(self, keep: float = 0.7, weight: float = 0.3, **told: Any):
+        super().__init__(**told, alpha=0.0)
+        self.keep, self.weight = float(number("keep", keep, 0, below=1)), float(number("weight", weight, 0))
 
-    def initial_state(self, preferences, n_items):
+    def initial_state(self, preferences: Array, n_items: int) -> Array:
         return np.hstack([preferences, np.zeros((len(preferences), n_items))])
-
-    def user_preference_dynamics(self, state, action, item_feature_vector):
-        return self._move(state[None], np.array([action]).ravel(), item_feature_vector)[1][0]
-
-    def reward_function(self, state, action, item_feature_vector):
-        engagement = self._move(state[None], np.array([action]).ravel(), item_feature_vector)[0]
-        return float(self._answer(engagement, self.random_.random((1, 1)))[0])
-
-    def respond(self, states, actions, item_feature_vector, draws):
-        return super().respond(states, actions, item_feature_vector, draws)
 
     def _move(self, states, actions, items):
         features, copies = items.shape[1], np.arange(len(states))
@@ -304,15 +280,14 @@ class Satiation(UserModel):
         return engagement, following
 
 
-def named_model(told):
+def named_model(told: str | Mapping[str, Any]) -> Any:
     """The user model that a name, or {"name": …, its arguments}, stands for: a class, or an instance.
 
     >>> named_model({"name": "UserModel", "alpha": 0.25}).alpha
     0.25
     """
     models = {model.__name__: model for model in (UserModel, NoDrift, Satiation)}
-    arguments = dict(told) if isinstance(told, dict) else {"name": told}
+    arguments = dict(told) if isinstance(told, Mapping) else {"name": told}
     name = arguments.pop("name", None)
-    if name not in models:
-        raise ValueError(f"UserModel is one of {', '.join(models)} by name; got {name!r}")
-    return models[name](**arguments) if arguments else models[name]
+    model = models[one_of("UserModel by name", name, models)]
+    return model(**arguments) if arguments else model

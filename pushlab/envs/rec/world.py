@@ -1,8 +1,11 @@
 """RECEnv: a recommender whose user drifts."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
 from copy import copy
 from functools import partial
-from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
 from gymnasium.spaces import Box, Discrete
@@ -17,6 +20,7 @@ from pushlab.envs.rec.models import (
     standard_normal,
 )
 from pushlab.envs.world import World
+from pushlab.ground.arguments import number, one_of, whole
 from pushlab.ground.compiled import compiled_in_place
 
 WORDS = ("news", "jazz", "sport", "cooking", "travel", "garden", "film", "chess", "science", "fashion", "history",
@@ -80,16 +84,18 @@ class RECEnv(World):
     name, drawing = "RECEnv-v0", "shelf"
     options = ("user_id",)
 
-    def __init__(self, step_per_episode=10, n_items=5, n_users=100, item_feature_dim=5, user_feature_dim=5,
-                 item_feature_vector=None, user_feature_vector=None, reward_type="continuous", reward_std=0.0,
-                 obs_std=0.0, UserModel=UserModel, random_state=None, item_names=None, reference=None):
+    def __init__(self, step_per_episode: int = 10, n_items: int = 5, n_users: int = 100, item_feature_dim: int = 5,
+                 user_feature_dim: int = 5, item_feature_vector: Any = None, user_feature_vector: Any = None,
+                 reward_type: str = "continuous", reward_std: float = 0.0, obs_std: float = 0.0,
+                 UserModel: Any = UserModel, random_state: int | None = None, item_names: Sequence[str] | None = None,
+                 reference: str | None = None):
         self.step_per_episode = whole("step_per_episode", step_per_episode, 1)
         self._length = np.array(self.step_per_episode)      # see ONE
         self.n_items, self.n_users = whole("n_items", n_items, 1), whole("n_users", n_users, 1)
         self.item_feature_dim = whole("item_feature_dim", item_feature_dim, 1)
         self.user_feature_dim = whole("user_feature_dim", user_feature_dim, 1)
         one_of("reward_type", reward_type, REWARD_TYPES)
-        self.obs_std, reward_std = not_negative("obs_std", obs_std), not_negative("reward_std", reward_std)
+        self.obs_std, reward_std = float(number("obs_std", obs_std, 0)), float(number("reward_std", reward_std, 0))
         one_of("reference", reference, REFERENCES)
         seed = 0 if random_state is None else whole("random_state", random_state, 0)
         # Users before items, out of NumPy's frozen old stream: a random_state gives RECGym's users and items.
@@ -135,7 +141,7 @@ class RECEnv(World):
             elif name.endswith("dim") and getattr(model, name) != value:
                 raise ValueError(f"UserModel has {name} {getattr(model, name)}, and the environment has {value}")
         one_of("reward_type of UserModel", model.reward_type, REWARD_TYPES)
-        not_negative("reward_std of UserModel", model.reward_std)
+        number("reward_std of UserModel", model.reward_std, 0)
         if getattr(model, "equal_dims", False) and self.user_feature_dim != self.item_feature_dim:
             raise ValueError(f"user_feature_dim {self.user_feature_dim} and item_feature_dim {self.item_feature_dim} "
                              f"must be equal for the user model {type(model).__name__}, which multiplies the two")
@@ -153,7 +159,7 @@ class RECEnv(World):
 
     # ------------------------------------------------------------ the questions that a world answers
 
-    def initial(self, draws, options):
+    def initial(self, draws: np.ndarray, options: Mapping[str, Any]) -> dict:
         users = (draws[:, 0] * self.n_users).astype(np.int64)
         if "user_id" in options:
             users = self._chosen(options["user_id"], len(draws))
@@ -162,32 +168,32 @@ class RECEnv(World):
             state["seen"] = self.seen(state["state"], draws)
         return state
 
-    def advance(self, state, action, draws):
+    def advance(self, state: dict, action: Any, draws: np.ndarray) -> tuple[dict, dict]:
         reward, following = self._respond(state["state"], action, self.items, draws)
         state = {"user": state["user"], "step": state["step"] + ONE, "state": following}
         if self.obs_std:
             state["seen"] = self.seen(following, draws)
         return state, {"action": action, "reward": reward}
 
-    def expect(self, states, actions):
+    def expect(self, states: np.ndarray, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """What planners ask: expected rewards (n,) and next states (n, …) of true states (n, …) and items (n,)."""
         model = self.user_model
         ask = model.expect if has_batch_method(model) else partial(BaseUserModel.expect, model)
         return ask(states, actions, self.items)
 
-    def observe(self, state):
+    def observe(self, state: dict) -> np.ndarray:
         values = state["seen" if self.obs_std else "state"]
         seen = np.empty((len(values), self.user_feature_dim))
         clip_each(values, seen)
         return seen
 
-    def truncated(self, state):
+    def truncated(self, state: dict) -> np.ndarray:
         return state["step"] >= self._length
 
-    def info(self, state, outcome):
+    def info(self, state: dict, outcome: dict | None) -> dict:
         return {"user_id": state["user"], "state": state["state"]}
 
-    def frame(self, state, outcome, at=0):
+    def frame(self, state: dict, outcome: dict | None, at: int = 0) -> dict:
         """What `pushlab.plots.shelf` draws: preference and items as they are, and what happened last."""
         return {"env": self.name, "user": int(state["user"][at]), "step": int(state["step"][at]),
                 "of": self.step_per_episode, "preference": state["state"][at, :self.user_feature_dim].tolist(),
@@ -197,7 +203,7 @@ class RECEnv(World):
 
     # ------------------------------------------------------------ parts
 
-    def seen(self, states, draws):
+    def seen(self, states: np.ndarray, draws: np.ndarray) -> np.ndarray:
         """What noise makes of the preference in true states, (n, user_feature_dim), before it is clipped."""
         return states[:, :self.user_feature_dim] + self.obs_std * standard_normal(draws[:, self._noise_from:])
 
@@ -220,7 +226,7 @@ def clip_each(values, clipped):
             clipped[row, k] = min(max(values[row, k], -1.0), 1.0)
 
 
-def features(name, given, shape, meaning, stream):
+def features(name: str, given: Any, shape: tuple, meaning: str, stream: np.random.RandomState) -> np.ndarray:
     """A feature matrix divided by its spectral norm, read-only; drawn uniform on [-1, 1) where none is given."""
     if given is None:
         matrix = stream.uniform(-1.0, 1.0, shape)
@@ -237,23 +243,3 @@ def features(name, given, shape, meaning, stream):
     matrix = matrix / norm
     matrix.flags.writeable = False
     return matrix
-
-
-def whole(name, value, least):
-    """The value as an int, if it is a whole number of at least `least`; ValueError names it otherwise."""
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
-        raise ValueError(f"{name} is a whole number of {least} or more; got {value!r}")
-    return int(value)
-
-
-def not_negative(name, value):
-    """The value as a float, if it is finite and 0 or more; ValueError names it otherwise."""
-    if not isinstance(value, Real) or isinstance(value, bool) or not 0 <= value < np.inf:
-        raise ValueError(f"{name} is a finite number of 0 or more; got {value!r}")
-    return float(value)
-
-
-def one_of(name, value, allowed):
-    """Nothing, if the value is one of those allowed; ValueError names it otherwise."""
-    if value not in allowed:
-        raise ValueError(f"{name} is one of {', '.join(map(repr, allowed))}; got {value!r}")
