@@ -323,8 +323,8 @@ def test_a_packed_dump_is_read_too(tmp_path):
 
 
 @pytest.mark.parametrize("text, words", [
-    ("head,tail\ncup,table\n", "row 1: 'head,tail' is not the header head,relation,tail,weight"),
-    ("head,relation,tail,weight\n", "there are no facts in it"),
+    ("head,tail\ncup,table\n", "column relation, row 1: the column is missing"),
+    ("head,relation,tail,weight\n", "a header and no rows"),
     ("head,relation,tail,weight\ncup,atlocation,table\n", "row 2: the row has 3 fields"),
     ("head,relation,tail,weight\ncup,atlocation,,1\n", "column tail, row 2: '' is not a printable word"),
     ("head,relation,tail,weight\ncup,atlocation,table,heavy\n", "weight, row 2: 'heavy' is not a number above 0"),
@@ -333,7 +333,7 @@ def test_a_packed_dump_is_read_too(tmp_path):
     ("head,relation,tail,weight\ncup,atlocation,table,1\npen,ison,desk,2\n", "one relation for the whole table"),
     ("head,relation,tail,weight\nann's cup,atlocation,table,1\n", "a thing without its owner"),
     ("head,relation,tail,weight\ncup,atlocation,cup,1\n", "every tail is a head too"),
-    ("", "is not the header"), ("{]", "not JSON"), ('{"edges": [{"start": 1}]}', "is not an edge with"),
+    ("", "the file is empty"), ("{]", "not JSON"), ('{"edges": [{"start": 1}]}', "is not an edge with"),
     ("/a/x\ty\n", "5 fields separated by tabs"), ("/a/x\t/r/AtLocation\t/c/en/a\t/c/en/b\t{}\n", 'a number "weight"'),
     (dump(("IsA", "/c/en/a", "/c/en/b", 1)), "no English fact"),
 ])

@@ -3,21 +3,17 @@
 Whatever stands in a cell is text: it is looked up among the values of its feature and nothing else is done with it.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from pushlab.datasets.features import Feature, as_text, encode_column
 from pushlab.datasets.schema import Schema
 from pushlab.datasets.tables import A_DURATION, find_columns, read_numbers
 from pushlab.ground.faults import BadData, Fault, blame, refuse, short
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 OPTIONAL = ("id", "response_time")      # columns that notifications may have besides their features
 WHOLE = re.compile(r"([+-]?[0-9]{1,18})(\.0+)?")       # pandas writes 3 as 3.0 where a merge left a hole
@@ -58,8 +54,6 @@ def read_notifications(table: pd.DataFrame, schema: Schema, wanted: int, file: s
 
 def demand_table(table: Any) -> None:
     """TypeError for what is no DataFrame."""
-    import pandas as pd
-
     if not isinstance(table, pd.DataFrame):
         raise TypeError(f"expected a pandas DataFrame with a row a notification; got {type(table).__name__}")
 
@@ -135,8 +129,6 @@ def read_whole_numbers(column: pd.Series, name: str, file: str, lines: Any, most
 
     Each distinct cell is read once.
     """
-    import pandas as pd
-
     which, distinct = pd.factorize(column.to_numpy(dtype=object), use_na_sentinel=False)
     texts = np.array([as_text(value) for value in distinct], dtype=object)
     numbers = [whole_number(text) for text in texts]

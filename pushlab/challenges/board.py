@@ -4,13 +4,12 @@ A submission is a handful of lifetimes through the same syllabus under different
 logs, and never typed: what it kept, and what it forgot.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from pushlab.challenges.scorecard import csv_text
 from pushlab.challenges.submissions import read_csv
@@ -19,9 +18,6 @@ from pushlab.ground.faults import Fault, refuse
 from pushlab.ground.files import write_text
 from pushlab.lifetimes.syllabi import read_syllabus, shipped_syllabi
 from pushlab.metrics.estimate import mean_interval
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 SYLLABUS = "users-aba"
 MEASURES = ("reward", "forgotten")
@@ -98,8 +94,6 @@ def _faults_of_logs(logs, syllabus):
 
 def read_board(path: Path | str) -> pd.DataFrame:
     """The leaderboard in a CSV file, a DataFrame with COLUMNS; BadData lists every fault of every row."""
-    import pandas as pd
-
     file = Path(path).name
     table, lines, faults = read_csv(path, MOST_ROWS)
     _, bad = find_columns(table.columns, {column: [column] for column in COLUMNS}, set(table) - set(COLUMNS), file)
@@ -150,8 +144,6 @@ def add_to_board(path: Path | str, row: Mapping[str, Any]) -> pd.DataFrame:
 
     A file that is not there begins with this row. What cannot be read back afterwards is not written.
     """
-    import pandas as pd
-
     path = Path(path)
     board = read_board(path) if path.exists() else pd.DataFrame(columns=list(COLUMNS))
     board = board[(board["name"] != row["name"]) | (board["agent"] != row["agent"])]

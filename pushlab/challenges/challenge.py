@@ -8,15 +8,14 @@
 Scorecard('own history', user 'mira', performance ...)
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from pushlab.challenges.answers import read_notifications
 from pushlab.challenges.scorecard import Scorecard
@@ -26,9 +25,6 @@ from pushlab.envs.evalumap import EvalUMAP1, EvalUMAP2
 from pushlab.metrics import push
 from pushlab.metrics.estimate import share_interval
 from pushlab.users.judges import panel_of
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 WINDOW = 100        # steps of the rolling mean behind the learning rate
 
@@ -50,7 +46,7 @@ class Challenge:
 
     @classmethod
     def load(cls, user: Any, data: str | Path | None = None, schema: Any = None, period: str = "test",
-             judge: Any = None, opening: str = "sampled") -> Challenge:
+             judge: Any = None, opening: str = "sampled") -> "Challenge":
         """The challenge of a user.
 
         user   name of a shipped user or of one in `data`, a user's folder, or a User

@@ -3,12 +3,10 @@
 The episode's seed fixes contexts and chance, so that a log's notifications alone give its outcomes once more.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from pushlab.challenges.answers import demand_table, named_columns, read_values, read_whole_numbers, whole_number
 from pushlab.challenges.challenge import Challenge, own_draws
@@ -19,9 +17,6 @@ from pushlab.envs.shell import Env
 from pushlab.ground.faults import BadData, Fault, blame, refuse
 from pushlab.ground.seeds import episode_seed
 from pushlab.logs.rollout import CONSTANT, readable, rollout
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 MOST_EPISODES = 100         # of a log
 TOLD = ("reward", "terminated", "truncated")        # columns that tell of the environment, besides obs.… and info.…
@@ -45,8 +40,6 @@ def score_log(challenge: Challenge, log: pd.DataFrame, seed: int | None = None, 
     Raises BadData with every fault: of the table, or, where the table is in order, every cell that is not what the
     environment says when it is played again.
     """
-    import pandas as pd
-
     demand_table(log)
     if not len(log):
         raise BadData(Fault(file, right=NO_ROWS))
@@ -159,8 +152,6 @@ def _compare(log, played, file, lines):
 
 def _agree(given, truth):
     """Whether each cell, text or typed, says what is true (rows,)."""
-    import pandas as pd
-
     if truth.dtype == bool:
         said = pd.Series(given, dtype=object).map(as_text).str.lower()
         return np.where(truth, said.isin(("true", "1")), said.isin(("false", "0")))

@@ -4,21 +4,18 @@ A scorecard holds nothing that depends on the machine it was made on, except the
 apart: they are in no table, picture or JSON file unless asked for, and are saved in a file of their own.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from pushlab.ground.files import json_text, write_bytes, write_text
 from pushlab.metrics.push import ResponseTime
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 # What each metric says, in the order of the tables; `pushlab.metrics.push` defines them.
 MEANING = {
@@ -85,16 +82,12 @@ class Scorecard:
     @property
     def table(self) -> pd.DataFrame:
         """DataFrame: metric, value, meaning."""
-        import pandas as pd
-
         return pd.DataFrame([(name, value, MEANING[name]) for name, value in self.metrics.items()],
                             columns=["metric", "value", "meaning"])
 
     @property
     def judge_table(self) -> pd.DataFrame:
         """DataFrame: judge, then the click-through rate as expected, as sampled with its interval, at a threshold."""
-        import pandas as pd
-
         return pd.DataFrame([{"judge": name, **rates} for name, rates in self.judges.items()])
 
     def to_dict(self) -> dict[str, Any]:
@@ -166,8 +159,6 @@ def leaderboard(cards: Iterable[Scorecard]) -> pd.DataFrame:
     Columns: rank, agent, performance, performance_share, click_through_rate, panel_click_through_rate, coverage,
     evenness, plausibility, as far as the scorecards have them.
     """
-    import pandas as pd
-
     kept = ("performance", "performance_share", "click_through_rate", "panel_click_through_rate", "coverage",
             "evenness", "plausibility")
     rows = [{"agent": card.agent, **{name: card.metrics[name] for name in kept if name in card.metrics}}

@@ -7,13 +7,12 @@ A submission is data: its cells are looked up among allowed values, and nothing 
 row by row, and no more of it is kept than could be right.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from pushlab.challenges.challenge import Challenge
 from pushlab.challenges.replays import MOST_EPISODES, score_log
@@ -21,9 +20,6 @@ from pushlab.challenges.scorecard import DIGITS, Scorecard, csv_text, leaderboar
 from pushlab.datasets.tables import read_rows
 from pushlab.ground.faults import BadData, Fault, refuse
 from pushlab.ground.files import json_text, write_text
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 LARGEST = 64 * 2**20        # bytes of a submission; a quarter of notifications has well under one megabyte
 
@@ -114,8 +110,6 @@ def read_csv(path: Path | str, most: int) -> tuple[pd.DataFrame, list[int], list
 
     Raises BadData where there is no table to go on with.
     """
-    import pandas as pd
-
     path, what = Path(path), None
     if path.is_dir():
         what = "this is a folder; a CSV file is meant"

@@ -12,16 +12,19 @@ Fact(head='laptop', relation='atlocation', tail='desk', weight=3.0)
 Source  Speer, Chin & Havasi (2017), ConceptNet 5.5, AAAI, for the two forms in which its facts come.
 """
 
+import codecs
 import csv
 import gzip
 import io
 import json
 import math
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from pushlab.ground.faults import BadData, Fault
-from pushlab.ground.files import data_dir
+from pushlab.datasets.tables import find_columns, read_rows
+from pushlab.ground.faults import BadData, Fault, refuse
+from pushlab.ground.files import data_dir, write_text
 
 RELATION = "atlocation"
 OWNS = "'s "                    # joins a person and a thing: james's laptop
@@ -42,7 +45,7 @@ class Fact(NamedTuple):
 
 # ---------------------------------------------------------------- what a room needs of the facts
 
-def usual_places(facts):
+def usual_places(facts: Sequence[Fact]) -> dict[str, str]:
     """{head: tail} of the strongest fact of each head, in order of appearance; the first of equals wins.
 
     A tail that is itself a head is passed over, so that no word is an object and a place; so is a head that is left
@@ -59,14 +62,14 @@ def usual_places(facts):
     return {head: best[head].tail for head in dict.fromkeys(fact.head for fact in facts) if head in best}
 
 
-def all_places(facts):
+def all_places(facts: Sequence[Fact]) -> list[str]:
     """Every tail that is no head, each once: first the usual ones, then the others, in order of appearance."""
     heads = {fact.head for fact in facts}
     others = (fact.tail for fact in facts if fact.tail not in heads)
     return list(dict.fromkeys([*usual_places(facts).values(), *others]))
 
 
-def strongest(facts, limit, heads=()):
+def strongest(facts: Sequence[Fact], limit: int, heads: Iterable[str] = ()) -> list[Fact]:
     """At most `limit` facts a head, the strongest, leaving out tails that are heads here or among `heads`.
 
     >>> strongest([Fact("cup", "atlocation", "sink", 2), Fact("cup", "atlocation", "table", 1)], 1, ["sink"])
@@ -81,7 +84,7 @@ def strongest(facts, limit, heads=()):
 
 # ---------------------------------------------------------------- reading
 
-def read_facts(source, heads=None):
+def read_facts(source: Any, heads: Iterable[str] | None = None) -> list[Fact]:
     """A list of facts from a shipped table, a file, or facts as they are; its form is told by its content.
 
     source  "commonsense" or "elsewhere"; a CSV file with the columns head, relation, tail, weight; a piece of
@@ -92,50 +95,34 @@ def read_facts(source, heads=None):
     Of ConceptNet only English facts of the relation AtLocation are kept, the larger weight where one is there twice,
     and words are written with blanks. Raises FileNotFoundError, or BadData with every fault of the file.
     """
-    if not isinstance(source, (str, Path)):
-        return _only(_check([(None, tuple(row)) for row in source], "facts"), heads)
-    path = data_dir() / "room" / f"{source}.csv" if source in SHIPPED else Path(source)
-    if not path.is_file():
-        raise FileNotFoundError(f"no table of common sense at {path}; it is a file, or one of {', '.join(SHIPPED)}")
-    with _opened(path) as file:
-        start = file.read(1).lstrip("\ufeff") or file.read(1)
-        if start in ("{", "["):
-            return _only(_read_json(start + file.read(), path.name), heads)
-        if start == "/":
-            return _only(_read_dump(file, path.name, heads), heads)
-        return _only(_read_table(start + file.read(), path.name), heads)
-
-
-def _opened(path):
-    """The file as text; bytes that are not UTF-8 become a mark that no word may hold, and are told of with the row."""
-    raw = gzip.open(path) if path.suffix == ".gz" else open(path, "rb")
-    return io.TextIOWrapper(raw, encoding="utf-8", errors="replace", newline="")
-
-
-def _only(facts, heads):
+    if isinstance(source, (str, Path)):
+        path = data_dir() / "room" / f"{source}.csv" if source in SHIPPED else Path(source)
+        if not path.is_file():
+            raise FileNotFoundError(f"no table of common sense at {path}; it is a file, or one of {', '.join(SHIPPED)}")
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+            start = file.peek(4).removeprefix(codecs.BOM_UTF8)[:1]
+            read = {b"{": _read_json, b"[": _read_json, b"/": _read_dump}.get(start, _read_table)
+            facts = read(file, path.name)
+    else:
+        facts = _check([(None, tuple(row)) for row in source], "facts")
     wanted = None if heads is None else {head.lower() for head in heads}
     return [fact for fact in facts if wanted is None or fact.head in wanted]
 
 
-def _read_table(text, name):
+def _read_table(file, name):
     """Facts of a CSV table."""
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-    rows = []
-    try:
-        header = next(reader, [])
-        if [column.strip().lower() for column in header] != list(COLUMNS):
-            raise BadData([Fault(name, 1, None, ",".join(header), f"the header {','.join(COLUMNS)}")])
-        for row in reader:
-            if row:
-                rows.append((reader.line_num, tuple(row)))
-    except csv.Error as error:
-        raise BadData([Fault(name, reader.line_num, None, None, f"not a CSV row ({error})")]) from error
-    return _check(rows, name)
+    header, rows, lines, faults = read_rows(file, name)
+    header = [column.strip().lower() for column in header]
+    wrong = find_columns(header, {column: [column] for column in COLUMNS}, (), name)[1]
+    if wrong:
+        raise BadData([*wrong, *faults])
+    return _check([(line, [row[header.index(column)] for column in COLUMNS]) for line, row in zip(lines, rows)], name,
+                  faults)
 
 
-def _check(rows, name):
-    """The facts of (line, row) pairs; BadData lists every fault."""
-    facts, faults, seen = [], [], set()
+def _check(rows, name, faults=()):
+    """The facts of (line, row) pairs; BadData lists every fault, those found before among them."""
+    facts, faults, seen = [], list(faults), set()
     for line, row in rows:
         found = _faults_of(row, name, line)
         if not found:
@@ -145,21 +132,20 @@ def _check(rows, name):
             seen.add((head, relation, tail))
             facts.append(Fact(head, relation, tail, float(row[3])))
         faults += found
-    if not rows:
-        faults.append(Fault(name, None, None, None, "there are no facts in it"))
+    if not rows and not faults:
+        faults.append(Fault(name, right="there are no facts in it"))
     if len({fact.relation for fact in facts}) > 1:
         told = ", ".join(sorted({fact.relation for fact in facts}))
         faults.append(Fault(name, None, "relation", told, "one relation for the whole table"))
     if not faults and not usual_places(facts):
-        faults.append(Fault(name, None, "tail", None, "every tail is a head too, so that no place is left"))
-    if faults:
-        raise BadData(faults)
+        faults.append(Fault(name, column="tail", right="every tail is a head too, so that no place is left"))
+    refuse(faults)
     return facts
 
 
 def _faults_of(row, name, line):
     if len(row) != 4:
-        return [Fault(name, line, None, None, f"the row has {len(row)} fields; a fact has {', '.join(COLUMNS)}")]
+        return [Fault(name, line, right=f"the row has {len(row)} fields; a fact has {', '.join(COLUMNS)}")]
     faults = []
     for column, value in zip(COLUMNS[:3], row):
         word = str(value).strip()
@@ -176,16 +162,14 @@ def _faults_of(row, name, line):
 
 # ---------------------------------------------------------------- ConceptNet
 
-def _read_dump(file, name, heads):
+def _read_dump(file, name):
     """Facts of the assertions dump: URI, relation, start, end and JSON, separated by tabs; read line by line."""
     edges, faults = [], []
-    for number, line in enumerate(file, 1):
+    for number, line in enumerate(io.TextIOWrapper(file, "utf-8-sig", errors="replace", newline=""), 1):
         fields = line.rstrip("\r\n").split("\t")
-        if number == 1:
-            fields[0] = f"/{fields[0]}"             # its first character told what the file is
         if len(fields) != 5 or not fields[0].startswith("/a/"):
             right = f"an assertion is 5 fields separated by tabs, the first beginning with /a/; here are {len(fields)}"
-            faults.append(Fault(name, number, None, None, right))
+            faults.append(Fault(name, number, right=right))
         elif fields[1] == "/r/AtLocation":
             try:
                 edges.append((fields[2], fields[3], float(json.loads(fields[4])["weight"])))
@@ -196,11 +180,12 @@ def _read_dump(file, name, heads):
     return _facts_of(edges, faults, name)
 
 
-def _read_json(text, name):
+def _read_json(file, name):
+    """Facts of answers of the web API, or in the form {head: {relation: [{"tail": …, "weight": …}, …]}}."""
     try:
-        content = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise BadData([Fault(name, error.lineno, None, None, f"not JSON ({error.msg})")]) from error
+        content = json.load(file)
+    except ValueError as error:
+        raise BadData(Fault(name, getattr(error, "lineno", None), right=f"not JSON ({error})")) from error
     faults = []
     if isinstance(content, dict) and "edges" not in content:
         if all(isinstance(part, dict) for part in content.values()):
@@ -226,8 +211,8 @@ def _edge(edge, name, faults):
         ends = [edge[end].get("term") or edge[end]["@id"] for end in ("start", "end")]
         return (*ends, float(edge["weight"])) if relation == "/r/AtLocation" else None
     except (AttributeError, KeyError, TypeError, ValueError):
-        told = json.dumps(edge)[:60]
-        faults.append(Fault(name, None, None, told, 'an edge with "start" and "end", each with "@id", and "weight"'))
+        right = 'an edge with "start" and "end", each with "@id", and "weight"'
+        faults.append(Fault(name, value=json.dumps(edge)[:60], right=right))
         return None
 
 
@@ -237,8 +222,7 @@ def _read_release(content, name):
         rows = [(None, (head.replace("_", " "), relation, found["tail"].replace("_", " "), found["weight"]))
                 for head, relations in content.items() for relation, tails in relations.items() for found in tails]
     except (AttributeError, KeyError, TypeError) as error:
-        raise BadData([Fault(name, None, None, None, 'expected {head: {relation: [{"tail": …, "weight": …}]}}')]
-                      ) from error
+        raise BadData(Fault(name, right='expected {head: {relation: [{"tail": …, "weight": …}]}}')) from error
     return _check(rows, name)
 
 
@@ -250,10 +234,9 @@ def _facts_of(edges, faults, name):
             pair = _word(start), _word(end)
             if OWNS not in pair[0]:
                 weights[pair] = max(weight, weights.get(pair, 0.0))
-    if faults:
-        raise BadData(faults)
+    refuse(faults)
     if not weights:
-        raise BadData([Fault(name, None, None, None, "no English fact of the relation AtLocation")])
+        raise BadData(Fault(name, right="no English fact of the relation AtLocation"))
     return _check([(None, (head, RELATION, tail, weight)) for (head, tail), weight in weights.items()], name)
 
 
@@ -262,7 +245,7 @@ def _word(term):
     return term.split("/")[3].replace("_", " ")
 
 
-def fetch_facts(heads, limit=20, opener=None):
+def fetch_facts(heads: Iterable[str], limit: int = 20, opener: Callable[[str], bytes] | None = None) -> list[Fact]:
     """Facts of the given heads from ConceptNet's web API, one question a head; needs a network.
 
     limit   at most so many facts a head
@@ -286,20 +269,17 @@ def fetch_facts(heads, limit=20, opener=None):
         except OSError as error:
             raise OSError(f"no answer from {address} ({error}); a file of ConceptNet's assertions needs no network"
                           ) from error
-    return _read_json(json.dumps(answers), "ConceptNet's web API")
+    return _read_json(io.StringIO(json.dumps(answers)), "ConceptNet's web API")
 
 
 # ---------------------------------------------------------------- writing
 
-def write_facts(facts, path):
+def write_facts(facts: Sequence[Fact], path: Path | str) -> Path:
     """Writes the facts as a CSV table, the strongest of each head first; whole or not at all."""
-    path = Path(path)
     order = {head: place for place, head in enumerate(dict.fromkeys(fact.head for fact in facts))}
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)
     for fact in sorted(facts, key=lambda fact: (order[fact.head], -fact.weight)):
         writer.writerow([*fact[:3], f"{fact.weight:g}"])
-    unfinished = path.with_name(f".{path.name}.part")
-    unfinished.write_text(text.getvalue(), encoding="utf-8", newline="")
-    unfinished.replace(path)
+    return write_text(path, text.getvalue())

@@ -1,18 +1,13 @@
 """A user as read: stretches of engagements, and what is known of the person."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from pushlab.datasets.features import encode_column
 from pushlab.datasets.schema import Schema
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True)
