@@ -104,6 +104,12 @@ def has_columns(table: pd.DataFrame, *names: str, what: str = "the table") -> No
         raise ValueError(f"{what} has no column {missing[0]!r}; it has {', '.join(map(str, table.columns))}")
 
 
+def has_rows(table: pd.DataFrame, *names: str, what: str = "the table") -> None:
+    """The table has all of these columns, and a row at least."""
+    has_columns(table, *names, what=what)
+    demand(len(table), f"{what} is empty: it has columns and no row")
+
+
 def _range(least, above, most, below):
     """What the ends mean, in words: " from 0 to 1", " above 0", or nothing."""
     low = f" from {least:,}" if least is not None else f" above {above:,}" if above is not None else ""

@@ -12,8 +12,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from pushlab.datasets.borrowers import BIAS, FEATURES, WORDS
-from pushlab.ground.arguments import demand
-from pushlab.plots.curves import RUN, demand_log
+from pushlab.ground.arguments import demand, has_rows
+from pushlab.plots.curves import RUN
 from pushlab.plots.kit import end_labels, set_ticks, span, ticks_between
 from pushlab.plots.palette import (
     BAND,
@@ -178,7 +178,7 @@ def retraining_table(log: pd.DataFrame, by: str = "agent") -> pd.DataFrame:
              NaN in the first), loss; means where there are several episodes
     """
     columns = [f"action.{name}" for name in (*FEATURES, BIAS)]
-    demand_log(log, *columns, "info.loss", "step", by)
+    has_rows(log, *columns, "info.loss", "step", by, what="the log")
     keys = list(dict.fromkeys([by, *(key for key in (*RUN, "params") if key in log.columns)]))
     parts = []
     for _, rows in log.groupby(keys, sort=False, observed=True, dropna=False):

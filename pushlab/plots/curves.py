@@ -1,10 +1,14 @@
 """Learning curves and comparisons of policies, drawn from a tidy log: a row a step, or a row an episode."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from pushlab.ground.arguments import demand, has_columns, has_rows
 from pushlab.metrics.estimate import half_width
 from pushlab.plots.kit import banded_line, end_labels, set_ticks, span, ticks_between
 from pushlab.plots.palette import BOUND_DASH, CHANCE, INK, LEAD, PAPER, TICK, series_styles
@@ -19,24 +23,30 @@ STATISTICS = {"mean": "mean", "sum": "total"}
 
 # ---------------------------------------------------------------- tables
 
-def mean_over_runs(values):
-    """Mean of each row over the runs in its columns, with its 95 % t-interval: (mean, low, high, count), arrays.
+def mean_over_runs(runs: Any) -> pd.DataFrame:
+    """Mean of each row over the runs in its columns, with its 95 % t-interval: mean, low, high, runs.
 
-    values   array (rows, runs), NaN where a run has no value; the interval of a single run is NaN, since not known
+    runs   array or DataFrame (rows, runs), NaN where a run has no value; a single run has no interval, and its ends
+           are NaN; a row without a run has a NaN for its mean
 
-    >>> [round(column.item(), 2) for column in mean_over_runs(np.array([[1.0, 2.0, 3.0, np.nan]]))]
-    [2.0, -0.48, 4.48, 3]
+    >>> mean_over_runs([[1.0, 2.0, 3.0, np.nan]]).round(2)
+       mean   low  high  runs
+    0   2.0 -0.48  4.48     3
     """
-    values = np.asarray(values, dtype=float)
-    count = np.isfinite(values).sum(axis=1)
-    several = np.maximum(count, 2)
-    mean = np.nansum(values, axis=1) / np.maximum(count, 1)
-    deviation = np.sqrt(np.nansum((values - mean[:, None]) ** 2, axis=1) / (several - 1))
-    half = np.where(count > 1, half_width(deviation, several), np.nan)
-    return mean, mean - half, mean + half, count
+    runs = pd.DataFrame(runs).astype(float)
+    mean, count = runs.mean(axis=1), runs.count(axis=1)
+    half = half_width(runs.std(axis=1), count)                      # a single run has no deviation: it is NaN
+    return pd.DataFrame({"mean": mean, "low": mean - half, "high": mean + half, "runs": count})
 
 
-def curve_table(log, value="reward", by="agent", window=100):
+def run_numbers(rows: pd.DataFrame, without: Sequence[str] = ()) -> pd.Series:
+    """The number of the run that each row belongs to, by the columns that tell runs apart, but for some of them."""
+    keys = [key for key in RUN if key in rows.columns and key not in without]
+    runs = rows.groupby(keys, sort=False, observed=True, dropna=False) if keys else rows.groupby(np.zeros(len(rows)))
+    return runs.ngroup()
+
+
+def curve_table(log: pd.DataFrame, value: str = "reward", by: str = "agent", window: int = 100) -> pd.DataFrame:
     """The learning curves as a table: rolling mean of `value`, then mean and 95 % interval over the runs.
 
     log      tidy log, a row a step, with the columns `step`, `value`, `by` and those that tell runs apart
@@ -53,76 +63,50 @@ def curve_table(log, value="reward", by="agent", window=100):
 
 def _smooth_runs(log, value, by, window):
     """{name: DataFrame of its rolling means, a column a run, a row a step}"""
-    demand_log(log, "step", value, by)
-    if window < 1:
-        raise ValueError(f"window must be at least 1 step, got {window}")
-    smooth = {}
-    for name, rows in log.groupby(by, sort=False, observed=True):
-        runs = _runs_side_by_side(rows, value)
-        least = max(1, min(window // 5, len(runs) // 5))
-        smooth[name] = runs.rolling(window, min_periods=least).mean().where(runs.notna()).dropna(how="all")
-    return smooth
+    has_rows(log, "step", value, by, what="the log")
+    demand(window >= 1, f"window must be at least 1 step, got {window}")
+    return {name: _rolling(_runs_side_by_side(rows, value), window).dropna(how="all")
+            for name, rows in log.groupby(by, sort=False, observed=True)}
+
+
+def _rolling(steps, window):
+    """Rolling means, at the beginning over fewer steps."""
+    least = max(1, min(window // 5, len(steps) // 5))
+    return steps.rolling(window, min_periods=least).mean().where(steps.notna())
 
 
 def _table_of(runs, by):
-    tables = []
-    for name, smooth in runs.items():
-        mean, low, high, count = mean_over_runs(smooth.to_numpy())
-        tables.append(pd.DataFrame({by: name, "step": smooth.index, "mean": mean, "low": low, "high": high,
-                                    "runs": count}))
-    return pd.concat(tables, ignore_index=True)
+    return pd.concat({name: mean_over_runs(smooth) for name, smooth in runs.items()}, names=[by]).reset_index()
 
 
-def policy_table(log, value="reward", by="agent", statistic="mean"):
+def policy_table(log: pd.DataFrame, value: str = "reward", by: str = "agent", statistic: str = "mean") -> pd.DataFrame:
     """One line a policy: mean over its runs of their mean (or sum) of `value`, with a 95 % interval.
 
     log        tidy log, a row a step or a row an episode
     statistic  "mean" over the steps of a run, or their "sum"
     returns    DataFrame: by, mean, low, high, runs
     """
-    tables = []
-    for name, values in run_scores(log, value, by, statistic).items():
-        mean, low, high, count = (column.item() for column in mean_over_runs(values[None]))
-        tables.append({by: name, "mean": mean, "low": low, "high": high, "runs": count})
-    return pd.DataFrame(tables)
-
-
-def demand_log(log, *columns):
-    missing = [column for column in columns if column not in log.columns]
-    if missing:
-        raise ValueError(f"the log has no column {missing[0]!r}; it has {', '.join(map(str, log.columns))}")
-    if not len(log):
-        raise ValueError("the log is empty: there is nothing to draw")
-
-
-def _run_columns(log):
-    return [column for column in RUN if column in log.columns]
+    scores = run_scores(log, value, by, statistic)
+    return mean_over_runs(pd.DataFrame.from_dict(scores, orient="index")).rename_axis(by).reset_index()
 
 
 def _runs_side_by_side(rows, value):
     """A column a run, a row a step."""
-    keys = _run_columns(rows)
-    number = rows.groupby(keys, sort=False, observed=True, dropna=False).ngroup() if keys else 0
-    table = pd.DataFrame({"run": number, "step": rows["step"], "value": rows[value].astype(float)})
+    table = pd.DataFrame({"run": run_numbers(rows), "step": rows["step"], "value": rows[value].astype(float)})
     twice = table[table.duplicated(["run", "step"])]
     if len(twice):
         raise ValueError(f"step {twice['step'].iloc[0]} stands {len(twice) + 1} times in one run: columns such as run, "
-                         f"seed and episode must tell runs apart; the log has {', '.join(keys) or 'none of them'}")
+                         "seed and episode must tell runs apart; the log has "
+                         f"{', '.join(key for key in RUN if key in rows) or 'none of them'}")
     return table.pivot(index="step", columns="run", values="value").sort_index()
 
 
-def run_scores(log, value, by, statistic):
+def run_scores(log: pd.DataFrame, value: str, by: str, statistic: str) -> dict[Any, np.ndarray]:
     """{name: one number a run}, in order of appearance."""
-    demand_log(log, value, by)
-    if statistic not in STATISTICS:
-        raise ValueError(f"statistic must be 'mean' or 'sum', got {statistic!r}")
-    scores = {}
-    for name, rows in log.groupby(by, sort=False, observed=True):
-        keys = _run_columns(rows)
-        values = rows[value].astype(float)
-        runs = values.groupby([rows[key] for key in keys], sort=False, observed=True, dropna=False) if keys else None
-        scores[name] = np.atleast_1d(getattr(values if runs is None else runs, statistic)())
-    return scores
+    has_rows(log, value, by, what="the log")
+    demand(statistic in STATISTICS, f"statistic must be 'mean' or 'sum', got {statistic!r}")
+    return {name: rows[value].astype(float).groupby(run_numbers(rows)).agg(statistic).to_numpy()
+            for name, rows in log.groupby(by, sort=False, observed=True)}
 
 
 # ---------------------------------------------------------------- pictures
@@ -272,7 +256,6 @@ def _bound(log, best, window):
     if best is None:
         return None
     if isinstance(best, str):
-        demand_log(log, best)
-        mean = log.groupby("step")[best].mean()
-        return mean.rolling(window, min_periods=max(1, min(window // 5, len(mean) // 5))).mean().dropna()
+        has_columns(log, best, what="the log")
+        return _rolling(log.groupby("step")[best].mean(), window).dropna()
     return pd.Series(float(best), index=[log["step"].min(), log["step"].max()])

@@ -70,8 +70,8 @@ def evaluation_table(reports: Reports) -> pd.DataFrame:
     if over == "lifetimes":
         tests = tests.groupby(["block", "name", "lifetime"], sort=False)["thick"].mean().reset_index()
     for (block, name), group in tests.groupby(["block", "name"], sort=False):
-        mean, low, high, count = (column.item() for column in mean_over_runs(group["thick"].to_numpy()[None]))
-        rows.append((block, name, mean if count else np.nan, low, high, count, over))
+        (means,) = mean_over_runs(group["thick"].to_numpy()[None]).itertuples(index=False)
+        rows.append((block, name, *means, over))
     table = pd.DataFrame(rows, columns=["block", "name", "mean", "low", "high", "count", "over"])
     order = {name: place for place, name in enumerate(name_order(reports[0]))}
     return table.sort_values("name", key=lambda names: names.map(order), kind="stable").sort_values(

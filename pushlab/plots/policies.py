@@ -6,8 +6,9 @@ import numpy as np
 import pandas as pd
 from matplotlib.patheffects import withStroke
 
+from pushlab.ground.arguments import demand, has_rows
 from pushlab.metrics.estimate import crossed_interval
-from pushlab.plots.curves import RUN, demand_log, log_lead, mean_over_runs, run_scores
+from pushlab.plots.curves import log_lead, mean_over_runs, run_numbers, run_scores
 from pushlab.plots.kit import mark, set_ticks, ticks_around
 from pushlab.plots.palette import (
     CHANCE,
@@ -57,9 +58,8 @@ def policy_map_table(log, row="place", column="time", action="action", actions=N
     >>> policy_map_table(log)[["place", "action", "share", "decisions"]].values.tolist()
     [['home', 'show', 0.5, 2], ['home', 'cache', 0.5, 2], ['office', 'show', 0.0, 1], ['office', 'cache', 1.0, 1]]
     """
-    demand_log(log, row, column, action)
-    if row == column:
-        raise ValueError(f"row and column must be two features, got {row!r} twice")
+    has_rows(log, row, column, action, what="the log")
+    demand(row != column, f"row and column must be two features, got {row!r} twice")
     names = _action_names(log[action], actions)
     chosen = log[log[action].isin(list(names))]
     if not len(chosen):
@@ -205,22 +205,18 @@ def trade_off_table(log, x, y, by="agent", statistic="mean", cross=None):
     >>> trade_off_table(log, "shown", "opened")[["agent", "shown", "opened", "runs"]].values.tolist()
     [['a', 3.0, 1.0, 2]]
     """
-    if x == y:
-        raise ValueError(f"x and y must be two columns, got {x!r} twice")
+    demand(x != y, f"x and y must be two columns, got {x!r} twice")
     if cross is not None:
-        demand_log(log, by, cross)
-        if statistic != "mean":
-            raise ValueError(f"intervals over runs and {cross} are those of a mean, got statistic {statistic!r}")
-    lines = {}
+        has_rows(log, by, cross, what="the log")
+        demand(statistic == "mean", f"intervals over runs and {cross} are those of a mean, got statistic {statistic!r}")
+    tables = []
     for value in (x, y):
-        for name, scores in run_scores(log, value, by, statistic).items():
-            mean, low, high, count = (column.item() for column in mean_over_runs(scores[None]))
-            if cross is not None:
-                low, high = _crossed_ends(log[log[by] == name], value, cross)
-            line = lines.setdefault(name, {by: name})
-            line |= {value: mean if count else np.nan, f"{value} low": low, f"{value} high": high,
-                     "runs": max(count, line.get("runs", 0))}
-    return pd.DataFrame(lines.values())[[by, *(f"{v}{end}" for v in (x, y) for end in ("", " low", " high")), "runs"]]
+        table = mean_over_runs(pd.DataFrame.from_dict(run_scores(log, value, by, statistic), orient="index"))
+        if cross is not None:
+            table[["low", "high"]] = [_crossed_ends(log[log[by] == name], value, cross) for name in table.index]
+        tables.append(table.rename(columns={"mean": value, "low": f"{value} low", "high": f"{value} high"}))
+    runs = pd.concat([table.pop("runs") for table in tables], axis=1).max(axis=1)
+    return pd.concat(tables, axis=1).assign(runs=runs).rename_axis(by).reset_index()
 
 
 def _crossed_ends(rows, value, cross):
@@ -228,9 +224,7 @@ def _crossed_ends(rows, value, cross):
 
     An episode is a value of that column (a day, say), and no run of its own; of several rows of both the mean counts.
     """
-    keys = [key for key in RUN if key in rows.columns and key not in (cross, "episode")]
-    run = rows.groupby(keys, sort=False, observed=True, dropna=False).ngroup() if keys else 0
-    rows = rows.assign(_run=run)
+    rows = rows.assign(_run=run_numbers(rows, without=(cross, "episode")))
     grid = rows.pivot_table(index="_run", columns=cross, values=value, observed=True).to_numpy(float)
     if min(grid.shape) < 2 or not np.isfinite(grid).all():
         return np.nan, np.nan

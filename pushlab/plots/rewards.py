@@ -3,7 +3,8 @@
 import numpy as np
 import pandas as pd
 
-from pushlab.plots.curves import RUN, demand_log, log_lead, mean_over_runs
+from pushlab.ground.arguments import demand, has_rows
+from pushlab.plots.curves import log_lead, mean_over_runs, run_numbers
 from pushlab.plots.kit import set_ticks, ticks_around, ticks_between
 from pushlab.plots.palette import BAND, INK, LEAD, SMALL, TITLE, deep, series_styles
 from pushlab.plots.sheet import MARGIN, Stage, fit, house_style, plain, text_width
@@ -26,22 +27,17 @@ def reward_parts_table(log, parts="info.parts.", by="agent", along="episode", wi
     [['opens', 0, 1.0], ['opens', 1, 3.0], ['waits', 0, -1.0]]
     """
     names = _part_names(log, parts)
-    demand_log(log, by, along, *names)
-    if window < 1:
-        raise ValueError(f"window must be at least 1 episode, got {window}")
-    tables = []
-    for name, rows in log.groupby(by, sort=False, observed=True):
-        keys = [key for key in RUN if key in rows.columns and key != along]
-        ends = rows.groupby([*keys, along], sort=False, observed=True, dropna=False)[list(names)].last().reset_index()
-        ends[TOTAL] = ends[list(names)].astype(float).sum(axis=1)
-        run = ends.groupby(keys, sort=False, observed=True, dropna=False).ngroup() if keys else 0
-        for column, part in {**names, TOTAL: TOTAL}.items():
-            side_by_side = ends.assign(_run=run).pivot(index=along, columns="_run", values=column).sort_index()
-            smooth = side_by_side.astype(float).rolling(window, min_periods=1).mean().where(side_by_side.notna())
-            mean, low, high, count = mean_over_runs(smooth.to_numpy())
-            tables.append(pd.DataFrame({by: name, "part": part, along: smooth.index, "mean": mean, "low": low,
-                                        "high": high, "runs": count}))
-    return pd.concat(tables, ignore_index=True)
+    has_rows(log, by, along, *names, what="the log")
+    demand(window >= 1, f"window must be at least 1 episode, got {window}")
+    rows = log.assign(_run=run_numbers(log, without=(along,)))
+    ends = rows.groupby([by, "_run", along], sort=False, observed=True)[list(names)].last().astype(float)
+    ends = ends.rename(columns=names).assign(**{TOTAL: ends.sum(axis=1)})
+    tables = {}
+    for name, own in ends.groupby(level=by, sort=False):
+        for part in own:
+            runs = own[part].droplevel(by).unstack("_run").sort_index()
+            tables[name, part] = mean_over_runs(runs.rolling(window, min_periods=1).mean().where(runs.notna()))
+    return pd.concat(tables, names=[by, "part"]).reset_index()
 
 
 def _part_names(log, parts):

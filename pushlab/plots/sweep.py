@@ -5,8 +5,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from pushlab.ground.arguments import has_rows
 from pushlab.metrics.estimate import mean_interval
-from pushlab.plots.curves import demand_log
 from pushlab.plots.kit import banded_line, end_labels, set_ticks, span
 from pushlab.plots.palette import BOUND_DASH, CHANCE, INK, LEAD, MUTED, PAPER, TICK, series_styles
 from pushlab.plots.sheet import MARGIN, Stage, Words, fit, house_style, plain, text_width
@@ -18,7 +18,7 @@ def sweep_table(log: pd.DataFrame, over: str, value: str = "return", by: str = "
 
     log    an episode log with a column `over`, the number that was turned; every row is a run
     """
-    demand_log(log, over, value, by)
+    has_rows(log, over, value, by, what="the log")
     rows = []
     for (name, at), runs in log.groupby([by, over], sort=False):
         ends = mean_interval(runs[value])[1:] if len(runs) > 1 else (np.nan, np.nan)
