@@ -33,8 +33,9 @@ def mean_over_runs(runs: Any) -> pd.DataFrame:
        mean   low  high  runs
     0   2.0 -0.48  4.48     3
     """
-    runs = pd.DataFrame(runs).astype(float)
-    mean, count = runs.mean(axis=1), runs.count(axis=1)
+    runs = pd.DataFrame(runs, dtype=float)
+    count = runs.count(axis=1)
+    mean = np.nansum(np.ascontiguousarray(runs), axis=1) / count.where(count > 0)     # pairwise sums round least
     half = half_width(runs.std(axis=1), count)                      # a single run has no deviation: it is NaN
     return pd.DataFrame({"mean": mean, "low": mean - half, "high": mean + half, "runs": count})
 
