@@ -3,9 +3,10 @@
 import numpy as np
 import pandas as pd
 
+from pushlab.ground.arguments import has_rows
 from pushlab.plots.kit import app_colour, mark, spread_out, tile
 from pushlab.plots.palette import BLUE, INK, LEAD, LINE, PAPER, SMALL, SOFT, SURFACE, TEXT, TRACK, blend, words_on
-from pushlab.plots.rates import WEEK, demand_columns, name_columns, ordered_values, shown_value, user_lead, was_opened
+from pushlab.plots.rates import TABLE, WEEK, name_columns, ordered_values, shown_value, user_lead, was_opened
 from pushlab.plots.sheet import MARGIN, Stage, fit, house_style, plain, text_width
 from pushlab.plots.words import app_name, role
 
@@ -24,14 +25,14 @@ def arrival_table(engagements, day=None, time=None, order=None):
     returns       DataFrame: day, hour (0 to 23) or slot, notifications; a row for every pair
     """
     if "posted" in engagements.columns and engagements["posted"].notna().any():
-        demand_columns(engagements, "posted")
+        has_rows(engagements, "posted", what=TABLE)
         posted = _posted(engagements).dropna()
         counts = pd.crosstab(posted.dt.day_of_week, posted.dt.hour)
         counts = counts.reindex(index=range(7), columns=range(24), fill_value=0)
         days, slots, kind = DAY_NAMES, range(24), "hour"
     else:
         day, time = day or _feature_of("day", engagements), time or _feature_of("time", engagements)
-        demand_columns(engagements, day, time)
+        has_rows(engagements, day, time, what=TABLE)
         keys, slots, kind = ordered_values(engagements[day]), ordered_values(engagements[time], order), "slot"
         counts = pd.crosstab(engagements[day], engagements[time]).reindex(index=keys, columns=slots, fill_value=0)
         days = [_day_name(value) for value in keys]
@@ -46,11 +47,11 @@ def day_table(engagements, date, app=None):
     date          a date, or text such as "2019-03-05"
     app           name of the feature for the app; None takes the first whose name contains "app"
     """
-    demand_columns(engagements, "posted", "action")
+    has_rows(engagements, "posted", "action", what=TABLE)
     app = app or next((name for name in engagements.columns if "app" in str(name).lower()), None)
     if app is None:
         raise ValueError(f"which column is the app? Give app=; there are {', '.join(map(str, engagements.columns))}")
-    demand_columns(engagements, app)
+    has_rows(engagements, app, what=TABLE)
     posted = _posted(engagements)
     that_day = (posted.dt.normalize() == pd.Timestamp(date).normalize()).to_numpy()
     if not that_day.any():

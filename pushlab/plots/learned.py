@@ -3,8 +3,8 @@
 import numpy as np
 import pandas as pd
 
-from pushlab.plots.palette import INK, LEAD, SMALL, words_on
-from pushlab.plots.rates import name_columns, ordered_values, shade, shown_value
+from pushlab.plots.palette import INK, LEAD
+from pushlab.plots.rates import draw_cell, name_columns, ordered_values, shade, shown_value
 from pushlab.plots.sheet import MARGIN, Stage, fit, house_style, plain, text_width
 from pushlab.plots.words import spoken
 
@@ -94,25 +94,15 @@ def learned_heatmap(agent, env, row="subject", column="time", most=10, labels=No
     for place, (key, words) in enumerate((("expected", f"what {plain(agent.name)} expects"), ("true", true))):
         at = left + place * (width + 28)
         stage.label(at, 86, words)
-        ax = stage.axes(at, top, width, pitch * len(names))
-        _draw_shares(ax, shares[key])
+        ax = stage.axes(at, top, width, pitch * len(names), xlim=(0, len(columns)), ylim=(len(names), 0))
+        ax.set_axis_off()
+        for (r, c), share in np.ndenumerate(shares[key]):
+            best = r == shares[key][:, c].argmax()
+            said = f"{share:.2f}" if best or len(columns) <= WORDY else ""
+            draw_cell(ax, r, c, shade(share), said, best, .52, ec=INK if best else "none", lw=1.5 if best else 0,
+                      clip_on=False, zorder=2 if best else 1)
         name_columns(stage, column_names, at, width, below)
         maps.append(ax)
     for place, name in enumerate(names):
         stage.text(MARGIN, top + pitch * (place + .5), name)
     return maps[0]
-
-
-def _draw_shares(ax, shares):
-    from matplotlib.patches import Rectangle
-
-    for (r, c), share in np.ndenumerate(shares):
-        top = r == shares[:, c].argmax()
-        ax.add_patch(Rectangle((c + .03, r + .04), .94, .92, fc=shade(share), ec=INK if top else "none",
-                               lw=1.5 if top else 0, clip_on=False, zorder=2 if top else 1))
-        if not top and shares.shape[1] > WORDY:
-            continue
-        ax.text(c + .5, r + .52, f"{share:.2f}", size=SMALL, color=words_on(shade(share)), ha="center", va="center",
-                weight="bold" if top else "normal")
-    ax.set(xlim=(0, shares.shape[1]), ylim=(shares.shape[0], 0))
-    ax.set_axis_off()

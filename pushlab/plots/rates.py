@@ -2,29 +2,29 @@
 
 import numpy as np
 import pandas as pd
+from matplotlib.patches import Rectangle
 
+from pushlab.ground.arguments import demand, has_rows
 from pushlab.metrics.estimate import share_interval, simultaneous
 from pushlab.plots.kit import set_ticks
 from pushlab.plots.palette import (
-    BOUND_DASH,
-    INK,
     LEAD,
     LINE,
     MUTED,
     OPENED,
-    PAPER,
     SMALL,
     SOFT,
     SURFACE,
     TEXT,
-    TICK,
     TITLE,
     blend,
     words_on,
 )
+from pushlab.plots.rows import Rows
 from pushlab.plots.sheet import MARGIN, Stage, fit, house_style, plain, text_width
 from pushlab.plots.words import app_name, spoken, value_words
 
+TABLE = "the table of engagements"
 OPEN_WORDS = {"opened": True, "true": True, "dismissed": False, "false": False}
 WEEK = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 ORDERS = (                                      # value sets that have an order of their own
@@ -41,7 +41,7 @@ FEW = 10                                        # a share of fewer notifications
 
 def was_opened(engagements):
     """Boolean Series: which of the engagements were opened, from the column `action`."""
-    demand_columns(engagements, "action")
+    has_rows(engagements, "action", what=TABLE)
     words = engagements["action"].astype(str).str.lower()
     wrong = ~words.isin(list(OPEN_WORDS))
     if wrong.any():
@@ -49,15 +49,6 @@ def was_opened(engagements):
         value = engagements["action"][wrong].iloc[0]
         raise ValueError(f"row {row}, column 'action': {value!r} is not opened or dismissed")
     return words.map(OPEN_WORDS).astype(bool)
-
-
-def demand_columns(engagements, *columns):
-    missing = [column for column in columns if column not in engagements.columns]
-    if missing:
-        raise ValueError(f"the engagements have no column {missing[0]!r}; they have "
-                         f"{', '.join(map(str, engagements.columns))}")
-    if not len(engagements):
-        raise ValueError("there are no engagements: nothing to draw")
 
 
 def ordered_values(values, order=None):
@@ -101,7 +92,7 @@ def open_rate_table(engagements, by="time", order=None, most=12):
     >>> open_rate_table(table)[["time", "opened", "notifications"]].values.tolist()
     [['morning', 1.0, 1], ['night', 0.5, 2]]
     """
-    demand_columns(engagements, by)
+    has_rows(engagements, by, what=TABLE)
     opened = was_opened(engagements)
     values, names = folded(engagements[by], order, most)
     counts = opened.groupby(values.to_numpy()).agg(["sum", "count"]).loc[names]
@@ -115,9 +106,8 @@ def open_heatmap_table(engagements, row, column, row_order=None, column_order=No
 
     returns   DataFrame: row, column, opened (share, NaN where there is no notification), notifications
     """
-    demand_columns(engagements, row, column)
-    if row == column:
-        raise ValueError(f"row and column must be two features, got {row!r} twice")
+    has_rows(engagements, row, column, what=TABLE)
+    demand(row != column, f"row and column must be two features, got {row!r} twice")
     opened = was_opened(engagements)
     rows, row_names = folded(engagements[row], row_order, most)
     columns, column_names = folded(engagements[column], column_order, most)
@@ -156,33 +146,24 @@ def open_rates(engagements, by="time", order=None, labels=None, user=None, title
     table = open_rate_table(engagements, by, order)
     overall = was_opened(engagements).mean()
     names = [fit(shown_value(by, value, labels), 190, LEAD, "bold") for value in table[by]]
-    pitch = 30
-    top = 110
+    pitch, top = 30, 110
     stage = Stage(600, top + pitch * len(table) + 46, figure)
-    stage.heading(title or _rates_title(table, by, names),
-                  f"{user_lead(engagements, user)}, 95 % intervals", title_lines=1)
+    stage.heading(title or _rates_title(table, by, names), f"{user_lead(engagements, user)}, 95 % intervals",
+                  title_lines=1)
     stage.label(MARGIN, 84, f"share opened, by {spoken(by)}")
     stage.label(600 - MARGIN, 84, "notifications", "right")
-
     left = MARGIN + max(text_width(name, LEAD, "bold") for name in names) + 20
-    ax = stage.axes(left, top, 600 - MARGIN - 76 - left, pitch * len(table))
-    ax.grid(False, axis="y")
-    ax.grid(True, axis="x")
-    for place, line in enumerate(table.itertuples(index=False)):
+    rows = Rows(stage, len(table), pitch, top, left, MARGIN + 76)
+    for row, line in enumerate(table.itertuples(index=False)):
         few = line.notifications < FEW
-        ax.plot((line.low, line.high), (place, place), color=OPENED, lw=2.2, ls=(0, (1.5, 1.2)) if few else "-",
-                solid_capstyle="butt")
-        ax.plot(line.opened, place, "o", ms=8, color=OPENED, mec=OPENED, mfc=PAPER if few else OPENED, clip_on=False)
-        middle = top + pitch * (place + .5)
-        stage.text(MARGIN, middle, names[place], LEAD, INK, "bold")
-        stage.text(600 - MARGIN, middle, f"{line.notifications:,}", LEAD, TEXT, align="right")
-    ax.axvline(overall, color=INK, lw=1.6, ls=BOUND_DASH, zorder=1)
-    ax.annotate(f"all {overall:.2f}", (overall, 1), (0, 3), xycoords=("data", "axes fraction"), color=INK, size=TICK,
-                textcoords="offset points", ha="center")
-    ax.set(xlim=(0, 1), ylim=(len(table) - .5, -.5))
-    ax.yaxis.set_ticks([])
-    set_ticks(ax.xaxis, (0, .25, .5, .75, 1))
-    return ax
+        rows.interval(row, line.low, line.high, OPENED, lw=2.2, ls=(0, (1.5, 1.2)) if few else "-")
+        rows.dot(row, line.opened, OPENED, hollow=few, ms=8, mew=1.4, clip_on=False)
+        rows.say(row, names[row])
+        stage.text(600 - MARGIN, top + pitch * (row + .5), f"{line.notifications:,}", LEAD, TEXT, align="right")
+    rows.ax.set_xlim(0, 1)
+    set_ticks(rows.ax.xaxis, (0, .25, .5, .75, 1))
+    rows.upright(overall, f"all {overall:.2f}", edge=0, up=3, zorder=1)
+    return rows.ax
 
 
 def _rates_title(table, by, names):
@@ -220,14 +201,24 @@ def open_heatmap(engagements, row, column, row_order=None, column_order=None, ro
     stage.label(MARGIN, 84, f"share opened; rows {spoken(row)}, columns {spoken(column)}")
     left = MARGIN + max(text_width(name, LEAD) for name in row_names) + 14
     width = 640 - MARGIN - left
-    ax = stage.axes(left, 104, width, pitch * len(rows))
-    _draw_cells(ax, shares, counts)
-    column_names = [shown_value(column, value, column_labels) for value in columns]
     below = 104 + pitch * len(rows)
-    name_columns(stage, column_names, left, width, below)
+    ax = stage.axes(left, 104, width, pitch * len(rows), xlim=(0, len(columns)), ylim=(len(rows), 0))
+    ax.set_axis_off()
+    for (r, c), share in np.ndenumerate(shares):
+        count = counts[r, c]
+        if count < FEW:
+            box = {"boxstyle": "round,pad=0.15", "fc": SURFACE, "ec": "none"} if count else None
+            draw_cell(ax, r, c, SOFT, f"{count or ''}", box=box, ec=MUTED, hatch="////" if count else None)
+        else:
+            draw_cell(ax, r, c, shade(share), f"{share:.2f}", bold=True)
+    name_columns(stage, [shown_value(column, value, column_labels) for value in columns], left, width, below)
     for place, name in enumerate(row_names):
         stage.text(MARGIN, 104 + pitch * (place + .5), name)
-    _draw_scale(stage, 640 - MARGIN - 190, below + 58)
+    stage.text(640 - MARGIN - 198, below + 58, "0", SMALL, TEXT, align="right")         # the key of the shading
+    for step in range(19):
+        stage.box(640 - MARGIN - 190 + step * 8, below + 52, 8, 12, 0, shade(step / 18), LINE if step == 0 else None,
+                  .8, z=3)
+    stage.text(640 - MARGIN - 30, below + 58, "1", SMALL, TEXT)
     return ax
 
 
@@ -236,19 +227,11 @@ def shade(share):
     return blend(OPENED, round(.06 + .88 * float(share), 3), SURFACE)
 
 
-def _draw_cells(ax, shares, counts):
-    from matplotlib.patches import Rectangle
-
-    for (r, c), share in np.ndenumerate(shares):
-        few, none = counts[r, c] < FEW, counts[r, c] == 0
-        ax.add_patch(Rectangle((c + .03, r + .04), .94, .92, fc=SOFT if few else shade(share), lw=0,
-                               ec=MUTED if few else "none", hatch="////" if few and not none else None))
-        words = "" if none else f"{counts[r, c]}" if few else f"{share:.2f}"
-        box = {"boxstyle": "round,pad=0.15", "fc": SURFACE, "ec": "none"} if few and not none else None
-        ax.text(c + .5, r + .5, words, size=SMALL, color=INK if few else words_on(shade(share)), ha="center",
-                va="center", weight="normal" if few else "bold", bbox=box)
-    ax.set(xlim=(0, shares.shape[1]), ylim=(shares.shape[0], 0))
-    ax.set_axis_off()
+def draw_cell(ax, row, column, fill, words, bold=False, middle=0.5, box=None, **frame):
+    """One cell of a heat map; `frame` is how its edge looks, `box` what its words stand on, if not on the fill."""
+    ax.add_patch(Rectangle((column + .03, row + .04), .94, .92, fc=fill, **{"lw": 0, **frame}))
+    ax.text(column + .5, row + middle, words, size=SMALL, color=words_on(fill), ha="center", va="center",
+            weight="bold" if bold else "normal", bbox=box)
 
 
 def name_columns(stage, names, left, width, top):
@@ -261,11 +244,3 @@ def name_columns(stage, names, left, width, top):
         half = text_width(words, SMALL) / 2
         x = min(max(left + one * (place + .5), left + half - 20), stage.width - MARGIN - half)
         stage.text(x, top + 14 + 17 * (place % levels), words, SMALL, TEXT, align="center")
-
-
-def _draw_scale(stage, x, y):
-    """The key of the shading, from none to all opened."""
-    stage.text(x - 8, y, "0", SMALL, TEXT, align="right")
-    for step in range(19):
-        stage.box(x + step * 8, y - 6, 8, 12, 0, shade(step / 18), LINE if step == 0 else None, .8, z=3)
-    stage.text(x + 160, y, "1", SMALL, TEXT)
