@@ -3,16 +3,30 @@
 It reads the frames of the world in which an agent manages arriving notifications, plain dicts; see `inbox`.
 """
 
+from collections.abc import Mapping, Sequence
 from datetime import date
 
-from pushlab.plots.kit import PAST_CARD, app_colour, mark, phone_body, priority_mark, tile
+from matplotlib.figure import Figure
+
+from pushlab.plots.cards import (
+    LEFT,
+    WIDTH,
+    about_title,
+    app_of,
+    by_role,
+    card_words,
+    context_words,
+    draw_app,
+    draw_past_card,
+    draw_phone,
+    topic,
+)
+from pushlab.plots.kit import app_colour, mark, tile
 from pushlab.plots.palette import BLUE, DAWN, DISMISSED, INK, LEAD, LINE, SMALL, SOFT, SURFACE, TEXT, TITLE, blend, deep
-from pushlab.plots.phone import app_of, by_role, card_words, charge, context_words, topic
 from pushlab.plots.sheet import MARGIN, Stage, fit, house_style, plain, text_width
 from pushlab.plots.timeline import DAY, clock_time, length_of_time, midnight_before, timeline
 
-WIDTH, HEIGHT = 900, 460
-LEFT, RIGHT = 268, WIDTH - MARGIN               # of what stands beside the phone
+HEIGHT, RIGHT = 460, WIDTH - MARGIN             # of the sheet, and where what stands beside the phone ends
 DOT = "   ·   "
 OF_THE_ONE_IN_HAND = ("show", "cache", "dismiss")
 WHAT_WAS_DONE = {"show": "was shown", "cache": "waits in the cache", "dismiss": "was dismissed unseen",
@@ -20,7 +34,8 @@ WHAT_WAS_DONE = {"show": "was shown", "cache": "waits in the cache", "dismiss": 
 
 
 @house_style()
-def inbox(frames, figure=None, agent="agent", choosing=False, title=None):
+def inbox(frames: Sequence[Mapping], figure: Figure | None = None, agent: str = "agent", choosing: bool = False,
+          title: str | None = None) -> Figure:
     """The phone of one user at the moment of the last frame, what waits in its cache, and the day up to now.
 
     frames    frames of one episode, oldest first; each a dict with
@@ -61,7 +76,7 @@ def inbox(frames, figure=None, agent="agent", choosing=False, title=None):
 
 # ---------------------------------------------------------------- words
 
-def event_title(now, before=None):
+def event_title(now: Mapping, before: Mapping | None = None) -> str:
     """What happened last, as a sentence: the title of the picture.
 
     now, before   the last frame and the one before it, if there is one
@@ -87,11 +102,10 @@ def event_title(now, before=None):
 
 
 def _about(notification, labels, article, ending):
-    """A sentence about a notification; what it is about is cut where it is too long."""
-    room = WIDTH - MARGIN - LEFT - text_width(f"{article}  notification {ending}", TITLE, "bold") - 8
-    about = fit(topic(notification, labels), room, TITLE, "bold")
+    """A sentence about a notification."""
+    about = topic(notification, labels)
     article = "An" if article == "A" and about[:1].lower() in tuple("aeiou") else article
-    return f"{article} {about} notification {ending}".replace("  ", " ")
+    return about_title(article, about, f"notification {ending}")
 
 
 def _lead(now, agent, room):
@@ -119,7 +133,7 @@ def _signed(number):
     return "0" if words == "-0" else words.replace("-", "\N{MINUS SIGN}")
 
 
-def day_words(now, known):
+def day_words(now: Mapping, known: Mapping[str, str]) -> tuple[str, str]:
     """Weekday and date of a frame's moment; where days have no date, the weekday that the context names, if any."""
     if now.get("date"):
         today = date.fromisoformat(str(now["date"])[:10])
@@ -134,8 +148,7 @@ def _draw_screen(stage, now, agent, choosing):
     labels = now.get("labels") or {}
     words = context_words(now["context"], labels)
     known, time = by_role(words), clock_time(now["now"], now["of"])
-    sx, sy, sw, _ = phone_body(stage, 24, 20, 212, 420, time, charge(known.get("battery")), known.get("ringer"),
-                               known.get("charging") == "yes")
+    sx, sy, sw = draw_phone(stage, 420, time, known)
     weekday, day = day_words(now, known)
     stage.text(sx + 16, sy + 46, fit(plain(f"{weekday} {time}"), sw - 32, LEAD, "bold"), LEAD, SURFACE, "bold")
     where = ", ".join(known[role] for role in ("place", "activity") if role in known) or day or "place unknown"
@@ -158,7 +171,9 @@ def _draw_screen(stage, now, agent, choosing):
     if earlier:
         stage.text(sx + 16, sy + 242, "earlier", SMALL, SURFACE)
     for place, event in enumerate(earlier):
-        _draw_past(stage, x, sy + 257 + 58 * place, width, event, now["now"], labels)
+        kind = "shown" if event["outcome"] == "pending" else event["outcome"]
+        draw_past_card(stage, x, sy + 257 + 58 * place, width, event["notification"], labels,
+                       _ago(now["now"], _since(event)), kind)
 
 
 def _ago(now, minute):
@@ -166,7 +181,7 @@ def _ago(now, minute):
     return "now" if now - minute < 1 else length_of_time(now - minute)
 
 
-def just_dealt(now):
+def just_dealt(now: Mapping) -> Mapping | None:
     """The event that the last action closed or put off, while no time has passed and nothing else is in hand."""
     last = now["last"]
     if not last or last["forbidden"] or last["action"] not in OF_THE_ONE_IN_HAND or now["hand"]:
@@ -182,7 +197,7 @@ def _since(event):
     return max(m for m in (event["arrived"], event["shown"], event["closed"]) if m is not None)
 
 
-def latest_events(now, without=None, most=2):
+def latest_events(now: Mapping, without: Mapping | None = None, most: int = 2) -> list[Mapping]:
     """The last notifications that have left the agent's hands, newest first."""
     gone = [event for event in now["events"] if event["outcome"] not in ("waiting", "in hand") and event is not without]
     return sorted(gone, key=_since, reverse=True)[:most]
@@ -190,11 +205,10 @@ def latest_events(now, without=None, most=2):
 
 def _draw_shade(stage, x, y, width, notification, labels, state, when, over, actions, chosen, now=None):
     """The white card: the notification in hand, and what may be, or was, done with it."""
-    name, _, about, priority = card_words(notification, labels)
     stage.box(x, y, width, 138, 13, SURFACE, z=6)
     stage.text(x + 12, y + 16, state[0], SMALL, state[1], "bold")
     stage.text(x + width - 12, y + 16, when, SMALL, TEXT, align="right")
-    _draw_app(stage, x + 10, y + 30, 26, name, notification, priority, about, width - 22, colour=INK)
+    draw_app(stage, x + 10, y + 30, 26, notification, labels, width - 56, width - 56)
     stage.line([(x + 12, y + 72), (x + width - 12, y + 72)], LINE, .8, z=7)
     _draw_actions(stage, x, y + 87, width, over, actions, chosen, now)
 
@@ -206,18 +220,6 @@ def _draw_empty_shade(stage, x, y, width, now):
     stage.text(x + width / 2, y + 38, "the end" if over else "nothing in hand", LEAD, INK, "bold", align="center")
     if now["allowed"] and not over:
         _draw_actions(stage, x, y + 87, width, "allowed now", now["allowed"], None, now, quiet=True)
-
-
-def _draw_app(stage, x, y, side, name, notification, priority, about, room, room_below=None, colour=TEXT):
-    """An app's tile, name and bars of priority, and what it is about; `room` is that of tile and name, from x on."""
-    tile(stage, x, y, side, name[0], app_colour(app_of(notification)))
-    left = x + side + 8
-    room, room_below = room - side - 8, (room_below or room) - side - 8
-    bars = text_width(name, LEAD, "bold") + 30 <= room
-    stage.text(left, y + 6, name if bars else fit(name, room, LEAD, "bold"), LEAD, INK, "bold")
-    if bars:
-        priority_mark(stage, priority, left + 10 + text_width(name, LEAD, "bold"), y + 6)
-    stage.text(left, y + 22, fit(about, room_below, SMALL), SMALL, colour)
 
 
 def _draw_actions(stage, x, y, width, over, actions, chosen, now, quiet=False):
@@ -235,17 +237,6 @@ def _draw_actions(stage, x, y, width, over, actions, chosen, now, quiet=False):
         stage.box(at, y + 15, wide, 24, 12, INK if dark else SOFT, z=7)
         stage.text(at + wide / 2, y + 27, action, SMALL, SURFACE if dark else INK, "bold", "center")
         at += wide + 3
-
-
-def _draw_past(stage, x, y, width, event, now, labels):
-    """An earlier notification, quieter, with its mark and how long ago it was."""
-    name, _, about, priority = card_words(event["notification"], labels)
-    when = _ago(now, _since(event))
-    stage.box(x, y, width, 50, 13, PAST_CARD, z=6)
-    _draw_app(stage, x + 10, y + 11, 26, name, event["notification"], priority, about,
-              width - 30 - text_width(when, SMALL), width - 42, INK)
-    stage.text(x + width - 12, y + 17, when, SMALL, TEXT, align="right")
-    mark(stage, "shown" if event["outcome"] == "pending" else event["outcome"], x + width - 20, y + 35, 7.5)
 
 
 # ---------------------------------------------------------------- the cache
@@ -269,9 +260,8 @@ def _draw_cache(stage, now):
 
 def _draw_waiting(stage, x, y, width, waiting, now, labels, head):
     """One card of the cache; the head is the one that check-cache takes."""
-    name, _, about, priority = card_words(waiting["notification"], labels)
     stage.box(x, y, width, 76, 10, SURFACE, INK if head else LINE, 1.5 if head else 1.0, z=4)
-    _draw_app(stage, x + 10, y + 10, 24, name, waiting["notification"], priority, about, width - 20)
+    draw_app(stage, x + 10, y + 10, 24, waiting["notification"], labels, width - 52, width - 52, TEXT)
     mark(stage, "waiting", x + 22, y + 57, 8)
     stage.text(x + 42, y + 57, length_of_time(now - waiting["arrived"]), LEAD, INK, "bold")
     stage.text(x + width - 10, y + 57, f"put off {waiting['deferrals']}×", SMALL, TEXT, align="right")
@@ -282,8 +272,8 @@ def _draw_rest(stage, x, y, width, cache, now, labels, most=6):
     stage.box(x, y, width, 76, 10, SURFACE, LINE, 1.0, z=4)
     shown = cache if len(cache) <= most else cache[:most - 1]
     for place, waiting in enumerate(shown):
-        name, colour, *_ = card_words(waiting["notification"], labels)
-        tile(stage, x + 10 + 29 * place, y + 10, 24, name[0], colour)
+        name, *_ = card_words(waiting["notification"], labels)
+        tile(stage, x + 10 + 29 * place, y + 10, 24, name[0], app_colour(app_of(waiting["notification"])))
     if len(cache) > len(shown):
         stage.text(x + 12 + 29 * len(shown), y + 22, f"+{len(cache) - len(shown)}", SMALL, INK, "bold")
     words = f"{len(cache):,} more"

@@ -4,23 +4,34 @@ It reads frames, the plain dicts that the push environments make, and knows no s
 (day, place, battery ...) get their icon and a short name, all others a general one.
 """
 
-import numpy as np
+from collections.abc import Mapping, Sequence
 
+import numpy as np
+from matplotlib.figure import Figure
+
+from pushlab.plots.cards import (
+    LEFT,
+    WIDTH,
+    about_title,
+    by_role,
+    card_words,
+    context_words,
+    draw_app,
+    draw_past_card,
+    draw_phone,
+    topic,
+)
 from pushlab.plots.kit import (
     CHIP_EDGES,
-    PAST_CARD,
-    app_colour,
     badge,
     chip,
     clock,
     end_labels,
     mark,
-    phone_body,
     priority_mark,
     set_ticks,
     ticks_around,
     ticks_between,
-    tile,
 )
 from pushlab.plots.palette import (
     BLUE,
@@ -35,58 +46,20 @@ from pushlab.plots.palette import (
     PAPER,
     SMALL,
     SURFACE,
-    TEXT,
     TICK,
-    TITLE,
     blend,
 )
 from pushlab.plots.sheet import MARGIN, Stage, fit, house_style, plain, text_width
-from pushlab.plots.words import UNKNOWN, app_name, chip_name, role, short_number, symbol, value_words
+from pushlab.plots.words import UNKNOWN, chip_name, role, short_number, symbol
 
-WIDTH, HEIGHT = 900, 420
-LEFT = 268                                  # where the words beside the phone begin
-BATTERY = {"empty": 0.05, "low": 0.2, "medium": 0.5, "med": 0.5, "high": 0.85, "full": 1.0}
+HEIGHT = 420
 
 
-# ---------------------------------------------------------------- reading a frame
-
-def context_words(context, labels):
-    """The context as {feature: words}, with the friendlier words of `labels` where it has them."""
-    return {feature: value_words(labels.get(feature, {}).get(str(value), value)) for feature, value in context.items()}
-
-
-def by_role(words):
-    """{role: words} of the features that have a role and a known value."""
-    return {role(feature): said for feature, said in words.items() if role(feature) and said.lower() not in UNKNOWN}
-
-
-def app_of(notification):
-    """The value of the first feature that names an app, or None."""
-    return next((value for name, value in notification.items() if "app" in name.lower()), None)
-
-
-def topic(notification, labels):
-    """What a notification is about: its subject, else its category, else its app, else nothing known ("")."""
-    for feature in ("subject", "category"):
-        said = labels.get(feature, {}).get(str(notification.get(feature)), notification.get(feature, ""))
-        if plain(said).lower() not in UNKNOWN:
-            return value_words(said)
-    app = app_of(notification)
-    return "" if app is None or plain(app).lower() in UNKNOWN else app_name(labelled_app(notification, labels))
-
-
-def labelled_app(notification, labels):
-    for name, value in notification.items():
-        if "app" in name.lower():
-            return labels.get(name, {}).get(str(value), value)
-    return None
-
-
-def outcome(push):
+def outcome(push: Mapping) -> str:
     return "opened" if push["opened"] else "dismissed"
 
 
-def expected_best(push):
+def expected_best(push: Mapping) -> float:
     """Reward to expect of the best notification, from the table of rewards and the best reachable chance of an open.
 
     Against a history that opened, an open earns 1 and a dismissal -1; against one that dismissed, 2 and 0.
@@ -100,7 +73,8 @@ def expected_best(push):
 # ---------------------------------------------------------------- the picture
 
 @house_style()
-def phone(frames, figure=None, agent="agent", choosing=False):
+def phone(frames: Sequence[Mapping], figure: Figure | None = None, agent: str = "agent",
+          choosing: bool = False) -> Figure:
     """The phone of one user after the last of `frames`, with the agent's score so far.
 
     frames    frames of one episode, oldest first; each a dict with
@@ -133,10 +107,7 @@ def phone(frames, figure=None, agent="agent", choosing=False):
 
 def _draw_heading(stage, now, pushes, labels, choosing):
     if pushes:
-        before, after = "The ", f" push was {outcome(pushes[-1])}"
-        room = WIDTH - MARGIN - LEFT - text_width(before + after, TITLE, "bold")
-        title = before + fit(topic(pushes[-1]["notification"], labels), room, TITLE, "bold") + after
-        title = title.replace("  ", " ")
+        title = about_title("The", topic(pushes[-1]["notification"], labels), f"push was {outcome(pushes[-1])}")
     else:
         title = "Which notification should be the first?" if choosing else "Nothing has been pushed yet"
     env = str(now["env"]).removeprefix("pushlab/")
@@ -149,8 +120,7 @@ def _draw_heading(stage, now, pushes, labels, choosing):
 def _draw_screen(stage, now, pushes, words, labels, choosing):
     known = by_role(words)
     day, time = known.get("day", ""), known.get("time", "")
-    sx, sy, sw, _ = phone_body(stage, 24, 20, 212, 380, day[:3] if day.isalpha() else "", charge(known.get("battery")),
-                               known.get("ringer"), known.get("charging") == "yes")
+    sx, sy, sw = draw_phone(stage, 380, day[:3] if day.isalpha() else "", known)
     day = f"day {day}" if day.isdigit() else day
     clock(stage, sx + sw / 2, sy + 66, time or day or "now", day if time else "", sw - 24)
 
@@ -162,69 +132,31 @@ def _draw_screen(stage, now, pushes, words, labels, choosing):
         _draw_card(stage, x, y, width, pushes[-1], labels)
     for place, number in enumerate(range(shown - 1, max(shown - 3, -1), -1)):
         step = now["step"] - (len(pushes) - 1 - number)
-        _draw_past_card(stage, x, y + 94 + 58 * place, width, pushes[number], labels, step)
-
-
-def charge(battery):
-    """The battery's share from its word or number; None when unknown."""
-    if battery is None:
-        return None
-    if battery.lower() in BATTERY:
-        return BATTERY[battery.lower()]
-    number = battery.rstrip(" %")
-    return min(1.0, float(number) / (100 if float(number) > 1 else 1)) if number.replace(".", "", 1).isdigit() else None
-
-
-def card_words(notification, labels):
-    """App, tile colour, subject line and priority of a card."""
-    app = labelled_app(notification, labels)
-    name = app_name(app) if app is not None and plain(app) else "Notification"
-    about = topic({k: v for k, v in notification.items() if k in ("subject", "category")}, labels)
-    if not {"subject", "category"} & set(notification):                 # another schema: its first feature tells
-        others = [value for feature, value in notification.items() if "app" not in feature.lower()]
-        about = value_words(others[0]) if others else ""
-    return name, app_colour(app_of(notification)), about or "no subject", value_words(notification.get("priority", ""))
+        draw_past_card(stage, x, y + 94 + 58 * place, width, pushes[number]["notification"], labels, f"step {step:,}",
+                       outcome(pushes[number]), lower=23)
 
 
 def _draw_card(stage, x, y, width, push, labels):
     """The last push, white and complete."""
-    name, colour, about, priority = card_words(push["notification"], labels)
     stage.box(x, y, width, 86, 13, SURFACE, z=6)
-    tile(stage, x + 10, y + 11, 26, name[0], colour)
-    stage.text(x + 44, y + 17, fit(name, width - 90, LEAD, "bold"), LEAD, INK, "bold")
-    stage.text(x + width - 12, y + 17, "now", SMALL, TEXT, align="right")
-    stage.text(x + 44, y + 34, fit(about, width - 56, SMALL), SMALL)
+    draw_app(stage, x + 10, y + 11, 26, push["notification"], labels, width - 90, width - 56, bars=False, lower=23)
+    stage.label(x + width - 12, y + 17, "now", align="right")
     stage.line([(x + 12, y + 52), (x + width - 12, y + 52)], LINE, .8)
     end = badge(stage, outcome(push), x + width - 7, y + 69)
-    bars = priority_mark(stage, priority, x + 12, y + 69)
-    start = x + 12 + (bars + 5 if bars else 0)
-    if priority:
-        stage.text(start, y + 69, fit(priority, end - start - 3, SMALL), SMALL, TEXT)
+    priority = card_words(push["notification"], labels)[2]
+    start = x + 12 + (priority_mark(stage, priority, x + 12, y + 69) or -5) + 5
+    stage.label(start, y + 69, fit(priority, end - start - 3, SMALL))
 
 
 def _draw_empty_card(stage, x, y, width, words):
     stage.box(x, y, width, 86, 13, blend(SURFACE, .10, DAWN), SURFACE, 1.3, (0, (4, 3)), z=6, alpha=.92)
-    stage.text(x + width / 2, y + 43, words, LEAD, INK, "bold", align="center")
-
-
-def _draw_past_card(stage, x, y, width, push, labels, step):
-    """An earlier push, quieter."""
-    name, colour, about, priority = card_words(push["notification"], labels)
-    stage.box(x, y, width, 50, 13, PAST_CARD, z=6)
-    tile(stage, x + 10, y + 11, 26, name[0], colour)
-    when = f"step {step:,}"
-    room = width - 44 - 12 - text_width(when, SMALL) - 8
-    if priority_mark_fits := text_width(name, LEAD, "bold") + 26 <= room:
-        priority_mark(stage, priority, x + 54 + text_width(name, LEAD, "bold"), y + 17)
-    stage.text(x + 44, y + 17, name if priority_mark_fits else fit(name, room, LEAD, "bold"), LEAD, INK, "bold")
-    stage.text(x + width - 12, y + 17, when, SMALL, TEXT, align="right")
-    stage.text(x + 44, y + 34, fit(about, width - 76, SMALL), SMALL)
-    mark(stage, outcome(push), x + width - 20, y + 35, 7.5)
+    stage.text(x + width / 2, y + 43, words, weight="bold", align="center")
 
 
 # ---------------------------------------------------------------- the context
 
-def chip_places(features, width=WIDTH - MARGIN - LEFT, gap=8, rows=3):
+def chip_places(features: Sequence[str], width: float = WIDTH - MARGIN - LEFT, gap: float = 8,
+                rows: int = 3) -> list[tuple[str, int, float, float]]:
     """Where the chips stand: list of (feature, row, left, width), in as many columns as the names allow.
 
     The place gets two columns where there is room, since it may hold several tags. The places depend on the features
@@ -249,17 +181,16 @@ def chip_places(features, width=WIDTH - MARGIN - LEFT, gap=8, rows=3):
 def _draw_context(stage, words):
     """The chips; returns the height at which what stands below may begin."""
     features = list(words)
-    shown = features if len(features) <= 15 else features[:14]
-    places = chip_places(shown if shown == features else [*shown, "more"])
-    for feature, row, left, width in places:
-        if feature not in words:
-            chip(stage, LEFT + left, 76 + 54 * row, width, "and", f"{len(features) - 14} more")
-            continue
-        known = words[feature].lower() not in UNKNOWN
-        chip(stage, LEFT + left, 76 + 54 * row, width, chip_name(feature), words[feature] or "unknown", symbol(feature),
-             known=known)
-    rows = 1 + max((row for _, row, *_ in places), default=-1)
-    return 76 + 54 * rows + 18
+    shown = features if len(features) <= 15 else [*features[:14], "more"]
+    row = -1
+    for feature, row, left, width in chip_places(shown):
+        x, y, said = LEFT + left, 76 + 54 * row, words.get(feature)
+        if said is None:
+            chip(stage, x, y, width, "and", f"{len(features) - 14} more")
+        else:
+            chip(stage, x, y, width, chip_name(feature), said or "unknown", symbol(feature),
+                 known=said.lower() not in UNKNOWN)
+    return 76 + 54 * (row + 1) + 18
 
 
 # ---------------------------------------------------------------- the score
@@ -288,16 +219,12 @@ def _draw_score(stage, frames, pushes, agent, top):
     if heights[0] < 0:
         ax.axhline(0, color=LINE, lw=1.6, zorder=0)
     if pushes:
-        _draw_end_names(ax, last, earned[-1], None if best is None else best[-1], agent)
-
-
-def _draw_end_names(ax, last, earned, best, agent):
-    number = short_number(earned)
-    room = 126 - text_width(f" {number}", TICK, "bold")
-    labels = [(last, earned, f"{fit(plain(agent), room, TICK, 'bold')} {number}", BLUE, "bold")]
-    if best is not None:
-        labels.append((last, best, f"best possible {short_number(best)}", INK, "normal"))
-    end_labels(ax, labels)
+        number = short_number(earned[-1])
+        name = fit(plain(agent), 126 - text_width(f" {number}", TICK, "bold"), TICK, "bold")
+        labels = [(last, earned[-1], f"{name} {number}", BLUE, "bold")]
+        if best is not None:
+            labels.append((last, best[-1], f"best possible {short_number(best[-1])}", INK, "normal"))
+        end_labels(ax, labels)
 
 
 def _draw_last_pushes(stage, pushes, top):
@@ -309,6 +236,6 @@ def _draw_last_pushes(stage, pushes, top):
             mark(stage, outcome(pushes[place]), x, y, 8)
         else:
             stage.disc(x, y, 7.4, PAPER, LINE, 1.2)
-    outcomes = [outcome(push) for push in pushes]
-    for row, (kind, colour) in enumerate((("opened", OPENED), ("dismissed", DISMISSED))):
-        stage.text(left, top + 120 + 17 * row, f"{outcomes.count(kind)} {kind}", LEAD, colour, "bold")
+    opened = sum(push["opened"] for push in pushes)
+    stage.text(left, top + 120, f"{opened} opened", LEAD, OPENED, "bold")
+    stage.text(left, top + 137, f"{len(pushes) - opened} dismissed", LEAD, DISMISSED, "bold")

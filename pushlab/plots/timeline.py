@@ -3,9 +3,12 @@
 Times are minutes since the horizon's first midnight; a horizon of several days shows the day of `now`.
 """
 
+from collections.abc import Mapping, Sequence
+from itertools import accumulate
+
 from pushlab.plots.kit import fit_list, mark
 from pushlab.plots.palette import INK, LEAD, LINE, PAPER, SMALL, TEXT, TRACK, WAITING, WAITING_EDGE
-from pushlab.plots.sheet import plain, text_width
+from pushlab.plots.sheet import Stage, plain, text_width
 from pushlab.plots.words import UNKNOWN, value_words
 
 DAY = 24 * 60                                   # minutes
@@ -14,7 +17,7 @@ GAP, FIRST = 29, 41                             # from lane to lane, and from th
 TRAY, MOST_BARS = 25, 6                         # the height that the bars of waiting share, and how many can
 
 
-def clock_time(minutes, of=None):
+def clock_time(minutes: float, of: float | None = None) -> str:
     """Minutes since a midnight as the time of day; the end of a horizon is the end of its last day.
 
     >>> clock_time(1122.4), clock_time(1440), clock_time(1440, of=1440)
@@ -26,7 +29,7 @@ def clock_time(minutes, of=None):
     return f"{minutes // 60:02d}:{minutes % 60:02d}"
 
 
-def length_of_time(minutes):
+def length_of_time(minutes: float) -> str:
     """A span of time as a label writes it.
 
     >>> [length_of_time(m) for m in (0.2, 12, 134, 200, 4000)]
@@ -37,12 +40,12 @@ def length_of_time(minutes):
     return f"{minutes / 60:.1f} h" if minutes < 2 * DAY else f"{minutes / DAY:.1f} days"
 
 
-def midnight_before(now, of):
+def midnight_before(now: float, of: float) -> int:
     """Minute at which the day of `now` began; the end of the horizon still belongs to its last day."""
     return DAY * int(now // DAY if now < of or now % DAY else max(0, now // DAY - 1))
 
 
-def day_counts(events, cache, since, until):
+def day_counts(events: Sequence[Mapping], cache: Sequence, since: float, until: float) -> dict[str, int]:
     """How many notifications arrived, wait, were shown, opened, dismissed or never seen on one day.
 
     events   the frame's: arrived, shown, closed (minutes or None), outcome
@@ -60,7 +63,7 @@ def day_counts(events, cache, since, until):
             "dismissed": closed.count("dismissed"), "unseen": closed.count("unseen") + closed.count("expired")}
 
 
-def waits(events, now):
+def waits(events: Sequence[Mapping], now: float) -> list[tuple[float, float]]:
     """Spans (from, to) over which a notification lay in the cache or was held back, in order of arrival.
 
     One that was shown or dismissed at the minute of its arrival has none.
@@ -73,13 +76,13 @@ def waits(events, now):
     return spans
 
 
-def stack(spans):
+def stack(spans: Sequence[tuple[float, float]]) -> list[int]:
     """The row of each span, the lowest that is free when it begins, so that no two lie on one another.
 
     >>> stack([(0, 5), (1, 2), (3, 9), (6, 7)])
     [0, 1, 1, 0]
     """
-    rows, free = [], []                         # free[row] is when the row's last span ends
+    rows, free = [], list[float]()              # free[row] is when the row's last span ends
     for begin, end in spans:
         row = next((row for row, until in enumerate(free) if until <= begin), len(free))
         free[row:row + 1] = [end]
@@ -92,15 +95,15 @@ def stack(spans):
 class Ruler:
     """From minutes to places on the sheet: `at(minute)` between the left and the right end of the lanes."""
 
-    def __init__(self, since, begin, left, right):
+    def __init__(self, since: float, begin: float, left: float, right: float) -> None:
         self.begin, self.end, self.left, self.right = since + begin, since + DAY, left, right
 
-    def at(self, minute):
+    def at(self, minute: float) -> float:
         share = (minute - self.begin) / (self.end - self.begin)
         return self.left + (self.right - self.left) * min(max(share, 0.0), 1.0)
 
 
-def timeline(stage, left, right, top, frame, earliest):
+def timeline(stage: Stage, left: float, right: float, top: float, frame: Mapping, earliest: float) -> None:
     """Draws the day of a frame.
 
     left, right, top   where it stands on the stage; it is 232 high
@@ -148,7 +151,7 @@ def _draw_places(stage, places, ruler, top, now, words):
     stage.text(x + 6 if after else x - 5, top, words, SMALL, INK, "bold", "left" if after else "right", z=14)
 
 
-def joined(places):
+def joined(places: Sequence[tuple]) -> list[tuple]:
     """Places with neighbours of the same words made one.
 
     >>> joined([(0, 5, "home"), (5, 9, "home"), (9, 10, "office")])
@@ -191,43 +194,35 @@ def _draw_waits(stage, spans, ruler, y):
                   WAITING, WAITING_EDGE, min(.9, high / 5))
 
 
-def number_waiting(spans):
+def number_waiting(spans: Sequence[tuple[float, float]]) -> list[tuple[float, int]]:
     """The number that waits, as steps: list of (minute, number from then on).
 
     >>> number_waiting([(0, 5), (1, 2)])
     [(0, 1), (1, 2), (2, 1), (5, 0)]
     """
     changes = sorted([(begin, 1) for begin, _ in spans] + [(end, -1) for _, end in spans])
-    return [(minute, sum(change for _, change in changes[:place + 1])) for place, (minute, _) in enumerate(changes)]
+    minutes, steps = zip(*changes)
+    return list(zip(minutes, accumulate(steps)))
 
 
 def _draw_number_waiting(stage, spans, ruler, y):
     steps = number_waiting(spans)
-    unit = TRAY / max(number for _, number in steps)
-    edge, number = [], 0
-    for minute, following in steps:
-        edge += [(ruler.at(minute), number), (ruler.at(minute), following)]
-        number = following
-    outline = [(x, y + TRAY / 2 - unit * number) for x, number in edge]
-    stage.shape([*outline, (outline[-1][0], y + TRAY / 2), (outline[0][0], y + TRAY / 2)], WAITING, z=2)
+    floor, unit = y + TRAY / 2, TRAY / max(number for _, number in steps)
+    outline = [(ruler.at(minute), floor - unit * number)
+               for (minute, after), before in zip(steps, [0, *(number for _, number in steps)])
+               for number in (before, after)]
+    stage.shape([*outline, (outline[-1][0], floor), (outline[0][0], floor)], WAITING, z=2)
     stage.line(outline, WAITING_EDGE, .9, z=3, solid_joinstyle="miter")
 
 
 def _draw_event(stage, event, ruler, first, since, now):
     """The marks of one notification, each in its lane."""
-    def lane(name):
-        return first + GAP * LANES.index(name)
-
-    def today(minute):
-        return minute is not None and since <= minute <= now
-
-    if today(event["arrived"]):
-        mark(stage, "arrived", ruler.at(event["arrived"]), lane("arrived"), 7)
-    if today(event["shown"]):
-        mark(stage, "shown", ruler.at(event["shown"]), lane("shown"), 6)
-    if today(event["closed"]):
-        outcome = event["outcome"]
-        mark(stage, outcome, ruler.at(event["closed"]), lane(outcome if outcome in LANES else "unseen"), 6, halo=PAPER)
+    outcome = event["outcome"]
+    for kind, lane, minute, radius, halo in (
+            ("arrived", "arrived", event["arrived"], 7, None), ("shown", "shown", event["shown"], 6, None),
+            (outcome, outcome if outcome in LANES else "unseen", event["closed"], 6, PAPER)):
+        if minute is not None and since <= minute <= now:
+            mark(stage, kind, ruler.at(minute), first + GAP * LANES.index(lane), radius, halo=halo)
 
 
 def _draw_hours(stage, left, y, ruler):
