@@ -5,95 +5,34 @@ without one stands still: put a static picture beside them.
 """
 
 import functools
-import html
-import inspect
-import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import ipywidgets as W
 import numpy as np
 
+from pushlab.plots.panel import Panel, parameters_of
 from pushlab.plots.phone import phone
-from pushlab.plots.sheet import figure_of, png
 
-WIDE = W.Layout(width="auto", max_width="100%")
 NAMES = {"description_width": "initial"}
-
-
-class PictureImage(W.Image):
-    """An image widget whose text is short and always the same, so that saved notebooks can be compared."""
-
-    def __repr__(self):
-        return "PictureImage()"
-
-    def show(self, picture):
-        """Shows a Figure (or Axes), at most as wide as it was drawn."""
-        figure = figure_of(picture)
-        self.value = png(figure)
-        self.layout.max_width = f"{figure.bbox.width:.0f}px"
-        _forget(figure)
-
-
-def _forget(figure):
-    """Takes a figure made with pyplot off pyplot's list, or the notebook would show it a second time."""
-    pyplot = sys.modules.get("matplotlib.pyplot")
-    if pyplot is not None:
-        pyplot.close(figure)
-
-
-def _paragraph(words, colour="inherit"):
-    """A line of text under a picture; screen readers read it out when it changes."""
-    return f'<p role="status" aria-live="polite" style="margin:0;color:{colour}">{html.escape(words)}</p>'
+WIDE, ROW = {"width": "420px", "max_width": "100%"}, {"flex_flow": "row wrap"}
 
 
 def _count(number, noun):
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def _with_known_arguments(picture, **offered):
-    """Those of the arguments that the picture function takes by name."""
-    try:
-        parameters = inspect.signature(picture).parameters.values()
-    except (TypeError, ValueError):
-        return {}
-    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
-        return offered
-    return {name: value for name, value in offered.items() if name in {parameter.name for parameter in parameters}}
-
-
-class Panel:
-    """A picture with controls. As the last expression of a cell it shows itself.
-
-    view     the widget that holds everything
-    image    the picture; `image.value` is its PNG
-    words    the text under the picture
-    """
-
-    def __init__(self, controls, below=()):
-        self.image, self.words = PictureImage(format="png"), W.HTML()
-        self.view = W.VBox([*controls, self.image, self.words, *below])
-
-    def _repr_mimebundle_(self, include=None, exclude=None):
-        bundle = self.view._repr_mimebundle_(include=include, exclude=exclude)
-        data, metadata = bundle if isinstance(bundle, tuple) else (bundle, {})
-        return {**data, "text/plain": repr(self)}, metadata
-
-    def _say(self, words):
-        self.words.value = _paragraph(words) if words else ""
-
-    def _say_error(self, error):
-        self.words.value = _paragraph(f"{type(error).__name__}: {error}", "#C04A00")
-
-
 # ---------------------------------------------------------------- explore
 
-def explore(picture, /, say=None, **ranges):
+class Explorer(Panel):
     """Sliders, menus and boxes over a picture.
 
     picture   function of the names in `ranges` that returns a Figure or Axes
     say       function of the same names that returns one sentence, for whoever cannot see the picture
     ranges    name=(low, high, step) a slider, of whole numbers where all three are whole; name=[values] a menu;
               name=True or False a box. A slider begins at the default of `picture`, or else at its low end.
-    returns   Explorer; `.controls[name].value = ...` moves a control from code
+    controls  {name: widget}; `.controls[name].value = ...` moves a control from code
+    values    {name: value}, what they stand at
 
     >>> from pushlab import plots
     >>> def picture(height=1.0):
@@ -108,19 +47,14 @@ def explore(picture, /, say=None, **ranges):
     >>> panel.image.value == before
     False
     """
-    return Explorer(picture, say, ranges)
 
-
-class Explorer(Panel):
-    """What `explore` returns: `.controls` is a dict of widgets by name, `.values` what they stand at."""
-
-    def __init__(self, picture, say, ranges):
+    def __init__(self, picture: Callable, /, say: Callable | None = None, **ranges: Any) -> None:
         if not ranges:
             raise ValueError("explore() needs at least one range, such as threshold=(0.0, 1.0, 0.1)")
-        self.picture, self.say = picture, say
-        defaults = _defaults(picture)
-        self.controls = {name: _control(name, values, defaults.get(name)) for name, values in ranges.items()}
-        super().__init__(self.controls.values())
+        parameters = parameters_of(picture)
+        self.controls = {name: _control(name, values, getattr(parameters.get(name), "default", None))
+                         for name, values in ranges.items()}
+        super().__init__(picture, say, list(self.controls.values()))
         self._draw()                                    # the first picture's error belongs to the cell
         for control in self.controls.values():
             control.observe(self._redraw, "value")
@@ -129,27 +63,16 @@ class Explorer(Panel):
         return "explore: " + ", ".join(f"{name} = {value}" for name, value in self.values.items())
 
     @property
-    def values(self):
+    def values(self) -> dict[str, Any]:
         return {name: control.value for name, control in self.controls.items()}
 
     def _draw(self):
-        values = self.values
-        self.image.show(self.picture(**values))
-        self._say(self.say(**values) if self.say else "")
+        self.image.show(self.picture(**self.values))
+        self.write(self.say(**self.values) if self.say else "")
 
     def _redraw(self, _):
-        try:
+        with self.errors_shown():
             self._draw()
-        except Exception as error:                      # whatever the reader's function raises must not be lost
-            self._say_error(error)
-
-
-def _defaults(picture):
-    try:
-        parameters = inspect.signature(picture).parameters.items()
-    except (TypeError, ValueError):
-        return {}
-    return {name: parameter.default for name, parameter in parameters if parameter.default is not parameter.empty}
 
 
 def _control(name, values, default):
@@ -175,10 +98,11 @@ def _slider(name, values, default, look):
     kind = W.IntSlider if whole else W.FloatSlider
     more = {} if whole else {"readout_format": ".2f" if step < 0.1 else ".1f"}
     return kind(value=default if starts_at_default else low, min=low, max=high, step=step, continuous_update=False,
-                layout=W.Layout(width="420px", max_width="100%"), **look, **more)
+                layout=W.Layout(**WIDE), **look, **more)
 
 
-def lifelong_settings(log, experts=None, measure=None, metrics=None):
+def lifelong_settings(log: Any, experts: Any = None, measure: str | None = None,
+                      metrics: Sequence[str] | None = None) -> Explorer:
     """Sliders over the preprocessing of a lifetime: watch its curves and its metrics change.
 
     log, experts, measure   as `pushlab.metrics.lifelong.lifelong_report` takes them
@@ -189,7 +113,7 @@ def lifelong_settings(log, experts=None, measure=None, metrics=None):
     from pushlab.plots.lifelong_words import SCALES, capital, smoothing_words
     from pushlab.plots.words import short_number, spoken
 
-    usual, sheets = lifelong_report(log, experts=experts, measure=measure), {}
+    usual, sheets = lifelong_report(log, experts=experts, measure=measure), dict[str, Any]()
     names = metrics or shown_metrics(usual, None)
 
     @functools.lru_cache(maxsize=1)
@@ -214,7 +138,7 @@ def lifelong_settings(log, experts=None, measure=None, metrics=None):
 
 # ---------------------------------------------------------------- the player
 
-def player(frames, picture=phone, interval=300, say=None, **more):
+class Player(Panel):
     """Plays an episode: play and pause, and a slider that arrow keys move.
 
     frames    frames of one episode, oldest first, as the environments make them
@@ -222,24 +146,19 @@ def player(frames, picture=phone, interval=300, say=None, **more):
     interval  milliseconds a frame; no less than 100, which is about what drawing costs
     say       function of the frames up to now that returns one sentence
     more      further arguments for `picture`, such as agent="thompson"
+    slider    the widget whose value is the number of the frame shown
     """
-    return Player(frames, picture, interval, say, more)
 
-
-class Player(Panel):
-    """What `player` returns: `.slider.value` is the number of the frame shown, `.frames` all of them."""
-
-    def __init__(self, frames, picture, interval, say, more):
+    def __init__(self, frames: Sequence[Mapping], picture: Callable = phone, interval: int = 300,
+                 say: Callable | None = None, **more: Any) -> None:
         if not len(frames):
             raise ValueError("player() needs at least one frame; rollout(..., record='frames') keeps them")
-        self.frames, self.picture, self.say, self.more = list(frames), picture, say, more
-        last = len(self.frames) - 1
+        self.frames, self.more, last = list(frames), more, len(frames) - 1
         self.play = W.Play(min=0, max=last, interval=max(100, interval), show_repeat=False)
         self.slider = W.IntSlider(min=0, max=max(last, 1), description="step", continuous_update=False, style=NAMES,
-                                  layout=W.Layout(width="420px", max_width="100%"), disabled=last == 0)
-        self._figure = None
-        super().__init__([W.HBox([self.play, self.slider], layout=W.Layout(flex_flow="row wrap"))])
-        self._draw(0)
+                                  layout=W.Layout(**WIDE), disabled=last == 0)
+        super().__init__(picture, say, [W.HBox([self.play, self.slider], layout=W.Layout(**ROW))])
+        self.draw_frames(self.frames[:1], given=self.more)
         self.play.observe(lambda change: setattr(self.slider, "value", change["new"]), "value")
         self.slider.observe(self._move, "value")
 
@@ -248,22 +167,13 @@ class Player(Panel):
 
     def _move(self, change):
         self.play.value = change["new"]                 # play goes on from where the slider was put
-        try:
-            self._draw(change["new"])
-        except Exception as error:                      # shown under the picture instead of being lost
-            self._say_error(error)
-
-    def _draw(self, number):
-        so_far = self.frames[:number + 1]
-        shown = self.picture(so_far, **_with_known_arguments(self.picture, figure=self._figure), **self.more)
-        self._figure = figure_of(shown)
-        self.image.show(shown)
-        self._say(self.say(so_far) if self.say else "")
+        with self.errors_shown():
+            self.draw_frames(self.frames[:change["new"] + 1], given=self.more)
 
 
 # ---------------------------------------------------------------- you are the agent
 
-def you_are_the_agent(env, seed=0, picture=None, say=None):
+class Seat(Panel):
     """Puts the reader in the agent's place: choose, send, see what the user does.
 
     env      an environment of this package; where an action has several parts each gets a menu, otherwise each
@@ -271,33 +181,20 @@ def you_are_the_agent(env, seed=0, picture=None, say=None):
     seed     seed of the first episode; the next ones follow from it
     picture  function of the frames so far; None takes that of the environment
     say      function of the frames so far that returns one sentence
-    returns  Seat: `.log` is a list of {episode, step, action, reward}, `.frames` the frames of this episode
-    """
-    return Seat(env, seed, picture, say)
-
-
-def _picture_of(world, frame):
-    """The phone for a world of pushes, since it knows a reader who chooses; otherwise the world's own picture."""
-    return phone if {"push", "context"} <= set(frame) else world.picture
-
-
-class Seat(Panel):
-    """What `you_are_the_agent` returns.
-
     log      list of dicts episode, step, action, reward; an action of several parts is a dict of words
     frames   the frames of this episode, from its reset
     score    reward so far in this episode
     """
 
-    def __init__(self, env, seed=0, picture=None, say=None):
-        self.env, self.world = env, env.unwrapped.world
-        self.picture, self.say = picture, say
-        self.choices = [(name, list(values)) for name, values in self.world.action_choices]
-        self.log, self.frames, self.score, self.episode, self.over = [], [], 0.0, -1, True
-        self._figure, self._seed = None, seed
+    def __init__(self, env: Any, seed: int = 0, picture: Callable | None = None, say: Callable | None = None) -> None:
+        self.env = env
+        self.choices = [(name, list(values)) for name, values in env.unwrapped.world.action_choices]
+        self.several = hasattr(env.action_space, "nvec")        # an action has several parts, each with its own menu
+        self.log: list[dict] = []
+        self.episode, self.seed = -1, seed
         self.again = W.Button(description="new episode", icon="refresh")
         self.again.on_click(lambda _: self.begin())
-        super().__init__([], self._controls())
+        super().__init__(picture, say, [], self._controls())
         self.view.children = [self.words, self.image, *self.view.children[2:]]     # the outcome stands on top
         self.begin()
 
@@ -305,56 +202,47 @@ class Seat(Panel):
         steps = _count(len(self.frames) - 1, "step")
         return f"you are the agent: episode {self.episode + 1}, {steps}, reward {self.score:g}"
 
-    @property
-    def several(self):
-        """Whether an action has several parts, each with its own menu."""
-        return hasattr(self.env.action_space, "nvec")
-
     def _controls(self):
-        row = W.Layout(flex_flow="row wrap")
         if self.several:
             self.menus = [W.Dropdown(options=[(words, number) for number, words in enumerate(map(str, values))],
                                      description=name, style={"description_width": "130px"},
                                      layout=W.Layout(width="310px", max_width="100%")) for name, values in self.choices]
             self.buttons = [W.Button(description="send", icon="paper-plane", button_style="primary")]
             self.buttons[0].on_click(lambda _: self.act([menu.value for menu in self.menus]))
-            return [W.HBox(self.menus, layout=row), W.HBox([*self.buttons, self.again], layout=row)]
-        self.menus, self.buttons = [], []
-        for number, words in enumerate(self.choices[0][1]):
-            button = W.Button(description=str(words), layout=W.Layout(width="auto"))
-            button.on_click(lambda _, number=number: self.act(number))
-            self.buttons.append(button)
-        return [W.HBox(self.buttons, layout=row), self.again]
+            rows = [self.menus, [*self.buttons, self.again]]
+        else:
+            self.buttons = [W.Button(description=str(words), layout=W.Layout(width="auto"))
+                            for words in self.choices[0][1]]
+            for number, button in enumerate(self.buttons):
+                button.on_click(lambda _, number=number: self.act(number))
+            rows = [self.buttons]
+        boxes = [W.HBox(row, layout=W.Layout(**ROW)) for row in rows]
+        return boxes if self.several else [*boxes, self.again]
 
-    def begin(self):
-        """Starts a new episode."""
-        _, info = self.env.reset(seed=self._seed)
-        self._seed = None                               # later episodes go on from the same stream
+    def begin(self) -> None:
+        """Starts a new episode; all but the first go on from the same stream of chance."""
+        _, info = self.env.reset(seed=self.seed if self.episode < 0 else None)
         self.episode, self.score, self.over = self.episode + 1, 0.0, False
         self.frames = [self.env.unwrapped.frame()]
-        self.picture = self.picture or _picture_of(self.world, self.frames[0])
-        self._allow(info)
-        self._draw("Choose what to send." if self.several else "Choose an action.")
+        if self.picture is None:                        # of a world of pushes the phone: it knows a reader who chooses
+            self.picture = phone if {"push", "context"} <= set(self.frames[0]) else self.env.unwrapped.world.picture
+        self._show(info, "Choose what to send." if self.several else "Choose an action.")
 
-    def act(self, action):
+    def act(self, action: Any) -> None:
         """Takes one step; what a button does. `action` is a number, or one number for each part."""
         if self.over:
-            return self._say("The episode is over: press “new episode”.")
-        try:
-            _, reward, terminated, truncated, info = self.env.step(self._as_action(action))
-        except Exception as error:                      # an action that is not allowed, say
-            return self._say_error(error)
-        self.score += float(reward)
-        self.frames.append(self.env.unwrapped.frame())
-        self.log.append({"episode": self.episode, "step": len(self.frames) - 1, "action": self._in_words(action),
-                         "reward": float(reward)})
-        self.over = bool(terminated or truncated)
-        self._allow(info)
-        self._draw(self._outcome(float(reward)))
-
-    def _as_action(self, action):
-        space = self.env.action_space
-        return np.asarray(action, dtype=space.dtype) if self.several else int(action) + int(getattr(space, "start", 0))
+            return self.write("The episode is over: press “new episode”.")
+        with self.errors_shown():                      # of an action that is not allowed, say
+            space = self.env.action_space
+            taken = (np.asarray(action, dtype=space.dtype) if self.several
+                     else int(action) + int(getattr(space, "start", 0)))
+            _, reward, terminated, truncated, info = self.env.step(taken)
+            self.score += float(reward)
+            self.over = bool(terminated or truncated)
+            self.frames.append(self.env.unwrapped.frame())
+            self.log.append({"episode": self.episode, "step": len(self.frames) - 1, "action": self._in_words(action),
+                             "reward": float(reward)})
+            self._show(info, self._outcome(float(reward)))
 
     def _in_words(self, action):
         if self.several:
@@ -367,19 +255,13 @@ class Seat(Panel):
         words = f"{event}reward {reward:+g}. In all {self.score:g} after {_count(len(self.frames) - 1, 'step')}."
         return words + (" The episode is over." if self.over else "")
 
-    def _allow(self, info):
-        """Greys what is not allowed now."""
+    def _show(self, info, words):
+        """Greys what is not allowed now, and draws the moment."""
         mask = info.get("action_mask")
         for number, button in enumerate(self.buttons):
             button.disabled = self.over or (not self.several and mask is not None and not mask[number])
+        with self.errors_shown():                      # the episode goes on
+            self.draw_frames(self.frames, words, agent="you", choosing=not self.over)
 
-    def _draw(self, words):
-        try:
-            more = _with_known_arguments(self.picture, figure=self._figure, agent="you", choosing=not self.over)
-            shown = self.picture(self.frames, **more)
-            self._figure = figure_of(shown)
-            self.image.show(shown)
-            said = self.say(self.frames) if self.say else ""
-            self._say(f"{words} {said}".strip())
-        except Exception as error:                      # shown instead of being lost; the episode goes on
-            self._say_error(error)
+
+explore, player, you_are_the_agent = Explorer, Player, Seat
