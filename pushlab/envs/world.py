@@ -33,7 +33,7 @@ class World:
     observation_space: gym.Space
     action_space: gym.Space
     name = "world"              # the id without its namespace, for logs and pictures
-    drawing: str | None = None  # the function of `pushlab.plots` that draws its frames, by name
+    drawing = "numbers"         # the function of `pushlab.plots` that draws its frames, by name
     uniforms = 0                # numbers drawn for one copy at each reset and again at each step
     options: tuple[str, ...] = ()       # names that reset(options=…) understands
     observation_names: Any = None       # a name for each component of a vector observation, for the log
@@ -94,14 +94,16 @@ class World:
         return None
 
     def frame(self, state: dict, outcome: dict | None, at: int = 0) -> dict:
-        """All that a picture of copy `at` needs, as a plain dict; `outcome` is None right after a reset."""
-        raise NotImplementedError(f"{type(self).__name__} has no picture")
+        """All that a picture of copy `at` needs, as a plain dict; `outcome` is None right after a reset.
+
+        Where a world does not say, its numbers by name: what state and outcome have one of for each copy.
+        """
+        told = {**state, **(outcome or {})}
+        return {"env": self.name, **{name: values[at].item() for name, values in told.items() if values.ndim == 1}}
 
     @property
     def picture(self) -> Callable[..., Figure]:
         """A function (frames so far, **more) → Matplotlib Figure of the last one; `more` may hold a figure to reuse."""
-        if self.drawing is None:
-            raise NotImplementedError(f"{type(self).__name__} has no picture")
         from pushlab import plots
 
         return getattr(plots, self.drawing)

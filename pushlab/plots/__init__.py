@@ -30,6 +30,7 @@ _ROOMS = {
     "lifelong": ("evaluation_blocks", "lifetime_curve", "metric_on_curve", "report_sheet"),
     "lifelong_curves": ("against_expert", "smoothed_curves"),
     "lifelong_tables": ("evaluation_table",),
+    "numbers": ("numbers",),
     "offpolicy": ("estimator_intervals", "estimator_spread"),
     "policies": ("policy_map", "policy_map_table", "trade_off", "trade_off_table"),
     "rates": ("open_heatmap", "open_heatmap_table", "open_rate_table", "open_rates"),
