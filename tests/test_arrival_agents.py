@@ -229,7 +229,8 @@ def test_the_study_keeps_what_is_finished(tmp_path, monkeypatch):
     assert (runs["reward"] - runs.filter(like="parts.").sum(axis=1)).abs().max() < 1e-3
     by_run = days.groupby(["agent", "seed"], sort=False)[["reward", "opens", "interruptions"]].mean()
     assert by_run.to_numpy() == pytest.approx(runs[["reward", "opens", "interruptions"]].to_numpy(), abs=1e-4)
-    monkeypatch.setattr(study, "run_one", None)                 # nothing is run again
+    monkeypatch.setattr(study, "train", None)
+    monkeypatch.setattr(study, "judge_days", None)              # nothing is run again
     assert all(again.equals(table) for again, table in zip(study.run_study(**arguments), (runs, days)))
     table = study.comparison_table(days, "dismiss all", ["show all"])
     assert table["better"].tolist() == [True] and table["difference"][0] == pytest.approx(
@@ -280,10 +281,10 @@ def test_the_study_that_comes_with_pushlab_can_be_computed_again():
         mine = "user == @user and agent == @agent and seed == 3"
         told, by_day = runs.query(mine).iloc[0], days.query(mine).set_index("day")
         again = study.run_one(user, agent, 3)
-        for day, values in again.pop("days").items():
-            assert all(by_day.loc[int(day), key] == pytest.approx(value, abs=0.051) for key, value in values.items()
-                       if value is not None)
-        assert all(told[key] == pytest.approx(value, abs=1e-3) for key, value in again.items())
+        for values in again["days"]:
+            assert all(by_day.loc[values["day"], key] == pytest.approx(value, abs=0.051)
+                       for key, value in values.items() if key != "day" and value is not None)
+        assert all(told[key] == pytest.approx(value, abs=1e-3) for key, value in again["runs"][0].items())
     assert len(days) == 5 * 5 * 20 * 28 and len(study.comparison_table(days)) == 10 and len(weights) == 160
     folder = data_dir() / "studies"
     assert sum(path.stat().st_size for path in folder.glob("managing_arrivals*.csv")) < 700_000
@@ -291,22 +292,22 @@ def test_the_study_that_comes_with_pushlab_can_be_computed_again():
 
 def test_runs_are_paired_by_seed():
     """The same days and the same users: what nobody touches is the same under every agent."""
-    first, second = (study.run_one("theo", "show all", seed) for seed in (0, 1))
+    first, second = (study.run_one("theo", "show all", seed)["runs"][0] for seed in (0, 1))
     assert first["interruptions"] == second["interruptions"] and first["reward"] != second["reward"]
-    assert study.run_one("theo", "show all", 0) == first
-    hidden = study.run_one("theo", "dismiss all", 0)
+    assert study.run_one("theo", "show all", 0)["runs"][0] == first
+    hidden = study.run_one("theo", "dismiss all", 0)["runs"][0]
     assert hidden["missed"] == first["opens"]
 
 
 def test_each_weight_is_halved_and_doubled():
     variants = study.all_variants()
     assert ("missed", 0.5) in variants and ("missed", 2.0) in variants and len(variants) == 16
-    half, one = (study.run_one("theo", "show all", 0, weights) for weights in ({"dismissed": -0.5}, {}))
+    half, one = (study.run_one("theo", "show all", 0, weights)["runs"][0] for weights in ({"dismissed": -0.5}, {}))
     assert half["parts.dismissed"] == one["parts.dismissed"] / 2
 
 
 def test_a_learned_policy_is_better_than_the_rules_on_days_it_has_not_seen():
-    days = pd.DataFrame([{"user": "noor", "agent": name, "seed": seed, "day": day, **told}
+    days = pd.DataFrame([{"user": "noor", "agent": name, "seed": seed, **told}
                          for name in ("show all", "do not disturb", "linear Q") for seed in range(2)
-                         for day, told in study.run_one("noor", name, seed)["days"].items()])
+                         for told in study.run_one("noor", name, seed)["days"]])
     assert study.comparison_table(days)["better"].all()

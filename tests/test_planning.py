@@ -125,15 +125,12 @@ def test_one_decision_is_disturbed_and_the_rest_is_left_to_the_policy():
     assert always["became"] == [0]
 
 
-def test_a_study_that_was_interrupted_goes_on_to_the_same_end(tmp_path, monkeypatch):
-    size = {"patients": 6, "trees": 4, "growths": 2}
-    whole = study.run_seed(3, rounds=3, **size)
-    path = tmp_path / "seed.json"
-    study.run_seed(3, rounds=1, path=path, **size)
-    assert study.run_seed(3, rounds=3, path=path, **size) == whole
-    monkeypatch.setattr(study, "FittedQIteration", None)                # finished: nothing is learned again
-    monkeypatch.setattr(study, "make_agent", lambda *size: None)
-    assert study.run_seed(3, rounds=3, path=path, **size) == whole
+def test_a_study_that_was_interrupted_goes_on_to_the_same_end(monkeypatch):
+    size = {"rounds": 3, "patients": 6, "trees": 4, "growths": 2}
+    whole = list(study.run_seed(3, **size))
+    assert list(study.run_seed(3, **size, done=whole[:1])) == whole[1:]
+    monkeypatch.setattr(study, "make_agent", lambda *size: None)                # finished: nothing is learned again
+    assert list(study.run_seed(3, **size, done=whole)) == []
 
 
 def test_the_stored_study_says_of_itself_what_replaying_it_gives():

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -186,7 +186,7 @@ class Episodes(NamedTuple):
         return effective_sample_size(self.ratios.prod(axis=1))
 
 
-def episodes_of(log: pd.DataFrame, target: Callable) -> Episodes:
+def episodes_of(log: pd.DataFrame, target: Any) -> Episodes:
     """The Episodes of a log under a target policy; ValueError names a column or value that will not do."""
     has_columns(log, "episode", "step", "action", "reward", "propensity", what="the log")
     observations = [column for column in log.columns if column.startswith("obs.")]
@@ -231,7 +231,7 @@ def _probabilities(target, observations):
 
 # ---------------------------------------------------------------- all at once
 
-def off_policy(log: pd.DataFrame, target: Callable, discount: float = 1.0, level: float = 0.95, folds: int = 5,
+def off_policy(log: pd.DataFrame, target: Any, discount: float = 1.0, level: float = 0.95, folds: int = 5,
                features: Callable = quadratic, penalty: float = 1.0, seed: int = 0) -> pd.DataFrame:
     """All estimates of the target's value per episode from a log of another policy, a DataFrame, a row an estimator.
 

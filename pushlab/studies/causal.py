@@ -10,13 +10,20 @@ more and less strictly and propensities are clipped more and less. `policies.csv
 learned from 100 logs which show the confounder, and from the same logs without it. About twenty minutes on one core.
 """
 
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pushlab.ground.files import write_text
+from pushlab.studies import runner
 
+if TYPE_CHECKING:
+    import pandas as pd
+
+STUDY = "pushlab.studies.causal"
 MODELS = ("hiv", "lotka_volterra", "opioid", "zika", "world3", "credit")
 RIGHT = "doubly robust"         # the estimator that ought to be right in both of
 KEPT = ("randomised", "confounded")
@@ -27,82 +34,71 @@ ONE, STRENGTHS, CLIPS, CLIPPED_UNITS = "zika", (1.0, 3.0), (0.0, 0.005, 0.02, 0.
 DIGITS = "%.5g"
 
 
-def kinds_of(model, n=UNITS, draws=DRAWS, jobs=1, **more):
+def kinds_of(model: str, n: int = UNITS, draws: int = DRAWS, **more: Any) -> pd.DataFrame:
     """`pushlab.causal.summary` for each kind of data set from a simulator, a DataFrame."""
     import pandas as pd
 
     from pushlab.causal import KINDS, repeat, summary
 
-    table = pd.concat([repeat(model, kind, n, draws, jobs=jobs, **more) for kind in KINDS], ignore_index=True)
+    table = pd.concat([repeat(model, kind, n, draws, **more) for kind in KINDS], ignore_index=True)
     return summary(table).assign(model=model)
 
 
-def sizes_of(model, sizes=SIZES, draws=FEWER, jobs=1):
+def sizes_of(model: str, sizes: Sequence[int] = SIZES, draws: int = FEWER) -> pd.DataFrame:
     """`pushlab.causal.by_size` for confounded data sets from a simulator, a DataFrame."""
     from pushlab.causal import by_size
 
-    return by_size(model, sizes, draws=draws, jobs=jobs).assign(model=model)
+    return by_size(model, sizes, draws=draws).assign(model=model)
 
 
-def clips_of(model=ONE, strengths=STRENGTHS, clips=CLIPS, n=CLIPPED_UNITS, draws=DRAWS, jobs=1, **more):
+def clips_of(model: str = ONE, strengths: Sequence[float] = STRENGTHS, clips: Sequence[float] = CLIPS,
+             n: int = CLIPPED_UNITS, draws: int = DRAWS, **more: Any) -> pd.DataFrame:
     """`pushlab.causal.summary` of inverse weighting for strengths of the confounder and clips, a DataFrame."""
     import pandas as pd
 
     from pushlab.causal import InverseWeighting, experiment, repeat, summary
 
-    tables = []
-    for strength in strengths:
-        trial = experiment(model, strength=strength)
-        for clip in clips:
-            table = repeat(trial, "confounded", n, draws, [InverseWeighting(clip=clip)], jobs=jobs, **more)
-            tables.append(table.assign(model=model, strength=strength, clip=clip))
+    tables = [repeat(experiment(model, strength=strength), "confounded", n, draws, [InverseWeighting(clip=clip)],
+                     **more).assign(strength=strength, clip=clip) for strength in strengths for clip in clips]
     return summary(pd.concat(tables, ignore_index=True), by=("strength", "clip", "n", "estimator")).assign(model=model)
 
 
-def policies_of(model=ONE, n=LOGGED, draws=FEWER, jobs=1):
+def policies_of(model: str = ONE, n: int = LOGGED, draws: int = FEWER) -> pd.DataFrame:
     """What learned policies reach, `pushlab.causal.policy_values` for each log and learner, a DataFrame."""
     import pandas as pd
-    from joblib import Parallel, delayed
     from threadpoolctl import threadpool_limits
 
-    with threadpool_limits(1, user_api="blas"):
-        tables = Parallel(jobs)(delayed(_policies_of_log)(model, kind, n, log)
-                                for kind in ("confounded", "unobserved") for log in range(draws))
-    return pd.concat(tables, ignore_index=True).assign(model=model)
-
-
-def _policies_of_log(model, kind, n, log):
     from pushlab.causal import KINDS, learn_policy, policy_values
     from pushlab.causal.policies import LEARNERS
     from pushlab.ground.seeds import episode_seed
 
-    data = KINDS[kind](model, n, episode_seed(0, log))
-    table = policy_values(model, [learn_policy(data, scores) for scores in LEARNERS], n=JUDGED)
-    return table[table["policy"].isin(LEARNERS)].assign(kind=kind, log=log)
+    tables = []
+    with threadpool_limits(1, user_api="blas"):
+        for kind, log in ((kind, log) for kind in ("confounded", "unobserved") for log in range(draws)):
+            data = KINDS[kind](model, n, episode_seed(0, log))
+            values = policy_values(model, [learn_policy(data, scores) for scores in LEARNERS], n=JUDGED)
+            tables.append(values[values["policy"].isin(LEARNERS)].assign(kind=kind, log=log, model=model))
+    return pd.concat(tables, ignore_index=True)
 
 
-def main(out: Annotated[Path, typer.Option(help="folder for the four CSV files")] = Path("data/causal"),
-         jobs: Annotated[int, typer.Option(help="processes")] = 1,
+TABLES: dict[str, Callable] = {"kinds": kinds_of, "sizes": sizes_of, "clips": clips_of, "policies": policies_of}
+
+
+def run_table(name: str, model: str) -> dict[str, pd.DataFrame]:
+    """One of the study's tables for one simulator, as a job."""
+    return {name: TABLES[name](model)}
+
+
+def main(out: runner.OutFolder = Path("data/causal"), jobs: runner.Jobs = 1, keep: runner.Keep = None,
          models: Annotated[str, typer.Option(help="simulators, with commas between them")] = ",".join(MODELS)):
     """Runs the study, writes its tables and prints how often the right estimator's intervals hold the truth."""
-    import pandas as pd
-
-    out.mkdir(parents=True, exist_ok=True)
-    tables = {"kinds": [], "sizes": [], "clips": [], "policies": []}
-    for model in models.split(","):
-        tables["kinds"].append(kinds_of(model, jobs=jobs))
-        tables["sizes"].append(sizes_of(model, jobs=jobs))
-        if model == ONE:
-            tables["clips"].append(clips_of(jobs=jobs))
-            tables["policies"].append(policies_of(jobs=jobs))
-        for name, parts in tables.items():
-            if parts:
-                table = pd.concat(parts, ignore_index=True)
-                table.insert(0, "model", table.pop("model"))
-                write_text(out / f"{name}.csv", table.to_csv(index=False, float_format=DIGITS, lineterminator="\n"))
-        found = tables["kinds"][-1]
-        right = found[(found["estimator"] == RIGHT) & found["kind"].isin(KEPT)]
-        print(model, {line.kind: line.covers for line in right.itertuples()}, flush=True)
+    todo = [runner.Job({"model": model}, run_table, (name, model)) for name in TABLES for model in models.split(",")
+            if model == ONE or name in ("kinds", "sizes")]
+    tables = runner.run(STUDY, todo, jobs, keep)
+    runner.write_tables(out, tables, float_format=DIGITS)
+    kinds = tables["kinds"]
+    for model, found in kinds[(kinds["estimator"] == RIGHT) & kinds["kind"].isin(KEPT)].groupby("model", sort=False):
+        print(model, dict(zip(found["kind"], found["covers"])))
 
 
 if __name__ == "__main__":

@@ -18,19 +18,23 @@ rounds, a discount of 0.98, 400 iterations, forests of 50 trees, 15 % of decisio
 WhyNot's (R2 = 20000), forests see logarithms, and their shape is kept for 40 iterations at a time.
 """
 
-import json
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
 
 from pushlab.agents.planning import FittedQIteration
 from pushlab.envs.ode.worlds import HIV
-from pushlab.ground.content import of_modules
-from pushlab.ground.files import write_text
-from pushlab.studies.cold_start import read_job
+from pushlab.studies import runner
 
+if TYPE_CHECKING:
+    import pandas as pd
+
+STUDY = "pushlab.studies.interventions"
 DISCOUNT = 0.98
 DECISIONS = 200             # of 5 days: 1,000 days of treatment, and as many without
 BASINS = ("unhealthy", "healthy")
@@ -41,23 +45,24 @@ DISTURBED = tuple(range(0, DECISIONS, 10))      # decisions that are changed, on
 ROUNDS, PATIENTS, SEEDS = 10, 30, 10
 
 
-def make_world(**config):
+def make_world(**config: float) -> HIV:
     """The patient of this study: unhealthy, 2,000 days, a decision every 5; `config` changes parameters."""
     return HIV(initial_state="unhealthy", timestep=5.0, config={"end_time": 10.0 * DECISIONS, **config})
 
 
-def make_agent(trees=50, growths=10, seed=0):
+def make_agent(trees: int = 50, growths: int = 10, seed: int = 0) -> FittedQIteration:
     """Fitted Q iteration as in the study, 400 iterations a fit."""
     return FittedQIteration(actions=4, discount=DISCOUNT, trees=trees, growths=growths, sweeps=400 // growths,
                             see=in_logarithms, seed=seed)
 
 
-def in_logarithms(states):
+def in_logarithms(states: np.ndarray) -> np.ndarray:
     """Base-10 logarithms of states, which span nine orders of magnitude."""
     return np.log10(np.maximum(states, 1e-6))
 
 
-def treat(world, policy, patients=1, decisions=DECISIONS):
+def treat(world: HIV, policy: Callable, patients: int = 1,
+          decisions: int = DECISIONS) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Treats patients side by side: states (decisions + 1, patients, 6), actions and rewards (decisions, patients).
 
     policy  function of states (patients, 6) → actions (patients,)
@@ -72,7 +77,7 @@ def treat(world, policy, patients=1, decisions=DECISIONS):
     return np.array(states), np.array(actions), np.array(rewards)
 
 
-def basin(world, states):
+def basin(world: HIV, states: Any) -> np.ndarray:
     """The steady state in which patients (n, 6) settle who are left without drugs from now on: names, str (n,).
 
     Both steady states attract; a distance to one of them says little about who will end there, running on does.
@@ -91,7 +96,7 @@ def basin(world, states):
                           f"{states[apart.min(axis=1) >= SETTLED][0].tolist()}")
 
 
-def discounted(rewards):
+def discounted(rewards: np.ndarray) -> Any:
     """The discounted return of rewards (decisions,), a float, or (decisions, patients), an array (patients,).
 
     >>> discounted(np.array([1.0, 1.0, 0.0]))
@@ -101,13 +106,13 @@ def discounted(rewards):
     return total if np.ndim(total) else float(total)
 
 
-def steps_of(states, actions, rewards):
+def steps_of(states: np.ndarray, actions: np.ndarray, rewards: np.ndarray) -> tuple[np.ndarray, ...]:
     """What `FittedQIteration.fit` takes: all steps of all patients, one after the other."""
     return (states[:-1].reshape(-1, states.shape[-1]), actions.ravel(), rewards.ravel(),
             states[1:].reshape(-1, states.shape[-1]))
 
 
-def examine(world, policy):
+def examine(world: HIV, policy: Callable) -> tuple[dict[str, Any], np.ndarray, np.ndarray]:
     """Treats a patient by a policy and leaves him alone: what came of it (a dict), states, actions.
 
     return                      discounted, of the 1,000 days of treatment
@@ -127,7 +132,7 @@ def examine(world, policy):
     return found, states[:, 0], actions[:, 0]
 
 
-def disturb(world, policy, schedule, at=DISTURBED):
+def disturb(world: HIV, policy: Callable, schedule: Any, at: Sequence[int] = DISTURBED) -> dict[str, list]:
     """One decision changed, a different one for each patient: both drugs where it was another, none where it was both.
 
     policy    function of states (patients, 6) → actions (patients,), which decides all but the changed decisions
@@ -135,32 +140,33 @@ def disturb(world, policy, schedule, at=DISTURBED):
     returns   dict of lists, an entry a patient: `day` of the changed decision, what it `was` and what it `became`
               (actions), `E_after_1000_days`, `basin` in which he settles
     """
-    at = np.array(at)
-    was = np.asarray(schedule)[at]
+    decisions = np.array(at)
+    was = np.asarray(schedule)[decisions]
     became, now = np.where(was == BOTH, 0, BOTH), iter(range(DECISIONS))
 
     def but_for_one(states):
-        return np.where(at == next(now), became, policy(states))
+        return np.where(decisions == next(now), became, policy(states))
 
-    states, *_ = treat(world, but_for_one, len(at))
-    return {"day": (at * world.timestep).tolist(), "was": was.tolist(), "became": became.tolist(),
+    states, *_ = treat(world, but_for_one, len(decisions))
+    return {"day": (decisions * world.timestep).tolist(), "was": was.tolist(), "became": became.tolist(),
             "E_after_1000_days": states[-1, :, 5].tolist(), "basin": basin(world, states[-1]).tolist()}
 
 
-def following(schedule):
-    """The policy that does what a schedule (decisions,) says, whatever the states are."""
+def following(schedule: Any) -> Callable[[np.ndarray], np.ndarray]:
+    """The policy that does what a schedule (decisions,) or (decisions, patients) says, whatever the states are."""
     planned = iter(schedule)
-    return lambda states: np.full(len(states), next(planned))
+    return lambda states: np.broadcast_to(next(planned), len(states))
 
 
 # ---------------------------------------------------------------- one seed
 
-def learn_in_rounds(world, agent, rounds, patients, seed, kept=()):
+def learn_in_rounds(world: HIV, agent: FittedQIteration, rounds: int, patients: int, seed: int,
+                    kept: Sequence[np.ndarray] = ()) -> Iterator[tuple[int, int, tuple, np.ndarray]]:
     """Yields after each round (round, number of steps so far, what `examine` returns, actions of its patients).
 
     kept  actions (decisions, patients) of rounds that were finished before: those are not yielded again
     """
-    data = [steps_of(*treat(world, _replay(actions), patients)) for actions in kept]
+    data = [steps_of(*treat(world, following(actions), patients)) for actions in kept]
 
     def fit():
         agent.fit(*(np.concatenate(part) for part in zip(*data)))
@@ -169,135 +175,95 @@ def learn_in_rounds(world, agent, rounds, patients, seed, kept=()):
         fit()
     for number in range(len(data), rounds):
         agent.begin(None, 1000 * seed + number)
-        states, actions, rewards = treat(world, lambda states: agent.act_each(states), patients)
+        states, actions, rewards = treat(world, agent.act_each, patients)
         data.append(steps_of(states, actions, rewards))
         fit()
-        yield (number + 1, sum(len(part[1]) for part in data),
-               examine(world, lambda states: agent.act_each(states, explore=False)), actions)
+        yield number + 1, sum(len(part[1]) for part in data), examine(world, _greedy(agent)), actions
 
 
-def _replay(actions):
-    planned = iter(actions)
-    return lambda states: next(planned)
+def _greedy(agent):
+    return lambda states: agent.act_each(states, explore=False)
 
 
-def run_seed(seed, rounds=ROUNDS, patients=PATIENTS, trees=50, growths=10, path=None):
-    """All rounds of one seed, a list of dicts as JSON holds them: what `examine` found, `schedule` (the actions of the
-    examined patient), `by_policy` and `by_schedule` (what `disturb` found), `actions` of the round's patients.
+def run_seed(seed: int, rounds: int = ROUNDS, patients: int = PATIENTS, trees: int = 50, growths: int = 10,
+             done: Sequence[dict] = ()) -> Iterator[dict[str, list[dict]]]:
+    """All rounds of one seed, as a job of `pushlab.studies.runner`: a row a round, of the table `rounds`.
 
-    path  JSON in which finished rounds are kept, and from which it goes on
+    seed, round, steps, and what `examine` found; `schedule` (the actions of the examined patient), `by_policy` and
+    `by_schedule` (what `disturb` found), `actions` of the round's patients
+
+    done   rounds that were finished before
     """
     world, agent = make_world(), make_agent(trees, growths, seed)
-    done = (read_job(path) or [])[:rounds]
-    kept = [np.array([[int(one) for one in decision] for decision in round_["actions"]]) for round_ in done]
+    kept = [np.array([[int(one) for one in decision] for decision in part["rounds"][0]["actions"]]) for part in done]
     for number, steps, (found, _, schedule), actions in learn_in_rounds(world, agent, rounds, patients, seed, kept):
         schedule = schedule[:DECISIONS]
-        done.append({"seed": seed, "round": number, "steps": steps, **found, "schedule": schedule.tolist(),
-                     "by_policy": disturb(world, lambda states: agent.act_each(states, explore=False), schedule),
-                     "by_schedule": disturb(world, following(schedule), schedule),
-                     "actions": ["".join(map(str, decision)) for decision in actions]})
-        if path is not None:
-            write_text(path, json.dumps(done))
-    return done
-
-
-# ---------------------------------------------------------------- many seeds, each kept
-
-def run_study(seeds=SEEDS, jobs=1, keep=None, progress=True, **size):
-    """Runs what is not kept yet; returns a list of all rounds of all seeds, as `run_seed` gives them.
-
-    keep  folder with a JSON a seed, found again unless the code has changed
-    size  rounds, patients, trees and growths, where they are not the study's
-    """
-    from joblib import Parallel, delayed
-    from tqdm.auto import tqdm
-
-    label = "".join(f"-{name}-{value}" for name, value in sorted(size.items()) if name != "rounds")
-    paths = [None if keep is None else Path(keep) / f"seed-{seed}{label}-{fingerprint()}.json" for seed in range(seeds)]
-    work = Parallel(n_jobs=jobs, return_as="generator")(
-        delayed(run_seed)(seed, path=path, **size) for seed, path in enumerate(paths))
-    return [one for rounds in tqdm(work, total=seeds, desc="fitted Q iteration", unit="seed", disable=not progress)
-            for one in rounds]
-
-
-def fingerprint():
-    """A short name of the code that the study's numbers come from."""
-    return of_modules("pushlab.studies.interventions")[:12]
+        yield {"rounds": [{"round": number, "steps": steps, **found, "schedule": schedule.tolist(),
+                           "by_policy": disturb(world, _greedy(agent), schedule),
+                           "by_schedule": disturb(world, following(schedule), schedule),
+                           "actions": ["".join(map(str, decision)) for decision in actions]}]}
 
 
 # ---------------------------------------------------------------- tables
 
 FOUND = ("return", "E_after_1000_days", "V_after_1000_days", "E_after_2000_days", "V_after_2000_days", "basin")
+DISTURBING = ("by_policy", "by_schedule")
 
 
-def rounds_table(results, world=None):
+def rounds_table(rounds: pd.DataFrame, world: HIV) -> pd.DataFrame:
     """A row a constant policy and a row a seed and round: policy, seed, round, steps, what `examine` found, and of the
     disturbed patients how many end healthy `by_policy` and `by_schedule`.
     """
     import pandas as pd
 
-    world, rows = world or make_world(), []
-    for action, words in enumerate(world.action_choices[0][1]):
-        found, *_ = examine(world, lambda states, action=action: np.full(len(states), action))
-        rows.append({"policy": f"always {words}", "seed": None, "round": None, "steps": None, **found})
-    for one in results:
-        rows.append({"policy": "fitted Q iteration", **{name: one[name] for name in ("seed", "round", "steps", *FOUND)},
-                     **{by: one[by]["basin"].count("healthy") for by in ("by_policy", "by_schedule")}})
-    whole = ("seed", "round", "steps", "by_policy", "by_schedule")
-    return pd.DataFrame(rows).astype({name: "Int64" for name in whole})
+    constant = [{"policy": f"always {words}", **examine(world, following([action] * 2 * DECISIONS))[0]}
+                for action, words in enumerate(world.action_choices[0][1])]      # type: ignore[index]
+    learned = rounds.assign(policy="fitted Q iteration", **{
+        by: [told["basin"].count("healthy") for told in rounds[by]] for by in DISTURBING})
+    columns = ["policy", "seed", "round", "steps", *FOUND, *DISTURBING]
+    table = pd.DataFrame(constant + learned.to_dict("records"), columns=columns)
+    return table.astype({name: "Int64" for name in ("seed", "round", "steps", *DISTURBING)})
 
 
-def best_of(results):
+def best_of(rounds: pd.DataFrame) -> pd.Series:
     """The round whose patient settles healthy with the highest return, or the highest return if none does."""
-    return max(results, key=lambda one: (one["basin"] == "healthy", one["return"]))
+    return max((one for _, one in rounds.iterrows()), key=lambda one: (one["basin"] == "healthy", one["return"]))
 
 
-def patient_table(world, states, actions):
+def patient_table(world: HIV, states: np.ndarray, actions: np.ndarray) -> pd.DataFrame:
     """A DataFrame of a patient's days: time, the state, the doses that follow."""
     import pandas as pd
 
     table = pd.DataFrame(states, columns=world.model.names)
     table.insert(0, "time", world.config.start_time + world.timestep * np.arange(len(states)))
     doses = np.vstack([world.dose_of(actions), np.zeros((1, 2))])
-    table["action"] = [*actions, 0]
-    table["epsilon_1"], table["epsilon_2"] = doses.T
-    return table
+    return table.assign(action=[*actions, 0], epsilon_1=doses[:, 0], epsilon_2=doses[:, 1])
 
 
-def disturbed_table(one):
+def disturbed_table(one: pd.Series) -> pd.DataFrame:
     """The disturbed patients of a round, a row a changed decision: day, was, became, and E and basin `by` each."""
     import pandas as pd
 
-    tables = {by: pd.DataFrame(one[by]) for by in ("by_policy", "by_schedule")}
-    told = tables["by_policy"][["day", "was", "became"]].assign(seed=one["seed"], round=one["round"])
-    for by, table in tables.items():
-        told[f"E_{by}"], told[f"basin_{by}"] = table["E_after_1000_days"], table["basin"]
+    told = pd.DataFrame({name: one["by_policy"][name] for name in ("day", "was", "became")})
+    told = told.assign(seed=one["seed"], round=one["round"])
+    for by in DISTURBING:
+        told[f"E_{by}"], told[f"basin_{by}"] = one[by]["E_after_1000_days"], one[by]["basin"]
     return told
 
 
 # ---------------------------------------------------------------- the command
 
-def _write(table, path):
-    write_text(path, table.to_csv(index=False, lineterminator="\n", float_format="%.8g"))
-
-
-def main(out: Annotated[Path, typer.Option(help="folder for the three CSV files")] = Path("data/ode"),
+def main(out: runner.OutFolder = Path("data/ode"),
          seeds: Annotated[int, typer.Option(help="how often it is all done, each time with other chance")] = SEEDS,
-         rounds: int = ROUNDS, patients: int = PATIENTS, trees: int = 50, growths: int = 10,
-         jobs: Annotated[int, typer.Option(help="processes to work with")] = 1,
-         keep: Annotated[Path | None, typer.Option(help="folder for finished rounds; else pushlab's cache")] = None):
+         rounds: int = ROUNDS, patients: int = PATIENTS, trees: int = 50, growths: int = 10, jobs: runner.Jobs = 1,
+         keep: runner.Keep = None):
     """Runs the study and writes its tables. Can be interrupted: finished rounds are kept and not run again."""
-    from pushlab.ground.files import cache_dir
-
-    keep = keep if keep is not None else cache_dir() / "studies" / "interventions"
-    results = run_study(seeds, jobs, keep, rounds=rounds, patients=patients, trees=trees, growths=growths)
-    out.mkdir(parents=True, exist_ok=True)
-    world, best = make_world(), best_of(results)
-    table = rounds_table(results, world)
+    todo = [runner.Job({"seed": seed}, run_seed, (seed, rounds, patients, trees, growths)) for seed in range(seeds)]
+    found, world = runner.run(STUDY, todo, jobs, keep)["rounds"], make_world()
+    table, best = rounds_table(found, world), best_of(found)
     _, states, actions = examine(world, following(best["schedule"] + [0] * DECISIONS))
-    _write(table, out / "fitted_q_rounds.csv")
-    _write(patient_table(world, states, actions), out / "fitted_q_patient.csv")
-    _write(disturbed_table(best), out / "fitted_q_disturbed.csv")
+    runner.write_tables(out, {"fitted_q_rounds": table, "fitted_q_patient": patient_table(world, states, actions),
+                              "fitted_q_disturbed": disturbed_table(best)}, float_format="%.8g")
     learned = table[table["policy"] == "fitted Q iteration"]
     healthy = learned["basin"] == "healthy"
     typer.echo(f"{healthy.sum()} of {len(learned)} policies lead to the healthy state; at least one in "

@@ -13,22 +13,25 @@ weight halved and doubled, in training too.
 (`pushlab.users.synthesis.make_user`), before the shipped ones were looked at.
 """
 
-import hashlib
-import json
+from __future__ import annotations
+
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
 
-from pushlab.agents import DismissAll, DoNotDisturb, LinearArrivalQ, QTable, ShowAll
+from pushlab.agents import Agent, DismissAll, DoNotDisturb, LinearArrivalQ, QTable, ShowAll
 from pushlab.agents.protocol import Transition
-from pushlab.ground.content import of_modules
-from pushlab.ground.files import write_text
 from pushlab.ground.seeds import part_seed
 from pushlab.metrics.estimate import crossed_interval, simultaneous
-from pushlab.studies.cold_start import read_job
+from pushlab.studies import runner
 
+if TYPE_CHECKING:
+    import pandas as pd
+
+STUDY = "pushlab.studies.managing_arrivals"
 AGENTS = {"show all": ShowAll, "dismiss all": DismissAll, "do not disturb": DoNotDisturb, "Q-learning": QTable,
           "linear Q": LinearArrivalQ}
 CHOSEN, BASELINES = "linear Q", ("show all", "do not disturb")
@@ -42,7 +45,7 @@ TRAINING, JUDGING, ORDER = range(3)     # the parts of a study that have seeds o
 
 # ---------------------------------------------------------------- one run
 
-def live_day(env, agent, day, seed, learn):
+def live_day(env: Any, agent: Agent, day: int, seed: int, learn: bool) -> dict:
     """Lives one day; returns its info at the end."""
     observation, info = env.reset(seed=seed, options={"day": day})
     agent.begin(env, seed)
@@ -56,7 +59,7 @@ def live_day(env, agent, day, seed, learn):
     return info
 
 
-def train(env, agent, rounds=ROUNDS, seed=0):
+def train(env: Any, agent: Agent, rounds: int = ROUNDS, seed: int = 0) -> Agent:
     """Lets an agent learn from all days of the environment's span so many times, each time in another order."""
     days = [int(start) for start in env.unwrapped.world.start_days]
     order = np.random.default_rng(part_seed(seed, ORDER))
@@ -66,7 +69,7 @@ def train(env, agent, rounds=ROUNDS, seed=0):
     return agent
 
 
-def judge_days(env, agent, seed=0):
+def judge_days(env: Any, agent: Agent, seed: int = 0) -> dict[int, dict]:
     """Lives each day of the environment's span once without learning or trying: {day: its info at the end}.
 
     Under one seed all agents meet a day with the same chance.
@@ -75,12 +78,12 @@ def judge_days(env, agent, seed=0):
             for day in env.unwrapped.world.start_days}
 
 
-def judge(env, agent, seed=0):
+def judge(env: Any, agent: Agent, seed: int = 0) -> dict[str, float]:
     """Means a day over all days of the environment's span; see `means_of`."""
     return means_of(judge_days(env, agent, seed))
 
 
-def means_of(days):
+def means_of(days: dict[int, dict]) -> dict[str, float]:
     """Means a day of what `judge_days` gave, a dict: QUANTITIES, and the parts of the reward.
 
     interruptions  notifications shown a day
@@ -88,23 +91,24 @@ def means_of(days):
     missed         notifications a day that never reached a user who would have opened them
     """
     ends = list(days.values())
-    mean = {key: float(np.mean([end[key] for end in ends])) for key in ("opens", "shown", "missed")}
-    parts = {key: float(np.mean([end[key] for end in ends])) for key in ends[0] if key.startswith("parts.")}
+    parts = [key for key in ends[0] if key.startswith("parts.")]
+    mean = {key: float(np.mean([end[key] for end in ends])) for key in ("opens", "shown", "missed", *parts)}
     shown = np.array([end["shown"] for end in ends])
     delay = float(shown @ [end["delay"] for end in ends] / shown.sum()) if shown.any() else np.nan
-    return {"reward": sum(parts.values()), "opens": mean["opens"], "interruptions": mean["shown"], "delay": delay,
-            "missed": mean["missed"], **parts}
+    return {"reward": sum(mean[part] for part in parts), "opens": mean["opens"], "interruptions": mean["shown"],
+            "delay": delay, "missed": mean["missed"], **{part: mean[part] for part in parts}}
 
 
-def of_day(end):
+def of_day(end: dict) -> dict[str, float | None]:
     """A day from its info at the end: the first of QUANTITIES, a dict; the delay is None where nothing was shown."""
     reward = float(sum(worth for key, worth in end.items() if key.startswith("parts.")))
     return {"reward": reward, "opens": end["opens"], "interruptions": end["shown"],
             "delay": end["delay"] if end["shown"] else None}
 
 
-def run_one(user, agent, seed, weights=None):
-    """Trains and judges one agent with one user under one seed: `means_of` the days, and `days`, {day: `of_day`}.
+def run_one(user: str, agent: str, seed: int, weights: dict[str, float] | None = None) -> dict[str, list[dict]]:
+    """Trains and judges one agent with one user under one seed: two tables, `runs` (a row, `means_of` the days) and
+    `days` (a row a day: day, and what `of_day` gives).
 
     weights  the environment's, where not default
     """
@@ -113,83 +117,41 @@ def run_one(user, agent, seed, weights=None):
     import pushlab  # noqa: F401
     from pushlab.datasets.reading import load_user
 
-    user, weights = load_user(user), weights or {}
+    more: dict[str, Any] = {"user": load_user(user), **(weights or {})}
     learner = AGENTS[agent]()
     if agent in LEARNERS:
-        train(gym.make("pushlab/push-v0", user=user, days="train", **weights), learner, seed=seed)
-    days = judge_days(gym.make("pushlab/push-v0", user=user, days="test", **weights), learner, seed)
-    return {**means_of(days), "days": {str(day): of_day(end) for day, end in days.items()}}
+        train(gym.make("pushlab/push-v0", days="train", **more), learner, seed=seed)
+    days = judge_days(gym.make("pushlab/push-v0", days="test", **more), learner, seed)
+    return {"runs": [means_of(days)], "days": [{"day": day, **of_day(end)} for day, end in days.items()]}
 
 
 # ---------------------------------------------------------------- many runs, each kept
 
-def run_study(users=USERS, names=tuple(AGENTS), seeds=SEEDS, variants=(None,), jobs=1, keep=None, progress=True):
+def run_study(users: Sequence[str] = USERS, names: Sequence[str] = tuple(AGENTS), seeds: int = SEEDS,
+              variants: Sequence[tuple | None] = (None,), jobs: int = 1, keep: Any = None,
+              progress: bool = True) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Runs what is not kept yet; returns two DataFrames.
 
     variants  what is changed: None, or a pair (weight, factor)
-    keep      folder in which each finished run is kept as JSON and found again, unless code or data have changed
+    jobs      processes to work with
+    keep      as in `pushlab.studies.runner.run`
     returns   runs, a row a run: user, agent, seed, changed, and its means; days, a row a run and day: user, agent,
               seed, changed, day, and what `of_day` gives
     """
-    import pandas as pd
-    from joblib import Parallel, delayed
-    from tqdm.auto import tqdm
-
-    mark = fingerprint()
-    work = [(user, name, seed, variant) for variant in variants for user in users for name in names
-            for seed in range(seeds)]
-    paths = {one: Path(keep) / f"{_label(*one)} {mark}.json".replace(" ", "-") if keep is not None else None
-             for one in work}
-    results = {one: read_job(path) for one, path in paths.items()}
-    missing = [one for one in work if results[one] is None]
-    done = Parallel(n_jobs=jobs, return_as="generator_unordered")(
-        delayed(_run_and_keep)(one, paths[one]) for one in missing)
-    results.update(tqdm(done, total=len(work), initial=len(work) - len(missing), desc="managing arrivals", unit="run",
-                        disable=not progress))
-    runs, days = [], []
-    for user, name, seed, variant in work:
-        run = {"user": _short(user), "agent": name, "seed": seed, "changed": _change(variant)}
-        means = dict(results[user, name, seed, variant])
-        days += [{**run, "day": int(day), **told} for day, told in means.pop("days").items()]
-        runs.append(run | means)
-    runs, days = (pd.DataFrame(rows).astype({"delay": float}) for rows in (runs, days))
-    return runs.round(DIGITS), days.round(DIGITS).round({"delay": 1})
-
-
-def fingerprint():
-    """A short name of the code and the data that the study's numbers come from."""
-    from pushlab.ground.files import data_dir
-
-    digest = hashlib.sha256(of_modules("pushlab.studies.managing_arrivals").encode())
-    digest.update((data_dir() / "push" / "SHA256SUMS").read_bytes())
-    return digest.hexdigest()[:12]
-
-
-def _run_and_keep(one, path):
     from pushlab.envs.push.world import WEIGHTS
 
-    user, name, seed, variant = one
-    weights = {variant[0]: WEIGHTS[variant[0]] * variant[1]} if variant else {}
-    result = {key: None if value != value else value for key, value in run_one(user, name, seed, weights).items()}
-    if path is not None:
-        write_text(path, json.dumps(result, allow_nan=False))
-    return one, result
+    todo, content = [], {user: runner.user_content(user) for user in users}
+    for name, factor in (variant or ("nothing", None) for variant in variants):
+        changed, weights = (f"{name} x {factor:g}", {name: WEIGHTS[name] * factor}) if factor else (name, {})
+        todo += [runner.Job({"user": Path(user).name, "agent": agent, "seed": seed, "changed": changed}, run_one,
+                            (user, agent, seed, weights), content[user])
+                 for user in users for agent in names for seed in range(seeds)]
+    tables = runner.run(STUDY, todo, jobs, keep, progress=progress)
+    runs, days = (tables[name].astype({"delay": float}).round(DIGITS) for name in ("runs", "days"))
+    return runs, days.round({"delay": 1})
 
 
-def _short(user):
-    """A user's name; of a folder the first eight letters of its name."""
-    return user if user in USERS else Path(user).name[:8]
-
-
-def _change(variant):
-    return f"{variant[0]} x {variant[1]:g}" if variant else "nothing"
-
-
-def _label(user, name, seed, variant):
-    return f"{_short(user)} {name} {seed} {_change(variant)}"
-
-
-def all_variants():
+def all_variants() -> tuple[tuple[str, float], ...]:
     """Each weight that is not 0, halved and doubled."""
     from pushlab.envs.push.world import WEIGHTS
 
@@ -198,7 +160,7 @@ def all_variants():
 
 # ---------------------------------------------------------------- tables
 
-def comparison_table(days, chosen=CHOSEN, baselines=BASELINES):
+def comparison_table(days: pd.DataFrame, chosen: str = CHOSEN, baselines: Sequence[str] = BASELINES) -> pd.DataFrame:
     """The chosen agent against each baseline: a row a user, a change and a baseline.
 
     days     the second table of `run_study`
@@ -229,47 +191,37 @@ def comparison_table(days, chosen=CHOSEN, baselines=BASELINES):
                           "better": wide.low > 0} for line, one, wide in zip(lines, each, together)])
 
 
-def reward_grid(days, agent):
+def reward_grid(days: pd.DataFrame, agent: str) -> np.ndarray:
     """The rewards of an agent with one user, array (seeds, days)."""
     return days[days["agent"] == agent].pivot(index="seed", columns="day", values="reward").to_numpy()
 
 
-def means_table(runs):
+def means_table(runs: pd.DataFrame) -> pd.DataFrame:
     """Means a day over the seeds, a row a user and agent, a column a quantity; NaN where there is none."""
     return runs.groupby(["user", "agent"], sort=False)[list(QUANTITIES)].mean()
 
 
-def read_study(folder=None):
+def read_study(folder: Path | str | None = None) -> tuple[pd.DataFrame, ...]:
     """The study that comes with pushlab: the three DataFrames that the command wrote, runs, days, and the weights."""
-    import pandas as pd
-
-    from pushlab.ground.files import data_dir
-
-    folder = Path(folder) if folder is not None else data_dir() / "studies"
-    return tuple(pd.read_csv(folder / f"managing_arrivals{which}.csv") for which in ("", "_days", "_weights"))
+    return runner.read_tables(folder, "managing_arrivals", "managing_arrivals_days", "managing_arrivals_weights")
 
 
 # ---------------------------------------------------------------- the command
 
-def main(out: Annotated[Path, typer.Option(help="The CSV of runs; those of days and weights are written beside it.")],
-         seeds: Annotated[int, typer.Option(min=2, help="Runs of each agent with each user.")] = SEEDS,
+def main(out: runner.Out, seeds: Annotated[int, typer.Option(min=2, help="Runs of each agent with each user.")] = SEEDS,
          weights: Annotated[int, typer.Option(help="Also with each weight halved and doubled, so many runs each.")] = 0,
-         jobs: Annotated[int, typer.Option(help="Processes to work with.")] = 1,
-         keep: Annotated[Path | None, typer.Option(help="Folder for finished runs; else pushlab's cache.")] = None,
+         jobs: runner.Jobs = 1, keep: runner.Keep = None,
          user: Annotated[list[str] | None, typer.Option(help="A user's name or folder; several; by default all five "
                                                              "shipped ones.")] = None):
     """What managing arriving notifications is worth. Can be interrupted: finished runs are kept and not run again."""
     from pushlab.datasets.reading import load_user
-    from pushlab.ground.files import cache_dir
 
-    keep = keep if keep is not None else cache_dir() / "studies" / "managing_arrivals"
     users = tuple(user or USERS)
     try:
         for one in users:
             load_user(one)
     except (OSError, ValueError) as error:      # nobody of that name, or tables at fault
         raise typer.BadParameter(str(error), param_hint="--user") from error
-    out.parent.mkdir(parents=True, exist_ok=True)
     runs, days = (table.drop(columns="changed") for table in run_study(users, seeds=seeds, jobs=jobs, keep=keep))
     tables = {"": runs, "_days": days}
     typer.echo("Means a day:\n" + means_table(runs).round(2).to_string(na_rep="–"))
@@ -279,8 +231,7 @@ def main(out: Annotated[Path, typer.Option(help="The CSV of runs; those of days 
         changed = run_study(users, (*BASELINES, CHOSEN), weights, all_variants(), jobs, keep)[1]
         tables["_weights"] = comparison_table(changed).round(DIGITS)
         typer.echo("\nWith each weight halved and doubled:\n" + tables["_weights"].round(2).to_string(index=False))
-    for which, table in tables.items():
-        write_text(out.with_name(f"{out.stem}{which}.csv"), table.to_csv(index=False, lineterminator="\n"))
+    runner.write_tables(out, tables)
 
 
 if __name__ == "__main__":

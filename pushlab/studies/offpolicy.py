@@ -7,14 +7,23 @@ earned? The truth is found by enumeration. Each repetition writes a new log of 1
 estimates the value from it with cross-fitted value models.
 """
 
+from __future__ import annotations
+
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pushlab.ground.files import write_text
 from pushlab.ground.seeds import part_seed
+from pushlab.studies import runner
 
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from pushlab.agents.rec import SoftmaxItem
+    from pushlab.envs.rec.world import RECEnv
+
+STUDY = "pushlab.studies.offpolicy"
 ENV = "pushlab/RECEnv-v0"
 TASK = {"step_per_episode": 5, "reward_std": 0.3, "random_state": 0}
 BEHAVIOUR, TARGET = {"sharpness": 1.0}, {"sharpness": 4.0, "floor": 0.1}
@@ -23,7 +32,7 @@ DIGITS = 5
 COLUMNS = ("repetition", "estimator", "value", "low", "high", "ess")
 
 
-def policies():
+def policies() -> tuple[RECEnv, SoftmaxItem, SoftmaxItem]:
     """The world of the task, the policy that writes the logs, and the one to be judged."""
     from pushlab.agents.rec import SoftmaxItem
     from pushlab.envs.rec.world import RECEnv
@@ -32,7 +41,7 @@ def policies():
     return world, SoftmaxItem(world.items, **BEHAVIOUR), SoftmaxItem(world.items, **TARGET)
 
 
-def truth():
+def truth() -> float:
     """The target's true value, reward per episode."""
     from pushlab.logs.collect import true_value
 
@@ -40,7 +49,7 @@ def truth():
     return true_value(world, target)
 
 
-def estimates_of(repetition, episodes=EPISODES):
+def estimates_of(repetition: int, episodes: int = EPISODES) -> pd.DataFrame:
     """What one repetition's log says, a DataFrame with the columns of COLUMNS, a row an estimator."""
     from pushlab.logs.collect import collect
     from pushlab.metrics.offpolicy import off_policy
@@ -51,7 +60,7 @@ def estimates_of(repetition, episodes=EPISODES):
     return table.assign(repetition=repetition)[list(COLUMNS)]
 
 
-def summary(table, true):
+def summary(table: pd.DataFrame, true: float) -> pd.DataFrame:
     """Bias, RMSE and coverage of each estimator over the repetitions, a DataFrame with a row an estimator.
 
     table   columns of COLUMNS; true: the true value, float
@@ -65,20 +74,17 @@ def summary(table, true):
                       ess=("ess", "mean")).reset_index()
 
 
-def run_study(repetitions=REPETITIONS, progress=True):
-    """All repetitions, a DataFrame with the columns of COLUMNS."""
-    import pandas as pd
-    from tqdm.auto import tqdm
-
-    tables = [estimates_of(number) for number in tqdm(range(repetitions), disable=not progress)]
-    return pd.concat(tables, ignore_index=True)
+def run_repetition(repetition: int) -> dict[str, pd.DataFrame]:
+    """One repetition as a job: `estimates_of` it, but for its number."""
+    return {"estimates": estimates_of(repetition).drop(columns="repetition")}
 
 
-def main(out: Annotated[Path, typer.Option(help="CSV to write")] = Path("data/rec/offpolicy.csv"),
-         repetitions: Annotated[int, typer.Option(help="logs to write and judge")] = REPETITIONS):
+def main(out: runner.Out = Path("data/rec/offpolicy.csv"), jobs: runner.Jobs = 1, keep: runner.Keep = None,
+         repetitions: Annotated[int, typer.Option(help="Logs to write and judge.")] = REPETITIONS):
     """Runs the study, writes the estimates and prints bias, RMSE and coverage."""
-    table, true = run_study(repetitions), truth()
-    write_text(out, table.to_csv(index=False, float_format=f"%.{DIGITS}f", lineterminator="\n"))
+    todo = [runner.Job({"repetition": number}, run_repetition, (number,)) for number in range(repetitions)]
+    table, true = runner.run(STUDY, todo, jobs, keep)["estimates"], truth()
+    runner.write_tables(out, {"": table}, float_format=f"%.{DIGITS}f")
     print(f"true value {true:.5f}")
     print(summary(table, true).round(4).to_string(index=False))
 

@@ -78,7 +78,7 @@ def plan():
 
 # The longest first, for then all cores end at about the same time. What shares a loop stands together: it is compiled
 # once.
-WORK = (
+WORK: tuple[tuple, ...] = (
     (play_world3,),
     (play, ("pushlab/ODE-Opioid-v0", {}), ("pushlab/ODE-Opioid-v0", {"reference": "whynot-0.12"})),
     (play, ("pushlab/push-v0", {})),
