@@ -74,7 +74,6 @@ def test_the_comparison_is_paired_over_seeds():
 
 
 def test_the_command_writes_whole_files_and_prints_the_comparison(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(lifelong.run_one, "__defaults__", tuple(SHORT.values()))
     monkeypatch.setattr(lifelong.run_study, "__defaults__", (*lifelong.run_study.__defaults__[:-2], *SHORT.values()))
     lifelong.main(tmp_path / "new" / "lifelong.csv", seeds=2, jobs=1, keep=tmp_path, pair=["mira:theo"])
     words = capsys.readouterr().out
