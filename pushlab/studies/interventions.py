@@ -217,7 +217,7 @@ def rounds_table(rounds: pd.DataFrame, world: HIV) -> pd.DataFrame:
     import pandas as pd
 
     constant = [{"policy": f"always {words}", **examine(world, following([action] * 2 * DECISIONS))[0]}
-                for action, words in enumerate(world.action_choices[0][1])]      # type: ignore[index]
+                for action, words in enumerate(world.action_choices[0][1])]
     learned = rounds.assign(policy="fitted Q iteration", **{
         by: [told["basin"].count("healthy") for told in rounds[by]] for by in DISTURBING})
     columns = ["policy", "seed", "round", "steps", *FOUND, *DISTURBING]

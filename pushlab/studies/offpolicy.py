@@ -10,7 +10,7 @@ estimates the value from it with cross-fitted value models.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 STUDY = "pushlab.studies.offpolicy"
 ENV = "pushlab/RECEnv-v0"
-TASK = {"step_per_episode": 5, "reward_std": 0.3, "random_state": 0}
+TASK: dict[str, Any] = {"step_per_episode": 5, "reward_std": 0.3, "random_state": 0}
 BEHAVIOUR, TARGET = {"sharpness": 1.0}, {"sharpness": 4.0, "floor": 0.1}
 EPISODES, REPETITIONS = 1_000, 500
 DIGITS = 5
