@@ -453,8 +453,8 @@ def test_random_lenders_are_logged(people):
 
 
 @pytest.mark.parametrize("kwargs, words", [
-    ({"config": {"epsilon": -1}}, "epsilon is a finite number of 0 or more; got -1"),
-    ({"config": {"epsilon": float("nan")}}, "epsilon is a finite number"),
+    ({"config": {"epsilon": -1}}, "epsilon is a number from 0 up; got -1"),
+    ({"config": {"epsilon": float("nan")}}, "epsilon is a number"),
     ({"config": {"eps": 1}}, "no parameter 'eps'; it has epsilon"),
     ({"config": {"memory": 1}}, "memory is True or False"),
     ({"config": {"changeable": ["wealth"]}}, "'wealth' is none"),
@@ -463,8 +463,8 @@ def test_random_lenders_are_logged(people):
     ({"config": {"end_time": 0}}, "end_time comes after start_time"),
     ({"config": {"end_time": 2.5}}, "end_time is a whole number"),
     ({"preset": "paper"}, "presets whynot"),
-    ({"timestep": 0}, "timestep is a whole number of rounds from 1 to the 25"),
-    ({"actions": "continuous"}, "actions is one of 'discrete', 'box'"),
+    ({"timestep": 0}, "timestep is a whole number of rounds of the episode from 1 to 25"),
+    ({"actions": "continuous"}, "actions is one of discrete, box"),
     ({"observe": "all"}, "observe is one of"),
     ({"visible": []}, "visible names at least one"),
     ({"visible": ["income"]}, "visible names at least one"),
@@ -472,9 +472,9 @@ def test_random_lenders_are_logged(people):
     ({"candidates": {"a": [1, 2]}}, "candidate 'a' has 11 weights"),
     ({"candidates": {}}, "candidates is a dict of at least one"),
     ({"candidates": {"a": ["x"] * 11}}, "candidate 'a' has 11 numbers as weights"),
-    ({"bound": "wide"}, "bound is a number above 0, and at most a million; got 'wide'"),
+    ({"bound": "wide"}, "bound is a number above 0, at most 1,000,000; got 'wide'"),
     ({"candidates": {"a": [0] * 11}, "actions": "box"}, "candidates are for actions='discrete'"),
-    ({"reference": "whynot"}, "reference is one of None, 'whynot-0.12'")])
+    ({"reference": "whynot"}, "reference is one of None, whynot-0.12")])
 def test_a_wrong_argument_is_named(people, kwargs, words):
     with pytest.raises(ValueError, match=words):
         gym.make(NAME, people=people, **kwargs)

@@ -15,14 +15,18 @@ the preset "whynot". The other values are ours, chosen so that the answer is see
 penalty; `penalise_bias` counts it, since only then the loss is strongly convex, as the paper's theorem 3.5 asks.
 """
 
+from __future__ import annotations
+
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from numbers import Real
+from typing import Any
 
 import numpy as np
 
 from pushlab.datasets.borrowers import BIAS, FEATURES
 from pushlab.envs.ode.models import parameter
+from pushlab.ground.arguments import demand, is_number, number
 
 WEIGHTS = (*FEATURES, BIAS)     # the weights of a classifier, in the order of every array; the last has no feature
 PRESETS = {"whynot": {"epsilon": 0.1, "l2_penalty": 0.0, "end_time": 5}}
@@ -43,17 +47,17 @@ class CreditConfig:
     end_time: int = parameter(25, "rounds", "when an episode ends")
 
     @cached_property
-    def places(self):
+    def places(self) -> np.ndarray:
         """Where the features that can be changed stand, int64 (k,)."""
         return np.array([FEATURES.index(name) for name in self.changeable], np.int64)
 
     @cached_property
-    def penalties(self):
+    def penalties(self) -> np.ndarray:
         """The l2 penalty of each weight, (11,)."""
         return np.append(np.full(len(FEATURES), self.l2_penalty), self.l2_penalty if self.penalise_bias else 0.0)
 
 
-def credit_config(changes=None, preset=None):
+def credit_config(changes: Mapping[str, Any] | CreditConfig | None = None, preset: str | None = None) -> CreditConfig:
     """The parameters, with those of a preset and then those of `changes` (a dict, or a CreditConfig) in their place.
 
     Features in `changeable` may be named or numbered. Raises ValueError naming what is wrong.
@@ -87,29 +91,26 @@ def _named(changeable):
 
 def _checked(config):
     for name in ("epsilon", "l2_penalty"):
-        value = getattr(config, name)
-        if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= value < np.inf:
-            raise ValueError(f"{name} is a finite number of 0 or more; got {value!r}")
+        number(name, getattr(config, name), 0)
     for name in ("penalise_bias", "memory"):
-        if not isinstance(getattr(config, name), (bool, np.bool_)):
-            raise ValueError(f"{name} is True or False; got {getattr(config, name)!r}")
+        given = getattr(config, name)
+        demand(isinstance(given, (bool, np.bool_)), f"{name} is True or False; got {given!r}")
     for name in ("start_time", "end_time"):
-        value = getattr(config, name)
-        if isinstance(value, bool) or not isinstance(value, Real) or not float(value).is_integer():
-            raise ValueError(f"{name} is a whole number of rounds; got {value!r}")
-    if not config.end_time > config.start_time:
-        raise ValueError(f"end_time comes after start_time ({config.start_time}); got {config.end_time}")
+        given = getattr(config, name)
+        demand(is_number(given) and float(given).is_integer(), f"{name} is a whole number of rounds; got {given!r}")
+    demand(config.end_time > config.start_time,
+           f"end_time comes after start_time ({config.start_time}); got {config.end_time}")
     return config
 
 
 # ---------------------------------------------------------------- equations
 
-def best_response(theta, config):
+def best_response(theta: Any, config: CreditConfig) -> np.ndarray:
     """How far people move the features that can be changed, (…, 11) → (…, k), in the order of config.changeable."""
     return -config.epsilon * np.asarray(theta)[..., config.places]
 
 
-def cost(move, config):
+def cost(move: Any, config: CreditConfig) -> np.ndarray:
     """What a move (…, k) costs a person, in the unit of the score; infinite where epsilon is 0 and the move is not."""
     squares = np.sum(np.square(move), axis=-1)
     if config.epsilon == 0:
@@ -117,7 +118,7 @@ def cost(move, config):
     return squares / (2 * config.epsilon)
 
 
-def gain(move, theta, config):
+def gain(move: Any, theta: Any, config: CreditConfig) -> np.ndarray:
     """What a move (…, k) brings a person whom the weights theta (…, 11) judge: the better score, less its cost.
 
     >>> config, theta = credit_config(), np.full(11, 2.0)

@@ -1,12 +1,18 @@
 """What a published classifier costs, and where retraining leads: losses, fits, stable points, the theorem's bound."""
 
+from __future__ import annotations
+
 from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pushlab.datasets.borrowers import FEATURES
-from pushlab.envs.credit.people import best_response, credit_config
+from pushlab.datasets.borrowers import FEATURES, Borrowers
+from pushlab.envs.credit.people import CreditConfig, best_response, credit_config
 from pushlab.ground.compiled import compiled_sums, inlined
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 BLOCK = 256         # people whose scores are worked on at once: they stay in the fastest memory
 FAR = 40.0          # beyond it exp(-a) adds nothing to 1
@@ -89,7 +95,7 @@ def risk_each(columns, labels, sums, theta, shift, places, penalties, score, los
         refused[c, 1] /= behind
 
 
-def published_risk(people, theta, shift, config):
+def published_risk(people: Borrowers, theta: np.ndarray, shift: np.ndarray, config: CreditConfig) -> dict:
     """What classifiers cost on people who have moved: a dict of arrays.
 
     people    Borrowers
@@ -105,15 +111,24 @@ def published_risk(people, theta, shift, config):
     return {"loss": loss, "accuracy": accuracy, "refused": refused}
 
 
+SCORES = np.linspace(-6, 6, 49)         # edges of the bins in which scores are counted for pictures
+
+
+def share_by_score(score: np.ndarray) -> list[float]:
+    """The share of people in each bin of SCORES, those beyond the ends in the outermost bins."""
+    counts = np.histogram(np.clip(score, SCORES[0], SCORES[-1]), SCORES)[0]
+    return (counts / len(score)).tolist()
+
+
 # ---------------------------------------------------------------- training
 
-def probability(score):
+def probability(score: np.ndarray) -> np.ndarray:
     """1 / (1 + exp(-score)), without overflow."""
     fall = np.exp(-np.abs(score))
     return np.where(score >= 0, 1.0, fall) / (1.0 + fall)
 
 
-def logistic_loss(table, labels, theta, config):
+def logistic_loss(table: np.ndarray, labels: np.ndarray, theta: np.ndarray, config: CreditConfig) -> tuple:
     """Mean logistic loss and penalty of one classifier theta (p,) on a table (n, p) as it stands, and its gradient."""
     score = table @ theta
     penalties = config.penalties[-len(theta):]
@@ -122,7 +137,8 @@ def logistic_loss(table, labels, theta, config):
     return loss, table.T @ error / len(labels) + penalties * theta
 
 
-def fit(table, labels, config, start=None, tolerance=1e-12):
+def fit(table: np.ndarray, labels: np.ndarray, config: CreditConfig, start: Any = None,
+        tolerance: float = 1e-12) -> np.ndarray:
     """The weights (p,) with the smallest `logistic_loss`, by Newton's method with halved steps.
 
     table      (n, p), a column of ones at the end
@@ -150,19 +166,19 @@ def fit(table, labels, config, start=None, tolerance=1e-12):
     return theta
 
 
-def moved(people, shift, config):
+def moved(people: Borrowers, shift: Any, config: CreditConfig) -> np.ndarray:
     """The table (n, 11) of people who have moved by shift (k,), new in memory."""
     table = people.table.copy()
     table[:, config.places] += shift
     return table
 
 
-def retrain(people, theta, config):
+def retrain(people: Borrowers, theta: np.ndarray, config: CreditConfig) -> np.ndarray:
     """The weights that are best on the people whom the published weights theta have moved: the paper's map G(theta)."""
     return fit(moved(people, best_response(theta, config), config), people.labels, config, start=theta)
 
 
-def promise_table(people, epsilon=1.0, config=None):
+def promise_table(people: Borrowers, epsilon: float = 1.0, config: dict | None = None) -> pd.DataFrame:
     """What a score promises and what it costs, against how much it trusts what people can change.
 
     The weights are those that the people as they began would teach. Those of the features that can be changed are
@@ -176,12 +192,12 @@ def promise_table(people, epsilon=1.0, config=None):
     """
     import pandas as pd
 
-    config = credit_config({**(config or {}), "epsilon": float(epsilon)})
+    rules = credit_config({**(config or {}), "epsilon": float(epsilon)})
     strength = np.linspace(0.0, 2.0, 81)
-    theta = np.repeat(fit(people.table, people.labels, config)[None], len(strength), axis=0)
-    theta[:, config.places] *= strength[:, None]
-    move = best_response(theta, config)
-    promised, paid = (published_risk(people, theta, shift, config)["loss"] for shift in (0 * move, move))
+    theta = np.repeat(fit(people.table, people.labels, rules)[None], len(strength), axis=0)
+    theta[:, rules.places] *= strength[:, None]
+    move = best_response(theta, rules)
+    promised, paid = (published_risk(people, theta, shift, rules)["loss"] for shift in (0 * move, move))
     table = pd.DataFrame({"strength": strength, "promised": promised, "paid": paid})
     table.attrs["source"] = f"{len(people):,} people, {people.source}, epsilon {epsilon:g}"
     return table
@@ -189,7 +205,7 @@ def promise_table(people, epsilon=1.0, config=None):
 
 # ---------------------------------------------------------------- where it leads, without memory
 
-def stable_point(people, config, start=None):
+def stable_point(people: Borrowers, config: CreditConfig, start: Any = None) -> np.ndarray:
     """Weights that are best on the very people whom they move: retraining leaves them as they are.
 
     Found as a root of the gradient, so also where repeated retraining runs in circles. Raises ArithmeticError if the
@@ -206,7 +222,7 @@ def stable_point(people, config, start=None):
     return found.x
 
 
-def optimum(people, config):
+def optimum(people: Borrowers, config: CreditConfig) -> np.ndarray:
     """Weights of the smallest loss after people have answered them, as a lender who foresees the answer would publish.
 
     The loss need not have one minimum only; the best of the descents from the unmoved people's weights, with and
@@ -230,7 +246,7 @@ def optimum(people, config):
     return min(ends, key=lambda end: end.fun).x
 
 
-def theorem_rate(people, config):
+def theorem_rate(people: Borrowers, config: CreditConfig) -> float:
     """Theorem 3.5's bound epsilon · beta / gamma on how much closer retraining brings two classifiers; below 1 it must
     converge.
 
@@ -248,7 +264,7 @@ def theorem_rate(people, config):
 
 
 @lru_cache(maxsize=16)
-def candidate_classifiers(people, config):
+def candidate_classifiers(people: Borrowers, config: CreditConfig) -> tuple:
     """Five classifiers that one might publish: (name, weights) pairs, worked out from the people once."""
     past = fit(people.table, people.labels, config)
     fixed = np.array([at for at in range(len(FEATURES) + 1) if at not in config.places])

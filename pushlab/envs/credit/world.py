@@ -1,16 +1,20 @@
 """Credit: publish a score, and people change what it looks at."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
-from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
 from gymnasium.spaces import Box, Dict, Discrete
 
 from pushlab.datasets.borrowers import FEATURES, load_borrowers
 from pushlab.envs.credit.people import WEIGHTS, best_response, cost, credit_config
-from pushlab.envs.credit.rules import candidate_classifiers, fit, moved, optimum, published_risk
+from pushlab.envs.credit.rules import candidate_classifiers, fit, moved, optimum, published_risk, share_by_score
 from pushlab.envs.world import World, reading
+from pushlab.ground.arguments import demand, number, one_of, whole
 
 GROUPS = ("repaid", "behind")           # label 0 and label 1
 REFERENCES = (None, "whynot-0.12")
@@ -81,22 +85,20 @@ class Credit(World):
     options = ("theta",)
     exports = ("config", "time", "timestep", "people", "features", "labels")
 
-    def __init__(self, people=None, config=None, preset=None, timestep=1, actions="discrete", candidates=None,
-                 bound=20.0, observe="summary", visible=None, reference=None):
-        _one_of("reference", reference, REFERENCES)
-        _one_of("actions", actions, ("discrete", "box"))
-        _one_of("observe", observe, ("summary", "table"))
-        self.people, self.reference, self.observed = load_borrowers(people), reference, observe
+    def __init__(self, people: Any = None, config: Any = None, preset: str | None = None, timestep: int = 1,
+                 actions: str = "discrete", candidates: Mapping[str, Any] | None = None, bound: float = 20.0,
+                 observe: str = "summary", visible: Any = None, reference: str | None = None):
+        one_of("reference", reference, REFERENCES)
+        one_of("actions", actions, ("discrete", "box"))
+        self.observed = one_of("observe", observe, ("summary", "table"))
+        self.people, self.reference = load_borrowers(people), reference
         self.config = credit_config(config, "whynot" if preset is None and reference is not None else preset)
         if reference is not None:
             self.config = replace(self.config, penalise_bias=False)
         length = int(self.config.end_time - self.config.start_time)
-        if isinstance(timestep, bool) or not isinstance(timestep, Integral) or not 1 <= timestep <= length:
-            raise ValueError(f"timestep is a whole number of rounds from 1 to the {length} of the episode; got "
-                             f"{timestep!r}")
+        whole("timestep", timestep, 1, length, of="rounds of the episode")
         self.timestep, self.length, self.steps = int(timestep), length, -(-length // int(timestep))
-        if isinstance(bound, bool) or not isinstance(bound, Real) or not 0 < bound <= 1e6:
-            raise ValueError(f"bound is a number above 0, and at most a million; got {bound!r}")
+        number("bound", bound, above=0, most=1_000_000)
         self.bound, self._places = float(bound), self.config.places
         self._set_actions(actions, candidates)
         self._set_observations(visible)
@@ -105,23 +107,20 @@ class Credit(World):
 
     def _set_actions(self, actions, candidates):
         if actions == "box":
-            if candidates is not None:
-                raise ValueError("candidates are for actions='discrete'")
+            demand(candidates is None, "candidates are for actions='discrete'")
             self.candidates = None
             self.action_space = Box(-self.bound, self.bound, (len(WEIGHTS),), np.float64)
             self.action_names = WEIGHTS
             return
-        self.candidates = self._checked(dict(candidate_classifiers(self.people, self.config)) if candidates is None
-                                        else candidates)
+        if candidates is None:
+            candidates = dict(candidate_classifiers(self.people, self.config))
+        if not isinstance(candidates, dict) or not candidates:
+            raise ValueError(f"candidates is a dict of at least one name and its weights; got {candidates!r:.60}")
+        self.candidates = {str(name): self._as_weights(weights, f"candidate {name!r}")
+                           for name, weights in candidates.items()}
         self._weights = np.array(list(self.candidates.values()))
         self.action_space = Discrete(len(self.candidates))
         self.action_choices = [("classifier", list(self.candidates))]
-
-    def _checked(self, candidates):
-        """{name: weights (11,)}; ValueError names a candidate that is no classifier within the bound."""
-        if not isinstance(candidates, dict) or not candidates:
-            raise ValueError(f"candidates is a dict of at least one name and its weights; got {candidates!r:.60}")
-        return {str(name): self._as_weights(weights, f"candidate {name!r}") for name, weights in candidates.items()}
 
     def _as_weights(self, weights, what, copies=None):
         """Weights as an array (11,), or (copies, 11); ValueError says what is wrong with them."""
@@ -169,13 +168,13 @@ class Credit(World):
 
     # ------------------------------------------------------------ the world
 
-    def initial(self, draws, options):
+    def initial(self, draws: np.ndarray, options: Mapping[str, Any]) -> dict:
         n, shift = len(draws), np.zeros((len(draws), len(self._places)))
         if "theta" in options:
             shift = shift + best_response(self._as_weights(options["theta"], "theta", n), self.config)
         return {"shift": shift, "refused": np.zeros((n, 2)), "step": np.zeros(n, np.int64)}
 
-    def advance(self, state, action, draws):
+    def advance(self, state: dict, action: Any, draws: np.ndarray) -> tuple[dict, dict]:
         if self._known is not None:
             outcome = {key: values.take(action, axis=0) for key, values in self._known.items()}
             after = {"shift": outcome.pop("shift"), "refused": outcome.pop("refused"), "step": state["step"] + 1}
@@ -208,7 +207,7 @@ class Credit(World):
                    "reward": -risk["loss"] if self.reference is None else risk["loss"]}
         return {"shift": shift, "refused": risk["refused"], "step": step + 1}, outcome
 
-    def observe(self, state):
+    def observe(self, state: dict) -> Any:
         shift = state["shift"]
         if self.observed == "table":
             table = np.repeat(self.people.table[None], len(shift), axis=0)
@@ -218,10 +217,10 @@ class Credit(World):
         means = self._means + shift[:, None, self._shown]
         return np.concatenate([means.reshape(len(shift), -1), state["refused"]], axis=1)
 
-    def truncated(self, state):
+    def truncated(self, state: dict) -> np.ndarray:
         return state["step"] >= self.steps
 
-    def info(self, state, outcome):
+    def info(self, state: dict, outcome: dict | None) -> dict:
         told = {} if outcome is None else {key: outcome[key] for key in (
             "loss", "accuracy", "refused_repaid", "refused_behind", "moved", "cost")}
         return {"time": self._time(state["step"]), **told}
@@ -232,47 +231,47 @@ class Credit(World):
     # ------------------------------------------------------------ what an environment offers
 
     @reading
-    def time(self, env):
+    def time(self, env: Any) -> float:
         """The round now; that of the start before the first reset."""
         return float(self.config.start_time if env.state is None else self._time(env.state["step"])[0])
 
     @reading
-    def features(self, env):
+    def features(self, env: Any) -> np.ndarray:
         """Everybody's features as they now are and a column of ones, (n, 11), made when it is asked for."""
         shift = 0.0 if env.state is None else env.state["shift"][0]
         return moved(self.people, shift, self.config)
 
     @property
-    def labels(self):
+    def labels(self) -> np.ndarray:
         """Who fell behind, (n,), read-only."""
         return self.people.labels
 
     # ------------------------------------------------------------ pictures
 
     @cached_property
-    def past(self):
+    def past(self) -> np.ndarray:
         """The weights that are best on people who have not moved, (11,)."""
         return fit(self.people.table, self.people.labels, self.config)
 
     @cached_property
-    def foreseen(self):
+    def foreseen(self) -> np.ndarray:
         """The weights with the smallest loss after people have answered them, (11,); ValueError where there are none.
 
         There are none with memory, where people never come to rest, and under a reference, whose loss is another.
         """
-        if self.config.memory or self.reference is not None:
-            raise ValueError("weights that foresee the answer are known without memory and without reference only")
+        demand(not self.config.memory and self.reference is None,
+               "weights that foresee the answer are known without memory and without reference only")
         return optimum(self.people, self.config)
 
     @cached_property
-    def best_loss(self):
+    def best_loss(self) -> float | None:
         """The loss of `foreseen`, or None."""
         if self.config.memory or self.reference is not None:
             return None
         theta = self.foreseen[None]
         return published_risk(self.people, theta, best_response(theta, self.config), self.config)["loss"].item()
 
-    def frame(self, state, outcome, at=0):
+    def frame(self, state: dict, outcome: dict | None, at: int = 0) -> dict:
         """What `pushlab.plots.credit_scores` draws.
 
         scores    for those who paid back and those who fell behind: the share of people in each bin of SCORES where
@@ -285,31 +284,14 @@ class Credit(World):
         before = outcome["before"][at] if published else shift
         losses = published_risk(self.people, np.stack([theta] * 3), np.stack([0 * shift, before, shift]), self.config)
         score, step = self.people.table @ theta, theta[self._places] @ shift
+        choice = None           # the name of a candidate; there are none where weights are free
+        if published and self.candidates is not None:
+            choice = list(self.candidates)[int((self._weights == theta).all(axis=1).argmax())]
         told = {key: float(outcome[key][at]) for key in ("loss", "accuracy", "cost", "reward")} if published else {}
         return {"env": self.name, "step": int(state["step"][at]), "of": self.steps, "epsilon": self.config.epsilon,
                 "people": len(self.people), "source": self.people.source, "memory": self.config.memory,
-                "theta": dict(zip(WEIGHTS, theta.tolist())), "choice": self._choice(theta) if published else None,
-                "scores": [[_histogram(score[self.people.labels == group] + moved_by) for moved_by in (0.0, step)]
+                "theta": dict(zip(WEIGHTS, theta.tolist())), "choice": choice,
+                "scores": [[share_by_score(score[self.people.labels == group] + moved_by) for moved_by in (0.0, step)]
                            for group in (0, 1)],
                 "refused": losses["refused"][[0, 2]].T.tolist(), "promised": losses["loss"][1].item(),
                 "best": self.best_loss, "shift": dict(zip(self.config.changeable, shift.tolist())), **told}
-
-    def _choice(self, theta):
-        """The name of a candidate, None where weights are free."""
-        if self.candidates is None:
-            return None
-        return list(self.candidates)[int((self._weights == theta).all(axis=1).argmax())]
-
-
-SCORES = np.linspace(-6, 6, 49)         # edges of the bins in which scores are counted for pictures
-
-
-def _histogram(score):
-    """The share of people in each bin of SCORES, those beyond the ends in the outermost bins."""
-    counts = np.histogram(np.clip(score, SCORES[0], SCORES[-1]), SCORES)[0]
-    return (counts / len(score)).tolist()
-
-
-def _one_of(name, value, allowed):
-    if value not in allowed:
-        raise ValueError(f"{name} is one of {', '.join(map(repr, allowed))}; got {value!r}")
