@@ -1,7 +1,10 @@
 """The room: who put what where, what the agent sees of it, what it remembers, and how its last answer turned out."""
 
+from collections.abc import Mapping, Sequence
+
 import numpy as np
 from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
 
 from pushlab.plots.kit import icon, mark
 from pushlab.plots.palette import (
@@ -36,7 +39,8 @@ SHELVES = {"episodic": ("Episodic memory", "what happened when", EPISODIC, BLUE)
 
 
 @house_style()
-def room(frames, figure=None, agent="agent", choosing=False):
+def room(frames: Sequence[Mapping], figure: Figure | None = None, agent: str = "agent",
+         choosing: bool = False) -> Figure:
     """The room after the last of `frames`, with what the agent remembers.
 
     frames    frames of one episode, oldest first; each a dict with
@@ -59,7 +63,9 @@ def room(frames, figure=None, agent="agent", choosing=False):
     stage.heading(_title(now), f"{now['env']}   ·   step {now['step']:,} of {now['of']:,}")
     _draw_floor(stage, now, choosing)
     if now.get("memory"):
-        _draw_shelves(stage, now["memory"])
+        shelves = [(kind, now["memory"][kind]) for kind in SHELVES if now["memory"][kind]["capacity"]]
+        for top, (kind, shelf) in zip((76, 246), shelves):
+            _draw_shelf(stage, top, kind, shelf)
     else:
         _draw_answers(stage, frames, agent)
     _draw_bars(stage, frames, choosing)
@@ -75,8 +81,10 @@ def _title(now):
     return f"The agent sees where {one['person'].capitalize()}’s {one['object']} is: {one['location']}"
 
 
-def _colours(people):
-    return {person: SERIES[place % 4] for place, person in enumerate(people)}
+def _person(stage, x, y, radius, person, fill, size=SMALL, **more):
+    """A disc with somebody's initial."""
+    stage.disc(x, y, radius, fill, z=8, **more)
+    stage.text(x, y, person[0].upper(), size, SURFACE, "bold", "center", z=9)
 
 
 # ---------------------------------------------------------------- the floor
@@ -92,13 +100,12 @@ def _draw_floor(stage, now, choosing):
     clip = stage.box(x + 1.5, y + 1.5, width - 3, height - 3, 13, "none", z=2)
     for location in lit:
         _shine(stage, cells[location], clip)
-    lying = {location: [] for location in cells}
-    for spot, one in sorted(enumerate(now["placed"]), key=lambda pair: pair[0] not in seen):
-        if spot in seen or not choosing:
-            lying[one["location"]].append((one, spot in seen))
-    colours = _colours(now["people"])
+    colours = {person: SERIES[place % 4] for place, person in enumerate(now["people"])}
+    spots = sorted(enumerate(now["placed"]), key=lambda pair: pair[0] not in seen)
     for location, cell in cells.items():
-        _draw_place(stage, cell, location, lying[location], location in lit, colours)
+        lying = [(one, colours[one["person"]], spot in seen) for spot, one in spots
+                 if one["location"] == location and (spot in seen or not choosing)]
+        _draw_place(stage, cell, location, lying, location in lit)
     _draw_people(stage, now, seen, colours, x + 10, y + height - strip, width - 20, many)
 
 
@@ -126,47 +133,41 @@ def _shine(stage, cell, clip):
     stage.ax.set(xlim=(0, stage.width), ylim=(stage.height, 0))
 
 
-def _draw_place(stage, cell, location, lying, lit, colours):
+def _draw_place(stage, cell, location, lying, lit):
     x, y, width, height = cell
     fill, edge = (SURFACE, "#AEB7C2") if lit else ("#EDF0F4", "#BFC7D0")
     stage.box(x, y, width, height, 8, fill, edge, 1.2, z=4)
-    small = height < 60
+    small, weight = height < 60, "bold" if lit else "normal"
     left = x + (5 if small else 9)
-    room_for_name = width - 12 - (18 if lit and not small else 0)
-    stage.text(left, y + (9 if small else 13), fit(location, room_for_name, SMALL, "bold" if lit else "normal"), SMALL,
-               INK if lit else TEXT, "bold" if lit else "normal")
-    if lit and not small:
-        icon(stage, "eye", x + width - 14, y + 13, 7, INK, 1.2)
+    name = fit(location, width - 12 - (18 if lit and not small else 0), SMALL, weight)
+    stage.text(left, y + (9 if small else 13), name, SMALL, INK if lit else TEXT, weight)
     if small:
-        return _draw_discs(stage, left + 7, y + height - 10, width - 10, lying, colours, 6.5)
-    pills = lying if len(lying) <= 2 else lying[:1]
-    for row, (one, seen) in enumerate(pills):
-        _draw_pill(stage, x + 4, y + 36 + 25 * row, width - 8, one, colours[one["person"]], seen)
+        return _draw_discs(stage, left + 7, y + height - 10, width - 10, lying, 6.5)
+    if lit:
+        icon(stage, "eye", x + width - 14, y + 13, 7, INK, 1.2)
+    for row, pill in enumerate(lying if len(lying) <= 2 else lying[:1]):
+        _draw_pill(stage, x + 4, y + 36 + 25 * row, width - 8, *pill)
     if len(lying) > 2:
-        _draw_discs(stage, x + 17, y + 61, width - 20, lying[1:], colours, 9)
+        _draw_discs(stage, x + 17, y + 61, width - 20, lying[1:], 9)
 
 
 def _draw_pill(stage, x, y, room_for, one, colour, seen):
     """An object and whose it is; faint where the agent does not see it."""
     words = fit(plain(one["object"]), room_for - 32, SMALL)
-    width = text_width(words, SMALL) + 32
     fill, edge, disc = (SURFACE, colour, colour) if seen else (blend(SURFACE, .6, SOFT), blend(colour, .35),
                                                                blend(colour, .45))
-    stage.box(x, y - 11, width, 22, 11, fill, edge, 1.8 if seen else 1.0, z=7)
-    stage.disc(x + 12, y, 8.5, disc, z=8)
-    stage.text(x + 12, y, one["person"][0].upper(), SMALL, SURFACE, "bold", "center", z=9)
+    stage.box(x, y - 11, text_width(words, SMALL) + 32, 22, 11, fill, edge, 1.8 if seen else 1.0, z=7)
+    _person(stage, x + 12, y, 8.5, one["person"], disc)
     stage.text(x + 24, y, words, SMALL, INK if seen else TEXT, z=9)
 
 
-def _draw_discs(stage, x, y, room_for, lying, colours, radius):
+def _draw_discs(stage, x, y, room_for, lying, radius):
     """Whose objects lie here, where there is no room for more; what does not fit is counted."""
     step = 2 * radius + 2
     fits = max(1, int(room_for // step))
     shown = lying if len(lying) <= fits else lying[:fits - 1]
-    for place, (one, seen) in enumerate(shown):
-        colour = colours[one["person"]]
-        stage.disc(x + place * step, y, radius, colour if seen else blend(colour, .45), z=8)
-        stage.text(x + place * step, y, one["person"][0].upper(), SMALL, SURFACE, "bold", "center", z=9)
+    for place, (one, colour, seen) in enumerate(shown):
+        _person(stage, x + place * step, y, radius, one["person"], colour if seen else blend(colour, .45))
     if len(shown) < len(lying):
         stage.text(x + len(shown) * step - radius, y, f"+{len(lying) - len(shown)}", SMALL, TEXT, z=9)
 
@@ -176,10 +177,8 @@ def _draw_people(stage, now, seen, colours, x, y, width, many):
     pitch = width / len(now["placed"])
     for spot, one in enumerate(now["placed"]):
         middle, colour, lit = x + pitch * (spot + .5), colours[one["person"]], spot in seen
-        radius = min(13, pitch / 2 - 2)
-        stage.disc(middle, y + 14, radius, colour if lit else blend(colour, .55, FLOOR), INK if lit else SURFACE,
-                   2.0 if lit else 1.4, z=8)
-        stage.text(middle, y + 14, one["person"][0].upper(), LEAD, SURFACE, "bold", "center", z=9)
+        _person(stage, middle, y + 14, min(13, pitch / 2 - 2), one["person"], colour if lit else
+                blend(colour, .55, FLOOR), LEAD, edge=INK if lit else SURFACE, line=2.0 if lit else 1.4)
         if not many:
             stage.text(middle, y + 38, fit(one["person"], pitch - 2, SMALL), SMALL, INK if lit else TEXT,
                        "bold" if lit else "normal", "center", z=9)
@@ -187,131 +186,96 @@ def _draw_people(stage, now, seen, colours, x, y, width, many):
 
 # ---------------------------------------------------------------- memory
 
-def _draw_shelves(stage, memory):
-    shelves = [(kind, memory[kind]) for kind in SHELVES if memory[kind]["capacity"]]
-    for top, (kind, shelf) in zip((76, 246), shelves):
-        _draw_shelf(stage, top, kind, shelf)
-
-
 def _draw_shelf(stage, top, kind, shelf):
+    """A slot for each thing it can hold: up to four as cards, up to sixteen with the object's name, more as squares."""
     title, note, fill, edge = SHELVES[kind]
     items, capacity = shelf["items"], shelf["capacity"]
-    stage.text(SIDE, top + 8, title, LEAD, INK, "bold")
-    stage.text(SIDE + text_width(title, LEAD, "bold") + 10, top + 8, f"{len(items)} of {capacity}", SMALL, TEXT)
-    stage.text(SIDE + SIDE_WIDTH, top + 8, note, SMALL, TEXT, align="right")
-    if capacity <= 4:
-        _draw_cards(stage, top + 24, kind, shelf, fill, edge)
-    elif capacity <= 16:
-        _draw_small_cards(stage, top + 24, shelf, fill, edge)
-    else:
-        _draw_squares(stage, top + 24, shelf, fill, edge)
-
-
-def _lines(kind, item):
-    return ("any" if kind == "semantic" else item["person"]), item["object"], item["location"]
-
-
-def _draw_cards(stage, top, kind, shelf, fill, edge):
-    """Up to four slots, side by side: whose, what, where; and since when, or how often."""
-    capacity, gap = shelf["capacity"], 5
-    wide = (SIDE_WIDTH - 3 * gap) / 4
-    slots = [*shelf["items"], *[None] * (capacity - len(shelf["items"]))]
-    strongest = max([item.get("strength", 1) for item in shelf["items"]], default=1)
-    for place, item in enumerate(slots):
-        x = SIDE + place * (wide + gap)
+    stage.text(SIDE, top + 8, title, weight="bold")
+    stage.label(SIDE + text_width(title, LEAD, "bold") + 10, top + 8, f"{len(items)} of {capacity}")
+    stage.label(SIDE + SIDE_WIDTH, top + 8, note, align="right")
+    top, side = top + 24, min(SIDE_WIDTH / 16, 100 / -(-capacity // 16))
+    cards, named = capacity <= 4, capacity <= 16
+    columns, across, down, gap, radius = ((4, (SIDE_WIDTH + 5) / 4, 66, 5, 8) if cards else
+                                          (4, (SIDE_WIDTH + 6) / 4, 29, 6, 6) if named else (16, side, side, 3, 3))
+    wide, high = across - gap, 66 if cards else 24 if named else side - 3
+    for place, item in enumerate([*items, *[None] * (capacity - len(items))]):
+        x, y = SIDE + place % columns * across, top + place // columns * down
         if item is None:
-            stage.box(x, top, wide, 66, 8, "none", MUTED, 1.0, (0, (3, 3)), z=4)
-            stage.text(x + wide / 2, top + 33, "free", SMALL, TEXT, align="center")
-            continue
-        stage.box(x, top, wide, 66, 8, fill, edge, 2.4 if item.get("used") else 1.2, z=4)
-        for row, words in enumerate(_lines(kind, item)):
-            weight = "bold" if row == 1 else "normal"
-            size = SMALL if text_width(words, SMALL, weight) <= wide - 4 else SMALL - 1
-            stage.text(x + wide / 2, top + 15 + 18 * row, fit(words, wide - 4, size, weight), size,
-                       INK if row == 1 else TEXT, weight, "center")
-        if kind == "semantic":
-            stage.text(x + wide / 2, top + 84, f"seen {item['strength']:g}×", SMALL, TEXT, align="center")
-            stage.box(x + 8, top + 95, wide - 16, 5, 2.5, LINE, z=5)
-            stage.box(x + 8, top + 95, (wide - 16) * item["strength"] / strongest, 5, 2.5, edge, z=6)
+            stage.box(x, y, wide, high, radius, "none", MUTED, 1.0, (0, (3, 3) if named else (2, 2)), z=4)
+            if cards:
+                stage.label(x + wide / 2, y + 33, "free", align="center")
+        elif named:
+            stage.box(x, y, wide, high, radius, fill, edge, 2.4 if item.get("used") else 1.2 if cards else 1.1, z=4)
+            (_write_card if cards else _write_object)(stage, x, y, wide, item, items, edge)
         else:
-            stage.text(x + wide / 2, top + 84, f"t {item['time']:,}", SMALL, TEXT, align="center")
-    stage.box(SIDE - 6, top + 69, SIDE_WIDTH + 12, 5, 2.5, "#B9C1CB", z=3)
-    _say_forgotten(stage, top + (112 if kind == "semantic" else 104), kind, shelf)
+            stage.box(x, y, wide, high, radius, edge if item.get("used") else fill, edge, z=4)
+    if cards:
+        stage.box(SIDE - 6, top + 69, SIDE_WIDTH + 12, 5, 2.5, "#B9C1CB", z=3)
+    if shelf.get("forgotten") is not None:
+        below = (112 if kind == "semantic" else 104) if cards else -(-capacity // columns) * down + 8
+        _say_forgotten(stage, top + below, shelf["forgotten"], blend(fill, FADED), blend(edge, FADED))
 
 
-def _draw_small_cards(stage, top, shelf, fill, edge):
-    """Up to sixteen slots in rows of four: the object only."""
-    gap, high = 6, 24
-    wide = (SIDE_WIDTH - 3 * gap) / 4
-    for place in range(shelf["capacity"]):
-        x, y = SIDE + (place % 4) * (wide + gap), top + (place // 4) * (high + 5)
-        item = shelf["items"][place] if place < len(shelf["items"]) else None
-        if item is None:
-            stage.box(x, y, wide, high, 6, "none", MUTED, 1.0, (0, (3, 3)), z=4)
-            continue
-        stage.box(x, y, wide, high, 6, fill, edge, 2.4 if item.get("used") else 1.1, z=4)
-        words = item["object"] if "strength" in item else f"{item['person'][0].upper()} {item['object']}"
-        stage.text(x + wide / 2, y + high / 2, fit(words, wide - 8, SMALL), SMALL, INK, align="center")
-    rows = -(-shelf["capacity"] // 4)
-    _say_forgotten(stage, top + rows * (high + 5) + 8, "", shelf)
+def _write_card(stage, x, top, wide, item, items, edge):
+    """Whose, what, where; and since when, or how often."""
+    semantic = "strength" in item
+    for row, words in enumerate(("any" if semantic else item["person"], item["object"], item["location"])):
+        weight, colour = ("bold", INK) if row == 1 else ("normal", TEXT)
+        size = SMALL if text_width(words, SMALL, weight) <= wide - 4 else SMALL - 1
+        words = fit(words, wide - 4, size, weight)
+        stage.text(x + wide / 2, top + 15 + 18 * row, words, size, colour, weight, "center")
+    often = f"seen {item['strength']:g}×" if semantic else f"t {item['time']:,}"
+    stage.label(x + wide / 2, top + 84, often, align="center")
+    if semantic:
+        share = item["strength"] / max(other["strength"] for other in items)
+        stage.box(x + 8, top + 95, wide - 16, 5, 2.5, LINE, z=5)
+        stage.box(x + 8, top + 95, (wide - 16) * share, 5, 2.5, edge, z=6)
 
 
-def _draw_squares(stage, top, shelf, fill, edge):
-    """More slots: squares without words."""
-    columns, side = 16, SIDE_WIDTH / 16
-    side = min(side, 100 / -(-shelf["capacity"] // columns))
-    for place in range(shelf["capacity"]):
-        x, y = SIDE + (place % columns) * side, top + (place // columns) * side
-        taken = place < len(shelf["items"])
-        used = taken and shelf["items"][place].get("used")
-        stage.box(x, y, side - 3, side - 3, 3, edge if used else fill if taken else "none", edge if taken else MUTED,
-                  1.0, "-" if taken else (0, (2, 2)), z=4)
-    _say_forgotten(stage, top + -(-shelf["capacity"] // columns) * side + 8, "", shelf)
+def _write_object(stage, x, top, wide, item, items, edge):
+    words = item["object"] if "strength" in item else f"{item['person'][0].upper()} {item['object']}"
+    stage.text(x + wide / 2, top + 12, fit(words, wide - 8, SMALL), SMALL, align="center")
 
 
-def _say_forgotten(stage, y, kind, shelf):
+def _say_forgotten(stage, y, item, fill, edge):
     """What had to go in this step, as a faded slot with a dashed edge."""
-    item = shelf.get("forgotten")
-    if item is None:
-        return
     words = f"{'any ' if 'strength' in item else item['person'] + '’s '}{item['object']}, {item['location']}"
-    label = "forgetting"
-    stage.text(SIDE, y, label, SMALL, DISMISSED)
-    left = SIDE + text_width(label, SMALL) + 10
+    stage.text(SIDE, y, "forgetting", SMALL, DISMISSED)
+    left = SIDE + text_width("forgetting", SMALL) + 10
     words = fit(words, SIDE_WIDTH - (left - SIDE) - 16, SMALL)
-    fill, edge = (SEMANTIC, PURPLE) if "strength" in item else (EPISODIC, BLUE)
-    stage.box(left, y - 10, text_width(words, SMALL) + 16, 20, 6, blend(fill, FADED), blend(edge, FADED), 1.2,
-              (0, (3, 2)), z=4)
+    stage.box(left, y - 10, text_width(words, SMALL) + 16, 20, 6, fill, edge, 1.2, (0, (3, 2)), z=4)
     stage.text(left + 8, y, words, SMALL, blend(TEXT, .8))
 
 
 # ---------------------------------------------------------------- answers
 
-def _reward_words(reward):
-    return f"right, +{reward:g}" if reward == 1 else "wrong, 0" if reward == 0 else f"partly right, +{reward:.2f}"
+def _verdict(answer):
+    return "opened" if answer["reward"] > 0 else "dismissed"
+
+
+def _said(answer):
+    return [word or "no answer" for word in answer["said"]]
 
 
 def _draw_answers(stage, frames, agent):
     """How many answers were right, and the last twenty, where no memory is to be shown."""
     answers = [frame["answered"] for frame in frames if frame["answered"]]
-    rights = [answer["reward"] > 0 for answer in answers]
-    stage.text(SIDE, 84, f"{fit(plain(agent), 200, LEAD, 'bold')}: the last 20 answers", LEAD, INK, "bold")
+    stage.text(SIDE, 84, f"{fit(plain(agent), 200, LEAD, 'bold')}: the last 20 answers", weight="bold")
     for place in range(20):
         x, y = SIDE + 12 + (place % 10) * 32, 122 + (place // 10) * 34
         if place < len(answers[-20:]):
-            mark(stage, "opened" if rights[-20:][place] else "dismissed", x, y, 11)
+            mark(stage, _verdict(answers[-20:][place]), x, y, 11)
         else:
             stage.disc(x, y, 10, PAPER, LINE, 1.2)
-    right = f"{sum(rights):,}"
+    right = f"{sum(answer['reward'] > 0 for answer in answers):,}"
     stage.text(SIDE, 204, right, 17, OPENED, "bold")
-    stage.text(SIDE + text_width(right, 17, "bold") + 10, 205, f"of {len(answers):,} answers were right", LEAD)
+    stage.text(SIDE + text_width(right, 17, "bold") + 10, 205, f"of {len(answers):,} answers were right")
     for row, answer in enumerate(answers[-6:][::-1]):
         y = 250 + 26 * row
-        said = ", ".join(word or "no answer" for word in answer["said"])
-        mark(stage, "opened" if answer["reward"] > 0 else "dismissed", SIDE + 10, y, 7)
-        words = f"{answer['person']}’s {answer['object']}: {said}" + (
+        mark(stage, _verdict(answer), SIDE + 10, y, 7)
+        words = f"{answer['person']}’s {answer['object']}: {', '.join(_said(answer))}" + (
             "" if answer["reward"] == 1 else f" (it was: {answer['right']})")
-        stage.text(SIDE + 26, y, fit(words, SIDE_WIDTH - 26, SMALL), SMALL, TEXT)
+        stage.label(SIDE + 26, y, fit(words, SIDE_WIDTH - 26, SMALL))
 
 
 def _draw_bars(stage, frames, choosing):
@@ -320,19 +284,20 @@ def _draw_bars(stage, frames, choosing):
     answer, asked = now["answered"], now["question"]
     stage.box(24, 416, 852, 32, 11, INK if answer else SOFT, z=3)
     if answer:
-        words = _reward_words(answer["reward"])
-        said = ", ".join((word or "no answer").capitalize() for word in answer["said"]) + "."
+        reward = answer["reward"]
+        words = (f"right, +{reward:g}" if reward == 1 else "wrong, 0" if reward == 0 else
+                 f"partly right, +{reward:.2f}")
+        said = ", ".join(word.capitalize() for word in _said(answer)) + "."
         x, room_for = 42, 858 - text_width(words, LEAD, "bold") - 44
         source = (frames[-2].get("memory") or {}).get("source", "") if len(frames) > 1 else ""
-        told = source if answer["reward"] == 1 else f"{source}; it was: {answer['right']}".removeprefix("; ")
+        told = source if reward == 1 else f"{source}; it was: {answer['right']}".removeprefix("; ")
         for part, size, colour, weight in (
                 (f"Where was {answer['person']}’s {answer['object']}?", LEAD + 1, SURFACE, "normal"),
                 (said, LEAD + 1, SURFACE, "bold"), (told, SMALL, "#B9C7D4", "normal")):
             part = fit(part, room_for - x, size, weight)
             stage.text(x, 432, part, size, colour, weight)
             x += text_width(part, size, weight) + 22
-        kind = "opened" if answer["reward"] > 0 else "dismissed"
-        mark(stage, kind, 858 - text_width(words, LEAD, "bold") - 18, 432, 9)
+        mark(stage, _verdict(answer), 858 - text_width(words, LEAD, "bold") - 18, 432, 9)
         stage.text(858, 432, words, LEAD, SURFACE, "bold", "right")
     else:
         stage.text(42, 432, "No question has been answered yet", LEAD, TEXT)
