@@ -140,7 +140,7 @@ def make_user(seed: Annotated[int, typer.Option(help="Keep it secret: who knows 
               per_quarter: Annotated[int | None, typer.Option(help="About so many a quarter.")] = None):
     """Make a private user, for a class challenge whose answers cannot be read in this repository."""
     from pushlab.users.synthesis import make_user
-    from pushlab.users.synthesis.write import write_private_user
+    from pushlab.users.synthesis.user import write_private_user
 
     with faults_on_stderr():
         write_private_user(make_user(seed, name, open_rate=open_rate, per_quarter=per_quarter), out)

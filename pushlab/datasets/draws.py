@@ -4,7 +4,7 @@ NumPy promises to keep the stream of uniforms of PCG64, but not what `normal`, `
 everything random here is a uniform, turned into a value by a table of weights or of quantiles.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -33,14 +33,13 @@ def pick(weights: Sequence[int], u: Any) -> np.ndarray:
     return np.searchsorted(ends, np.asarray(u) * ends[-1], side="right")
 
 
-def pick_value(options: Sequence[tuple[str, int]], u: Any) -> np.ndarray:
-    """For each uniform the value drawn from `options`, pairs (value, weight), as an object array.
+def pick_value(options: Mapping[str, int], u: Any) -> Any:
+    """For each uniform the value drawn from `options`, {value: weight}, as an object array.
 
-    >>> pick_value((("low", 3), ("high", 1)), [0.1, 0.9]).tolist()
+    >>> pick_value({"low": 3, "high": 1}, [0.1, 0.9]).tolist()
     ['low', 'high']
     """
-    values = np.array([value for value, _ in options], dtype=object)
-    return values[pick([weight for _, weight in options], u)]
+    return np.array(list(options), dtype=object)[pick(list(options.values()), u)]
 
 
 def quantile(levels: Sequence[float], values: Sequence[float], u: Any) -> np.ndarray:

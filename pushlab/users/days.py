@@ -5,12 +5,18 @@ the generator that wrote those tables; it also lives the quarter after the histo
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-DAY = 24 * 60                               # minutes
-SLOTS = ("early-morning", "morning", "afternoon", "evening", "night")
-SLOT_STARTS = np.array((0, 6, 12, 17, 21)) * 60     # minutes after midnight, as in the EvalUMAP data
+from pushlab.datasets.features import Features
+from pushlab.datasets.periods import Period, User
+from pushlab.ground.arguments import one_of
+from pushlab.users.synthesis import SHIPPED
+from pushlab.users.synthesis.arrivals import MINUTE
+from pushlab.users.synthesis.day import DAY, SLOT_STARTS, SLOTS, slot_number
+from pushlab.users.synthesis.user import FIRST_DAY, QUARTER, live_and_receive
+
 SOURCES = ("records", "generator")
 NOTHING = -1                                # in place of an arrival: only the context changes
 
@@ -36,11 +42,11 @@ class Days:
     arrival: np.ndarray
     notifications: np.ndarray
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.dates)
 
 
-def days_of(user, source="records"):
+def days_of(user: User, source: str = "records") -> Days:
     """The Days of a User.
 
     source  "records": its history. A context is known when something was posted or removed; in between the last one
@@ -50,14 +56,12 @@ def days_of(user, source="records"):
 
     Raises ValueError for a history without dates, or for the generator of somebody whom it did not make.
     """
-    if source not in SOURCES:
-        raise ValueError(f"source is one of {', '.join(SOURCES)}; got {source!r}")
-    return lived_days(user) if source == "generator" else recorded_days(user, user.history)
+    return recorded_days(user, user.history) if one_of("source", source, SOURCES) == "records" else lived_days(user)
 
 
 # ---------------------------------------------------------------- days out of records
 
-def recorded_days(user, period):
+def recorded_days(user: User, period: Period) -> Days:
     """The Days of a Period whose notifications carry dates; see `days_of`.
 
     Raises ValueError for a period without dates, such as the test tables of the EvalUMAP 2019 layout: without them
@@ -72,9 +76,11 @@ def recorded_days(user, period):
     start = posted.min().astype("datetime64[D]")
     days = int((posted.max().astype("datetime64[D]") - start).astype(int)) + 1
     since = [(times - start).astype("timedelta64[us]").astype(np.int64) / 60e6 for times in (posted, removed)]
-    clock = ClockWords(user.schema.context, table, since[0])
-    removals = clock.stamp(removal_contexts(user.schema.context, table, period.context_codes), since[1])
-    ticks = np.add.outer(np.arange(days) * DAY, SLOT_STARTS).ravel().astype(float)
+    clock, postings = clock_codes(user.schema.context, table, since[0]), period.context_codes
+    told = {name: f"removal.{name}" for name in user.schema.context.names}      # what it does not tell stays as it was
+    removals = user.schema.context.encode({name: table[at if at in table else name] for name, at in told.items()})
+    removals = stamp(removals, since[1], clock)
+    ticks = 60.0 * np.add.outer(24 * np.arange(days), SLOT_STARTS).ravel()
     rows = len(table)
     # What happens, as (time, kind, row): at one and the same time the clock comes first, then removals, then arrivals.
     times = np.concatenate([ticks, since[1], since[0]])
@@ -83,8 +89,11 @@ def recorded_days(user, period):
     order = np.lexsort((row, kind, times))
     order = order[times[order] < days * DAY]
     times, kind, row = times[order], kind[order], row[order]
-    contexts = _carry_on(kind, row, removals, period.context_codes)
-    contexts[kind == 0] = clock.stamp(contexts[kind == 0], times[kind == 0])
+    # The context of each event is its own, that of a mere tick of the clock the last one known, before any the first.
+    known = np.flatnonzero(kind > 0)
+    last = known[np.maximum(np.searchsorted(known, np.arange(len(kind)), side="right") - 1, 0)]
+    contexts = np.where((kind[last] == 1)[:, None], removals[row[last]], postings[row[last]])
+    contexts[kind == 0] = stamp(contexts[kind == 0], times[kind == 0], clock)
     midnight = (kind == 0) & (times % DAY == 0)
     kept = midnight | (kind == 2) | _changes(contexts)
     came = row[kind == 2]                                   # rows of the table in the order of their arrival
@@ -94,81 +103,50 @@ def recorded_days(user, period):
                 contexts[kept], arrival[kept], period.notification_codes[came])
 
 
-def removal_contexts(half, table, posting):
-    """Codes (rows, components) of the contexts at removal; what a removal does not tell stays as at posting."""
-    from pushlab.datasets.features import encode_column
-
-    codes, at = posting.copy(), 0
-    for feature in half:
-        wide = len(feature.components)
-        if f"removal.{feature.name}" in table:
-            codes[:, at:at + wide] = encode_column(feature, table[f"removal.{feature.name}"])[0]
-        at += wide
-    return codes
-
-
-def _carry_on(kind, row, removals, postings):
-    """The context at each event: its own, or at a mere tick of the clock the last one known, before any the first."""
-    known = np.flatnonzero(kind > 0)
-    last = known[np.maximum(np.searchsorted(known, np.arange(len(kind)), side="right") - 1, 0)]
-    return np.where((kind[last] == 1)[:, None], removals[row[last]], postings[row[last]])
-
-
 def _changes(contexts):
     """Whether each context differs from the one before, bool (rows,)."""
     return np.append(True, (contexts[1:] != contexts[:-1]).any(axis=1))
 
 
-class ClockWords:
-    """What the features `day` and `time` of a context say at any minute, where a schema has them.
+def clock_codes(half: Features, table: Any, minutes: np.ndarray) -> dict[int, np.ndarray]:
+    """What `day` and `time` of a context say in each hour of a week, {component: codes (168,)}, if they are there.
 
-    Which hours belong to which word of `time` is read off the dated records: of each hour the commonest word.
+    The week begins with the first day of the dated records, a DataFrame posted at these minutes. Which hours belong to
+    which word of `time` is read off them as well: of each hour the commonest word.
     """
+    import pandas as pd
 
-    def __init__(self, half, table, minutes):
-        import pandas as pd
+    codes = {}
+    if "day" in half.components and set(half["day"].words) <= set("0123456"):
+        days = (table["posted"].min().weekday() + np.arange(7)) % 7
+        codes[half.components.index("day")] = np.repeat([half["day"].words.index(str(day)) for day in days], 24)
+    if "time" in half.components:
+        words = half["time"].words
+        common = pd.crosstab((minutes % DAY // 60).astype(int), table["time"]).idxmax(axis=1)
+        slots = [SLOTS[number] for number in slot_number(60 * np.arange(24))]
+        said = [common.get(hour, slot if slot in words else common.iloc[0]) for hour, slot in enumerate(slots)]
+        codes[half.components.index("time")] = np.tile([words.index(word) for word in said], 7)
+    return codes
 
-        self.columns = {}
-        names, hours = half.components, (minutes % DAY // 60).astype(int)
-        if "day" in names and set(half["day"].words) <= set("0123456"):
-            weekday = int(table["posted"].min().weekday())
-            days = (weekday + np.arange(7)) % 7                     # of the first days; later ones repeat them
-            self.columns[names.index("day")] = ("day", [half["day"].words.index(str(day)) for day in days])
-        if "time" in names:
-            words = half["time"].words
-            common = pd.crosstab(hours, table["time"]).idxmax(axis=1)
-            slots = [SLOTS[np.searchsorted(SLOT_STARTS, 60 * hour, side="right") - 1] for hour in range(24)]
-            said = [common.get(hour, slot if slot in words else common.iloc[0]) for hour, slot in enumerate(slots)]
-            self.columns[names.index("time")] = ("time", [words.index(word) for word in said])
 
-    def stamp(self, codes, minutes):
-        """The codes (rows, components) with the clock's features put right for these minutes (rows,)."""
-        codes = codes.copy()
-        for column, (name, table) in self.columns.items():
-            which = minutes // DAY % 7 if name == "day" else minutes % DAY // 60
-            codes[:, column] = np.array(table)[which.astype(int)]
-        return codes
+def stamp(codes: np.ndarray, minutes: np.ndarray, clock: dict[int, np.ndarray]) -> np.ndarray:
+    """The codes (rows, components) with the clock's features put right for these minutes (rows,)."""
+    codes = codes.copy()
+    for column, by_hour in clock.items():
+        codes[:, column] = by_hour[(minutes // 60 % 168).astype(int)]
+    return codes
 
 
 # ---------------------------------------------------------------- days out of the generator
 
-def lived_days(user):
+def lived_days(user: User) -> Days:
     """The Days of a user that comes with pushlab, history and test, as the generator lives them; see `days_of`."""
-    from pushlab.users.synthesis import SHIPPED
-
     made = {name: (seed, persona) for name, seed, persona in SHIPPED}
     if user.name not in made or user.truth is None or user.truth.get("seed") != made[user.name][0]:
         raise ValueError(f"the generator can live the days of {', '.join(made)} only, and not of {user.name}: "
                          'take source="records"')
-    seed, persona = made[user.name]
-    from pushlab.users.synthesis.arrivals import MINUTE, arrivals
-    from pushlab.users.synthesis.day import live
-    from pushlab.users.synthesis.user import FIRST_DAY, QUARTER, SPARE
-
+    timeline, posted, notifications = live_and_receive(*made[user.name])
     days = 2 * QUARTER
-    timeline = live(persona.week, days + SPARE, seed, persona.all_settings())    # as many as when the tables were made
-    posted, notifications = arrivals(days, persona.per_quarter / QUARTER, seed, persona.all_likings(),
-                                     persona.week_volume)
     every = user.schema.context.encode(timeline.at(np.arange(days * DAY)))
     changes = _changes(every)
     changes[::DAY] = True                                   # each day has its midnight
@@ -197,15 +175,13 @@ class ResponseTimes:
     cells: np.ndarray
 
     @classmethod
-    def fit(cls, period):
+    def fit(cls, period: Period) -> "ResponseTimes":
         """The response times of a Period that has dates and a column `response_time` (seconds)."""
-        minutes = period.table["response_time"].to_numpy(float) / 60
-        posted = period.table["posted"]
-        slot = slot_number(posted.dt.hour.to_numpy() * 60.0)
-        return cls.of(minutes, period.opened, slot)
+        slot = slot_number(period.table["posted"].dt.hour.to_numpy() * 60.0)
+        return cls.of(period.table["response_time"].to_numpy(float) / 60, period.opened, slot)
 
     @classmethod
-    def of(cls, minutes, opened, slot):
+    def of(cls, minutes: np.ndarray, opened: Any, slot: np.ndarray) -> "ResponseTimes":
         """From arrays (rows,): minutes, whether opened, number of the slot."""
         opened, kept, cells, at = np.asarray(opened, bool), [], np.empty((2, len(SLOTS), 2), np.int64), 0
         for action in (0, 1):
@@ -217,16 +193,7 @@ class ResponseTimes:
                 kept.append(mine)
         return cls(np.concatenate(kept), cells)
 
-    def draw(self, opened, slot, u):
+    def draw(self, opened: Any, slot: Any, u: Any) -> np.ndarray:
         """Minutes (n,) for actions (n,), slots (n,) and uniform numbers (n,)."""
         start, count = np.moveaxis(self.cells[np.asarray(opened, int), slot], -1, 0)
         return self.minutes[start + (np.asarray(u) * count).astype(np.int64)]
-
-
-def slot_number(minutes):
-    """Which of SLOTS each minute falls in, counted from a midnight.
-
-    >>> slot_number([0, 359.9, 360, 1439, 1440]).tolist()
-    [0, 0, 1, 4, 0]
-    """
-    return np.searchsorted(SLOT_STARTS, np.asarray(minutes, float) % DAY, side="right") - 1

@@ -11,7 +11,7 @@ checksum of the data.
 
 from collections.abc import Mapping
 from dataclasses import fields
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,7 +24,6 @@ from pushlab.users.simulated import Judge, SimulatedUser, TreeUser, one_hot
 
 if TYPE_CHECKING:
     import pandas as pd
-    from scipy.sparse import csr_matrix
 
 PANEL = ("adaboost", "tree", "bayes")
 MODELS = ("logistic", "plain", *PANEL)
@@ -124,7 +123,7 @@ def design(period: Period) -> np.ndarray:
                       one_hot(period.schema.notification, period.notification_codes)])
 
 
-def pair_design(period: Period) -> "csr_matrix":
+def pair_design(period: Period) -> Any:
     """Which pairs of a context code and a notification code occur, sparse 0/1 (rows, codes × codes)."""
     from scipy.sparse import csr_matrix
 

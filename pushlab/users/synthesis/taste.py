@@ -15,59 +15,57 @@ array([1.5, 0. ])
 array([0.817574, 0.5     ])
 """
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 
-SET_FEATURES = ("place",)
+from pushlab.users.synthesis.arrivals import CATALOGUE
+
+PLAIN = {"numberOfUpdates": "none", "priority": "default", "ongoing": "False", "visibility": "private"}
 
 
-def holds(table, feature, value):
-    """For each row whether the feature has this value, or this tag if it is a set: array of 0.0 and 1.0."""
-    if feature in SET_FEATURES:
-        return np.array([value in text.split() for text in table[feature]], dtype=float)
-    return np.array([text == value for text in table[feature]], dtype=float)
+def holds(table: Any, feature: str, value: str) -> np.ndarray:
+    """For each row whether the feature has this value, or this tag of a place: array of 0.0 and 1.0."""
+    return np.array([value in text.split() if feature == "place" else value == text for text in table[feature]], float)
 
 
-def main_effects(weights, table):
-    """Sum of the weights {feature: {value: weight}} that count in each row of a table (or dict of columns)."""
-    total = 0.0
+def log_odds(taste: Mapping[str, Any], contexts: Any, notifications: Any, grid: bool = False) -> np.ndarray:
+    """Log-odds of opening, array (rows,): row i of `notifications` arriving in row i of `contexts`.
+
+    contexts, notifications   DataFrames or dicts of columns
+    grid   every notification in every context instead, array (contexts, notifications)
+    """
+    each = (slice(None), None) if grid else slice(None)             # contexts go down, notifications across
+    total = taste["intercept"] + main_effects(taste["context"], contexts)[each] + main_effects(
+        taste["notification"], notifications)
+    for feature, value, name, word, weight in taste["pairs"]:
+        total = total + weight * holds(contexts, feature, value)[each] * holds(notifications, name, word)
+    return np.round(total, 3)           # weights have three decimals, and so has their sum
+
+
+def main_effects(weights: Mapping[str, Mapping[str, float]], table: Any) -> np.ndarray:
+    """Sum (rows,) of the weights {feature: {value: weight}} that count in each row of a table."""
+    total = np.zeros(len(table[next(iter(table))]))
     for feature, by_value in weights.items():
         for value, weight in by_value.items():
             total = total + weight * holds(table, feature, value)
     return total
 
 
-def log_odds(taste, contexts, notifications):
-    """Log-odds of opening, array (rows,): row i of `notifications` arriving in row i of `contexts`."""
-    total = taste["intercept"] + main_effects(taste["context"], contexts) + main_effects(
-        taste["notification"], notifications)
-    for feature, value, name, word, weight in taste["pairs"]:
-        total = total + weight * holds(contexts, feature, value) * holds(notifications, name, word)
-    return np.round(total, 3)           # weights have three decimals, and so has their sum
-
-
-def log_odds_grid(taste, contexts, notifications):
-    """Log-odds of every notification in every context, array (contexts, notifications)."""
-    total = taste["intercept"] + np.add.outer(
-        np.zeros(len(contexts["day"])) + main_effects(taste["context"], contexts),
-        np.zeros(len(notifications["category"])) + main_effects(taste["notification"], notifications))
-    for feature, value, name, word, weight in taste["pairs"]:
-        total += weight * np.outer(holds(contexts, feature, value), holds(notifications, name, word))
-    return np.round(total, 3)
-
-
-def open_probability(log_odds):
+def open_probability(log_odds: Any) -> np.ndarray:
     """1 / (1 + exp(-log-odds)) with six decimals, so that no machine's `exp` shows in what is drawn from it."""
     return np.round(1 / (1 + np.exp(-np.asarray(log_odds, dtype=float))), 6)
 
 
-def fit_intercept(taste, contexts, notifications, open_rate):
+def fit_intercept(taste: Mapping[str, Any], contexts: Any, notifications: Any, open_rate: float) -> float:
     """The intercept, three decimals, at which the mean probability of these rows meets `open_rate`; by bisection.
 
-    >>> taste = {"intercept": 0.0, "context": {}, "notification": {}, "pairs": []}
+    >>> taste = {"context": {}, "notification": {}, "pairs": []}
     >>> fit_intercept(taste, {"day": ["0"]}, {"category": ["msg"]}, 0.5)
     0.0
     """
-    others = np.zeros(len(contexts["day"])) + log_odds(taste | {"intercept": 0.0}, contexts, notifications)
+    others = log_odds({**taste, "intercept": 0.0}, contexts, notifications)
     low, high = -15_000, 15_000         # thousandths; whole numbers, so that every machine halves alike
     while low < high:
         middle = (low + high) // 2
@@ -77,3 +75,21 @@ def fit_intercept(taste, contexts, notifications, open_rate):
         else:
             high = middle
     return low / 1000
+
+
+def headroom(truth: Mapping[str, Any], engagements: Any) -> dict[str, float]:
+    """How much there is to gain with a user, from choosing well once and from choosing well each time.
+
+    Mean probabilities of opening over the contexts of a table of engagements, a dict:
+
+    arrived   what arrived, as it arrived
+    any_row   a row of the catalogue drawn blindly, every other feature at its most common value
+    best_row  the one row of the catalogue that is best if it is shown always
+    best_each the row that is best in each context: no agent can do better
+    """
+    columns = dict(zip(("postingApp", "category", "subject"), zip(*CATALOGUE)))
+    columns |= {name: (value,) * len(CATALOGUE) for name, value in PLAIN.items()}
+    grid = open_probability(log_odds(truth, engagements, columns, grid=True))
+    arrived = open_probability(log_odds(truth, engagements, engagements))
+    means = {"arrived": arrived, "any_row": grid, "best_row": grid.mean(axis=0).max(), "best_each": grid.max(axis=1)}
+    return {name: round(float(np.mean(value)), 3) for name, value in means.items()}

@@ -1,12 +1,24 @@
-"""One synthetic user: days lived, notifications arrived, actions taken, laid out as the tables of the challenge."""
+"""One synthetic user: days lived, notifications arrived, actions taken, laid out as the tables of the challenge.
 
+And the files they are written to: users, the catalogue, the schema and the checksums.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from pushlab.datasets.draws import quantile, uniforms
-from pushlab.users.synthesis.arrivals import MINUTE, arrivals
-from pushlab.users.synthesis.day import day_of, live, slot_of
+from pushlab.ground.arguments import one_of
+from pushlab.ground.files import data_dir, json_text, write_text
+from pushlab.users.synthesis.arrivals import APPS, CATALOGUE, MINUTE, arrivals
+from pushlab.users.synthesis.day import DAY, SETTINGS, Timeline, live
+from pushlab.users.synthesis.personas import Persona
 from pushlab.users.synthesis.taste import fit_intercept, log_odds, open_probability
 
 FIRST_DAY = "2019-02-18"        # a Monday
@@ -14,6 +26,7 @@ QUARTER = 84                    # days of history, and days of test
 SPARE = 2                       # days after the test in which its last notifications are removed
 SECOND = 1_000_000              # microseconds
 SCHEMA = "evalumap2019"
+OPEN_FEATURES = ("postingApp", "category", "subject")
 
 # Response times as multiples of their median: quantiles of a log-normal distribution, sigma 1.1, with its tail cut.
 LEVELS = (0, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 1)
@@ -24,36 +37,6 @@ LAST_USED = (                   # seconds since an app was last opened, below wh
     (60, "immediate"), (600, "few mins"), (1800, "within half hour"), (3600, "within hour"), (6 * 3600, "few hours"),
     (24 * 3600, "within 24 hours"), (7 * 24 * 3600, "within last week"))
 LONG_AGO = "over a week ago"
-
-NOTIFICATIONS = {       # column of train/notifications.csv: name here
-    "id": "id", "appPackage": "postingApp", "category": "category", "numberUpdates": "numberOfUpdates",
-    "subject": "subject", "priority": "priority", "ongoing": "ongoing", "visibility": "visibility"}
-POSTING = {             # of train/context_on_posting.csv
-    "id": "id", "day": "day", "time": "time", "place": "place", "activity": "activity", "noise": "noise",
-    "batteryLevel": "batteryLevel", "charging": "charging", "headphonesIn": "headphonesIn",
-    "musicActive": "musicActive", "proximity": "proximity", "ringerMode": "ringerMode",
-    "lightIntensity": "lightIntensity"}
-REMOVAL = {             # of train/context_on_removal.csv
-    "id": "id", "activity": "removal.activity", "noise": "removal.noise", "batteryLevel": "removal.batteryLevel",
-    "charging": "removal.charging", "contactSignificantContext": "contactSignificantContext",
-    "contactSignificantOverall": "contactSignificantOverall", "decisionTime": "decisionTime",
-    "headphonesIn": "removal.headphonesIn", "lightIntensity": "removal.lightIntensity",
-    "musicActive": "removal.musicActive", "place": "removal.place", "proximity": "removal.proximity",
-    "responseTime": "responseTime", "ringerMode": "removal.ringerMode", "seenTime": "seenTime", "action": "action",
-    "timeAppLastUsed": "timeAppLastUsed", "postDate": "postDate", "removedDate": "removedDate"}
-TEST = {                # of test/notifications.csv
-    "activityContextPosted": "activity", "activityContextRemoved": "removal.activity", "appPackage": "postingApp",
-    "averageNoisePosted": "noise", "averageNoiseRemoved": "removal.noise", "batteryLevelPosted": "batteryLevel",
-    "batteryLevelRemoved": "removal.batteryLevel", "category": "category", "chargingPosted": "charging",
-    "chargingRemoved": "removal.charging", "headphonesInPosted": "headphonesIn",
-    "headphonesInRemoved": "removal.headphonesIn", "lightIntensityPosted": "lightIntensity",
-    "lightIntensityRemoved": "removal.lightIntensity", "musicActivePosted": "musicActive",
-    "musicActiveRemoved": "removal.musicActive", "numberUpdates": "numberOfUpdates", "ongoing": "ongoing",
-    "placeCategoryPosted": "place", "placeCategoryRemoved": "removal.place", "priority": "priority",
-    "proximityPosted": "proximity", "proximityRemoved": "removal.proximity", "ringerModePosted": "ringerMode",
-    "ringerModeRemoved": "removal.ringerMode", "subject": "subject", "visibility": "visibility", "action": "action",
-    "timeOfDayPosted": "time", "timeOfDayRemoved": "removal.time", "dayOfWeekPosted": "day",
-    "dayOfWeekRemoved": "removal.day"}
 
 
 @dataclass(frozen=True)
@@ -67,122 +50,185 @@ class SyntheticUser:
     """
 
     name: str
-    tables: dict
-    truth: dict
+    tables: dict[str, Any]
+    truth: dict[str, Any]
 
-    def engagements(self, period):
-        """DataFrame of one period, "history" or "test": the features by the schema's names, and `action`."""
-        if period not in ("history", "test"):
-            raise ValueError(f"period is {period!r}; it should be history or test")
-        if period == "test":
-            return self.tables["test/notifications.csv"].rename(columns=TEST)
-        removal = self.tables["train/context_on_removal.csv"]
-        notifications = self.tables["train/notifications.csv"].rename(columns=NOTIFICATIONS)
-        return notifications.join(self.tables["train/context_on_posting.csv"].drop(columns="id")).assign(
-            action=removal["action"])
+    def engagements(self, period: str) -> Any:
+        """DataFrame of one period, "history" or "test": all that its tables hold, by the schema's names."""
+        import pandas as pd
+
+        one_of("period", period, ("history", "test"))
+        tables = [self.tables[file].rename(columns=names) for file, names in columns_of_tables()[period].items()]
+        joined = pd.concat(tables, axis=1)
+        return joined.loc[:, ~joined.columns.duplicated()]
 
 
-def build_user(name, seed, persona):
+def challenge_schema() -> dict[str, Any]:
+    """The schema file of the challenge, out of JSON."""
+    return json.loads((data_dir() / "schemas" / f"{SCHEMA}.json").read_text(encoding="utf-8"))
+
+
+@cache
+def columns_of_tables() -> dict[str, dict[str, dict[str, str]]]:
+    """{period: {file: {column: our name}}} of the challenge's tables, in their order.
+
+    A column that the schema leaves out keeps its own name, at removal with `removal.` before it.
+    """
+    def ours(file, column, name):
+        return name or f"{'removal.' if 'removal' in file else ''}{column}"
+
+    return {period: {table["file"]: {column: ours(table["file"], column, name)
+                                     for column, name in table["columns"].items() if column} for table in tables}
+            for period, tables in challenge_schema()["layouts"][0]["periods"].items()}
+
+
+# ---------------------------------------------------------------- a user out of a seed
+
+def live_and_receive(seed: int, persona: Persona) -> tuple[Timeline, np.ndarray, dict[str, np.ndarray]]:
+    """Both quarters of a Persona: the days lived, and what arrives on them, as `arrivals` gives it."""
+    timeline = live(persona.week, 2 * QUARTER + SPARE, seed, {**SETTINGS, **persona.settings})
+    likings = {name: persona.likings.get(name.rpartition(".")[2], 10) for name in APPS}
+    return timeline, *arrivals(2 * QUARTER, persona.per_quarter / QUARTER, seed, likings, persona.week_volume)
+
+
+def build_user(name: str, seed: int, persona: Persona) -> SyntheticUser:
     """The SyntheticUser of a Persona; all chance comes from the seed."""
-    timeline = live(persona.week, 2 * QUARTER + SPARE, seed, persona.all_settings())
-    posted, notifications = arrivals(
-        2 * QUARTER, persona.per_quarter / QUARTER, seed, persona.all_likings(), persona.week_volume)
+    timeline, posted, notifications = live_and_receive(seed, persona)
     rows = timeline.at(posted // MINUTE) | notifications
-    taste = persona.taste | {"intercept": 0.0}
+    taste: dict[str, Any] = {
+        "context": persona.context, "notification": persona.notification, "pairs": persona.pairs}
     taste["intercept"] = fit_intercept(taste, rows, rows, persona.open_rate)
-    probability = open_probability(log_odds(taste, rows, rows))
-    opened = uniforms(seed, "actions", len(posted)) < probability
+    opened = uniforms(seed, "actions", len(posted)) < open_probability(log_odds(taste, rows, rows))
     medians = persona.median_responses()
-    response, seen = response_times(opened, rows["time"], medians, uniforms(seed, "responses", (2, len(posted))))
-    rows |= removal_columns(posted, posted + response, timeline, opened)
-    rows |= {"responseTime": seconds_text(response), "seenTime": seconds_text(seen),
-             "decisionTime": seconds_text(response - seen)}
-    rows |= contact_columns(rows["postingApp"], uniforms(seed, "contacts", (2, len(posted))))
-    rows["timeAppLastUsed"] = last_used(rows["postingApp"], posted, posted + response, opened)
-    in_test = posted >= QUARTER * 24 * 60 * MINUTE
-    return SyntheticUser(name, lay_tables(rows, in_test), tell_truth(name, seed, persona, taste, opened, in_test))
+    response, seen = _response_times(opened, rows["time"], medians, uniforms(seed, "responses", (2, len(posted))))
+    removed = posted + response
+    rows |= {f"removal.{name}": values for name, values in timeline.at(removed // MINUTE).items()}
+    rows |= {"lightIntensityPosted": rows["lightIntensity"], "lightIntensityRemoved": rows["removal.lightIntensity"]}
+    rows |= {"posted": _dates(posted), "removed": _dates(removed), "action": _texts(opened),
+             "response_time": _seconds(response), "seen_time": _seconds(seen),
+             "decision_time": _seconds(response - seen)}
+    rows |= _unread_columns(rows["postingApp"], posted, removed, opened, uniforms(seed, "contacts", (2, len(posted))))
+    in_test = posted >= QUARTER * DAY * MINUTE
+    return SyntheticUser(name, _lay_tables(rows, in_test), {
+        "name": name, "seed": seed, "schema": SCHEMA, "about": persona.about,
+        "intercept": taste["intercept"], "context": persona.context, "notification": persona.notification,
+        "pairs": [list(pair) for pair in persona.pairs],
+        "open_rate": {"history": round(float(opened[~in_test].mean()), 4),
+                      "test": round(float(opened[in_test].mean()), 4)},
+        "response": {"unit": "seconds", "median": medians, "levels": list(LEVELS), "multiples": list(MULTIPLES),
+                     "seen_share": list(SEEN_SHARE)},
+    })
 
 
-def response_times(opened, slots, medians, draws):
+def _response_times(opened, slots, medians, draws):
     """Microseconds from posting to removal and from posting to seeing, int64 each, from uniforms (2, rows)."""
     actions = np.where(opened, "opened", "dismissed")
     median = np.array([medians[action][slot] for action, slot in zip(actions, slots, strict=True)], dtype=float)
     response = np.rint(SECOND * median * quantile(LEVELS, MULTIPLES, draws[0])).astype(np.int64)
     low, high = SEEN_SHARE
-    seen = np.rint(response * (low + (high - low) * draws[1])).astype(np.int64)
-    return response, seen
+    return response, np.rint(response * (low + (high - low) * draws[1])).astype(np.int64)
 
 
-def removal_columns(posted, removed, timeline, opened):
-    """The two dates, the action, and the context at removal."""
-    minutes = removed // MINUTE
-    context = {f"removal.{name}": values for name, values in timeline.at(minutes).items()}
-    context |= {"removal.time": slot_of(minutes), "removal.day": day_of(minutes)}
-    return context | {"postDate": date_text(posted), "removedDate": date_text(removed),
-                      "action": np.where(opened, "True", "False").astype(object)}
+def _unread_columns(apps, posted, removed, opened, draws):
+    """Columns of the challenge's tables that it does not use, from uniforms (2, rows).
 
-
-def contact_columns(apps, draws):
-    """Whether a message comes from somebody who matters, here and at all: columns the challenge does not use."""
-    chat = apps == "org.pushlab.chat"
-    overall = chat & (draws[0] < 0.3)
-    here = overall & (draws[1] < 0.5)
-    return {"contactSignificantOverall": overall.astype(str).astype(object),
-            "contactSignificantContext": here.astype(str).astype(object)}
-
-
-def last_used(apps, posted, removed, opened):
-    """How long before each posting the user last opened a notification of the same app, in the data's words."""
+    Whether a message comes from somebody who matters, here and at all; and how long before each posting the user last
+    opened a notification of the same app, in the data's words.
+    """
+    overall = (apps == "org.pushlab.chat") & (draws[0] < 0.3)
     bounds = np.array([seconds for seconds, _ in LAST_USED]) * SECOND
     words = np.array([word for _, word in LAST_USED] + [LONG_AGO], dtype=object)
-    told = np.full(len(apps), LONG_AGO, dtype=object)
+    last_used = np.full(len(apps), LONG_AGO, dtype=object)
     for app in np.unique(apps):
         here = apps == app
         uses = np.sort(removed[here & opened])
         before = np.searchsorted(uses, posted[here], side="right") - 1
         since = posted[here] - uses[np.maximum(before, 0)] if len(uses) else np.zeros(here.sum(), np.int64)
-        told[here] = np.where(before < 0, LONG_AGO, words[np.searchsorted(bounds, since, side="right")])
-    return told
+        last_used[here] = np.where(before < 0, LONG_AGO, words[np.searchsorted(bounds, since, side="right")])
+    return {"removal.contactSignificantOverall": _texts(overall), "removal.timeAppLastUsed": last_used,
+            "removal.contactSignificantContext": _texts(overall & (draws[1] < 0.5))}
 
 
-def seconds_text(microseconds):
-    """Seconds with six decimals.
+def _texts(values):
+    """Values as an object array of texts."""
+    return values.astype(str).astype(object)
 
-    >>> seconds_text([1_500_000]).tolist()
-    ['1.500000']
-    """
+
+def _seconds(microseconds):
+    """Seconds with six decimals: "1.500000"."""
     return np.array([f"{value // SECOND}.{value % SECOND:06d}" for value in microseconds], dtype=object)
 
 
-def date_text(microseconds):
+def _dates(microseconds):
     """Dates "2019-02-18 00:00:00.000000", from microseconds since the first midnight."""
-    dates = np.datetime64(FIRST_DAY, "us") + np.asarray(microseconds).astype("timedelta64[us]")
+    dates = np.datetime64(FIRST_DAY, "us") + microseconds.astype("timedelta64[us]")
     return np.char.replace(np.datetime_as_string(dates, unit="us"), "T", " ").astype(object)
 
 
-def lay_tables(rows, in_test):
+def _lay_tables(rows, in_test):
     """The four tables, DataFrames of strings; ids count from 0 in each period."""
     import pandas as pd
 
-    def table(columns, here):
-        numbers = np.arange(here.sum()).astype(str).astype(object)
-        return pd.DataFrame(
-            {column: numbers if name == "id" else rows[name][here] for column, name in columns.items()}, dtype=object)
-
-    return {"train/notifications.csv": table(NOTIFICATIONS, ~in_test),
-            "train/context_on_posting.csv": table(POSTING, ~in_test),
-            "train/context_on_removal.csv": table(REMOVAL, ~in_test),
-            "test/notifications.csv": table(TEST, in_test)}
+    tables = {}
+    for period, files in columns_of_tables().items():
+        here = in_test == (period == "test")
+        part = {name: values[here] for name, values in rows.items()} | {"id": _texts(np.arange(here.sum()))}
+        for file, names in files.items():
+            tables[file] = pd.DataFrame({column: part[name] for column, name in names.items()}, dtype=object)
+    return tables
 
 
-def tell_truth(name, seed, persona, taste, opened, in_test):
-    """What truth.json holds."""
-    return {
-        "name": name, "seed": seed, "schema": SCHEMA, "about": persona.about,
-        "intercept": taste["intercept"], "context": taste["context"], "notification": taste["notification"],
-        "pairs": [list(pair) for pair in taste["pairs"]],
-        "open_rate": {"history": round(float(opened[~in_test].mean()), 4),
-                      "test": round(float(opened[in_test].mean()), 4)},
-        "response": {"unit": "seconds", "median": persona.median_responses(), "levels": list(LEVELS),
-                     "multiples": list(MULTIPLES), "seen_share": list(SEEN_SHARE)},
-    }
+# ---------------------------------------------------------------- files
+
+def write_user(user: SyntheticUser, folder: Path | str, overwrite: bool = False) -> list[Path]:
+    """Writes a SyntheticUser into a folder: train/, test/ and truth.json; returns the paths.
+
+    Raises FileExistsError if the folder holds anything, unless `overwrite` is true. Every file is complete or not
+    there: it is written under another name first.
+    """
+    folder = Path(folder)
+    if folder.exists() and not folder.is_dir():
+        raise FileExistsError(f"{folder} is a file; give the name of a folder that is new or empty")
+    if not overwrite and folder.is_dir() and any(folder.iterdir()):
+        raise FileExistsError(f"{folder} is not empty; give another folder, or overwrite=True to replace what is in it")
+    texts = {name: table.to_csv(lineterminator="\n") for name, table in user.tables.items()}
+    texts["truth.json"] = json_text(user.truth)
+    return [write_text(folder / name, text) for name, text in texts.items()]
+
+
+def write_private_user(user: SyntheticUser, folder: Path | str) -> list[Path]:
+    """Writes a SyntheticUser into a folder of users: its own folder, and catalogue and schema beside it.
+
+    Returns the paths. Raises FileExistsError, and writes nothing, if the user's folder holds anything, or if the folder
+    holds another catalogue or schema; those of users made before are the same and stay.
+    """
+    folder = Path(folder)
+    for name, text in _shared_texts().items():
+        path = folder / name
+        if path.exists() and (not path.is_file() or path.read_bytes() != text.encode("utf-8")):
+            raise FileExistsError(f"{path} is there already and is not what would be written; give another folder")
+    return [*write_user(user, folder / user.name), *write_catalogue(folder)]
+
+
+def write_catalogue(folder: Path | str) -> list[Path]:
+    """Writes catalogue.csv and schema.json (the challenge's, with the catalogue's values); returns the paths."""
+    return [write_text(Path(folder) / name, text) for name, text in _shared_texts().items()]
+
+
+def _shared_texts():
+    """{file name: text} of what all synthetic users have in common; the schema has the values of the catalogue."""
+    schema, values = challenge_schema(), dict(zip(OPEN_FEATURES, (sorted(set(column)) for column in zip(*CATALOGUE))))
+    about = "The synthetic users of pushlab in the layout of EvalUMAP 2019, with the values of their catalogue."
+    schema |= {"name": "pushlab-users", "about": about}
+    for feature in schema["notification"]:
+        if feature["name"] in values:
+            feature["values"] = values[feature["name"]]
+    rows = "".join(",".join(row) + "\n" for row in (OPEN_FEATURES, *CATALOGUE))
+    return {"catalogue.csv": rows, "schema.json": json_text(schema)}
+
+
+def write_checksums(folder: Path | str, paths: Iterable[Path]) -> Path:
+    """Writes SHA256SUMS over these files, in the form that `sha256sum -c` reads, sorted by name; returns its path."""
+    names = sorted(Path(path).relative_to(folder).as_posix() for path in paths)
+    lines = (f"{hashlib.sha256((Path(folder) / name).read_bytes()).hexdigest()}  {name}\n" for name in names)
+    return write_text(Path(folder) / "SHA256SUMS", "".join(lines))
