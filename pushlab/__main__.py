@@ -5,13 +5,13 @@ Exit status: 0 done, 1 the data are at fault (every fault on standard error), 2 
 stands in the way, such as a user who is not there or a folder that cannot be written to, is 2.
 """
 
-from contextlib import contextmanager, suppress
+import os
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from pushlab.lifetimes.command import experts_app, lifelong
+from pushlab.lifetimes.command import ended_by, experts_app, lifelong
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False,
                   help="Personalised notifications and sequential decisions: environments, data, metrics.")
@@ -21,39 +21,8 @@ app.add_typer(experts_app, name="experts")
 app.command()(lifelong)
 
 
-@contextmanager
-def faults_on_stderr():
-    """Bad input ends the command with status 1 and its message, without a traceback."""
-    try:
-        yield
-    except (ValueError, OSError) as error:
-        typer.echo(str(error), err=True)
-        raise typer.Exit(1) from error
-
-
-@contextmanager
-def usage_on_stderr():
-    """What the caller, and not a submission, got wrong ends the command with status 2 and its message."""
-    try:
-        yield
-    except (ValueError, OSError) as error:
-        raise typer.BadParameter(str(error)) from error
-
-
-@contextmanager
-def folder_made(folder):
-    """Makes a folder before the work that will fill it; says so where it cannot. One left empty is removed again."""
-    new = [one for one in (folder, *folder.parents) if not one.exists()]
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        typer.echo(f"{folder} cannot be made, so the result will be printed only: {error}", err=True)
-    try:
-        yield
-    finally:
-        for one in new:
-            with suppress(OSError):     # it is not empty, and stays
-                one.rmdir()
+Users = Annotated[str | None, typer.Option(help="A folder or wheel of users.")]
+Stretch = Annotated[str, typer.Option(help="test, or another period of the user.")]
 
 
 def saved(save, folder):
@@ -95,18 +64,17 @@ def check(path: Annotated[str, typer.Argument(help="A user's folder, a folder or
           schema: Annotated[str | None, typer.Option(help="A schema's name or file; else the one that fits.")] = None):
     """Read a data set as the environments do: print its load report, or every fault."""
     from pushlab.datasets.reading import list_users, load_user
-    from pushlab.ground.faults import BadData
+    from pushlab.ground.faults import BadData, refuse
 
-    faults = []
-    with faults_on_stderr():
+    faults: list = []
+    with ended_by(1):
         users = [user] if user else (list_users(path) if Path(path).exists() else []) or [None]
         for name in users:
             try:
                 typer.echo(load_user(path, user=name, schema=schema).report())
             except BadData as error:
                 faults += error.faults
-        if faults:
-            raise BadData(faults)
+        refuse(faults)
 
 
 @data.command()
@@ -117,7 +85,7 @@ def collect(source: Annotated[str, typer.Argument(help="ConceptNet's assertions 
     """Make a table of where things usually are, for the room, from ConceptNet's facts."""
     from pushlab.datasets.commonsense import all_places, fetch_facts, read_facts, strongest, usual_places, write_facts
 
-    with faults_on_stderr():
+    with ended_by(1):
         if out.exists():
             raise FileExistsError(f"{out} is there already; collect writes new files only")
         wanted = (list(usual_places(read_facts("commonsense"))) if heads is None
@@ -142,7 +110,7 @@ def make_user(seed: Annotated[int, typer.Option(help="Keep it secret: who knows 
     from pushlab.users.synthesis import make_user
     from pushlab.users.synthesis.user import write_private_user
 
-    with faults_on_stderr():
+    with ended_by(1):
         write_private_user(make_user(seed, name, open_rate=open_rate, per_quarter=per_quarter), out)
     typer.echo(f"{name} was written to {out}\n"
                f"hand out  catalogue.csv, schema.json, {name}/train and {name}/test\n"
@@ -156,13 +124,12 @@ def make_user(seed: Annotated[int, typer.Option(help="Keep it secret: who knows 
 @app.command()
 def contexts(user: Annotated[str, typer.Argument(help="A shipped name, a user's folder, or a user of --data.")],
              out: Annotated[Path, typer.Option(dir_okay=False, help="The CSV file to write.")],
-             data: Annotated[str | None, typer.Option(help="A folder or wheel of users.")] = None,
-             period: Annotated[str, typer.Option(help="test, or another period of the user.")] = "test"):
+             data: Users = None, period: Stretch = "test"):
     """Write a challenge's contexts to CSV: `id`, which a submission may give back, and the features."""
     from pushlab.challenges.challenge import Challenge
     from pushlab.ground.files import write_text
 
-    with faults_on_stderr():
+    with ended_by(1):
         table = Challenge.load(user, data=data, period=period).contexts
         write_text(out, table.to_csv(index=False, lineterminator="\n"))
     typer.echo(f"{len(table):,} contexts of {user} were written to {out}")
@@ -171,14 +138,13 @@ def contexts(user: Annotated[str, typer.Argument(help="A shipped name, a user's 
 @app.command()
 def score(submission: Annotated[Path, typer.Argument(exists=True, help="A CSV file, or a folder of them.")],
           user: Annotated[str, typer.Option(help="A shipped name, a user's folder, or a user of --data.")],
-          data: Annotated[str | None, typer.Option(help="A folder or wheel of users.")] = None,
+          data: Users = None, period: Stretch = "test",
           challenge: Annotated[int, typer.Option(min=1, max=2, help="1: notifications. 2: a cold start's log.")] = 1,
           out: Annotated[Path | None, typer.Option(file_okay=False, help="By default scores/ and its name.")] = None,
           seed: Annotated[int | None, typer.Option(min=0, help="1: of the answers, 0 by default. 2: the log's own, or "
                                                    "the one that it must have been made with.")] = None,
           counted: Annotated[bool, typer.Option("--counted", help="2: logs made before 0.2, when the seeds of a run's "
                                                 "episodes were counted up.")] = False,
-          period: Annotated[str, typer.Option(help="test, or another period of the user.")] = "test",
           judge: Annotated[str | None, typer.Option(help="truth, logistic, plain, adaboost, tree or bayes.")] = None,
           opening: Annotated[str, typer.Option(help="sampled, threshold or matched.")] = "sampled"):
     """Score a submission, or every one of a folder: print the scorecard, write it as JSON, CSV and PNG."""
@@ -186,21 +152,23 @@ def score(submission: Annotated[Path, typer.Argument(exists=True, help="A CSV fi
 
     if counted and challenge != 2:
         raise typer.BadParameter("--counted is of the logs of Challenge 2; the answers of Challenge 1 have no episodes")
-    with usage_on_stderr():
+    with ended_by(2):
         task = Challenge.load(user, data=data, period=period, judge=judge, opening=opening)
     folder = out or Path("scores") / submission.stem
     if submission.is_dir() and folder.resolve() == submission.resolve():
         raise typer.BadParameter("--out is the folder of submissions, where the next run would score a leaderboard")
-    with folder_made(folder):
-        how = task, challenge, seed, "counted" if counted else "independent"
-        (_score_one if submission.is_file() else _score_each)(submission, how, folder)
+    above = next(one for one in (folder, *folder.resolve().parents) if one.exists())
+    if not (above.is_dir() and os.access(above, os.W_OK)):
+        typer.echo(f"nothing can be written to {folder}, so the result will be printed only", err=True)
+    how = task, challenge, seed, "counted" if counted else "independent"
+    (_score_one if submission.is_file() else _score_each)(submission, how, folder)
 
 
 def _score_one(path, how, folder):
     """Prints and saves the scorecard of one submission."""
     from pushlab.challenges.submissions import score_file
 
-    with faults_on_stderr():
+    with ended_by(1):
         card = score_file(path, *how)
     typer.echo(card.report())
     if not saved(lambda: card.save(folder, picture=True), folder):

@@ -165,8 +165,8 @@ def _faults_of(row, name, line):
 def _read_dump(file, name):
     """Facts of the assertions dump: URI, relation, start, end and JSON, separated by tabs; read line by line."""
     edges, faults = [], []
-    for number, line in enumerate(io.TextIOWrapper(file, "utf-8-sig", errors="replace", newline=""), 1):
-        fields = line.rstrip("\r\n").split("\t")
+    for number, line in enumerate(file, 1):
+        fields = line.decode("utf-8-sig" if number == 1 else "utf-8", "replace").rstrip("\r\n").split("\t")
         if len(fields) != 5 or not fields[0].startswith("/a/"):
             right = f"an assertion is 5 fields separated by tabs, the first beginning with /a/; here are {len(fields)}"
             faults.append(Fault(name, number, right=right))

@@ -95,7 +95,8 @@ def read_rows(file: BinaryIO, name: str, most: int | None = None) -> tuple[list,
     faults: list[Fault] = []
     count = 0
     words: dict[str, str] = {}              # each distinct word is kept once: a log repeats a few of them
-    reader = csv.reader(io.TextIOWrapper(file, "utf-8-sig", newline=""), strict=True)
+    text = io.TextIOWrapper(file, "utf-8-sig", newline="")
+    reader = csv.reader(text, strict=True)
     try:
         header = next(reader, [])
         if len(header) > WIDEST:
@@ -113,6 +114,8 @@ def read_rows(file: BinaryIO, name: str, most: int | None = None) -> tuple[list,
         raise BadData(_foreign_byte(file, name)) from None
     except csv.Error as error:
         raise BadData([*faults, Fault(name, reader.line_num, right=f"not a CSV row ({error})")]) from None
+    finally:
+        text.detach()                       # whoever opened the file closes it
     if not header:
         raise BadData(Fault(name, right="the file is empty; a CSV table with a header is meant"))
     if len(rows) < count:

@@ -9,6 +9,7 @@ import re
 import types
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from pushlab.ground.content import Unknown, of_function
 
@@ -135,7 +136,7 @@ else:
     inner_in_place = _compile_inside(error_model="numpy", _nrt=False, forceinline=True)
 
 
-def compiled_for(loop, name, **parts):
+def compiled_for(loop: Any, name: str, **parts: Any) -> Any:
     """A loop of numbers, compiled with these parts in the place of its globals of the same names: functions, sizes.
 
     name   of the copy, which ends in it; different copies of a loop have different ones

@@ -14,6 +14,7 @@ from importlib.metadata import version
 from importlib.util import resolve_name
 from pathlib import Path
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
+from typing import Any
 
 import numpy as np
 from gymnasium.envs.registration import registry
@@ -25,7 +26,7 @@ class Unknown(ValueError):
 
 # ---------------------------------------------------------------- a function
 
-def of_function(function, met=None):
+def of_function(function: Any, met: dict | None = None) -> str:
     """A checksum (hexadecimal) of a function and of all the functions, tables and numbers that it reaches.
 
     met   a dict that is filled with the functions on the way, {id: function}
@@ -132,7 +133,7 @@ COUNTED = ("numpy", "scipy", "scikit-learn", "numba")          # packages whose 
 PICTURES = re.compile(r"pushlab\.plots\b")
 
 
-def of_modules(*names):
+def of_modules(*names: str) -> str:
     """A checksum (hexadecimal) of the files of modules of pushlab, and of all its modules that they reach.
 
     The versions of the packages that numbers come from count as well.
@@ -144,7 +145,7 @@ def of_modules(*names):
     return hashlib.sha256("\n".join([*sources, *map(version, COUNTED)]).encode()).hexdigest()
 
 
-def reached(*names):
+def reached(*names: str) -> set[str]:
     """The modules of pushlab that these reach, themselves among them: a set of names.
 
     A module reaches what it imports, anywhere in it, and what it names in words: a module that is loaded by its name,

@@ -12,12 +12,14 @@ A batch, `gym.make_vec(…).reset(seed=s)`, still resets its copy i with s + i, 
 
 import numpy as np
 
+from pushlab.ground.arguments import one_of
+
 SEEDINGS = ("independent", "counted")
 EPISODE = 2             # first of the spawn keys; an agent's own chance has 1 (`pushlab.agents.protocol.own_chance`)
 PART = 3
 
 
-def episode_seed(seed, episode, seeding="independent"):
+def episode_seed(seed: int, episode: int, seeding: str = "independent") -> int:
     """What episode number `episode`, from 0, of a run under `seed` is reset with, an int.
 
     seeding  "independent"; or "counted", seed + episode, which was the rule before 0.2: to play old logs again
@@ -27,14 +29,12 @@ def episode_seed(seed, episode, seeding="independent"):
     >>> episode_seed(7, 0), episode_seed(7, 1) == episode_seed(8, 0), episode_seed(7, 1, "counted")
     (7, False, 8)
     """
-    if seeding not in SEEDINGS:
-        raise ValueError(f"seeding is one of {', '.join(SEEDINGS)}; got {seeding!r}")
-    if seeding == "counted":
+    if one_of("seeding", seeding, SEEDINGS) == "counted":
         return seed + episode
     return _spawned(seed, EPISODE, episode) if episode else seed
 
 
-def part_seed(seed, *numbers):
+def part_seed(seed: int, *numbers: int) -> int:
     """A seed of its own for a part of a study, named by whole numbers from 0, an int of 53 bits.
 
     >>> part_seed(0, 1) != part_seed(1, 0)
