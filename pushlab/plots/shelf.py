@@ -1,6 +1,10 @@
 """A recommender's shelf: items and a user's preference in the plane, and what the user becomes."""
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 import numpy as np
+from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch
 
 from pushlab.plots.palette import (
@@ -29,7 +33,7 @@ REACH = 0.9                             # how far out the longest item lies
 
 # ---------------------------------------------------------------- the plane
 
-def plane(items, dimension=None):
+def plane(items: Any, dimension: int | None = None) -> np.ndarray:
     """The plane that shows most of the items: their first two principal axes through the origin, (2, dimension).
 
     items      array (n_items, item_feature_dim)
@@ -52,13 +56,13 @@ def plane(items, dimension=None):
     return axes
 
 
-def item_places(items):
+def item_places(items: Any) -> np.ndarray:
     """Items in their plane (n_items, 2), scaled so that the longest of them all would lie at 0.9."""
     items = np.asarray(items, float)
     return items @ plane(items).T * REACH / np.linalg.norm(items, axis=1).max()
 
 
-def angle_between(one, other):
+def angle_between(one: Any, other: Any) -> float:
     """Degrees between two vectors, 0 to 180.
 
     >>> float(angle_between([1.0, 0.0], [0.0, 2.0]))
@@ -71,7 +75,7 @@ def angle_between(one, other):
 # ---------------------------------------------------------------- the shelf
 
 @house_style()
-def shelf(frames, figure=None, agent="", choosing=False):
+def shelf(frames: Sequence[Mapping], figure: Figure | None = None, agent: str = "", choosing: bool = False) -> Figure:
     """The episode so far: items as points, the user's preference as an arrow with its trail, the reward so far.
 
     frames    frames of RECEnv, oldest first, from the reset on
@@ -85,7 +89,10 @@ def shelf(frames, figure=None, agent="", choosing=False):
     lead = [last["env"], f"user {last['user']}", f"step {last['step']} of {last['of']}", plain(agent)]
     stage.heading(_event(frames, choosing), "   ·   ".join(word for word in lead if word), title_lines=1)
     stage.box(24, 76, 388, 300, 12, SURFACE, LINE, 1.0, z=1)
-    _draw_plane(stage)
+    (cx, cy), r = CENTRE, RADIUS
+    stage.disc(cx, cy, r, "none", LINE, 1.2, z=2)
+    stage.line([(cx - r, cy), (cx + r, cy)], LINE, .8, z=2)
+    stage.line([(cx, cy - r), (cx, cy + r)], LINE, .8, z=2)
     taken = _draw_preference(stage, frames)
     _draw_items(stage, last, taken)
     _draw_numbers(stage, frames)
@@ -114,16 +121,9 @@ def _turn_to_item(frames):
     return angle_between(frames[-2]["preference"], item) - angle_between(frames[-1]["preference"], item)
 
 
-def _draw_plane(stage):
-    (cx, cy), r = CENTRE, RADIUS
-    stage.disc(cx, cy, r, "none", LINE, 1.2, z=2)
-    stage.line([(cx - r, cy), (cx + r, cy)], LINE, .8, z=2)
-    stage.line([(cx, cy - r), (cx, cy + r)], LINE, .8, z=2)
-
-
-def _on_sheet(points):
+def _on_sheet(points, centre=CENTRE, radius=RADIUS):
     """Points of the plane, where the circle has radius 1, in units of the sheet."""
-    return np.asarray(CENTRE) + RADIUS * np.asarray(points) * (1, -1)
+    return np.asarray(centre) + radius * np.asarray(points) * (1, -1)
 
 
 def _dots(stage, places, radii, colours, z):
@@ -146,13 +146,12 @@ def _draw_preference(stage, frames):
     shaft = CENTRE + np.linspace(0, 1, 14)[:, None] * (tip - CENTRE)
     taken = [_around(place, 5) for place in (*shaft, *recent)]
     taken += [_around(place, 5) for place in _on_sheet(item_places(frames[-1]["items"]))]
-    right = tip[0] < CENTRE[0] + 10
-    below = tip[1] <= CENTRE[1]
-    sides = [(12 * x, 15 * y) for y in ((1, -1) if below else (-1, 1)) for x in ((1, -1) if right else (-1, 1))]
+    right, below = 1 if tip[0] < CENTRE[0] + 10 else -1, 1 if tip[1] <= CENTRE[1] else -1
+    sides = [(12 * x, 15 * y) for y in (below, -below) for x in (right, -right)]
     taken.append(_write(stage, CENTRE, sides, "preference now", taken, BLUE, "bold"))
     if len(places) > 1 and np.hypot(*(places[0] - tip)) > 24:
         out = 1 if places[0, 0] >= CENTRE[0] else -1
-        sides = [(9 * out, 0), (-9 * out, 0), (9 * out, -12), (9 * out, 12), (-9 * out, -12), (-9 * out, 12)]
+        sides = [(9 * x, y) for x, y in ((out, 0), (-out, 0), (out, -12), (out, 12), (-out, -12), (-out, 12))]
         taken.append(_write(stage, places[0], sides, "start", taken, TEXT))
     return taken
 
@@ -207,42 +206,39 @@ def _draw_items(stage, frame, taken):
 
 def _draw_numbers(stage, frames):
     """Four numbers worth reading from the back row."""
-    last = frames[-1]
+    last, shown = frames[-1], [frame["action"] for frame in frames if frame["action"] is not None]
     rewards = [frame["reward"] for frame in frames if frame["reward"] is not None]
-    actions = [frame["action"] for frame in frames if frame["action"] is not None]
     turned = angle_between(frames[0]["preference"], last["preference"])
-    _number(stage, 100, short_number(rewards[-1]) if rewards else "–", "reward of this step", deep(ORANGE))
-    _number(stage, 172, short_number(np.mean(rewards)) if rewards else "–", "mean reward so far")
-    _number(stage, 244, f"{turned:.0f}°", "turned since the start", BLUE)
-    if actions:
-        name = fit(plain(last["item_names"][actions[-1]]), 70, SMALL)
-        steps = f"{len(actions)} step{'s' if len(actions) > 1 else ''}"
-        _number(stage, 316, str(actions.count(actions[-1])), f"times {name} in {steps}")
-    else:
-        _number(stage, 316, str(len(last["items"])), "items to choose from")
-
-
-def _number(stage, y, number, words, colour=INK):
-    stage.text(436, y, number, 17, colour, "bold")
-    stage.text(436, y + 24, fit(words, 180, SMALL), SMALL, TEXT)
+    numbers = [(short_number(rewards[-1]) if rewards else "–", "reward of this step", deep(ORANGE)),
+               (short_number(np.mean(rewards)) if rewards else "–", "mean reward so far", INK),
+               (f"{turned:.0f}°", "turned since the start", BLUE),
+               (str(len(last["items"])), "items to choose from", INK)]
+    if shown:
+        name = fit(plain(last["item_names"][shown[-1]]), 70, SMALL)
+        steps = f"{len(shown)} step{'s' if len(shown) > 1 else ''}"
+        numbers[-1] = str(shown.count(shown[-1])), f"times {name} in {steps}", INK
+    for row, (number, words, colour) in enumerate(numbers):
+        stage.text(436, 100 + 72 * row, number, 17, colour, "bold")
+        stage.label(436, 124 + 72 * row, fit(words, 180, SMALL))
 
 
 def _draw_rewards(stage, frames):
     """A bar a step, the last one full."""
     last = frames[-1]
     rewards = np.array([frame["reward"] for frame in frames if frame["reward"] is not None])[-BARS:]
-    top = 1.0 if last["reward_type"] == "binary" else max(np.linalg.norm(last["items"], axis=1).max(),
-                                                          np.abs(rewards).max(initial=0))
-    low = 0.0 if last["reward_type"] == "binary" else -top
+    low, top = 0.0, 1.0
+    if last["reward_type"] != "binary":
+        top = max(np.linalg.norm(last["items"], axis=1).max(), np.abs(rewards).max(initial=0))
+        low = -top
     which = "" if len(frames) <= BARS else f", the last {BARS}"
-    stage.text(MARGIN, 398, f"reward of each step, {short_number(low)} to {short_number(top)}{which}", SMALL, TEXT)
+    stage.label(MARGIN, 398, f"reward of each step, {short_number(low)} to {short_number(top)}{which}")
     ax = stage.axes(MARGIN, 410, 592, 46)
     steps = np.arange(len(rewards))
     colours = [blend(ORANGE, .45)] * (len(rewards) - 1) + [ORANGE]
     ax.bar(steps, rewards, width=.72, color=colours[:len(rewards)], zorder=3)
     if last["reward_type"] == "binary":                     # a 0 is an answer too
-        ax.plot(steps[rewards == 0], np.zeros((rewards == 0).sum()), "o", ms=3, mfc=SURFACE, mec=ORANGE, ls="none",
-                clip_on=False, zorder=4)
+        none = steps[rewards == 0]
+        ax.plot(none, np.zeros(len(none)), "o", ms=3, mfc=SURFACE, mec=ORANGE, clip_on=False, zorder=4)
     ax.axhline(0, color=MUTED, lw=1, zorder=2)
     ax.set(xlim=(-.6, max(len(rewards), min(last["of"], BARS)) - .4), ylim=(low, top), xticks=(), yticks=())
     ax.grid(False)
@@ -252,7 +248,8 @@ def _draw_rewards(stage, frames):
 # ---------------------------------------------------------------- what users become
 
 @house_style()
-def preference_map(paths, items, title=None, lead="", item_names=(), figure=None):
+def preference_map(paths: Mapping[str, Any], items: Any, title: str | None = None, lead: str = "",
+                   item_names: Sequence[str] = (), figure: Figure | None = None) -> Figure:
     """Where many users begin and where they end, in the items' plane, a panel an agent.
 
     paths     {name: array (users, steps, features)} of preferences from the first to the last
@@ -267,31 +264,26 @@ def preference_map(paths, items, title=None, lead="", item_names=(), figure=None
     for at, name in enumerate(names):
         left = MARGIN + 280 * at
         stage.text(left, 92, fit(plain(name), 250, LEAD, "bold"), LEAD, deep(styles[name][0]), "bold")
-        _draw_users(stage, (left + 130, 244), 118, np.asarray(paths[name]) @ axes.T, places, styles[name][0],
-                    item_names if at == 0 else ())
+        centre, radius = (left + 130, 244), 118
+        _draw_users(stage, centre, radius, _on_sheet(np.asarray(paths[name]) @ axes.T, centre, radius),
+                    _on_sheet(places, centre, radius), styles[name][0], item_names if at == 0 else ())
     return stage.figure
 
 
 def _draw_users(stage, centre, radius, paths, places, colour, item_names):
     """One panel: the circle, items as rays, each user's path from its start to its end."""
-    def on_sheet(points):
-        return np.asarray(centre) + radius * points * (1, -1)
-
     stage.box(centre[0] - 130, centre[1] - 136, 260, 272, 12, SURFACE, LINE, 1.0, z=1)
     stage.disc(*centre, radius, "none", LINE, 1.2, z=2)
-    for place in on_sheet(places):
+    for place in places:
         stage.line([centre, place], INK, 1.2, (0, (3, 2)), z=3)
         stage.disc(*place, 4.5, INK, z=8)
-    for name, place in zip(item_names, on_sheet(places)):
+    for name, place in zip(item_names, places):
         name, side = fit(plain(name), 80, SMALL, "bold"), 1 if place[0] >= centre[0] else -1
         beside = abs(place[0] - centre[0]) + 9 + text_width(name, SMALL, "bold") < radius - 6
         x, y = (place[0] + 9 * side, place[1]) if beside else (place[0] + 5 * side, place[1] + 14)
         outwards = side if beside else -side
         stage.text(x, y, name, SMALL, INK, "bold", "left" if outwards > 0 else "right", z=12, halo=SURFACE)
-    for path in on_sheet(paths):
+    for path in paths:
         stage.line(path, blend(colour, .35, SURFACE), 0.7, z=4)
-    ends = on_sheet(paths[:, -1])
-    starts = on_sheet(paths[:, 0])
-    more = {"ls": "none", "solid_capstyle": "butt"}
-    stage.ax.plot(*starts.T, "o", ms=3.6, mfc=SURFACE, mec=blend(colour, .6, SURFACE), mew=.8, zorder=6, **more)
-    stage.ax.plot(*ends.T, "o", ms=4.6, mfc=colour, mec=SURFACE, mew=.5, zorder=7, **more)
+    stage.ax.plot(*paths[:, 0].T, "o", ms=3.6, mfc=SURFACE, mec=blend(colour, .6, SURFACE), mew=.8, zorder=6)
+    stage.ax.plot(*paths[:, -1].T, "o", ms=4.6, mfc=colour, mec=SURFACE, mew=.5, zorder=7)
