@@ -1,56 +1,56 @@
-"""Columns of a log on disk: spelt so that nothing is lost, and read as they were.
+"""Tables of a log as text: spelt so that nothing is lost, and read as they were, without the rows that are torn.
 
-A table of numbers and words cannot say whether an empty cell is an empty word or nothing, nor 1 from 1.0. `spell` says
-it beside the table, and writes what a cell cannot hold (line breaks, lists, nothing) as JSON.
+A table of numbers and words cannot say whether an empty cell is an empty word or nothing, nor 1 from 1.0. `spell_out`
+says it beside the table, and writes what a cell cannot hold (line breaks, lists, nothing) as JSON. Rows are counted out
+as bytes before they are parsed, since a parser fills a torn one up without a word.
 """
 
+from __future__ import annotations
+
+import csv
 import io
 import json
 import re
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
-from pushlab.ground.faults import BadData, Fault
+from pushlab.ground.faults import Fault
 
 NUMBER, FLAG = re.compile(r"u?int(8|16|32|64)|float(16|32|64)"), "bool"
 WORDS, JSON = ("object", "str"), ("json object", "json str")
+QUOTE, NEW_LINE = ord('"'), ord("\n")
+NO_END = "a whole line: the file is torn off, and the last value may be; end it with a new line if it is whole"
 AMID = "a quote stands amid a cell, so that nobody can tell where rows end"
-
-
-def exactly():
-    """How pandas is asked for the number that was written, to the last bit: since 3.1 it reads no other."""
-    import pandas as pd
-
-    version = tuple(int(part) for part in pd.__version__.split(".")[:2])
-    return {} if version >= (3, 1) else {"float_precision": "round_trip"}
+# Since 3.1 pandas reads the number that was written, to the last bit, and no other; before, it has to be asked.
+EXACTLY = {} if tuple(map(int, pd.__version__.split(".")[:2])) >= (3, 1) else {"float_precision": "round_trip"}
 
 
 # ---------------------------------------------------------------- writing
 
-def spell(table):
-    """The table as text can hold it, and {column: kind}: a NumPy dtype, "object", "str" (plain words) or "json …".
+def spell_out(table: pd.DataFrame) -> tuple[str, dict[str, str]]:
+    """The text of a TSV file of a table, and {column: kind}: a NumPy dtype, "object", "str" (plain words) or "json …".
 
     Raises TypeError for a cell that JSON cannot hold.
     """
-    import pandas as pd
-
     spelt, kinds = {}, {}
-    for name in table:
-        column, kind = table[name], str(table[name].dtype)
-        if table[name].dtype.kind in "iufb" and isinstance(column.dtype, np.dtype):
+    for name, column in table.items():
+        kind = str(column.dtype)
+        if isinstance(column.dtype, np.dtype) and column.dtype.kind in "iufb":
             spelt[name], kinds[name] = column, kind
         elif _are_plain(column):
-            spelt[name], kinds[name] = column, kind if kind in ("object", "str") else "object"
+            spelt[name], kinds[name] = column, kind if kind in WORDS else "object"
         else:
             spelt[name] = [_as_json(value, name) for value in column]
             kinds[name] = "json str" if kind == "str" else "json object"
-    return pd.DataFrame(spelt, index=table.index), kinds
+    text = pd.DataFrame(spelt, index=table.index).to_csv(sep="\t", index=False, lineterminator="\n")
+    return text, kinds
 
 
 def _are_plain(column):
     """Whether all of a column are words that a cell holds as they are."""
-    import pandas as pd
-
     return pd.api.types.infer_dtype(column, skipna=False) == "string" and all(
         isinstance(word, str) and word and word.isprintable() for word in column.unique())
 
@@ -67,79 +67,44 @@ def _as_json(value, name):
                         f"them and nothing can be written") from None
 
 
-def spell_out(table):
-    """The text of a TSV file of a table, and how its columns are spelt."""
-    table, kinds = spell(table)
-    return table.to_csv(sep="\t", index=False, lineterminator="\n"), kinds
-
-
 # ---------------------------------------------------------------- reading
 
-def read_description(path):
-    """What stands beside a table: {"log": {column: kind}, "steps": the same, "own": names of the log's own columns}.
-
-    Raises BadData for a file that says something else.
-    """
-    try:
-        told = json.loads(path.read_text(encoding="utf-8"))
-        told = {"log": dict(told["log"]), "own": list(told["own"]), "steps": dict(told.get("steps", {}))}
-    except (ValueError, KeyError, TypeError) as error:
-        right = f"a description of the columns of the table beside it ({type(error).__name__}: {error})"
-        raise BadData([Fault(path.name, None, None, None, right)]) from error
-    faults = [Fault(path.name, None, name, str(kind), "a kind of column", "item") for key in ("log", "steps")
-              for name, kind in told[key].items() if not _is_kind(kind)]
-    if len(told["own"]) > len(told["log"]):
-        faults.append(Fault(path.name, None, "own", None, "columns of the table", "item"))
-    if faults:
-        raise BadData(faults)
-    return told
-
-
-def _is_kind(kind):
+def is_kind(kind: Any) -> bool:
+    """Whether this is a kind of column, as `spell_out` says them."""
     return isinstance(kind, str) and (kind in (FLAG, *WORDS, *JSON) or NUMBER.fullmatch(kind) is not None)
 
 
-def parse(data, kinds, rows):
-    """The rows of a TSV table, bytes, that can be read, and what cannot: a list of (row, column, what stands, right).
+def parse(data: bytes, kinds: dict[str, str], lines: np.ndarray, file: str) -> tuple[pd.DataFrame, list[Fault]]:
+    """The rows of a TSV table that can be read, indexed by their lines, and a fault for each cell that cannot.
 
-    Rows are counted from 0; those left keep their numbers as the index. Raises ValueError where there are not as many
-    `rows` as were counted.
+    Raises ValueError where there are not as many rows as lines.
     """
-    import pandas as pd
-
     numbers = {name: kind for name, kind in kinds.items() if NUMBER.fullmatch(kind)}
-    how = {"sep": "\t", "keep_default_na": False, "lineterminator": "\n", **exactly()}
+    how = {"sep": "\t", "keep_default_na": False, "lineterminator": "\n", **EXACTLY}
     try:
         table = pd.read_csv(io.BytesIO(data), **how, na_values={name: [""] for name in numbers},
                             dtype={name: numbers.get(name, "object") for name in kinds})
-        unread = {}
     except (ValueError, TypeError, OverflowError):  # some word is no number of its kind
         table = pd.read_csv(io.BytesIO(data), **how, dtype=dict.fromkeys(kinds, "object"))
-        unread = numbers
-    if len(table) != rows:
+    if len(table) != len(lines):
         raise ValueError(AMID)
-    wrong = [(at, name, table[name].iat[at], right) for name, kind in kinds.items() if name in unread or kind not in
-             (*numbers.values(), *WORDS) for at, right in _unreadable(table[name], kind)]
-    if wrong:
-        table = table.drop(index=sorted({at for at, *_ in wrong}))
-    for name, kind in kinds.items():
-        if name in unread:
-            table[name] = table[name].replace("", "nan").astype(kind)
+    table.index, faults = lines, []
+    to_read = {name: kind for name, kind in kinds.items() if kind not in WORDS and table[name].dtype.kind == "O"}
+    for name, kind in to_read.items():
+        right = "True or False" if kind == FLAG else "JSON" if kind in JSON else f"a number ({kind})"
+        sound = {word: _is_readable(word, kind) for word in table[name].unique()}
+        wrong = table[name][~table[name].map(sound).to_numpy(bool)]
+        faults += [Fault(file, int(line), name, word, right) for line, word in wrong.items()]
+    table = table.drop(index=list({fault.row for fault in faults}))
+    for name, kind in to_read.items():
+        if kind == FLAG:
+            table[name] = table[name] == "True"
         elif kind in JSON:
             values = {text: json.loads(text) for text in table[name].unique()}
             table[name] = pd.Series([values[text] for text in table[name]], table.index, kind.removeprefix("json "))
-        elif kind == FLAG:
-            table[name] = table[name] == "True"
-        elif kind == "str":
-            table[name] = table[name].astype("str")
-    return table, wrong
-
-
-def _unreadable(column, kind):
-    """Places in a column of words that a kind does not allow, each with what would be right."""
-    known = {word: _is_readable(word, kind) for word in column.unique()}
-    right = "True or False" if kind == FLAG else "JSON" if kind in JSON else f"a number ({kind})"
-    return [(int(at), right) for at in np.flatnonzero(~column.map(known).to_numpy(bool))]
+        else:
+            table[name] = table[name].replace("", "nan").astype(kind)
+    return table.astype({name: "str" for name, kind in kinds.items() if kind == "str"}), faults
 
 
 def _is_readable(word, kind):
@@ -150,3 +115,76 @@ def _is_readable(word, kind):
     except (ValueError, OverflowError):
         return False
     return True
+
+
+# ---------------------------------------------------------------- torn rows
+
+def read_whole(path: Path, file: str) -> tuple[bytes, list[str] | None, np.ndarray, list[Fault]]:
+    """The bytes of a table without its torn rows, its header, the numbers of the lines that are left, and the faults.
+
+    The header is None for a table that is empty or no text. `file` is what faults call it.
+    """
+    data = path.read_bytes().removeprefix(b"\xef\xbb\xbf")
+    if not data.strip():
+        return b"", None, np.zeros(0, int), [Fault(file, None, None, None, "a table with a header; this file is empty")]
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        return b"", None, np.zeros(0, int), [Fault(file, line, None, None, "text in UTF-8")]
+    head, _, body = data.partition(b"\n")
+    if head.endswith(b"\r"):
+        head, body = head[:-1], body.replace(b"\r\n", b"\n")
+    header = next(csv.reader([head.decode("utf-8")], delimiter=separator_of(path)))
+    body, lines, faults = whole_rows(body, len(header), file, separator_of(path))
+    return head + b"\n" + body, header, lines, faults
+
+
+def separator_of(path: Path) -> str:
+    """What stands between two cells of a table on disk."""
+    return "," if path.suffix == ".csv" else "\t"
+
+
+def whole_rows(body: bytes, columns: int, file: str, separator: str = "\t") -> tuple[bytes, np.ndarray, list[Fault]]:
+    r"""The rows of a table, below its header, that have all their columns: bytes, their lines' numbers, and the faults.
+
+    >>> whole_rows(b"1\tcalm\n2\n3\tloud\n4\tca", 2, "log.tsv")[:2]
+    (b'1\tcalm\n3\tloud\n', array([2, 4]))
+    """
+    faults = []
+    if body and not body.endswith(b"\n"):
+        whole, _, rest = body.rpartition(b"\n")
+        body = whole + b"\n" if whole else b""
+        faults.append(Fault(file, body.count(b"\n") + 2, None, rest[:30].decode("utf-8", "ignore"), NO_END))
+    starts, fields = _count_fields(body, separator)
+    if (fields != columns).any() or body.count(b'"') % 2:
+        body, lines, torn = _rows_one_by_one(body, columns, file, separator)
+        return body, lines, [*torn, *faults]
+    breaks = np.flatnonzero(np.frombuffer(body, np.uint8) == NEW_LINE)
+    return body, 2 + np.searchsorted(breaks, starts), faults
+
+
+def _count_fields(body, separator):
+    """Where rows start, and how many fields each has: two arrays. What stands in quotes divides nothing."""
+    letters = np.frombuffer(body, np.uint8)
+    ends, splits = np.flatnonzero(letters == NEW_LINE), np.flatnonzero(letters == ord(separator))
+    quotes = np.flatnonzero(letters == QUOTE)
+    if len(quotes):
+        ends = ends[np.searchsorted(quotes, ends) % 2 == 0]
+        splits = splits[np.searchsorted(quotes, splits) % 2 == 0]
+    return np.append(0, ends[:-1] + 1)[:len(ends)], np.diff(np.searchsorted(splits, ends), prepend=0) + 1
+
+
+def _rows_one_by_one(body, columns, file, separator):
+    """As `whole_rows` for a table with faults in it: a quote left open must not swallow the rows that follow."""
+    kept, lines, faults = [], [], []
+    for line, row in enumerate(body[:-1].split(b"\n"), 2):
+        count = len(next(csv.reader([row.decode("utf-8")], delimiter=separator), [])) if row.strip() else 0
+        if count == columns and row.count(b'"') % 2 == 0:
+            kept.append(row + b"\n")
+            lines.append(line)
+        elif row.strip():
+            right = (f"a row of {columns} cells; it has {count}" if count != columns
+                     else "a quote is opened and not closed: the row is torn")
+            faults.append(Fault(file, line, None, None, right))
+    return b"".join(kept), np.array(lines, int), faults

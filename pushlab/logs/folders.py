@@ -24,45 +24,32 @@ and `steps.tsv` where the log was one of steps.
 True
 """
 
+from __future__ import annotations
+
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from pushlab.ground.faults import BadData, Fault
 from pushlab.ground.files import write_text
+from pushlab.logs import tables
 from pushlab.logs.columns import spell_out
-from pushlab.logs.order import (
-    FILE,
-    LINE,
-    demand_finite,
-    demand_order,
-    find_disorder,
-    find_steps_back,
-    in_order,
-    without_infinite,
-)
 from pushlab.logs.rollout import by_episode
-from pushlab.logs.tables import (
-    COLUMNS,
-    TABLE,
-    Table,
-    are_numbered,
-    block_folder,
-    read_columns,
-    read_part,
-    to_table,
-)
+from pushlab.logs.tables import COLUMNS, TABLE, THEIRS, Table
+from pushlab.metrics.lifelong.rows import ABOUT, find_measure, numeric_columns, regime_numbers
 
 SCENARIO, LOGGER = "scenario_info.json", "logger_info.json"
 STEPS = "steps.tsv"
 TYPES = ("train", "test")
-NOT_MEASURED = ("block", "episode", "regime", "seed", "lifetime", "length", "worker")
+KINDS = ("CL", "ANT_A", "ANT_B")
 
 
 # ---------------------------------------------------------------- reading
 
-def read_log(path, measure=None, strict=True):
+def read_log(path: Path | str, measure: str | None = None, strict: bool = True) -> pd.DataFrame:
     """Reads one lifetime: an L2Logger folder, or a single TSV or CSV file with the columns of either naming.
 
     measure  the column to measure by; by default what `logger_info.json` names first, else "reward"
@@ -74,69 +61,67 @@ def read_log(path, measure=None, strict=True):
     Raises FileNotFoundError where there is no log, BadData listing every fault of its tables; for a measure that is
     not there the numeric columns that are.
     """
-    import pandas as pd
-
     path = Path(path)
     if not path.exists():
         raise FileNotFoundError(f"there is no log at {str(path)!r}: no such file or folder")
     parts, faults = ([Table(path, path.name)], []) if path.is_file() else _parts(path)
-    tables, found = zip(*(read_part(part) for part in parts)) if parts else ((), ())
+    read = [(part, *tables.read_part(part)) for part in parts]
     scenario, told = _read_json(path, SCENARIO, faults), _read_json(path, LOGGER, faults)
-    faults += [fault for some in found for fault in some]
-    kept = [(part, table) for part, table in zip(parts, tables) if table is not None and len(table)]
+    faults += [fault for _, _, found in read for fault in found]
+    kept = {part: table for part, table, _ in read if table is not None and len(table)}
     if not kept:
         raise BadData(faults)
-    log = pd.concat([table.assign(**{FILE: part.name, LINE: table.index}) for part, table in kept], ignore_index=True)
+    log = pd.concat(kept.values(), keys=[part.name for part in kept])
+    columns = told.get("metrics_columns") or ["reward"]
+    wanted = [columns] if isinstance(columns, str) else list(columns)
+    name = str(measure or ("reward" if "reward" in wanted else wanted[0]))
     try:
-        name = _measure(log, measure, told, path.name)
+        find_measure(log, name, path.name)
         faults += _lacking(kept, name)
-        log, infinite = without_infinite(log, name)
+        infinite = tables.find_infinite(log, name)
         faults += infinite
+        log = log[np.isfinite(log[name].to_numpy(float, na_value=0.0))] if infinite else log
+        sound = True
     except BadData as error:
-        name = None
         faults += error.faults
+        sound = False
     if not len(log):
         raise BadData(faults)
     if "step" in log and path.is_file():
-        log = by_episode(log).rename(columns={"return": "reward"}).assign(**{FILE: path.name, LINE: None})
+        log = by_episode(log).rename(columns={"return": "reward"})
+        log.index = pd.MultiIndex.from_product([[path.name], np.zeros(len(log), int)])
     if "block" not in log:
-        log = _with_blocks(log)
+        log = log.assign(block=regime_numbers(log, ["phase" if "phase" in log else "block_type"]))
     log = _with_phases(log)
-    faults += find_disorder(log, are_numbered(parts[0]))
-    log = with_regimes(in_order(log))
-    faults += find_steps_back(log)
-    if faults and (strict or name is None):
+    faults += tables.find_disorder(log, parts[0].is_numbered)
+    log = with_regimes(tables.in_order(log, shared=len({part.block for part in kept}) < len(kept)))
+    faults += tables.find_steps_back(log)
+    if faults and (strict or not sound):
         raise BadData(faults)
-    log = log.drop(columns=[FILE, LINE])
-    log.attrs = {"measure": name, "scenario": scenario}
-    if faults:
-        log.attrs["faults"] = tuple(faults)
-    kind = scenario.get("syllabus_type", scenario.get("scenario_type"))
-    if str(kind).upper().replace("-", "_") in ("CL", "ANT_A", "ANT_B"):
-        log.attrs["syllabus_type"] = str(kind).upper().replace("-", "_")
+    log = log.reset_index(drop=True)
+    kind = str(scenario.get("syllabus_type", scenario.get("scenario_type"))).upper().replace("-", "_")
+    log.attrs = {"measure": name, "scenario": scenario, **({"faults": tuple(faults)} if faults else {}),
+                 **({"syllabus_type": kind} if kind in KINDS else {})}
     return log
 
 
-def read_steps(folder):
+def read_steps(folder: Path | str) -> pd.DataFrame:
     """The step log that a folder was written from: a DataFrame as `rollout` returned it.
 
     Raises FileNotFoundError if no steps were written, BadData for a file that is torn.
     """
-    import pandas as pd
-
-    parts = [Table(part.path.with_name(STEPS), f"{Path(part.name).parent.as_posix()}/{STEPS}", part.block,
-                   part.block_type) for part in _parts(Path(folder))[0]]
+    parts = [part._replace(path=part.path.with_name(STEPS), name=part.name.removesuffix(TABLE) + STEPS)
+             for part in _parts(Path(folder))[0]]
     missing = [part.name for part in parts if not part.path.exists()]
     if missing:
         raise FileNotFoundError(f"{Path(folder).name} holds episodes and no steps: there is no {missing[0]}")
-    tables, faults = zip(*(read_columns(part, "steps") for part in parts))
-    faults = [fault for found in faults for fault in found]
-    if faults:
-        raise BadData(faults)
-    return pd.concat(tables, ignore_index=True)
+    read, found = zip(*(tables.read_columns(part, "steps") for part in parts))
+    if any(found):
+        raise BadData(fault for faults in found for fault in faults)
+    return pd.concat(read, ignore_index=True)
 
 
-def find_logs(folder):
+def find_logs(folder: Path | str) -> list[Path]:
     """Every lifetime in a folder and below it: paths of L2Logger folders, sorted; the folder itself if it is one.
 
     Raises FileNotFoundError if there is none.
@@ -147,9 +132,12 @@ def find_logs(folder):
     found = sorted({table.parents[2] for table in folder.rglob(TABLE)
                     if len(table.relative_to(folder).parts) >= 3})
     if not found:
-        raise FileNotFoundError(f"there is no log in {str(folder)!r}: no <worker>/<block>-<train or test>/{TABLE} in "
-                                f"it or below it")
+        raise FileNotFoundError(f"{_no_log(folder)} in it or below it")
     return found
+
+
+def _no_log(folder):
+    return f"there is no log in {str(folder)!r}: no <worker>/<block>-<train or test>/{TABLE}"
 
 
 def _parts(folder):
@@ -161,70 +149,49 @@ def _parts(folder):
         if number.isdecimal() and kind in TYPES:
             parts.append(Table(path, name, int(number), kind))
         else:
-            faults.append(Fault(name, None, None, path.parent.name,
-                                "a folder <block>-<train or test>, such as 3-train"))
+            right = "a folder <block>-<train or test>, such as 3-train"
+            faults.append(Fault(name, None, None, path.parent.name, right))
     if not parts and not faults:
         below = next(folder.rglob(TABLE), None)
         hint = "; there are lifetimes below it, one of which is meant, or --recursive for all" if below else ""
-        raise FileNotFoundError(f"there is no log in {str(folder)!r}: no <worker>/<block>-<train or test>/{TABLE}"
-                                + hint)
+        raise FileNotFoundError(_no_log(folder) + hint)
     numbers = {part.block for part in parts}
     gone = sorted(set(range(min(numbers), max(numbers))) - numbers) if numbers else []
     if gone:
-        faults.append(Fault(folder.name, None, None, None,
-                            f"block{'s' if len(gone) > 1 else ''} {', '.join(map(str, gone[:5]))} "
-                            f"{'are' if len(gone) > 1 else 'is'} missing between {min(numbers)} and {max(numbers)}"))
+        are = ("s", "are") if len(gone) > 1 else ("", "is")
+        right = (f"block{are[0]} {', '.join(map(str, gone[:5]))} {are[1]} missing between {min(numbers)} and "
+                 f"{max(numbers)}")
+        faults.append(Fault(folder.name, None, None, None, right))
     return sorted(parts, key=lambda part: (part.block, part.name)), faults
 
 
 def _read_json(path, name, faults):
     """A JSON object beside the blocks, {} where there is none; what is wrong with it is added to the faults."""
-    file = path / name
-    if not path.is_dir() or not file.exists():
+    if not path.is_dir() or not (path / name).exists():
         return {}
     try:
-        told = json.loads(file.read_text(encoding="utf-8"))
+        told = json.loads((path / name).read_text(encoding="utf-8"))
+        if isinstance(told, dict):
+            return told
+        wrong = f"a JSON object, {{…}}; got {told!r:.40}"
     except ValueError as error:
-        faults.append(Fault(name, None, None, None, f"not JSON ({error})"))
-        return {}
-    if not isinstance(told, dict):
-        faults.append(Fault(name, None, None, None, f"a JSON object, {{…}}; got {told!r:.40}"))
-        return {}
-    return told
+        wrong = f"not JSON ({error})"
+    faults.append(Fault(name, None, None, None, wrong))
+    return {}
 
 
 def _lacking(kept, measure):
     """A fault for each table that has no column of the measure, where others have."""
     return [Fault(part.name, 1, measure, None, "the measure is missing; numeric columns here are "
-                  + (", ".join(_numeric(table)) or "none")) for part, table in kept
+                  + (", ".join(numeric_columns(table)) or "none")) for part, table in kept.items()
             if measure not in table and not {"step", "return"} & {*table}]
 
 
-def _measure(log, measure, told, file):
-    columns = told.get("metrics_columns") or ["reward"]
-    columns = [columns] if isinstance(columns, str) else list(columns)
-    name = measure or ("reward" if "reward" in columns else columns[0])
-    if name in log and np.issubdtype(log[name].dtype, np.number):
-        return name
-    numeric = _numeric(log)
-    raise BadData([Fault(file, None, str(name), None, "no such numeric column to measure by; "
-                         + (f"numeric columns are {', '.join(numeric)}" if numeric else "there is no numeric one"))])
+# ---------------------------------------------------------------- regimes and phases, logs of rollout
 
-
-def _numeric(log):
-    return [column for column in log.select_dtypes("number") if column not in (*NOT_MEASURED, LINE)]
-
-
-# ---------------------------------------------------------------- regimes, blocks, phases
-
-def with_regimes(log):
+def with_regimes(log: pd.DataFrame) -> pd.DataFrame:
     """The log with a column `regime`: consecutive rows of one block, type, task and params, counted from 0."""
-    keys = [log[name] for name in ("block", "block_type", "block_subtype", "task", "params") if name in log]
-    changed = np.zeros(len(log), bool)
-    for key in keys:
-        codes = key.to_numpy()
-        changed[1:] |= codes[1:] != codes[:-1]
-    regime = np.cumsum(changed)
+    regime = regime_numbers(log, [name for name in ABOUT if name in log])
     if "regime" in log:
         return log.assign(regime=regime)
     log = log.copy()
@@ -232,41 +199,32 @@ def with_regimes(log):
     return log
 
 
-def _with_blocks(log):
-    """The log with blocks counted from its phases, or from where training and tests take turns."""
-    turns = log["phase"] if "phase" in log else log["block_type"]
-    return log.assign(block=np.cumsum(np.r_[False, turns.to_numpy()[1:] != turns.to_numpy()[:-1]]))
-
-
 def _with_phases(log):
     """The log with phases, as syllabi name them: 1.train, 1.test, 2.train, …; tests before any training are 0.test."""
     if "phase" in log:
         return log
-    kinds = log["block_type"].to_numpy()
-    starts = np.r_[True, (log["block"].to_numpy()[1:] != log["block"].to_numpy()[:-1]) | (kinds[1:] != kinds[:-1])]
-    number = np.cumsum(starts & (kinds == "train"))
+    turn = regime_numbers(log, ["block", "block_type"])
+    kinds = log["block_type"].to_numpy()[np.flatnonzero(np.diff(turn, prepend=-1))]
+    phases = [f"{number}.{kind}" for number, kind in zip(np.cumsum(kinds == "train"), kinds)]
     log = log.copy()
-    log.insert(0, "phase", [f"{one}.{kind}" for one, kind in zip(number, kinds)])
+    log.insert(0, "phase", list(np.array(phases, object)[turn]))
     return log
 
 
-# ---------------------------------------------------------------- rollout logs
-
-def lifetime_log(log):
+def lifetime_log(log: pd.DataFrame) -> pd.DataFrame:
     """The lifetime log of a log of `rollout`, episodes or steps: `reward` is the return of an episode.
 
     Nothing but regimes is added; `rollout_log` gives an episode log back as it was.
     """
-    if "step" in log:
-        log = by_episode(log)
+    log = by_episode(log) if "step" in log else log
     missing = [name for name in ("block", "block_type", "task") if name not in log]
     if missing:
         raise BadData([Fault("log", None, name, None, "a lifetime has this column; give it to rollout") for name in
                        missing])
-    return with_regimes(log.rename(columns={"return": "reward"}) if "return" in log else log)
+    return with_regimes(log.rename(columns={"return": "reward"}))
 
 
-def rollout_log(log):
+def rollout_log(log: pd.DataFrame) -> pd.DataFrame:
     """The episode log that a lifetime log came from: `return` again, and no regimes."""
     log = log.drop(columns="regime", errors="ignore")
     return log.rename(columns={"reward": "return"}) if "return" not in log else log
@@ -274,7 +232,8 @@ def rollout_log(log):
 
 # ---------------------------------------------------------------- writing
 
-def write_log(log, folder, measure=None, scenario=None):
+def write_log(log: pd.DataFrame, folder: Path | str, measure: str | None = None,
+              scenario: dict[str, Any] | None = None) -> Path:
     """Writes a lifetime, or some blocks of it, into an L2Logger folder; returns the folder.
 
     log       a lifetime log, or a log of `rollout`: of a step log the episodes become the lifetime, and the steps are
@@ -288,28 +247,38 @@ def write_log(log, folder, measure=None, scenario=None):
     folder, steps = Path(folder), log if "step" in log else None
     told = {**({"syllabus_type": log.attrs["syllabus_type"]} if "syllabus_type" in log.attrs else {}),
             **(log.attrs.get("scenario") or {}), **(scenario or {})}
-    name = measure or log.attrs.get("measure") or "reward"
-    log = lifetime_log(log)
-    name = _measure(log, name, {}, "log")
-    demand_order(log)
-    demand_finite(log, name)
-    wrong = sorted({str(kind) for kind in log["block_type"]} - set(TYPES))
-    if wrong:
-        raise BadData([Fault("log", None, "block_type", kind, "train or test") for kind in wrong])
+    wanted = measure or log.attrs.get("measure") or "reward"
+    log = lifetime_log(log).reset_index(drop=True)
+    name = find_measure(log, wanted)
+    for faults in (tables.find_blocks_back(log) + tables.find_steps_back(log), tables.find_infinite(log, name),
+                   [Fault("log", None, "block_type", kind, "train or test")
+                    for kind in sorted({str(kind) for kind in log["block_type"]} - set(TYPES))]):
+        if faults:
+            raise BadData(faults)
     workers = log["worker"].astype(str) if "worker" in log else ["0"] * len(log)
     for (worker, block, kind), rows in log.drop(columns="regime").groupby([workers, "block", "block_type"], sort=False):
-        where = block_folder(folder, worker, block, kind)
-        texts, kinds = {}, {}
-        texts[TABLE], kinds["log"] = spell_out(to_table(rows, worker))
+        if not worker or worker in (".", "..") or set(worker) & set('/\\:*?"<>|\n\r\t\0'):
+            raise ValueError(f"a worker's name is a folder's, without / and the like; got {worker!r}")
+        text, described = spell_out(_to_table(rows, worker))
+        kinds, texts = {"log": described}, {TABLE: text}
         if steps is not None:
             own = steps[(steps["block"] == block) & (steps["block_type"] == kind)]
             texts[STEPS], kinds["steps"] = spell_out(own)
         texts[COLUMNS] = json.dumps({**kinds, "own": list(rows.columns)}, indent=1)
-        for name_of_file in (COLUMNS, STEPS, TABLE):            # with its table the block is there: it comes last
-            if name_of_file in texts:
-                write_text(where / name_of_file, texts[name_of_file])
+        for file in sorted(texts, key=[COLUMNS, STEPS, TABLE].index):   # with its table the block is there: it is last
+            write_text(folder / worker / f"{block}-{kind}" / file, texts[file])
     if told or not (folder / SCENARIO).exists():
         write_text(folder / SCENARIO, json.dumps(told, indent=2))
-    others = [column for column in log.select_dtypes("number") if column not in (*NOT_MEASURED, name)]
-    write_text(folder / LOGGER, json.dumps({"metrics_columns": [name, *others], "log_format_version": "1.1"}, indent=2))
+    measures = dict.fromkeys([name, *numeric_columns(log)])
+    write_text(folder / LOGGER, json.dumps({"metrics_columns": [*measures], "log_format_version": "1.1"}, indent=2))
     return folder
+
+
+def _to_table(rows, worker):
+    """A DataFrame with L2Logger's columns first, in its order, filled in where a log has none, then all others."""
+    filled = {"worker": worker, "block_subtype": "wake", "params": "{}", "status": "complete", "timestamp": "",
+              "episode": np.arange(len(rows))}
+    table = rows[[name for name in rows if name not in THEIRS]].copy()
+    for at, (ours, theirs) in enumerate(THEIRS.items()):
+        table.insert(at, theirs, rows[ours].to_numpy() if ours in rows else filled[ours])
+    return table

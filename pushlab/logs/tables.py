@@ -1,16 +1,20 @@
-"""The tables of a lifetime on disk: TSV and CSV, checked row by row as they are read."""
+"""The tables of a lifetime on disk, ours and L2Logger's, checked row by row as they are read; and their order.
 
-import csv
+While a log is read its index says of each row which file and which line it comes from, so that faults name them.
+"""
+
+from __future__ import annotations
+
 import io
 import json
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from pushlab.ground.faults import BadData, Fault
-from pushlab.logs.columns import AMID, exactly, parse, read_description
-from pushlab.logs.rows import whole_rows
+from pushlab.logs.columns import AMID, EXACTLY, is_kind, parse, read_whole, separator_of
 
 TABLE, COLUMNS = "data-log.tsv", "columns.json"
 OURS = {"block_num": "block", "exp_num": "episode", "worker_id": "worker", "block_type": "block_type",
@@ -20,7 +24,8 @@ THEIRS = {ours: theirs for theirs, ours in OURS.items()}
 WHOLE = ("block", "episode")                                    # counts
 WORDS = ("worker", "block_type", "block_subtype", "task", "params", "status", "timestamp", "phase", "run", "env",
          "agent")
-ALLOWED = {"block_type": ("train", "test"), "block_subtype": ("wake", "sleep"), "status": ("complete", "incomplete")}
+ALLOWED = {"block_type": ("train", "test"), "block_subtype": ("wake", "sleep", ""),
+           "status": ("complete", "incomplete", "")}
 MISSING = ["", "NA", "N/A", "nan", "NaN", "null", "None"]      # spellings of no number
 MOST_FAULTS = 1000              # of a table; more say nothing new
 
@@ -33,116 +38,88 @@ class Table(NamedTuple):
     block: int | None = None
     block_type: str | None = None
 
-
-def block_folder(folder, worker, block, block_type):
-    """Where a block's table lies; ValueError for a worker whose name is no folder's."""
-    if not worker or worker in (".", "..") or set(worker) & set('/\\:*?"<>|\n\r\t\0'):
-        raise ValueError(f"a worker's name is a folder's, without / and the like; got {worker!r}")
-    return Path(folder) / worker / f"{block}-{block_type}"
-
-
-def are_numbered(part):
-    """Whether a table numbers its experiences through the whole lifetime, as L2Logger does and others may not."""
-    if part.block is not None:
-        return not part.path.with_name(COLUMNS).exists()
-    with open(part.path, encoding="utf-8-sig", errors="replace") as file:
-        return THEIRS["episode"] in file.readline()
+    @property
+    def is_numbered(self) -> bool:
+        """Whether it numbers its experiences through the whole lifetime, as L2Logger does and others may not."""
+        if self.block is not None:
+            return not self.path.with_name(COLUMNS).exists()
+        with open(self.path, encoding="utf-8-sig", errors="replace") as file:
+            return THEIRS["episode"] in file.readline()
 
 
 # ---------------------------------------------------------------- reading
 
-def read_part(part):
+def read_part(part: Table) -> tuple[pd.DataFrame | None, list[Fault]]:
     """A DataFrame of one table under our names, indexed by the lines of the file, and the faults met.
 
     Rows with faults are left out; None where the whole table is of no use.
     """
-    beside = part.path.with_name(COLUMNS)
-    if beside.exists() and part.block is not None:
-        table, faults = read_columns(part, "log")
-        if table is None:
-            return None, faults
-        own, table = read_description(beside)["own"], table.rename(columns=OURS)
-        unknown = [name for name in own if name not in table]
-        if unknown:
-            return None, [*faults, Fault(f"{Path(part.name).parent.as_posix()}/{COLUMNS}", None, "own", unknown[0],
-                                         "a column of the table", "item")]
-        return _without_faulty(table[own], part, faults, _check)
-    return _read_foreign(part)
-
-
-def _without_faulty(table, part, faults, *checks):
-    """The rows of a table in which no check finds a fault, and the faults of all."""
-    found = [fault for check in checks for fault in check(table, part)]
+    ours = part.block is not None and part.path.with_name(COLUMNS).exists()
+    table, faults = read_columns(part, "log") if ours else _read_foreign(part)
+    if table is None:
+        return None, faults
+    found = [*(() if ours else _check_foreign(table, part)), *_check(table, part)]
     wrong = {fault.row for fault in found}
     if None in wrong or len(found) >= MOST_FAULTS:
         return None, [*faults, *found]
-    return (table.drop(index=list(wrong)) if wrong else table), [*faults, *found]
+    table = table.drop(index=list(wrong)) if wrong else table
+    return table if ours else _as_ours(table), [*faults, *found]
 
 
-def read_columns(part, key):
-    """A DataFrame of a table that `spell` wrote, each column as it was, and the faults met; `key` is its name there.
+def read_columns(part: Table, key: str) -> tuple[pd.DataFrame | None, list[Fault]]:
+    """A DataFrame of a table that `write_log` wrote, each column as it was, and the faults met.
 
+    key   "log", which then has its own columns under our names; or "steps"
     Rows that are torn, or hold what their column cannot, are left out.
     """
-    data, lines, faults = _read_whole(part)
-    if data is None:
+    data, header, lines, faults = read_whole(part.path, part.name)
+    if header is None:
         return None, faults
     try:
-        kinds = read_description(part.path.with_name(COLUMNS))[key]
+        told = read_description(part.path.with_name(COLUMNS), part.name)
+        if header != list(told[key]):
+            right = f"columns {', '.join(told[key])}, as {COLUMNS} beside it says"
+            raise BadData([Fault(part.name, 1, None, None, right)])
+        table, wrong = parse(data, told[key], lines, part.name)
     except BadData as error:
         return None, [*faults, *error.faults]
-    header = next(csv.reader([data.partition(b"\n")[0].decode("utf-8")], delimiter="\t"))
-    if header != list(kinds):
-        right = f"columns {', '.join(kinds)}, as {COLUMNS} beside it says"
-        return None, [*faults, Fault(part.name, 1, None, None, right)]
-    try:
-        table, wrong = parse(data, kinds, len(lines))
     except ValueError as error:
         return None, [*faults, Fault(part.name, None, None, None, f"a table as {COLUMNS} beside it says ({error})")]
-    table.index = lines[table.index]
-    return table, [*faults, *(Fault(part.name, int(lines[at]), name, word, right) for at, name, word, right in wrong)]
+    return table.rename(columns=OURS)[told["own"]] if key == "log" else table, [*faults, *wrong]
 
 
-def _read_whole(part):
-    """The bytes of a table without its torn rows, the numbers of the lines that are left, and the faults.
+def read_description(path: Path, table: str) -> dict:
+    """What stands beside a table: {"log": {column: kind}, "steps": the same, "own": names of the log's own columns}.
 
-    None in place of the bytes of a table that is empty or no text.
+    table   what faults call the table
+    Raises BadData for a file that says something else.
     """
-    data = part.path.read_bytes().removeprefix(b"\xef\xbb\xbf")
-    if not data.strip():
-        return None, None, [Fault(part.name, None, None, None, "a table with a header; this file is empty")]
+    file = f"{table.rpartition('/')[0]}/{path.name}"
     try:
-        data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        return None, None, [Fault(part.name, line, None, None, "text in UTF-8")]
-    head, _, body = data.partition(b"\n")
-    if head.endswith(b"\r"):
-        head, body = head[:-1], body.replace(b"\r\n", b"\n")
-    separator = separator_of(part)
-    columns = len(next(csv.reader([head.decode("utf-8")], delimiter=separator)))
-    body, lines, faults = whole_rows(body, columns, part.name, separator)
-    return head + b"\n" + body, lines, faults
-
-
-def separator_of(part):
-    """What stands between two cells of a table on disk."""
-    return "," if part.path.suffix == ".csv" else "\t"
+        told = json.loads(path.read_text(encoding="utf-8"))
+        told = {"log": dict(told["log"]), "own": list(told["own"]), "steps": dict(told.get("steps", {}))}
+    except (ValueError, KeyError, TypeError) as error:
+        right = f"a description of the columns of the table beside it ({type(error).__name__}: {error})"
+        raise BadData([Fault(file, None, None, None, right)]) from error
+    faults = [Fault(file, None, name, str(kind), "a kind of column", "item") for key in ("log", "steps")
+              for name, kind in told[key].items() if not is_kind(kind)]
+    there = [OURS.get(name, name) for name in told["log"]]
+    faults += [Fault(file, None, "own", str(name), "a column of the table, named once", "item")
+               for at, name in enumerate(told["own"]) if name not in there or name in told["own"][:at]]
+    if faults:
+        raise BadData(faults)
+    return told
 
 
 def _read_foreign(part):
     """A table of L2Logger, or of somebody who wrote one with its columns or ours."""
-    import pandas as pd
-
-    data, lines, torn = _read_whole(part)
-    if data is None:
+    data, header, lines, torn = read_whole(part.path, part.name)
+    if header is None:
         return None, torn
-    separator = separator_of(part)
-    header = next(csv.reader([data.partition(b"\n")[0].decode("utf-8")], delimiter=separator))
     named = [OURS.get(name, name) for name in header]
     faults = [Fault(part.name, 1, name, None, "a column of its own; it is there twice")
               for name in sorted({name for name in named if named.count(name) > 1})]
-    if part.block is None and "block" not in named and "phase" not in named and "block_type" not in named:
+    if part.block is None and not {"block", "phase", "block_type"} & {*named}:
         faults.append(Fault(part.name, None, "block", None, "a lifetime has this column"))
     wanted = ("block", "episode", "block_type", "task") if part.block is not None else ("task",)
     faults += [Fault(part.name, None, THEIRS[name], None, "the column is missing") for name in wanted
@@ -152,51 +129,31 @@ def _read_foreign(part):
     words = {theirs: "str" for theirs, ours in zip(header, named) if ours in WORDS}
     # A task may be called NA; only a number may be missing.
     try:
-        table = pd.read_csv(io.BytesIO(data), sep=separator, dtype=words, keep_default_na=False, low_memory=False,
-                            na_values={name: MISSING for name in header if name not in words}, lineterminator="\n",
-                            **exactly())
+        table = pd.read_csv(io.BytesIO(data), sep=separator_of(part.path), dtype=words, keep_default_na=False,
+                            na_values={name: MISSING for name in header if name not in words}, low_memory=False,
+                            lineterminator="\n", **EXACTLY)
     except pd.errors.ParserError as error:
         return None, [*torn, Fault(part.name, None, None, None, f"a table ({error})")]
     if len(table) != len(lines):
         return None, [*torn, Fault(part.name, None, None, None, f"a table; {AMID}")]
     table.columns, table.index = named, lines
-    table, faults = _without_faulty(table, part, torn, _check_foreign, _check)
-    if table is None:
-        return None, faults
-    for name in [name for name in WHOLE if name in table]:
-        table[name] = table[name].astype("int64")
-    for name in [name for name in table if name not in WORDS and table[name].dtype.kind not in "iufb"]:
-        if pd.to_numeric(table[name], errors="coerce").notna().any():
-            table[name] = pd.to_numeric(table[name])            # what was no number stood in the rows left out
-    if "block_type" not in table and "phase" in table:
-        table["block_type"] = table["phase"].str.rpartition(".")[2]
-    if "episode" not in table:
-        table["episode"] = np.arange(len(table))
-    if "return" in table and "reward" not in table:
-        table = table.rename(columns={"return": "reward"})
-    return table, faults
+    return table, torn
 
 
 def _check_foreign(table, part):
     """What is wrong with the cells of a table that others wrote."""
-    import pandas as pd
-
     faults = [] if len(table) else [Fault(part.name, None, None, None, "at least one experience below the header")]
-    for name in table:
-        column = table[name]
+    for name, column in table.items():
+        numbers = None if name in WORDS else pd.to_numeric(column, errors="coerce")
         if name in WHOLE:
-            numbers = pd.to_numeric(column, errors="coerce")
-            faults += _blame(part, name, column, ~((numbers >= 0) & (numbers % 1 == 0)), "a whole number from 0")
+            faults += _blame(part, column, ~((numbers >= 0) & (numbers % 1 == 0)), "a whole number from 0")
         elif name == "task":
-            faults += _blame(part, name, column, column == "", "the name of a task")
-        elif name not in WORDS and column.dtype.kind not in "iufb":
-            numbers = pd.to_numeric(column, errors="coerce")
-            wrong = numbers.isna() & column.notna()
-            if 0 < wrong.sum() < column.notna().sum():           # a column of numbers, but for these
-                faults += _blame(part, name, column, wrong, "a number")
+            faults += _blame(part, column, column == "", "the name of a task")
         elif name == "params":
             known = {text: _is_object(text) for text in column.unique()}
-            faults += _blame(part, name, column, ~column.map(known).astype(bool), "a JSON object, {…}")
+            faults += _blame(part, column, ~column.map(known).astype(bool), "a JSON object, {…}")
+        elif numbers is not None and numbers.notna().any():      # a column of numbers, but for some words
+            faults += _blame(part, column, numbers.isna() & column.notna(), "a number")
     return faults
 
 
@@ -208,36 +165,101 @@ def _is_object(text):
         return False
 
 
+def _as_ours(table):
+    """The sound rows of a table that others wrote: numbers as numbers, and what was left out filled in."""
+    for name in table:
+        if name in WHOLE:
+            table[name] = table[name].astype("int64")
+        elif name not in WORDS and table[name].dtype.kind not in "iufb":
+            numbers = pd.to_numeric(table[name], errors="coerce")
+            table[name] = numbers if numbers.notna().any() else table[name]
+    if "block_type" not in table and "phase" in table:
+        table["block_type"] = table["phase"].str.rpartition(".")[2]
+    if "episode" not in table:
+        table["episode"] = np.arange(len(table))
+    return table if "reward" in table else table.rename(columns={"return": "reward"})
+
+
 def _check(table, part):
     """What is wrong with the words, and where a table is not of the block whose folder it lies in."""
     faults = []
     for name, allowed in ALLOWED.items():
         if name in table:
-            wrong = ~table[name].isin((*allowed, "") if name != "block_type" else allowed)
-            faults += _blame(part, name, table[name], wrong, f"one of {', '.join(allowed)}")
+            faults += _blame(part, table[name], ~table[name].isin(allowed),
+                             f"one of {', '.join(filter(None, allowed))}")
     if part.block is not None and "block" in table:
         for name in ("block", "block_type"):
             right = getattr(part, name)
-            faults += _blame(part, name, table[name], table[name] != right, f"{right}, as its folder says")
+            faults += _blame(part, table[name], table[name] != right, f"{right}, as its folder says")
     return faults
 
 
-def _blame(part, name, column, wrong, right):
-    rows = np.flatnonzero(np.asarray(wrong, bool))[:MOST_FAULTS]
-    shown = THEIRS.get(name, name)
-    return [Fault(part.name, int(column.index[row]), shown, str(column.iloc[row]), right) for row in rows]
+def _blame(part, column, wrong, right):
+    return [Fault(part.name, int(line), THEIRS.get(column.name, column.name), str(value), right)
+            for line, value in column[np.asarray(wrong, bool)][:MOST_FAULTS].items()]
 
 
-# ---------------------------------------------------------------- writing
+# ---------------------------------------------------------------- order
 
-def to_table(rows, worker):
-    """A DataFrame with L2Logger's columns first, in its order, filled in where a log has none, then all others."""
-    filled = {"worker": worker, "block_subtype": "wake", "params": "{}", "status": "complete", "timestamp": ""}
-    first = {theirs: rows[ours].to_numpy() if ours in rows else filled.get(ours) for theirs, ours in OURS.items()}
-    if "episode" not in rows:
-        first["exp_num"] = np.arange(len(rows))
-    others = [name for name in rows if name not in THEIRS]
-    table = rows[others].copy()
-    for at, (name, values) in enumerate(first.items()):
-        table.insert(at, name, values)
-    return table
+def in_order(log: pd.DataFrame, shared: bool) -> pd.DataFrame:
+    """Blocks in their order; in a block with training and tests in two folders comes first what has the lower numbers.
+
+    shared   a block comes from several files: what workers lived side by side is put in order by its numbers
+    """
+    if (np.diff(log["block"]) >= 0).all() and not shared:
+        return log
+    begins = log.groupby(["block", "block_type"])["episode"].transform("min")
+    return log.iloc[np.lexsort((log["episode"] if shared else np.arange(len(log)), begins, log["block"]))]
+
+
+def find_disorder(log: pd.DataFrame, numbered: bool) -> list[Fault]:
+    """Faults where blocks, their experiences or their phases do not count up.
+
+    numbered  the numbers of experiences count through the whole lifetime, as L2Logger's do
+    """
+    faults = find_blocks_back(log)
+    rows = log.assign(place=np.arange(len(log)))
+    blocks = rows.groupby("block")[["episode", "place"]].agg({"episode": ["min", "max"], "place": "min"})
+    lowest, highest, place = blocks.to_numpy().T
+    for at in np.flatnonzero(lowest[1:] < np.maximum.accumulate(highest)[:-1]) + 1 if numbered else ():
+        right = (f"{highest[:at].max()} or more: block {blocks.index[at]} was lived before one that counts as earlier; "
+                 "blocks are out of order")
+        faults.append(_fault(log, place[at], "episode", right)._replace(value=str(lowest[at])))
+    turns = log[~log.duplicated(["block", "phase"])]
+    parts = turns["phase"].astype(str).str.extract(r"^(\d+)\.(train|test)$")
+    if parts.isna().any(axis=None) or turns["phase"].duplicated().any() or turns["block"].duplicated().any():
+        return faults       # other names, or labels that several blocks share: they say nothing of order
+    order = 2 * parts[0].astype(int).to_numpy() + (parts[1] == "test").to_numpy()
+    return faults + [_fault(turns, at, "phase", f"a phase after {turns['phase'].iat[at - 1]}: phases are out of order")
+                     for at in np.flatnonzero(order[1:] < order[:-1]) + 1]
+
+
+def find_blocks_back(log: pd.DataFrame) -> list[Fault]:
+    """Faults where blocks do not count up."""
+    return _steps_back(log, "block", True)
+
+
+def find_steps_back(log: pd.DataFrame) -> list[Fault]:
+    """Faults where the numbers of experiences go back within a regime."""
+    return _steps_back(log, "episode", np.diff(log["regime"]) == 0)
+
+
+def _steps_back(log, column, goes_on):
+    values = log[column].to_numpy()
+    return [_fault(log, row, column, f"{values[row - 1]} or more: {column}s are out of order")
+            for row in np.flatnonzero((values[1:] < values[:-1]) & goes_on) + 1]
+
+
+def find_infinite(log: pd.DataFrame, measure: str) -> list[Fault]:
+    """Faults where a measure is neither a finite number nor missing."""
+    return [_fault(log, row, measure, "a finite number, or empty")
+            for row in np.flatnonzero(np.isinf(log[measure].to_numpy(float, na_value=np.nan)))]
+
+
+def _fault(log, row, column, right):
+    """A fault in a row, counted from 0: by file and line of a log that is being read, else by row."""
+    value = str(log[column].iat[row])
+    if log.index.nlevels == 1:
+        return Fault("log", int(row), column, value, right, "item")
+    file, line = log.index[row]
+    return Fault(file, int(line) or None, THEIRS.get(column, column), value, right)

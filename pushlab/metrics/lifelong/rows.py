@@ -66,7 +66,7 @@ def find_measure(rows: pd.DataFrame, measure: str | None = None, file: str = "lo
 
 def numeric_columns(rows: pd.DataFrame) -> list[str]:
     """Names of the columns that a lifetime may be measured by."""
-    return [str(name) for name in rows.select_dtypes(["number", "bool"]) if name not in NO_MEASURES]
+    return [str(name) for name in rows.select_dtypes("number") if name not in NO_MEASURES]
 
 
 def base_name(task: str) -> str:
