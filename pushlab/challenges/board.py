@@ -4,7 +4,7 @@ A submission is a handful of lifetimes through the same syllabus under different
 logs, and never typed: what it kept, and what it forgot.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -62,12 +62,18 @@ def submission(name: str, logs: Sequence[pd.DataFrame], note: str = "", syllabus
     Raises BadData saying which log is not what it should be.
     """
     refuse(_faults_of_logs(logs, syllabus))
-    row: dict[str, Any] = {"name": name, "agent": logs[0]["agent"].iloc[0], "syllabus": syllabus,
-           "seeds": " ".join(str(log["seed"].iloc[0]) for log in logs)}
-    for measure, values in zip(MEASURES, zip(*map(kept_and_forgotten, logs))):
-        interval = mean_interval(values)
-        row |= {measure: interval.mean, f"{measure}_low": interval.low, f"{measure}_high": interval.high}
-    row = {key: round(value, DIGITS) if isinstance(value, float) else value for key, value in row.items()}
+    values = zip(*map(kept_and_forgotten, logs))
+    return board_row(name, logs[0]["agent"].iloc[0], [log["seed"].iloc[0] for log in logs],
+                     dict(zip(MEASURES, values)), note, syllabus)
+
+
+def board_row(name: str, agent: str, seeds: Iterable[int], values: Mapping[str, Any], note: str = "",
+              syllabus: str = SYLLABUS) -> dict[str, Any]:
+    """A row with COLUMNS, of lifetimes that were measured: values {measure: one for each lifetime}, in MEASURES."""
+    row: dict[str, Any] = {"name": name, "agent": agent, "syllabus": syllabus, "seeds": " ".join(map(str, seeds))}
+    for measure in MEASURES:
+        mean, low, high = (round(float(end), DIGITS) for end in mean_interval(values[measure]))
+        row |= {measure: mean, f"{measure}_low": low, f"{measure}_high": high}
     return row | {"note": note}
 
 

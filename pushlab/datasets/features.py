@@ -25,6 +25,10 @@ OTHER = "other"         # reserved: a value of an open feature that was not seen
 KINDS = ("closed", "open", "set", "integer")
 
 
+def _all_are(kind, entries):
+    return isinstance(entries, (tuple, list)) and all(type(entry) is kind for entry in entries)
+
+
 def as_text(value: Any) -> str:
     """A value as the files spell it: True, 3, 3.0 and "still" become "True", "3", "3" and "still"."""
     if isinstance(value, float) and value.is_integer():
@@ -57,61 +61,50 @@ class Feature:
     neutral: str | None = None
 
     def __post_init__(self):
-        self._check_types()
-        wrong = self._wrong_kind() or self._wrong_words() or self._wrong_aliases()
-        if not wrong and self.neutral is not None and not self.allows(self.neutral):
-            wrong = f"the neutral value {self.neutral!r} is not {self.right}"
+        wrong = next(self._wrong(), None)
         if wrong:
             raise ValueError(f"feature {self.name}: {wrong}")
 
-    def _check_types(self):
-        texts = {"name": (self.name,), "kind": (self.kind,), "empty": (self.empty,), "values": self.values or (),
-                 "labels": self.labels or (), "neutral": () if self.neutral is None else (self.neutral,),
+    def _wrong(self):
+        """What is wrong, one thing after the other; each holds only if what comes before it does not."""
+        texts = {"name": (self.name,), "kind": (self.kind,), "empty": (self.empty,),
+                 "neutral": () if self.neutral is None else (self.neutral,),
+                 "values": () if self.values is None else self.values,
+                 "labels": () if self.labels is None else self.labels,
                  "aliases": (*self.aliases, *self.aliases.values()) if isinstance(self.aliases, dict) else None}
         for key, entries in texts.items():
             if not _all_are(str, entries):
-                raise ValueError(f"feature {self.name}: {key!r} takes text in quotation marks; "
-                                 f"got {getattr(self, key)!r:.60}")
+                yield f"{key!r} takes text in quotation marks; got {getattr(self, key)!r:.60}"
         if not _all_are(int, self.edges):
-            raise ValueError(f"feature {self.name}: 'edges' are whole numbers; got {self.edges!r:.60}")
-
-    def _wrong_kind(self):
-        """What is wrong with the kind, or with what it needs, or None."""
+            yield f"'edges' are whole numbers; got {self.edges!r:.60}"
         if self.kind not in KINDS:
-            return f"kind {self.kind!r} is not one of {', '.join(KINDS)}"
-        if self.kind in ("closed", "set") and not self.values:
-            return f"a {self.kind} feature needs values"
-        if self.kind == "integer" and (not self.edges or list(self.edges) != sorted(set(self.edges))):
-            return f"an integer feature needs rising edges, not {self.edges}"
-        return None
-
-    def _wrong_words(self):
-        """What is wrong with values, labels and the word for none, or None."""
+            yield f"kind {self.kind!r} is not one of {', '.join(KINDS)}"
         values = self.values or ()
+        if self.kind in ("closed", "set") and not values:
+            yield f"a {self.kind} feature needs values"
+        if self.kind == "integer" and (not self.edges or list(self.edges) != sorted(set(self.edges))):
+            yield f"an integer feature needs rising edges, not {self.edges}"
         if len(set(values)) < len(values):
-            return f"the value {max(values, key=values.count)!r} is there twice"
+            yield f"the value {max(values, key=values.count)!r} is there twice"
         if self.kind == "open" and OTHER in values:
-            return f"{OTHER!r} is kept for values that are not in the list"
+            yield f"{OTHER!r} is kept for values that are not in the list"
         if self.kind == "set":
-            split = [tag for tag in (*values, self.empty) if tag.split() != [tag]]
-            if split or self.empty in values:
-                return f"{split[0]!r} is not one word" if split else f"{self.empty!r} means no tag, and is one"
+            yield from (f"{tag!r} is not one word" for tag in (*values, self.empty) if tag.split() != [tag])
+            if self.empty in values:
+                yield f"{self.empty!r} means no tag, and is one"
+            if self.aliases:
+                yield "a set feature has no aliases"
         wanted = len(self.edges) + 1 if self.kind == "integer" else len(values)
         if self.labels is not None and len(self.labels) != wanted:
-            return f"there are {len(self.labels)} labels and {wanted} values"
-        return None
-
-    def _wrong_aliases(self):
-        """What is wrong with the aliases, or None; the value that one of an open feature means may be yet to come."""
-        if self.aliases and self.kind == "set":
-            return "a set feature has no aliases"
-        values = self.words if self.fitted else ()
+            yield f"there are {len(self.labels)} labels and {wanted} values"
+        known = self.words if self.fitted else ()           # the value that an alias means may be yet to come
         for alias, value in self.aliases.items():
-            if alias in values:
-                return f"the alias {alias!r} is a value itself"
-            if value in self.aliases or (self.kind != "open" and value not in values):
-                return f"the alias {alias!r} means {value!r}, which is no value"
-        return None
+            if alias in known:
+                yield f"the alias {alias!r} is a value itself"
+            if value in self.aliases or (self.kind != "open" and value not in known):
+                yield f"the alias {alias!r} means {value!r}, which is no value"
+        if self.neutral is not None and not self.allows(self.neutral):
+            yield f"the neutral value {self.neutral!r} is not {self.right}"
 
     @property
     def fitted(self) -> bool:
@@ -188,10 +181,6 @@ class Feature:
         if self.kind == "set":
             return " ".join(tag for tag, on in zip(self.values or (), codes) if on) or self.empty
         return self.words[codes[0]]
-
-
-def _all_are(kind, entries):
-    return isinstance(entries, (tuple, list)) and all(type(entry) is kind for entry in entries)
 
 
 class Features:

@@ -17,7 +17,7 @@ array([1, 0, 0, 0, 4, 0, 0])
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -66,28 +66,27 @@ class Schema:
     def from_dict(cls, data: Any) -> Schema:
         """The schema that a schema file's JSON stands for; raises ValueError with the first thing that is wrong."""
         name = take(data, "name", str, "a schema")
-        halves = [Features(_feature_from(entry, f"{half}, feature {number}")
-                           for number, entry in enumerate(take(data, half, list, "a schema"), 1))
-                  for half in ("notification", "context")]
-        names = [feature.name for half in halves for feature in half]
+        notification, context = (Features(_feature_from(entry, f"{half}, feature {number}")
+                                          for number, entry in enumerate(take(data, half, list, "a schema"), 1))
+                                 for half in ("notification", "context"))
+        names = [feature.name for feature in (*notification, *context)]
         taken = [name for name in names if names.count(name) > 1 or name in ("id", "action", *DATES, *SECONDS)]
         if taken:
             raise ValueError(f"feature {taken[0]}: a feature has a name of its own, and no other column's")
-        actions = [_spellings(take(data, "action", dict, "a schema"), key) for key in ("opened", "dismissed")]
-        both = sorted(set(actions[0]) & set(actions[1]))
+        action = take(data, "action", dict, "a schema")
+        opened, dismissed = (_spellings(action, key) for key in ("opened", "dismissed"))
+        both = sorted(set(opened) & set(dismissed))
         if both:
             raise ValueError(f"action: opened and dismissed are both spelt {both[0]!r}")
         check_layouts(take(data, "layouts", list, "a schema"), names)
-        notification, context = halves
-        opened, dismissed = actions
         return cls(name, notification, context, opened, dismissed, tuple(data["layouts"]))
 
     @property
     def fitted(self) -> bool:
         """Whether every open feature has its values."""
-        return all(feature.fitted for half in (self.notification, self.context) for feature in half)
+        return all(feature.fitted for feature in (*self.notification, *self.context))
 
-    def fit(self, table: Mapping[str, Any] | Any) -> Schema:
+    def fit(self, table: Any) -> Schema:
         """The same schema with the values of its open features taken from `table`, sorted; known ones stay."""
         def fit_half(half):
             return Features(feature if feature.fitted else replace(feature, values=_distinct(feature, table))

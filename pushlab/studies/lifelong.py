@@ -120,19 +120,15 @@ def board_table(tests: pd.DataFrame, first: str = PAIRS[0][0], second: str = PAI
     """
     import pandas as pd
 
-    from pushlab.challenges.board import COLUMNS, MEASURES
+    from pushlab.challenges.board import COLUMNS, board_row
 
     some, rows = tests[(tests["first"] == first) & (tests["second"] == second)], []
     met = some[(some["phase"] > "1.test") | (some["phase"] == "1.test") & (some["task"] == first)]
     measured = pd.DataFrame({"reward": met.groupby(["agent", "seed"], sort=False)["reward"].mean(),
                              "forgotten": forgetting(some).loc[first, second]})
     for name, mine in measured.groupby(level="agent", sort=False):
-        row = {"name": "pushlab", "agent": name, "syllabus": "users-aba", "note": "",
-               "seeds": " ".join(map(str, sorted(mine.index.get_level_values("seed"))))}
-        for measure in MEASURES:
-            row |= runner.interval_columns(measure, mean_interval(mine[measure]))
-        rows.append(row)
-    return pd.DataFrame(rows, columns=list(COLUMNS)).round(DIGITS)
+        rows.append(board_row("pushlab", name, sorted(mine.index.get_level_values("seed")), mine))
+    return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
 def forgetting(tests: pd.DataFrame) -> pd.Series:
