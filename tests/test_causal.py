@@ -69,7 +69,7 @@ def test_a_return_is_the_sum_of_the_rewards():
 
 def test_a_person_moves_by_the_best_response_or_not_at_all():
     trial = causal.experiment("credit", outcome="score")
-    people, config, theta = trial.prepared
+    config, theta = trial.bench.config, trial.bench.theta
     units = trial.units(50, np.random.default_rng(0))
     np.testing.assert_allclose(units.outcomes[:, 0], units.covariates.to_numpy() @ theta[:-1] + theta[-1])
     np.testing.assert_allclose(units.effects, theta[config.places] @ best_response(theta, config))
@@ -133,16 +133,16 @@ def test_sums_quotients_and_a_model_of_ones_own():
     ({"outcome": "E / ten"}, "divided by a number"),
     ({"outcome": "E / 0"}, "a number other than 0; got 'E / 0'"),
     ({"outcome": "return", "halfway": 2.5}, "whole timesteps of 1, so halfway is some of these; got 2.5"),
-    ({"world": {"reference": "whynot-0.12"}}, "world has config, preset, solver, dt, tolerance; got 'reference'"),
+    ({"world": {"reference": "whynot-0.12"}}, "config, preset, solver, dt, tolerance; got 'reference'"),
     ({"covariates": ("V", "T1")}, "the confounder 'E' is to be seen"),
     ({"confounder": "age"}, "got 'age'"),
-    ({"span": -1.0}, "span is a time above 0; got -1.0"),
+    ({"span": -1.0}, "span is a number above 0; got -1.0"),
     ({"halfway": 30.0}, "lies between the decision and the outcome"),
     ({"spread": {"W": 0.3}}, "got 'W'"),
     ({"spread": 0.0}, "spread is a number above 0"),
-    ({"better": "more"}, "'higher' or 'lower'"),
+    ({"better": "more"}, "higher, lower; got 'more'"),
     ({"noise": -1.0}, "noise is a number from 0 up"),
-    ({"colour": "red"}, "an experiment has no 'colour'"),
+    ({"colour": "red"}, "got 'colour'"),
     ({"start": "tired"}, "starts from"),
 ])
 def test_a_wrong_experiment_says_what_is_wrong(changes, words):
@@ -156,25 +156,25 @@ def test_a_confounder_that_never_varies_is_refused():
 
 
 @pytest.mark.parametrize(("call", "words"), [
-    (lambda: causal.randomised("flu"), "there are experiments with hiv"),
+    (lambda: causal.randomised("flu"), "one of hiv, lotka_volterra"),
     (lambda: causal.randomised("hiv", 2), "from 4 up; got 2"),
-    (lambda: causal.randomised("hiv", 10, share=1.0), "share lies between 0 and 1"),
+    (lambda: causal.randomised("hiv", 10, share=1.0), "above 0 and below 1; got 1.0"),
     (lambda: causal.randomised("hiv", 4, share=1e-9), "all or none are treated"),
     (lambda: causal.experiment(load_model("hiv")), "needs treatment, span"),
     (lambda: causal.CausalData(pd.DataFrame({"x": [1.0, 2.0]}), [0, 2], [1.0, 2.0]), "treated is True or False"),
-    (lambda: causal.CausalData(pd.DataFrame({"x": [1.0, np.nan]}), [0, 1], [1.0, 2.0]), "covariate x, unit 1"),
+    (lambda: causal.CausalData(pd.DataFrame({"x": [1.0, np.nan]}), [0, 1], [1.0, 2.0]), "x, unit 1"),
     (lambda: causal.CausalData(pd.DataFrame({"x": [1.0, 2.0]}), [0, 1], [1.0, np.inf]), "outcome, unit 1"),
     (lambda: causal.CausalData(pd.DataFrame({"x": [1.0]}), [0, 1], [1.0, 2.0]), "1 units, and 2"),
-    (lambda: causal.estimate(drawn_by_hand(), causal.DoublyRobust(), adjust="y"), "no covariate 'y'"),
+    (lambda: causal.estimate(drawn_by_hand(), causal.DoublyRobust(), adjust="y"), "one of x; got 'y'"),
     (lambda: causal.estimate(drawn_by_hand(), causal.DoublyRobust(), interval="normal"), "interval is"),
-    (lambda: causal.estimate(drawn_by_hand(), causal.DoublyRobust(), resamples=5), "at least 50 resamples"),
+    (lambda: causal.estimate(drawn_by_hand(), causal.DoublyRobust(), resamples=5), "from 50 up; got 5"),
     (lambda: causal.estimate(drawn_by_hand(12), causal.DoublyRobust()), "5 folds need at least 10 treated"),
-    (lambda: causal.DoublyRobust(folds=1), "folds is from 2"),
-    (lambda: causal.InverseWeighting(clip=0.6), "clip lies"),
+    (lambda: causal.DoublyRobust(folds=1), "folds is a whole number from 2"),
+    (lambda: causal.InverseWeighting(clip=0.6), "below 0.5; got 0.6"),
     (lambda: causal.RegressionAdjustment(features="cubic"), "features is"),
     (lambda: causal.repeat("hiv", "observed"), "kind is one of"),
-    (lambda: causal.learn_policy(drawn_by_hand(), "clever"), "scores is"),
-    (lambda: causal.learn_policy(drawn_by_hand(), features="y"), "known at the decision, x; got 'y'"),
+    (lambda: causal.learn_policy(drawn_by_hand(), "clever"), "regression, doubly robust; got 'clever'"),
+    (lambda: causal.learn_policy(drawn_by_hand(), features="y"), "known at the decision, is one of x; got 'y'"),
     (lambda: causal.unobserved("hiv", 10, hidden=("V",)), "hidden names the confounder, E"),
     (lambda: causal.compare(drawn_by_hand().frame()), "data is a CausalData; got DataFrame"),
     (lambda: causal.estimate(treated_alone(400), causal.RegressionAdjustment()), "2 others; got 400 and 0"),

@@ -1,12 +1,14 @@
 """One data set, one or several estimators: estimates, intervals by bootstrap, and whom the data can tell about."""
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from pushlab.causal.draws import CausalData
 from pushlab.causal.estimators import CLIP, logistic, standard_estimators, standardised
-from pushlab.ground.arguments import demand, share
+from pushlab.ground.arguments import demand, one_of, share, whole
 from pushlab.metrics.offpolicy import effective_sample_size
 
 TOGETHER = 2_000_000        # numbers drawn at once by the bootstrap
@@ -26,12 +28,12 @@ class EffectEstimate(NamedTuple):
     clipped: int            # units whose propensity was clipped
     adjusts: str            # the covariates it adjusts for
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"{self.estimate:.3g} [{self.low:.3g}, {self.high:.3g}]"
 
 
-def estimate(data, estimator, adjust=None, level=0.95, resamples=1000, interval="studentised", resample="scores",
-             jobs=1, seed=0):
+def estimate(data: CausalData, estimator: Any, adjust: Any = None, level: float = 0.95, resamples: int = 1000,
+             interval: str = "studentised", resample: str = "scores", jobs: int = 1, seed: int = 0) -> EffectEstimate:
     """An average effect with a bootstrap interval: an EffectEstimate.
 
     data       CausalData
@@ -57,12 +59,11 @@ def estimate(data, estimator, adjust=None, level=0.95, resamples=1000, interval=
     >>> found.low < found.estimate < found.high, found.ess
     (True, 300.0)
     """
-    demand(interval in ("studentised", "percentile"), f"interval is 'studentised' or 'percentile'; got {interval!r}")
-    demand(resample in ("scores", "units"), f"resample is 'scores' or 'units'; got {resample!r}")
-    demand(resamples >= 50, f"a bootstrap needs at least 50 resamples; got {resamples!r}")
+    one_of("interval", interval, ("studentised", "percentile"))
+    one_of("resample", resample, ("scores", "units"))
+    whole("resamples", resamples, 50)
     share("level", level)
     covariates, names = _adjusted(data, adjust)
-    _demand_both_arms(data)
     rng = np.random.default_rng(seed)
     scores = estimator.scores(covariates, data.treated, data.outcome, rng)
     value, error = _mean_and_error(scores.values)
@@ -82,10 +83,11 @@ def estimate(data, estimator, adjust=None, level=0.95, resamples=1000, interval=
         ess = effective_sample_size(weights)
         ends = float(scores.propensity.min()), float(scores.propensity.max())
     return EffectEstimate(estimator.name, value, error, float(low), float(high), ess, *ends, scores.clipped,
-                          ", ".join(names) if _uses_covariates(estimator) else "nothing")
+                          "nothing" if estimator.name == "difference in means" else ", ".join(names))
 
 
-def compare(data, estimators=None, truth=None, adjust=None, seed=0, **more):
+def compare(data: CausalData, estimators: Sequence | None = None, truth: float | None = None, adjust: Any = None,
+            seed: int = 0, **more: Any) -> pd.DataFrame:
     """Several estimators on the same data, a DataFrame with a row each.
 
     estimators  None takes the four of `standard_estimators()`
@@ -99,18 +101,15 @@ def compare(data, estimators=None, truth=None, adjust=None, seed=0, **more):
     >>> table["covers"].to_dict()["difference in means"], table["covers"].to_dict()["doubly robust"]
     (False, True)
     """
-    import pandas as pd
-
-    demand(isinstance(data, CausalData), f"data is a CausalData; got {type(data).__name__}")
-    truth = data.average_effect if truth is None else float(truth)
     found = [estimate(data, one, adjust, seed=seed, **more) for one in estimators or standard_estimators()]
+    truth = data.average_effect if truth is None else float(truth)
     table = pd.DataFrame(found).assign(truth=truth)
     table["bias"] = table["estimate"] - truth
     table["covers"] = None if np.isnan(truth) else (table["low"] <= truth) & (truth <= table["high"])
     return table
 
 
-def overlap_table(data, adjust=None, clip=CLIP):
+def overlap_table(data: CausalData, adjust: Any = None, clip: float = CLIP) -> pd.DataFrame:
     """How unlike the treated and the others are, a DataFrame with a row a covariate.
 
     clip              propensities are taken as no nearer to 0 and 1 than this
@@ -123,10 +122,7 @@ def overlap_table(data, adjust=None, clip=CLIP):
     >>> bool(table["apart"]["log10 rabbits"] > 0.5), bool(table["weighted"].abs().max() < 0.1)
     (True, True)
     """
-    import pandas as pd
-
     covariates, names = _adjusted(data, adjust)
-    _demand_both_arms(data)
     x, t = standardised(covariates), data.treated
     e = np.clip(logistic().fit(x, t).predict_proba(x)[:, 1], clip, 1 - clip)
     weighted = np.average(x[t], axis=0, weights=1 / e[t]) - np.average(x[~t], axis=0, weights=1 / (1 - e[~t]))
@@ -135,7 +131,7 @@ def overlap_table(data, adjust=None, clip=CLIP):
                         index=pd.Index(names, name="covariate"))
 
 
-def without_mediator(data):
+def without_mediator(data: CausalData) -> list[str]:
     """Names of the covariates that were known at the decision, for `adjust`.
 
     >>> from pushlab.causal import mediated
@@ -152,20 +148,12 @@ def _adjusted(data, adjust):
     demand(isinstance(data, CausalData), f"data is a CausalData; got {type(data).__name__}")
     names = list(data.covariates.columns if adjust is None else [adjust] if isinstance(adjust, str) else adjust)
     for name in names:
-        demand(name in data.covariates.columns, f"there is no covariate {name!r}; there are "
-                                                 f"{', '.join(map(str, data.covariates.columns))}")
+        one_of("a covariate", name, data.covariates.columns)
     demand(names, "adjust names at least one covariate")
-    return data.covariates[names].to_numpy(np.float64), names
-
-
-def _demand_both_arms(data):
     treated = int(data.treated.sum())
     demand(2 <= treated <= len(data) - 2, f"an effect needs at least 2 treated units and 2 others; got {treated} and "
-                                           f"{len(data) - treated}")
-
-
-def _uses_covariates(estimator):
-    return estimator.name != "difference in means"
+                                          f"{len(data) - treated}")
+    return data.covariates[names].to_numpy(np.float64), names
 
 
 def _mean_and_error(scores):

@@ -5,74 +5,67 @@ they are. People are drawn, with replacement, from the table of borrowers, so ea
 `spread`, `begin`, `span` and `halfway` mean nothing here. Features are in standard units.
 """
 
+from typing import Any
+
 import numpy as np
+import pandas as pd
 
 from pushlab.causal.units import Units
 from pushlab.datasets.borrowers import FEATURES, WORDS, load_borrowers
 from pushlab.envs.credit.people import best_response, credit_config
 from pushlab.envs.credit.rules import candidate_classifiers
-from pushlab.ground.arguments import demand
+from pushlab.ground.arguments import demand, one_of
 
 NAMES = dict(zip(FEATURES, WORDS))
 OUTCOMES = ("approved", "score")        # 1 or 0; the log-odds of falling behind, of which lower is better
 
 
-def check(experiment):
-    """ValueError says which field of the experiment does not suit."""
-    people, config, theta = prepare(experiment)
-    demand(experiment.outcome in OUTCOMES, f"the outcome is one of {', '.join(OUTCOMES)}; got {experiment.outcome!r}")
-    for name in (experiment.confounder, *(experiment.covariates or ()), *(experiment.hidden or ())):
-        demand(name in FEATURES, f"people have the features {', '.join(FEATURES)}; got {name!r}")
-    demand(experiment.mediator in config.changeable,
-            f"the mediator is a feature that can be changed, {', '.join(config.changeable)}; got "
-            f"{experiment.mediator!r}")
+class CreditUnits:
+    """What draws the units of one experiment. ValueError says which field of it does not suit.
 
+    people, config, theta   who they are drawn from, their parameters, and the weights (11,) that are published
+    """
 
-def prepare(experiment):
-    """The people, their parameters, and the weights (11,) that are published."""
-    demand(isinstance(experiment.treatment, dict) and set(experiment.treatment) == {"published"},
-            f"treatment is {{'published': a candidate's name or 11 weights}}; got {experiment.treatment!r}")
-    for name in experiment.world:
-        demand(name in ("people", "config", "preset"), f"world has people, config and preset; got {name!r}")
-    people = load_borrowers(experiment.world.get("people"))
-    config = credit_config(experiment.world.get("config"), experiment.world.get("preset"))
-    published = experiment.treatment["published"]
-    if isinstance(published, str):
-        known = dict(candidate_classifiers(people, config))
-        demand(published in known, f"published is one of {', '.join(known)}, or 11 weights; got {published!r}")
-        published = known[published]
-    theta = np.asarray(published, np.float64)
-    demand(theta.shape == (len(FEATURES) + 1,) and np.isfinite(theta).all(),
-            f"published has {len(FEATURES) + 1} finite weights; got {experiment.treatment['published']!r}")
-    return people, config, theta
+    def __init__(self, experiment: Any):
+        self.experiment, treatment, world = experiment, experiment.treatment, experiment.world
+        demand(isinstance(treatment, dict) and set(treatment) == {"published"},
+               f"treatment is {{'published': a candidate's name or 11 weights}}; got {treatment!r}")
+        for name in world:
+            one_of("an argument in world", name, ("people", "config", "preset"))
+        self.people = load_borrowers(world.get("people"))
+        self.config = credit_config(world.get("config"), world.get("preset"))
+        published = treatment["published"]
+        if isinstance(published, str):
+            known = dict(candidate_classifiers(self.people, self.config))
+            published = known[one_of("published, unless it is 11 weights,", published, known)]
+        self.theta = np.asarray(published, np.float64)
+        demand(self.theta.shape == (len(FEATURES) + 1,) and np.isfinite(self.theta).all(),
+               f"published has {len(FEATURES) + 1} finite weights; got {published!r}")
+        one_of("outcome", experiment.outcome, OUTCOMES)
+        for name in (experiment.confounder, *(experiment.covariates or ()), *(experiment.hidden or ())):
+            one_of("a feature of people", name, FEATURES)
+        one_of("mediator, a feature that can be changed,", experiment.mediator, self.config.changeable)
 
+    def column(self, variable: str) -> str:
+        """A feature as the covariates call it."""
+        return NAMES[variable]
 
-def column(experiment, variable):
-    """A feature as the covariates call it."""
-    return NAMES[variable]
+    @property
+    def names(self) -> list[str]:
+        """The covariates that are seen."""
+        return [NAMES[name] for name in self.experiment.covariates or FEATURES]
 
+    def begin(self, n: int, rng: np.random.Generator) -> pd.DataFrame:
+        """All features of `n` people, a DataFrame."""
+        return pd.DataFrame(self.people.features[rng.integers(len(self.people), size=n)], columns=WORDS)
 
-def names(experiment):
-    """The covariates that are seen."""
-    return [NAMES[name] for name in experiment.covariates or FEATURES]
-
-
-def begin(experiment, n, rng):
-    """All features of `n` people, a DataFrame."""
-    import pandas as pd
-
-    people, *_ = experiment.prepared
-    return pd.DataFrame(people.features[rng.integers(len(people), size=n)], columns=WORDS)
-
-
-def units(experiment, n, rng):
-    """`n` Units."""
-    _, config, theta = experiment.prepared
-    covariates = begin(experiment, n, rng)
-    move = best_response(theta, config)
-    score = covariates.to_numpy() @ theta[:-1] + theta[-1]
-    scores = np.stack([score, score + theta[config.places] @ move], axis=1)
-    before = covariates[NAMES[experiment.mediator]].to_numpy()
-    mediators = np.stack([before, before + move[config.changeable.index(experiment.mediator)]], axis=1)
-    outcomes = (scores <= 0).astype(np.float64) if experiment.outcome == "approved" else scores
-    return Units(covariates, outcomes, mediators)
+    def units(self, n: int, rng: np.random.Generator) -> Units:
+        """`n` Units."""
+        config, theta, mediator = self.config, self.theta, self.experiment.mediator
+        covariates, move = self.begin(n, rng), best_response(theta, config)
+        score = covariates.to_numpy() @ theta[:-1] + theta[-1]
+        scores = np.stack([score, score + theta[config.places] @ move], axis=1)
+        before = covariates[NAMES[mediator]].to_numpy()
+        mediators = np.stack([before, before + move[config.changeable.index(mediator)]], axis=1)
+        outcomes = (scores <= 0).astype(np.float64) if self.experiment.outcome == "approved" else scores
+        return Units(covariates, outcomes, mediators)

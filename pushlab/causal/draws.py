@@ -4,10 +4,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from pushlab.causal.estimators import logistic, standardised
 from pushlab.causal.experiments import Experiment, experiment
-from pushlab.ground.arguments import demand, is_number
+from pushlab.ground.arguments import demand, number, one_of, whole
 
 OUTCOME, TREATED, EFFECT, PROPENSITY = "outcome", "treated", "effect", "propensity"
 
@@ -26,7 +27,7 @@ class CausalData:
     source       the Experiment it was drawn from; None for data from elsewhere
     """
 
-    covariates: Any
+    covariates: pd.DataFrame
     treated: np.ndarray
     outcome: np.ndarray
     effects: np.ndarray | None = None
@@ -41,30 +42,25 @@ class CausalData:
         object.__setattr__(self, "treated", treated.astype(bool))
         demand(len(self.covariates) == len(treated), f"there are covariates of {len(self.covariates)} units, and "
                                                       f"{len(treated)} that are treated or not")
-        for name in ("outcome", "effects", "propensity"):
-            if name != "outcome" and getattr(self, name) is None:
-                continue
-            values = np.asarray(getattr(self, name), np.float64)
-            demand(values.shape == treated.shape, f"{name} has a value for each of {len(treated)} units; got "
-                                                   f"{values.shape}")
-            demand(np.isfinite(values).all(), f"{name}, unit {np.argmin(np.isfinite(values))}: not a finite number")
-            object.__setattr__(self, name, values)
-        for name in self.covariates.columns:
-            finite = np.isfinite(self.covariates[name].to_numpy(np.float64))
-            demand(finite.all(), f"covariate {name}, unit {np.argmin(finite)}: not a finite number")
-        demand(self.mediator is None or self.mediator in self.covariates.columns,
-                f"the mediator is one of the covariates {', '.join(map(str, self.covariates.columns))}; got "
-                f"{self.mediator!r}")
+        for name in ("outcome", *(name for name in ("effects", "propensity") if getattr(self, name) is not None)):
+            object.__setattr__(self, name, np.asarray(getattr(self, name), np.float64))
+            shape = getattr(self, name).shape
+            demand(shape == treated.shape, f"{name} has a value for each of {len(treated)} units; got {shape}")
+        for name, values in self.frame().items():
+            finite = np.isfinite(values.to_numpy(np.float64))
+            demand(finite.all(), f"{name}, unit {np.argmin(finite)}: not a finite number")
+        if self.mediator is not None:
+            one_of("mediator, a covariate,", self.mediator, self.covariates.columns)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.treated)
 
     @property
-    def average_effect(self):
+    def average_effect(self) -> float:
         """The mean of the effects on these units, a float; NaN if they are unknown."""
         return float("nan") if self.effects is None else float(self.effects.mean())
 
-    def treatment_chances(self):
+    def treatment_chances(self) -> np.ndarray:
         """How likely each unit was to be treated, an array (units,): `propensity`, or where that is unknown an estimate
         by logistic regression on the covariates.
         """
@@ -73,13 +69,13 @@ class CausalData:
         x = standardised(self.covariates)
         return logistic().fit(x, self.treated).predict_proba(x)[:, 1]
 
-    def frame(self):
+    def frame(self) -> pd.DataFrame:
         """All of it as one DataFrame: covariates, treated, outcome, and propensity and effect where known."""
         known = {TREATED: self.treated, OUTCOME: self.outcome, PROPENSITY: self.propensity, EFFECT: self.effects}
         return self.covariates.assign(**{name: values for name, values in known.items() if values is not None})
 
 
-def randomised(model="hiv", n=1000, seed=0, share=0.5, **changes):
+def randomised(model: Any = "hiv", n: int = 1000, seed: int = 0, share: float = 0.5, **changes: Any) -> CausalData:
     """A data set in which a coin decided who was treated.
 
     model    a simulator's name, an Experiment or a Model, see `experiment`
@@ -92,13 +88,13 @@ def randomised(model="hiv", n=1000, seed=0, share=0.5, **changes):
     >>> len(data), data.propensity[0].item(), data.covariates.columns.to_list()
     (200, 0.5, ['log10 rabbits', 'log10 foxes'])
     """
-    demand(is_number(share) and 0 < share < 1, f"share lies between 0 and 1; got {share!r}")
+    number("share", share, above=0, below=1)
     trial = experiment(model, **changes)
     return _draw(trial, n, seed, lambda covariates: np.full(len(covariates), share), trial.seen,
                  f"{trial.words}; {100 * share:g} % treated by lot")
 
 
-def confounded(model="hiv", n=1000, seed=0, **changes):
+def confounded(model: Any = "hiv", n: int = 1000, seed: int = 0, **changes: Any) -> CausalData:
     """A data set in which a covariate that matters for the outcome also decided, with some chance, who was treated.
 
     Arguments as of `randomised`; the experiment's `confounder` and `strength` say how.
@@ -112,7 +108,7 @@ def confounded(model="hiv", n=1000, seed=0, **changes):
                  f"{trial.words}; treated by {_spoken(trial.confounder)}, which is seen")
 
 
-def unobserved(model="hiv", n=1000, seed=0, **changes):
+def unobserved(model: Any = "hiv", n: int = 1000, seed: int = 0, **changes: Any) -> CausalData:
     """As `confounded`, but the confounder is not among the covariates (nor what else the experiment's `hidden` names).
 
     >>> unobserved("lotka_volterra", 100, seed=7).covariates.columns.to_list()
@@ -121,14 +117,14 @@ def unobserved(model="hiv", n=1000, seed=0, **changes):
     trial = experiment(model, **changes)
     demand(trial.hidden is None or trial.confounder in trial.hidden,
             f"hidden names the confounder, {trial.confounder}, before others; got {trial.hidden!r}")
-    hidden = {trial.bench.column(trial, name) for name in trial.hidden or (trial.confounder,)}
+    hidden = {trial.bench.column(name) for name in trial.hidden or (trial.confounder,)}
     seen = [name for name in trial.seen if name not in hidden]
     demand(seen, "nothing is left to be seen; let the experiment have more covariates, or hide fewer")
     return _draw(trial, n, seed, trial.propensities, seen,
                  f"{trial.words}; treated by {_spoken(trial.confounder)}, which is not seen")
 
 
-def mediated(model="hiv", n=1000, seed=0, **changes):
+def mediated(model: Any = "hiv", n: int = 1000, seed: int = 0, **changes: Any) -> CausalData:
     """As `confounded`, but one more covariate was measured after treatment began, on its way to the outcome.
 
     >>> data = mediated("lotka_volterra", 100, seed=7)
@@ -154,7 +150,7 @@ def _spoken(name):
 
 
 def _draw(trial, n, seed, propensities, seen, description, mediator=None):
-    demand(isinstance(n, int | np.integer) and n >= 4, f"n is a whole number of units from 4 up; got {n!r}")
+    whole("n", n, 4, of="units")
     begins, lots, errors = (np.random.default_rng(one) for one in np.random.SeedSequence(seed).spawn(3))
     units = trial.units(n, begins)
     propensity = propensities(units.covariates)

@@ -9,7 +9,9 @@ scikit-learn's; any with `fit` and `predict` (or `predict_proba`) will do.
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from pushlab.ground.arguments import number, one_of, whole
 from pushlab.metrics.value_models import linear, quadratic
 
 CLIP = 0.02             # propensities are taken as no nearer to 0 and 1 than this, unless another `clip` is given
@@ -29,7 +31,7 @@ class DifferenceInMeans:
 
     name = "difference in means"
 
-    def scores(self, covariates, treated, outcome, rng):
+    def scores(self, covariates: Any, treated: Any, outcome: Any, rng: Any) -> Scores:
         t, n = treated, len(treated)
         values = np.empty(n)
         for arm, sign in ((t, 1.0), (~t, -1.0)):
@@ -51,14 +53,12 @@ class RegressionAdjustment:
     Source  Lin (2013), Agnostic notes on regression adjustments to experimental data, Ann. Appl. Stat. 7(1), 295-318.
     """
 
-    def __init__(self, regressor=None, features="linear"):
-        if features not in ("linear", "quadratic"):
-            raise ValueError(f"features is 'linear' or 'quadratic'; got {features!r}")
-        self.regressor, self.features = regressor, features
+    def __init__(self, regressor: Any = None, features: str = "linear"):
+        self.regressor, self.features = regressor, one_of("features", features, ("linear", "quadratic"))
         kind = features if regressor is None else type(_last_step(regressor)).__name__
         self.name = "regression" if kind == "linear" else f"regression, {kind}"
 
-    def scores(self, covariates, treated, outcome, rng):
+    def scores(self, covariates: Any, treated: Any, outcome: Any, rng: Any) -> Scores:
         if self.regressor is None:
             return self._least_squares(covariates, treated, outcome)
         predicted = [_fitted(self.regressor, covariates[arm], outcome[arm]).predict(covariates)
@@ -93,10 +93,10 @@ class InverseWeighting:
 
     name = "inverse weighting"
 
-    def __init__(self, classifier=None, clip=CLIP):
-        self.classifier, self.clip = classifier, _checked_clip(clip)
+    def __init__(self, classifier: Any = None, clip: float = CLIP):
+        self.classifier, self.clip = classifier, number("clip", clip, 0, below=0.5)
 
-    def scores(self, covariates, treated, outcome, rng):
+    def scores(self, covariates: Any, treated: Any, outcome: Any, rng: Any) -> Scores:
         x = standardised(covariates)
         raw = _fitted(self.classifier or logistic(), x, treated).predict_proba(x)[:, 1]
         e, t = np.clip(raw, self.clip, 1 - self.clip), treated.astype(float)
@@ -128,13 +128,11 @@ class DoublyRobust:
 
     name = "doubly robust"
 
-    def __init__(self, regressor=None, classifier=None, folds=5, clip=CLIP):
-        if folds < 2:
-            raise ValueError(f"folds is from 2 up; got {folds!r}")
+    def __init__(self, regressor: Any = None, classifier: Any = None, folds: int = 5, clip: float = CLIP):
         self.regressor, self.classifier = regressor, classifier
-        self.folds, self.clip = folds, _checked_clip(clip)
+        self.folds, self.clip = whole("folds", folds, 2), number("clip", clip, 0, below=0.5)
 
-    def scores(self, covariates, treated, outcome, rng):
+    def scores(self, covariates: Any, treated: Any, outcome: Any, rng: Any) -> Scores:
         from sklearn.model_selection import StratifiedKFold
 
         if min(treated.sum(), (~treated).sum()) < 2 * self.folds:
@@ -157,21 +155,21 @@ class DoublyRobust:
         return Scores(predicted[1] - predicted[0] + weights * surprise, e, int((raw != e).sum()))
 
 
-def standard_estimators():
+def standard_estimators() -> tuple[Any, ...]:
     """The four, as they are compared unless others are given."""
     return (DifferenceInMeans(), RegressionAdjustment(), InverseWeighting(), DoublyRobust())
 
 
 # ---------------------------------------------------------------- models
 
-def logistic(penalised=False):
+def logistic(penalised: bool = False) -> Any:
     """A logistic regression; unless penalised, all but without a penalty."""
     from sklearn.linear_model import LogisticRegression
 
     return LogisticRegression(C=1.0 if penalised else 1e4, max_iter=1000)
 
 
-def ridge():
+def ridge() -> Any:
     """A ridge regression on covariates, squares and products, its penalty chosen by leaving out one unit at a time."""
     from sklearn.linear_model import RidgeCV
     from sklearn.pipeline import make_pipeline
@@ -180,7 +178,7 @@ def ridge():
     return make_pipeline(PolynomialFeatures(2, include_bias=False), StandardScaler(), RidgeCV(np.logspace(-2, 3, 11)))
 
 
-def standardised(covariates):
+def standardised(covariates: ArrayLike) -> np.ndarray:
     """Covariates (units, features) with mean 0 and deviation 1; one that never varies becomes 0."""
     covariates = np.asarray(covariates, np.float64)
     spread = covariates.std(axis=0)
@@ -196,8 +194,3 @@ def _fitted(model, x, y):
 def _last_step(model):
     return model.steps[-1][1] if hasattr(model, "steps") else model
 
-
-def _checked_clip(clip):
-    if not 0 <= clip < 0.5:
-        raise ValueError(f"clip lies from 0 to below 0.5; got {clip!r}")
-    return clip

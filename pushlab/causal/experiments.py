@@ -9,9 +9,11 @@ from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from pushlab.causal.defaults import EXPERIMENTS
-from pushlab.ground.arguments import demand, is_number
+from pushlab.causal.units import Units
+from pushlab.ground.arguments import demand, number, one_of, whole
 
 REFERENCE = 20_000          # units from which the spread of the confounder is taken
 POPULATION = 50_000         # units of which the mean effect is called that of the population
@@ -73,55 +75,45 @@ class Experiment:
     words: str = ""
 
     def __post_init__(self):
-        for name, least in (("span", 0), ("halfway", 0)):
-            demand(is_number(getattr(self, name)) and getattr(self, name) > least,
-                    f"{name} is a time above {least}; got {getattr(self, name)!r}")
+        for name in ("span", "halfway", *["after"] * (self.after is not None)):
+            number(name, getattr(self, name), above=0)
         for name in ("begin", "noise", "cost"):
-            demand(is_number(getattr(self, name)) and getattr(self, name) >= 0,
-                    f"{name} is a number from 0 up; got {getattr(self, name)!r}")
-        demand(self.after is None or is_number(self.after) and self.after > 0,
-                f"after is a time above 0, or None; got {self.after!r}")
+            number(name, getattr(self, name), 0)
         demand(self.halfway < self.measured,
-                f"halfway, {self.halfway!r}, lies between the decision and the outcome, {self.measured!r} later")
-        demand(self.better in ("higher", "lower"), f"better is 'higher' or 'lower'; got {self.better!r}")
-        demand(is_number(self.strength), f"strength is a finite number; got {self.strength!r}")
-        self.bench.check(self)
-
-    @cached_property
-    def prepared(self):
-        """What the simulator keeps from one draw to the next."""
-        return self.bench.prepare(self)
+               f"halfway, {self.halfway!r}, lies between the decision and the outcome, {self.measured!r} later")
+        one_of("better", self.better, ("higher", "lower"))
+        number("strength", self.strength)
+        _ = self.bench          # which has checks of its own
 
     @property
-    def measured(self):
+    def measured(self) -> float:
         """Time from the decision to the outcome."""
         return self.span if self.after is None else self.after
 
     @cached_property
-    def bench(self):
-        """What simulates the units: `.check(experiment)`, `.names(experiment)`, `.units(experiment, n, rng)`."""
-        if self.model == "credit":
-            from pushlab.causal import credit_units as bench
-        else:
-            from pushlab.causal import ode_units as bench
-        return bench
+    def bench(self) -> Any:
+        """What simulates the units: has `names`, `column(variable)`, `begin(n, rng)`, `units(n, rng)`."""
+        from pushlab.causal.credit_units import CreditUnits
+        from pushlab.causal.ode_units import ODEUnits
+
+        return CreditUnits(self) if self.model == "credit" else ODEUnits(self)
 
     @property
-    def name(self):
+    def name(self) -> str:
         """The simulator's name."""
         return self.model if isinstance(self.model, str) else self.model.name
 
     @property
-    def seen(self):
+    def seen(self) -> list[str]:
         """Names of the covariates, as columns of a data set."""
-        return self.bench.names(self)
+        return self.bench.names
 
     @property
-    def sign(self):
+    def sign(self) -> float:
         """1 where a higher outcome is better, -1 where a lower one is."""
         return 1.0 if self.better == "higher" else -1.0
 
-    def units(self, n, rng):
+    def units(self, n: int, rng: np.random.Generator) -> Units:
         """`n` units, each simulated with and without treatment: Units.
 
         rng   a NumPy Generator, the source of how they begin
@@ -130,33 +122,32 @@ class Experiment:
         >>> units.covariates.columns.to_list(), units.outcomes.shape
         (['log10 rabbits', 'log10 foxes'], (3, 2))
         """
-        demand(isinstance(n, int | np.integer) and n >= 1, f"n is a whole number of units from 1 up; got {n!r}")
-        return self.bench.units(self, int(n), rng)
+        return self.bench.units(whole("n", n, 1, of="units"), rng)
 
-    def log_odds(self, covariates):
+    def log_odds(self, covariates: pd.DataFrame) -> np.ndarray:
         """Log odds of being treated, (units,), by a DataFrame of all variables at the decision."""
         centre, scale = self._confounder
         return self.strength * (covariates[self.confounder_column].to_numpy() - centre) / scale
 
-    def propensities(self, covariates):
+    def propensities(self, covariates: pd.DataFrame) -> np.ndarray:
         """How likely each unit is to be treated where the confounder decides, (units,)."""
         return 1 / (1 + np.exp(-self.log_odds(covariates)))
 
     @property
-    def confounder_column(self):
+    def confounder_column(self) -> str:
         """The confounder as the covariates call it."""
-        return self.bench.column(self, self.confounder)
+        return self.bench.column(self.confounder)
 
     @cached_property
     def _confounder(self):
-        values = self.bench.begin(self, REFERENCE, np.random.default_rng(OWN_SEED))[self.confounder_column]
+        values = self.bench.begin(REFERENCE, np.random.default_rng(OWN_SEED))[self.confounder_column]
         scale = float(values.std())
         demand(scale > 1e-9 * (1 + abs(values.mean())),
                 f"the confounder {self.confounder!r} is the same in every unit; give it some spread")
         return float(values.mean()), scale
 
     @cached_property
-    def population_effect(self):
+    def population_effect(self) -> float:
         """The mean effect over 50,000 units, nearly what a larger and larger data set would tend to, a float.
 
         Its own standard error is the deviation of the effects over the root of 50,000.
@@ -171,7 +162,7 @@ def _default(model):
     return Experiment(model, **EXPERIMENTS[model])
 
 
-def experiment(model="hiv", **changes):
+def experiment(model: Any = "hiv", **changes: Any) -> Experiment:
     """The experiment for a simulator, with `changes` to its fields; see `Experiment`.
 
     model   a name, a Model of one's own (`changes` then gives treatment, span, outcome, confounder, mediator and
@@ -181,12 +172,10 @@ def experiment(model="hiv", **changes):
     >>> trial.outcome, trial.measured
     ('log10 E', 5.0)
     """
-    known = [item.name for item in fields(Experiment)]
     for name in changes:
-        demand(name in known, f"an experiment has no {name!r}; it has {', '.join(known)}")
+        one_of("a field of an experiment", name, (item.name for item in fields(Experiment)))
     if isinstance(model, str):
-        demand(model in EXPERIMENTS, f"there are experiments with {', '.join(EXPERIMENTS)}; got {model!r}")
-        model = _default(model)
+        model = _default(one_of("a simulator with an experiment", model, EXPERIMENTS))
     if not isinstance(model, Experiment):
         needed = ("treatment", "span", "outcome", "confounder", "mediator", "halfway")
         missing = [name for name in needed if name not in changes]
@@ -195,14 +184,12 @@ def experiment(model="hiv", **changes):
     return replace(model, **changes) if changes else model
 
 
-def experiment_table():
+def experiment_table() -> pd.DataFrame:
     """The experiments of all simulators, a DataFrame with a row each.
 
     >>> experiment_table().loc["hiv", ["outcome", "confounder"]].to_list()
     ['log10 E', 'E']
     """
-    import pandas as pd
-
     columns = ("words", "outcome", "better", "confounder", "mediator", "cost")
     rows = {name: {column: getattr(experiment(name), column) for column in columns} for name in EXPERIMENTS}
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("simulator")

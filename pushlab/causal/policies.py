@@ -7,11 +7,13 @@ two predictions, or that corrected by weighted surprises. Either needs every con
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from pushlab.causal.compare import _adjusted, without_mediator
+from pushlab.causal.draws import CausalData
 from pushlab.causal.estimators import DoublyRobust, RegressionAdjustment
 from pushlab.causal.experiments import experiment
-from pushlab.ground.arguments import demand
+from pushlab.ground.arguments import demand, one_of
 
 LEARNERS = ("regression", "curved regression", "doubly robust")     # the scores that have a name
 FRESH = 20_000          # units on which policies are judged
@@ -27,17 +29,18 @@ class TreatmentPolicy(NamedTuple):
     sign: float             # 1: higher is better
     cost: float
 
-    def treats(self, covariates):
+    def treats(self, covariates: pd.DataFrame) -> np.ndarray:
         """(units,) bool for a DataFrame of covariates."""
         return self.sign * self.tree.predict(covariates[list(self.features)].to_numpy(np.float64)) > self.cost
 
-    def __str__(self):
+    def __str__(self) -> str:
         from sklearn.tree import export_text
 
         return export_text(self.tree, feature_names=list(self.features), decimals=2).rstrip()
 
 
-def learn_policy(data, scores="doubly robust", features=None, better=None, cost=None, depth=3, fewest=None, seed=0):
+def learn_policy(data: CausalData, scores: Any = "doubly robust", features: Any = None, better: Any = None,
+                 cost: Any = None, depth: int = 3, fewest: Any = None, seed: int = 0) -> TreatmentPolicy:
     """A TreatmentPolicy learned from a CausalData: a tree that predicts the scores, and the cost it has to pass.
 
     scores    "regression": two straight lines, for the treated and for the others, and the difference of what they
@@ -59,15 +62,12 @@ def learn_policy(data, scores="doubly robust", features=None, better=None, cost=
     """
     from sklearn.tree import DecisionTreeRegressor
 
-    demand(not isinstance(scores, str) or scores in LEARNERS,
-            f"scores is one of {', '.join(LEARNERS)}, or an estimator; got {scores!r}")
-    demand(better in (None, "higher", "lower"), f"better is 'higher' or 'lower'; got {better!r}")
+    one_of("better", better, (None, "higher", "lower"))
     estimator = _scorer(scores) if isinstance(scores, str) else scores
     known = without_mediator(data)
     features = known if features is None else [features] if isinstance(features, str) else list(features)
     for name in features:
-        demand(name in known, f"a policy looks at what is known at the decision, {', '.join(map(str, known))}; got "
-                               f"{name!r}")
+        one_of("what a policy looks at, known at the decision,", name, known)
     covariates, _ = _adjusted(data, known)
     values = estimator.scores(covariates, data.treated, data.outcome, np.random.default_rng(seed)).values
     tree = DecisionTreeRegressor(max_depth=depth, min_samples_leaf=fewest or max(5, len(data) // 20))
@@ -84,13 +84,13 @@ def _scorer(name):
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import PolynomialFeatures
 
-    if name == "doubly robust":
+    if one_of("scores, unless it is an estimator,", name, LEARNERS) == "doubly robust":
         return DoublyRobust()
     line = LinearRegression()
     return RegressionAdjustment(line if name == "regression" else make_pipeline(PolynomialFeatures(2), line))
 
 
-def policy_values(model, policies=(), n=FRESH, seed=1_000_003):
+def policy_values(model: Any, policies: Any = (), n: int = FRESH, seed: int = 1_000_003) -> pd.DataFrame:
     """What policies are truly worth, found by simulating each unit both ways, a DataFrame with a row a policy.
 
     model     a simulator's name or an Experiment
@@ -107,8 +107,6 @@ def policy_values(model, policies=(), n=FRESH, seed=1_000_003):
     >>> table["value"].idxmax(), table.loc["best", "reached"].item()
     ('best', 1.0)
     """
-    import pandas as pd
-
     trial = experiment(model)
     units = trial.units(n, np.random.default_rng(seed))
     gains = trial.sign * units.effects - trial.cost

@@ -1,11 +1,15 @@
 """The same estimators on many data sets: how far off they are, and how often their intervals hold the truth."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
+import pandas as pd
 
 from pushlab.causal.compare import compare, without_mediator
 from pushlab.causal.draws import KINDS
 from pushlab.causal.experiments import experiment
-from pushlab.ground.arguments import demand
+from pushlab.ground.arguments import one_of, whole
 from pushlab.ground.seeds import episode_seed
 from pushlab.metrics.estimate import share_interval
 
@@ -13,8 +17,8 @@ COLUMNS = ("kind", "n", "draw", "estimator", "estimate", "standard_error", "low"
            "sample_effect")
 
 
-def repeat(model="hiv", kind="confounded", n=500, draws=200, estimators=None, adjust=None, seed=0, jobs=1,
-           progress=False, **more):
+def repeat(model: Any = "hiv", kind: str = "confounded", n: int = 500, draws: int = 200, estimators: Any = None,
+           adjust: Any = None, seed: int = 0, jobs: int = 1, progress: bool = False, **more: Any) -> pd.DataFrame:
     """Estimates from many data sets of one kind, a DataFrame with a row for each draw and estimator.
 
     model     a simulator's name or an Experiment
@@ -31,16 +35,13 @@ def repeat(model="hiv", kind="confounded", n=500, draws=200, estimators=None, ad
     >>> len(table), table["truth"].nunique()
     (3, 1)
     """
-    import pandas as pd
     from joblib import Parallel, delayed
     from threadpoolctl import threadpool_limits
     from tqdm.auto import tqdm
 
-    demand(kind in KINDS, f"kind is one of {', '.join(KINDS)}; got {kind!r}")
-    demand(draws >= 1, f"draws is from 1 up; got {draws!r}")
-    trial = experiment(model)
+    one_of("kind", kind, KINDS)
+    trial, numbers = experiment(model), tqdm(range(whole("draws", draws, 1)), disable=not progress)
     truth = trial.population_effect
-    numbers = tqdm(range(draws), disable=not progress)
     with threadpool_limits(1, user_api="blas"):     # matrices are small: more threads than one wait for each other
         tables = Parallel(jobs)(delayed(_one_draw)(trial, kind, n, number, seed, estimators, adjust, truth, more)
                                 for number in numbers)
@@ -56,7 +57,7 @@ def _one_draw(trial, kind, n, number, seed, estimators, adjust, truth, more):
     return table.assign(draw=number, sample_effect=data.average_effect)
 
 
-def summary(table, by=("kind", "n", "estimator")):
+def summary(table: pd.DataFrame, by: Sequence[str] = ("kind", "n", "estimator")) -> pd.DataFrame:
     """What many draws say of each estimator, a DataFrame with a row each.
 
     table     as of `repeat`; with further columns, which `by` then names too
@@ -84,14 +85,13 @@ def summary(table, by=("kind", "n", "estimator")):
     return found
 
 
-def by_size(model="hiv", sizes=(50, 100, 200, 400, 800, 1600), kind="confounded", draws=100, **more):
+def by_size(model: Any = "hiv", sizes: Sequence[int] = (50, 100, 200, 400, 800, 1600), kind: str = "confounded",
+            draws: int = 100, **more: Any) -> pd.DataFrame:
     """How much data an estimator needs: `summary` for data sets of several sizes. `more` as in `repeat`.
 
     An estimator that is right comes nearer to the truth with the root of the number of units; the error of one that is
     wrong stays, and more data only make it surer.
     """
-    import pandas as pd
-
     trial = experiment(model)
     tables = [repeat(trial, kind, int(n), draws, **more) for n in sizes]
     return summary(pd.concat(tables, ignore_index=True))
