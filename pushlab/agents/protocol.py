@@ -1,9 +1,10 @@
 """What an agent is asked for, a function as an agent, and what an agent has learned as JSON."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+import gymnasium as gym
 import numpy as np
 
 
@@ -29,23 +30,23 @@ class Agent:
 
     name = "agent"
 
-    def begin_task(self, task, learning):
+    def begin_task(self, task: str, learning: bool) -> None:
         """In a lifetime (`pushlab.lifetimes.live`) the episodes of a task begin; `learning` is False in tests.
 
         An agent that is to find out for itself what it is doing leaves this as it is.
         """
 
-    def begin(self, env, seed):
+    def begin(self, env: gym.Env, seed: int) -> None:
         """An episode of `env` begins; `seed` governs the agent's own chance in it."""
 
-    def act(self, observation, info, explore=True):
+    def act(self, observation: Any, info: Mapping[str, Any], explore: bool = True) -> Any:
         """The action for an observation; `explore=False` asks for the best known one."""
         raise NotImplementedError(f"{type(self).__name__} has to say how it acts")
 
-    def learn(self, transition):
+    def learn(self, transition: Transition) -> None:
         """Takes in one Transition, right after it happened."""
 
-    def state(self):
+    def state(self) -> dict:
         """All that is to outlast an episode, as a dict of numbers, texts, lists, dicts, arrays and Generators.
 
         Whoever takes it over with `load` goes on from the next `begin` as this agent would. What `begin` makes anew
@@ -55,7 +56,7 @@ class Agent:
         """
         return {}
 
-    def load(self, state):
+    def load(self, state: dict) -> None:
         """Takes over what `state()` gave."""
         if state:
             raise ValueError(f"{type(self).__name__} learns nothing, so it has no place for {', '.join(state)}")
