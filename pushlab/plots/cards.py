@@ -3,11 +3,11 @@
 No schema is known: features with a familiar role (day, place, battery ...) are found by their names, and so is the app.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pushlab.plots.kit import PAST_CARD, app_colour, mark, phone_body, priority_mark, tile
-from pushlab.plots.palette import INK, LEAD, SMALL, TITLE
+from pushlab.plots.palette import INK, LEAD, LINE, PAPER, SMALL, TITLE
 from pushlab.plots.sheet import MARGIN, Stage, fit, plain, text_width
 from pushlab.plots.words import UNKNOWN, app_name, role, value_words
 
@@ -99,3 +99,14 @@ def draw_past_card(stage: Stage, x: float, y: float, width: float, notification:
              lower=lower)
     stage.label(x + width - 12, y + 17, when, align="right")
     mark(stage, kind, x + width - 20, y + 35, 7.5)
+
+
+def draw_last(stage: Stage, x: float, y: float, kinds: Sequence[str], columns: int, across: float, down: float,
+              radius: float) -> None:
+    """The last twenty outcomes as marks in rows, with empty circles for those still to come."""
+    for place in range(20):
+        at = x + place % columns * across, y + place // columns * down
+        if place < len(kinds):
+            mark(stage, kinds[place], *at, radius)
+        else:
+            stage.disc(*at, radius - (0.6 if radius < 10 else 1), PAPER, LINE, 1.2)

@@ -1,21 +1,15 @@
 """An epidemic over time: who is in which group, what was done against it, and what nothing would have led to."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from matplotlib.figure import Figure
 
-from pushlab.plots.film import LEFT, Film, Frames, draw_lanes, draw_lines, draw_time, film_stage
+from pushlab.plots.film import LEFT, Days, Film, draw_lanes, draw_lines, draw_time, film_stage
 from pushlab.plots.kit import set_ticks, ticks_between
 from pushlab.plots.palette import BLUE, DASHES, DISMISSED, GREY, INK, ORANGE, PURPLE, SMALL
 from pushlab.plots.sheet import MARGIN, house_style
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.figure import Figure
 
 WIDTH = 640                             # of lanes and panels, in hundredths of an inch
 BOTTOM, GAP = 444, 33                   # of all panels, and between two for the name of the lower
@@ -60,7 +54,7 @@ PANELS["opioid_whynot"] = PANELS["opioid"][:1]         # which counts no deaths
 
 
 @house_style()
-def epidemic(days: Frames | pd.DataFrame, model: Mapping | None = None, title: str | None = None,
+def epidemic(days: Days, model: Mapping | None = None, title: str | None = None,
              lead: str | None = None, until: float | None = None, agent: str | None = None,
              figure: Figure | None = None) -> Figure:
     """Groups over time in panels, interventions as lanes above them, and dotted what came had nothing been done.

@@ -1,23 +1,19 @@
 """The days of a dynamical model on a sheet: as arrays, as lanes of what was done, as lines over time."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 
+from pushlab.ground.arguments import demand
 from pushlab.plots.kit import end_labels, set_ticks, ticks_between
 from pushlab.plots.palette import DRUG_1, DRUG_2, GREY, ORANGE, PURPLE, SMALL, SOFT, blend
 from pushlab.plots.sheet import Stage, fit, plain
 
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.axes import Axes
-
 LEFT = 62                               # of lanes and panels, in hundredths of an inch
 DRUGS = (DRUG_1, DRUG_2, PURPLE, GREY, ORANGE)
-Frames = Sequence[Mapping[str, Any]]
+Days = Sequence[Mapping[str, Any]] | Any         # the frames of an episode, or a table as simulate() returns it
 
 
 class Film:
@@ -36,12 +32,11 @@ class Film:
     end, env    the time at the right end, and the name of the environment, or None
     """
 
-    def __init__(self, days: Frames | pd.DataFrame, model: Mapping | None = None, goal: Mapping | None = None,
+    def __init__(self, days: Days, model: Mapping | None = None, goal: Mapping | None = None,
                  until: float | None = None) -> None:
         """`model` is that of a table which does not tell its own, such as one out of a file."""
         if isinstance(days, Sequence):
-            if not days:
-                raise ValueError("a picture needs at least one frame, or a table")
+            demand(days, "a picture needs at least one frame, or a table")
             last = days[-1]
             self.model, self.env, end, goal = last["model"], last["env"], last["end"], goal or last["goal"]
             self.time = np.array([frame["time"] for frame in days], float)
@@ -50,9 +45,8 @@ class Film:
                           for name in self.model["interventions"]}
         else:
             self.model, self.env = model or days.attrs.get("model"), None
-            if self.model is None:
-                raise ValueError("the table does not tell its model: give model=load_model(name).told(), or the "
-                                 "table as simulate() returns it")
+            demand(self.model, "the table does not tell its model: give model=load_model(name).told(), or the table "
+                               "as simulate() returns it")
             columns = {name: values.to_numpy(float) for name, values in days.select_dtypes("number").items()}
             self.time, end = columns["time"], columns["time"][-1]
             self.values, self.idle, self.indicators = columns, {}, columns
@@ -90,7 +84,7 @@ class Film:
         return "   ·   ".join([*words, agent] if agent else words)
 
 
-def _columns(days: Frames, part: str) -> dict[str, np.ndarray]:
+def _columns(days, part):
     """{name: (days,)} of what every frame says of one part; empty where the frames do not have it."""
     return {name: np.array([frame[part][name] for frame in days]) for name in days[-1].get(part) or {}}
 

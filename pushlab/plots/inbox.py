@@ -8,6 +8,7 @@ from datetime import date
 
 from matplotlib.figure import Figure
 
+from pushlab.ground.arguments import demand
 from pushlab.plots.cards import (
     LEFT,
     WIDTH,
@@ -60,8 +61,7 @@ def inbox(frames: Sequence[Mapping], figure: Figure | None = None, agent: str = 
     title     the sentence on top; None says what happened last
     returns   Figure, 9 x 4.6 inches; `day_counts` of its events are the numbers at the right edge
     """
-    if not frames:
-        raise ValueError("inbox() needs at least one frame: the one after reset()")
+    demand(frames, "inbox() needs at least one frame: the one after reset()")
     now, before = frames[-1], frames[-2] if len(frames) > 1 else None
     stage = Stage(WIDTH, HEIGHT, figure)
     _draw_screen(stage, now, agent, choosing)
@@ -145,9 +145,8 @@ def day_words(now: Mapping, known: Mapping[str, str]) -> tuple[str, str]:
 # ---------------------------------------------------------------- the screen
 
 def _draw_screen(stage, now, agent, choosing):
-    labels = now.get("labels") or {}
-    words = context_words(now["context"], labels)
-    known, time = by_role(words), clock_time(now["now"], now["of"])
+    labels, time = now.get("labels") or {}, clock_time(now["now"], now["of"])
+    known = by_role(context_words(now["context"], labels))
     sx, sy, sw = draw_phone(stage, 420, time, known)
     weekday, day = day_words(now, known)
     stage.text(sx + 16, sy + 46, fit(plain(f"{weekday} {time}"), sw - 32, LEAD, "bold"), LEAD, SURFACE, "bold")
@@ -157,16 +156,17 @@ def _draw_screen(stage, now, agent, choosing):
     dealt = None if choosing else just_dealt(now)
     x, y, width = sx + 8, sy + 80, sw - 16
     if dealt:
-        _draw_shade(stage, x, y, width, dealt["notification"], labels, ("was in hand", TEXT),
-                    _ago(now["now"], dealt["arrived"]), f"{plain(agent)} chose", OF_THE_ONE_IN_HAND,
-                    now["last"]["action"])
+        _draw_shade(stage, x, y, width, dealt, now, labels, ("was in hand", TEXT))
+        _draw_actions(stage, x, y + 87, width, f"{plain(agent)} chose", OF_THE_ONE_IN_HAND, now["last"]["action"])
     elif now["hand"]:
-        deferrals = now["hand"]["deferrals"]
-        age = _ago(now["now"], now["hand"]["arrived"])
-        _draw_shade(stage, x, y, width, now["hand"]["notification"], labels, ("in hand", BLUE),
-                    f"{age}, put off {deferrals}×" if deferrals else age, "allowed now", now["allowed"], None, now)
-    else:
-        _draw_empty_shade(stage, x, y, width, now)
+        _draw_shade(stage, x, y, width, now["hand"], now, labels, ("in hand", BLUE))
+        _draw_allowed(stage, x, y + 87, width, now, TEXT)
+    else:                                           # a dashed card, and the actions that are left
+        over = now["now"] >= now["of"]
+        stage.box(x, y, width, 138, 13, blend(SURFACE, .14, DAWN), SURFACE, 1.3, (0, (4, 3)), z=6)
+        stage.text(x + width / 2, y + 38, "the end" if over else "nothing in hand", weight="bold", align="center")
+        if now["allowed"] and not over:
+            _draw_allowed(stage, x, y + 87, width, now, INK)
     earlier = latest_events(now, dealt)
     if earlier:
         stage.text(sx + 16, sy + 242, "earlier", SMALL, SURFACE)
@@ -203,81 +203,71 @@ def latest_events(now: Mapping, without: Mapping | None = None, most: int = 2) -
     return sorted(gone, key=_since, reverse=True)[:most]
 
 
-def _draw_shade(stage, x, y, width, notification, labels, state, when, over, actions, chosen, now=None):
-    """The white card: the notification in hand, and what may be, or was, done with it."""
+def _draw_shade(stage, x, y, width, event, now, labels, state):
+    """The white card: the notification in hand, or just dealt with."""
+    age, deferrals = _ago(now["now"], event["arrived"]), event["deferrals"] if event is now["hand"] else 0
     stage.box(x, y, width, 138, 13, SURFACE, z=6)
     stage.text(x + 12, y + 16, state[0], SMALL, state[1], "bold")
-    stage.text(x + width - 12, y + 16, when, SMALL, TEXT, align="right")
-    draw_app(stage, x + 10, y + 30, 26, notification, labels, width - 56, width - 56)
+    stage.label(x + width - 12, y + 16, f"{age}, put off {deferrals}×" if deferrals else age, align="right")
+    draw_app(stage, x + 10, y + 30, 26, event["notification"], labels, width - 56, width - 56)
     stage.line([(x + 12, y + 72), (x + width - 12, y + 72)], LINE, .8, z=7)
-    _draw_actions(stage, x, y + 87, width, over, actions, chosen, now)
 
 
-def _draw_empty_shade(stage, x, y, width, now):
-    """A dashed card while nothing is in hand, and the actions that are left."""
-    stage.box(x, y, width, 138, 13, blend(SURFACE, .14, DAWN), SURFACE, 1.3, (0, (4, 3)), z=6)
-    over = now["now"] >= now["of"]
-    stage.text(x + width / 2, y + 38, "the end" if over else "nothing in hand", LEAD, INK, "bold", align="center")
-    if now["allowed"] and not over:
-        _draw_actions(stage, x, y + 87, width, "allowed now", now["allowed"], None, now, quiet=True)
+def _draw_allowed(stage, x, y, width, now, colour):
+    """What may be done; where another action was tried and is not allowed, that is said."""
+    if now["last"] and now["last"]["forbidden"]:
+        _draw_actions(stage, x, y, width, "only these are allowed", now["allowed"], None, deep(DISMISSED), "bold")
+    else:
+        _draw_actions(stage, x, y, width, "allowed now", now["allowed"], None, colour)
 
 
-def _draw_actions(stage, x, y, width, over, actions, chosen, now, quiet=False):
-    """Pills in a row, the chosen one dark; an action that was tried and is not allowed is named above them."""
-    refused = now and now["last"] and now["last"]["forbidden"]
-    if refused:
-        over = "only these are allowed"
-    colour, weight = (deep(DISMISSED), "bold") if refused else (INK if quiet else TEXT, "normal")
+def _draw_actions(stage, x, y, width, over, actions, chosen, colour=TEXT, weight="normal"):
+    """Pills in a row under some words, the chosen one dark."""
     stage.text(x + 12, y, fit(over, width - 24, SMALL, weight), SMALL, colour, weight, z=11)
     words = [text_width(action, SMALL, "bold") for action in actions]
     padding = min(26, (width - 16 - 3 * (len(actions) - 1) - sum(words)) / len(actions))
-    at = x + 8
+    x += 8
     for action, word in zip(actions, words):
         wide, dark = word + padding, action == chosen
-        stage.box(at, y + 15, wide, 24, 12, INK if dark else SOFT, z=7)
-        stage.text(at + wide / 2, y + 27, action, SMALL, SURFACE if dark else INK, "bold", "center")
-        at += wide + 3
+        stage.box(x, y + 15, wide, 24, 12, INK if dark else SOFT, z=7)
+        stage.text(x + wide / 2, y + 27, action, SMALL, SURFACE if dark else INK, "bold", "center")
+        x += wide + 3
 
 
 # ---------------------------------------------------------------- the cache
 
 def _draw_cache(stage, now):
-    """The tray: up to three cards, or two and a card of the rest."""
+    """The tray: up to three cards, or two and a card of the rest; the first is the one that check-cache takes."""
     cache, labels = now["cache"], now.get("labels") or {}
     stage.box(LEFT, 74, RIGHT - LEFT, 112, 12, SOFT, z=2)
-    stage.text(LEFT + 14, 90, "cache", SMALL, TEXT)
+    stage.label(LEFT + 14, 90, "cache")
     if not cache:
         stage.box(LEFT + 12, 102, RIGHT - LEFT - 24, 76, 10, SOFT, "#C6CDD6", 1.1, (0, (4, 3)), z=4)
-        stage.text((LEFT + RIGHT) / 2, 140, "nothing waits", SMALL, TEXT, align="center")
+        stage.label((LEFT + RIGHT) / 2, 140, "nothing waits", align="center")
         return
-    stage.text(RIGHT - 14, 90, "oldest first: the framed card is next", SMALL, TEXT, align="right")
-    single = len(cache) if len(cache) <= 3 else 2
-    for place, waiting in enumerate(cache[:single]):
-        _draw_waiting(stage, LEFT + 12 + 198 * place, 102, 188, waiting, now["now"], labels, head=place == 0)
-    if len(cache) > single:
-        _draw_rest(stage, LEFT + 12 + 198 * single, 102, 188, cache[single:], now["now"], labels)
+    stage.label(RIGHT - 14, 90, "oldest first: the framed card is next", align="right")
+    single = cache if len(cache) <= 3 else cache[:2]
+    for place, waiting in enumerate(single):
+        x, head = LEFT + 12 + 198 * place, place == 0
+        stage.box(x, 102, 188, 76, 10, SURFACE, INK if head else LINE, 1.5 if head else 1.0, z=4)
+        draw_app(stage, x + 10, 112, 24, waiting["notification"], labels, 136, 136, TEXT)
+        mark(stage, "waiting", x + 22, 159, 8)
+        stage.text(x + 42, 159, length_of_time(now["now"] - waiting["arrived"]), weight="bold")
+        stage.label(x + 178, 159, f"put off {waiting['deferrals']}×", align="right")
+    if len(cache) > len(single):
+        _draw_rest(stage, LEFT + 12 + 198 * len(single), cache[len(single):], now["now"], labels)
 
 
-def _draw_waiting(stage, x, y, width, waiting, now, labels, head):
-    """One card of the cache; the head is the one that check-cache takes."""
-    stage.box(x, y, width, 76, 10, SURFACE, INK if head else LINE, 1.5 if head else 1.0, z=4)
-    draw_app(stage, x + 10, y + 10, 24, waiting["notification"], labels, width - 52, width - 52, TEXT)
-    mark(stage, "waiting", x + 22, y + 57, 8)
-    stage.text(x + 42, y + 57, length_of_time(now - waiting["arrived"]), LEAD, INK, "bold")
-    stage.text(x + width - 10, y + 57, f"put off {waiting['deferrals']}×", SMALL, TEXT, align="right")
-
-
-def _draw_rest(stage, x, y, width, cache, now, labels, most=6):
+def _draw_rest(stage, x, cache, now, labels, most=6):
     """The younger ones of a long cache: their tiles, how many there are, and how long they have waited."""
-    stage.box(x, y, width, 76, 10, SURFACE, LINE, 1.0, z=4)
+    stage.box(x, 102, 188, 76, 10, SURFACE, LINE, 1.0, z=4)
     shown = cache if len(cache) <= most else cache[:most - 1]
     for place, waiting in enumerate(shown):
         name, *_ = card_words(waiting["notification"], labels)
-        tile(stage, x + 10 + 29 * place, y + 10, 24, name[0], app_colour(app_of(waiting["notification"])))
+        tile(stage, x + 10 + 29 * place, 112, 24, name[0], app_colour(app_of(waiting["notification"])))
     if len(cache) > len(shown):
-        stage.text(x + 12 + 29 * len(shown), y + 22, f"+{len(cache) - len(shown)}", SMALL, INK, "bold")
+        stage.text(x + 12 + 29 * len(shown), 124, f"+{len(cache) - len(shown)}", SMALL, INK, "bold")
     words = f"{len(cache):,} more"
-    stage.text(x + 12, y + 57, words, LEAD, INK, "bold")
+    stage.text(x + 12, 159, words, weight="bold")
     ages = f"{length_of_time(now - cache[-1]['arrived'])} or more"
-    stage.text(x + width - 10, y + 57, fit(ages, width - 30 - text_width(words, LEAD, "bold"), SMALL), SMALL, TEXT,
-               align="right")
+    stage.label(x + 178, 159, fit(ages, 158 - text_width(words, LEAD, "bold"), SMALL), align="right")

@@ -1,18 +1,16 @@
 """A dynamical model under treatment: its state over time, what was done, and the same days as a path."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.collections import LineCollection
 from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from matplotlib.patheffects import withStroke
 
-from pushlab.plots.film import DRUGS, LEFT, Film, Frames, draw_lanes, draw_lines, draw_time, film_stage
+from pushlab.plots.film import DRUGS, LEFT, Days, Film, draw_lanes, draw_lines, draw_time, film_stage
 from pushlab.plots.kit import set_ticks, ticks_around
 from pushlab.plots.palette import (
     BLUE,
@@ -31,10 +29,6 @@ from pushlab.plots.palette import (
     blend,
 )
 from pushlab.plots.sheet import MARGIN, house_style
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.figure import Figure
 
 WIDTH = 500                             # of the panels over time, in hundredths of an inch
 TOP, BOTTOM, GAP = 141, 427, 26         # of all panels together, and between two
@@ -72,7 +66,7 @@ def _view_of(model):
 
 
 @house_style()
-def patient(days: Frames | pd.DataFrame, model: Mapping | None = None, title: str | None = None,
+def patient(days: Days, model: Mapping | None = None, title: str | None = None,
             lead: str | None = None, goal: Mapping | None = None, until: float | None = None, agent: str | None = None,
             figure: Figure | None = None) -> Figure:
     """The state over time, the interventions as coloured lanes and tints, the goal in green, and the phase portrait.

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from matplotlib.figure import Figure
 
+from pushlab.ground.arguments import demand
 from pushlab.plots.cards import (
     LEFT,
     WIDTH,
@@ -17,6 +18,7 @@ from pushlab.plots.cards import (
     card_words,
     context_words,
     draw_app,
+    draw_last,
     draw_past_card,
     draw_phone,
     topic,
@@ -27,7 +29,6 @@ from pushlab.plots.kit import (
     chip,
     clock,
     end_labels,
-    mark,
     priority_mark,
     set_ticks,
     ticks_around,
@@ -43,7 +44,6 @@ from pushlab.plots.palette import (
     LEAD,
     LINE,
     OPENED,
-    PAPER,
     SMALL,
     SURFACE,
     TICK,
@@ -88,8 +88,7 @@ def phone(frames: Sequence[Mapping], figure: Figure | None = None, agent: str = 
     choosing  False shows the last push; True the context that waits, and an empty card
     returns   Figure, 9 x 4.2 inches
     """
-    if not frames:
-        raise ValueError("phone() needs at least one frame: the one after reset()")
+    demand(frames, "phone() needs at least one frame: the one after reset()")
     now = frames[-1]
     pushes = [frame["push"] for frame in frames if frame["push"]]
     labels = now.get("labels") or {}
@@ -230,12 +229,7 @@ def _draw_score(stage, frames, pushes, agent, top):
 def _draw_last_pushes(stage, pushes, top):
     left = LEFT + 472
     stage.label(left, top, "last 20 pushes")
-    for place in range(20):
-        x, y = left + 9 + (place % 5) * 27, top + 26 + (place // 5) * 23
-        if place < len(pushes):
-            mark(stage, outcome(pushes[place]), x, y, 8)
-        else:
-            stage.disc(x, y, 7.4, PAPER, LINE, 1.2)
+    draw_last(stage, left + 9, top + 26, list(map(outcome, pushes)), 5, 27, 23, 8)
     opened = sum(push["opened"] for push in pushes)
     stage.text(left, top + 120, f"{opened} opened", LEAD, OPENED, "bold")
     stage.text(left, top + 137, f"{len(pushes) - opened} dismissed", LEAD, DISMISSED, "bold")

@@ -6,6 +6,8 @@ import numpy as np
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
+from pushlab.ground.arguments import demand
+from pushlab.plots.cards import draw_last
 from pushlab.plots.kit import icon, mark
 from pushlab.plots.palette import (
     BLUE,
@@ -18,7 +20,6 @@ from pushlab.plots.palette import (
     LIT,
     MUTED,
     OPENED,
-    PAPER,
     PURPLE,
     SEMANTIC,
     SERIES,
@@ -56,8 +57,7 @@ def room(frames: Sequence[Mapping], figure: Figure | None = None, agent: str = "
     choosing  True leaves out what is not in view, and asks
     returns   Figure, 9 x 5 inches
     """
-    if not frames:
-        raise ValueError("room() needs at least one frame: the one after reset()")
+    demand(frames, "room() needs at least one frame: the one after reset()")
     now = frames[-1]
     stage = Stage(WIDTH, HEIGHT, figure)
     stage.heading(_title(now), f"{now['env']}   ·   step {now['step']:,} of {now['of']:,}")
@@ -261,12 +261,7 @@ def _draw_answers(stage, frames, agent):
     """How many answers were right, and the last twenty, where no memory is to be shown."""
     answers = [frame["answered"] for frame in frames if frame["answered"]]
     stage.text(SIDE, 84, f"{fit(plain(agent), 200, LEAD, 'bold')}: the last 20 answers", weight="bold")
-    for place in range(20):
-        x, y = SIDE + 12 + (place % 10) * 32, 122 + (place // 10) * 34
-        if place < len(answers[-20:]):
-            mark(stage, _verdict(answers[-20:][place]), x, y, 11)
-        else:
-            stage.disc(x, y, 10, PAPER, LINE, 1.2)
+    draw_last(stage, SIDE + 12, 122, list(map(_verdict, answers[-20:])), 10, 32, 34, 11)
     right = f"{sum(answer['reward'] > 0 for answer in answers):,}"
     stage.text(SIDE, 204, right, 17, OPENED, "bold")
     stage.text(SIDE + text_width(right, 17, "bold") + 10, 205, f"of {len(answers):,} answers were right")

@@ -116,8 +116,8 @@ def timeline(stage: Stage, left: float, right: float, top: float, frame: Mapping
     first_hour = min([max(earliest, since), *minutes, now]) - since
     ruler = Ruler(since, min(360, int(first_hour // 180) * 180), left + 108, right - 44)
 
-    stage.text(left, top, "the day so far", SMALL, TEXT)
-    stage.text(right - 4, top, "today", SMALL, TEXT, align="right")
+    stage.label(left, top, "the day so far")
+    stage.label(right - 4, top, "today", align="right")
     _draw_places(stage, frame["places"], ruler, top, now, f"now {clock_time(now, frame['of'])}")
     _draw_lanes(stage, left, right, top + FIRST, day_counts(frame["events"], frame["cache"], since, now), ruler.at(now),
                 ruler)
@@ -157,7 +157,7 @@ def joined(places: Sequence[tuple]) -> list[tuple]:
     >>> joined([(0, 5, "home"), (5, 9, "home"), (9, 10, "office")])
     [(0, 9, 'home'), (9, 10, 'office')]
     """
-    together = []
+    together: list[tuple] = []
     for begin, end, words in places:
         if together and together[-1][2] == words and together[-1][1] == begin:
             together[-1] = (together[-1][0], end, words)

@@ -1,13 +1,12 @@
 """World3 as its book shows it: five curves over two or three centuries, each on its own scale, and what was done."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
 
-from pushlab.plots.film import Film, Frames, draw_lines, draw_time, film_stage
+from pushlab.plots.film import Days, Film, draw_lines, draw_time, film_stage
 from pushlab.plots.palette import (
     BLUE,
     DASHES,
@@ -25,10 +24,6 @@ from pushlab.plots.palette import (
     blend,
 )
 from pushlab.plots.sheet import MARGIN, fit, house_style
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.figure import Figure
 
 WIDTH = 640                                     # of lanes and chart, in hundredths of an inch
 TOP, BOTTOM, PITCH = 78, 416, 22                # of the first lane, of the chart, from lane to lane
@@ -65,7 +60,7 @@ CURVES = (
 
 
 @house_style()
-def limits_to_growth(days: Frames | pd.DataFrame, title: str | None = None, lead: str | None = None,
+def limits_to_growth(days: Days, title: str | None = None, lead: str | None = None,
                      until: float | None = None, agent: str | None = None, figure: Figure | None = None) -> Figure:
     """People, resources, food, industrial output and pollution over the years, each on its own scale from zero.
 
@@ -83,10 +78,8 @@ def limits_to_growth(days: Frames | pd.DataFrame, title: str | None = None, lead
     return stage.figure
 
 
-def limits_to_growth_table(days: Frames | pd.DataFrame) -> pd.DataFrame:
+def limits_to_growth_table(days: Days) -> pd.DataFrame:
     """What `limits_to_growth` draws: a DataFrame, a row a decision, of the year and the curves in the chart's units."""
-    import pandas as pd
-
     film = _film(days)
     return pd.DataFrame({"year": film.time, **_curves(film)}).set_index("year")
 
