@@ -34,6 +34,7 @@ from pushlab.plots.palette import (
     series_styles,
 )
 from pushlab.plots.sheet import MARGIN, Stage, Words, fit, house_style, plain, text_width
+from pushlab.plots.words import listed
 
 GROUPS = (("paid back", BLUE), ("fell behind", ORANGE))
 LEFT, WIDTH = 24, 456                   # of the panels of scores, in hundredths of an inch
@@ -248,7 +249,7 @@ def _retraining_title(table, by):
         return "All come to rest"
     if not calm:
         return "Nothing comes to rest"
-    together = " and ".join(filter(None, [", ".join(calm[:-1]), calm[-1]]))
+    together = listed(calm)
     return f"{together[0].upper()}{together[1:]} come{'s' if len(calm) == 1 else ''} to rest"
 
 

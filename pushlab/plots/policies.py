@@ -1,15 +1,19 @@
 """What policies do and what it costs: their actions by place and time of day, and two measures at once."""
 
+from collections.abc import Mapping, Sequence
 from itertools import product
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.patheffects import withStroke
+from matplotlib.transforms import Bbox
 
 from pushlab.ground.arguments import demand, has_rows
 from pushlab.metrics.estimate import crossed_interval
 from pushlab.plots.curves import log_lead, mean_over_runs, run_numbers, run_scores
-from pushlab.plots.kit import mark, set_ticks, ticks_around
+from pushlab.plots.kit import mark, span
 from pushlab.plots.palette import (
     CHANCE,
     GREY,
@@ -32,8 +36,8 @@ from pushlab.plots.palette import (
     series_styles,
 )
 from pushlab.plots.rates import FEW, folded, name_columns, shown_value
-from pushlab.plots.sheet import MARGIN, Stage, fit, house_style, plain, text_width
-from pushlab.plots.words import spoken
+from pushlab.plots.sheet import MARGIN, Stage, Words, fit, house_style, plain, text_width
+from pushlab.plots.words import listed, spoken
 
 # Actions on notifications have the colours of what they lead to; others take those of series, in order.
 ACTION_LOOKS = {"show": (SHOWN, None, "shown"), "cache": (WAITING, WAITING_EDGE, "waiting"),
@@ -43,8 +47,9 @@ ACTION_LOOKS = {"show": (SHOWN, None, "shown"), "cache": (WAITING, WAITING_EDGE,
 
 # ---------------------------------------------------------------- what a policy does: table
 
-def policy_map_table(log, row="place", column="time", action="action", actions=None, row_order=None,
-                     column_order=None, most=10):
+def policy_map_table(log: pd.DataFrame, row: str = "place", column: str = "time", action: str = "action",
+                     actions: Sequence | Mapping | None = None, row_order: Sequence | None = None,
+                     column_order: Sequence | None = None, most: int = 10) -> pd.DataFrame:
     """How often a policy took each action, by two features of the moment at which it chose.
 
     log        DataFrame, a row a decision, with the columns row, column and action
@@ -69,13 +74,10 @@ def policy_map_table(log, row="place", column="time", action="action", actions=N
     columns, column_values = folded(chosen[column], column_order, most)
     taken = chosen[action].map(names)
     counts = taken.groupby([rows.to_numpy(), columns.to_numpy(), taken.to_numpy()]).size()
-    lines = []
-    for cell in product(row_values, column_values):
-        here = [int(counts.get((*cell, name), 0)) for name in names.values()]
-        decided = sum(here)
-        lines += [{row: cell[0], column: cell[1], "action": name, "share": count / decided if decided else np.nan,
-                   "decisions": decided} for name, count in zip(names.values(), here)]
-    return pd.DataFrame(lines)
+    cells = [row_values, column_values, list(dict.fromkeys(names.values()))]
+    counts = counts.reindex(pd.MultiIndex.from_product(cells, names=[row, column, "action"]), fill_value=0)
+    decided = counts.groupby(level=[0, 1]).transform("sum")
+    return pd.DataFrame({"share": counts / decided, "decisions": decided}).reset_index()
 
 
 def _action_names(taken, actions):
@@ -90,8 +92,11 @@ def _action_names(taken, actions):
 # ---------------------------------------------------------------- what a policy does: picture
 
 @house_style()
-def policy_map(log, row="place", column="time", action="action", actions=None, row_order=None, column_order=None,
-               row_labels=None, column_labels=None, agent=None, title=None, lead=None, figure=None):
+def policy_map(log: pd.DataFrame, row: str = "place", column: str = "time", action: str = "action",
+               actions: Sequence | Mapping | None = None, row_order: Sequence | None = None,
+               column_order: Sequence | None = None, row_labels: Mapping | None = None,
+               column_labels: Mapping | None = None, agent: str | None = None, title: Words = None, lead: Words = None,
+               figure: Figure | None = None) -> Axes:
     """What a policy does, by two features of the moment: in each cell a bar of its actions' shares, and the commonest.
 
     log        see `policy_map_table`, which holds what is drawn
@@ -109,9 +114,9 @@ def policy_map(log, row="place", column="time", action="action", actions=None, r
     stage = Stage(900, below + 54, figure)
     stage.heading(fit(plain(title or _map_title(shares, counts, names, agent)), 900 - 2 * MARGIN, TITLE, "bold"),
                   lead or f"{counts.sum():,} decisions; pale: fewer than {FEW}, with their number", title_lines=1)
-    looks = action_looks(names)
-    _draw_action_key(stage, names, looks, 88)
-
+    others = series_styles([name for name in names if name not in ACTION_LOOKS])
+    looks = {name: ACTION_LOOKS.get(name) or (others[name][0], None, None) for name in names}
+    _draw_action_key(stage, looks, 88)
     row_names = [fit(shown_value(row, value, row_labels), 170, LEAD) for value in rows]
     left = MARGIN + max(text_width(name, LEAD) for name in row_names) + 16
     ax = stage.axes(left, top, 900 - MARGIN - left, pitch * len(rows))
@@ -120,7 +125,7 @@ def policy_map(log, row="place", column="time", action="action", actions=None, r
     wide = (900 - MARGIN - left) / len(columns)
     for r, c in np.ndindex(counts.shape):
         if counts[r, c]:
-            _draw_shares(stage, left + wide * c, top + pitch * r, wide - 14, shares[r, c], counts[r, c], names, looks)
+            _draw_shares(stage, left + wide * c, top + pitch * r, wide - 14, shares[r, c], counts[r, c], looks)
     for place, name in enumerate(row_names):
         middle = top + pitch * (place + .5)
         stage.text(MARGIN, middle, name)
@@ -129,12 +134,6 @@ def policy_map(log, row="place", column="time", action="action", actions=None, r
     name_columns(stage, [shown_value(column, value, column_labels) for value in columns],
                  left - 7, wide * len(columns), below + 4)
     return ax
-
-
-def action_looks(names):
-    """{action: (fill, edge or None, kind of mark or None)}."""
-    others = series_styles([name for name in names if name not in ACTION_LOOKS])
-    return {name: ACTION_LOOKS.get(name) or (others[name][0], None, None) for name in names}
 
 
 def _map_title(shares, counts, names, agent):
@@ -148,19 +147,14 @@ def _map_title(shares, counts, names, agent):
         return f"{who} chose {names[most]} in {overall[most]:.2f} of {decided:,} decisions"
     tops = shares[sure].argmax(axis=-1)
     others = [name for place, name in enumerate(names) if place != most and place in tops]
-    if not others:
-        return f"{who} mostly chooses {names[most]}, wherever and whenever"
-    return f"{who} mostly chooses {names[most]}, but {_listed(others)} in {(tops != most).sum()} of {len(tops)} cells"
+    where = f"but {listed(others, 'or')} in {(tops != most).sum()} of {len(tops)} cells" if others else (
+        "wherever and whenever")
+    return f"{who} mostly chooses {names[most]}, {where}"
 
 
-def _listed(words):
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
-
-
-def _draw_action_key(stage, names, looks, y):
+def _draw_action_key(stage, looks, y):
     x = MARGIN
-    for name in names:
-        fill, edge, kind = looks[name]
+    for name, (fill, edge, kind) in looks.items():
         if kind:
             mark(stage, kind, x + 7, y, 7)
         else:
@@ -170,27 +164,28 @@ def _draw_action_key(stage, names, looks, y):
         x += 21 + text_width(words, SMALL, "bold") + 22
 
 
-def _draw_shares(stage, x, y, wide, shares, count, names, looks):
+def _draw_shares(stage, x, y, wide, shares, count, looks):
     """One cell: the commonest action in words, and a bar of all."""
     few, most = count < FEW, int(shares.argmax())
+    colour, weight = (TEXT, "normal") if few else (INK, "bold")
     number = f"{shares[most]:.2f}" if not few else f"of {count}" if count > 1 else "once"
-    words = fit(plain(names[most]), wide - text_width(f" {number}", SMALL, "bold"), SMALL, "normal" if few else "bold")
-    stage.text(x, y + 15, words, SMALL, TEXT if few else INK, "normal" if few else "bold")
-    stage.text(x + wide, y + 15, number, SMALL, TEXT if few else INK, "normal" if few else "bold", "right")
+    name = fit(plain(list(looks)[most]), wide - text_width(f" {number}", SMALL, "bold"), SMALL, weight)
+    stage.text(x, y + 15, name, SMALL, colour, weight)
+    stage.text(x + wide, y + 15, number, SMALL, colour, weight, "right")
     stage.box(x, y + 25, wide, 11, 0, SOFT, z=2)
-    at = x
-    for name, share in zip(names, shares):
-        fill, edge, _ = looks[name]
+    for (fill, edge, _), share in zip(looks.values(), shares):
+        end = x + wide * share
         if share > 0:
-            stage.box(at, y + 25, wide * share, 11, 0, blend(fill, .3, SURFACE) if few else fill, z=3)
+            stage.box(x, y + 25, wide * share, 11, 0, blend(fill, .3, SURFACE) if few else fill, z=3)
             if edge and not few:
-                stage.line([(at, y + 36), (at + wide * share, y + 36)], edge, 1.0, z=4, solid_capstyle="butt")
-        at += wide * share
+                stage.line([(x, y + 36), (end, y + 36)], edge, 1.0, z=4, solid_capstyle="butt")
+        x = end
 
 
 # ---------------------------------------------------------------- two measures at once
 
-def trade_off_table(log, x, y, by="agent", statistic="mean", cross=None):
+def trade_off_table(log: pd.DataFrame, x: str, y: str, by: str = "agent", statistic: str = "mean",
+                    cross: str | None = None) -> pd.DataFrame:
     """One line a policy: mean and 95 % interval over its runs of two measures.
 
     log        tidy log or study, a row an episode or a step; the columns run, seed, episode tell runs apart
@@ -232,8 +227,9 @@ def _crossed_ends(rows, value, cross):
 
 
 @house_style()
-def trade_off(log, x, y, by="agent", statistic="mean", x_unit=None, y_unit=None, better=None, title=None, lead=None,
-              cross=None, figure=None):
+def trade_off(log: pd.DataFrame, x: str, y: str, by: str = "agent", statistic: str = "mean", x_unit: Words = None,
+              y_unit: Words = None, better: str | None = None, title: Words = None, lead: Words = None,
+              cross: str | None = None, figure: Figure | None = None) -> Axes:
     """Policies by two measures at once, such as interruptions and opens: a mark each, with 95 % intervals both ways.
 
     log       see `trade_off_table`, which holds what is drawn, and says what `cross` is
@@ -242,18 +238,16 @@ def trade_off(log, x, y, by="agent", statistic="mean", x_unit=None, y_unit=None,
     returns   Axes on a sheet of 6 x 4.4 inches. A policy that lacks one of the two has no mark; the lead line names it
     """
     whole = trade_off_table(log, x, y, by, statistic, cross)
-    if better not in (None, *CORNERS):
-        raise ValueError(f"better must be one of {', '.join(CORNERS)} or None, got {better!r}")
+    demand(better in (None, *CORNERS), f"better must be one of {', '.join(CORNERS)} or None, got {better!r}")
     table = whole.dropna(subset=[x, y])
-    if not len(table):
-        raise ValueError(f"no {by} has both {x} and {y}: there is nothing to draw")
+    demand(len(table), f"no {by} has both {x} and {y}: there is nothing to draw")
     ranges = f" over runs and {spoken(cross)}s" if cross and whole["runs"].max() > 1 else ""
     lead = lead or log_lead(log, whole) + ranges
     for value in (x, y):
         none = [fit(plain(name), 150, LEAD) for name in whole[by][whole[value].isna()]]
         lead += f"; no {spoken(value)}: {', '.join(none)}" if none else ""
-    stage = Stage(600, 440, figure)
-    shift = stage.heading(title or f"{_capital(spoken(y))} against {spoken(x)}", lead)
+    stage, said = Stage(600, 440, figure), f"{spoken(y)} against {spoken(x)}"
+    shift = stage.heading(title or said[0].upper() + said[1:], lead)
     stage.label(MARGIN, 82 + shift, fit(y_unit or spoken(y), 600 - 2 * MARGIN, SMALL))
     stage.label(600 - MARGIN, 440 - 16, fit(x_unit or spoken(x), 600 - 2 * MARGIN, SMALL), "right")
     ax = stage.axes(70, 102 + shift, 600 - 70 - MARGIN - 16, 440 - 102 - shift - 56)
@@ -279,22 +273,16 @@ def trade_off(log, x, y, by="agent", statistic="mean", x_unit=None, y_unit=None,
 CORNERS = {"upper left": (0, 1), "upper right": (1, 1), "lower left": (0, 0), "lower right": (1, 0)}
 
 
-def _capital(words):
-    return words[:1].upper() + words[1:]
-
-
 def _set_limits(ax, table, x, y):
     """Axes from round number to round number; they begin at 0 where that leaves a good part of the room in use."""
-    for axis, name, limits in ((ax.xaxis, x, ax.set_xlim), (ax.yaxis, y, ax.set_ylim)):
+    for axis, name in ((ax.xaxis, x), (ax.yaxis, y)):
         values = table[[name, f"{name} low", f"{name} high"]].to_numpy().ravel()
         low, high = np.nanmin(values), np.nanmax(values)
         low, high = (0, high) if 0 <= low < .6 * high else (low, 0) if .6 * low < high <= 0 else (low, high)
         slack = .08 * (high - low)
         if high - low < 1e-12:                             # all policies are the same in this
             low, high, slack = low - .5, high + .5, 0
-        ticks = ticks_around(low - slack * (low != 0), high + slack * (high != 0), 4)
-        limits(ticks[0], ticks[-1])
-        set_ticks(axis, ticks)
+        span(axis, low - slack * (low != 0), high + slack * (high != 0), 4)
 
 
 def _draw_aim(ax, corner):
@@ -313,24 +301,19 @@ def _name_points(ax, points, better):
     width, height = np.array(ax.get_position().size) * ax.figure.get_size_inches() * 100
     (x0, x1), (y0, y1) = ax.get_xlim(), ax.get_ylim()
     spots = [(width * (x - x0) / (x1 - x0), height * (y - y0) / (y1 - y0)) for x, y, *_ in points]
-    taken = [(x - 8, y - 8, x + 8, y + 8) for x, y in spots]
+    taken = [Bbox.from_bounds(x - 8, y - 8, 16, 16) for x, y in spots]
     if better:
         right, top = CORNERS[better]
-        taken.append((.86 * width * right, .78 * height * top, .14 * width + .86 * width * right,
-                      .22 * height + .78 * height * top))
+        taken.append(Bbox.from_bounds(.86 * width * right, .78 * height * top, .14 * width, .22 * height))
     for (x, y), (_, _, words, colour) in zip(spots, points):
         wide, high = text_width(words, TICK, "bold"), 14
         shifts = list(product((0, 14, 40), (14, -14, 28, -28, 0, 44, -44)))
         starts = [(x + 12 + far, y + up) for far, up in shifts] + [(x - 12 - far - wide, y + up) for far, up in shifts]
-        boxes = [(left, middle - high / 2, left + wide, middle + high / 2) for left, middle in starts]
-        free = [box for box in boxes if not any(_meet(box, other) for other in taken)
-                and box[0] > 2 and box[2] < width + 14 and box[1] > 0 and box[3] < height]
+        boxes = [Bbox.from_bounds(left, middle - high / 2, wide, high) for left, middle in starts]
+        free = [box for box in boxes if not box.count_overlaps(taken)
+                and box.x0 > 2 and box.x1 < width + 14 and box.y0 > 0 and box.y1 < height]
         box = (free or boxes)[0]
         taken.append(box)
-        ax.annotate(words, (box[0] / width, (box[1] + box[3]) / 2 / height), xycoords="axes fraction", va="center",
+        ax.annotate(words, (box.x0 / width, (box.y0 + box.y1) / 2 / height), xycoords="axes fraction", va="center",
                     color=deep(colour), size=TICK, weight="bold", parse_math=False, zorder=9, annotation_clip=False,
                     path_effects=[withStroke(linewidth=3, foreground=PAPER)])
-
-
-def _meet(one, other):
-    return min(one[2], other[2]) > max(one[0], other[0]) and min(one[3], other[3]) > max(one[1], other[1])

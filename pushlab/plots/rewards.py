@@ -1,19 +1,24 @@
 """A learning curve split into the parts of the reward: which of them an agent has learned to earn, or to avoid."""
 
+from collections.abc import Mapping, Sequence
+
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from pushlab.ground.arguments import demand, has_rows
 from pushlab.plots.curves import log_lead, mean_over_runs, run_numbers
-from pushlab.plots.kit import set_ticks, ticks_around, ticks_between
-from pushlab.plots.palette import BAND, INK, LEAD, SMALL, TITLE, deep, series_styles
-from pushlab.plots.sheet import MARGIN, Stage, fit, house_style, plain, text_width
+from pushlab.plots.kit import banded_line, set_ticks, span, ticks_between
+from pushlab.plots.palette import INK, LEAD, SMALL, TITLE, deep, series_styles
+from pushlab.plots.sheet import MARGIN, Stage, Words, fit, house_style, plain, text_width
 from pushlab.plots.words import short_number, spoken
 
 TOTAL = "all parts"
 
 
-def reward_parts_table(log, parts="info.parts.", by="agent", along="episode", window=10):
+def reward_parts_table(log: pd.DataFrame, parts: str | Sequence[str] | Mapping[str, str] = "info.parts.",
+                       by: str = "agent", along: str = "episode", window: int = 10) -> pd.DataFrame:
     """The learning curve of each part of the reward: rolling mean over episodes, mean and 95 % interval over runs.
 
     log      tidy log, a row an episode, or a row a step where the parts are sums since the episode's beginning, of
@@ -53,8 +58,9 @@ def _part_names(log, parts):
 
 
 @house_style()
-def reward_parts(log, parts="info.parts.", by="agent", along="episode", window=10, same_scale=True, title=None,
-                 lead=None, figure=None):
+def reward_parts(log: pd.DataFrame, parts: str | Sequence[str] | Mapping[str, str] = "info.parts.",
+                 by: str = "agent", along: str = "episode", window: int = 10, same_scale: bool = True,
+                 title: Words = None, lead: Words = None, figure: Figure | None = None) -> Axes:
     """A learning curve split into the parts of the reward: a panel for their sum, and one a part that is not always 0.
 
     log          see `reward_parts_table`, which holds what is drawn
@@ -71,38 +77,34 @@ def reward_parts(log, parts="info.parts.", by="agent", along="episode", window=1
     stage = Stage(900, top + pitch * rows + 6, figure)
     lead = lead or log_lead(log, table) + (f"; always 0: {', '.join(map(plain, empty))}" if empty else "")
     stage.heading(title or _parts_title(table, by, window), fit(lead, 900 - 2 * MARGIN, LEAD), title_lines=1)
-    _draw_agent_key(stage, agents, styles, 84, _parts_unit(table, along, window))
+    stage.label(MARGIN, 84, _parts_unit(table, along, window))
+    if len(agents) > 1:
+        _draw_agent_key(stage, agents, styles)
     wide = (900 - 2 * MARGIN) / columns
     panels = []
     for place, part in enumerate(names):
         x, y = MARGIN + wide * (place % columns), top + pitch * (place // columns)
-        panels.append(_draw_part(stage, x, y, wide, part, table[table["part"] == part], by, along, styles,
-                                 table if same_scale else table[table["part"] == part], len(agents) == 1))
+        lines = table[table["part"] == part]
+        number = short_number(lines["mean"].iloc[-1]) if len(agents) == 1 else ""
+        room = wide - 34 - text_width(number, SMALL, "bold")
+        stage.text(x, y, fit(plain(part), room, SMALL, "bold"), SMALL, INK, "bold")
+        stage.text(x + wide - 24, y, number, SMALL, deep(styles[agents.iloc[0]][0]), "bold", "right")
+        ax = stage.axes(x + 36, y + 19, wide - 60, 108)
+        panels.append(_draw_part(ax, part, lines, by, along, styles, table if same_scale else lines))
     return panels[0]
 
 
-def _draw_part(stage, x, y, wide, part, lines, by, along, styles, scale, alone):
-    """One panel: its name, its curves, and the last value of a single agent."""
-    last = lines.groupby(by, sort=False).last()
-    number = short_number(last["mean"].iloc[0]) if alone else ""
-    room = wide - 34 - text_width(number, SMALL, "bold")
-    stage.text(x, y, fit(plain(part), room, SMALL, "bold"), SMALL, INK, "bold")
-    stage.text(x + wide - 24, y, number, SMALL, deep(styles[last.index[0]][0]), "bold", "right")
-    ax = stage.axes(x + 36, y + 19, wide - 60, 108)
+def _draw_part(ax, part, lines, by, along, styles, scale):
+    """The curves of one panel, on the heights of the table `scale`."""
     for name, line in lines.groupby(by, sort=False):
-        colour, dash, _ = styles[name]
-        ax.fill_between(line[along], line["low"], line["high"], color=colour, alpha=BAND, lw=0)
-        ax.plot(line[along], line["mean"], color=colour, ls=dash, lw=2.4 if part == TOTAL else 1.8,
-                solid_capstyle="butt")
+        banded_line(ax, line[along], line, styles[name], lw=2.4 if part == TOTAL else 1.8)
     heights = scale[["mean", "low", "high"]].to_numpy()
-    low, high = min(0.0, np.nanmin(heights)), max(0.0, np.nanmax(heights))
-    ticks = ticks_around(low, high if high > low else low + 1, 4)
-    first, final = lines[along].min(), lines[along].max()
-    ax.set(ylim=(ticks[0], ticks[-1]), xlim=(first, max(final, first + 1)))
-    set_ticks(ax.yaxis, ticks)
-    set_ticks(ax.xaxis, ticks_between(first, max(final, first + 1), 3), whole=True)
+    span(ax.yaxis, min(0.0, np.nanmin(heights)), max(0.0, np.nanmax(heights)), 4)
+    first, final = lines[along].min(), max(lines[along].max(), lines[along].min() + 1)
+    ax.set_xlim(first, final)
+    set_ticks(ax.xaxis, ticks_between(first, final, 3), whole=True)
     ax.tick_params(labelsize=SMALL)
-    if ticks[0] < 0:
+    if ax.get_ylim()[0] < 0:
         ax.axhline(0, color=INK, lw=.8, zorder=1)
     return ax
 
@@ -113,18 +115,15 @@ def _parts_unit(table, along, window):
     return f"{words}; mean of the last {window:,}" if window > 1 else words
 
 
-def _draw_agent_key(stage, agents, styles, y, unit):
-    """What the heights are, and whose the lines where there are several."""
-    stage.label(MARGIN, y, unit)
-    if len(agents) == 1:
-        return
+def _draw_agent_key(stage, agents, styles):
+    """Whose the lines are, from the right edge towards the left."""
     right = 900 - MARGIN
     for name in reversed(list(agents)):
         colour, dash, _ = styles[name]
         said = fit(plain(name), 130, SMALL, "bold")
         right -= text_width(said, SMALL, "bold")
-        stage.text(right, y, said, SMALL, deep(colour), "bold")
-        stage.line([(right - 44, y), (right - 8, y)], colour, 1.8, dash, solid_capstyle="butt")
+        stage.text(right, 84, said, SMALL, deep(colour), "bold")
+        stage.line([(right - 44, 84), (right - 8, 84)], colour, 1.8, dash, solid_capstyle="butt")
         right -= 64
 
 

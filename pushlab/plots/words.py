@@ -4,6 +4,8 @@ No schema is known here: a feature with a familiar role on a phone (day, place, 
 """
 
 import re
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -30,7 +32,7 @@ UNKNOWN = {"", "unknown", "none", "nan"}
 TELLS_NOTHING = {"com", "org", "net", "io", "android", "app", "apps", "google"}
 
 
-def spoken(name):
+def spoken(name: Any) -> str:
     """A column's name as words.
 
     >>> spoken("uniqueAppsLaunched_prev2"), spoken("info.response_time"), spoken("ledARGB")
@@ -40,18 +42,18 @@ def spoken(name):
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name).replace("_", " ").lower().strip()
 
 
-def role(feature):
+def role(feature: str) -> str | None:
     """The part a context feature plays on a phone, or None: role("dayOfWeek") is "day"."""
     key = re.sub("[^a-z]", "", feature.lower()).removesuffix("posted").removeprefix("posted")
     return ROLE_OF.get(key)
 
 
-def symbol(feature):
+def symbol(feature: str) -> str:
     """The icon for a context feature: that of its role, or of a word in its name, or the general one."""
     return role(feature) or next((ICON_OF_WORD[w] for w in spoken(feature).split() if w in ICON_OF_WORD), "feature")
 
 
-def value_words(value):
+def value_words(value: Any) -> str:
     """A value as people say it.
 
     >>> value_words("TYPE_ART_GALLERY TYPE_ATM TYPE_ATM"), value_words("True"), value_words("early-morning")
@@ -66,11 +68,11 @@ def value_words(value):
     return re.sub(r"(?<=[a-z])[-_](?=[a-z])", " ", words)
 
 
-def chip_name(feature):
+def chip_name(feature: str) -> str:
     return ROLES[role(feature)][0] if role(feature) else spoken(feature)
 
 
-def app_name(app):
+def app_name(app: Any) -> str:
     """The name to show for an app: a package's last telling part, with a capital.
 
     >>> app_name("com.google.android.gm"), app_name("com.twitter.android"), app_name("org.pushlab.chat")
@@ -86,7 +88,7 @@ def app_name(app):
     return name[0].upper() + name[1:]
 
 
-def short_number(value):
+def short_number(value: float) -> str:
     """A number for a label: two decimals while it is small, separators of thousands when it is large.
 
     >>> [short_number(v) for v in (0.8, -3.25, 136, 52.04, 2040.4, 3.1e7, -0.001)]
@@ -100,7 +102,16 @@ def short_number(value):
     return "0" if text in ("-0.00", "-0", "0.00") else text.replace("-", "\N{MINUS SIGN}", 1) if value < 0 else text
 
 
-def order_title(samples, words, higher=True):
+def listed(words: Sequence[str], link: str = "and") -> str:
+    """Words in a row.
+
+    >>> listed(["a"]), listed(["a", "b", "c"])
+    ('a', 'a, b and c')
+    """
+    return f" {link} ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
+
+
+def order_title(samples: Mapping[Any, Any], words: str, higher: bool = True) -> str:
     """The title of a picture that compares: who is ahead, where the intervals of the differences say so.
 
     samples  {name: one number a run}, at least two names
