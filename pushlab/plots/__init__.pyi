@@ -34,8 +34,6 @@ from .patient import patient as patient
 from .phone import phone as phone
 from .policies import policy_map as policy_map
 from .policies import policy_map_table as policy_map_table
-from .policies import trade_off as trade_off
-from .policies import trade_off_table as trade_off_table
 from .rates import open_heatmap as open_heatmap
 from .rates import open_heatmap_table as open_heatmap_table
 from .rates import open_rate_table as open_rate_table
@@ -55,5 +53,7 @@ from .studies import study_curves as study_curves
 from .studies import study_differences as study_differences
 from .sweep import sweep_curve as sweep_curve
 from .sweep import sweep_table as sweep_table
+from .trade_offs import trade_off as trade_off
+from .trade_offs import trade_off_table as trade_off_table
 from .world3 import limits_to_growth as limits_to_growth
 from .world3 import limits_to_growth_table as limits_to_growth_table

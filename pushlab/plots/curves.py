@@ -160,11 +160,12 @@ def draw_curves(lines: dict, table: pd.DataFrame, bound: pd.Series | None, share
     if bound is not None:
         ax.plot(bound.index, bound, color=INK, lw=1.6, ls=BOUND_DASH)
     heights = np.append(table[["mean", "low", "high"]], [] if bound is None else bound)
-    span(ax.yaxis, *((0, 1) if share else (min(0.0, np.nanmin(heights)), np.nanmax(heights))), 4)
+    low, high = (0.0, 1.0) if share else (min(0.0, np.nanmin(heights)), np.nanmax(heights))
+    span(ax.yaxis, low, high, 4)
     first, last = table["step"].min(), table["step"].max()
     begin = 0 if first < 0.2 * last else first
     ax.set_xlim(begin, max(last, begin + 1))
-    set_ticks(ax.xaxis, ticks_between(*ax.get_xlim(), 4), "steps", whole=True)
+    set_ticks(ax.xaxis, ticks_between(begin, max(last, begin + 1), 4), "steps", whole=True)
     if ax.get_ylim()[0] < 0:
         ax.axhline(0, color=INK, lw=0.8, zorder=1)
     end_labels(ax, labels)
@@ -213,7 +214,7 @@ def _plural(number, noun):
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def log_lead(log, table):
+def log_lead(log: pd.DataFrame, table: pd.DataFrame) -> str:
     """Where the numbers come from: environment, user, runs, interval."""
     words = []
     for column, kind in (("env", "environments"), ("user", "users"), ("info.user", "users")):

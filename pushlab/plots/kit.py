@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.axis import Axis
+from matplotlib.axis import Axis, XAxis, YAxis
 from matplotlib.patheffects import withStroke
 from matplotlib.ticker import MaxNLocator
 
@@ -37,7 +37,7 @@ from pushlab.plots.palette import (
     blend,
     deep,
 )
-from pushlab.plots.sheet import Stage, fit, text_width
+from pushlab.plots.sheet import Stage, figure_of, fit, text_width
 
 PAST_CARD = blend(SURFACE, 0.84, DAWN)
 NO_BAR = "#C6CDD6"
@@ -193,7 +193,7 @@ def fit_list(words: str, width: float, size: float, weight: str) -> str:
 
 # ---------------------------------------------------------------- charts
 
-def spread_out(heights: Iterable[float], gap: float) -> np.ndarray:
+def spread_out(heights: Sequence[float], gap: float) -> np.ndarray:
     """Moves label heights apart so that neighbours are at least `gap` away; order is kept.
 
     >>> spread_out([0.5, 0.5, 2.0], 1.0).tolist()
@@ -220,7 +220,7 @@ def end_labels(ax: Axes, labels: Sequence[tuple], dx: float = 7, halo: str = PAP
     """
     to_height, to_value = (np.log10, lambda height: 10.0**height) if ax.get_yscale() == "log" else (float, float)
     low, high = map(to_height, ax.get_ylim())
-    inches = ax.get_position().height * ax.figure.get_size_inches()[1]
+    inches = ax.get_position().height * figure_of(ax).get_size_inches()[1]
     gap = (high - low) / (inches * 72) * (TICK * 1.42)
     heights = spread_out([to_height(label[1]) for label in labels], gap)
     for (x, _, words, colour, weight), height in zip(labels, heights):
@@ -240,7 +240,7 @@ def banded_line(ax: Axes, along: Any, line: Any, look: tuple, **more: Any) -> No
     ax.plot(along, line["mean"], color=look[0], ls=look[1], **{"solid_capstyle": "butt", **more})
 
 
-def span(axis: Axis, low: float, high: float, count: int, unit: str = "") -> None:
+def span(axis: XAxis | YAxis, low: float, high: float, count: int, unit: str = "") -> None:
     """Limits of an axis from round number to round number, with about `count` ticks."""
     ticks = ticks_around(low, high if high > low else low + 1, count)
     axis.axes.set(**{f"{axis.axis_name}lim": (ticks[0], ticks[-1])})
@@ -260,7 +260,7 @@ def ticks_around(low: float, high: float, count: int) -> np.ndarray:
     >>> ticks_around(0, 279, 3).tolist()
     [0.0, 100.0, 200.0, 300.0]
     """
-    values = MaxNLocator(count, steps=(1, 2, 2.5, 5, 10)).tick_values(low, high)
+    values = np.asarray(MaxNLocator(count, steps=(1, 2, 2.5, 5, 10)).tick_values(low, high))
     slack = 1e-9 * (high - low)
     first, last = np.flatnonzero(values <= low + slack)[-1], np.flatnonzero(values >= high - slack)[0]
     return values[first:last + 1]

@@ -1,11 +1,16 @@
 """What an agent has learned of a user, beside what is true."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from pushlab.plots.palette import INK, LEAD
 from pushlab.plots.rates import draw_cell, name_columns, ordered_values, shade, shown_value
-from pushlab.plots.sheet import MARGIN, Stage, fit, house_style, plain, text_width
+from pushlab.plots.sheet import MARGIN, Stage, Words, fit, house_style, plain, text_width
 from pushlab.plots.words import spoken
 
 WORDY = 8                                       # columns at most in which every cell says its number
@@ -14,7 +19,8 @@ CONTEXTS = 60                                   # of each column that a cell is 
 
 # ---------------------------------------------------------------- table
 
-def learned_heatmap_table(agent, env, row="subject", column="time", most=10):
+def learned_heatmap_table(agent: Any, env: Any, row: str = "subject", column: str = "time",
+                          most: int = 10) -> pd.DataFrame:
     """The probability of opening that an agent expects and the judge's own, by a value of each side.
 
     agent    one that has begun, with `candidates` and `probability(contexts, notifications)`, such as the bandits
@@ -65,7 +71,8 @@ def _most_telling(table, row, column, most):
 # ---------------------------------------------------------------- picture
 
 @house_style()
-def learned_heatmap(agent, env, row="subject", column="time", most=10, labels=None, title=None, figure=None):
+def learned_heatmap(agent: Any, env: Any, row: str = "subject", column: str = "time", most: int = 10,
+                    labels: Mapping | None = None, title: Words = None, figure: Figure | None = None) -> Axes:
     """Two heat maps side by side: what the agent expects to be opened, and what is; the best of a column is framed.
 
     labels   {value: friendlier word} for the columns, such as days that are numbers

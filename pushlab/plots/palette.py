@@ -6,6 +6,8 @@ last.
 """
 
 import functools
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 from matplotlib.colors import to_hex, to_rgb
@@ -36,23 +38,24 @@ CHANCE = "random"                               # the name of the agent that alw
 
 
 @functools.cache
-def blend(colour, share, under=PAPER):
+def blend(colour: str, share: float, under: str = PAPER) -> str:
     """The colour mixed with what lies under it: 1 is the colour itself, 0 the ground.
 
     >>> blend("#000000", 0.5, under="#ffffff")
     '#808080'
     """
     over, ground = np.array(to_rgb(colour)), np.array(to_rgb(under))
-    return to_hex(share * over + (1 - share) * ground)
+    mixed: Any = share * over + (1 - share) * ground
+    return to_hex(mixed)
 
 
-def deep(colour):
+def deep(colour: str) -> str:
     """The colour for words: darkened until it reads at small sizes."""
     return blend(colour, 0.70, INK)
 
 
 @functools.cache
-def words_on(fill):
+def words_on(fill: str) -> str:
     """White or ink, whichever reads better on the colour `fill`.
 
     >>> words_on("#FFFFFF") == INK, words_on("#00405C") == SURFACE
@@ -66,7 +69,7 @@ def words_on(fill):
     return SURFACE if (light(SURFACE) + 0.05) / (ground + 0.05) > (ground + 0.05) / (light(INK) + 0.05) else INK
 
 
-def series_styles(names):
+def series_styles(names: Iterable[Any]) -> dict[Any, tuple]:
     """The fixed look of each agent (or user, or task): {name: (colour, dash, marker)}, in order of appearance.
 
     The agent called "random" always takes the style of chance; a sixth and later name begin again from the first.

@@ -1,7 +1,12 @@
 """How often a user opens: by the values of one feature, and of two at once, from a table of engagements."""
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from pushlab.ground.arguments import demand, has_rows
@@ -21,7 +26,7 @@ from pushlab.plots.palette import (
     words_on,
 )
 from pushlab.plots.rows import Rows
-from pushlab.plots.sheet import MARGIN, Stage, fit, house_style, plain, text_width
+from pushlab.plots.sheet import MARGIN, Stage, Words, fit, house_style, plain, text_width
 from pushlab.plots.words import app_name, spoken, value_words
 
 TABLE = "the table of engagements"
@@ -39,7 +44,7 @@ FEW = 10                                        # a share of fewer notifications
 
 # ---------------------------------------------------------------- tables
 
-def was_opened(engagements):
+def was_opened(engagements: pd.DataFrame) -> pd.Series:
     """Boolean Series: which of the engagements were opened, from the column `action`."""
     has_rows(engagements, "action", what=TABLE)
     words = engagements["action"].astype(str).str.lower()
@@ -51,7 +56,7 @@ def was_opened(engagements):
     return words.map(OPEN_WORDS).astype(bool)
 
 
-def ordered_values(values, order=None):
+def ordered_values(values: pd.Series, order: Sequence | None = None) -> list:
     """The distinct values in `order`, or in the order that such values have, or the most frequent first.
 
     Values that an order does not know come last, the most frequent first.
@@ -64,12 +69,12 @@ def ordered_values(values, order=None):
     if order is None:
         scale = next((scale for scale in ORDERS if sum(word in scale for word in words) >= max(2, len(words) - 1)), ())
     else:
-        scale = [str(value).lower() for value in order]
+        scale = tuple(str(value).lower() for value in order)
     rank = {word: place for place, word in enumerate(scale)}
     return [value for _, value in sorted(zip(words, present), key=lambda pair: rank.get(pair[0], len(rank)))]
 
 
-def folded(values, order, most):
+def folded(values: pd.Series, order: Sequence | None, most: int) -> tuple[pd.Series, list]:
     """The values as a Series, and their order; beyond `most`, the rarest are folded into one "N more"."""
     values = values.astype(object).where(values.notna(), "unknown")
     names = ordered_values(values, order)
@@ -80,7 +85,8 @@ def folded(values, order, most):
     return values.where(values.isin(frequent), rest), [name for name in names if name in frequent] + [rest]
 
 
-def open_rate_table(engagements, by="time", order=None, most=12):
+def open_rate_table(engagements: pd.DataFrame, by: str = "time", order: Sequence | None = None,
+                    most: int = 12) -> pd.DataFrame:
     """Share opened for each value of one feature, with its 95 % Wilson interval.
 
     engagements   DataFrame, a row a notification: features, and `action` in {"opened", "dismissed"}
@@ -101,7 +107,8 @@ def open_rate_table(engagements, by="time", order=None, most=12):
                          "notifications": counts["count"].to_numpy()})
 
 
-def open_heatmap_table(engagements, row, column, row_order=None, column_order=None, most=12):
+def open_heatmap_table(engagements: pd.DataFrame, row: str, column: str, row_order: Sequence | None = None,
+                       column_order: Sequence | None = None, most: int = 12) -> pd.DataFrame:
     """Share opened for each pair of values of two features.
 
     returns   DataFrame: row, column, opened (share, NaN where there is no notification), notifications
@@ -120,14 +127,14 @@ def open_heatmap_table(engagements, row, column, row_order=None, column_order=No
 
 # ---------------------------------------------------------------- words
 
-def shown_value(feature, value, labels=None):
+def shown_value(feature: str, value: Any, labels: Mapping | None = None) -> str:
     """A value as the pictures write it: with its friendlier word, an app by its name."""
     if labels and str(value) in labels:
         return plain(labels[str(value)])
     return app_name(value) if "app" in feature.lower() and "." in str(value) else value_words(value)
 
 
-def user_lead(engagements, user):
+def user_lead(engagements: pd.DataFrame, user: Words) -> str:
     """The lead line: whose notifications, and how many."""
     return f"{f'user {plain(user)}, ' if user else ''}{len(engagements):,} notifications"
 
@@ -135,7 +142,9 @@ def user_lead(engagements, user):
 # ---------------------------------------------------------------- pictures
 
 @house_style()
-def open_rates(engagements, by="time", order=None, labels=None, user=None, title=None, figure=None):
+def open_rates(engagements: pd.DataFrame, by: str = "time", order: Sequence | None = None,
+               labels: Mapping | None = None, user: Words = None, title: Words = None,
+               figure: Figure | None = None) -> Axes:
     """Which values of one feature go with being opened: share, 95 % interval and number of notifications.
 
     engagements   DataFrame, a row a notification; see `open_rate_table`, which holds what is drawn
@@ -182,8 +191,10 @@ def _rates_title(table, by, names):
 
 
 @house_style()
-def open_heatmap(engagements, row, column, row_order=None, column_order=None, row_labels=None, column_labels=None,
-                 user=None, title=None, figure=None):
+def open_heatmap(engagements: pd.DataFrame, row: str, column: str, row_order: Sequence | None = None,
+                 column_order: Sequence | None = None, row_labels: Mapping | None = None,
+                 column_labels: Mapping | None = None, user: Words = None, title: Words = None,
+                 figure: Figure | None = None) -> Axes:
     """Share opened by two features at once; a cell of fewer than 10 notifications is hatched and says how many.
 
     engagements   DataFrame, a row a notification; see `open_heatmap_table`, which holds what is drawn
@@ -222,19 +233,20 @@ def open_heatmap(engagements, row, column, row_order=None, column_order=None, ro
     return ax
 
 
-def shade(share):
+def shade(share: float) -> str:
     """Paper at 0, the green of opened at 1: the colour of a cell."""
     return blend(OPENED, round(.06 + .88 * float(share), 3), SURFACE)
 
 
-def draw_cell(ax, row, column, fill, words, bold=False, middle=0.5, box=None, **frame):
+def draw_cell(ax: Axes, row: int, column: int, fill: str, words: str, bold: bool = False, middle: float = 0.5,
+              box: dict | None = None, **frame: Any) -> None:
     """One cell of a heat map; `frame` is how its edge looks, `box` what its words stand on, if not on the fill."""
     ax.add_patch(Rectangle((column + .03, row + .04), .94, .92, fc=fill, **{"lw": 0, **frame}))
     ax.text(column + .5, row + middle, words, size=SMALL, color=words_on(fill), ha="center", va="center",
             weight="bold" if bold else "normal", bbox=box)
 
 
-def name_columns(stage, names, left, width, top):
+def name_columns(stage: Stage, names: Sequence[str], left: float, width: float, top: float) -> None:
     """Names under the columns of a heat map; where they are wide, on two levels in turn."""
     one = width / len(names)
     levels = 1 if all(text_width(name, SMALL) <= one - 6 for name in names) else 2

@@ -17,7 +17,7 @@ class Rows:
     `ax` are its axes; set their limits along x before anything is written above them.
     """
 
-    def __init__(self, stage: Stage, count: int, pitch: float, top: float, left: float, right: float):
+    def __init__(self, stage: Stage, count: float, pitch: float, top: float, left: float, right: float):
         self.stage, self.pitch, self.top, self.left, self.right = stage, pitch, top, left, right
         high = pitch * count
         self.ax = stage.axes(left, top, stage.width - left - right, high, ylim=(count - 0.5, -0.5), yticks=[])

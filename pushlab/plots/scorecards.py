@@ -1,9 +1,14 @@
 """A scorecard as a picture: what was reached as bars, and what each judge thinks of it beside other agents."""
 
-import numpy as np
+from typing import Any
 
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from pushlab.ground.arguments import demand
 from pushlab.plots.palette import BLUE, CHANCE, INK, LEAD, PAPER, SMALL, TEXT, TITLE, TRACK, deep, series_styles
-from pushlab.plots.sheet import MARGIN, Stage, fit, house_style, plain
+from pushlab.plots.sheet import MARGIN, Stage, Words, fit, house_style, plain
 
 BARS = (                                        # metric, its name, what a full bar is or what is counted
     ("performance_share", "performance", "share of the best possible"),
@@ -19,14 +24,12 @@ LEFT, BAR, LENGTH = MARGIN, 244, 190            # of the bars, in hundredths of 
 PANELS, PANEL, PITCH = 566, 86, 104             # where the judges' panels begin, how wide they are, how far apart
 
 
-def scorecard_table(cards):
+def scorecard_table(cards: Any) -> pd.DataFrame:
     """What the picture shows, a DataFrame: agent, metric, value, low, high; the intervals are of the sampled rates.
 
     cards  a Scorecard or several
     """
-    import pandas as pd
-
-    rows = []
+    rows: list[tuple] = []
     for card in _listed(cards):
         rows += [(card.agent, name, card.metrics[metric], np.nan, np.nan) for metric, name, _ in BARS
                  if metric in card.metrics]
@@ -36,7 +39,8 @@ def scorecard_table(cards):
 
 
 @house_style()
-def scorecard(cards, times=False, title=None, lead=None, figure=None):
+def scorecard(cards: Any, times: bool = False, title: Words = None, lead: Words = None,
+              figure: Figure | None = None) -> Figure:
     """Bars for the first scorecard, a tick for chance, and a small panel a judge for all.
 
     cards   a Scorecard or several of the same challenge: the first is drawn as bars, the one called "random" as ticks
@@ -59,8 +63,7 @@ def scorecard(cards, times=False, title=None, lead=None, figure=None):
 
 def _listed(cards):
     cards = list(cards) if isinstance(cards, (list, tuple)) else [cards]
-    if not cards:
-        raise ValueError("there is no scorecard to draw")
+    demand(cards, "there is no scorecard to draw")
     return cards
 
 
@@ -106,15 +109,15 @@ def _draw_bars(stage, card, chance, times):
         stage.text(LEFT, y - 9, name, LEAD + 1, INK, "bold")
         stage.text(LEFT, y + 11, fit(words, BAR - LEFT - 8, SMALL), SMALL, TEXT)
         stage.box(BAR, y - 8, LENGTH, 16, 4, TRACK, z=3)
-        length = LENGTH * float(np.clip(value, 0, 1))
+        length, chance_length = (LENGTH * float(np.clip(one or 0, 0, 1)) for one in (value, other))
         if length > 0:
             stage.box(BAR, y - 8, length, 16, 4, BLUE, z=4)
         if other is not None:
-            x = BAR + LENGTH * float(np.clip(other, 0, 1))
-            stage.line([(x, y - 13), (x, y + 13)], PAPER, 4.0, z=5, solid_capstyle="butt")
-            stage.line([(x, y - 13), (x, y + 13)], INK, 1.8, z=6, solid_capstyle="butt")
+            tick = [(BAR + chance_length, y - 13), (BAR + chance_length, y + 13)]
+            stage.line(tick, PAPER, 4.0, z=5, solid_capstyle="butt")
+            stage.line(tick, INK, 1.8, z=6, solid_capstyle="butt")
             if row == 0:
-                stage.text(x, y - 23, CHANCE, SMALL, TEXT, align="center")
+                stage.text(BAR + chance_length, y - 23, CHANCE, SMALL, TEXT, align="center")
         stage.text(BAR + LENGTH + 14, y, number, 13, INK, "bold")
 
 
@@ -144,6 +147,8 @@ def _duration(seconds):
 
 def _draw_panels(stage, cards):
     styles = series_styles([card.agent for card in cards])
+    looks = {agent: (colour, marker, PAPER if agent.lower() == CHANCE else colour)
+             for agent, (colour, _, marker) in styles.items()}
     judges = list(cards[0].judges)[:MOST_JUDGES]
     stage.text(PANELS - 18, 107, "Would each judge open them?", LEAD + 1, INK, "bold")
     stage.text(PANELS - 18, 126, "share opened, 95 % intervals", SMALL, TEXT)
@@ -151,30 +156,20 @@ def _draw_panels(stage, cards):
         x, y = _cell(place)
         stage.text(x, y, fit(JUDGES.get(judge, plain(judge)), PANEL, SMALL, "bold"), SMALL, INK, "bold")
         ax = stage.axes(x, y + 12, PANEL, 88)
-        for at, card in enumerate(cards):
-            if judge in card.judges:
-                _draw_rate(ax, at, card.judges[judge], *styles[card.agent], card.agent.lower() == CHANCE)
+        for at, card in ((at, card) for at, card in enumerate(cards) if judge in card.judges):
+            rate, (colour, marker, inside) = card.judges[judge], looks[card.agent]
+            ends = [[rate["sampled"] - rate["low"]], [rate["high"] - rate["sampled"]]]
+            ax.errorbar(at, rate["sampled"], ends, fmt=marker, color=colour, ms=5.5, lw=2, mew=1.6, mfc=inside,
+                        clip_on=False, zorder=5)
         ax.set(xlim=(-.6, max(len(cards), 2) - .4), ylim=(0, 1), xticks=())
         ax.set_yticks((0, .5, 1), ("0", "", "1") if place % 3 == 0 else ("", "", ""))
-    _draw_key(stage, cards, styles, *_cell(len(judges)))
+    x, y = _cell(len(judges))                                   # the key takes the place of one more
+    for at, card in enumerate(cards):
+        (colour, marker, inside), middle = looks[card.agent], y + 22 * (at + 1)
+        stage.ax.plot(x + 6, middle, marker=marker, color=colour, ms=5.5, mew=1.6, mfc=inside)
+        words = fit(plain(card.agent), stage.width - MARGIN - x - 20, SMALL, "bold")
+        stage.text(x + 20, middle, words, SMALL, deep(colour), "bold")
 
 
 def _cell(place):
     return PANELS + place % 3 * PITCH, 152 + place // 3 * 126
-
-
-def _draw_rate(ax, at, rate, colour, dash, marker, hollow):
-    ends = [[rate["sampled"] - rate["low"]], [rate["high"] - rate["sampled"]]]
-    ax.errorbar(at, rate["sampled"], ends, fmt=marker, color=colour, ms=5.5, lw=2, mew=1.6,
-                mfc=PAPER if hollow else colour, clip_on=False, zorder=5)
-
-
-def _draw_key(stage, cards, styles, x, y):
-    room = stage.width - MARGIN - x - 20
-    for at, card in enumerate(cards):
-        colour, _, marker = styles[card.agent]
-        middle = y + 22 * (at + 1)
-        inside = PAPER if card.agent.lower() == CHANCE else colour
-        stage.ax.plot(x + 6, middle, marker=marker, color=colour, ms=5.5, mew=1.6, mfc=inside)
-        words = fit(plain(card.agent), room, SMALL, "bold")
-        stage.text(x + 20, middle, words, SMALL, deep(colour), "bold")

@@ -6,8 +6,10 @@ process, and thousands of times without a leak.
 
 import functools
 import io
+from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.resources import files
+from typing import Any, Literal
 
 import matplotlib
 import numpy as np
@@ -19,12 +21,14 @@ from matplotlib.font_manager import FontProperties, findfont, get_font
 from matplotlib.lines import Line2D
 from matplotlib.patches import Circle, FancyBboxPatch, Polygon
 from matplotlib.patheffects import withStroke
+from matplotlib.text import Text
 
 from pushlab.plots.palette import INK, LEAD, SMALL, SURFACE, TEXT, TITLE
 
 DPI = 105
 FONT = "DejaVu Sans"                # ships with Matplotlib, so a picture is the same everywhere
 MARGIN = 24                         # hundredths of an inch, on all sides
+Align = Literal["left", "center", "right"]
 Words = str | None                  # a title or the like; None lets the picture find its own
 STYLE_FILE = files("pushlab.plots").joinpath("pushlab.mplstyle")
 
@@ -37,13 +41,13 @@ def _style():
 
 
 @contextmanager
-def house_style():
+def house_style() -> Iterator[None]:
     """The look of pushlab for the length of a `with` block, or as a decorator for that of a function."""
     with matplotlib.rc_context(_style()):
         yield
 
 
-def use_style():
+def use_style() -> None:
     """Sets the look of pushlab for the charts that you draw yourself, until the kernel ends."""
     matplotlib.rcParams.update(_style())
 
@@ -64,7 +68,7 @@ class Chart(Axes):
         return png(self.figure)
 
 
-def png(figure):
+def png(figure: Any) -> bytes:
     """The figure as the bytes of a PNG file, at the figure's own resolution.
 
     figure   a Matplotlib Figure, or any object with a `.figure`, such as Axes
@@ -83,7 +87,7 @@ def png(figure):
         figure.set_canvas(usual)
 
 
-def figure_of(picture):
+def figure_of(picture: Any) -> Figure:
     """The figure behind what a picture function returned: a Figure, or Axes, or anything with a `.figure`."""
     figure = picture if isinstance(picture, Figure) else getattr(picture, "figure", None)
     if not isinstance(figure, Figure):
@@ -91,12 +95,11 @@ def figure_of(picture):
     return figure
 
 
-def blank_figure(width, height, figure=None):
+def blank_figure(width: float, height: float, figure: Figure | None = None) -> Figure:
     """An empty sheet of `width` x `height` inches; a given figure is cleared and used again."""
     if figure is None:
-        figure = Sheet(figsize=(width, height), dpi=DPI, layout="none")
+        figure = Sheet(figsize=(width, height), dpi=DPI)
         FigureCanvasAgg(figure)
-        return figure
     figure.clear()
     figure.set_layout_engine("none")
     figure.set_facecolor(matplotlib.rcParams["figure.facecolor"])
@@ -118,7 +121,7 @@ def _measure():
 
 
 @functools.lru_cache(maxsize=8192)
-def text_width(words, size, weight="normal"):
+def text_width(words: str, size: float, weight: str = "normal") -> float:
     """Width of a line of text in hundredths of an inch, as it will be drawn."""
     if not words.strip():
         return 0.0
@@ -130,7 +133,7 @@ def _has_glyph(character):
     return get_font(findfont(_letters("normal", LEAD))).get_char_index(ord(character)) > 0
 
 
-def plain(value):
+def plain(value: Any) -> str:
     """Any value as one line of text that the font can draw; a character that it cannot becomes an empty box.
 
     >>> plain("two\\n  lines"), plain("你好"), plain(3)
@@ -141,7 +144,7 @@ def plain(value):
 
 
 @functools.lru_cache(maxsize=8192)
-def fit(words, width, size, weight="normal"):
+def fit(words: str, width: float, size: float, weight: str = "normal") -> str:
     """The words, cut with an ellipsis where they are wider than `width` hundredths of an inch."""
     if text_width(words, size, weight) <= width:
         return words
@@ -153,7 +156,7 @@ def fit(words, width, size, weight="normal"):
 
 
 @functools.lru_cache(maxsize=1024)
-def wrap(words, width, size, weight="normal", lines=2):
+def wrap(words: str, width: float, size: float, weight: str = "normal", lines: int = 2) -> tuple[str, ...]:
     """The words in at most `lines` lines no wider than `width`; what is left over ends in an ellipsis.
 
     >>> wrap("a long title for a narrow sheet", 100, 12)
@@ -178,10 +181,10 @@ class Stage:
     figure          a figure to clear and use again; None makes a new one
     """
 
-    def __init__(self, width, height, figure=None):
+    def __init__(self, width: float, height: float, figure: Figure | None = None):
         self.width, self.height = width, height
         self.figure = blank_figure(width / 100, height / 100, figure)
-        self.ax = self.figure.add_axes([0, 0, 1, 1], axes_class=Chart)
+        self.ax = self.figure.add_axes((0, 0, 1, 1), axes_class=Chart)
         self.ax.set_axis_off()
         self.ax.set(xlim=(0, width), ylim=(height, 0), autoscale_on=False)
 
@@ -190,14 +193,15 @@ class Stage:
         artist.set_zorder(z)
         return self.ax.add_artist(artist)
 
-    def text(self, x, y, words, size=LEAD, colour=INK, weight="normal", align="left", z=10, halo=None, **more):
+    def text(self, x: float, y: float, words: str, size: float = LEAD, colour: str = INK, weight: str = "normal",
+             align: Align = "left", z: float = 10, halo: str | None = None, **more: Any) -> Text:
         """Words whose capitals are centred on y; a halo keeps lines off them."""
         if halo:
             more["path_effects"] = [withStroke(linewidth=3.5, foreground=halo)]
         return self.ax.text(x, y + 0.506 * size, words, size=size, color=colour, weight=weight, ha=align, va="baseline",
                             zorder=z, parse_math=False, **more)
 
-    def heading(self, title, lead="", x=MARGIN, y=32, title_lines=2):
+    def heading(self, title: str, lead: str = "", x: float = MARGIN, y: float = 32, title_lines: int = 2) -> float:
         """Title and lead line, wrapped to the sheet; returns by how much they are taller than one line each."""
         room, at = self.width - MARGIN - x, y
         for row in wrap(plain(title), room, TITLE, "bold", title_lines):
@@ -209,28 +213,32 @@ class Stage:
             at += 17
         return max(0, at - y - 39)
 
-    def label(self, x, y, words, align="left"):
+    def label(self, x: float, y: float, words: str, align: Align = "left") -> Text:
         """The small grey line that names an axis or a panel."""
         return self.text(x, y, words, SMALL, TEXT, align=align)
 
-    def box(self, x, y, width, height, radius=8, fill=SURFACE, edge=None, line=1.0, dash="-", z=2, **more):
+    def box(self, x: float, y: float, width: float, height: float, radius: float = 8, fill: str = SURFACE,
+            edge: str | None = None, line: float = 1.0, dash: Any = "-", z: float = 2, **more: Any) -> Any:
         style = f"round,pad=0,rounding_size={min(radius, width / 2, height / 2)}"
         return self._add(FancyBboxPatch((x, y), width, height, boxstyle=style, fc=fill, ec=edge or "none",
                                         lw=line if edge else 0, ls=dash, **more), z)
 
-    def disc(self, x, y, radius, fill=SURFACE, edge=None, line=1.2, z=5, **more):
+    def disc(self, x: float, y: float, radius: float, fill: str = SURFACE, edge: str | None = None, line: float = 1.2,
+             z: float = 5, **more: Any) -> Any:
         return self._add(Circle((x, y), radius, fc=fill, ec=edge or "none", lw=line if edge else 0, **more), z)
 
-    def line(self, points, colour=INK, line=1.4, dash="-", z=6, **more):
+    def line(self, points: Any, colour: str = INK, line: float = 1.4, dash: Any = "-", z: float = 6,
+             **more: Any) -> Any:
         """One line through the points (x, y); a row of NaN lifts the pen."""
         xs, ys = np.transpose(points)
         more = {"solid_capstyle": "round", "solid_joinstyle": "round", **more}
         return self._add(Line2D(xs, ys, color=colour, lw=line, ls=dash, **more), z)
 
-    def shape(self, points, fill=INK, z=6):
+    def shape(self, points: Any, fill: str = INK, z: float = 6) -> Any:
         return self._add(Polygon(points, closed=True, fc=fill, ec="none", lw=0), z)
 
-    def wash(self, x, y, width, height, top, bottom, clip, z=2):
+    def wash(self, x: float, y: float, width: float, height: float, top: str, bottom: str, clip: Any,
+             z: float = 2) -> None:
         """A vertical gradient inside the patch `clip`."""
         ends = np.array([[to_rgb(top)], [to_rgb(bottom)]])
         ramp = ends[0] + np.linspace(0, 1, 128)[:, None, None] * (ends[1] - ends[0])
@@ -238,7 +246,7 @@ class Stage:
                                interpolation="nearest")
         image.set_clip_path(clip)
 
-    def axes(self, x, y, width, height, **more):
+    def axes(self, x: float, y: float, width: float, height: float, **more: Any) -> Axes:
         """Ordinary Matplotlib axes on the stage, for the charts; x, y is their upper left corner."""
-        place = [x / self.width, 1 - (y + height) / self.height, width / self.width, height / self.height]
+        place = (x / self.width, 1 - (y + height) / self.height, width / self.width, height / self.height)
         return self.figure.add_axes(place, axes_class=Chart, **more)
