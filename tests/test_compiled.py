@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -59,8 +60,11 @@ def reach(function, found=None):
     found = set() if found is None else found
     function = getattr(function, "py_func", function)
     inside = [cell.cell_contents for cell in function.__closure__ or ()]
-    for name in names_in(function.__code__):
+    names = names_in(function.__code__)
+    for name in names:
         inside.append(function.__globals__.get(name))
+        if isinstance(inside[-1], ModuleType) and inside[-1].__name__.startswith("pushlab."):
+            found |= {(inside[-1].__name__, one) for one in names if one.isupper() and hasattr(inside[-1], one)}
         if isinstance(inside[-1], int | float | tuple | np.ndarray | np.generic) and name.isupper():
             found.add((where_set(function.__module__, name), name))
     for thing in inside:

@@ -1,26 +1,29 @@
-"""An adaptive Runge-Kutta method as one compiled loop, for any model: Dormand and Prince's pair of orders 5 and 4.
+"""Runge-Kutta methods as compiled loops, for any model: an adaptive one, and two that take steps of a fixed length.
 
-The step of each copy is chosen from its own error estimate alone, so a copy in a batch takes the very same steps as
-one alone. Copies are advanced `LANES` at a time, a row a variable and a column a copy, which lets the compiler put
-neighbouring copies into one machine instruction.
+The adaptive one is Dormand and Prince's pair of orders 5 and 4. The step of each copy is chosen from its own error
+estimate alone, so a copy in a batch takes the very same steps as one alone. Copies are advanced `LANES` at a time, a
+row a variable and a column a copy, which lets the compiler put neighbouring copies into one machine instruction.
+
+Euler's method and that of Runge and Kutta are for models whose equations have corners, where an adaptive method gains
+little, and for those that were published as what a fixed step makes of them.
 
 Source: Dormand & Prince (1980), J. Comput. Appl. Math. 6(1), 19-26; step control as in Hairer, Nørsett & Wanner,
-Solving Ordinary Differential Equations I, section II.4.
+Solving Ordinary Differential Equations I, section II.4; fixed steps as in sections I.7 and II.1.
 """
 
 import functools
+from collections.abc import Callable
 
 import numpy as np
 
 from pushlab.ground.compiled import compiled_for, compiled_numeric, inlined, inner
 
 LANES = 64                  # copies advanced together; `integrator` may choose another number
-VARIABLES = 1               # of a model; set, like the number of lanes, for each loop that is compiled
+VARIABLES = 1               # of a model; set, like the number of lanes and a method, for each loop that is compiled
 MOST_STEPS = 100_000        # tried steps after which a copy is given up as diverged
 REFUSED = 1e10              # worst error of a step that is no step
-STAGES = 7                  # of the method
+STAGES = 7                  # of the adaptive method
 NOBODY = -1
-
 
 # A row a stage: how much of the slopes so far makes up the step to the point at which the next slope is taken, and how
 # far along the step that is. The last of those points ends the step; SPREAD makes order 5 minus order 4 of the slopes.
@@ -34,6 +37,12 @@ WEIGHTS = np.array([
     [35 / 384, 0, 500 / 1113, 125 / 192, -2187 / 6784, 11 / 84]])
 REACHED = np.array([0, 1 / 5, 3 / 10, 4 / 5, 8 / 9, 1, 1])
 SPREAD = np.array([71 / 57600, 0, -71 / 16695, 71 / 1920, -17253 / 339200, 22 / 525, -1 / 40])
+
+# Of the methods with fixed steps: the share of each slope in a step, and how far along it, in steps, the next one is
+# taken.
+SHARES, REACH = np.array([1.0]), np.array([0.0])
+METHODS = {"euler": {"SHARES": SHARES, "REACH": REACH},
+           "rk4": {"SHARES": np.array([1 / 6, 1 / 3, 1 / 3, 1 / 6]), "REACH": np.array([0.5, 0.5, 1.0, 0.0])}}
 
 
 @inlined
@@ -51,7 +60,7 @@ def go_on(weights, stage, y, step, slopes, point):
 
 
 @inlined
-def find_worst(y, point, step, slopes, tolerance, lowest, worst):
+def find_worst(y, point, step, slopes, tolerance, worst):
     """Fills worst (copies,): the largest error of a variable over what is allowed, REFUSED where a value is none."""
     a, b, c, d, e, f, g = SPREAD[0], SPREAD[1], SPREAD[2], SPREAD[3], SPREAD[4], SPREAD[5], SPREAD[6]
     for i in range(len(worst)):
@@ -61,7 +70,7 @@ def find_worst(y, point, step, slopes, tolerance, lowest, worst):
             error = (a * slopes[0, v, i] + b * slopes[1, v, i] + c * slopes[2, v, i] + d * slopes[3, v, i]
                      + e * slopes[4, v, i] + f * slopes[5, v, i] + g * slopes[6, v, i])
             share = abs(step[i] * error) / (tolerance * max(abs(y[v, i]), abs(point[v, i])) + 1e-30)
-            share = share if point[v, i] >= lowest and share < REFUSED else REFUSED
+            share = share if point[v, i] >= 0.0 and share < REFUSED else REFUSED
             worst[i] = max(worst[i], share)
 
 
@@ -138,16 +147,15 @@ def refill(start, step_number, timestep, constants, dose, end, time, y, given, s
     return waiting, busy, failed
 
 
-def advance_batch(start, step_number, timestep, constants, dose, tolerance, lowest, end, time, earned):
+def advance_batch(start, step_number, timestep, constants, dose, tolerance, end, time, earned):
     """Moves every copy on by one timestep; returns the number of copies that could not be.
 
     start        (n, variables) before, step_number (n,) how many steps each has behind it
     dose         (n, interventions), constant during the timestep
     end, time, earned   filled with the state (n, variables), the time and the reward (n,) after it
     constants    record array (1,), the parameters by name
-    tolerance    largest estimated error of a step of the integrator, relative to each variable
-    lowest       such a step below this value in any variable is refused and tried again shorter, as is one that is no
-                 number
+    tolerance    largest estimated error of a step of the integrator, relative to each variable; a step below 0 in any
+                 variable is refused and tried again shorter, as is one that is no number
     """
     y, point, slopes = np.empty((VARIABLES, LANES)), np.empty((VARIABLES, LANES)), np.zeros((STAGES, VARIABLES, LANES))
     given, clocks, counts = np.empty((dose.shape[1], LANES)), np.empty((5, LANES)), np.empty((2, LANES), np.int64)
@@ -170,7 +178,7 @@ def advance_batch(start, step_number, timestep, constants, dose, tolerance, lowe
             derivative(moment, point, constants, given, slopes[stage])
             if stage == 0:
                 first_steps(y, slopes[0], left, tries, step)
-        find_worst(y, point, step, slopes, tolerance, lowest, worst)
+        find_worst(y, point, step, slopes, tolerance, worst)
         for v in range(VARIABLES):
             for i in range(LANES):
                 y[v, i] = point[v, i] if worst[i] <= 1.0 else y[v, i]
@@ -187,20 +195,93 @@ def advance_batch(start, step_number, timestep, constants, dose, tolerance, lowe
     return failed
 
 
+def advance_in_steps(start, step_number, timestep, constants, dose, dt, end, time, earned):
+    """Moves every copy on by one timestep; returns the number of copies that could not be.
+
+    The arguments are those of `advance_batch`, but dt in the place of a tolerance: a timestep is cut into as few equal
+    parts as are no longer than that. A copy has failed that ends below 0 or as no number.
+    """
+    copies = len(start)
+    shape = (VARIABLES, LANES)
+    y, point, slope, total = np.empty(shape), np.empty(shape), np.empty(shape), np.empty(shape)
+    given, clocks = np.empty((dose.shape[1], LANES)), np.empty((3, LANES))
+    now, moment, length = clocks[0], clocks[1], clocks[2]
+    parts = max(1, int(np.ceil(timestep / dt - 1e-9)))
+    failed = 0
+    for first in range(0, copies, LANES):
+        for i in range(LANES):
+            copy = min(first + i, copies - 1)               # a lane without a copy of its own carries the last along
+            now[i] = clock(step_number[copy], timestep, constants)
+            time[copy] = clock(step_number[copy] + 1, timestep, constants)
+            length[i] = (time[copy] - now[i]) / parts
+            for v in range(VARIABLES):
+                y[v, i] = start[copy, v]
+            for v in range(dose.shape[1]):
+                given[v, i] = dose[copy, v]
+        for part in range(parts):
+            for v in range(VARIABLES):
+                for i in range(LANES):
+                    point[v, i], total[v, i] = y[v, i], 0.0
+            for i in range(LANES):
+                moment[i] = now[i] + part * length[i]
+            for stage in range(len(SHARES)):
+                derivative(moment, point, constants, given, slope)
+                for v in range(VARIABLES):
+                    for i in range(LANES):
+                        total[v, i] += SHARES[stage] * slope[v, i]
+                        point[v, i] = y[v, i] + REACH[stage] * length[i] * slope[v, i]
+                for i in range(LANES):
+                    moment[i] = now[i] + (part + REACH[stage]) * length[i]
+            for v in range(VARIABLES):
+                for i in range(LANES):
+                    y[v, i] += length[i] * total[v, i]
+        for i in range(min(LANES, copies - first)):
+            fine = True
+            for v in range(VARIABLES):
+                end[first + i, v] = y[v, i]
+                fine = fine and 0.0 <= y[v, i] < np.inf
+            failed += not fine
+    reward(start, end, dose, constants, earned)
+    return failed
+
+
+def advance_by_scipy(derivative, reward, start, step_number, timestep, constants, dose, tolerance, end, time, earned):
+    """The same copy by copy with SciPy's LSODA, whatever the tolerance, for a model's derivative and reward."""
+    from scipy.integrate import solve_ivp
+
+    def slopes(now, y, given):
+        slope = np.empty((len(y), 1))
+        derivative(np.array([now]), y[:, None], constants, given, slope)
+        return slope[:, 0]
+
+    failed = 0
+    for copy in range(len(start)):
+        now, time[copy] = (clock(step_number[copy] + ahead, timestep, constants) for ahead in (0, 1))
+        solved = solve_ivp(slopes, (now, time[copy]), start[copy], "LSODA", args=(dose[copy][:, None].copy(),),
+                           rtol=1e-10, atol=1e-14)
+        end[copy] = solved.y[:, -1]
+        failed += not solved.success
+    reward(start, end, dose, constants, earned)
+    return failed
+
+
 @functools.lru_cache(maxsize=64)        # every run of a cell that defines a model brings functions of its own
-def integrator(derivative, reward, variables, lanes=LANES):
-    """`advance_batch` for the derivative and reward of a model, compiled for so many lanes."""
-    return compiled_for(advance_batch, f"{name_of(derivative)}_{lanes}", derivative=derivative,
-                        reward=of_step(reward), VARIABLES=variables, LANES=lanes)
+def integrator(derivative: Callable, reward: Callable, variables: int, lanes: int = LANES, solver: str = "compiled",
+               ) -> Callable:
+    """`advance_batch` for the derivative and reward of a model, compiled for so many lanes.
 
-
-def name_of(derivative):
-    """The model that a derivative belongs to, in a word: that of its module."""
-    return derivative.__module__.rpartition(".")[-1].strip("_")
+    solver   "compiled"; or one of METHODS, for `advance_in_steps`; or "scipy", for `advance_by_scipy`
+    """
+    if solver == "scipy":
+        return functools.partial(advance_by_scipy, derivative, of_step(reward))
+    model = derivative.__module__.rpartition(".")[-1].strip("_")
+    return compiled_for(advance_in_steps if solver in METHODS else advance_batch, f"{model}_{solver}_{lanes}",
+                        derivative=derivative, reward=of_step(reward), VARIABLES=variables, LANES=lanes,
+                        **METHODS.get(solver, {}))
 
 
 @functools.lru_cache(maxsize=64)        # every run of a cell that defines a model brings functions of its own
-def of_step(reward):
+def of_step(reward: Callable) -> Callable:
     """A model's reward as one of the states before and after the step; most look at that after it alone."""
     if getattr(reward, "py_func", reward).__code__.co_argcount == 5:
         return reward

@@ -1,16 +1,18 @@
-"""A dynamical model under intervention as a world; `ode_worlds.py` has those that are registered."""
+"""A dynamical model under intervention as a world; `worlds.py` and `whynot_worlds.py` have those that are registered."""
 
+from dataclasses import replace
 from itertools import product
+from typing import Any
 
 import numpy as np
 from gymnasium import spaces
 
-from pushlab.envs.ode.fixed_step import METHODS, stepper
-from pushlab.envs.ode.integrate import clock, integrator, of_step
-from pushlab.envs.ode.models import Intervention, load_model
+from pushlab.envs.ode.integrate import LANES, METHODS, integrator
+from pushlab.envs.ode.models import Model, load_model
 from pushlab.envs.ode.trajectories import counterfactual, simulate
 from pushlab.envs.shell import Env
 from pushlab.envs.world import World, reading
+from pushlab.ground.arguments import demand, number, one_of
 
 TOLERANCE = 1e-7            # estimated relative error of a step of the integrator; an episode stays within 1e-6
 DETECTED = 1e-6             # a smaller value is seen as this one where logarithms are observed
@@ -55,52 +57,39 @@ class ODE(World):
     trail_of = ("before",)
     exports: tuple[str, ...] = ("config", "time", "timestep", "initial_state", "simulate", "counterfactual")
 
-    def __init__(self, model="hiv", config=None, preset=None, initial_state=None, timestep=None, actions="discrete",
-                 interventions=None, observe=None, bins=None, log_observation=False, noise=0.0, solver="compiled",
-                 tolerance=TOLERANCE, dt=None):
+    def __init__(self, model: str | Model = "hiv", config: Any = None, preset: str | None = None,
+                 initial_state: Any = None, timestep: float | None = None, actions: str = "discrete",
+                 interventions: dict | None = None, observe: Any = None, bins: Any = None,
+                 log_observation: bool = False, noise: float = 0.0, solver: str = "compiled",
+                 tolerance: float = TOLERANCE, dt: float | None = None) -> None:
         self.model = load_model(model)
         self.config = self.model.config(config, preset)
-        self.timestep = self.model.timestep if timestep is None else _number("timestep", timestep)
         self._start = self.model.state(initial_state, self.config)
-        self.dt = self.timestep / 100 if dt is None else dt
-        self._check(actions, solver, noise, tolerance)
-        self.solver, self.tolerance, self.noise = solver, tolerance, float(noise)
-        self.interventions = tuple(_chosen(self.model, interventions, actions))
-        self.told = self.model.told(self.config, [item.name for item in self.interventions])
-        self._constants = self.model.constants(self.config)
-        self._width = len(self.model.names)
-        parts = self.model.derivative, self.model.reward, len(self.model.names)
-        if solver in METHODS:
-            self._one, self._many = stepper(*parts, solver, lanes=1), stepper(*parts, solver)
-        else:
-            self._one, self._many = integrator(*parts, lanes=1), integrator(*parts)
-        self._set_actions(actions)
-        self._set_observations(observe, bins, log_observation)
-
-    def _check(self, actions, solver, noise, tolerance):
         length = self.config.end_time - self.config.start_time
-        if not 0 < self.timestep <= length:
-            raise ValueError(f"timestep lies above 0 and within the {length:g} of the episode; got {self.timestep!r}")
-        if actions not in ("discrete", "box"):
-            raise ValueError(f"actions is 'discrete' or 'box'; got {actions!r}")
-        if solver not in ("compiled", "scipy", *METHODS):
-            raise ValueError(f"solver is 'compiled', 'euler', 'rk4' or 'scipy'; got {solver!r}")
-        if not 0 < _number("dt", self.dt) <= self.timestep:
-            raise ValueError(f"dt lies above 0 and within the timestep of {self.timestep:g}; got {self.dt!r}")
-        if not 0 <= noise <= 5:
-            raise ValueError(f"noise is a standard deviation from 0 to 5; got {noise!r}")
-        if not 1e-13 <= tolerance <= 1e-2:
-            raise ValueError(f"tolerance lies between 1e-13 and 1e-2; got {tolerance!r}")
+        timestep = self.model.timestep if timestep is None else timestep
+        self.timestep = float(number(f"timestep ({self.model.time_unit})", timestep, above=0, most=length))
+        self.dt = float(number("dt", self.timestep / 100 if dt is None else dt, above=0, most=self.timestep))
         self.steps = int(np.ceil(length / self.timestep - 1e-9))
         self._last = np.array(self.steps)
+        self.noise, self.tolerance = float(number("noise", noise, 0, 5)), number("tolerance", tolerance, 1e-13, 1e-2)
+        self.solver = one_of("solver", solver, ("compiled", *METHODS, "scipy"))
+        self._fineness = self.dt if solver in METHODS else self.tolerance
+        self._width = len(self.model.names)
+        self._one, self._many = (integrator(self.model.derivative, self.model.reward, self._width, lanes, solver)
+                                 for lanes in (1, LANES))
+        one_of("actions", actions, ("discrete", "box"))
+        self.interventions = _chosen(self.model, interventions, actions)
+        self.told = self.model.told(self.config, [item.name for item in self.interventions])
+        self._constants = self.model.constants(self.config)
+        self._set_actions(actions)
+        self._set_observations(observe, bins, log_observation)
 
     # ------------------------------------------------------------ spaces
 
     def _set_actions(self, actions):
-        names = [item.name for item in self.interventions]
+        names, known = ([item.name for item in items] for items in (self.interventions, self.model.interventions))
         # An intervention that is not in the hands of the agent keeps the parameter's own value.
-        self._dose = np.array([getattr(self.config, item.name) for item in self.model.interventions], np.float64)
-        self._columns = [[item.name for item in self.model.interventions].index(name) for name in names]
+        self._dose, self._columns = self.model.dose(self.config), [known.index(name) for name in names]
         if actions == "box":
             low, high = np.array([item.bounds for item in self.interventions], np.float64).T
             self.action_space, self.action_names, self.doses = spaces.Box(low, high, dtype=np.float64), names, None
@@ -112,30 +101,25 @@ class ODE(World):
         self.action_choices = [("action", [self._in_words(dose) for dose in self.doses])]
 
     def _in_words(self, dose):
-        simple = all(len(item.options) == 2 and item.options[0] == 0 for item in self.interventions)
-        if simple:
+        if all(len(item.options) == 2 and item.options[0] == 0 for item in self.interventions):
             return " + ".join(item.words for item, value in zip(self.interventions, dose) if value) or "nothing"
         return ", ".join(f"{item.words} {value:g}" for item, value in zip(self.interventions, dose))
 
     def _set_observations(self, observe, bins, log_observation):
         observe = self.model.names if observe is None else tuple([observe] if isinstance(observe, str) else observe)
         for name in observe:
-            if name not in self.model.names:
-                raise ValueError(f"{self.model.name} has no variable {name!r} to observe; it has "
-                                 f"{', '.join(self.model.names)}")
-        if not observe or len(set(observe)) < len(observe):
-            raise ValueError(f"observe names at least one variable, and each once; got {observe!r}")
-        self.observation_names = observe
+            one_of(f"a variable of {self.model.name} to observe", name, self.model.names)
+        demand(observe and len(set(observe)) == len(observe),
+               f"observe names at least one variable, and each once; got {observe!r}")
+        self.observation_names, self._sees_all = observe, observe == self.model.names
         self._seen = np.array([self.model.names.index(name) for name in observe])
-        self._sees_all = self._seen.tolist() == list(range(len(self.model.names)))
         self.log_observation = bool(log_observation)
         self.uniforms = 2 * len(observe) if self.noise else 0
         self.edges = _edges(self.model, observe, bins)
         if self.edges is not None:
             self.observation_space = spaces.MultiDiscrete([len(edges) + 1 for edges in self.edges.values()])
             return
-        high = self._bound(self._start)[self._seen]
-        low = np.zeros(len(observe))
+        low, high = np.zeros(len(observe)), self._bound(self._start)[self._seen]
         if self.log_observation:
             low, high = np.full(len(observe), np.log10(DETECTED)), np.log10(np.maximum(high, 10 * DETECTED))
         self.observation_space = spaces.Box(low, high, dtype=np.float64)
@@ -152,14 +136,13 @@ class ODE(World):
 
     # ------------------------------------------------------------ the world
 
-    def initial(self, draws, options):
-        n = len(draws)
-        start = self._start
+    def initial(self, draws: np.ndarray, options: dict) -> dict:
+        n, start = len(draws), self._start
         if "initial_state" in options:
             start = self.model.state(options["initial_state"], self.config)
-            if self.edges is None and (self._upper(start) > self._bound(self._start)).any():
-                raise ValueError(f"the observation space does not reach as far as from {options['initial_state']!r}; "
-                                 f"give that as the argument initial_state of the environment instead")
+            demand(self.edges is not None or (self._upper(start) <= self._bound(self._start)).all(),
+                   f"the observation space does not reach as far as from {options['initial_state']!r}; "
+                   f"give that as the argument initial_state of the environment instead")
         return self._with_noise({"values": np.repeat(start[None], n, axis=0), "step": np.zeros(n, np.int64),
                                  "time": np.full(n, float(self.config.start_time))}, draws)
 
@@ -170,7 +153,7 @@ class ODE(World):
             state["error"] = np.exp(self.noise * normal)
         return state
 
-    def dose_of(self, action):
+    def dose_of(self, action: np.ndarray) -> np.ndarray:
         """What an action sets each intervention of the model to: (n,) numbers or (n, interventions) values."""
         if self.doses is not None:
             return self._table.take(action, axis=0)
@@ -178,32 +161,27 @@ class ODE(World):
         dose[:, self._columns] = action
         return dose
 
-    def advance(self, state, action, draws):
+    def advance(self, state: dict, action: np.ndarray, draws: np.ndarray) -> tuple[dict, dict]:
         dose = self.dose_of(action)
         values, time, reward = self.flow(state["values"], state["step"], dose)
         outcome = {"before": state["values"], "dose": dose, "reward": reward}
-        return self._with_noise({"values": values, "step": state["step"] + ONE, "time": time}, draws), outcome
+        return self._with_noise({**state, "values": values, "step": state["step"] + ONE, "time": time}, draws), outcome
 
-    def flow(self, values, step, dose):
+    def flow(self, values: np.ndarray, step: np.ndarray, dose: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """States (n, variables), times and rewards (n,) a timestep after `step` (n,) steps, under doses held constant.
 
         The compiled loop takes its steps from a copy's error alone, so what becomes of it does not depend on others.
         """
         n = len(values)
         after, time, reward = np.empty((n, self._width)), np.empty(n), np.empty(n)
-        if self.solver == "scipy":
-            _by_scipy(self, values, step, dose, after, time, reward)
-            return after, time, reward
         advance = self._one if n < FEW else self._many
-        fixed = self.solver in METHODS
-        fineness = self.dt if fixed else self.tolerance
-        if advance(values, step, self.timestep, self._constants, dose, fineness, 0.0, after, time, reward):
-            how = "in steps of" if fixed else "to a tolerance of"
-            raise ArithmeticError(f"{self.model.name} could not be integrated {how} {fineness:g} from one of the "
+        if advance(values, step, self.timestep, self._constants, dose, self._fineness, after, time, reward):
+            how = "in steps of" if self.solver in METHODS else "to a tolerance of"
+            raise ArithmeticError(f"{self.model.name} could not be integrated {how} {self._fineness:g} from one of the "
                                   f"states {values.tolist()[:3]} ...")
         return after, time, reward
 
-    def observe(self, state):
+    def observe(self, state: dict) -> Any:
         values = state["values"] if self._sees_all else state["values"].take(self._seen, axis=1)
         if self.noise:
             values = values * state["error"]
@@ -214,25 +192,25 @@ class ODE(World):
             return np.log10(np.maximum(values, DETECTED))
         return values.copy()
 
-    def truncated(self, state):
+    def truncated(self, state: dict) -> np.ndarray:
         return state["step"] >= self._last
 
-    def info(self, state, outcome):
+    def info(self, state: dict, outcome: dict | None) -> dict:
         return {"time": state["time"]}
 
     # ------------------------------------------------------------ what an environment offers
 
     @property
-    def initial_state(self):
+    def initial_state(self) -> dict[str, float]:
         """Where episodes begin, {variable: value}."""
         return dict(zip(self.model.names, self._start.tolist()))
 
     @reading
-    def time(self, env):
+    def time(self, env: Env) -> float:
         """The time now, in the model's unit; that of the start before the first reset."""
         return float(self.config.start_time if env.state is None else env.state["time"][0])
 
-    def simulate(self, env, actions, initial_state=None):
+    def simulate(self, env: Env, actions: Any, initial_state: Any = None) -> "pd.DataFrame":
         """The trajectory from a start to the end, or for as long as there are actions; the episode stays as it is.
 
         actions        one action for all steps, a list of one for each step, or a function of (values, time)
@@ -244,7 +222,7 @@ class ODE(World):
         start = self._start if initial_state is None else self.model.state(initial_state, self.config)
         return simulate(self, actions, start)
 
-    def counterfactual(self, env, actions):
+    def counterfactual(self, env: Env, actions: Any) -> "pd.DataFrame":
         """The episode so far as it would have been under other actions: same start, same steps, no noise.
 
         actions and the result are as in `simulate`; a list has as many actions as there were steps.
@@ -253,23 +231,19 @@ class ODE(World):
 
     # ------------------------------------------------------------ pictures
 
-    def frame(self, state, outcome, at=0):
-        step = int(state["step"][at])
-        values = dict(zip(self.model.names, state["values"][at].tolist()))
+    def frame(self, state: dict, outcome: dict | None, at: int = 0) -> dict:
         dose = self._dose if outcome is None else outcome["dose"][at]
-        frame = {"env": self.name, "model": self.told, "step": step, "of": self.steps, "time": state["time"][at].item(),
-                 "end": self.config.end_time, "state": values, "goal": self._goal_region(),
+        spread = 2.0 if self.model.logarithmic else 1.25        # of the region that counts as the goal
+        frame = {"env": self.name, "model": self.told, "step": int(state["step"][at]), "of": self.steps,
+                 "time": state["time"][at].item(), "end": self.config.end_time,
+                 "state": dict(zip(self.model.names, state["values"][at].tolist())),
+                 "goal": {name: (value / spread, value * spread) for name, value in self.model.goal.items()},
                  "doses": None if outcome is None else dict(zip(self.told["interventions"], dose.tolist())),
                  "reward": None if outcome is None else float(outcome["reward"][at])}
         if self.model.indicators is not None:
             shown = self.model.indicators(state["values"][at:at + 1], dose[None], self.config)
             frame["indicators"] = {name: value.item() for name, value in shown.items()}
         return frame
-
-    def _goal_region(self):
-        """{variable: (low, high)} of what is to be reached, for pictures."""
-        spread = 2.0 if self.model.logarithmic else 1.25
-        return {name: (value / spread, value * spread) for name, value in self.model.goal.items()}
 
 
 class ODEEnv(Env):
@@ -280,38 +254,26 @@ class ODEEnv(Env):
     (10, 0.0, 0.5, {'rabbits': 10.0, 'foxes': 5.0})
     """
 
-    def __init__(self, model="hiv", render_mode=None, **arguments):
+    def __init__(self, model: str | Model = "hiv", render_mode: str | None = None, **arguments: Any) -> None:
         super().__init__(ODE, render_mode, model=model, **arguments)
 
 
-# ---------------------------------------------------------------- arguments, and the other solver
-
-def _number(name, value):
-    if isinstance(value, bool) or not isinstance(value, (int, float, np.number)):
-        raise ValueError(f"{name} is a number, in the model's unit of time; got {value!r}")
-    return float(value)
-
+# ---------------------------------------------------------------- arguments
 
 def _chosen(model, interventions, actions):
     """The interventions that actions set, with the options or bounds asked for."""
-    known = {item.name: item for item in model.interventions}
     if interventions is None:
         return model.interventions
-    if not isinstance(interventions, dict):
-        raise ValueError(f"interventions is {{name: options or (low, high)}}; got {interventions!r}")
-    chosen = []
+    demand(isinstance(interventions, dict) and interventions,
+           f"interventions is {{name: options or (low, high)}}, of at least one; got {interventions!r}")
+    known, chosen = {item.name: item for item in model.interventions}, []
     for name, values in interventions.items():
-        if name not in known:
-            raise ValueError(f"{model.name} has the interventions {', '.join(known)}; got {name!r}")
-        values = tuple(float(value) for value in values)
-        low, high = known[name].bounds
-        if not values or not all(low <= value <= high for value in values):
-            raise ValueError(f"{name} lies between {low} and {high}; got {values}")
-        if actions == "box" and not (len(values) == 2 and values[0] < values[1]):
-            raise ValueError(f"actions='box' takes (low, high) for {name}; got {values}")
-        chosen.append(Intervention(name, known[name].words, values, values if actions == "box" else known[name].bounds))
-    if not chosen:
-        raise ValueError(f"at least one of the interventions {', '.join(known)} has to be left to the agent")
+        own = known[one_of(f"an intervention of {model.name}", name, known)]
+        values = tuple(float(number(name, value, *own.bounds)) for value in values)
+        demand(values, f"{name} has no option")
+        if actions == "box":
+            demand(len(values) == 2 and values[0] < values[1], f"actions='box' takes (low, high) for {name}; got {values}")
+        chosen.append(replace(own, options=values, bounds=values if actions == "box" else own.bounds))
     return tuple(chosen)
 
 
@@ -319,34 +281,12 @@ def _edges(model, observe, bins):
     """{variable: increasing edges}, or None."""
     if bins is None or bins is False:
         return None
-    own = {variable.name: variable.edges for variable in model.variables}
     if bins is True:
-        bins = {name: own[name] for name in observe}
-    if set(bins) != set(observe):
-        raise ValueError(f"bins gives edges for each variable observed, {', '.join(observe)}; got {', '.join(bins)}")
+        bins = {variable.name: variable.edges for variable in model.variables if variable.name in observe}
+    demand(set(bins) == set(observe),
+           f"bins gives edges for each variable observed, {', '.join(observe)}; got {', '.join(bins)}")
     edges = {name: np.asarray(bins[name], np.float64) for name in observe}
     for name, values in edges.items():
-        if values.ndim != 1 or not len(values) or not np.isfinite(values).all() or (np.diff(values) <= 0).any():
-            raise ValueError(f"the edges of {name} are numbers that increase; got {bins[name]!r}")
+        demand(values.ndim == 1 and len(values) and np.isfinite(values).all() and (np.diff(values) > 0).all(),
+               f"the edges of {name} are numbers that increase; got {bins[name]!r}")
     return edges
-
-
-def _by_scipy(world, values, step, dose, after, time, reward):
-    """Fills what `ODE.flow` returns, copy by copy with SciPy's LSODA."""
-    from scipy.integrate import solve_ivp
-
-    def slopes(now, y, given):
-        slope = np.empty((len(y), 1))
-        world.model.derivative(np.array([now]), y[:, None], constants, given, slope)
-        return slope[:, 0]
-
-    constants = world._constants
-    for row in range(len(values)):
-        start = clock(step[row], world.timestep, constants)
-        time[row] = clock(step[row] + 1, world.timestep, constants)
-        solved = solve_ivp(slopes, (start, time[row]), values[row], "LSODA", args=(dose[row][:, None].copy(),),
-                           rtol=1e-10, atol=1e-14)
-        if not solved.success:
-            raise ArithmeticError(f"SciPy could not integrate {world.model.name}: {solved.message}")
-        after[row] = solved.y[:, -1]
-    of_step(world.model.reward)(values, after, dose, constants, reward)

@@ -1,10 +1,13 @@
 """Dynamical models, a file each: parameters, equations, sources, nothing else."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, fields, replace
 from importlib import import_module
+from typing import Any
 
 import numpy as np
+
+from pushlab.ground.arguments import demand, number, one_of
 
 MODELS = ("hiv", "lotka_volterra", "opioid", "world3", "zika")      # modules of this package; each has a `MODEL`
 
@@ -75,39 +78,38 @@ class Model:
     indicators: Callable | None = None
 
     @property
-    def names(self):
+    def names(self) -> tuple[str, ...]:
         """Names of the state variables, in their order."""
         return tuple(variable.name for variable in self.variables)
 
-    def config(self, changes=None, preset=None):
+    def config(self, changes: Any = None, preset: str | None = None) -> Any:
         """The parameters, with those of a preset and then those of `changes` (a dict, or a Config) in their place.
 
         >>> load_model("hiv").config({"R2": 2000.0}).R2
         2000.0
         """
-        if preset is not None and preset not in self.presets:
-            raise ValueError(f"{self.name} has the presets {', '.join(self.presets) or 'none'}; got {preset!r}")
-        chosen = dict(self.presets.get(preset, {}))
-        if isinstance(changes, self.Config):
-            changes = {item.name: getattr(changes, item.name) for item in fields(changes)}
-        return _checked(replace(self.Config(), **chosen | self._known(changes or {})))
-
-    def _known(self, changes):
-        known = [item.name for item in fields(self.Config)]
+        own, changes = self.Config(), vars(changes) if isinstance(changes, self.Config) else changes or {}
         for name in changes:
-            if name not in known:
-                raise ValueError(f"{self.name} has no parameter {name!r}; it has {', '.join(known)}")
-        return dict(changes)
+            one_of(f"a parameter of {self.name}", name, vars(own))
+        chosen = self.presets.get(one_of(f"preset of {self.name}", preset, (None, *self.presets)), {})
+        config = replace(own, **chosen | changes)
+        for name, value in vars(config).items():
+            number(f"parameter {name}", value)
+        demand(config.end_time > config.start_time,
+               f"end_time comes after start_time ({config.start_time}); got {config.end_time}")
+        return config
 
-    def constants(self, config):
+    def constants(self, config: Any) -> np.ndarray:
         """The parameters as an array (1,) of one record, which the model's functions read by name."""
-        names = [item.name for item in fields(config)]
-        values = tuple(float(getattr(config, name)) for name in names)
-        records = np.array([values], dtype=[(name, np.float64) for name in names])
+        records = np.array([tuple(vars(config).values())], dtype=[(name, np.float64) for name in vars(config)])
         # Plain Python reads `p.k_1` of a recarray alone, compiled code of both, but of this one sooner.
         return records if hasattr(self.derivative, "py_func") else records.view(np.recarray)
 
-    def parameters(self, config=None):
+    def dose(self, config: Any = None) -> np.ndarray:
+        """What the interventions are set to without an action, (interventions,); None for the default parameters."""
+        return np.array([getattr(config or self.Config(), item.name) for item in self.interventions], np.float64)
+
+    def parameters(self, config: Any = None) -> "pd.DataFrame":
         """A DataFrame of the parameters: name, value, unit, meaning."""
         import pandas as pd
 
@@ -115,13 +117,13 @@ class Model:
         return pd.DataFrame([{"parameter": item.name, "value": getattr(config, item.name), **item.metadata}
                              for item in fields(config)]).set_index("parameter")
 
-    def told(self, config=None, held=None):
+    def told(self, config: Any = None, held: Collection[str] | None = None) -> dict[str, Any]:
         """What a picture is told of the model, a plain dict: see `pushlab.plots.film.Film`.
 
         config   the parameters, to which interventions return; None for the default ones
         held     names of the interventions in the agent's hands; None for all
         """
-        own = {item.name: getattr(config or self.Config(), item.name) for item in self.interventions}
+        own = vars(config or self.Config())
         return {"name": self.name, "title": self.title, "time_unit": self.time_unit, "logarithmic": self.logarithmic,
                 "variables": {item.name: f"{item.meaning or item.name}, {item.unit}" for item in self.variables},
                 "interventions": {
@@ -130,48 +132,33 @@ class Model:
                     for item in self.interventions}}
 
     @property
-    def levels(self):
+    def levels(self) -> tuple[str, ...]:
         """Names of the variables that a state has to give: all, but the delays of a model that settles them."""
         return self.names[:len(next(iter(self.initial_states.values())))] if self.settled else self.names
 
-    def state(self, state=None, config=None):
+    def state(self, state: Any = None, config: Any = None) -> np.ndarray:
         """A state as an array (variables,): None for the default, a name, a dict by variable, or numbers in order.
 
         `config` is what a model that settles its delays settles them with; None for the default parameters.
         """
         if state is None:
             state = next(iter(self.initial_states))
+        order = ", ".join(self.levels)
         if isinstance(state, str):
-            if state not in self.initial_states:
-                raise ValueError(f"{self.name} starts from {', '.join(self.initial_states)}; got {state!r}")
-            state = self.initial_states[state]
+            state = self.initial_states[one_of(f"a start of {self.name}", state, self.initial_states)]
         if isinstance(state, dict):
-            if set(state) not in (set(self.names), set(self.levels)):
-                raise ValueError(f"a state of {self.name} has the variables {', '.join(self.levels)}; got "
-                                 f"{', '.join(map(str, state))}")
+            demand(set(state) in (set(self.names), set(self.levels)),
+                   f"a state of {self.name} has the variables {order}; got {', '.join(map(str, state))}")
             state = [state[name] for name in self.names if name in state]
         values = np.array(state, np.float64)
         whole = values.shape == (len(self.names),)
-        if not (whole or values.shape == (len(self.levels),)) or not np.isfinite(values).all() or (values < 0).any():
-            raise ValueError(f"a state of {self.name} is {len(self.levels)} numbers from 0 up, in the order "
-                             f"{', '.join(self.levels)}; got {state!r}")
+        demand((whole or values.shape == (len(self.levels),)) and np.isfinite(values).all() and (values >= 0).all(),
+               f"a state of {self.name} is {len(self.levels)} numbers from 0 up, in the order {order}; got {state!r}")
         return values if whole else self.settled(config or self.Config(), values)
 
 
-def _checked(config):
-    for item in fields(config):
-        value = getattr(config, item.name)
-        if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not np.isfinite(value):
-            raise ValueError(f"parameter {item.name} is a finite number; got {value!r}")
-    if not config.end_time > config.start_time:
-        raise ValueError(f"end_time comes after start_time ({config.start_time}); got {config.end_time}")
-    return config
-
-
-def load_model(model):
+def load_model(model: str | Model) -> Model:
     """A Model by its name, or the Model itself."""
     if isinstance(model, Model):
         return model
-    if model not in MODELS:
-        raise ValueError(f"there are the models {', '.join(MODELS)}; got {model!r}")
-    return import_module(f"pushlab.envs.ode.models.{model}").MODEL
+    return import_module(f"pushlab.envs.ode.models.{one_of('model', model, MODELS)}").MODEL

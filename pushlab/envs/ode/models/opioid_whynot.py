@@ -23,9 +23,8 @@ def incidence_of_misuse(time, growth, decision, p):
     early = p.misuse_incidence * (1.0 + p.misuse_change_1) ** (min(time, 2008.0) - 2002.0)
     if time <= 2008.0:
         return early
-    if time <= decision:
-        return early * (1.0 + p.misuse_change_2) ** (time - 2008.0)
-    return early * (1.0 + p.misuse_change_2) ** (decision - 2008.0) * (1.0 + growth) ** (time - decision)
+    until = min(time, decision)
+    return early * (1.0 + p.misuse_change_2) ** (until - 2008.0) * grown(growth, time - until)
 
 
 @inlined

@@ -106,10 +106,10 @@ def reward(values, dose, constants, earned):
 
 def settled(config, levels):
     """The state (variables,) whose first variables are `levels` (12,) and whose delays are in equilibrium with them."""
-    values = np.concatenate([levels, np.zeros(len(MODEL.variables) - len(levels))])[None]
-    dose = np.array([[getattr(config, item.name) for item in MODEL.interventions]], np.float64)
-    settle(values, np.array([float(config.start_time)]), MODEL.constants(config), dose)
-    return values[0]
+    y = np.zeros((len(MODEL.variables), 1))
+    y[:len(levels), 0] = levels
+    settle(y, np.array([float(config.start_time)]), MODEL.constants(config), MODEL.dose(config)[:, None])
+    return y[:, 0]
 
 
 INDICATORS = ("population", "resources", "food", "output", "pollution")
@@ -125,11 +125,9 @@ def indicators(values, dose=None, config=None):
     {'population': 1600000000.0, 'resources': 1.0, 'food': 277.93, 'output': 41.56, 'pollution': 0.18}
     """
     config = config or World3Config()
-    if dose is None:
-        dose = np.repeat([[getattr(config, item.name) for item in MODEL.interventions]], len(values), axis=0)
+    dose = np.repeat(MODEL.dose(config)[None], len(values), axis=0) if dose is None else dose
     shown = np.empty((len(values), len(INDICATORS)))
-    find_indicators(np.ascontiguousarray(values, np.float64), np.ascontiguousarray(dose, np.float64),
-                    MODEL.constants(config), shown)
+    find_indicators(np.ascontiguousarray(values), np.ascontiguousarray(dose), MODEL.constants(config), shown)
     return dict(zip(INDICATORS, shown.T))
 
 

@@ -5,47 +5,8 @@ The numbers in brackets are those of the equations of Dynamics of Growth in a Fi
 
 import numpy as np
 
-from pushlab.envs.ode.models.world3_tables import (
-    CAPITAL_TO_RESOURCES,
-    CAPITAL_UTILIZATION,
-    CHILDREN_FOR_PERCEIVED_LIFE,
-    CROWDING_FROM_INDUSTRY,
-    DEVELOPMENT_COST,
-    FAMILY_RESPONSE,
-    FAMILY_SIZE_NORM,
-    FECUNDITY,
-    FERTILITY_CONTROL,
-    FERTILITY_LOSS,
-    FERTILITY_RECOVERY_TIME,
-    HALF_LIFE_FROM_POLLUTION,
-    HEALTH_SERVICES,
-    INDICATED_FOOD,
-    INDICATED_SERVICES,
-    INPUTS_TO_LAND_DEVELOPMENT,
-    INPUTS_TO_LAND_MAINTENANCE,
-    JOBS_PER_HECTARE,
-    JOBS_PER_INDUSTRIAL_CAPITAL,
-    JOBS_PER_SERVICE_CAPITAL,
-    LAND_LIFE_FROM_YIELD,
-    LIFETIME_FROM_FOOD,
-    LIFETIME_FROM_HEALTH_BEFORE_1940,
-    LIFETIME_FROM_HEALTH_SINCE_1940,
-    LIFETIME_FROM_POLLUTION,
-    MARGINAL_YIELD_FROM_CAPITAL,
-    MORTALITY_0_TO_14,
-    MORTALITY_15_TO_44,
-    MORTALITY_45_TO_64,
-    MORTALITY_65_AND_OVER,
-    OUTPUT_TO_AGRICULTURE,
-    OUTPUT_TO_SERVICES,
-    RESOURCE_USE,
-    SERVICES_FOR_FERTILITY_CONTROL,
-    URBAN_FRACTION,
-    URBAN_LAND_PER_PERSON,
-    YIELD_FROM_AIR_POLLUTION,
-    YIELD_FROM_CAPITAL,
-    lookup,
-)
+from pushlab.envs.ode.models import world3_tables as tables
+from pushlab.envs.ode.models.world3_tables import lookup
 from pushlab.ground.compiled import compiled_numeric, inlined, inner
 
 # ---------------------------------------------------------------- sectors, each as the book has them
@@ -53,7 +14,7 @@ from pushlab.ground.compiled import compiled_numeric, inlined, inner
 @inner
 def find_output(p, population, industrial_capital, service_capital, resources_left, utilization, icor, scor):
     """Industrial output, the same a head, and services a head, all in dollars a year; 49-51, 70-72, 134."""
-    to_resources = lookup(CAPITAL_TO_RESOURCES, resources_left)
+    to_resources = lookup(tables.CAPITAL_TO_RESOURCES, resources_left)
     industrial = industrial_capital * (1.0 - to_resources) * utilization / icor
     return industrial, industrial / population, service_capital * utilization / scor / population
 
@@ -61,10 +22,10 @@ def find_output(p, population, industrial_capital, service_capital, resources_le
 @inner
 def find_food(p, population, land, fertility, inputs, perceived_food, industrial, yield_factor):
     """(kg a head, inputs a hectare, kg a hectare, share of inputs that maintains land); 87, 88, 101-107, 126."""
-    to_maintenance = lookup(INPUTS_TO_LAND_MAINTENANCE, perceived_food)
+    to_maintenance = lookup(tables.INPUTS_TO_LAND_MAINTENANCE, perceived_food)
     per_hectare = inputs * (1.0 - to_maintenance) / land
-    pollution = lookup(YIELD_FROM_AIR_POLLUTION, industrial / p.industrial_output_in_1970)
-    land_yield = yield_factor * fertility * lookup(YIELD_FROM_CAPITAL, per_hectare) * pollution
+    pollution = lookup(tables.YIELD_FROM_AIR_POLLUTION, industrial / p.industrial_output_in_1970)
+    land_yield = yield_factor * fertility * lookup(tables.YIELD_FROM_CAPITAL, per_hectare) * pollution
     food = land_yield * land * p.land_fraction_harvested * (1.0 - p.processing_loss)
     return food / population, per_hectare, land_yield, to_maintenance
 
@@ -75,44 +36,43 @@ def find_development(p, potential_land, per_hectare):
 
     The yield of land stands in both productivities of the book, and drops out of their ratio.
     """
-    cost = lookup(DEVELOPMENT_COST, potential_land / p.potentially_arable_land_total)
+    cost = lookup(tables.DEVELOPMENT_COST, potential_land / p.potentially_arable_land_total)
     of_development = 1.0 / (cost * p.social_discount)
-    of_inputs = (p.average_lifetime_of_agricultural_inputs * lookup(MARGINAL_YIELD_FROM_CAPITAL, per_hectare)
-                 / lookup(YIELD_FROM_CAPITAL, per_hectare))
-    return cost, lookup(INPUTS_TO_LAND_DEVELOPMENT, of_development / of_inputs)
+    of_inputs = (p.average_lifetime_of_agricultural_inputs * lookup(tables.MARGINAL_YIELD_FROM_CAPITAL, per_hectare)
+                 / lookup(tables.YIELD_FROM_CAPITAL, per_hectare))
+    return cost, lookup(tables.INPUTS_TO_LAND_DEVELOPMENT, of_development / of_inputs)
 
 
 @inlined
 def find_jobs(industrial_capital, service_capital, land, output_per_capita, services_per_capita, per_hectare):
     """Persons wanted for work; 73-79."""
-    return (industrial_capital * lookup(JOBS_PER_INDUSTRIAL_CAPITAL, output_per_capita)
-            + service_capital * lookup(JOBS_PER_SERVICE_CAPITAL, services_per_capita)
-            + land * lookup(JOBS_PER_HECTARE, per_hectare))
+    return (industrial_capital * lookup(tables.JOBS_PER_INDUSTRIAL_CAPITAL, output_per_capita)
+            + service_capital * lookup(tables.JOBS_PER_SERVICE_CAPITAL, services_per_capita)
+            + land * lookup(tables.JOBS_PER_HECTARE, per_hectare))
 
 
 @inlined
 def find_life_expectancy(p, time, food_per_capita, health, from_crowding, pollution_index):
     """Years; 19-25, 29."""
-    if time >= p.health_policy_year:
-        from_health = lookup(LIFETIME_FROM_HEALTH_SINCE_1940, health)
-    else:
-        from_health = lookup(LIFETIME_FROM_HEALTH_BEFORE_1940, health)
-    return (p.normal_life_expectancy * lookup(LIFETIME_FROM_FOOD, food_per_capita / p.subsistence_food_per_capita)
-            * from_health * lookup(LIFETIME_FROM_POLLUTION, pollution_index) * from_crowding)
+    from_food = lookup(tables.LIFETIME_FROM_FOOD, food_per_capita / p.subsistence_food_per_capita)
+    from_health = (lookup(tables.LIFETIME_FROM_HEALTH_SINCE_1940, health) if time >= p.health_policy_year
+                   else lookup(tables.LIFETIME_FROM_HEALTH_BEFORE_1940, health))
+    from_pollution = lookup(tables.LIFETIME_FROM_POLLUTION, pollution_index)
+    return p.normal_life_expectancy * from_food * from_health * from_pollution * from_crowding
 
 
 @inlined
 def find_fertility(p, life_expectancy, perceived_life, output_per_capita, average_output, delayed_output, control,
                    services_per_capita):
     """(children a woman, dollars a head for fertility control); 32-48."""
-    highest = p.max_total_fertility_normal * lookup(FECUNDITY, life_expectancy)
+    highest = p.max_total_fertility_normal * lookup(tables.FECUNDITY, life_expectancy)
     expectation = (output_per_capita - average_output) / max(average_output, 1e-9)
-    family = (p.desired_completed_family_size_normal * lookup(FAMILY_RESPONSE, expectation)
-              * lookup(FAMILY_SIZE_NORM, delayed_output))
-    desired = family * lookup(CHILDREN_FOR_PERCEIVED_LIFE, perceived_life)
-    effective = lookup(FERTILITY_CONTROL, control)
+    family = (p.desired_completed_family_size_normal * lookup(tables.FAMILY_RESPONSE, expectation)
+              * lookup(tables.FAMILY_SIZE_NORM, delayed_output))
+    desired = family * lookup(tables.CHILDREN_FOR_PERCEIVED_LIFE, perceived_life)
+    effective = lookup(tables.FERTILITY_CONTROL, control)
     children = min(highest, highest * (1.0 - effective) + desired * effective)
-    for_control = lookup(SERVICES_FOR_FERTILITY_CONTROL, highest / desired - 1.0) * services_per_capita
+    for_control = lookup(tables.SERVICES_FOR_FERTILITY_CONTROL, highest / desired - 1.0) * services_per_capita
     return children, for_control
 
 
@@ -152,26 +112,28 @@ def find_rates(time, y, constants, dose, slope, crowding):
         population, land = max(p1 + p2 + p3 + p4, 1.0), max(arable, 1.0)
         pollution_index = pollution / p.persistent_pollution_in_1970
 
+        resources_left, utilization = resources / max(first_resources, 1e-9), lookup(tables.CAPITAL_UTILIZATION, labor)
         industrial, output_per_capita, services_per_capita = find_output(
-            p, population, ic, sc, resources / max(first_resources, 1e-9), lookup(CAPITAL_UTILIZATION, labor),
-            icor, scor)
+            p, population, ic, sc, resources_left, utilization, icor, scor)
         food_per_capita, per_hectare, land_yield, to_maintenance = find_food(
             p, population, land, fertility, inputs, perceived_food, industrial, yield_factor)
         development_cost, to_development = find_development(p, potential, per_hectare)
-        from_crowding = (1.0 - lookup(CROWDING_FROM_INDUSTRY, output_per_capita)        # (26-28)
-                         * lookup(URBAN_FRACTION, population))
+        from_crowding = (1.0 - lookup(tables.CROWDING_FROM_INDUSTRY, output_per_capita)        # (26-28)
+                         * lookup(tables.URBAN_FRACTION, population))
         if told:
             crowding[1, i] = from_crowding
             from_crowding = crowding[0, i]
         life_expectancy = find_life_expectancy(p, time[i], food_per_capita, health, from_crowding, pollution_index)
         children, for_control = find_fertility(p, life_expectancy, perceived_life, output_per_capita, average_output,
                                                delayed_output, control, services_per_capita)
-        usage = lookup(RESOURCE_USE, output_per_capita) * population
+        usage = lookup(tables.RESOURCE_USE, output_per_capita) * population
 
         # people (2-16, 30)
         births = children * p2 * 0.5 / p.reproductive_lifetime
-        m1, m2 = lookup(MORTALITY_0_TO_14, life_expectancy), lookup(MORTALITY_15_TO_44, life_expectancy)
-        m3, m4 = lookup(MORTALITY_45_TO_64, life_expectancy), lookup(MORTALITY_65_AND_OVER, life_expectancy)
+        m1 = lookup(tables.MORTALITY_0_TO_14, life_expectancy)
+        m2 = lookup(tables.MORTALITY_15_TO_44, life_expectancy)
+        m3 = lookup(tables.MORTALITY_45_TO_64, life_expectancy)
+        m4 = lookup(tables.MORTALITY_65_AND_OVER, life_expectancy)
         at_15, at_45, at_65 = p1 * (1.0 - m1) / 15.0, p2 * (1.0 - m2) / 30.0, p3 * (1.0 - m3) / 20.0
         slope[0, i] = births - p1 * m1 - at_15
         slope[1, i] = at_15 - p2 * m2 - at_45
@@ -179,27 +141,29 @@ def find_rates(time, y, constants, dose, slope, crowding):
         slope[3, i] = at_65 - p4 * m4
 
         # capital (52-69): what is left of the output is invested in industry
-        to_services = lookup(OUTPUT_TO_SERVICES, services_per_capita / lookup(INDICATED_SERVICES, output_per_capita))
-        to_food = lookup(OUTPUT_TO_AGRICULTURE, food_per_capita / lookup(INDICATED_FOOD, output_per_capita))
+        enough_services = lookup(tables.INDICATED_SERVICES, output_per_capita)
+        enough_food = lookup(tables.INDICATED_FOOD, output_per_capita)
+        to_services = lookup(tables.OUTPUT_TO_SERVICES, services_per_capita / enough_services)
+        to_food = lookup(tables.OUTPUT_TO_AGRICULTURE, food_per_capita / enough_food)
         slope[4, i] = industrial * (1.0 - to_food - to_services - to_consumption) - ic / alic
         slope[5, i] = industrial * to_services - sc / alsc
 
         # land (85, 86, 92-125)
         investment = industrial * to_food
         developed = min(investment * to_development / development_cost, potential)
-        life_of_land = p.average_life_of_land_normal * lookup(LAND_LIFE_FROM_YIELD,
+        life_of_land = p.average_life_of_land_normal * lookup(tables.LAND_LIFE_FROM_YIELD,
                                                               land_yield / p.inherent_land_fertility)
-        wanted = lookup(URBAN_LAND_PER_PERSON, output_per_capita) * population - urban
+        wanted = lookup(tables.URBAN_LAND_PER_PERSON, output_per_capita) * population - urban
         built = min(max(wanted, 0.0), arable) / p.urban_industrial_land_development_time
         slope[6, i] = developed - arable / life_of_land - built
         slope[7, i] = -developed
         slope[8, i] = built
-        slope[9, i] = ((p.inherent_land_fertility - fertility) / lookup(FERTILITY_RECOVERY_TIME, to_maintenance)
-                       - fertility * lookup(FERTILITY_LOSS, pollution_index))
+        slope[9, i] = ((p.inherent_land_fertility - fertility) / lookup(tables.FERTILITY_RECOVERY_TIME, to_maintenance)
+                       - fertility * lookup(tables.FERTILITY_LOSS, pollution_index))
 
         # resources and pollution (129-146)
         slope[10, i] = -min(usage * usage_factor, resources)
-        half_life = lookup(HALF_LIFE_FROM_POLLUTION, pollution_index) * p.assimilation_half_life_in_1970
+        half_life = lookup(tables.HALF_LIFE_FROM_POLLUTION, pollution_index) * p.assimilation_half_life_in_1970
         slope[11, i] = appearing - pollution / (half_life * 1.4)
         slope[12, i] = 0.0
         made = (usage * p.fraction_of_resources_as_persistent_material * p.industrial_materials_emission_factor
@@ -210,7 +174,7 @@ def find_rates(time, y, constants, dose, slope, crowding):
         # delays
         jobs = find_jobs(ic, sc, land, output_per_capita, services_per_capita, per_hectare)
         labor_force = max((p2 + p3) * p.labor_force_participation_fraction, 1.0)
-        slope[13, i] = (lookup(HEALTH_SERVICES, services_per_capita) - health) / p.health_services_impact_delay
+        slope[13, i] = (lookup(tables.HEALTH_SERVICES, services_per_capita) - health) / p.health_services_impact_delay
         slope[14, i] = (output_per_capita - average_output) / p.income_expectation_averaging_time
         slope[15, i] = (jobs / labor_force - labor) / p.labor_utilization_fraction_delay_time
         slope[16, i] = (investment * (1.0 - to_development) - inputs) / p.average_lifetime_of_agricultural_inputs
@@ -257,28 +221,24 @@ def guess_first(y):
 
 
 @compiled_numeric
-def settle(values, time, constants, dose):
-    """Puts the delays of states values (n, variables) in equilibrium with the levels under a dose (n, interventions).
+def settle(y, time, constants, dose):
+    """Puts the delays of states y (variables, n) in equilibrium with the levels under a dose (interventions, n).
 
     The book starts three of them from a guess, since each hangs on the others. So does this, and goes half of the way
     until nothing changes; all of it at once may swing to and fro. The resources left are counted from here on.
     """
-    n = len(values)
-    y, given, now, slope = values.T.copy(), dose.T.copy(), time.copy(), np.empty((values.shape[1], n))
+    slope = np.empty(y.shape)
     guess_first(y)
     for _ in range(MOST_ROUNDS):
-        derivative(now, y, constants, given, slope)
+        derivative(time, y, constants, dose, slope)
         before, agreed = y.copy(), True
         fill_delays(y, slope, constants)
         for v in range(len(y)):
-            for i in range(n):
+            for i in range(y.shape[1]):
                 y[v, i] = 0.5 * (before[v, i] + y[v, i])
                 agreed = agreed and abs(y[v, i] - before[v, i]) <= AGREED * abs(y[v, i])
         if agreed:
             break
-    for v in range(len(y)):
-        for i in range(n):
-            values[i, v] = y[v, i]
 
 
 # ---------------------------------------------------------------- what the charts of the book show
@@ -294,9 +254,9 @@ def find_indicators(values, dose, constants, shown):
     for i in range(len(values)):
         population = max(values[i, 0] + values[i, 1] + values[i, 2] + values[i, 3], 1.0)
         resources_left = values[i, 10] / max(values[i, 12], 1e-9)
-        industrial, output_per_capita, _ = find_output(
-            p, population, values[i, 4], values[i, 5], resources_left, lookup(CAPITAL_UTILIZATION, values[i, 15]),
-            dose[i, 0], dose[i, 4])
+        utilization = lookup(tables.CAPITAL_UTILIZATION, values[i, 15])
+        industrial, output_per_capita, _ = find_output(p, population, values[i, 4], values[i, 5], resources_left,
+                                                       utilization, dose[i, 0], dose[i, 4])
         food_per_capita, _, _, _ = find_food(p, population, max(values[i, 6], 1.0), values[i, 9], values[i, 16],
                                              values[i, 17], industrial, dose[i, 5])
         shown[i, 0], shown[i, 1], shown[i, 2] = population, resources_left, food_per_capita

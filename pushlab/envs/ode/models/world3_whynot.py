@@ -56,31 +56,28 @@ def begin_run(y, time, constants, dose, slope, crowding):
 
 
 @compiled_numeric
-def advance_run(values, time, length, parts, fresh, constants, dose, crowding):
-    """Moves states values (n, variables) on by `length` (n,) years from `time` (n,), by Euler's method, in place.
+def advance_run(y, time, length, parts, fresh, constants, dose, crowding):
+    """Moves states y (variables, n) on by `length` (n,) years from `time` (n,), by Euler's method, in place.
+
+    dose        (interventions, n)
 
     parts       how many steps that is
     fresh       whether a run begins here
     crowding    (2, n), see `find_rates`: kept from one call to the next of a run
     """
-    n = len(values)
-    y, given, now, slope = values.T.copy(), dose.T.copy(), time.copy(), np.empty((values.shape[1], n))
+    now, slope = time.copy(), np.empty(y.shape)
     if fresh:
-        begin_run(y, now, constants, given, slope, crowding)
+        begin_run(y, now, constants, dose, slope, crowding)
     for part in range(parts):
-        find_rates(now, y, constants, given, slope, crowding)
+        find_rates(now, y, constants, dose, slope, crowding)
         crowding[0] = crowding[1]
         filled = y.copy()
         fill_delays(filled, slope, constants)
         guess_nothing(filled)
-        for v in range(len(y)):
-            for i in range(n):
+        for i in range(y.shape[1]):
+            for v in range(len(y)):
                 y[v, i] += length[i] / parts * slope[v, i]
-        for i in range(n):
             now[i] = time[i] + (part + 1) * length[i] / parts
         if fresh and part == 0:
             keep_late(y, filled[15:18])
-            refill_delays(y, now, constants, given, slope, crowding)
-    for v in range(len(y)):
-        for i in range(n):
-            values[i, v] = y[v, i]
+            refill_delays(y, now, constants, dose, slope, crowding)
