@@ -37,8 +37,7 @@ def modules_with_loops():
 
 def kept_loops(names):
     """{name: loop} of all that is compiled and kept: those of these modules, and those made for each model."""
-    from pushlab.envs.ode.fixed_step import METHODS, stepper
-    from pushlab.envs.ode.integrate import integrator
+    from pushlab.envs.ode.integrate import LANES, METHODS, integrator
     from pushlab.envs.ode.models import MODELS, load_model
     from pushlab.ground.compiled import ContentCache
 
@@ -48,7 +47,7 @@ def kept_loops(names):
     for name in MODELS:
         model = load_model(name)
         parts = model.derivative, model.reward, len(model.names)
-        loops += [integrator(*parts), *(stepper(*parts, method) for method in METHODS)]
+        loops += [integrator(*parts), *(integrator(*parts, LANES, method) for method in METHODS)]
     return {f"{loop.__module__}.{loop.__qualname__}": loop for loop in loops}
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pushlab.envs.ode.fixed_step import METHODS
+from pushlab.envs.ode.integrate import METHODS
 from pushlab.envs.ode.world import ODE, ODEEnv
 
 NO_DRAWS = np.empty((1, 0))

@@ -15,7 +15,6 @@ from matplotlib.figure import Figure
 import pushlab  # noqa: F401
 from pushlab.envs import TABLE
 from pushlab.envs.batch import VectorEnv
-from pushlab.envs.ode.fixed_step import stepper
 from pushlab.envs.ode.integrate import integrator, of_step
 from pushlab.envs.push.world import Push
 from pushlab.envs.shell import MOST_FRAMES, Env
@@ -233,7 +232,7 @@ def test_nothing_is_drawn_in_the_place_of_one_that_is_gone(monkeypatch):
 
 
 @pytest.mark.parametrize("loop_for", [
-    lambda *model: integrator(*model, 2, 1), lambda *model: stepper(*model, 2, "euler"),
+    lambda *model: integrator(*model, 2, 1), lambda *model: integrator(*model, 2, 1, "euler"),
     lambda derivative, reward: of_step(reward)], ids=["adaptive", "fixed", "step"])
 def test_the_functions_of_models_that_are_defined_again_and_again_are_let_go(loop_for):
     def define():

@@ -158,7 +158,7 @@ def test_a_copy_that_diverges_takes_no_other_along(lanes):
         n = len(start)
         end, time, earned = np.empty((n, 2)), np.empty(n), np.empty(n)
         failed = advance(start, np.zeros(n, np.int64), model.timestep, model.constants(model.config()), dose[:n], 1e-7,
-                         0.0, end, time, earned)
+                         end, time, earned)
         return failed, end
 
     start = np.repeat(model.state()[None], 9, axis=0) * np.linspace(1, 1.3, 9)[:, None]
@@ -255,34 +255,34 @@ def test_a_discrete_action_outside_the_options_is_refused(action):
 
 
 @pytest.mark.parametrize("arguments, message", [
-    ({"config": {"lambda_9": 1.0}}, "no parameter 'lambda_9'; it has lambda_1"),
+    ({"config": {"lambda_9": 1.0}}, "a parameter of hiv is one of lambda_1, .*; got 'lambda_9'"),
     ({"config": {"c": "13"}}, "parameter c is a finite number; got '13'"),
     ({"config": {"c": np.nan}}, "parameter c is a finite number"),
     ({"config": {"end_time": 0.0}}, "end_time comes after start_time"),
-    ({"preset": "zen"}, "presets whynot, ernst2006; got 'zen'"),
-    ({"initial_state": "fine"}, "starts from early infection, unhealthy, healthy; got 'fine'"),
+    ({"preset": "zen"}, "preset of hiv is one of None, whynot, ernst2006; got 'zen'"),
+    ({"initial_state": "fine"}, "a start of hiv is one of early infection, unhealthy, healthy; got 'fine'"),
     ({"initial_state": {"T1": 1.0}}, r"has the variables T1, T1\*"),
     ({"initial_state": [1, 2, 3]}, "6 numbers from 0 up"),
     ({"initial_state": [1, 2, 3, 4, 5, -6]}, "6 numbers from 0 up"),
-    ({"timestep": 0}, "timestep lies above 0"),
-    ({"timestep": "day"}, "timestep is a number, in the model's unit of time; got 'day'"),
+    ({"timestep": 0}, r"timestep \(day\) is a number above 0"),
+    ({"timestep": "day"}, r"timestep \(day\) is a number above 0, at most 400.0; got 'day'"),
     ({"interventions": ["epsilon_1"]}, "interventions is {name: options or"),
-    ({"timestep": 500}, "within the 400 of the episode"),
-    ({"actions": "any"}, "'discrete' or 'box'; got 'any'"),
-    ({"solver": "heun"}, "'euler', 'rk4' or 'scipy'; got 'heun'"),
-    ({"solver": "euler", "dt": "fine"}, "dt is a number, in the model's unit of time; got 'fine'"),
-    ({"solver": "euler", "dt": 2.0}, "dt lies above 0 and within the timestep of 1; got 2.0"),
-    ({"interventions": {"c": [1, 2]}}, "interventions epsilon_1, epsilon_2; got 'c'"),
-    ({"interventions": {"epsilon_1": [0, 2]}}, "epsilon_1 lies between 0.0 and 0.7"),
+    ({"timestep": 500}, "at most 400.0; got 500"),
+    ({"actions": "any"}, "actions is one of discrete, box; got 'any'"),
+    ({"solver": "heun"}, "solver is one of compiled, euler, rk4, scipy; got 'heun'"),
+    ({"solver": "euler", "dt": "fine"}, "dt is a number above 0, at most 1.0; got 'fine'"),
+    ({"solver": "euler", "dt": 2.0}, "dt is a number above 0, at most 1.0; got 2.0"),
+    ({"interventions": {"c": [1, 2]}}, "an intervention of hiv is one of epsilon_1, epsilon_2; got 'c'"),
+    ({"interventions": {"epsilon_1": [0, 2]}}, "epsilon_1 is a number from 0.0 to 0.7; got 2"),
     ({"interventions": {"epsilon_1": [0, 0.1, 0.2]}, "actions": "box"}, r"takes \(low, high\) for epsilon_1"),
-    ({"interventions": {}}, "has to be left to the agent"),
-    ({"observe": ["W"]}, "no variable 'W' to observe"),
+    ({"interventions": {}}, "of at least one; got {}"),
+    ({"observe": ["W"]}, "to observe is one of T1, .*; got 'W'"),
     ({"observe": []}, "at least one variable"),
     ({"observe": ["V", "V"]}, "each once"),
     ({"observe": ["V"], "bins": {"E": [1]}}, "edges for each variable observed, V; got E"),
     ({"observe": ["V"], "bins": {"V": [2, 1]}}, "the edges of V are numbers that increase"),
-    ({"noise": -1}, "noise is a standard deviation"),
-    ({"tolerance": 0}, "tolerance lies between"),
+    ({"noise": -1}, "noise is a number from 0 to 5; got -1"),
+    ({"tolerance": 0}, "tolerance is a number from 1e-13 to 0.01; got 0"),
 ])
 def test_a_wrong_argument_is_named(arguments, message):
     with pytest.raises(ValueError, match=message):
@@ -290,7 +290,7 @@ def test_a_wrong_argument_is_named(arguments, message):
 
 
 def test_an_unknown_model_is_named():
-    with pytest.raises(ValueError, match="there are the models hiv, lotka_volterra, .*; got 'hav'"):
+    with pytest.raises(ValueError, match="model is one of hiv, lotka_volterra, .*; got 'hav'"):
         ODEEnv("hav")
 
 

@@ -92,7 +92,7 @@ def by_reference(action):
 
 
 def test_another_reference_is_refused():
-    with pytest.raises(ValueError, match="None or 'whynot-0.12'; got 'whynot'"):
+    with pytest.raises(ValueError, match="one of None, whynot-0.12; got 'whynot'"):
         Opioid(reference="whynot")
 
 

@@ -16,8 +16,8 @@ from pushlab import plots
 from pushlab.envs.ode.models import load_model
 from pushlab.envs.ode.models import world3_tables as tables
 from pushlab.envs.ode.models.world3 import indicators
+from pushlab.envs.ode.whynot_worlds import GENERATION, USAGE, World3
 from pushlab.envs.ode.world import ODE
-from pushlab.envs.ode.world3 import GENERATION, USAGE, World3
 
 MODEL = load_model("world3")
 LEVELS = list(MODEL.levels)
@@ -259,7 +259,7 @@ def test_delays_delay():
 
 @pytest.mark.parametrize(("arguments", "words"), [({"dt": "short"}, "dt is a number"),
                                                   ({"timestep": "year"}, "timestep is a number"),
-                                                  ({"dt": 1.5, "timestep": 2.0}, "dt is at most a year")])
+                                                  ({"dt": 1.5, "timestep": 2.0}, "dt is a number of years of at most")])
 def test_wrong_steps_are_named(arguments, words):
     with pytest.raises(ValueError, match=words):
         gym.make("pushlab/ODE-World3-v1", **arguments)
@@ -364,10 +364,10 @@ def test_with_the_reference_simulate_is_one_run_and_counterfactual_the_episode()
 
 
 @pytest.mark.parametrize("arguments, message", [
-    ({"reference": "whynot"}, "reference is None or 'whynot-0.12'; got 'whynot'"),
+    ({"reference": "whynot"}, "reference is one of None, whynot-0.12; got 'whynot'"),
     ({"reference": "whynot-0.12", "solver": "rk4"}, "is by Euler's method, solver='euler'; got 'rk4'"),
-    ({"dt": 2.0, "timestep": 5.0}, "dt is at most a year"),
-    ({"interventions": {"land_yield_factor": (0.0, 1.0)}}, "land_yield_factor lies between 0.5 and 2.0")])
+    ({"dt": 2.0, "timestep": 5.0}, "dt is a number of years of at most 1; got 2.0"),
+    ({"interventions": {"land_yield_factor": (0.0, 1.0)}}, "land_yield_factor is a number from 0.5 to 2.0; got 0.0")])
 def test_a_wrong_argument_is_named(arguments, message):
     with pytest.raises(ValueError, match=message):
         World3(**arguments)
@@ -376,7 +376,7 @@ def test_a_wrong_argument_is_named(arguments, message):
 # ---------------------------------------------------------------- compiled or not
 
 def test_without_numba_the_same_functions_run_as_plain_python():
-    code = ("from pushlab.envs.shell import Env; from pushlab.envs.ode.world3 import World3\n"
+    code = ("from pushlab.envs.shell import Env; from pushlab.envs.ode.whynot_worlds import World3\n"
             "for reference in (None, 'whynot-0.12'):\n"
             "    env = Env(World3, reference=reference); env.reset(seed=0)\n"
             "    print([env.step(action)[0].tolist() for action in (0, 5)])")

@@ -1,47 +1,44 @@
 """Trajectories of a model under given actions, as tables: what happens, and what would have happened."""
 
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
+from pushlab.ground.arguments import demand
 
-def simulate(world, actions, start, steps=None):
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def simulate(world: Any, actions: Any, start: np.ndarray, steps: int | None = None) -> "pd.DataFrame":
     """See `ODE.simulate`; start (variables,), `steps` at most."""
     import pandas as pd
 
-    space = world.action_space
+    space, names = world.action_space, [item.name for item in world.model.interventions]
     policy, steps = _as_policy(world, actions, world.steps if steps is None else steps)
-    values, rows = np.asarray(start, np.float64)[None].copy(), []
-    reward = np.nan
-    names = [item.name for item in world.model.interventions]
-    time = world.config.start_time
-    for step in range(steps + 1):
-        row = {"time": float(time), **dict(zip(world.model.names, values[0]))}
-        if step == steps:
-            rows.append({**row, **dict.fromkeys(names, np.nan), "reward": reward})
-            break
+    values, time, reward, rows = start[None].copy(), float(world.config.start_time), np.nan, []
+    for step in range(steps):
         action = np.asarray(policy(values[0], float(time), step), space.dtype)
-        if not space.contains(action):
-            raise ValueError(f"action {action!r} at step {step} is not in {space}")
+        demand(space.contains(action), f"action {action!r} at step {step} is not in {space}")
         dose = world.dose_of(action[None])
-        rows.append({**row, **dict(zip(names, dose[0])), "reward": reward})
+        rows.append((time, *values[0], *dose[0], reward))
         values, (time,), (reward,) = world.flow(values, np.array([step]), dose)
-    table = pd.DataFrame(rows)
+    rows.append((time, *values[0], *[np.nan] * len(names), reward))
+    table = pd.DataFrame(rows, columns=["time", *world.model.names, *names, "reward"])
     if world.model.indicators is not None:      # each state under the dose that led to it, the first under the next
-        own = {name: item["own"] for name, item in world.told["interventions"].items()}
-        doses = table[names].shift().bfill().fillna(own)
+        doses = table[names].shift().bfill().fillna(dict(zip(names, world.model.dose(world.config))))
         shown = world.model.indicators(table[list(world.model.names)].to_numpy(), doses.to_numpy(), world.config)
         table = table.assign(**shown)
     table.attrs["model"] = world.told
     return table
 
 
-def counterfactual(world, trail, actions):
+def counterfactual(world: Any, trail: list, actions: Any) -> "pd.DataFrame":
     """See `ODE.counterfactual`; `trail` has the values (1, variables) before each step of the episode."""
-    steps = len(trail)
-    if not steps:
-        raise ValueError("nothing has happened yet: counterfactual() replays the steps since reset()")
-    if not callable(actions) and not _is_single(world, actions) and len(actions) != steps:
-        raise ValueError(f"the episode has had {steps} steps; got {len(actions)} actions")
-    return simulate(world, actions, trail[0][0], steps)
+    demand(trail, "nothing has happened yet: counterfactual() replays the steps since reset()")
+    if not callable(actions) and not _is_single(world, actions) and len(actions) != len(trail):
+        raise ValueError(f"the episode has had {len(trail)} steps; got {len(actions)} actions")
+    return simulate(world, actions, trail[0][0], len(trail))
 
 
 def _is_single(world, actions):
@@ -54,6 +51,5 @@ def _as_policy(world, actions, steps):
         return lambda values, time, step: actions(values.copy(), time), steps
     if _is_single(world, actions):
         return lambda values, time, step: actions, steps
-    if len(actions) > steps:
-        raise ValueError(f"there are {steps} steps to the end; got {len(actions)} actions")
+    demand(len(actions) <= steps, f"there are {steps} steps to the end; got {len(actions)} actions")
     return lambda values, time, step: actions[step], len(actions)

@@ -1,29 +1,47 @@
-"""The registered worlds of two epidemics, of opioids and of Zika, which came as environments with WhyNot."""
+"""The registered worlds that came as environments with WhyNot: opioids, Zika and "The Limits to Growth"."""
+
+from collections.abc import Mapping
+from copy import copy
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pushlab.envs.ode.models import load_model
+from pushlab.envs.ode.models import Model, load_model
+from pushlab.envs.ode.models.opioid_whynot import MODEL as OPIOID_WHYNOT
 from pushlab.envs.ode.world import ODE
+from pushlab.ground.arguments import demand, number, one_of
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 REFERENCE = "whynot-0.12"
 ZIKA_DISCOUNT = 4 / 365             # 1/day, in WhyNot
+USAGE, GENERATION = "nonrenewable_resource_usage_factor", "persistent_pollution_generation_factor"
 
 
-class Epidemic(ODE):
+class WhyNot(ODE):
+    """What all three have in common: `reference` brings back what they were in WhyNot, by default with its preset."""
+
+    def __init__(self, model: str | Model, reference: str | None, preset: str | None, **arguments: Any) -> None:
+        self.reference = one_of("reference", reference, (None, REFERENCE))
+        super().__init__(model, preset=preset or ("whynot" if reference else None), **arguments)
+
+    def years(self, step: np.ndarray) -> list[np.ndarray]:
+        """The times (n,) before and after the steps that follow so many, the last of which may be shorter."""
+        return [np.minimum(self.config.start_time + steps * self.timestep, self.config.end_time)
+                for steps in (step, step + 1)]
+
+
+class Epidemic(WhyNot):
     """What both have in common: a frame says too how things would stand had nothing been done."""
 
     drawing = "epidemic"
 
-    def initial(self, draws, options):
+    def initial(self, draws: np.ndarray, options: Mapping[str, Any]) -> dict:
         state = super().initial(draws, options)
         return {**state, "start": state["values"]}
 
-    def advance(self, state, action, draws):
-        after, outcome = super().advance(state, action, draws)
-        after["start"] = state["start"]
-        return after, outcome
-
-    def frame(self, state, outcome, at=0):
+    def frame(self, state: dict, outcome: dict | None, at: int = 0) -> dict:
         values, nothing = state["start"][at:at + 1], self._dose[None]
         for step in range(int(state["step"][at])):
             values, *_ = self.flow(values, np.array([step]), nothing)
@@ -72,21 +90,11 @@ class Opioid(Epidemic):
 
     name = "ODE-Opioid-v0"
 
-    def __init__(self, reference=None, preset=None, **arguments):
-        self.reference = known_reference(reference)
-        if reference:
-            from pushlab.envs.ode.models.opioid_whynot import MODEL
+    def __init__(self, reference: str | None = None, preset: str | None = None, **arguments: Any) -> None:
+        super().__init__(OPIOID_WHYNOT if reference else "opioid", reference, preset, **arguments)
 
-            super().__init__(MODEL, preset=preset or "whynot", **arguments)
-        else:
-            super().__init__("opioid", preset=preset, **arguments)
-
-    def flow(self, values, step, dose):
-        if self.reference:
-            years = [np.minimum(self.config.start_time + at * self.timestep, self.config.end_time)
-                     for at in (step, step + 1)]
-            dose = np.column_stack([dose, *years])
-        return super().flow(values, step, dose)
+    def flow(self, values: np.ndarray, step: np.ndarray, dose: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        return super().flow(values, step, np.column_stack([dose, *self.years(step)]) if self.reference else dose)
 
 
 class Zika(Epidemic):
@@ -125,22 +133,123 @@ class Zika(Epidemic):
 
     name = "ODE-Zika-v0"
 
-    def __init__(self, reference=None, preset=None, actions=None, observe=None, **arguments):
-        self.reference = known_reference(reference)
+    def __init__(self, reference: str | None = None, preset: str | None = None, actions: str | None = None,
+                 observe: Any = None, **arguments: Any) -> None:
         model = load_model("zika")
-        super().__init__(model, preset=preset or ("whynot" if reference else None),
-                         actions=actions or ("box" if reference else "discrete"),
+        super().__init__(model, reference, preset, actions=actions or ("box" if reference else "discrete"),
                          observe=observe or (model.names if reference else model.levels), **arguments)
 
-    def flow(self, values, step, dose):
+    def flow(self, values: np.ndarray, step: np.ndarray, dose: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         after, time, reward = super().flow(values, step, dose)
         if self.reference:
             reward *= np.exp(-ZIKA_DISCOUNT * time)
         return after, time, reward
 
 
-def known_reference(reference):
-    """The name of the original whose behaviour is asked for, or None."""
-    if reference not in (None, REFERENCE):
-        raise ValueError(f"reference is None or {REFERENCE!r}; got {reference!r}")
-    return reference
+class World3(WhyNot):
+    """Steer the world of "The Limits to Growth": how much of its resources it uses, and how much it pollutes.
+
+    Observation  Box (12,), float64, the levels of the model in this order:
+                     population_0_to_14, _15_to_44, _45_to_64, _65_and_over      persons
+                     industrial_capital, service_capital                         dollars (of 1968)
+                     arable_land, potentially_arable_land, urban_industrial_land ha
+                     land_fertility                                              kg/(ha year)
+                     nonrenewable_resources                                      resource units
+                     persistent_pollution                                        pollution units
+                 The 17 stages of the model's delays belong to the state too, and so does what the resources left are
+                 counted from; `observe` takes any of `world.model.names`
+    Action       Discrete(9), 3 a + b: resource use 0.8, 1 or 1.2 (a = 0, 1, 2) and pollution made 0.8, 1 or 1.2
+                 (b = 0, 1, 2), as multiples of the book's for a year; 4 is the world left alone. With actions="box"
+                 Box (2,), both from 0.8 to 1.2. `interventions` takes six other constants of the model as well, and
+                 wider bounds, as in {"land_yield_factor": (1.0, 1.5)}
+    Reward       2e-8 people + 1e-11 industrial capital - 5e-7 pollution, of the state after the step,
+                 - 0.3 (1 - resource use)² - 0.5 (1 - pollution made)²; the weights are WhyNot's, which says that they
+                 are made up so that all three count alike in 1900, and are parameters of `config`. Other
+                 interventions are free
+    Start        1900, delays in equilibrium; `initial_state` gives the 12 levels of another world (or all 30
+                 variables), of which the resources count as all there ever were
+    End          never terminated; truncated at config.end_time, 2100, after decisions of a year each
+    Info         "time", the year
+    Arguments    preset  "whynot": a normal life expectancy of 32 years, where the book's is 28; that of ODE-World3-v0
+                 solver  "euler" (the default), as the book's model was run, "rk4", or one of those of `ODE`
+                 dt      length of a step of the two, in years; 0.5 by default as in WhyNot's environment, at most 1
+                 reference  None, or "whynot-0.12", which brings back its preset, and that
+                     - each timestep starts the delays anew, in equilibrium with their input, and again after its
+                       first step (not so labour, agricultural inputs and perceived food), which may be a dt late;
+                     - the resources left are counted from what there was when the timestep began, and so are never
+                       scarce;
+                     - crowding acts on life expectancy a dt late.
+                     `env.simulate` is then WhyNot's plain run: all that once, where it begins. It brings back neither
+                     resources below zero, which WhyNot's environment reaches at step 163 if nothing is done, nor
+                     what follows from them, nor values that are no number, nor the shared config
+                 and those of `ODE` but the model
+    Source       Meadows et al. (1974), Dynamics of Growth in a Finite World; as an environment in WhyNot 0.12.
+                 `pushlab/envs/ode/models/world3.py` says what was compared with another program, and how near it comes
+    Ours         delays are part of the state and go on from year to year; nothing is ever below zero or no number
+                 (`pushlab/envs/ode/models/world3.py` says where a rate is held for that)
+
+    >>> import gymnasium as gym, pushlab
+    >>> env = gym.make("pushlab/ODE-World3-v1")
+    >>> observation, info = env.reset(seed=7)
+    >>> observation, reward, terminated, truncated, info = env.step(4)
+    >>> round(reward, 3), info, round(float(observation[:4].sum()) / 1e9, 3)
+    (22.179, {'time': 1901.0}, 1.609)
+    """
+
+    name, drawing = "ODE-World3-v1", "limits_to_growth"
+
+    def __init__(self, actions: str = "discrete", interventions: dict | None = None, observe: Any = None,
+                 solver: str = "euler", dt: float | None = None, timestep: float = 1.0,
+                 reference: str | None = None, preset: str | None = None, **arguments: Any) -> None:
+        model = load_model("world3")
+        if interventions is None:
+            interventions = {name: (0.8, 1.2) if actions == "box" else (0.8, 1.0, 1.2) for name in (USAGE, GENERATION)}
+        demand(not reference or solver == "euler",
+               f"reference={reference!r} is by Euler's method, solver='euler'; got {solver!r}")
+        # Beyond a year levels may fall below zero.
+        dt = number("dt", min(0.5, number("timestep", timestep, above=0)) if dt is None else dt, most=1, of="years")
+        self._run: Any = None
+        super().__init__(model, reference, preset, actions=actions, interventions=interventions, solver=solver,
+                         timestep=timestep, observe=model.levels if observe is None else observe, dt=dt, **arguments)
+
+    def _upper(self, start):
+        ranges = {item.name: item.bounds if self.doses is None else item.options for item in self.interventions}
+        return self.model.upper(self.config, start, ranges)
+
+    def flow(self, values: np.ndarray, step: np.ndarray, dose: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        if self.reference is None:
+            return super().flow(values, step, dose)
+        from pushlab.envs.ode.models.world3_whynot import advance_run
+
+        y, reward, (begin, end) = values.T.copy(), np.empty(len(values)), self.years(step)
+        parts = int(np.ceil(self.timestep / self.dt - 1e-9))
+        fresh = self._run is None or step[0] == 0
+        crowding = np.zeros((2, len(values))) if fresh else self._run
+        advance_run(y, begin, end - begin, parts, fresh, self._constants, dose.T.copy(), crowding)
+        if self._run is not None:
+            self._run = crowding
+        after = y.T.copy()
+        self.model.reward(after, dose, self._constants, reward)
+        return after, end, reward
+
+    def simulate(self, env: Any, actions: Any, initial_state: Any = None) -> "pd.DataFrame":
+        """As that of `ODE`; with a reference, one run without a break."""
+        world = self
+        if self.reference:
+            world = copy(self)
+            world._run = ()
+        return ODE.simulate(world, env, actions, initial_state)
+
+
+class World3V0(World3):
+    """The world of `World3` as it was in pushlab 0.1: with the preset "whynot".
+
+    >>> import gymnasium as gym, pushlab
+    >>> gym.make("pushlab/ODE-World3-v0").unwrapped.config.normal_life_expectancy
+    32.0
+    """
+
+    name = "ODE-World3-v0"
+
+    def __init__(self, preset: str | None = "whynot", **arguments: Any) -> None:
+        super().__init__(preset=preset, **arguments)

@@ -1,8 +1,9 @@
-"""A dynamical model under intervention as a world; `worlds.py` and `whynot_worlds.py` have those that are registered."""
+"""A dynamical model under intervention as a world; `worlds.py` and `whynot_worlds.py` have the registered ones."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from gymnasium import spaces
@@ -13,6 +14,9 @@ from pushlab.envs.ode.trajectories import counterfactual, simulate
 from pushlab.envs.shell import Env
 from pushlab.envs.world import World, reading
 from pushlab.ground.arguments import demand, number, one_of
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 TOLERANCE = 1e-7            # estimated relative error of a step of the integrator; an episode stays within 1e-6
 DETECTED = 1e-6             # a smaller value is seen as this one where logarithms are observed
@@ -136,7 +140,7 @@ class ODE(World):
 
     # ------------------------------------------------------------ the world
 
-    def initial(self, draws: np.ndarray, options: dict) -> dict:
+    def initial(self, draws: np.ndarray, options: Mapping[str, Any]) -> dict:
         n, start = len(draws), self._start
         if "initial_state" in options:
             start = self.model.state(options["initial_state"], self.config)
@@ -271,8 +275,8 @@ def _chosen(model, interventions, actions):
         own = known[one_of(f"an intervention of {model.name}", name, known)]
         values = tuple(float(number(name, value, *own.bounds)) for value in values)
         demand(values, f"{name} has no option")
-        if actions == "box":
-            demand(len(values) == 2 and values[0] < values[1], f"actions='box' takes (low, high) for {name}; got {values}")
+        demand(actions != "box" or len(values) == 2 and values[0] < values[1],
+               f"actions='box' takes (low, high) for {name}; got {values}")
         chosen.append(replace(own, options=values, bounds=values if actions == "box" else own.bounds))
     return tuple(chosen)
 

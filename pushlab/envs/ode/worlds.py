@@ -1,10 +1,14 @@
 """The registered worlds of dynamical models: HIV in one patient, with and without a goal, and rabbits and foxes."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 from gymnasium import spaces
 
 from pushlab.envs.ode.models import load_model
 from pushlab.envs.ode.world import DETECTED, ODE
+from pushlab.ground.arguments import demand, number
 
 FACTOR_2 = 0.30103          # in powers of ten
 
@@ -45,7 +49,7 @@ class HIV(ODE):
 
     name = "ODE-HIV-v0"
 
-    def __init__(self, **arguments):
+    def __init__(self, **arguments: Any) -> None:
         super().__init__("hiv", **arguments)
 
 
@@ -70,7 +74,7 @@ class LotkaVolterra(ODE):
 
     name = "ODE-LotkaVolterra-v0"
 
-    def __init__(self, **arguments):
+    def __init__(self, **arguments: Any) -> None:
         super().__init__("lotka_volterra", **arguments)
 
 
@@ -102,60 +106,52 @@ class HIVGoal(HIV):
     options = ("initial_state", "goal")
     exports = (*ODE.exports, "compute_reward")
 
-    def __init__(self, goal=None, within=FACTOR_2, initial_state="unhealthy", timestep=5.0, log_observation=True,
-                 config=None, **arguments):
+    def __init__(self, goal: dict[str, float] | None = None, within: float = FACTOR_2, initial_state: Any = "unhealthy",
+                 timestep: float = 5.0, log_observation: bool = True, config: Any = None, **arguments: Any) -> None:
         if not isinstance(config, load_model("hiv").Config):
             config = {"end_time": 1000.0, **(config or {})}
         super().__init__(config=config, initial_state=initial_state, timestep=timestep,
                          log_observation=log_observation, **arguments)
-        if not within > 0:
-            raise ValueError(f"within is a distance in powers of ten, above 0; got {within!r}")
-        self.within = float(within)
+        self.within = float(number("within", within, above=0, of="powers of ten"))
         self._aims = [self.model.names.index(name) for name in self.model.goal]
         self._goal = self._as_goal(self.model.goal if goal is None else goal)
-        high = np.log10(self._bound(self._start)[self._aims])
-        aims = spaces.Box(np.log10(DETECTED), high, dtype=np.float64)
+        aims = spaces.Box(np.log10(DETECTED), np.log10(self._bound(self._start)[self._aims]), dtype=np.float64)
         self.observation_space = spaces.Dict(observation=self.observation_space, achieved_goal=aims, desired_goal=aims)
         self.observation_names = None
 
     def _as_goal(self, goal):
         names = tuple(self.model.goal)
-        if not isinstance(goal, dict) or set(goal) != set(names):
-            raise ValueError(f"a goal gives a value to each of {', '.join(names)}; got {goal!r}")
-        values = np.array([goal[name] for name in names], np.float64)
-        if not (np.isfinite(values) & (values > DETECTED)).all():
-            raise ValueError(f"a goal's values are finite and above {DETECTED:g}; got {goal!r}")
-        return np.log10(values)
+        demand(isinstance(goal, dict) and set(goal) == set(names),
+               f"a goal gives a value to each of {', '.join(names)}; got {goal!r}")
+        return np.log10([number(name, goal[name], above=DETECTED) for name in names])
 
-    def initial(self, draws, options):
+    def initial(self, draws: np.ndarray, options: Mapping[str, Any]) -> dict:
         goal = self._as_goal(options["goal"]) if "goal" in options else self._goal
         return {**super().initial(draws, options), "goal": np.repeat(goal[None], len(draws), axis=0)}
 
-    def advance(self, state, action, draws):
+    def advance(self, state: dict, action: np.ndarray, draws: np.ndarray) -> tuple[dict, dict]:
         after, outcome = super().advance(state, action, draws)
-        after["goal"] = state["goal"]
         outcome["reward"] = self.compute_reward(None, self._achieved(after), state["goal"], None)
         return after, outcome
 
     def _achieved(self, state):
         return np.log10(np.maximum(state["values"][:, self._aims], DETECTED))
 
-    def observe(self, state):
+    def observe(self, state: dict) -> dict[str, np.ndarray]:
         return {"observation": super().observe(state), "achieved_goal": self._achieved(state),
                 "desired_goal": state["goal"].copy()}
 
-    def compute_reward(self, env, achieved_goal, desired_goal, info):
+    def compute_reward(self, env: Any, achieved_goal: Any, desired_goal: Any, info: Any) -> Any:
         """0.0 where the goal is achieved and -1.0 elsewhere, for goals (…, 3); a float for a single one."""
         apart = np.abs(np.asarray(achieved_goal) - np.asarray(desired_goal)).max(axis=-1)
         reward = np.where(apart <= self.within, 0.0, -1.0)
         return reward if reward.ndim else float(reward)
 
-    def info(self, state, outcome):
+    def info(self, state: dict, outcome: dict | None) -> dict:
         achieved = self.compute_reward(None, self._achieved(state), state["goal"], None) == 0
         return {**super().info(state, outcome), "is_success": achieved}
 
-    def frame(self, state, outcome, at=0):
-        goal = state["goal"][at]
+    def frame(self, state: dict, outcome: dict | None, at: int = 0) -> dict:
         region = {name: (10 ** (value - self.within), 10 ** (value + self.within))
-                  for name, value in zip(self.model.goal, goal.tolist())}
+                  for name, value in zip(self.model.goal, state["goal"][at].tolist())}
         return {**super().frame(state, outcome, at), "goal": region}

@@ -3,11 +3,14 @@
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, fields, replace
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pushlab.ground.arguments import demand, number, one_of
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 MODELS = ("hiv", "lotka_volterra", "opioid", "world3", "zika")      # modules of this package; each has a `MODEL`
 
