@@ -14,14 +14,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
+import pandas as pd
 import typer
+from threadpoolctl import threadpool_limits
 
+from pushlab.causal import KINDS, InverseWeighting, by_size, experiment, learn_policy, policy_values, repeat, summary
+from pushlab.causal.policies import LEARNERS
+from pushlab.ground.seeds import episode_seed
 from pushlab.studies import runner
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 STUDY = "pushlab.studies.causal"
 MODELS = ("hiv", "lotka_volterra", "opioid", "zika", "world3", "credit")
@@ -36,28 +38,18 @@ DIGITS = "%.5g"
 
 def kinds_of(model: str, n: int = UNITS, draws: int = DRAWS, **more: Any) -> pd.DataFrame:
     """`pushlab.causal.summary` for each kind of data set from a simulator, a DataFrame."""
-    import pandas as pd
-
-    from pushlab.causal import KINDS, repeat, summary
-
     table = pd.concat([repeat(model, kind, n, draws, **more) for kind in KINDS], ignore_index=True)
     return summary(table).assign(model=model)
 
 
 def sizes_of(model: str, sizes: Sequence[int] = SIZES, draws: int = FEWER) -> pd.DataFrame:
     """`pushlab.causal.by_size` for confounded data sets from a simulator, a DataFrame."""
-    from pushlab.causal import by_size
-
     return by_size(model, sizes, draws=draws).assign(model=model)
 
 
 def clips_of(model: str = ONE, strengths: Sequence[float] = STRENGTHS, clips: Sequence[float] = CLIPS,
              n: int = CLIPPED_UNITS, draws: int = DRAWS, **more: Any) -> pd.DataFrame:
     """`pushlab.causal.summary` of inverse weighting for strengths of the confounder and clips, a DataFrame."""
-    import pandas as pd
-
-    from pushlab.causal import InverseWeighting, experiment, repeat, summary
-
     tables = [repeat(experiment(model, strength=strength), "confounded", n, draws, [InverseWeighting(clip=clip)],
                      **more).assign(strength=strength, clip=clip) for strength in strengths for clip in clips]
     return summary(pd.concat(tables, ignore_index=True), by=("strength", "clip", "n", "estimator")).assign(model=model)
@@ -65,13 +57,6 @@ def clips_of(model: str = ONE, strengths: Sequence[float] = STRENGTHS, clips: Se
 
 def policies_of(model: str = ONE, n: int = LOGGED, draws: int = FEWER) -> pd.DataFrame:
     """What learned policies reach, `pushlab.causal.policy_values` for each log and learner, a DataFrame."""
-    import pandas as pd
-    from threadpoolctl import threadpool_limits
-
-    from pushlab.causal import KINDS, learn_policy, policy_values
-    from pushlab.causal.policies import LEARNERS
-    from pushlab.ground.seeds import episode_seed
-
     tables = []
     with threadpool_limits(1, user_api="blas"):
         for kind, log in ((kind, log) for kind in ("confounded", "unobserved") for log in range(draws)):

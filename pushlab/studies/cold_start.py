@@ -16,16 +16,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
+import pandas as pd
 import typer
 
 from pushlab import agents
 from pushlab.metrics.estimate import mean_interval, paired_interval
 from pushlab.studies import runner
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 STUDY = "pushlab.studies.cold_start"
 AGENTS = {
@@ -99,7 +97,6 @@ def curve_table(windows: pd.DataFrame) -> pd.DataFrame:
     regret, regret_low, regret_high    probability given away
     best, reachable                    probability of the best notification, and of the best candidate
     """
-    import pandas as pd
 
     rows = []
     for key, some in windows.groupby(["user", "agent", "step"], sort=False):
@@ -124,7 +121,6 @@ def comparison_table(runs: pd.DataFrame, chosen: str = CHOSEN, baselines: Sequen
     >>> comparison_table(runs, "a", ["b"])[["against", "difference"]].round(2).values.tolist()
     [['b', -0.25]]
     """
-    import pandas as pd
 
     rows = []
     for user, of_user in runs.groupby("user", sort=False):

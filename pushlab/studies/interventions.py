@@ -22,17 +22,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import numpy as np
+import pandas as pd
 import typer
 
 from pushlab.agents.planning import FittedQIteration
 from pushlab.envs.ode.worlds import HIV
 from pushlab.studies import runner
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 STUDY = "pushlab.studies.interventions"
 DISCOUNT = 0.98
@@ -214,7 +212,6 @@ def rounds_table(rounds: pd.DataFrame, world: HIV) -> pd.DataFrame:
     """A row a constant policy and a row a seed and round: policy, seed, round, steps, what `examine` found, and of the
     disturbed patients how many end healthy `by_policy` and `by_schedule`.
     """
-    import pandas as pd
 
     constant = [{"policy": f"always {words}", **examine(world, following([action] * 2 * DECISIONS))[0]}
                 for action, words in enumerate(world.action_choices[0][1])]
@@ -232,8 +229,6 @@ def best_of(rounds: pd.DataFrame) -> pd.Series:
 
 def patient_table(world: HIV, states: np.ndarray, actions: np.ndarray) -> pd.DataFrame:
     """A DataFrame of a patient's days: time, the state, the doses that follow."""
-    import pandas as pd
-
     table = pd.DataFrame(states, columns=world.model.names)
     table.insert(0, "time", world.config.start_time + world.timestep * np.arange(len(states)))
     doses = np.vstack([world.dose_of(actions), np.zeros((1, 2))])
@@ -242,8 +237,6 @@ def patient_table(world: HIV, states: np.ndarray, actions: np.ndarray) -> pd.Dat
 
 def disturbed_table(one: pd.Series) -> pd.DataFrame:
     """The disturbed patients of a round, a row a changed decision: day, was, became, and E and basin `by` each."""
-    import pandas as pd
-
     told = pd.DataFrame({name: one["by_policy"][name] for name in ("day", "was", "became")})
     told = told.assign(seed=one["seed"], round=one["round"])
     for by in DISTURBING:

@@ -20,17 +20,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
+import pandas as pd
 import typer
 
 from pushlab import agents
 from pushlab.lifetimes.syllabi import Syllabus, ant_a
 from pushlab.metrics.estimate import mean_interval, paired_interval
 from pushlab.studies import runner
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 STUDY = "pushlab.studies.lifelong"
 AGENTS: dict[str, Callable[[], agents.Agent]] = {
@@ -105,8 +103,6 @@ def run_study(pairs: Sequence[Sequence[str]] = PAIRS, names: Sequence[str] = tup
 
 def training_table(training: pd.DataFrame) -> pd.DataFrame:
     """The rows of training of many lifetimes as one over the seeds: reward a day, low and high."""
-    import pandas as pd
-
     keys = ["first", "second", "agent", "phase", "day"]
     return pd.DataFrame([dict(zip(keys, key)) | dict(zip(("reward", "low", "high"), mean_interval(rewards)))
                          for key, rewards in training.groupby(keys, sort=False)["reward"]]).round(DIGITS)
@@ -118,7 +114,6 @@ def board_table(tests: pd.DataFrame, first: str = PAIRS[0][0], second: str = PAI
     Reward and forgotten as `pushlab.challenges.board.kept_and_forgotten` tells them of a log: of the tests of users
     that were met by then, and of the first user's before and after the second.
     """
-    import pandas as pd
 
     from pushlab.challenges.board import COLUMNS, board_row
 
@@ -156,7 +151,6 @@ def comparison_table(tests: pd.DataFrame, chosen: str = "recognises",
     returns  first, second, agent, forgotten, low, high; difference of the chosen agent to this one, paired over seeds,
              with its 95 % interval (difference_low, difference_high)
     """
-    import pandas as pd
 
     rows = []
     for (first, second), some in forgetting(tests).groupby(level=["first", "second"], sort=False):

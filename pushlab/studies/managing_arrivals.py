@@ -17,9 +17,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import numpy as np
+import pandas as pd
 import typer
 
 from pushlab.agents import Agent, DismissAll, DoNotDisturb, LinearArrivalQ, QTable, ShowAll
@@ -27,9 +28,6 @@ from pushlab.agents.protocol import Transition
 from pushlab.ground.seeds import part_seed
 from pushlab.metrics.estimate import crossed_interval, simultaneous
 from pushlab.studies import runner
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 STUDY = "pushlab.studies.managing_arrivals"
 AGENTS = {"show all": ShowAll, "dismiss all": DismissAll, "do not disturb": DoNotDisturb, "Q-learning": QTable,
@@ -176,7 +174,6 @@ def comparison_table(days: pd.DataFrame, chosen: str = CHOSEN, baselines: Sequen
     >>> comparison_table(days, "a", ["b"])[["against", "difference", "low", "better"]].values.tolist()
     [['b', 2.0, 2.0, True]]
     """
-    import pandas as pd
 
     lines, gains = [], []
     days = days if "changed" in days else days.assign(changed="nothing")

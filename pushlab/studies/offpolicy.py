@@ -10,18 +10,18 @@ estimates the value from it with cross-fitted value models.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
+import pandas as pd
 import typer
 
+from pushlab import causal
+from pushlab.agents import SoftmaxItem
+from pushlab.envs.rec.world import RECEnv
 from pushlab.ground.seeds import part_seed
+from pushlab.logs.collect import collect, true_value
+from pushlab.metrics.offpolicy import off_policy
 from pushlab.studies import runner
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from pushlab.agents.rec import SoftmaxItem
-    from pushlab.envs.rec.world import RECEnv
 
 STUDY = "pushlab.studies.offpolicy"
 ENV = "pushlab/RECEnv-v0"
@@ -34,26 +34,18 @@ COLUMNS = ("repetition", "estimator", "value", "low", "high", "ess")
 
 def policies() -> tuple[RECEnv, SoftmaxItem, SoftmaxItem]:
     """The world of the task, the policy that writes the logs, and the one to be judged."""
-    from pushlab.agents.rec import SoftmaxItem
-    from pushlab.envs.rec.world import RECEnv
-
     world = RECEnv(**TASK)
     return world, SoftmaxItem(world.items, **BEHAVIOUR), SoftmaxItem(world.items, **TARGET)
 
 
 def truth() -> float:
     """The target's true value, reward per episode."""
-    from pushlab.logs.collect import true_value
-
     world, _, target = policies()
     return true_value(world, target)
 
 
 def estimates_of(repetition: int, episodes: int = EPISODES) -> pd.DataFrame:
     """What one repetition's log says, a DataFrame with the columns of COLUMNS, a row an estimator."""
-    from pushlab.logs.collect import collect
-    from pushlab.metrics.offpolicy import off_policy
-
     _, behaviour, target = policies()
     seed = part_seed(0, repetition)
     table = off_policy(collect(ENV, behaviour, episodes, seed, **TASK), target, seed=seed)
@@ -67,11 +59,9 @@ def summary(table: pd.DataFrame, true: float) -> pd.DataFrame:
     bias    mean estimate - truth; rmse: root of the mean squared error; spread: deviation of the estimates
     covers  share of the intervals that hold the truth
     """
-    rows = table.assign(error=table["value"] - true, covers=(table["low"] <= true) & (true <= table["high"]))
-    groups = rows.groupby("estimator", sort=False)
-    return groups.agg(mean=("value", "mean"), bias=("error", "mean"), spread=("value", "std"),
-                      rmse=("error", lambda error: (error**2).mean() ** 0.5), covers=("covers", "mean"),
-                      ess=("ess", "mean")).reset_index()
+    found = causal.summary(table.rename(columns={"value": "estimate"}).assign(truth=true), by=["estimator"])
+    ess = table.groupby("estimator", sort=False)["ess"].mean()
+    return found[["estimator", "mean", "bias", "spread", "rmse", "covers"]].assign(ess=ess.to_numpy())
 
 
 def run_repetition(repetition: int) -> dict[str, pd.DataFrame]:

@@ -13,9 +13,10 @@ import inspect
 import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 import typer
 
 from pushlab.datasets.reading import list_users
@@ -23,9 +24,6 @@ from pushlab.ground.content import of_modules
 from pushlab.ground.files import cache_dir, data_dir, write_text
 from pushlab.ground.kept import checksum, kept, read_kept
 from pushlab.metrics.estimate import Interval
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 # Options of every study's command.
 Out = Annotated[Path, typer.Option(help="The first CSV file; the others are written beside it.")]
@@ -81,7 +79,6 @@ def run(study: str, jobs: Sequence[Job], workers: int = 1, keep: Any = None, fre
     keep     folder for finished jobs; None is pushlab's cache, False keeps nothing
     fresh    do again what is kept
     """
-    import pandas as pd
     from joblib import Parallel, delayed
     from tqdm.auto import tqdm
 
@@ -95,7 +92,7 @@ def run(study: str, jobs: Sequence[Job], workers: int = 1, keep: Any = None, fre
     missing = [at for at, parts in enumerate(results) if parts is None]
     work = Parallel(n_jobs=workers, return_as="generator")(delayed(jobs[at].do)(paths[at]) for at in missing)
     bar = tqdm(work, total=len(jobs), initial=len(jobs) - len(missing), desc=name, unit="job", disable=not progress)
-    for at, parts in zip(missing, bar):
+    for parts, at in zip(bar, missing):         # the bar first, so that it gets to its end
         results[at] = parts
     rows: dict[str, list[dict]] = {}
     for job, parts in zip(jobs, results):
@@ -110,7 +107,6 @@ def as_rows(tables: Mapping[str, Any]) -> dict[str, list[dict]]:
     >>> as_rows({"runs": [{"reward": np.float64(0.5), "delay": np.nan}]})
     {'runs': [{'reward': 0.5, 'delay': None}]}
     """
-    import pandas as pd
 
     frames = {name: pd.DataFrame(rows).astype(object) for name, rows in tables.items()}
     return {name: frame.where(frame.notna(), None).to_dict("records") for name, frame in frames.items()}
@@ -147,7 +143,5 @@ def write_tables(out: Path, tables: Mapping[str, pd.DataFrame], **form: Any) -> 
 
 def read_tables(folder: Path | str | None, *names: str) -> tuple[pd.DataFrame, ...]:
     """The tables that a study wrote; None is the folder of the studies that come with pushlab."""
-    import pandas as pd
-
     folder = Path(folder) if folder is not None else data_dir() / "studies"
     return tuple(pd.read_csv(folder / f"{name}.csv") for name in names)
