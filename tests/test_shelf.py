@@ -9,7 +9,7 @@ import pytest
 import pushlab  # noqa: F401
 from pushlab.envs.rec.models import Satiation
 from pushlab.plots import png
-from pushlab.plots.offpolicy import estimator_intervals, estimator_spread
+from pushlab.plots.estimates import estimator_intervals, estimator_spread
 from pushlab.plots.shelf import item_places, plane, preference_map, shelf
 
 

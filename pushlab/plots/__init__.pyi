@@ -1,8 +1,4 @@
 from . import widgets as widgets
-from .causal import data_needed as data_needed
-from .causal import effect_estimates as effect_estimates
-from .causal import overlap as overlap
-from .causal import policy_gains as policy_gains
 from .credit import credit_scores as credit_scores
 from .credit import promise as promise
 from .credit import retraining as retraining
@@ -16,6 +12,12 @@ from .days import arrivals as arrivals
 from .days import day_lanes as day_lanes
 from .days import day_table as day_table
 from .epidemics import epidemic as epidemic
+from .estimates import data_needed as data_needed
+from .estimates import effect_estimates as effect_estimates
+from .estimates import estimator_intervals as estimator_intervals
+from .estimates import estimator_spread as estimator_spread
+from .estimates import overlap as overlap
+from .estimates import policy_gains as policy_gains
 from .inbox import inbox as inbox
 from .learned import learned_heatmap as learned_heatmap
 from .learned import learned_heatmap_table as learned_heatmap_table
@@ -27,8 +29,6 @@ from .lifelong_curves import against_expert as against_expert
 from .lifelong_curves import smoothed_curves as smoothed_curves
 from .lifelong_tables import evaluation_table as evaluation_table
 from .numbers import numbers as numbers
-from .offpolicy import estimator_intervals as estimator_intervals
-from .offpolicy import estimator_spread as estimator_spread
 from .palette import series_styles as series_styles
 from .patient import patient as patient
 from .phone import phone as phone

@@ -12,20 +12,12 @@ import numpy as np
 from pushlab.metrics.estimate import leader
 from pushlab.plots.sheet import plain
 
-ROLES = {                                   # role: (name on a chip, names of the feature in small letters only)
-    "day": ("day", "day", "dayofweek", "weekday"),
-    "time": ("time", "time", "timeofday"),
-    "place": ("place", "place", "placecategory", "location"),
-    "activity": ("activity", "activity", "activitycontext"),
-    "noise": ("noise", "noise", "averagenoise"),
-    "proximity": ("proximity", "proximity"),
-    "ringer": ("ringer", "ringer", "ringermode"),
-    "battery": ("battery", "battery", "batterylevel"),
-    "charging": ("charging", "charging"),
-    "headphones": ("headphones", "headphones", "headphonesin"),
-    "music": ("music", "music", "musicactive"),
+ROLES = {                                   # role: other names of the feature, in small letters only
+    "day": ("dayofweek", "weekday"), "time": ("timeofday",), "place": ("placecategory", "location"),
+    "activity": ("activitycontext",), "noise": ("averagenoise",), "proximity": (), "ringer": ("ringermode",),
+    "battery": ("batterylevel",), "charging": (), "headphones": ("headphonesin",), "music": ("musicactive",),
 }
-ROLE_OF = {name: role for role, (_, *names) in ROLES.items() for name in names}
+ROLE_OF = {name: role for role, others in ROLES.items() for name in (role, *others)}
 ICON_OF_WORD = {"unlock": "lock", "light": "light", "app": "apps", "apps": "apps", "day": "day", "month": "day",
                 "date": "day", "week": "day", "time": "time", "hour": "time", "count": "count", "number": "count"}
 UNKNOWN = {"", "unknown", "none", "nan"}
@@ -69,7 +61,8 @@ def value_words(value: Any) -> str:
 
 
 def chip_name(feature: str) -> str:
-    return ROLES[role(feature)][0] if role(feature) else spoken(feature)
+    """The name to show for a context feature: its role on a phone, or the column's name as words."""
+    return role(feature) or spoken(feature)
 
 
 def app_name(app: Any) -> str:
