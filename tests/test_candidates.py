@@ -3,14 +3,13 @@
 import numpy as np
 import pytest
 
-from pushlab.datasets.features import Feature, Features
 from pushlab.datasets.reading import load_user
-from pushlab.users.candidates import candidates_for, catalogue_candidates, history_candidates, neutral_codes
+from pushlab.users.candidates import candidates_for, catalogue_candidates
 
 
 def test_history_candidates_are_the_distinct_notifications():
     user = load_user("mira")
-    words = user.schema.notification.decode(history_candidates(user.history))
+    words = user.schema.notification.decode(candidates_for(user, "history"))
     seen = user.history.notifications.drop_duplicates()
     assert len(words) == len(seen) and set(map(tuple, words.to_numpy())) == set(map(tuple, seen.to_numpy()))
 
@@ -31,12 +30,6 @@ def test_without_a_catalogue_the_historys_combinations_take_its_place():
     names = ["postingApp", "category", "subject"]
     known = set(map(tuple, user.history.notifications[names].to_numpy()))
     assert set(map(tuple, words[names].to_numpy())) == known and words["priority"].eq("default").all()
-
-
-def test_the_neutral_set_has_no_tag():
-    app = Feature("app", "closed", ("chat", "mail"), neutral="mail")
-    half = Features([Feature("tags", "set", ("news", "art")), app])
-    assert neutral_codes(half).tolist() == [0, 0, 1]
 
 
 @pytest.mark.parametrize("which, message", [

@@ -44,7 +44,7 @@ def test_tables_of_the_default_judge_are_scikit_learns_own_probabilities(history
     pairs = pair_design(history)
     common = np.asarray(pairs.sum(axis=0)).ravel() >= judges.RARE
     features = hstack([csr_matrix(design(history)), pairs[:, common] * 0.5], format="csr")
-    model = LogisticRegression(C=0.3, max_iter=1000, tol=1e-4).fit(features, history.opened)
+    model = LogisticRegression(C=0.3, max_iter=2000).fit(features, history.opened)
     theirs = model.predict_proba(features)[:, 1]
     assert np.abs(probabilities("logistic", history) - theirs).max() < 1e-12
 

@@ -8,14 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from pushlab.datasets.features import Features
-from pushlab.datasets.periods import Period, User
+from pushlab.datasets.periods import User
 from pushlab.users.simulated import checked_codes
-
-
-def history_candidates(period: Period) -> np.ndarray:
-    """The distinct notifications of a Period, int64 (k, notification components), in order of their codes."""
-    return np.unique(period.notification_codes, axis=0)
 
 
 def catalogue_candidates(user: User) -> np.ndarray:
@@ -30,18 +24,18 @@ def catalogue_candidates(user: User) -> np.ndarray:
         named = [at for at, name in enumerate(half.components) if name in half.names and half[name].kind == "open"]
         rows = np.full((len(user.history), len(half.components)), -1)
         rows[:, named] = user.history.notification_codes[:, named]
-    return np.unique(np.where(rows < 0, neutral_codes(half), rows), axis=0)
-
-
-def neutral_codes(half: Features) -> np.ndarray:
-    """The codes of a notification that has every feature at its neutral value, int64 (components,)."""
-    return half.encode_one({feature.name: feature.neutral_word for feature in half})
+    neutral = half.encode_one({feature.name: feature.neutral_word for feature in half})
+    return np.unique(np.where(rows < 0, neutral, rows), axis=0)
 
 
 def candidates_for(user: User, which: Any) -> np.ndarray:
-    """Candidates by name ("history" or "catalogue"), or an array of codes, checked, as it is."""
+    """Candidates, int64 (k, components): by name, or an array of codes, checked, as it is.
+
+    which  "history": the distinct notifications of the user's history, in the order of their codes;
+           "catalogue": those of `catalogue_candidates`
+    """
     if isinstance(which, str) and which == "history":
-        return history_candidates(user.history)
+        return np.unique(user.history.notification_codes, axis=0)
     if isinstance(which, str) and which == "catalogue":
         return catalogue_candidates(user)
     if isinstance(which, str) or not np.size(which):

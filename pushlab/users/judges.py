@@ -146,10 +146,14 @@ def _tables(period, intercept, weights, name, pairs=None):
                          np.zeros(shape) if pairs is None else pairs.reshape(shape), name)
 
 
-def _fit_plain(period, seed=0):
+def _logistic_regression(strength=1.0, **more):
     from sklearn.linear_model import LogisticRegression
 
-    model = LogisticRegression(max_iter=2000).fit(design(period), period.opened)
+    return LogisticRegression(C=strength, max_iter=2000, **more)
+
+
+def _fit_plain(period, seed=0):
+    model = _logistic_regression().fit(design(period), period.opened)
     return _tables(period, model.intercept_[0], model.coef_[0], "plain")
 
 
@@ -171,12 +175,6 @@ def _fit_logistic(period, seed=0):
     return _tables(period, model.intercept_[0], weights[:singles_wide], "logistic", table)
 
 
-def _logistic_regression(strength=1.0, **more):
-    from sklearn.linear_model import LogisticRegression
-
-    return LogisticRegression(C=strength, max_iter=1000, tol=1e-4, **more)
-
-
 def _forward_losses(features, opened):
     """Mean log-loss, {strength: nats}, on later stretches of the history of models fitted to what came before.
 
@@ -187,15 +185,14 @@ def _forward_losses(features, opened):
 
     stretches = [(past, future, _logistic_regression(warm_start=True))
                  for past, future in TimeSeriesSplit(FOLDS).split(opened) if 0 < opened[past].sum() < len(past)]
-    losses, least = {}, np.inf
+    losses = {}
     for strength in STRENGTHS:
         found = [log_loss(opened[future], model.set_params(C=strength).fit(features[past], opened[past])
                           .predict_proba(features[future])[:, 1], labels=[False, True])
                  for past, future, model in stretches]
         losses[strength] = np.mean(found) if found else 0.0
-        if losses[strength] > least:
+        if losses[strength] > min(losses.values()):
             break
-        least = losses[strength]
     return losses
 
 

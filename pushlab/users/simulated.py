@@ -120,7 +120,7 @@ class SimulatedUser(Judge):
         for feature, value, other_feature, other_value, weight in truth["pairs"]:
             row = _place(schema.context, feature, value)
             column = _place(schema.notification, other_feature, other_value)
-            if row is not None and column is not None:
+            if None not in (row, column):
                 pairs[row, column] += weight
         return cls(schema, float(truth["intercept"]), context, notification, pairs, "truth")
 
@@ -208,7 +208,6 @@ def _weights(half, named):
     weights = np.zeros(int(half.sizes.sum()))
     for name, values in named.items():
         for value, weight in values.items():
-            place = _place(half, name, value)
-            if place is not None:
+            if (place := _place(half, name, value)) is not None:
                 weights[place] = weight
     return weights

@@ -97,6 +97,7 @@ APPS = {       # time slots: early-morning, morning, afternoon, evening, night
         priority={"default": 4, "low": 3, "min": 2, "unknown": 1}, ongoing=20),
 }
 
+CATALOGUE_COLUMNS = ("postingApp", "category", "subject")
 CATALOGUE = tuple(sorted((name, *row) for name, app in APPS.items() for row in app.rows))
 
 MINUTE = 60_000_000                     # microseconds
@@ -126,7 +127,7 @@ def _first_arrivals(days, per_day, seed, likings, week_volume):
     hours = np.array([WORKDAY_HOURS] * 5 + [WEEKEND_HOURS] * 2)
     weights = hours * np.array(week_volume)[:, None]                        # (weekday, hour)
     share = weights / weights.sum() * 7                                     # 1 over the hours of a mean day
-    chance = per_day / _mean_burst(likings) * share / 60                     # (weekday, hour), of one minute
+    chance = per_day / _mean_burst(likings) * share / 60                    # (weekday, hour), of one minute
     minutes = np.arange(days * DAY)
     occurs, within = uniforms(seed, "arrivals", (2, len(minutes)))
     arrived = occurs < chance[minutes // DAY % 7, minutes % DAY // 60]
@@ -179,11 +180,12 @@ def _add_bursts(times, app, features, u, seed):
     for name, kind in APPS.items():
         extra[app == name] = pick(kind.more, u[app == name])
     source = np.repeat(np.arange(len(times)), extra + 1)
-    place = np.arange(len(source)) - np.repeat(np.cumsum(extra + 1) - extra - 1, extra + 1)    # 0 for the first
+    first = (np.cumsum(extra + 1) - extra - 1)[source]
+    place = np.arange(len(source)) - first                                  # 0 for the first of a burst
     low, high = BURST_GAP
     gaps = np.where(place > 0, low + (uniforms(seed, "bursts", len(source)) * (high - low)).astype(np.int64), 0)
     run = np.cumsum(gaps)
-    moments = times[source] + run - run[np.cumsum(extra + 1) - extra - 1][source]
+    moments = times[source] + run - run[first]
     order = np.argsort(moments, kind="stable")
     columns = {"postingApp": app[source]} | {name: values[source] for name, values in features.items()}
     steps = np.array([UPDATES.index(value) for value in columns["numberOfUpdates"]]) + place

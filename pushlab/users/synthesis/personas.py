@@ -8,14 +8,12 @@ so that what is learned from one helps with the other, and misleads now and then
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from pushlab.users.synthesis.day import SETTINGS, SLOTS, Setting, Stop
+from pushlab.users.synthesis.day import SETTINGS, Setting, Stop
 
 Effects = Mapping[str, Mapping[str, float]]     # {feature: {value: weight}}
 Pair = tuple[str, str, str, str, float]         # context feature and value, notification feature and value, weight
-RESPONSE = {        # median seconds from posting to removal, early-morning to night
-    "opened": (900, 150, 210, 120, 100),
-    "dismissed": (2400, 200, 330, 180, 210),
-}
+# Median seconds from posting to removal, early-morning to night.
+RESPONSE = {"opened": (900, 150, 210, 120, 100), "dismissed": (2400, 200, 330, 180, 210)}
 
 
 @dataclass(frozen=True)
@@ -44,10 +42,6 @@ class Persona:
     settings: Mapping[str, Setting] = field(default_factory=dict)
     response: Mapping[str, tuple[int, ...]] = field(default_factory=lambda: RESPONSE)
     week_volume: tuple[int, ...] = (10, 10, 10, 10, 10, 8, 7)
-
-    def median_responses(self) -> dict[str, dict[str, int]]:
-        """{action: {time slot: median seconds}}."""
-        return {action: dict(zip(SLOTS, seconds, strict=True)) for action, seconds in self.response.items()}
 
 
 def when(feature: str, value: str, **liked: Mapping[str, float]) -> tuple[Pair, ...]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from pushlab.datasets.draws import pick, uniforms
+from pushlab.datasets.draws import uniforms
 from pushlab.users.synthesis.arrivals import APPS, CATALOGUE
 from pushlab.users.synthesis.day import SETTINGS, SLOTS
 from pushlab.users.synthesis.personas import INES, MIRA, NOOR, OMAR, RESPONSE, THEO, Persona
@@ -30,7 +30,7 @@ class Dice:
 
     def one_of(self, options: Sequence[Any]) -> Any:
         """One of the options, all alike likely."""
-        return options[int(pick([1] * len(options), next(self.numbers)))]
+        return options[int(next(self.numbers) * len(options))]
 
     def some_of(self, options: Sequence[Any], count: int) -> list:
         """That many different options."""
@@ -78,16 +78,14 @@ def _draw_taste(dice, tags):
         "place": {tag: dice.signed(0.3, 1.0) for tag in dice.some_of(tags, 3)},
         "activity": {"vehicle": dice.signed(0.3, 0.8), "foot running": -dice.weight(0.5, 1.2)},
         "ringerMode": {"silent": -dice.weight(0.2, 0.6)},
-        "headphonesIn": {"True": dice.signed(0.2, 0.5)},
-    }
+        "headphonesIn": {"True": dice.signed(0.2, 0.5)}}
     notification = {
         "subject": {subject: dice.signed(0.3, 0.7) for subject in dice.some_of(SUBJECTS, 6)},
         "category": {category: dice.signed(0.2, 0.6) for category in dice.some_of(CATEGORIES, 2)},
         "priority": {"max": dice.weight(0, 0.3), "min": -dice.weight(0, 0.3)},
         "numberOfUpdates": {"high": dice.signed(0, 0.3)},
         "ongoing": {"True": dice.signed(0, 0.3)},
-        "visibility": {"public": dice.signed(0, 0.2)},
-    }
+        "visibility": {"public": dice.signed(0, 0.2)}}
     moments = [*MOMENTS, *(("place", tag) for tag in tags)]
     topics = [("subject", subject) for subject in SUBJECTS] + [("category", category) for category in CATEGORIES]
     pairs = []

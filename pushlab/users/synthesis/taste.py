@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from pushlab.users.synthesis.arrivals import CATALOGUE
+from pushlab.users.synthesis.arrivals import CATALOGUE, CATALOGUE_COLUMNS
 
 PLAIN = {"numberOfUpdates": "none", "priority": "default", "ongoing": "False", "visibility": "private"}
 
@@ -87,7 +87,7 @@ def headroom(truth: Mapping[str, Any], engagements: Any) -> dict[str, float]:
     best_row  the one row of the catalogue that is best if it is shown always
     best_each the row that is best in each context: no agent can do better
     """
-    columns = dict(zip(("postingApp", "category", "subject"), zip(*CATALOGUE)))
+    columns = dict(zip(CATALOGUE_COLUMNS, zip(*CATALOGUE)))
     columns |= {name: (value,) * len(CATALOGUE) for name, value in PLAIN.items()}
     grid = open_probability(log_odds(truth, engagements, columns, grid=True))
     arrived = open_probability(log_odds(truth, engagements, engagements))

@@ -16,8 +16,8 @@ import numpy as np
 from pushlab.datasets.draws import quantile, uniforms
 from pushlab.ground.arguments import one_of
 from pushlab.ground.files import data_dir, json_text, write_text
-from pushlab.users.synthesis.arrivals import APPS, CATALOGUE, MINUTE, arrivals
-from pushlab.users.synthesis.day import DAY, SETTINGS, Timeline, live
+from pushlab.users.synthesis.arrivals import APPS, CATALOGUE, CATALOGUE_COLUMNS, MINUTE, arrivals
+from pushlab.users.synthesis.day import DAY, SETTINGS, SLOTS, Timeline, live, slot_number
 from pushlab.users.synthesis.personas import Persona
 from pushlab.users.synthesis.taste import fit_intercept, log_odds, open_probability
 
@@ -26,7 +26,6 @@ QUARTER = 84                    # days of history, and days of test
 SPARE = 2                       # days after the test in which its last notifications are removed
 SECOND = 1_000_000              # microseconds
 SCHEMA = "evalumap2019"
-OPEN_FEATURES = ("postingApp", "category", "subject")
 
 # Response times as multiples of their median: quantiles of a log-normal distribution, sigma 1.1, with its tail cut.
 LEVELS = (0, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 1)
@@ -35,8 +34,7 @@ SEEN_SHARE = (0.05, 0.5)        # the part of the response time that passes befo
 
 LAST_USED = (                   # seconds since an app was last opened, below which the words apply
     (60, "immediate"), (600, "few mins"), (1800, "within half hour"), (3600, "within hour"), (6 * 3600, "few hours"),
-    (24 * 3600, "within 24 hours"), (7 * 24 * 3600, "within last week"))
-LONG_AGO = "over a week ago"
+    (24 * 3600, "within 24 hours"), (7 * 24 * 3600, "within last week"), (np.inf, "over a week ago"))
 
 
 @dataclass(frozen=True)
@@ -95,12 +93,14 @@ def build_user(name: str, seed: int, persona: Persona) -> SyntheticUser:
     """The SyntheticUser of a Persona; all chance comes from the seed."""
     timeline, posted, notifications = live_and_receive(seed, persona)
     rows = timeline.at(posted // MINUTE) | notifications
-    taste: dict[str, Any] = {
-        "context": persona.context, "notification": persona.notification, "pairs": persona.pairs}
+    taste = {"intercept": 0.0, "context": persona.context, "notification": persona.notification,
+             "pairs": [list(pair) for pair in persona.pairs]}
     taste["intercept"] = fit_intercept(taste, rows, rows, persona.open_rate)
     opened = uniforms(seed, "actions", len(posted)) < open_probability(log_odds(taste, rows, rows))
-    medians = persona.median_responses()
-    response, seen = _response_times(opened, rows["time"], medians, uniforms(seed, "responses", (2, len(posted))))
+    slot, draws = slot_number(posted // MINUTE), uniforms(seed, "responses", (2, len(posted)))
+    median = np.where(opened, *(np.array(persona.response[action])[slot] for action in ("opened", "dismissed")))
+    response = np.rint(SECOND * median * quantile(LEVELS, MULTIPLES, draws[0])).astype(np.int64)
+    seen = np.rint(response * (SEEN_SHARE[0] + (SEEN_SHARE[1] - SEEN_SHARE[0]) * draws[1])).astype(np.int64)
     removed = posted + response
     rows |= {f"removal.{name}": values for name, values in timeline.at(removed // MINUTE).items()}
     rows |= {"lightIntensityPosted": rows["lightIntensity"], "lightIntensityRemoved": rows["removal.lightIntensity"]}
@@ -109,24 +109,13 @@ def build_user(name: str, seed: int, persona: Persona) -> SyntheticUser:
              "decision_time": _seconds(response - seen)}
     rows |= _unread_columns(rows["postingApp"], posted, removed, opened, uniforms(seed, "contacts", (2, len(posted))))
     in_test = posted >= QUARTER * DAY * MINUTE
+    medians = {action: dict(zip(SLOTS, seconds)) for action, seconds in persona.response.items()}
     return SyntheticUser(name, _lay_tables(rows, in_test), {
-        "name": name, "seed": seed, "schema": SCHEMA, "about": persona.about,
-        "intercept": taste["intercept"], "context": persona.context, "notification": persona.notification,
-        "pairs": [list(pair) for pair in persona.pairs],
+        "name": name, "seed": seed, "schema": SCHEMA, "about": persona.about, **taste,
         "open_rate": {"history": round(float(opened[~in_test].mean()), 4),
                       "test": round(float(opened[in_test].mean()), 4)},
         "response": {"unit": "seconds", "median": medians, "levels": list(LEVELS), "multiples": list(MULTIPLES),
-                     "seen_share": list(SEEN_SHARE)},
-    })
-
-
-def _response_times(opened, slots, medians, draws):
-    """Microseconds from posting to removal and from posting to seeing, int64 each, from uniforms (2, rows)."""
-    actions = np.where(opened, "opened", "dismissed")
-    median = np.array([medians[action][slot] for action, slot in zip(actions, slots, strict=True)], dtype=float)
-    response = np.rint(SECOND * median * quantile(LEVELS, MULTIPLES, draws[0])).astype(np.int64)
-    low, high = SEEN_SHARE
-    return response, np.rint(response * (low + (high - low) * draws[1])).astype(np.int64)
+                     "seen_share": list(SEEN_SHARE)}})
 
 
 def _unread_columns(apps, posted, removed, opened, draws):
@@ -135,18 +124,17 @@ def _unread_columns(apps, posted, removed, opened, draws):
     Whether a message comes from somebody who matters, here and at all; and how long before each posting the user last
     opened a notification of the same app, in the data's words.
     """
+    import pandas as pd
+
     overall = (apps == "org.pushlab.chat") & (draws[0] < 0.3)
-    bounds = np.array([seconds for seconds, _ in LAST_USED]) * SECOND
-    words = np.array([word for _, word in LAST_USED] + [LONG_AGO], dtype=object)
-    last_used = np.full(len(apps), LONG_AGO, dtype=object)
-    for app in np.unique(apps):
-        here = apps == app
-        uses = np.sort(removed[here & opened])
-        before = np.searchsorted(uses, posted[here], side="right") - 1
-        since = posted[here] - uses[np.maximum(before, 0)] if len(uses) else np.zeros(here.sum(), np.int64)
-        last_used[here] = np.where(before < 0, LONG_AGO, words[np.searchsorted(bounds, since, side="right")])
-    return {"removal.contactSignificantOverall": _texts(overall), "removal.timeAppLastUsed": last_used,
-            "removal.contactSignificantContext": _texts(overall & (draws[1] < 0.5))}
+    uses = pd.DataFrame({"app": apps, "used": removed})[opened].sort_values("used")
+    arrived = pd.DataFrame({"app": apps, "posted": posted})
+    last = pd.merge_asof(arrived, uses, left_on="posted", right_on="used", by="app")["used"]
+    bounds, words = zip(*LAST_USED)
+    since = np.searchsorted(np.array(bounds[:-1]) * SECOND, posted - last, side="right")   # never (NaN): long ago
+    return {"removal.contactSignificantOverall": _texts(overall),
+            "removal.contactSignificantContext": _texts(overall & (draws[1] < 0.5)),
+            "removal.timeAppLastUsed": np.array(words, dtype=object)[since]}
 
 
 def _texts(values):
@@ -217,13 +205,13 @@ def write_catalogue(folder: Path | str) -> list[Path]:
 
 def _shared_texts():
     """{file name: text} of what all synthetic users have in common; the schema has the values of the catalogue."""
-    schema, values = challenge_schema(), dict(zip(OPEN_FEATURES, (sorted(set(column)) for column in zip(*CATALOGUE))))
+    schema, values = challenge_schema(), dict(zip(CATALOGUE_COLUMNS, zip(*CATALOGUE)))
     about = "The synthetic users of pushlab in the layout of EvalUMAP 2019, with the values of their catalogue."
     schema |= {"name": "pushlab-users", "about": about}
     for feature in schema["notification"]:
         if feature["name"] in values:
-            feature["values"] = values[feature["name"]]
-    rows = "".join(",".join(row) + "\n" for row in (OPEN_FEATURES, *CATALOGUE))
+            feature["values"] = sorted(set(values[feature["name"]]))
+    rows = "".join(",".join(row) + "\n" for row in (CATALOGUE_COLUMNS, *CATALOGUE))
     return {"catalogue.csv": rows, "schema.json": json_text(schema)}
 
 
