@@ -133,10 +133,7 @@ def _read_row(row, line, file, faults):
     for measure in MEASURES:
         names = (f"{measure}_low", measure, f"{measure}_high")
         for column in names:
-            try:
-                told[column] = float(row[column])
-            except ValueError:
-                told[column] = np.nan
+            told[column] = float(pd.to_numeric(row[column], errors="coerce"))
             if not np.isfinite(told[column]):
                 complain(column, "a finite number")
         low, mean, high = (told[column] for column in names)

@@ -16,6 +16,7 @@ from pushlab.ground.faults import BadData, Fault, blame, refuse
 from pushlab.ground.files import data_dir
 
 SHIPPED_SCHEMAS = ("evalumap2019", "evalumap2020")
+TIME_ZONE = r":.*(?:[zZ]|[+-]\d\d(?::?\d\d)?)\s*$"       # at the end of a date with a time: Z, +01:00, -0530
 
 
 # ---------------------------------------------------------------- finding and reading users
@@ -234,14 +235,8 @@ def _there(table, *columns):
 
 def _dates(texts):
     """The dates, a Series of datetime64; NaT where a text is none, or has a time zone."""
-    try:
-        dates = pd.to_datetime(texts, format="ISO8601", errors="coerce")
-        if dates.dtype.kind == "M" and dates.dt.tz is None:
-            return dates
-    except ValueError:      # some have a time zone and some have none
-        pass
-    dates = [pd.to_datetime(text, format="ISO8601", errors="coerce") for text in texts]
-    return pd.Series([pd.NaT if date.tzinfo else date for date in dates], texts.index, dtype="datetime64[us]")
+    dates = pd.to_datetime(texts, format="ISO8601", errors="coerce", utc=True).dt.tz_localize(None)
+    return dates.mask(texts.str.contains(TIME_ZONE))
 
 
 def _read_catalogue(source, root, user, schema):

@@ -36,11 +36,6 @@ def is_number(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
 
 
-def is_whole(value: Any) -> bool:
-    """Whether this is a whole number by type, Python's or NumPy's: 3 is; 3.0, "3" and True are not."""
-    return isinstance(value, Integral) and not isinstance(value, bool)
-
-
 def one_of(name: str, value: Any, choices: Iterable[Any]) -> Any:
     """The value, if it is one of these; an object that is unlike all of them, such as an array, is none.
 
@@ -57,13 +52,15 @@ def one_of(name: str, value: Any, choices: Iterable[Any]) -> Any:
 def whole(name: str, value: Any, least: int | None = None, most: int | None = None, of: str = "") -> int:
     """The value as an int, if it is a whole number from `least` to `most`, both allowed; None leaves an end open.
 
+    Whole is told by type, Python's or NumPy's: 3 is; 3.0, "3" and True are not.
+
     of   what is counted, in words
 
     >>> whole("horizon", 0, 1, 84, of="days")
     Traceback (most recent call last):
     ValueError: horizon is a whole number of days from 1 to 84; got 0
     """
-    if not is_whole(value) or (least is not None and value < least) or (most is not None and value > most):
+    if not isinstance(value, Integral) or isinstance(value, bool) or (least is not None and value < least) or (most is not None and value > most):
         what = f"a whole number of {of}" if of else "a whole number"
         raise ValueError(f"{name} is {what}{_range(least, None, most, None)}; got {value!r:.60}")
     return int(value)
