@@ -60,7 +60,8 @@ def whole(name: str, value: Any, least: int | None = None, most: int | None = No
     Traceback (most recent call last):
     ValueError: horizon is a whole number of days from 1 to 84; got 0
     """
-    if not isinstance(value, Integral) or isinstance(value, bool) or (least is not None and value < least) or (most is not None and value > most):
+    is_whole = is_number(value) and isinstance(value, Integral)
+    if not is_whole or (least is not None and value < least) or (most is not None and value > most):
         what = f"a whole number of {of}" if of else "a whole number"
         raise ValueError(f"{name} is {what}{_range(least, None, most, None)}; got {value!r:.60}")
     return int(value)
