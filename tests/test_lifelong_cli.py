@@ -1,6 +1,7 @@
 """`pushlab lifelong` and `pushlab experts`, as a user calls them."""
 
 import json
+from dataclasses import fields
 
 import numpy as np
 import pandas as pd
@@ -137,7 +138,7 @@ def test_of_many_lifetimes_the_terminal_shows_mean_and_range(tmp_path):
     (["nowhere"], 1, "there is no log"),
     (["{folder}", "--measure", "score"], 1, "numeric columns are reward"),
     (["{folder}", "--smoothing", "gauss", "--clamp", "--normalization", "loud"], 1, "loud"),
-    (["{folder}", "--metric", "luck"], 2, "luck is no metric"),
+    (["{folder}", "--metric", "luck"], 2, "--metric is one of saturation, "),
     (["{folder}", "--data-range", "high"], 1, "two numbers such as 0,100"),
     (["{folder}", "--experts", "nowhere"], 1, "no store of experts"),
 ])
@@ -189,3 +190,9 @@ def test_every_picture_and_table_is_written_for_a_lifetime_with_experts(folder, 
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
         "life.json", "life.png", "life_expert_0.png", "life_expert_1.png", "life_experts.tsv", "life_metrics.tsv",
         "life_pairs.tsv", "life_regimes.tsv", "life_smoothed.png", "life_tasks.tsv", "life_tests.png"]
+
+
+def test_every_setting_is_an_option_and_told():
+    told = call("lifelong", "--help").output
+    assert all(f"--{field.name.replace('_', '-')}" in told for field in fields(Settings))
+    assert "several experts of a task: average" in " ".join(told.replace("│", " ").split())

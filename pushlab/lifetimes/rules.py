@@ -1,119 +1,161 @@
-"""What a syllabus has to be, and every way in which one is not: see `pushlab.lifetimes.syllabi` for the form."""
+"""What the instructions of a syllabus mean, and every way in which a syllabus is none: see `syllabi` for the form."""
+
+from __future__ import annotations
 
 import difflib
 import inspect
 import json
+import re
+from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
+from typing import Any, NamedTuple
 
 from pushlab.ground.faults import Fault
-from pushlab.lifetimes.syllabi import OWN_KEYS, PHASE, STRUCTURES, TEST, TRAIN, experience_of
 
+STRUCTURES = ("CL", "ANT_A", "ANT_B")
+TRAIN, TEST = "train", "test"
+PHASE = re.compile(r"(0|[1-9][0-9]*)\.(train|test)")
+OWN_KEYS = ("$episode", "$task")
 TOP_KEYS = ("name", "author", "structure", "contains", "default_params", "instructions", "version", "comment")
 MAKE_KEYS = ("max_episode_steps", "disable_env_checker")        # arguments of gymnasium.make itself
 
 
-def find_faults(told, file="syllabus"):
+class Experience(NamedTuple):
+    """Episodes of one task in a row: a regime, as the metrics will call it.
+
+    task    its name
+    env     id of the environment
+    params  dict of the environment's arguments
+    count   how many episodes
+    """
+
+    task: str
+    env: str
+    params: dict
+    count: int                          # type: ignore[assignment]
+
+    def told(self) -> str:
+        """Environment and arguments as one text, to compare and to show."""
+        return json.dumps({"$episode": self.env, **dict(sorted(self.params.items()))}, ensure_ascii=False)
+
+
+def experience_of(item: Mapping[str, Any], defaults: Mapping[str, Any] | Iterable = ()) -> Experience:
+    """The Experience that an instruction stands for.
+
+    >>> experience_of({"$repeat": {"$episode": "pushlab/RECEnv-v0", "reward_std": 0.1}, "count": 50}).task
+    'RECEnv-v0'
+    """
+    episode, count = (item["$repeat"], item["count"]) if "$repeat" in item else (item, 1)
+    params = dict(defaults) | {key: value for key, value in episode.items() if key not in OWN_KEYS}
+    return Experience(episode.get("$task", episode["$episode"].rpartition("/")[2]), episode["$episode"], params, count)
+
+
+def find_faults(told: Any, file: str = "syllabus") -> list[Fault]:
     """All Faults of a syllabus, given as what its JSON holds; rows are the numbers of instructions, from 0."""
+    faults: list[Fault] = []
+
+    def say(at, key, value, right):
+        """Notes a fault of instruction `at`; values are shown as JSON has them."""
+        shown = value if value is None or isinstance(value, str) else json.dumps(value, default=repr)[:80]
+        faults.append(Fault(file, at, key, shown, right, "item"))
+
     if not isinstance(told, dict) or not isinstance(told.get("instructions"), list):
-        return [_fault(file, None, "instructions", None,
-                       'expected {"name": …, "instructions": [{"$phase": "1.train"}, …]}')]
-    faults = list(_faults_of_head(told, file))
+        say(None, "instructions", None, 'expected {"name": …, "instructions": [{"$phase": "1.train"}, …]}')
+        return faults
+    _judge_head(told, say)
     defaults = told.get("default_params") if isinstance(told.get("default_params"), dict) else {}
-    items, phases = told["instructions"], []
-    if not items:
-        faults.append(_fault(file, None, "instructions", None, "there are no instructions"))
-    for at, item in enumerate(items):
-        found = list(_faults_of_item(item, at, file, defaults))
-        faults += found
+    phases: list[tuple] = []                        # (instruction, name, [(instruction, Experience or None if faulty)])
+    for at, item in enumerate(told["instructions"]):
+        before = len(faults)
+        _judge_item(item, at, defaults, say)
         if isinstance(item, dict) and "$phase" in item:
             phases.append((at, item["$phase"], []))
         elif not phases:
-            faults.append(_fault(file, at, None, None, 'an episode before the first {"$phase": …}'))
-        elif not found:
-            phases[-1][2].append((at, experience_of(item, defaults)))
+            say(at, None, None, 'an episode before the first {"$phase": …}')
         else:
-            phases[-1][2].append((at, None))
-    faults += _faults_of_order(phases, file)
+            phases[-1][2].append((at, experience_of(item, defaults) if len(faults) == before else None))
+    _judge_order(phases, say)
     if not faults:                      # structure is judged where every instruction can be read
-        faults += _faults_of_structure(phases, told.get("structure"), file)
+        tasks = list(dict.fromkeys(one.task for _, _, some in phases for _, one in some))
+        structure = told.get("structure") or ("CL" if len(tasks) == 1 else "ANT_A")
+        (_judge_cl if structure == "CL" else _judge_ant)(phases, tasks, structure, say)
     return faults
 
 
-def _fault(file, at, key, value, right):
-    """A Fault of instruction `at`; values are shown as JSON has them."""
-    shown = None if value is None else value if isinstance(value, str) else json.dumps(value, default=repr)[:80]
-    return Fault(file, at, key, shown, right, "item")
-
-
-def _faults_of_head(told, file):
+def _judge_head(told, say):
     for key in told:
         if key not in TOP_KEYS:
-            yield _fault(file, None, key, None, f"no such key; there are {', '.join(TOP_KEYS)}")
+            say(None, key, None, f"no such key; there are {', '.join(TOP_KEYS)}")
     if not isinstance(told.get("name", ""), str):
-        yield _fault(file, None, "name", told["name"], "a text")
+        say(None, "name", told["name"], "a text")
     if told.get("structure") not in (None, *STRUCTURES):
-        yield _fault(file, None, "structure", told["structure"], f"one of {', '.join(STRUCTURES)}")
+        say(None, "structure", told["structure"], f"one of {', '.join(STRUCTURES)}")
     if told.get("contains", "episodes") != "episodes":
-        yield _fault(file, None, "contains", told["contains"], "episodes: an experience is an episode here")
+        say(None, "contains", told["contains"], "episodes: an experience is an episode here")
     if not isinstance(told.get("default_params", {}), dict):
-        yield _fault(file, None, "default_params", told["default_params"], "an object of arguments")
+        say(None, "default_params", told["default_params"], "an object of arguments")
+    if not told["instructions"]:
+        say(None, "instructions", None, "there are no instructions")
 
 
 # ---------------------------------------------------------------- one instruction
 
-def _faults_of_item(item, at, file, defaults):
+def _judge_item(item, at, defaults, say):
     if not isinstance(item, dict):
-        yield _fault(file, at, None, item, 'an object: {"$phase": …}, {"$repeat": …, "count": …} or {"$episode": …}')
+        say(at, None, item, 'an object: {"$phase": …}, {"$repeat": …, "count": …} or {"$episode": …}')
     elif "$phase" in item:
-        yield from _faults_of_annotation(item, at, file)
+        _judge_annotation(item, at, say)
     elif "$repeat" in item:
         for key in item:
             if key not in ("$repeat", "count"):
-                yield _fault(file, at, key, None, "no such key beside $repeat and count; arguments of the environment "
-                                                  "stand within $repeat")
+                say(at, key, None, "no such key beside $repeat and count; arguments of the environment stand within "
+                                   "$repeat")
         count = item.get("count")
         if isinstance(count, bool) or not isinstance(count, int) or count < 1:
-            yield _fault(file, at, "count", "nothing" if count is None else count, "a whole number from 1")
-        yield from _faults_of_episode(item["$repeat"], at, file, defaults)
+            say(at, "count", "nothing" if count is None else count, "a whole number from 1")
+        _judge_episode(item["$repeat"], at, defaults, say)
     elif "$episode" in item:
-        yield from _faults_of_episode(item, at, file, defaults)
+        _judge_episode(item, at, defaults, say)
     else:
-        yield _fault(file, at, None, item, "an annotation ($phase), a repetition ($repeat) or an episode ($episode)")
+        say(at, None, item, "an annotation ($phase), a repetition ($repeat) or an episode ($episode)")
 
 
-def _faults_of_annotation(item, at, file):
-    name = item["$phase"]
+def _judge_annotation(item, at, say):
+    name, learns = item["$phase"], item.get("enable_updates")
     if not isinstance(name, str) or not PHASE.fullmatch(name):
-        yield _fault(file, at, "$phase", name, '"<number>.train" or "<number>.test", such as "1.train"')
+        say(at, "$phase", name, '"<number>.train" or "<number>.test", such as "1.train"')
     for key in item:
         if key not in ("$phase", "enable_updates"):
-            yield _fault(file, at, key, None, "no such key beside $phase and enable_updates")
-    learns = item.get("enable_updates")
+            say(at, key, None, "no such key beside $phase and enable_updates")
     if learns is not None and isinstance(name, str) and learns is not name.endswith(TRAIN):
-        yield _fault(file, at, "enable_updates", learns, "true in training and false in tests")
+        say(at, "enable_updates", learns, "true in training and false in tests")
 
 
-def _faults_of_episode(episode, at, file, defaults):
+def _judge_episode(episode, at, defaults, say):
     if not isinstance(episode, dict) or not isinstance(episode.get("$episode"), str):
-        yield _fault(file, at, "$episode", episode, 'an object with "$episode", the id of an environment')
+        say(at, "$episode", episode, 'an object with "$episode", the id of an environment')
         return
-    if not isinstance(episode.get("$task", "a name"), str) or not episode.get("$task", "a name").strip():
-        yield _fault(file, at, "$task", episode["$task"], "a name")
+    env, task = episode["$episode"], episode.get("$task", "a name")
+    if not isinstance(task, str) or not task.strip():
+        say(at, "$task", task, "a name")
     for key in episode:
         if key.startswith("$") and key not in OWN_KEYS:
-            yield _fault(file, at, key, None, f"no such key; with $ there are {', '.join(OWN_KEYS)}")
-    known = arguments_of(episode["$episode"])
+            say(at, key, None, f"no such key; with $ there are {', '.join(OWN_KEYS)}")
+    known = arguments_of(env)
     if known is None:
-        yield _fault(file, at, "$episode", episode["$episode"], f"the id of an environment{_near(episode['$episode'])}")
-        return
-    for key in [*defaults, *episode]:
-        if not key.startswith("$") and known and key not in known:
+        from gymnasium.envs.registration import registry
+
+        near = difflib.get_close_matches(env, [name for name in registry if name.startswith("pushlab")], 1)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        say(at, "$episode", env, f"the id of an environment that is registered{hint}")
+    for key in [*defaults, *episode] if known else ():
+        if not key.startswith("$") and key not in known:
             near = difflib.get_close_matches(key, known, 1)
             hint = f"; did you mean {near[0]}?" if near else f"; it has {', '.join(sorted(known))}"
-            yield _fault(file, at, key, None, f"{episode['$episode']} has no argument of that name{hint}")
+            say(at, key, None, f"{env} has no argument of that name{hint}")
 
 
-def arguments_of(name):
+def arguments_of(name: str) -> set[str] | None:
     """Names that an environment takes, a set; empty where it takes any; None where there is no such environment."""
     import gymnasium as gym
     from gymnasium.envs.registration import load_env_creator
@@ -124,109 +166,70 @@ def arguments_of(name):
         spec = gym.spec(name)
     except (gym.error.Error, ImportError):
         return None
-    world = spec.kwargs.get("world")
+    world, maker = spec.kwargs.get("world"), spec.entry_point
     if isinstance(world, str):
         module, _, cls = world.partition(":")
         maker = getattr(import_module(module), cls)
-    else:
-        maker = load_env_creator(spec.entry_point) if isinstance(spec.entry_point, str) else spec.entry_point
-    parameters = inspect.signature(maker).parameters
+    parameters = inspect.signature(load_env_creator(maker) if isinstance(maker, str) else maker).parameters
     if any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters.values()):
         return set()
     return {*parameters, *MAKE_KEYS} - {"render_mode"}
 
 
-def _near(name):
-    from gymnasium.envs.registration import registry
-
-    near = difflib.get_close_matches(name, [key for key in registry if key.startswith("pushlab")], 1)
-    return f" that is registered; did you mean {near[0]}?" if near else " that is registered"
-
-
 # ---------------------------------------------------------------- phases
 
-def _faults_of_order(phases, file):
+def _judge_order(phases: list[tuple], say: Callable) -> None:
     """Numbers count on from 1, or from 0.test; within one, training comes before the test; no phase is empty."""
-    right = ((0, TEST), (1, TRAIN))
+    right: tuple[str, ...] = (f"0.{TEST}", f"1.{TRAIN}")        # what may come next; nothing after what cannot be read
     after = "the start"
     for at, name, experiences in phases:
         if not experiences:
-            yield _fault(file, at, "$phase", name, "followed by episodes; this phase has none")
+            say(at, "$phase", name, "followed by episodes; this phase has none")
         found = PHASE.fullmatch(name) if isinstance(name, str) else None
-        here = (int(found[1]), found[2]) if found else None
-        if here and right and here not in right:
-            yield _fault(file, at, "$phase", name, f"next; after {after} comes {' or '.join(map(_word, right))}")
-        right, after = _following(here), name
+        if found and right and name not in right:
+            say(at, "$phase", name, f"next; after {after} comes {' or '.join(right)}")
+        right, after = (), name
+        if found:
+            right = (f"{int(found[1]) + 1}.{TRAIN}",)
+            right = (f"{found[1]}.{TEST}", *right) if found[2] == TRAIN else right
     if phases and not any(isinstance(name, str) and name.endswith(TRAIN) for _, name, _ in phases):
-        yield _fault(file, None, "instructions", None, "there is no phase of training")
+        say(None, "instructions", None, "there is no phase of training")
 
 
-def _following(phase):
-    """What may come after a phase (number, kind); None after one that cannot be read."""
-    if phase is None:
-        return None
-    on = (phase[0] + 1, TRAIN)
-    return ((phase[0], TEST), on) if phase[1] == TRAIN else (on,)
-
-
-def _word(phase):
-    return f"{phase[0]}.{phase[1]}"
-
-
-# ---------------------------------------------------------------- structures
-
-def _faults_of_structure(phases, structure, file):
-    tasks = list(dict.fromkeys(one.task for _, _, some in phases for _, one in some))
-    structure = structure or ("CL" if len(tasks) == 1 else "ANT_A")
-    if structure == "CL":
-        yield from _faults_of_cl(phases, tasks, file)
-    else:
-        yield from _faults_of_ant(phases, tasks, structure, file)
-
-
-def _faults_of_cl(phases, tasks, file):
-    seen = [(where, one) for _, _, some in phases for where, one in some]
-    for where, one in seen:
-        if one.task != seen[0][1].task:
-            yield _fault(file, where, "$task", one.task, f"{seen[0][1].task}; a CL syllabus has one task (several are "
-                                                         "ANT_A or ANT_B)")
-    trained = {_spelled(one) for _, name, some in phases if name.endswith(TRAIN) for _, one in some}
+def _judge_cl(phases, tasks, structure, say):
+    seen = [(where, one, name) for _, name, some in phases for where, one in some]
+    for where, one, _ in seen:
+        if one.task != tasks[0]:
+            say(where, "$task", one.task, f"{tasks[0]}; a CL syllabus has one task (several are ANT_A or ANT_B)")
+    trained = {one.told() for _, one, name in seen if name.endswith(TRAIN)}
     if len(tasks) == 1 and len(trained) < 2:
-        yield _fault(file, None, "instructions", None, "a CL syllabus varies the parameters of its task, and here all "
-                                                       "training is the same")
+        say(None, "instructions", None, "a CL syllabus varies the parameters of its task, and here all training is "
+                                        "the same")
 
 
-def _faults_of_ant(phases, tasks, structure, file):
+def _judge_ant(phases, tasks, structure, say):
     if len(tasks) < 2:
-        yield _fault(file, None, "instructions", None, f"an {structure} syllabus has several tasks, and here is only "
-                                                       f"{tasks[0]}; name them by $task, or make it CL")
+        say(None, "instructions", None, f"an {structure} syllabus has several tasks, and here is only {tasks[0]}; "
+                                        "name them by $task, or make it CL")
     first, known = {}, []
-    for number, (at, name, some) in enumerate(phases):
-        kind, here = name.partition(".")[2], [one.task for _, one in some]
+    for (at, name, some), (_, follows, _) in zip(phases, [*phases[1:], (None, "", None)]):
+        kind, here = name.partition(".")[2], list(dict.fromkeys(one.task for _, one in some))
         for where, one in some:
-            params = first.setdefault((one.task, kind), _spelled(one))
-            if _spelled(one) != params:
-                right = f"{params}, as before: in {structure} a task's parameters do not vary ({one.task}, in {kind})"
-                yield _fault(file, where, None, _spelled(one), right)
+            params = first.setdefault((one.task, kind), one.told())
+            if one.told() != params:
+                say(where, None, one.told(), f"{params}, as before: in {structure} a task's parameters do not vary "
+                                             f"({one.task}, in {kind})")
         if kind == TRAIN:
-            known += [task for task in dict.fromkeys(here) if task not in known]
-            if len(set(here)) > 1:
-                several = ", ".join(dict.fromkeys(here))
-                yield _fault(file, at, "$phase", name, f"training of one task, and here are {several}")
-            follows = phases[number + 1][1] if number + 1 < len(phases) else ""
+            known += [task for task in here if task not in known]
+            if len(here) > 1:
+                say(at, "$phase", name, f"training of one task, and here are {', '.join(here)}")
             if not follows.endswith(TEST):
-                yield _fault(file, at, "$phase", name, "followed by its test, which is mandatory in ANT")
-        else:
-            wanted = tasks if structure == "ANT_B" else known
-            lacking = [task for task in wanted if task not in here]
-            if lacking:
-                whole = "all tasks" if structure == "ANT_B" else "all tasks trained so far"
-                yield _fault(file, at, "$phase", name, f"a test of {whole}; {', '.join(lacking)} is lacking")
+                say(at, "$phase", name, "followed by its test, which is mandatory in ANT")
+            continue
+        wanted, whole = (tasks, "all tasks") if structure == "ANT_B" else (known, "all tasks trained so far")
+        lacking = [task for task in wanted if task not in here]
+        if lacking:
+            say(at, "$phase", name, f"a test of {whole}; {', '.join(lacking)} is lacking")
     if structure == "ANT_B" and not phases[0][1].endswith(TEST):
-        right = "0.test: ANT_B compares with what the agent could do before any training"
-        yield _fault(file, phases[0][0], "$phase", phases[0][1], right)
-
-
-def _spelled(one):
-    """An experience's environment and arguments as one text, to compare and to show."""
-    return json.dumps({"$episode": one.env, **dict(sorted(one.params.items()))}, ensure_ascii=False)
+        at, name, _ = phases[0]
+        say(at, "$phase", name, "0.test: ANT_B compares with what the agent could do before any training")

@@ -33,34 +33,19 @@ In ANT a phase trains one task. A test may be on other parameters than the train
 it always is on the same; that, too, is no variation.
 """
 
+from __future__ import annotations
+
 import json
-import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pushlab.ground.faults import BadData, Fault
-from pushlab.ground.files import write_text
+from pushlab.ground.files import data_dir, write_text
+from pushlab.lifetimes.rules import TRAIN, Experience, experience_of, find_faults
 
-STRUCTURES = ("CL", "ANT_A", "ANT_B")
-TRAIN, TEST = "train", "test"
-PHASE = re.compile(r"(0|[1-9][0-9]*)\.(train|test)")
-OWN_KEYS = ("$episode", "$task")
-
-
-class Experience(NamedTuple):
-    """Episodes of one task in a row: a regime, as the metrics will call it.
-
-    task    its name
-    env     id of the environment
-    params  dict of the environment's arguments
-    count   how many episodes
-    """
-
-    task: str
-    env: str
-    params: dict
-    count: int
+Episode = Mapping[str, Any]
 
 
 class Phase(NamedTuple):
@@ -94,11 +79,11 @@ class Syllabus:
     author: str = ""
     file: str = "syllabus"
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"Syllabus({self.name!r}, {self.kind}, {len(self.phases)} phases, tasks {', '.join(self.tasks)})"
 
     @property
-    def phases(self):
+    def phases(self) -> tuple[Phase, ...]:
         """Its Phases in order, a tuple."""
         phases, experiences = [], []
         for item in self.instructions:
@@ -110,67 +95,56 @@ class Syllabus:
         return tuple(Phase(name, name.partition(".")[2], tuple(some)) for name, some in phases)
 
     @property
-    def tasks(self):
+    def tasks(self) -> tuple[str, ...]:
         """Names of its tasks, a tuple, in the order in which they are first met."""
         return tuple(dict.fromkeys(one.task for phase in self.phases for one in phase.experiences))
 
     @property
-    def kind(self):
+    def kind(self) -> str:
         """Its structure, inferred where the file does not say."""
         return self.structure or ("CL" if len(self.tasks) == 1 else "ANT_A")
 
     @property
-    def count(self):
+    def count(self) -> int:
         """Episodes in all."""
         return sum(one.count for phase in self.phases for one in phase.experiences)
 
-    def training(self, task):
+    def training(self, task: str) -> list[Experience]:
         """The Experiences that train a task, in order."""
         return [one for phase in self.phases if phase.kind == TRAIN for one in phase.experiences if one.task == task]
 
-    def faults(self):
+    def faults(self) -> list[Fault]:
         """What is wrong with it, a list of Faults."""
-        from pushlab.lifetimes.rules import find_faults
-
         return find_faults(self.to_dict(), self.file)
 
-    def validate(self):
+    def validate(self) -> Syllabus:
         """The syllabus itself; BadData with every fault if there are any."""
         faults = self.faults()
         if faults:
             raise BadData(faults)
         return self
 
-    def to_dict(self):
+    def to_dict(self) -> dict[str, Any]:
         """What `write_syllabus` writes and `read_syllabus` reads."""
         told = {"name": self.name, "author": self.author, "structure": self.structure, "contains": "episodes",
                 "default_params": self.default_params, "instructions": self.instructions}
         return {key: value for key, value in told.items() if value not in (None, "")}
 
 
-def experience_of(item, defaults=()):
-    """The Experience that an instruction stands for.
-
-    >>> experience_of({"$repeat": {"$episode": "pushlab/RECEnv-v0", "reward_std": 0.1}, "count": 50}).task
-    'RECEnv-v0'
-    """
-    episode, count = (item["$repeat"], item["count"]) if "$repeat" in item else (item, 1)
-    params = dict(defaults) | {key: value for key, value in episode.items() if key not in OWN_KEYS}
-    return Experience(episode.get("$task", episode["$episode"].rpartition("/")[2]), episode["$episode"], params, count)
-
-
 # ---------------------------------------------------------------- files
 
-def read_syllabus(source):
+def read_syllabus(source: Syllabus | Mapping[str, Any] | Path | str) -> Syllabus:
     """A valid Syllabus from a JSON file, from the dict that such a file holds, or by the name of a shipped one.
 
     Raises FileNotFoundError, or BadData with every fault: where, what stands there, what would be right.
     """
     if isinstance(source, Syllabus):
         return source.validate()
-    told, file = (source, "syllabus") if isinstance(source, dict) else _read_json(_find(source))
-    from pushlab.lifetimes.rules import find_faults
-
+    if isinstance(source, str | Path):
+        path = _find(source)
+        told, file = _read_json(path), path.name
+    else:
+        told, file = source, "syllabus"
     faults = find_faults(told, file)
     if faults:
         raise BadData(faults)
@@ -178,10 +152,8 @@ def read_syllabus(source):
     return Syllabus(**{"name": Path(file).stem, **told}, file=file)
 
 
-def shipped_syllabi():
+def shipped_syllabi() -> list[str]:
     """Names of the syllabi that come with pushlab; `read_syllabus` takes them."""
-    from pushlab.ground.files import data_dir
-
     return sorted(path.stem for path in (data_dir() / "syllabi").glob("*.json"))
 
 
@@ -189,8 +161,6 @@ def _find(source):
     path = Path(source)
     if path.suffix or path.exists():
         return path
-    from pushlab.ground.files import data_dir
-
     names = shipped_syllabi()
     if str(source) not in names:
         raise FileNotFoundError(f"there is no syllabus {str(source)!r}; pushlab comes with {', '.join(names)}, and any "
@@ -200,14 +170,14 @@ def _find(source):
 
 def _read_json(path):
     try:
-        return json.loads(path.read_text(encoding="utf-8")), path.name
+        return json.loads(path.read_text(encoding="utf-8"))
     except json.JSONDecodeError as error:
         raise BadData([Fault(path.name, error.lineno, None, None, f"not JSON ({error.msg})")]) from error
     except UnicodeDecodeError as error:
         raise BadData([Fault(path.name, None, None, None, f"not JSON in UTF-8 ({error.reason})")]) from error
 
 
-def write_syllabus(syllabus, path):
+def write_syllabus(syllabus: Syllabus, path: Path | str) -> Path:
     """Writes a syllabus as JSON, an instruction a line; returns the path. Raises BadData for one that is not valid."""
     told = syllabus.validate().to_dict()
     lines = [f'"{key}": {json.dumps(value, ensure_ascii=False)}' for key, value in told.items()
@@ -218,7 +188,8 @@ def write_syllabus(syllabus, path):
 
 # ---------------------------------------------------------------- making one
 
-def cl(episode, variations, train, test=0, name="continual learning", held_out=None):
+def cl(episode: Episode, variations: Sequence[Episode], train: int, test: int = 0, name: str = "continual learning",
+       held_out: Episode | None = None) -> Syllabus:
     """A CL syllabus: one task, trained with one variation of its parameters after the other.
 
     episode     dict of "$episode", if wanted "$task", and the arguments that do not vary
@@ -230,7 +201,8 @@ def cl(episode, variations, train, test=0, name="continual learning", held_out=N
     return _compose(name, "CL", [{**episode, **one} for one in variations], train, test, bool(test), held_out)
 
 
-def ant_a(tasks, train, test, order=None, name="adapting to new tasks, A", pretest=True, held_out=None):
+def ant_a(tasks: Mapping[str, Episode], train: int, test: int, order: Sequence[str] | None = None,
+          name: str = "adapting to new tasks, A", pretest: bool = True, held_out: Episode | None = None) -> Syllabus:
     """An ANT_A syllabus: is a task forgotten while others are learned? All tasks are tested after every training.
 
     tasks     {name: episode}, an episode being a dict of "$episode" and arguments
@@ -242,18 +214,19 @@ def ant_a(tasks, train, test, order=None, name="adapting to new tasks, A", prete
     return _compose(name, "ANT_A", _in_order(tasks, order), train, test, pretest, held_out, _named(tasks))
 
 
-def ant_b(tasks, train, test, order=None, name="adapting to new tasks, B", held_out=None):
+def ant_b(tasks: Mapping[str, Episode], train: int, test: int, order: Sequence[str] | None = None,
+          name: str = "adapting to new tasks, B", held_out: Episode | None = None) -> Syllabus:
     """An ANT_B syllabus: does what was learned in one task carry over to others? As `ant_a`, always with a pretest."""
     return _compose(name, "ANT_B", _in_order(tasks, order), train, test, True, held_out, _named(tasks))
 
 
 def _named(tasks):
-    return {name: {"$episode": episode.get("$episode"), "$task": name, **{
-        key: value for key, value in episode.items() if key not in OWN_KEYS}} for name, episode in tasks.items()}
+    """The episodes of tasks, with the tasks' names in them."""
+    return {name: {"$episode": None, "$task": name} | episode | {"$task": name} for name, episode in tasks.items()}
 
 
 def _in_order(tasks, order):
-    order = list(tasks) if order is None else list(order)
+    order = list(tasks if order is None else order)
     unknown = [name for name in order if name not in tasks]
     if unknown:
         raise ValueError(f"order names the task {unknown[0]!r}, and the tasks are {', '.join(tasks)}")
