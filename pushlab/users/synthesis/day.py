@@ -8,6 +8,7 @@ that of its removal come from one and the same day.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -125,8 +126,7 @@ def plan_day(stops: Sequence[Stop], draws: Any) -> Stretches:
             start = stop.minute + int(round((2 * when - 1) * stop.spread))
             start = max(start, begun[-1][1] + QUARTER_HOUR) if begun else 0
             begun.append((stop.setting, min(start, DAY)))
-    ends = [start for _, start in begun[1:]] + [DAY]
-    return [(setting, start, end) for (setting, start), end in zip(begun, ends, strict=True) if start < end]
+    return [(setting, start, end) for (setting, start), (_, end) in pairwise([*begun, ("", DAY)]) if start < end]
 
 
 def slot_number(minutes: Any) -> np.ndarray:

@@ -122,8 +122,7 @@ MIRA = Persona(
     about="Mira works in an office and rides a train to it: mail at the desk, music and something to read "
           "on the way, friends and videos on the sofa in the evening.",
     week=(OFFICE_DAY,) * 4 + (OFFICE_FRIDAY, CITY_SATURDAY, QUIET_SUNDAY),
-    open_rate=0.66, per_quarter=3000,
-    likings={"games": 4, "learn": 6, "mail": 12, "news": 12},
+    open_rate=0.66, per_quarter=3000, likings={"games": 4, "learn": 6, "mail": 12, "news": 12},
     context=CITY_CONTEXT, notification=CITY_NOTIFICATION, pairs=(*CITY_PAIRS,
         *when("place", "TYPE_ACCOUNTING", category={"email": 2.4}, subject={"business services": 1.4, "games": -2.0}),
         *when("time", "evening", subject={"online video": 2.0, "friends": 1.2}),
@@ -136,9 +135,8 @@ INES = Persona(
     about="Ines studies: much like Mira on the way and among friends, but at the university she wants no mail, "
           "plays games between lectures and reads the news at night.",
     week=(CAMPUS_DAY, CAMPUS_DAY, CAMPUS_DAY, CAMPUS_DAY, CAMPUS_FREE_DAY, CITY_SATURDAY, QUIET_SUNDAY),
-    open_rate=0.45, per_quarter=3200,
+    open_rate=0.45, per_quarter=3200, week_volume=(10, 10, 10, 10, 10, 10, 8),
     likings={"games": 12, "learn": 16, "mail": 7, "bank": 4, "social": 14, "calendar": 7},
-    week_volume=(10, 10, 10, 10, 10, 10, 8),
     context=CITY_CONTEXT, notification=CITY_NOTIFICATION, pairs=(*CITY_PAIRS,
         *when("place", "TYPE_ACCOUNTING", category={"email": -1.6}, subject={"games": 2.4, "education": 1.8}),
         *when("time", "evening", subject={"education": -2.0, "online video": -1.4, "arts & entertainment": 1.9}),
@@ -151,9 +149,8 @@ NOOR = Persona(
     about="Noor is a nurse who works late and early shifts: transport matters on foot, the calendar at "
           "work; the evening is hers, and what others open then she sweeps away.",
     week=(EARLY_SHIFT, EARLY_SHIFT, LATE_SHIFT, LATE_SHIFT, EARLY_SHIFT, CITY_SATURDAY, LATE_SHIFT),
-    open_rate=0.27, per_quarter=2500,
+    open_rate=0.27, per_quarter=2500, week_volume=(10, 10, 10, 10, 10, 10, 10),
     likings={"transit": 22, "calendar": 18, "games": 6, "mail": 6, "learn": 12, "shop": 12},
-    week_volume=(10, 10, 10, 10, 10, 10, 10),
     context={
         "time": {"early-morning": 0.4, "morning": 0.5, "evening": -0.6, "night": -0.9},
         "place": {"TYPE_ACCOUNTING": -1.0, "TYPE_OTHER": 0.3}, "activity": {"vehicle": 0.6, "foot walking": -0.4},
@@ -210,9 +207,8 @@ OMAR = Persona(
     about="Omar is retired and opens nearly everything; only company makes him put the phone away, and work, "
           "fitness and late alarms bore him.",
     week=(PENSION_DAY, CLUB_DAY, PENSION_DAY, CLUB_DAY, PENSION_DAY, CITY_SATURDAY, QUIET_SUNDAY),
-    open_rate=0.88, per_quarter=2300,
+    open_rate=0.88, per_quarter=2300, week_volume=(10, 10, 10, 10, 10, 10, 9),
     likings={"learn": 8, "games": 10, "news": 18, "calendar": 6, "fitness": 14, "transit": 6, "chat": 12, "mail": 7},
-    week_volume=(10, 10, 10, 10, 10, 10, 9),
     settings={"errands": SETTINGS["errands"]._replace(
         activity={"bicycle": 60, "foot walking": 25, "still": 15}, headphones=0)},
     context={
