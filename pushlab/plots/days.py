@@ -1,9 +1,14 @@
 """When notifications arrive, over the week and through one day, from a table of engagements."""
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 
-from pushlab.ground.arguments import has_rows
+from pushlab.ground.arguments import demand, has_rows
 from pushlab.plots.kit import app_colour, mark, spread_out, tile
 from pushlab.plots.palette import BLUE, INK, LEAD, LINE, PAPER, SMALL, SOFT, SURFACE, TEXT, TRACK, blend, words_on
 from pushlab.plots.rates import TABLE, WEEK, name_columns, ordered_values, shown_value, user_lead, was_opened
@@ -16,7 +21,8 @@ LANES = 8                                       # apps that get a lane of their 
 
 # ---------------------------------------------------------------- tables
 
-def arrival_table(engagements, day=None, time=None, order=None):
+def arrival_table(engagements: pd.DataFrame, day: str | None = None, time: str | None = None,
+                  order: Any = None) -> pd.DataFrame:
     """How many notifications arrive, by week-day and hour, or by week-day and time slot where no date is known.
 
     engagements   DataFrame, a row a notification, with `posted` (datetime), or with features for day and time slot
@@ -35,12 +41,12 @@ def arrival_table(engagements, day=None, time=None, order=None):
         has_rows(engagements, day, time, what=TABLE)
         keys, slots, kind = ordered_values(engagements[day]), ordered_values(engagements[time], order), "slot"
         counts = pd.crosstab(engagements[day], engagements[time]).reindex(index=keys, columns=slots, fill_value=0)
-        days = [_day_name(value) for value in keys]
+        days = tuple(_day_name(value) for value in keys)
     cells = pd.MultiIndex.from_product([days, slots], names=["day", kind])
     return pd.DataFrame({"notifications": counts.to_numpy().ravel()}, index=cells).reset_index()
 
 
-def day_table(engagements, date, app=None):
+def day_table(engagements: pd.DataFrame, date: Any, app: str | None = None) -> pd.DataFrame:
     """The notifications of one day, in order: posted, app, opened.
 
     engagements   DataFrame with `posted` (datetime) and `action`
@@ -49,14 +55,12 @@ def day_table(engagements, date, app=None):
     """
     has_rows(engagements, "posted", "action", what=TABLE)
     app = app or next((name for name in engagements.columns if "app" in str(name).lower()), None)
-    if app is None:
-        raise ValueError(f"which column is the app? Give app=; there are {', '.join(map(str, engagements.columns))}")
+    demand(app, f"which column is the app? Give app=; there are {', '.join(map(str, engagements.columns))}")
     has_rows(engagements, app, what=TABLE)
     posted = _posted(engagements)
     that_day = (posted.dt.normalize() == pd.Timestamp(date).normalize()).to_numpy()
-    if not that_day.any():
-        raise ValueError(f"no notification was posted on {pd.Timestamp(date).date()}; the table goes from "
-                         f"{posted.min().date()} to {posted.max().date()}")
+    demand(that_day.any(), f"no notification was posted on {pd.Timestamp(date).date()}; the table goes from "
+                           f"{posted.min().date()} to {posted.max().date()}")
     table = pd.DataFrame({"posted": posted[that_day], "app": engagements.loc[that_day, app],
                           "opened": was_opened(engagements.loc[that_day])})
     return table.sort_values("posted", kind="stable").reset_index(drop=True)
@@ -69,9 +73,8 @@ def _posted(engagements):
 
 def _feature_of(wanted, engagements):
     found = next((name for name in engagements.columns if role(str(name)) == wanted), None)
-    if found is None:
-        raise ValueError(f"which column is the {wanted}? Give {wanted}=; there is no `posted`, and there are "
-                         f"{', '.join(map(str, engagements.columns))}")
+    demand(found, f"which column is the {wanted}? Give {wanted}=; there is no `posted`, and there are "
+                  f"{', '.join(map(str, engagements.columns))}")
     return found
 
 
@@ -83,7 +86,8 @@ def _day_name(value):
 # ---------------------------------------------------------------- pictures
 
 @house_style()
-def arrivals(engagements, day=None, time=None, order=None, user=None, title=None, figure=None):
+def arrivals(engagements: pd.DataFrame, day: str | None = None, time: str | None = None, order: Any = None,
+             user: Any = None, title: str | None = None, figure: Figure | None = None) -> Axes:
     """When notifications arrive: week-day by hour, or by time slot where no date is known; darker is more.
 
     engagements   DataFrame, a row a notification; see `arrival_table`, which holds what is drawn
@@ -91,10 +95,9 @@ def arrivals(engagements, day=None, time=None, order=None, user=None, title=None
     returns       Axes on a sheet of 6.4 inches, about 4 high
     """
     table = arrival_table(engagements, day, time, order)
-    kind = table.columns[1]
-    days, slots = table["day"].drop_duplicates().tolist(), table[kind].drop_duplicates().tolist()
+    kind, pitch = table.columns[1], 32
+    days, slots = table["day"].unique(), table[kind].unique()
     counts = table["notifications"].to_numpy().reshape(len(days), len(slots))
-    pitch = 32
     stage = Stage(640, 100 + pitch * len(days) + 44, figure)
     stage.heading(title or _arrivals_title(table, kind), user_lead(engagements, user), title_lines=1)
     stage.label(MARGIN, 84, f"notifications, by day and {kind}; the strongest shade is {counts.max():,}")
@@ -107,23 +110,20 @@ def arrivals(engagements, day=None, time=None, order=None, user=None, title=None
     below = 100 + pitch * len(days)
     if kind == "hour":
         for hour in range(0, 24, 3):
-            stage.text(left + width * (hour + .5) / 24, below + 16, f"{hour:02}:00", SMALL, TEXT, align="center")
+            stage.label(left + width * (hour + .5) / 24, below + 16, f"{hour:02}:00", align="center")
     else:
         name_columns(stage, [shown_value("time", slot) for slot in slots], left, width, below + 2)
     return ax
 
 
 def _arrivals_title(table, kind):
-    by_slot = table.groupby(kind, sort=False)["notifications"].sum()
-    top = by_slot.idxmax()
+    top = table.groupby(kind, sort=False)["notifications"].sum().idxmax()
     if kind == "hour":
         return f"Most notifications arrive between {top:02}:00 and {(top + 1) % 24:02}:00"
     return f"Most notifications arrive in the slot “{shown_value('time', top)}”"
 
 
 def _draw_counts(ax, counts, numbers):
-    from matplotlib.patches import Rectangle
-
     most = max(1, counts.max())
     for (r, c), count in np.ndenumerate(counts):
         fill = SOFT if count == 0 else blend(BLUE, round(.10 + .90 * float(count / most), 3), SURFACE)
@@ -136,7 +136,8 @@ def _draw_counts(ax, counts, numbers):
 
 
 @house_style()
-def day_lanes(engagements, date, app=None, user=None, title=None, figure=None):
+def day_lanes(engagements: pd.DataFrame, date: Any, app: str | None = None, user: Any = None, title: str | None = None,
+              figure: Figure | None = None) -> Axes:
     """One day of one user: every arrival as a tick over the hours, below it, app by app, what became of it.
 
     engagements   DataFrame with `posted` and `action`; see `day_table`, which holds what is drawn
@@ -158,7 +159,10 @@ def day_lanes(engagements, date, app=None, user=None, title=None, figure=None):
     stage.label(right + 40, 84, "opened")
     hours = (table["posted"] - table["posted"].dt.normalize()).dt.total_seconds().to_numpy() / 3600
     x = left + (right - left) * hours / 24
-    _draw_hours(stage, left, right, 84, top + pitch * (len(lanes) + 1) - 14)
+    for hour in range(0, 25, 3):
+        at = left + (right - left) * hour / 24
+        stage.line([(at, 96), (at, top + pitch * (len(lanes) + 1) - 14)], TRACK, .8, z=1)
+        stage.label(at, 84, f"{hour:02}:00", align="center")
     _draw_lane(stage, "all arrivals", None, left, right, top)
     for at in x:
         mark(stage, "arrived", at, top, 7)
@@ -180,10 +184,3 @@ def _draw_lane(stage, name, app, left, right, y):
     if app is not None:
         tile(stage, MARGIN, y - 10, 20, name[0], app_colour(app))
     stage.text(MARGIN + (28 if app is not None else 0), y, fit(name, left - MARGIN - 40, LEAD), LEAD)
-
-
-def _draw_hours(stage, left, right, top, bottom):
-    for hour in range(0, 25, 3):
-        x = left + (right - left) * hour / 24
-        stage.line([(x, top + 12), (x, bottom)], TRACK, .8, z=1)
-        stage.text(x, top, f"{hour:02}:00", SMALL, TEXT, align="center")

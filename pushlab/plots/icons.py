@@ -3,17 +3,17 @@
 import numpy as np
 
 
-def arc(x, y, radius, start, stop, steps=24):
+def arc(x: float, y: float, radius: float, start: float, stop: float, steps: int = 24) -> list[tuple]:
     """Points of a circle's arc, angles in degrees, clockwise on the sheet."""
     turn = np.radians(np.linspace(start, stop, steps))
     return list(zip(x + radius * np.cos(turn), y + radius * np.sin(turn)))
 
 
-def ring(x, y, radius):
+def ring(x: float, y: float, radius: float) -> list[tuple]:
     return arc(x, y, radius, 0, 360, 32)
 
 
-def frame(x, y, width, height):
+def frame(x: float, y: float, width: float, height: float) -> list[tuple]:
     return [(x, y), (x + width, y), (x + width, y + height), (x, y + height), (x, y)]
 
 

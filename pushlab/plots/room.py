@@ -74,11 +74,10 @@ def room(frames: Sequence[Mapping], figure: Figure | None = None, agent: str = "
 
 def _title(now):
     seen = [now["placed"][spot] for spot in dict.fromkeys(now["seen"])]
-    things = [f"{one['person'].capitalize()}’s {one['object']}: {one['location']}" for one in seen]
+    things = [(f"{one['person'].capitalize()}’s {one['object']}", one["location"]) for one in seen]
     if len(now["seen"]) > 1:
-        return f"{len(now['seen'])} agents see " + ", ".join(things)
-    one = seen[0]
-    return f"The agent sees where {one['person'].capitalize()}’s {one['object']} is: {one['location']}"
+        return f"{len(now['seen'])} agents see " + ", ".join(map(": ".join, things))
+    return "The agent sees where {} is: {}".format(*things[0])
 
 
 def _person(stage, x, y, radius, person, fill, size=SMALL, **more):
@@ -97,9 +96,8 @@ def _draw_floor(stage, now, choosing):
     cells = _cells(now["locations"], x + 10, y + 10, width - 20, height - 20 - strip)
     seen = set(now["seen"])
     lit = {now["placed"][spot]["location"] for spot in seen}
-    clip = stage.box(x + 1.5, y + 1.5, width - 3, height - 3, 13, "none", z=2)
     for location in lit:
-        _shine(stage, cells[location], clip)
+        _shine(stage, cells[location], stage.box(x + 1.5, y + 1.5, width - 3, height - 3, 13, "none", z=2))
     colours = {person: SERIES[place % 4] for place, person in enumerate(now["people"])}
     spots = sorted(enumerate(now["placed"]), key=lambda pair: pair[0] not in seen)
     for location, cell in cells.items():
@@ -126,10 +124,9 @@ def _shine(stage, cell, clip):
     light[..., :3] = to_rgb(LIT)
     light[..., 3] = np.clip((1 - np.hypot(*np.meshgrid(*[np.linspace(-1, 1, 80)] * 2))) / 0.55, 0, 1)
     reach = 1.3 * max(width, height) / 2 + 40
-    middle = x + width / 2, y + height / 2
-    image = stage.ax.imshow(light, zorder=2, aspect="auto", extent=(
-        middle[0] - reach, middle[0] + reach, middle[1] + reach, middle[1] - reach))
-    image.set_clip_path(clip)
+    across, down = x + width / 2, y + height / 2
+    extent = across - reach, across + reach, down + reach, down - reach
+    stage.ax.imshow(light, zorder=2, aspect="auto", extent=extent).set_clip_path(clip)
     stage.ax.set(xlim=(0, stage.width), ylim=(stage.height, 0))
 
 

@@ -1,23 +1,25 @@
 """Figures as pixels, and on the screen while an environment runs in the mode "human"."""
 
 import sys
+from typing import Any
 from weakref import WeakKeyDictionary, finalize
 
 import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
 
-_windows = WeakKeyDictionary()      # what stands on the screen, by the environment that draws, as long as it lives
-_closers = WeakKeyDictionary()      # what closes its window, called when it is gone at the latest
+_windows: WeakKeyDictionary = WeakKeyDictionary()       # what stands on the screen, by the environment that draws
+_closers: WeakKeyDictionary = WeakKeyDictionary()       # what closes its window, at the latest when it is gone
 
 
-def pixels(figure):
+def pixels(figure: Figure) -> np.ndarray:
     """The figure as a uint8 array (height, width, 3)."""
     canvas = FigureCanvasAgg(figure)
     canvas.draw()
     return np.asarray(canvas.buffer_rgba())[..., :3].copy()
 
 
-def show(figure, owner):
+def show(figure: Figure, owner: Any) -> None:
     """Shows a figure in the place of the owner's last one: in a notebook below its cell, else in a window.
 
     Without a notebook and without a display there is nothing to show it on, and it is left at that.
@@ -28,7 +30,7 @@ def show(figure, owner):
         _show_in_window(figure, owner)
 
 
-def hide(owner):
+def hide(owner: Any) -> None:
     """Closes the owner's window, if it has one."""
     _windows.pop(owner, None)
     close = _closers.pop(owner, None)
