@@ -9,21 +9,17 @@ Every estimator is a plain function of arrays with a row an episode and a column
 `off_policy` fits the value models and runs them all.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike
 
 from pushlab.ground.arguments import has_columns, number
 from pushlab.metrics.estimate import Interval, half_width, mean_interval
 from pushlab.metrics.value_models import cross_fitted_values, quadratic
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 ENOUGH = 50     # effective episodes below which an importance-weighted interval is not to be trusted; a rule of thumb
 
@@ -252,8 +248,6 @@ def off_policy(log: pd.DataFrame, target: Any, discount: float = 1.0, level: flo
     {'naive': 0.5, 'direct method': 0.8, 'importance sampling': 0.8, 'self-normalised': 0.8, 'per-decision': 0.8,
      'doubly robust': 0.8}
     """
-    import pandas as pd
-
     number("discount", discount, 0, 1)
     episodes = episodes_of(log, target)
     action_values, values = cross_fitted_values(episodes, discount, folds, features, penalty, seed)

@@ -1,14 +1,8 @@
 """What a recommender makes of its users: how narrow the shelf becomes, and how far preferences move."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 def polarisation(preferences: ArrayLike, items: ArrayLike) -> np.ndarray:
@@ -73,8 +67,6 @@ def filter_bubble(log: pd.DataFrame, items: ArrayLike, features: int | None = No
               (polarisation at both ends), bubble (after - before; above 0 the user has become narrower), turned
               (degrees between both ends)
     """
-    import pandas as pd
-
     items = np.asarray(items, float)
     width = items.shape[1] if features is None else features
     keys = [column for column in ("env", "agent", "seed", "episode") if column in log.columns]

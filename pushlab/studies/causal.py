@@ -10,8 +10,6 @@ more and less strictly and propensities are clipped more and less. `policies.csv
 learned from 100 logs which show the confounder, and from the same logs without it. About twenty minutes on one core.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -75,7 +73,7 @@ def run_table(name: str, model: str) -> dict[str, pd.DataFrame]:
 
 
 def main(out: runner.OutFolder = Path("data/causal"), jobs: runner.Jobs = 1, keep: runner.Keep = None,
-         models: Annotated[str, typer.Option(help="simulators, with commas between them")] = ",".join(MODELS)):
+         models: Annotated[str, typer.Option(help="simulators, with commas between them")] = ",".join(MODELS)) -> None:
     """Runs the study, writes its tables and prints how often the right estimator's intervals hold the truth."""
     todo = [runner.Job({"model": model}, run_table, (name, model)) for name in TABLES for model in models.split(",")
             if model == ONE or name in ("kinds", "sizes")]

@@ -12,8 +12,6 @@ their neutral values, so that a part of the regret, the `floor`, is out of reach
 `pushlab.agents.bandits`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -152,8 +150,8 @@ def read_study(folder: Path | str | None = None) -> tuple[pd.DataFrame, ...]:
 
 def main(out: runner.Out, seeds: Annotated[int, typer.Option(min=2, help="Runs of each agent with each user.")] = SEEDS,
          jobs: runner.Jobs = 1, keep: runner.Keep = None, fresh: runner.Fresh = False,
-         user: Annotated[list[str] | None, typer.Option(help="A user's name, or the folder of one whose truth.json is "
-                                                             "there; may be repeated. Else the five shipped.")] = None):
+         user: Annotated[list[str] | None, typer.Option(help="A user's name, or the folder of one with a truth.json; "
+                                                             "may be repeated. Else the five.")] = None) -> None:
     """How soon agents that know nothing learn a user. Can be interrupted: finished jobs are kept and not run again."""
     try:
         todo = jobs_of(user or USERS, seeds=seeds)

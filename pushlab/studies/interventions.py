@@ -18,8 +18,6 @@ rounds, a discount of 0.98, 400 iterations, forests of 50 trees, 15 % of decisio
 WhyNot's (R2 = 20000), forests see logarithms, and their shape is kept for 40 iterations at a time.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -193,13 +191,13 @@ def run_seed(seed: int, rounds: int = ROUNDS, patients: int = PATIENTS, trees: i
     done   rounds that were finished before
     """
     world, agent = make_world(), make_agent(trees, growths, seed)
-    kept = [np.array([[int(one) for one in decision] for decision in part["rounds"][0]["actions"]]) for part in done]
+    kept = [np.array(part["rounds"][0]["actions"]) for part in done]
     for number, steps, (found, _, schedule), actions in learn_in_rounds(world, agent, rounds, patients, seed, kept):
         schedule = schedule[:DECISIONS]
         yield {"rounds": [{"round": number, "steps": steps, **found, "schedule": schedule.tolist(),
                            "by_policy": disturb(world, _greedy(agent), schedule),
                            "by_schedule": disturb(world, following(schedule), schedule),
-                           "actions": ["".join(map(str, decision)) for decision in actions]}]}
+                           "actions": actions.tolist()}]}
 
 
 # ---------------------------------------------------------------- tables
@@ -212,7 +210,6 @@ def rounds_table(rounds: pd.DataFrame, world: HIV) -> pd.DataFrame:
     """A row a constant policy and a row a seed and round: policy, seed, round, steps, what `examine` found, and of the
     disturbed patients how many end healthy `by_policy` and `by_schedule`.
     """
-
     constant = [{"policy": f"always {words}", **examine(world, following([action] * 2 * DECISIONS))[0]}
                 for action, words in enumerate(world.action_choices[0][1])]
     learned = rounds.assign(policy="fitted Q iteration", **{
@@ -249,7 +246,7 @@ def disturbed_table(one: pd.Series) -> pd.DataFrame:
 def main(out: runner.OutFolder = Path("data/ode"),
          seeds: Annotated[int, typer.Option(help="how often it is all done, each time with other chance")] = SEEDS,
          rounds: int = ROUNDS, patients: int = PATIENTS, trees: int = 50, growths: int = 10, jobs: runner.Jobs = 1,
-         keep: runner.Keep = None):
+         keep: runner.Keep = None) -> None:
     """Runs the study and writes its tables. Can be interrupted: finished rounds are kept and not run again."""
     todo = [runner.Job({"seed": seed}, run_seed, (seed, rounds, patients, trees, growths)) for seed in range(seeds)]
     found, world = runner.run(STUDY, todo, jobs, keep)["rounds"], make_world()

@@ -16,8 +16,6 @@ Window and surprise of the one that recognises were set beforehand and tried on 
 seed 0; the study's seeds begin at 1. Under one seed all agents meet the same days, so that they are compared in pairs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -176,7 +174,7 @@ def main(out: runner.Out,
          seeds: Annotated[int, typer.Option(min=2, help="Lifetimes of each agent with each pair of users.")] = SEEDS,
          jobs: runner.Jobs = 1, keep: runner.Keep = None,
          pair: Annotated[list[str] | None, typer.Option(help="Two users as mira:theo; may be repeated. By default four "
-                                                             "pairs.")] = None):
+                                                             "pairs.")] = None) -> None:
     """User A, user B, user A again. Can be interrupted: finished lifetimes are kept and not run again."""
     pairs = tuple(tuple(one.split(":")) for one in pair) if pair else PAIRS
     if any(len(one) != 2 for one in pairs):

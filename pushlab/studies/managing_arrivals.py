@@ -13,8 +13,6 @@ weight halved and doubled, in training too.
 (`pushlab.users.synthesis.make_user`), before the shipped ones were looked at.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -209,7 +207,7 @@ def main(out: runner.Out, seeds: Annotated[int, typer.Option(min=2, help="Runs o
          weights: Annotated[int, typer.Option(help="Also with each weight halved and doubled, so many runs each.")] = 0,
          jobs: runner.Jobs = 1, keep: runner.Keep = None,
          user: Annotated[list[str] | None, typer.Option(help="A user's name or folder; several; by default all five "
-                                                             "shipped ones.")] = None):
+                                                             "shipped ones.")] = None) -> None:
     """What managing arriving notifications is worth. Can be interrupted: finished runs are kept and not run again."""
     from pushlab.datasets.reading import load_user
 

@@ -7,8 +7,6 @@ earned? The truth is found by enumeration. Each repetition writes a new log of 1
 estimates the value from it with cross-fitted value models.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -70,7 +68,7 @@ def run_repetition(repetition: int) -> dict[str, pd.DataFrame]:
 
 
 def main(out: runner.Out = Path("data/rec/offpolicy.csv"), jobs: runner.Jobs = 1, keep: runner.Keep = None,
-         repetitions: Annotated[int, typer.Option(help="Logs to write and judge.")] = REPETITIONS):
+         repetitions: Annotated[int, typer.Option(help="Logs to write and judge.")] = REPETITIONS) -> None:
     """Runs the study, writes the estimates and prints bias, RMSE and coverage."""
     todo = [runner.Job({"repetition": number}, run_repetition, (number,)) for number in range(repetitions)]
     table, true = runner.run(STUDY, todo, jobs, keep)["estimates"], truth()

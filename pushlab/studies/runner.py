@@ -7,8 +7,6 @@ A finished job is found again by the content of all that its numbers come from: 
 versions of packages, the job's arguments and its data. So an edited line always counts.
 """
 
-from __future__ import annotations
-
 import inspect
 import json
 from collections.abc import Callable, Mapping, Sequence

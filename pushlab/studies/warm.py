@@ -4,8 +4,10 @@ What is compiled is kept on disk, where every later process finds it; see `pushl
 a rare argument asks for, such as another solver, are compiled when it is given.
 """
 
+from typing import Any
 
-def warm(workers=None, progress=True):
+
+def warm(workers: int | None = None, progress: bool = True) -> int:
     """Compiles what is not kept yet; returns how many pieces of work it looked after.
 
     workers   processes side by side; None is one a core
@@ -20,7 +22,7 @@ def warm(workers=None, progress=True):
     return sum(1 for _ in tqdm(work, total=len(WORK), desc="compiling", unit="part", disable=not progress))
 
 
-def play(*worlds):
+def play(*worlds: tuple[str, dict]) -> None:
     """Three steps of each of these worlds, (id, arguments), alone and in a batch of sixteen."""
     import gymnasium as gym
 
@@ -35,7 +37,7 @@ def play(*worlds):
             env.close()
 
 
-def play_world3():
+def play_world3() -> None:
     """World3 with everything that is compiled from its equations."""
     from pushlab.envs.ode.models import load_model
     from pushlab.envs.ode.models.world3 import indicators
@@ -44,7 +46,7 @@ def play_world3():
     indicators(load_model("world3").state()[None])
 
 
-def learn(name, agent, steps=40, **arguments):
+def learn(name: str, agent: str, steps: int = 40, **arguments: Any) -> None:
     """An agent that learns from a few steps of a world."""
     from pushlab import agents
     from pushlab.logs.rollout import rollout
@@ -52,7 +54,7 @@ def learn(name, agent, steps=40, **arguments):
     rollout(name, getattr(agents, agent)(**arguments), steps=steps, progress=False)
 
 
-def climb():
+def climb() -> None:
     """A judge that is a tree, of one question."""
     import numpy as np
 
@@ -66,7 +68,7 @@ def climb():
     play(("pushlab/evalumap1-v0", {"judge": judge}))
 
 
-def plan():
+def plan() -> None:
     """Fitted Q iteration on a few made-up steps."""
     import numpy as np
 
