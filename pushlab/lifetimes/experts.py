@@ -17,14 +17,20 @@ Either may be there without the other: with a value alone, a lifetime is compare
 (9.0, 1, ['shelf'])
 """
 
+from __future__ import annotations
+
+import builtins
 import json
 import os
 import shutil
+from collections.abc import Iterable
 from pathlib import Path
 from urllib.parse import quote, unquote
 
 import numpy as np
+import pandas as pd
 
+from pushlab.ground.arguments import demand, is_number
 from pushlab.ground.faults import BadData, Fault
 from pushlab.ground.files import write_text
 from pushlab.logs.folders import lifetime_log, read_log, write_log
@@ -44,7 +50,7 @@ class Experts:
     Raises ValueError where neither says a folder, BadData where it is a file.
     """
 
-    def __init__(self, folder=None):
+    def __init__(self, folder: Path | str | None = None) -> None:
         if folder is None:
             if not os.environ.get(VARIABLE):
                 raise ValueError(f"no store of experts: name its folder, or set the environment variable {VARIABLE}")
@@ -54,26 +60,24 @@ class Experts:
             raise BadData([Fault(self.folder.name, None, None, None, PICKLE if self.folder.suffix in PICKLED else
                                  f"a store of experts is a folder, with {INFO} in it; this is a file")])
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"Experts({str(self.folder)!r})"
 
     @property
-    def tasks(self):
+    def tasks(self) -> builtins.list[str]:
         """Names of the tasks that have an expert, a sorted list; a value or a run."""
         if not self.folder.is_dir():
             return []
         runs = {unquote(path.name) for path in self.folder.iterdir() if path.is_dir() and self._runs_in(path)}
         return sorted(runs | set(self._values()))
 
-    def list(self):
+    def list(self) -> pd.DataFrame:
         """A DataFrame, a row a task: task, runs, experiences, saturation (NaN where none is written)."""
-        import pandas as pd
-
         rows = [{"task": task, "runs": len(runs), "experiences": sum(map(len, runs)),
                  "saturation": self._values().get(task, np.nan)} for task in self.tasks for runs in [self.logs(task)]]
         return pd.DataFrame(rows, columns=["task", "runs", "experiences", "saturation"])
 
-    def logs(self, task):
+    def logs(self, task: str) -> builtins.list[pd.DataFrame]:
         """The runs of a task, a list of lifetime logs in the order they were added; empty if there are none.
 
         Raises BadData for a run that cannot be read, and for a pickled one.
@@ -83,14 +87,14 @@ class Experts:
             self._refuse_pickles(task)
         return runs
 
-    def saturation(self, task):
+    def saturation(self, task: str) -> float | None:
         """The saturation value that `info.json` gives a task, a float, or None.
 
         Raises BadData for an `info.json` that is none.
         """
         return self._values().get(task)
 
-    def add(self, task, log, saturation=None):
+    def add(self, task: str, log: pd.DataFrame, saturation: float | None = None) -> None:
         """Adds a run to a task's.
 
         log         a lifetime log or a log of `rollout`, all of this one task; only its training counts
@@ -105,7 +109,7 @@ class Experts:
             saturation = float(np.mean([_saturation_of(run) for run in self.logs(task)]))
         self._write_values({**values, task: float(saturation)})
 
-    def write(self, task, log, saturation=None):
+    def write(self, task: str, log: pd.DataFrame, saturation: float | None = None) -> None:
         """Puts one run in the place of all that a task has."""
         log = self._demand_task(task, log)
         values = self._values()
@@ -116,13 +120,12 @@ class Experts:
 
     append = add
 
-    def set_saturation(self, task, value):
+    def set_saturation(self, task: str, value: float) -> None:
         """Writes a task's saturation value where no log of it is at hand."""
-        if isinstance(value, bool) or not np.isfinite(value):
-            raise ValueError(f"a saturation value is a finite number; got {value!r}")
+        demand(is_number(value), f"a saturation value is a finite number; got {value!r}")
         self._write_values({**self._values(), task: float(value)})
 
-    def clear(self, task=None):
+    def clear(self, task: str | None = None) -> None:
         """Removes the runs and the value of a task; without a task those of all. KeyError for a task without any."""
         if task is not None and task not in self.tasks:
             raise KeyError(f"there is no expert of {task!r}; there are {', '.join(self.tasks) or 'none'}")
@@ -153,8 +156,7 @@ class Experts:
         if not isinstance(values, dict):
             raise BadData([Fault(INFO, None, None, None, '{"task": saturation value, …}')])
         faults = [Fault(INFO, None, task, str(value), "a finite number, the saturation value of this task", "item")
-                  for task, value in values.items()
-                  if isinstance(value, bool) or not isinstance(value, int | float) or not np.isfinite(value)]
+                  for task, value in values.items() if not is_number(value)]
         if faults:
             raise BadData(faults)
         return {task: float(value) for task, value in values.items()}
@@ -173,7 +175,7 @@ class Experts:
             raise BadData(faults)
         return log
 
-    def lacking(self, tasks):
+    def lacking(self, tasks: Iterable[str]) -> builtins.list[Fault]:
         """A list of faults, one for each of some tasks that has neither a run nor a value here."""
         pickled = {path.stem for path in self.folder.glob("*") if path.suffix in PICKLED}
         return [Fault(f"{task}.pkl" if task in pickled else self.folder.name, None, None, None,

@@ -9,18 +9,24 @@ as JSON, in `agent.json`. After an interruption the same call goes on at the beg
 finished, and ends with the log that it would have given without one: no column holds times of day or seconds.
 """
 
+from __future__ import annotations
+
 import copy
 import hashlib
 import json
 import shutil
-from numbers import Integral
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import Any
+
+import pandas as pd
 
 from pushlab.agents.protocol import Agent, as_agent, plain_state
+from pushlab.ground.arguments import whole
 from pushlab.ground.faults import BadData, Fault
 from pushlab.ground.files import write_text
 from pushlab.ground.seeds import part_seed
-from pushlab.lifetimes.syllabi import TRAIN, Phase, read_syllabus
+from pushlab.lifetimes.syllabi import TRAIN, Phase, Syllabus, read_syllabus
 from pushlab.logs.folders import lifetime_log, read_log, with_regimes, write_log
 from pushlab.logs.rollout import rollout
 from pushlab.logs.tables import TABLE
@@ -28,8 +34,11 @@ from pushlab.logs.tables import TABLE
 TRAINING, TESTING = range(2)        # parts of a lifetime with a seed each
 STATE_FILE = "agent.json"
 
+Source = Syllabus | dict[str, Any] | Path | str
 
-def run_syllabus(syllabus, agent, seed=0, folder=None, progress=True, resume=True, **labels):
+
+def run_syllabus(syllabus: Source, agent: Agent | Callable, seed: int = 0, folder: Path | str | None = None,
+                 progress: bool = True, resume: bool = True, **labels: Any) -> pd.DataFrame:
     """Trains and tests an agent as a syllabus says and returns the log, a DataFrame with a row an episode.
 
     syllabus  a Syllabus, a file, a dict, or the name of a shipped one
@@ -48,21 +57,19 @@ def run_syllabus(syllabus, agent, seed=0, folder=None, progress=True, resume=Tru
     this one, or an agent that learns and cannot tell its state, FileExistsError for a folder that holds another log,
     TypeError for a state that JSON cannot hold.
     """
-    import pandas as pd
     from tqdm.auto import tqdm
 
     syllabus, agent = read_syllabus(syllabus), as_agent(agent)
-    if isinstance(seed, bool) or not isinstance(seed, Integral) or seed < 0:
-        raise ValueError(f"seed is a whole number from 0; got {seed!r}")
+    seed = whole("seed", seed, 0)
     phases, envs = syllabus.phases, make_envs(syllabus.phases)
     labels = {"run": f"{syllabus.name} {agent.name} {seed}", "lifetime": 0, **labels}
-    book = None if folder is None else _Book(folder, syllabus, agent, int(seed), labels)
+    book = None if folder is None else _Book(folder, syllabus, agent, seed, labels)
     blocks = [] if book is None else book.open(agent, resume)
     bar = tqdm(total=syllabus.count, initial=sum(map(len, blocks)), desc=labels["run"], unit="episode",
                disable=not progress)
     try:
         for number in range(len(blocks), len(phases)):
-            blocks.append(live_phase(phases[number], agent, int(seed), envs, blocks, labels, bar))
+            blocks.append(live_phase(phases[number], agent, seed, envs, blocks, labels, bar))
             if book is not None:
                 book.keep(blocks[-1], number, agent)
     finally:
@@ -74,7 +81,7 @@ def run_syllabus(syllabus, agent, seed=0, folder=None, progress=True, resume=Tru
     return log
 
 
-def make_envs(phases):
+def make_envs(phases: Iterable[Phase]) -> dict[str, Any]:
     """{spelling of environment and arguments: environment} of all that some phases need, so that none is made twice.
 
     Raises BadData listing every one that cannot be made, and why.
@@ -86,7 +93,7 @@ def make_envs(phases):
     envs, faults = {}, []
     for phase in phases:
         for one in phase.experiences:
-            key = _spelling(one)
+            key = one.told()
             if key in envs:
                 continue
             try:
@@ -99,21 +106,16 @@ def make_envs(phases):
     return envs
 
 
-def _spelling(experience):
-    return json.dumps([experience.env, experience.params], sort_keys=True)
-
-
-def live_phase(phase, agent, seed, envs, before, labels, bar=None):
+def live_phase(phase: Phase, agent: Agent, seed: int, envs: dict[str, Any], before: Sequence[pd.DataFrame],
+               labels: dict[str, Any], bar: Any = None) -> pd.DataFrame:
     """Lives one phase after the blocks `before`, a list of DataFrames; returns its rows of the log."""
-    import pandas as pd
-
     learning, rows = phase.kind == TRAIN, []
     agent = agent if learning else copy.deepcopy(agent)         # a test leaves no trace
     lived = sum(len(block) for block in before)
     trained = sum(len(block) for block in before if (block["block_type"] == TRAIN).all())
     for experience in phase.experiences:
         getattr(agent, "begin_task", Agent().begin_task)(experience.task, learning)
-        log = rollout(envs[_spelling(experience)], agent, episodes=experience.count, progress=False,
+        log = rollout(envs[experience.told()], agent, episodes=experience.count, progress=False,
                       seed=part_seed(seed, TRAINING if learning else TESTING), first=trained if learning else 0,
                       learn=learning, explore=learning, record="episodes", phase=phase.name, block=len(before),
                       block_type=phase.kind, task=experience.task,
@@ -194,7 +196,7 @@ class _Book:
         write_text(self.folder / STATE_FILE, json.dumps({**self.whose, "finished": finished, "state": state}))
 
 
-def tells_its_state(agent):
+def tells_its_state(agent: Agent) -> bool:
     """Whether an agent either learns nothing or has a state() of its own."""
     learns = getattr(type(agent), "learn", Agent.learn) is not Agent.learn
     return not learns or getattr(type(agent), "state", Agent.state) is not Agent.state
@@ -202,7 +204,8 @@ def tells_its_state(agent):
 
 # ---------------------------------------------------------------- experts, and many lifetimes
 
-def run_experts(syllabus, agent, seed=0, store=None, episodes=None, progress=True):
+def run_experts(syllabus: Source, agent: Agent | Callable, seed: int = 0, store: Any = None,
+                episodes: int | None = None, progress: bool = True) -> dict[str, list[pd.DataFrame]]:
     """Single-task experts: for each task of a syllabus a fresh copy of the agent that learns nothing else.
 
     agent     an Agent that has learned nothing yet; it stays so
@@ -226,7 +229,8 @@ def run_experts(syllabus, agent, seed=0, store=None, episodes=None, progress=Tru
     return runs
 
 
-def run_syllabi(syllabus, agents, seeds=5, folder=None, jobs=1, progress=True):
+def run_syllabi(syllabus: Source, agents: Iterable[Agent | Callable], seeds: int | Iterable[int] = 5,
+                folder: Path | str | None = None, jobs: int = 1, progress: bool = True) -> dict[str, list]:
     """Several agents through one syllabus under several seeds; returns {agent's name: [log under each seed]}.
 
     agents  list of Agents that have learned nothing yet, with different names; each lifetime gets a copy
@@ -237,12 +241,12 @@ def run_syllabi(syllabus, agents, seeds=5, folder=None, jobs=1, progress=True):
     from joblib import Parallel, delayed
     from tqdm.auto import tqdm
 
-    syllabus, agents = read_syllabus(syllabus), [as_agent(agent) for agent in agents]
-    names = [agent.name for agent in agents]
+    syllabus, fresh = read_syllabus(syllabus), [as_agent(agent) for agent in agents]
+    names = [agent.name for agent in fresh]
     if len(set(names)) < len(names):
         raise ValueError(f"agents of different names are meant; got {', '.join(names)}")
     seeds = range(seeds) if isinstance(seeds, int) else list(seeds)
-    work = [(agent, seed) for agent in agents for seed in seeds]
+    work = [(agent, seed) for agent in fresh for seed in seeds]
     done = Parallel(n_jobs=jobs, return_as="generator")(
         delayed(_run_copy)(syllabus, agent, seed, folder) for agent, seed in work)
     logs = list(tqdm(done, total=len(work), desc=syllabus.name, unit="lifetime", disable=not progress))

@@ -4,15 +4,24 @@ A policy is a function of observations (rows, features) that returns probabiliti
 such a method `probabilities`.
 """
 
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
+import pandas as pd
 
 from pushlab.agents.protocol import own_chance
 from pushlab.ground.seeds import episode_seed
 
 MOST_STATES = 5_000_000     # that an enumeration may visit
 
+Policy = Callable[[np.ndarray], np.ndarray] | Any
 
-def collect(env, policy, episodes, seed=0, actions=None, **kwargs):
+
+def collect(env: str, policy: Policy, episodes: int, seed: int = 0, actions: np.ndarray | None = None,
+            **kwargs: Any) -> pd.DataFrame:
     """A log of a policy in an environment, made in its native batch version: a DataFrame with a row a step.
 
     env       id of an environment
@@ -29,9 +38,7 @@ def collect(env, policy, episodes, seed=0, actions=None, **kwargs):
     [[0, 0], [0, 1], [0, 2], [1, 0], [1, 1], [1, 2]]
     """
     import gymnasium as gym
-    import pandas as pd
-
-    envs = gym.make_vec(env, num_envs=episodes, **kwargs)
+    envs: Any = gym.make_vec(env, num_envs=episodes, **kwargs)
     chance = own_chance(seed)
     seen, _ = envs.reset(seed=[episode_seed(seed, episode) for episode in range(episodes)])
     over, parts, step = np.zeros(episodes, bool), [], 0
@@ -61,7 +68,7 @@ def _draw(probabilities, uniforms):
     return np.minimum(chosen, probabilities.shape[1] - 1)      # a sum of probabilities may end just below 1
 
 
-def true_value(world, policy, steps=None, discount=1.0):
+def true_value(world: Any, policy: Policy, steps: int | None = None, discount: float = 1.0) -> float:
     """The value of a policy in a RECEnv world by exact enumeration of all users and all ways they may be treated.
 
     world     a RECEnv without observation noise, whose user model has an exact `expect`; noise in rewards does not

@@ -1,21 +1,25 @@
 """From an environment and an agent to one tidy log, whatever the environment."""
 
+from __future__ import annotations
+
 import copy
 import json
 import time
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 
-from pushlab.agents.protocol import Transition, as_agent
+from pushlab.agents.protocol import Agent, Transition, as_agent
+from pushlab.ground.arguments import one_of
 from pushlab.ground.seeds import episode_seed
 
 CONSTANT = ("run", "env", "agent", "seed", "lifetime", "phase", "block", "block_type", "task", "params")
 RECORDS = ("steps", "episodes", "frames")
-
-
-def rollout(env, agent, episodes=1, seed=0, progress=True, record="steps", learn=True, explore=True, steps=None,
-            first=0, seeding="independent", **labels):
+def rollout(env: Any, agent: Agent | Callable, episodes: int = 1, seed: int = 0, progress: bool = True,
+            record: str = "steps", learn: bool = True, explore: bool = True, steps: int | None = None, first: int = 0,
+            seeding: str = "independent", **labels: Any) -> Any:
     """Runs an agent through episodes of an environment and returns a tidy log, a pandas DataFrame.
 
     env       a Gymnasium environment, or the id of one
@@ -43,8 +47,7 @@ def rollout(env, agent, episodes=1, seed=0, progress=True, record="steps", learn
     import gymnasium as gym
     from tqdm.auto import tqdm
 
-    if record not in RECORDS:
-        raise ValueError(f"record is one of {', '.join(RECORDS)}; got {record!r}")
+    one_of("record", record, RECORDS)
     env, made = (gym.make(env), True) if isinstance(env, str) else (env, False)
     agent = as_agent(agent)
     constant = _constants(env, agent, seed, labels)
@@ -135,16 +138,12 @@ def _run_episode(env, agent, seed, learn, explore, steps, record):
 
 def _reward_table(rewards, first):
     """A row a step with `episode` and `reward`: all that an episode log needs, in one piece for speed."""
-    import pandas as pd
-
     return pd.DataFrame({"episode": np.repeat(first + np.arange(len(rewards)), [len(some) for some in rewards]),
                          "reward": np.concatenate([np.array(some, float) for some in rewards])})
 
 
 def _episode_table(env, episode, seen, done, rewards, ends, infos, seconds):
     """A DataFrame of one episode, a row a step."""
-    import pandas as pd
-
     world = getattr(env.unwrapped, "world", None)
     number = np.arange(len(rewards))
     unlogged = getattr(world, "unlogged", ())
@@ -182,14 +181,12 @@ def _columns(name, values, parts=None, scalar=None):
 
 
 def _put_together(tables, constant):
-    import pandas as pd
-
     log = pd.concat(tables, ignore_index=True) if tables else pd.DataFrame({"episode": [], "step": [], "reward": []})
     front = pd.DataFrame({key: [value] * len(log) for key, value in constant.items()})
     return pd.concat([front, log], axis=1)
 
 
-def by_episode(log):
+def by_episode(log: pd.DataFrame) -> pd.DataFrame:
     """The episode log of a step log: a row an episode, with `return` and `length` instead of the step columns.
 
     >>> import pandas as pd
@@ -201,7 +198,7 @@ def by_episode(log):
     return groups.agg(**{"return": "sum", "length": "size"}).reset_index()
 
 
-def readable(log, env):
+def readable(log: pd.DataFrame, env: Any) -> pd.DataFrame:
     """The log with words in place of codes: `obs.<feature>` and `action.<feature>` as the schema spells them."""
     world = env.unwrapped.world
     log = log.copy()
