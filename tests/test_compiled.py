@@ -327,7 +327,7 @@ def test_few_former_states_of_a_loop_stay(tmp_path, monkeypatch):
 
 def test_what_loops_alone_call_runs_in_python_as_it_is_written():
     """Without that a call from Python would end the process."""
-    from pushlab.envs.push.rules import age_code, count_code
+    from pushlab.envs.push.view import age_code, count_code
 
     assert (count_code(7), age_code(100)) == (6, 2)
 

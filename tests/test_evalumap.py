@@ -134,7 +134,7 @@ def test_a_list_of_whole_numbers_is_an_action():
 
 
 @pytest.mark.parametrize("arguments, message", [
-    ({"period": "tomorrow"}, "periods history, test"), ({"actual": "maybe"}, "'recorded' or 'judge'"),
+    ({"period": "tomorrow"}, "mira is one of history, test"), ({"actual": "maybe"}, "one of recorded, judge"),
 ])
 def test_a_wrong_argument_names_the_right_ones(arguments, message):
     with pytest.raises(ValueError, match=message):

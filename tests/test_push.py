@@ -163,7 +163,7 @@ def test_the_cache_gives_the_oldest_first_and_each_once_a_moment():
 @pytest.mark.parametrize("action", range(5))
 def test_every_policy_comes_to_the_end_within_the_bound(action):
     rewards, env, info = live(WORLD, lambda info, step: action, day=5)
-    moments, arrivals = int(WORLD.first[6] - WORLD.first[5]), len(env.frame()["events"])
+    moments, arrivals = int(WORLD.days.first[6] - WORLD.days.first[5]), len(env.frame()["events"])
     assert len(rewards) <= WORLD.max_forbidden * (moments + arrivals + 2 * arrivals * moments)
     assert info["time"] == 1440
     assert_all_paid_once(env.frame())
@@ -361,7 +361,7 @@ def test_an_episode_is_its_horizon_and_counts_start_anew_each_midnight():
     assert info["load"] == info["shown"] / 3
     assert env.frame()["date"] == "2019-02-22"
     assert len(Push("mira", horizon=84)._starts) == 1
-    with pytest.raises(ValueError, match="horizon is a whole number of days from 1 to the 84"):
+    with pytest.raises(ValueError, match="whole number of days that there are for user mira, from 1 to 84"):
         Push("mira", horizon=85)
 
 

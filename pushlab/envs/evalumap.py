@@ -1,24 +1,32 @@
 """The EvalUMAP challenges: choose a whole notification for each context of a user's life."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 from gymnasium.spaces import Dict, MultiDiscrete
 
-from pushlab.datasets.reading import load_user
-from pushlab.envs.world import World
+from pushlab.envs.user_world import UserWorld
+from pushlab.ground.arguments import one_of
 from pushlab.ground.compiled import compiled
 from pushlab.metrics.push import POINTS
 from pushlab.users.candidates import candidates_for
-from pushlab.users.judges import cutoff, judge_for
+from pushlab.users.judges import cutoff
 from pushlab.users.simulated import SimulatedUser, add_up
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @compiled
-def answer_each(row, draws, probability, arrived, threshold, opened, actual, reward, following):
+def answer_each(row, draws, arrived, threshold, probability, opened, actual, reward, following):
     """What the user does with each copy's notification, and what it earns.
 
-    row (n,) which context; draws (n, 2), the second for the actual notification; probability (n,) of opening the one
-    that was sent; arrived (contexts,) of opening the actual one; threshold: NaN where opening is drawn, else the
-    probability from which on it is certain. The last four arrays (n,) are filled; `following` is the next row.
+    row (n,) which context; draws (n, 2), the second for the actual notification; arrived (contexts,), the probability
+    of opening the actual one; threshold: NaN where opening is drawn, else the probability from which on it is certain;
+    probability (n,) of opening the one that was sent. The last four (n,) are filled; `following` is the next row.
     """
     for i in range(len(row)):
         opened[i] = draws[i, 0] < probability[i] if np.isnan(threshold) else probability[i] >= threshold
@@ -31,10 +39,10 @@ def answer_each(row, draws, probability, arrived, threshold, opened, actual, rew
 def push_each(row, action, sheet, starts, draws, arrived, threshold, probability, opened, actual, reward, following):
     """`add_up` and `answer_each` in one call, for a judge that answers from tables: a call costs more than the sums."""
     add_up(sheet, starts, row, action, probability)
-    answer_each(row, draws, probability, arrived, threshold, opened, actual, reward, following)
+    answer_each(row, draws, arrived, threshold, probability, opened, actual, reward, following)
 
 
-class EvalUMAP1(World):
+class EvalUMAP1(UserWorld):
     """Choose a notification for every context of a user's three test months, having learned from three before.
 
     Observation  MultiDiscrete, int64: the codes of the context that now waits for a notification, in the order of
@@ -81,24 +89,13 @@ class EvalUMAP1(World):
     uniforms = 2
     options = ("user",)
 
-    def __init__(self, user="mira", period="test", judge=None, opening="sampled", actual="recorded",
-                 candidates="history"):
-        if actual not in ("recorded", "judge"):
-            raise ValueError(f"actual is 'recorded' or 'judge'; got {actual!r}")
-        self.users = [load_user(one) for one in (user if isinstance(user, (list, tuple)) else [user])]
-        if not self.users or len({one.name for one in self.users}) < len(self.users):
-            raise ValueError("user is one user, or a list of at least one with different names")
-        self.user, self.schema = self.users[0], self.users[0].schema
+    def __init__(self, user: Any = "mira", period: str = "test", judge: Any = None, opening: str = "sampled",
+                 actual: str = "recorded", candidates: Any = "history"):
+        super().__init__(user, judge)
+        one_of("actual", actual, ("recorded", "judge"))
         for one in self.users:
-            if period not in one.periods:
-                raise ValueError(f"user {one.name} has the periods {', '.join(one.periods)}; got {period!r}")
-            _same_spaces(self.user, one)
+            one_of(f"the period of user {one.name}", period, one.periods)
         self.period = self.user.periods[period]
-        self.judges = [judge_for(one, judge) if judge is None or isinstance(judge, str) else judge
-                       for one in self.users]
-        for one, judge in zip(self.users, self.judges):
-            _check_judge(judge, one)
-        self.judge = self.judges[0]
         self.candidates = np.unique(np.concatenate([candidates_for(one, candidates) for one in self.users]), axis=0) \
             if isinstance(candidates, str) else candidates_for(self.user, candidates)
         parts = [_look_ups(one, one.periods[period], judge, opening, actual)
@@ -121,45 +118,28 @@ class EvalUMAP1(World):
     def __len__(self):
         return len(self.period)
 
-    @property
-    def task(self):
-        """What the lifelong metrics call this world: each user is a task of its own."""
-        return f"{self.name}:{'+'.join(user.name for user in self.users)}"
-
-    def initial(self, draws, options):
-        who = self._choose_users(draws, options.get("user"))
+    def initial(self, draws: np.ndarray, options: Mapping[str, Any]) -> dict:
+        who = self.users_asked(options.get("user"), len(draws))
+        if who is None:
+            who = (draws[:, 0] * len(self.users)).astype(np.int64)
         return {"row": self._first[who], "user": who}
 
-    def _choose_users(self, draws, wanted):
-        """Which user each copy meets, int64 (n,): as asked for, else by chance."""
-        n, names = len(draws), [user.name for user in self.users]
-        if wanted is None:
-            return (draws[:, 0] * len(names)).astype(np.int64)
-        wanted = list(wanted) if isinstance(wanted, (list, tuple, np.ndarray)) else [wanted] * n
-        if len(wanted) != n or not set(wanted) <= set(names):
-            raise ValueError(f"the option user is one of {', '.join(names)}, or one for each of {n} copies; "
-                             f"got {wanted}")
-        return np.array([names.index(name) for name in wanted], np.int64)
-
-    def advance(self, state, action, draws):
+    def advance(self, state: dict, action: Any, draws: np.ndarray) -> tuple[dict, dict]:
         row, n = state["row"], len(state["row"])
-        probability, reward = np.empty(n), np.empty(n)
-        opened, actual, following = np.empty(n, np.bool_), np.empty(n, np.bool_), np.empty(n, np.int64)
-        if len(self.users) == 1:
-            if self._tables is not None:
-                push_each(row, action, *self._tables, draws, self._arrived, self._cutoffs[0], probability, opened,
-                          actual, reward, following)
-            else:
-                self._chances[0](row, action, probability)
-                answer_each(row, draws, probability, self._arrived, self._cutoffs[0], opened, actual, reward, following)
+        told = probability, opened, actual, reward, following = (
+            np.empty(n), np.empty(n, np.bool_), np.empty(n, np.bool_), np.empty(n), np.empty(n, np.int64))
+        if len(self.users) == 1 and self._tables is not None:
+            push_each(row, action, *self._tables, draws, self._arrived, self._cutoffs[0], *told)
+        elif len(self.users) == 1:
+            self._chances[0](row, action, probability)
+            answer_each(row, draws, self._arrived, self._cutoffs[0], *told)
         else:
             for who in np.unique(state["user"]):
                 mine = np.flatnonzero(state["user"] == who)
-                wholes = (probability, opened, actual, reward, following)
-                parts = [np.empty(len(mine), array.dtype) for array in wholes]
+                parts = [np.empty(len(mine), array.dtype) for array in told]
                 self._chances[who](row[mine] - self._first[who], action[mine], parts[0])
-                answer_each(row[mine], draws[mine], parts[0], self._arrived, self._cutoffs[who], *parts[1:])
-                for array, part in zip(wholes, parts):
+                answer_each(row[mine], draws[mine], self._arrived, self._cutoffs[who], *parts)
+                for array, part in zip(told, parts):
                     array[mine] = part
         outcome = {"row": row, "action": action, "opened": opened, "actual": actual, "probability": probability,
                    "reward": reward}
@@ -167,50 +147,29 @@ class EvalUMAP1(World):
             outcome["best"] = self._best.take(row)
         return {"row": following, "user": state["user"]}, outcome
 
-    def observe(self, state):
+    def observe(self, state: dict) -> Any:
         return self._contexts.take(state["row"], axis=0)
 
-    def terminated(self, state):
+    def terminated(self, state: dict) -> np.ndarray:
         return state["row"] == (self._last if len(self._last) == 1 else self._last.take(state["user"]))
 
-    def info(self, state, outcome):
+    def info(self, state: dict, outcome: dict | None) -> dict:
         told = {} if outcome is None else {key: outcome[key] for key in self._told}
         return {**told, "user": state["user"]} if len(self.users) > 1 else told
 
-    def frame(self, state, outcome, at=0):
+    def frame(self, state: dict, outcome: dict | None, at: int = 0) -> dict:
         row, who = int(state["row"][at]), int(state["user"][at])
         return {"env": self.name, "user": self.users[who].name, "step": int(row - self._first[who]),
                 "of": int(self._last[who] - self._first[who]),
                 "context": self.schema.context.decode_one(self._contexts[row]),
                 "push": None if outcome is None else self._pushed(outcome, at),
-                "labels": {**self.schema.context.labels(), **self.schema.notification.labels()}}
+                "labels": self.labels}
 
     def _pushed(self, outcome, at):
         best = outcome["best"][at].item() if "best" in outcome else None
         return {"context": self.schema.context.decode_one(self._contexts[outcome["row"][at]]),
                 "notification": self.schema.notification.decode_one(outcome["action"][at]), "best": best,
                 **{key: outcome[key][at].item() for key in ("opened", "actual", "reward", "probability")}}
-
-
-def _same_spaces(one, other):
-    """Users live in one environment only if their arrays mean the same."""
-    for half in ("context", "notification"):
-        first, second = ([(feature.name, feature.words) for feature in getattr(user.schema, half)]
-                         for user in (one, other))
-        if first != second:
-            raise ValueError(f"users {one.name} and {other.name} have {half}s of different features or values; "
-                             "load_users(..., shared=True) fits them together")
-
-
-def _check_judge(judge, user):
-    """A judge of another schema would read other codes than were meant."""
-    if not hasattr(judge, "chances"):
-        raise ValueError(f"a judge is the name of one or an object with chances(contexts); got {judge!r:.60}")
-    schema = getattr(judge, "schema", user.schema)
-    if any([(feature.name, feature.words) for feature in getattr(schema, half)]
-           != [(feature.name, feature.words) for feature in getattr(user.schema, half)]
-           for half in ("context", "notification")):
-        raise ValueError(f"the judge {judge.name} was fitted to another schema than that of user {user.name}")
 
 
 def _look_ups(user, period, judge, opening, actual):
@@ -278,8 +237,8 @@ class EvalUMAP2(EvalUMAP1):
     exports = ("engagements",)
     trail_of = ("row", "action", "opened")
 
-    def __init__(self, user="mira", period="test", judge=None, opening="sampled", actual="recorded",
-                 candidates="catalogue"):
+    def __init__(self, user: Any = "mira", period: str = "test", judge: Any = None, opening: str = "sampled",
+                 actual: str = "recorded", candidates: Any = "catalogue"):
         super().__init__(user, period, judge, opening, actual, candidates)
         halves = (self.schema.context, self.schema.notification)
         self._none = np.concatenate([*(half.sizes for half in halves), [2]])
@@ -287,23 +246,23 @@ class EvalUMAP2(EvalUMAP1):
         self.observation_names = {"context": halves[0].components,
                                   "last": (*halves[0].components, *halves[1].components, "action")}
 
-    def initial(self, draws, options):
+    def initial(self, draws: np.ndarray, options: Mapping[str, Any]) -> dict:
         n = len(draws)
         return {**super().initial(draws, options), "sent": np.zeros((n, len(self.action_names)), np.int64),
                 "answer": np.full(n, NOTHING, np.int8)}
 
-    def advance(self, state, action, draws):
+    def advance(self, state: dict, action: Any, draws: np.ndarray) -> tuple[dict, dict]:
         following, outcome = super().advance(state, action, draws)
         following["sent"], following["answer"] = action, outcome["opened"].view(np.int8)
         return following, outcome
 
-    def observe(self, state):
+    def observe(self, state: dict) -> Any:
         wide = self._contexts.shape[1]
         seen = np.empty((len(state["row"]), wide + len(self._none)), np.int64)
         recall_each(state["row"], self._contexts, state["sent"], state["answer"], self._none, seen)
         return {"context": seen[:, :wide], "last": seen[:, wide:]}
 
-    def engagements(self, env):
+    def engagements(self, env: Any) -> pd.DataFrame:
         """The engagements of the episode so far, a DataFrame with a row a notification."""
         import pandas as pd
 

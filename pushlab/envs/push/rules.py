@@ -46,12 +46,6 @@ MAX_AGE, MAX_FORBIDDEN, PATIENCE = range(3)         # of the limits
 ARRIVAL, SLOT, ITS_DAY, HOUR = range(4)             # columns of the plan, a row a moment
 ITS_MOMENT, ITS_CHANCES = range(2)                  # columns of the arrivals
 
-# Lower ends of all codes but the first, for counts, and for ages in minutes.
-COUNT_EDGES = np.array([1, 2, 3, 4, 5, 7, 10, 15, 20, 30, 50])
-COUNT_CODES = np.searchsorted(COUNT_EDGES, np.arange(COUNT_EDGES[-1] + 1), side="right")    # and more as the last
-AGE_EDGES = np.array([15, 60, 120, 240, 480])
-MOST_DEFERRALS = 5                                  # this many and more have one code
-
 
 # ---------------------------------------------------------------- the user
 
@@ -241,82 +235,6 @@ def act(copy, action, core, sums, fate, deferrals, since, plan, times, arrivals,
     return reward
 
 
-# ---------------------------------------------------------------- what the agent sees
-
-@inner_in_place
-def count_code(count):
-    """The code of a count."""
-    return COUNT_CODES[min(count, len(COUNT_CODES) - 1)]
-
-
-@inner_in_place
-def age_code(minutes):
-    """The code of an age: how many of the rising edges are not above it."""
-    code = 0
-    for edge in AGE_EDGES:
-        code += int(minutes >= edge)
-    return code
-
-
-@inner_in_place
-def describe(copy, one, at, core, deferrals, notifications, top, seen):
-    """Writes a notification's codes and deferrals into seen[copy, at:], or the highest codes, which mean none.
-
-    Returns where the next thing goes.
-    """
-    wide = notifications.shape[1]
-    if one < 0:
-        for column in range(wide + 1):
-            seen[copy, at + column] = top[at + column]
-    else:
-        for column in range(wide):
-            seen[copy, at + column] = notifications[core[copy, BASE] + one, column]
-        seen[copy, at + wide] = min(deferrals[copy, one], MOST_DEFERRALS)
-    return at + wide + 1
-
-
-@inner_in_place
-def look(copy, core, fate, deferrals, since, plan, times, arrivals, contexts, notifications, top, seen):
-    """Writes what a copy's agent sees; the world's `observation_names` say where."""
-    moment = min(core[copy, MOMENT], core[copy, STOP] - 1)
-    now, base = times[moment], core[copy, BASE]
-    head, oldest, pending = NOBODY, NOBODY, 0
-    if core[copy, WAITING_NOW] + core[copy, PENDING_NOW] > 0:
-        for one in range(core[copy, LOW], core[copy, ARRIVED]):
-            if fate[copy, one] == WAITING and head < 0:
-                head = one
-            elif fate[copy, one] == SHOWN:
-                pending += 1
-                oldest = one if oldest < 0 or since[copy, one] < since[copy, oldest] else oldest
-    wide = contexts.shape[1]
-    for column in range(wide):
-        seen[copy, column] = contexts[moment, column]
-    at = describe(copy, int(core[copy, HAND]), wide, core, deferrals, notifications, top, seen)
-    seen[copy, at] = count_code(core[copy, WAITING_NOW])
-    at = describe(copy, head, at + 1, core, deferrals, notifications, top, seen)
-    seen[copy, at] = top[at]
-    if head >= 0:
-        seen[copy, at] = age_code(now - times[arrivals[base + head, ITS_MOMENT]])
-    seen[copy, at + 1] = count_code(pending)
-    seen[copy, at + 2] = age_code(now - times[since[copy, oldest]]) if oldest >= 0 else top[at + 2]
-    for column in range(3):
-        seen[copy, at + 3 + column] = count_code(core[copy, SHOWN_TODAY + column])
-    seen[copy, at + 6] = plan[moment, HOUR]
-    seen[copy, at + 7] = core[copy, FIRST_DAY] + top[at + 7] - plan[moment, ITS_DAY]
-
-
-@inner_in_place
-def allow(copy, core, fate, mask):
-    """Writes which actions are allowed; after the end stand-by is, for those who must always choose something."""
-    held = core[copy, HAND] >= 0
-    for action in (SHOW, DISMISS, CACHE):
-        mask[copy, action] = held
-    mask[copy, CHECK] = not held and not core[copy, OVER] and next_in_cache(copy, core, fate) >= 0
-    mask[copy, STAND_BY] = not held
-
-
-# ---------------------------------------------------------------- all copies
-
 @compiled_in_place
 def act_each(action, reward, core, sums, fate, deferrals, since, plan, times, arrivals, chance, minutes, cells, weights,
              limits):
@@ -324,28 +242,3 @@ def act_each(action, reward, core, sums, fate, deferrals, since, plan, times, ar
     for copy in range(len(action)):
         reward[copy] = act(copy, action[copy], core, sums, fate, deferrals, since, plan, times, arrivals, chance,
                            minutes, cells, weights, limits)
-
-
-@compiled_in_place
-def look_each(core, fate, deferrals, since, plan, times, arrivals, contexts, notifications, top, seen):
-    """What every copy's agent sees: fills seen (n, components)."""
-    for copy in range(len(core)):
-        look(copy, core, fate, deferrals, since, plan, times, arrivals, contexts, notifications, top, seen)
-
-
-@compiled_in_place
-def allow_each(core, fate, mask):
-    """Which actions every copy allows: fills mask (n, 5)."""
-    for copy in range(len(core)):
-        allow(copy, core, fate, mask)
-
-
-@compiled_in_place
-def act_and_look(action, core, sums, fate, deferrals, since, plan, times, arrivals, chance, minutes, cells, weights,
-                 limits, contexts, notifications, top, seen, mask):
-    """One step of a copy alone, and what its agent then sees; returns the reward."""
-    reward = act(ALONE, action, core, sums, fate, deferrals, since, plan, times, arrivals, chance, minutes, cells,
-                 weights, limits)
-    look(ALONE, core, fate, deferrals, since, plan, times, arrivals, contexts, notifications, top, seen)
-    allow(ALONE, core, fate, mask)
-    return reward

@@ -1,15 +1,22 @@
 """push-v0: notifications arrive through the day, and an agent decides on the user's behalf."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 from gymnasium.spaces import Discrete, MultiDiscrete
 
-from pushlab.datasets.reading import load_user
-from pushlab.envs.push import rules
-from pushlab.envs.push.alone import PushAlone
+from pushlab.envs.push import rules, view
+from pushlab.envs.push.days import lay_out, span
 from pushlab.envs.push.story import frame_of, table_of
-from pushlab.envs.world import World
-from pushlab.users.days import DAY, ResponseTimes, days_of, slot_number
-from pushlab.users.judges import cutoff, judge_for
+from pushlab.envs.user_world import UserWorld, one_each
+from pushlab.ground.arguments import demand, is_whole, one_of, whole
+from pushlab.users.days import DAY
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 # Reward parts and what each is worth; fixed before any agent was trained.
 WEIGHTS = {"opened": 1.0, "dismissed": -1.0, "missed": -1.0, "spared": 0.2, "look": 0.0, "idle": -0.01, "wait": -0.005,
@@ -17,11 +24,11 @@ WEIGHTS = {"opened": 1.0, "dismissed": -1.0, "missed": -1.0, "spared": 0.2, "loo
 WEIGHTS_2019 = {"opened": 5.0, "dismissed": -10.0, "missed": 0.0, "spared": 0.0, "look": 1.0, "idle": -1.0,
                 "wait": -0.2, "endless": -0.2, "forbidden": -0.5}
 REWARDS = {"default": (WEIGHTS, 3), "2019": (WEIGHTS_2019, 15)}     # with the number of deferrals that cost nothing
-SPANS = {"train": (0.0, 2 / 3), "test": (2 / 3, 1.0)}               # shares of the days
-TOLD = ("shown", "dismissed", "cached", "expired", "forbidden", "opens", "refusals", "missed", "spared")   # in info
+# What info tells of the counts, the columns of core from SHOWN_IN_ALL up to BEFORE.
+TOLD = ("shown", "dismissed", "cached", "expired", "forbidden", "opens", "refusals", "missed", "spared")
 
 
-class Push(World):
+class Push(UserWorld):
     """Manage a user's arriving notifications: show, dismiss or put off each, and look at what was put off.
 
     A step is a decision in a moment of the user's life. A moment is an arrival, or a change of the context where
@@ -124,72 +131,41 @@ class Push(World):
     rests = True
     actions, fates = rules.ACTIONS, rules.FATES
 
-    def __init__(self, user="mira", days=None, horizon=1, source="records", judge=None, opening="sampled", max_age=720,
-                 max_forbidden=5, patience=None, rewards="default", opened=None, dismissed=None, missed=None,
-                 spared=None, look=None, idle=None, wait=None, endless=None, forbidden=None):
-        if rewards not in REWARDS:
-            raise ValueError(f"rewards is one of {', '.join(REWARDS)}; got {rewards!r}")
+    def __init__(self, user: Any = "mira", days: Any = None, horizon: int = 1, source: str = "records",
+                 judge: Any = None, opening: str = "sampled", max_age: float = 720, max_forbidden: int = 5,
+                 patience: float | None = None, rewards: str = "default", opened: float | None = None,
+                 dismissed: float | None = None, missed: float | None = None, spared: float | None = None,
+                 look: float | None = None, idle: float | None = None, wait: float | None = None,
+                 endless: float | None = None, forbidden: float | None = None):
+        super().__init__(user, judge)
+        usual, usual_patience = REWARDS[one_of("rewards", rewards, REWARDS)]
+        given = dict(zip(rules.PARTS, (opened, dismissed, missed, spared, look, idle, wait, endless, forbidden)))
+        self.weights = {part: float(usual[part] if worth is None else worth) for part, worth in given.items()}
         for name, value, least in (("max_age", max_age, 0), ("max_forbidden", max_forbidden, 1)):
-            if not value >= least:
-                raise ValueError(f"{name} is {least} or more; got {value!r}")
-        given = {"opened": opened, "dismissed": dismissed, "missed": missed, "spared": spared, "look": look,
-                 "idle": idle, "wait": wait, "endless": endless, "forbidden": forbidden}
-        weights, usual_patience = REWARDS[rewards]
-        self.weights = {part: float(weights[part] if given[part] is None else given[part]) for part in rules.PARTS}
+            demand(value >= least, f"{name} is {least} or more; got {value!r}")
         self.max_age, self.max_forbidden = float(max_age), int(max_forbidden)
         self.patience = usual_patience if patience is None else patience
-        self.users = [load_user(one) for one in (user if isinstance(user, (list, tuple)) else [user])]
-        self.user, self.schema = self.users[0], self.users[0].schema
-        _check_schemas(self.users)
-        self.judges = [judge_for(one, judge) if judge is None or isinstance(judge, str) else judge
-                       for one in self.users]
-        self.judge = self.judges[0]
-        self._lay_out([days_of(one, source) for one in self.users], opening)
+        self.days = lay_out(self.users, source, self.judges, opening, self.max_age)
+        self.came_before = np.searchsorted(self.days.arrivals[:, rules.ITS_MOMENT], self.days.first)
         self._choose_days(days, horizon)
         self._set_spaces()
-
-    def _lay_out(self, days, opening):
-        """All users' days one after the other, as the arrays that the rules work on."""
-        parts = [_lay_out_user(one, of_user, judge, opening, self.max_age)
-                 for one, of_user, judge in zip(days, self.users, self.judges)]
-        counts = {key: np.cumsum([0, *(len(part[key]) for part in parts)])
-                  for key in ("times", "arrivals", "chance", "dates", "minutes")}
-        for number, part in enumerate(parts):
-            plan, arrivals = part["plan"], part["arrivals"]
-            plan[:, rules.ARRIVAL] += np.where(plan[:, rules.ARRIVAL] >= 0, counts["arrivals"][number], 0)
-            plan[:, rules.ITS_DAY] += counts["dates"][number]
-            arrivals += counts["times"][number], counts["chance"][number]
-            part["cells"][..., 0] += counts["minutes"][number]
-            part["first"] += counts["times"][number]
-        joined = {key: np.concatenate([part[key] for part in parts]) for key in parts[0] if key != "cells"}
-        joined |= {key: joined[key].astype(np.int32) for key in ("plan", "arrivals", "contexts", "notifications")}
-        self.dates, self.first = joined["dates"], np.append(joined["first"], len(joined["times"]))
-        self.plan, self.times, self.arrivals, self.chance = (joined[key] for key in (
-            "plan", "times", "arrivals", "chance"))
-        self.contexts, self.notifications, self.minutes = (joined[key] for key in (
-            "contexts", "notifications", "minutes"))
-        self.cells = np.stack([part["cells"] for part in parts])
-        self.owner = np.repeat(np.arange(len(parts)), np.diff(counts["dates"]))     # whose each day is
-        self.came_before = np.searchsorted(self.arrivals[:, rules.ITS_MOMENT], self.first)
 
     def _choose_days(self, days, horizon):
         """The days on which an episode may start."""
         self.horizon = horizon
         starts = []
         for number, user in enumerate(self.users):
-            mine = np.flatnonzero(self.owner == number)
-            low, high = _span(days, len(mine))
-            if not (isinstance(horizon, (int, np.integer)) and 1 <= horizon <= high - low):
-                raise ValueError(f"horizon is a whole number of days from 1 to the {high - low} there are for user "
-                                 f"{user.name}; got {horizon!r}")
+            mine = np.flatnonzero(self.days.owner == number)
+            low, high = span(days, len(mine))
+            whole("horizon", horizon, 1, high - low, of=f"days that there are for user {user.name},")
             starts.append(mine[low:high - horizon + 1])
         self._starts = np.concatenate(starts)
         self.width = max(1, int((self.came_before[self._starts + horizon] - self.came_before[self._starts]).max()))
 
     def _set_spaces(self):
         context, notification = self.schema.context, self.schema.notification
-        counts, ages = len(rules.COUNT_EDGES), len(rules.AGE_EDGES) + 1
-        one = [*notification.sizes, rules.MOST_DEFERRALS + 1]                   # the highest code: none
+        counts, ages = len(view.COUNT_EDGES), len(view.AGE_EDGES) + 1
+        one = [*notification.sizes, view.MOST_DEFERRALS + 1]                   # the highest code: none
         names = [*notification.components, "deferrals"]
         self.observation_names = (
             *context.components, *(f"hand.{name}" for name in names), "cache.waiting",
@@ -204,28 +180,24 @@ class Push(World):
         self._weights = np.array([self.weights[part] for part in rules.PARTS])
         self.worths = np.zeros(len(self.fates))                     # what a notification of each fate was paid
         self.worths[list(rules.PAID_AS)] = self._weights[list(rules.PAID_AS.values())]
-        self.life = (self.plan, self.times, self.arrivals, self.chance, self.minutes, self.cells, self._weights,
+        days = self.days
+        self.life = (days.plan, days.times, days.arrivals, days.chance, days.minutes, days.cells, self._weights,
                      self._limits)
-        self.sight = (self.contexts, self.notifications, self._top)
+        self.sight = (days.contexts, days.notifications, self._top)
 
     @property
-    def task(self):
-        """What the lifelong metrics call this world: each user is a task of its own."""
-        return f"{self.name}:{'+'.join(user.name for user in self.users)}"
-
-    @property
-    def start_days(self):
+    def start_days(self) -> np.ndarray:
         """Numbers of the days, counted from their user's first, on which an episode may start, int64."""
-        return self._starts - np.searchsorted(self.owner, self.owner[self._starts])
+        return self._starts - self._first_day_of(self.days.owner[self._starts])
 
     # ------------------------------------------------------------ the questions of the shell
 
-    def initial(self, draws, options):
+    def initial(self, draws: np.ndarray, options: Mapping[str, Any]) -> dict:
         n, start = len(draws), self._start_days(draws[:, 0], options)
         core, sums = np.zeros((n, rules.PENDING_NOW + 1), np.int32), np.zeros((n, len(rules.PARTS) + 2))
-        core[:, rules.MOMENT], core[:, rules.STOP] = self.first[start], self.first[start + self.horizon]
+        core[:, rules.MOMENT], core[:, rules.STOP] = self.days.first[start], self.days.first[start + self.horizon]
         core[:, rules.DAY_NOW] = core[:, rules.FIRST_DAY] = start
-        core[:, rules.WHO], core[:, rules.BASE] = self.owner[start], self.came_before[start]
+        core[:, rules.WHO], core[:, rules.BASE] = self.days.owner[start], self.came_before[start]
         core[:, [rules.HAND, rules.TAKEN, rules.ACTED_ON]] = rules.NOBODY
         sums[:, rules.KEY] = draws[:, 1]
         return {"core": core, "sums": sums, "fate": np.zeros((n, self.width), np.int8),
@@ -233,18 +205,15 @@ class Push(World):
 
     def _start_days(self, u, options):
         """The day on which each copy starts, int64 (n,): as asked for, else by chance."""
-        if options.get("user") is None and options.get("day") is None:
+        n = len(u)
+        who, day = self.users_asked(options.get("user"), n), one_each("day", options.get("day"), n)
+        if who is None and day is None:
             return self._starts[(u * len(self._starts)).astype(np.int64)]
-        n, names = len(u), [user.name for user in self.users]
-        who = _one_each(options.get("user"), n, "user", f"one of {', '.join(names)}")
-        day = _one_each(options.get("day"), n, "day", "a date or a number of a day")
         start = np.empty(n, np.int64)
         for copy in range(n):
             choice = self._starts
             if who is not None:
-                if who[copy] not in names:
-                    raise ValueError(f"the option user is one of {', '.join(names)}; got {who[copy]!r}")
-                choice = choice[self.owner[choice] == names.index(who[copy])]
+                choice = choice[self.days.owner[choice] == who[copy]]
             if day is not None:
                 choice = self._that_day(choice, day[copy])
             start[copy] = choice[int(u[copy] * len(choice))]
@@ -252,40 +221,42 @@ class Push(World):
 
     def _that_day(self, choice, day):
         """Of the days that may start an episode those with a date or number."""
-        begin = np.searchsorted(self.owner, self.owner[choice])             # each one's user's first day
-        number = isinstance(day, (int, np.integer)) and not isinstance(day, bool)
+        numbers, dates = choice - self._first_day_of(self.days.owner[choice]), self.days.dates[choice]
         try:
-            found = choice[choice - begin == day] if number else choice[self.dates[choice] == np.datetime64(day, "D")]
+            found = choice[numbers == day if is_whole(day) else dates == np.datetime64(day, "D")]
         except (ValueError, TypeError):
             found = choice[:0]
-        if not len(found):
-            raise ValueError(f"the option day is a date from {self.dates[choice[0]]} to {self.dates[choice[-1]]}, or "
-                             f"its number from {(choice - begin).min()} to {(choice - begin).max()}; got {day!r}")
+        demand(len(found), f"the option day is a date from {dates[0]} to {dates[-1]}, or its number from "
+                           f"{numbers.min()} to {numbers.max()}; got {day!r}")
         return found
 
-    def advance(self, state, action, draws):
+    def _first_day_of(self, owner):
+        """The number of the first day of users, by their places."""
+        return np.searchsorted(self.days.owner, owner)
+
+    def advance(self, state: dict, action: Any, draws: np.ndarray) -> tuple[dict, dict]:
         state = {key: values.copy() for key, values in state.items()}
         reward = np.empty(len(action))
         rules.act_each(action, reward, *state.values(), *self.life)
         return state, {"reward": reward, "action": action}
 
-    def observe(self, state):
+    def observe(self, state: dict) -> np.ndarray:
         seen = np.empty((len(state["core"]), len(self._top)), np.int64)
-        rules.look_each(state["core"], state["fate"], state["deferrals"], state["since"], *self.life[:3], *self.sight,
+        view.look_each(state["core"], state["fate"], state["deferrals"], state["since"], *self.life[:3], *self.sight,
                         seen)
         return seen
 
-    def mask(self, state):
+    def mask(self, state: dict) -> np.ndarray:
         mask = np.empty((len(state["core"]), len(self.actions)), np.int8)
-        rules.allow_each(state["core"], state["fate"], mask)
+        view.allow_each(state["core"], state["fate"], mask)
         return mask
 
-    def terminated(self, state):
+    def terminated(self, state: dict) -> np.ndarray:
         return state["core"][:, rules.OVER] == 1
 
-    def info(self, state, outcome):
+    def info(self, state: dict, outcome: dict | None) -> dict:
         core, sums = state["core"], state["sums"]
-        told = {"time": self.minutes_gone(core), "day": self._number_of(core)}
+        told = {"time": self.minutes_gone(core), "day": self.first_day(core)}
         told |= dict(zip(TOLD, core[:, rules.SHOWN_IN_ALL:rules.BEFORE].T.astype(np.int64)))
         told["load"] = told["shown"] / (core[:, rules.DAY_NOW] - core[:, rules.FIRST_DAY] + 1)
         told["delay"] = sums[:, rules.DELAY] / np.maximum(told["shown"], 1)
@@ -294,87 +265,28 @@ class Push(World):
             told["user"] = core[:, rules.WHO].astype(np.int64)
         return told | {"hand": core[:, rules.HAND].astype(np.int64), "fates": state["fate"]}
 
-    def minutes_gone(self, core):
+    def minutes_gone(self, core: np.ndarray) -> np.ndarray:
         """Minutes since the first midnight of the horizon, float64 (n,)."""
-        begin = self.times[self.first[core[:, rules.FIRST_DAY]]]
-        now = self.times[np.minimum(core[:, rules.MOMENT], core[:, rules.STOP] - 1)]
+        begin = self.days.times[self.days.first[core[:, rules.FIRST_DAY]]]
+        now = self.days.times[np.minimum(core[:, rules.MOMENT], core[:, rules.STOP] - 1)]
         return np.where(core[:, rules.OVER] == 1, self.horizon * float(DAY), now - begin)
 
-    def _number_of(self, core):
-        """Number of the first day among its user's, int64 (n,)."""
-        return core[:, rules.FIRST_DAY] - np.searchsorted(self.owner, core[:, rules.WHO])
+    def first_day(self, core: np.ndarray) -> np.ndarray:
+        """Number of the horizon's first day among its user's, int64 (n,)."""
+        return core[:, rules.FIRST_DAY] - self._first_day_of(core[:, rules.WHO])
 
-    def solo(self):
-        return PushAlone(self)
+    def solo(self) -> view.PushAlone:
+        return view.PushAlone(self)
 
     # ------------------------------------------------------------ words and pictures
 
-    def decode_one(self, observation):
+    def decode_one(self, observation: Any) -> dict[str, str]:
         """What an agent sees in words: a dict by `observation_names`, with a set-valued feature in one."""
-        from pushlab.envs.push.story import words_of
+        return view.words_of(self, observation)
 
-        return words_of(self, observation)
-
-    def events(self, env):
+    def events(self, env: Any) -> pd.DataFrame:
         """The notifications that arrived so far, a DataFrame with a row each; see `push_story.table_of`."""
         return table_of(self, env.state)
 
-    def frame(self, state, outcome, at=0):
+    def frame(self, state: dict, outcome: dict | None, at: int = 0) -> dict:
         return frame_of(self, state, outcome, at)
-
-
-def _check_schemas(users):
-    """Users live in one environment only if their arrays mean the same."""
-    first = users[0]
-    for other in users[1:]:
-        for half in ("context", "notification"):
-            ours, theirs = ([(feature.name, feature.words) for feature in getattr(one.schema, half)]
-                            for one in (first, other))
-            if ours != theirs:
-                raise ValueError(f"users {first.name} and {other.name} have {half}s of different features or values; "
-                                 "load_users(..., shared=True) fits them together")
-
-
-def _span(days, count):
-    """First day and the one after the last, of `count` days."""
-    if days is None:
-        return 0, count
-    if isinstance(days, str) and days in SPANS:
-        low, high = SPANS[days]
-        return round(low * count), round(high * count)
-    if isinstance(days, (tuple, list)) and len(days) == 2 and 0 <= days[0] < days[1] <= count:
-        return tuple(days)
-    raise ValueError(f"days is None, {', '.join(map(repr, SPANS))} or a pair of day numbers (first, after the last) "
-                     f"from 0 to {count}; got {days!r}")
-
-
-def _one_each(wanted, n, name, right):
-    """An option as a list of n values, or None."""
-    if wanted is None:
-        return None
-    wanted = list(wanted) if isinstance(wanted, (list, tuple, np.ndarray)) else [wanted] * n
-    if len(wanted) != n:
-        raise ValueError(f"the option {name} is {right}, or a list with one for each of {n} copies; got {len(wanted)}")
-    return wanted
-
-
-def _lay_out_user(days, user, judge, opening, max_age):
-    """One user's days as arrays, with the probability of opening each notification at each moment it may be shown."""
-    came = np.flatnonzero(days.arrival >= 0)
-    until = np.searchsorted(days.times, days.times[came] + max_age + 1e-6, side="right")
-    count = until - came
-    begin = np.concatenate([[0], np.cumsum(count)[:-1]])
-    one = np.repeat(np.arange(len(came)), count)
-    moment = came[one] + np.arange(len(one)) - begin[one]
-    chance = np.empty(len(one))
-    judge.chances(days.contexts)(moment, np.ascontiguousarray(days.notifications[one]), chance)
-    threshold = cutoff(judge, user.history, opening)
-    if not np.isnan(threshold):
-        chance = (chance >= threshold).astype(float)
-    its_day = np.repeat(np.arange(len(days)), np.diff(days.first))
-    answers = ResponseTimes.fit(user.history)
-    plan = [days.arrival, slot_number(days.times), its_day, (days.times % DAY // 60).astype(np.int64)]
-    return {"dates": days.dates, "first": days.first[:-1].copy(), "times": days.times, "contexts": days.contexts,
-            "notifications": days.notifications, "plan": np.stack(plan, axis=1),
-            "arrivals": np.stack([came, begin], 1).astype(np.int64), "chance": chance, "minutes": answers.minutes,
-            "cells": answers.cells.copy()}
