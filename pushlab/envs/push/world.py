@@ -12,7 +12,7 @@ from pushlab.envs.push import rules, view
 from pushlab.envs.push.days import lay_out, span
 from pushlab.envs.push.story import frame_of, table_of
 from pushlab.envs.user_world import UserWorld, one_each
-from pushlab.ground.arguments import demand, is_whole, one_of, whole
+from pushlab.ground.arguments import demand, is_number, one_of, whole
 from pushlab.users.days import DAY
 
 if TYPE_CHECKING:
@@ -223,7 +223,7 @@ class Push(UserWorld):
         """Of the days that may start an episode those with a date or number."""
         numbers, dates = choice - self._first_day_of(self.days.owner[choice]), self.days.dates[choice]
         try:
-            found = choice[numbers == day if is_whole(day) else dates == np.datetime64(day, "D")]
+            found = choice[numbers == day if is_number(day) else dates == np.datetime64(day, "D")]
         except (ValueError, TypeError):
             found = choice[:0]
         demand(len(found), f"the option day is a date from {dates[0]} to {dates[-1]}, or its number from "
