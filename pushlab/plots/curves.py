@@ -1,6 +1,6 @@
 """Learning curves and comparisons of policies, drawn from a tidy log: a row a step, or a row an episode."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -33,11 +33,18 @@ def mean_over_runs(runs: Any) -> pd.DataFrame:
        mean   low  high  runs
     0   2.0 -0.48  4.48     3
     """
-    runs = pd.DataFrame(runs, dtype=float)
-    count = runs.count(axis=1)
-    mean = np.nansum(np.ascontiguousarray(runs), axis=1) / count.where(count > 0)     # pairwise sums round least
-    half = half_width(runs.std(axis=1), count)                      # a single run has no deviation: it is NaN
-    return pd.DataFrame({"mean": mean, "low": mean - half, "high": mean + half, "runs": count})
+    runs = pd.DataFrame(runs)
+    values = np.ascontiguousarray(runs, dtype=float)
+    count = np.isfinite(values).sum(axis=1)
+    mean = np.nansum(values, axis=1) / np.where(count, count, np.nan)
+    squares = np.nansum((values - mean[:, None]) ** 2, axis=1)
+    half = half_width(np.sqrt(squares / np.where(count > 1, count - 1, np.nan)), count)
+    return pd.DataFrame({"mean": mean, "low": mean - half, "high": mean + half, "runs": count}, index=runs.index)
+
+
+def mean_of_scores(scores: Mapping[Any, np.ndarray]) -> pd.DataFrame:
+    """Mean and interval of each name's runs, see `mean_over_runs`: a DataFrame with the names as its index."""
+    return mean_over_runs(pd.DataFrame({name: pd.Series(runs) for name, runs in scores.items()}).T)
 
 
 def run_numbers(rows: pd.DataFrame, without: Sequence[str] = ()) -> pd.Series:
@@ -87,8 +94,7 @@ def policy_table(log: pd.DataFrame, value: str = "reward", by: str = "agent", st
     statistic  "mean" over the steps of a run, or their "sum"
     returns    DataFrame: by, mean, low, high, runs
     """
-    scores = run_scores(log, value, by, statistic)
-    return mean_over_runs(pd.DataFrame.from_dict(scores, orient="index")).rename_axis(by).reset_index()
+    return mean_of_scores(run_scores(log, value, by, statistic)).rename_axis(by).reset_index()
 
 
 def _runs_side_by_side(rows, value):
@@ -183,7 +189,8 @@ def compare_policies(log: pd.DataFrame, value: str = "reward", by: str = "agent"
     best       a bound as a number, or the column of the log that holds it; None draws none
     returns    Axes on a sheet of 6 inches by as many as the rows need
     """
-    scores, table = run_scores(log, value, by, statistic), policy_table(log, value, by, statistic)
+    scores = run_scores(log, value, by, statistic)
+    table = mean_of_scores(scores).rename_axis(by).reset_index()
     bound = np.concatenate([*run_scores(log, best, by, statistic).values()]).mean() if isinstance(best, str) else best
     pitch, styles = 46, series_styles(scores)
     stage = Stage(600, 168 + pitch * len(table), figure)

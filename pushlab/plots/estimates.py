@@ -12,6 +12,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from pushlab.ground.arguments import demand
 from pushlab.plots.kit import end_labels, set_ticks, span, ticks_around
 from pushlab.plots.palette import (
     BAND,
@@ -178,8 +179,7 @@ def data_needed(table: pd.DataFrame, title: Words = None, lead: str = "", figure
     table    of `pushlab.causal.by_size`: n, estimator, rmse, truth, covers, covers_low, covers_high
     returns  Axes (that of the error) on a sheet of 9 x 4.2 inches
     """
-    if not len(table):
-        raise ValueError("there are no sizes: the table is empty")
+    demand(len(table), "there are no sizes: the table is empty")
     names = list(dict.fromkeys(table["estimator"]))
     draws = f"{int(table['draws'].iloc[0]):,}" if "draws" in table else "several"
     sizes = sorted(set(table["n"]))

@@ -11,7 +11,7 @@ from matplotlib.transforms import Bbox
 
 from pushlab.ground.arguments import demand, has_rows
 from pushlab.metrics.estimate import crossed_interval
-from pushlab.plots.curves import log_lead, mean_over_runs, run_numbers, run_scores
+from pushlab.plots.curves import log_lead, mean_of_scores, run_numbers, run_scores
 from pushlab.plots.kit import span
 from pushlab.plots.palette import CHANCE, GREY, LEAD, PAPER, SMALL, TEXT, TICK, deep, series_styles
 from pushlab.plots.sheet import MARGIN, Stage, Words, fit, house_style, plain, text_width
@@ -42,7 +42,7 @@ def trade_off_table(log: pd.DataFrame, x: str, y: str, by: str = "agent", statis
         demand(statistic == "mean", f"intervals over runs and {cross} are those of a mean, got statistic {statistic!r}")
     tables = []
     for value in (x, y):
-        table = mean_over_runs(pd.DataFrame.from_dict(run_scores(log, value, by, statistic), orient="index"))
+        table = mean_of_scores(run_scores(log, value, by, statistic))
         if cross is not None:
             table[["low", "high"]] = [_crossed_ends(log[log[by] == name], value, cross) for name in table.index]
         tables.append(table.rename(columns={"mean": value, "low": f"{value} low", "high": f"{value} high"}))
