@@ -35,7 +35,7 @@ def arrival_table(engagements: pd.DataFrame, day: str | None = None, time: str |
         posted = _posted(engagements).dropna()
         counts = pd.crosstab(posted.dt.day_of_week, posted.dt.hour)
         counts = counts.reindex(index=range(7), columns=range(24), fill_value=0)
-        days, slots, kind = DAY_NAMES, range(24), "hour"
+        days, slots, kind = DAY_NAMES, list(range(24)), "hour"
     else:
         day, time = day or _feature_of("day", engagements), time or _feature_of("time", engagements)
         has_rows(engagements, day, time, what=TABLE)
