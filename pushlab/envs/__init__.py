@@ -33,7 +33,7 @@ TABLE = (
 LIMITS = {"pushlab/RoomEnv-v0": 1000}       # steps after which an episode is cut short, where there is such a limit
 
 
-def register_all():
+def register_all() -> None:
     """Registers every id of the table; strings as entry points keep the import light."""
     from gymnasium.envs.registration import register, registry
 

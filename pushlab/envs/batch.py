@@ -19,7 +19,7 @@ from pushlab.envs.world import World
 from pushlab.ground.arguments import demand, one_of, whole
 
 
-def with_rows(state, rows, new):
+def with_rows(state: dict, rows: np.ndarray, new: dict) -> dict:
     """The state with the given copies replaced; the one given stays as it is."""
     state = {key: values.copy() for key, values in state.items()}
     for key, values in new.items():

@@ -12,7 +12,7 @@ class Chance:
     why a copy in a batch lives the same life as one alone.
     """
 
-    def __init__(self, n, uniforms):
+    def __init__(self, n: int, uniforms: int) -> None:
         self.uniforms = uniforms
         self.generators = [None] * n
         self.numbers = np.empty((BLOCK, n, uniforms))
@@ -21,7 +21,7 @@ class Chance:
         self._rows = np.arange(n)
         self._none = np.empty((n, 0))
 
-    def seed(self, row, generator):
+    def seed(self, row: int, generator: np.random.Generator) -> None:
         """Gives copy `row` a new generator; what was drawn from the old one is dropped."""
         if generator is not self.generators[row]:
             self._leave_level()
@@ -29,7 +29,7 @@ class Chance:
             self.at[row] = BLOCK
             self._find_level()
 
-    def take(self, rows=None):
+    def take(self, rows: np.ndarray | None = None) -> np.ndarray:
         """The next draws (copies, uniforms) of the given copies, of all by default; to be read only."""
         if not self.uniforms:
             return self._none if rows is None else self._none[rows]

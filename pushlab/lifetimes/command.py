@@ -9,10 +9,11 @@ import json
 import os
 import re
 import runpy
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -29,7 +30,7 @@ RANGE = 'two numbers such as 0,100, or a JSON file such as {"task": [0, 100]}'
 
 
 @contextmanager
-def ended_by(status: int):
+def ended_by(status: int) -> Iterator[None]:
     """Bad input ends the command with a status and its message, without a traceback."""
     try:
         yield
@@ -38,7 +39,7 @@ def ended_by(status: int):
         raise typer.Exit(status) from error
 
 
-def with_settings(command):
+def with_settings(command: Callable) -> Callable:
     """The command with an option for each of the Settings in place of **options; their docstring says what they are."""
     told = re.findall(r"^(\w+) {2,}(.*(?:\n {9,}.*)*)", inspect.cleandoc(Settings.__doc__ or ""), re.MULTILINE)
     about = {name: " ".join(text.split()) for name, text in told}
@@ -70,7 +71,7 @@ def lifelong(
         out: Annotated[Path | None, typer.Option("--output", "-o", file_okay=False, help="Folder for JSON, TSV and "
                        "PNG; without it the table is only printed.")] = None,
         plot: Annotated[bool, typer.Option(help="Draw the pictures.")] = True,
-        **options):
+        **options: Any) -> None:
     """The lifelong metrics of a learning log: a table here, JSON, TSV and PNG in --output."""
     import matplotlib
 
@@ -226,7 +227,7 @@ def _lifetimes_in_words(table):
     return shown.to_string(float_format="%.4g", na_rep="")
 
 
-def save_report(report, stem: Path, plot: bool = True) -> None:
+def save_report(report: Any, stem: Path, plot: bool = True) -> None:
     """Writes a report: `<stem>.json`, tables `<stem>_<what>.tsv` and pictures `<stem>.png`, `<stem>_<what>.png`.
 
     Tables: metrics of the lifetime, tasks, pairs, regimes, and experts if there are any. Pictures: the lifetime with
@@ -263,7 +264,7 @@ def _draw_report(report):
 @experts_app.command("add")
 def add_expert(logdir: Annotated[Path, typer.Argument(help="A run that learned one task: L2Logger folder or file.")],
                experts: Store = None, measure: Measure = None,
-               replace: Annotated[bool, typer.Option(help="In the place of all runs that the task has.")] = False):
+               replace: Annotated[bool, typer.Option(help="In place of all runs that the task has.")] = False) -> None:
     """Add a run to the experts of its task."""
     from pushlab.logs.folders import read_log
 
@@ -278,7 +279,7 @@ def add_expert(logdir: Annotated[Path, typer.Argument(help="A run that learned o
 
 
 @experts_app.command("list")
-def list_experts(experts: Store = None):
+def list_experts(experts: Store = None) -> None:
     """List the experts: task, runs, experiences, saturation value."""
     with ended_by(1):
         table = _experts(experts).list()
@@ -288,7 +289,8 @@ def list_experts(experts: Store = None):
 @experts_app.command("clear")
 def clear_experts(task: Annotated[str | None, typer.Argument(help="The task; without it, all of them.")] = None,
                   experts: Store = None,
-                  yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before all are removed.")] = False):
+                  yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before all are removed.")] = False,
+                  ) -> None:
     """Remove the experts of a task, or all."""
     with ended_by(1):
         store = _experts(experts)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -211,7 +211,8 @@ class Scale(NamedTuple):
         return np.where(np.isfinite(values), MIDDLE, np.nan)
 
 
-def find_scales(values: Mapping[str, Iterable[np.ndarray]], settings: Settings, is_variant=None) -> dict[str, Scale]:
+def find_scales(values: Mapping[str, Iterable[np.ndarray]], settings: Settings,
+                is_variant: Callable | None = None) -> dict[str, Scale]:
     """{task: Scale} for {task: smoothed arrays, of the lifetime and of experts}.
 
     is_variant  function (task, name): is a range of that name one of the task's? By default a base name says so

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 MODELS = ("hiv", "lotka_volterra", "opioid", "world3", "zika")      # modules of this package; each has a `MODEL`
 
 
-def parameter(value, unit="", meaning=""):
+def parameter(value: Any, unit: str = "", meaning: str = "") -> Any:
     """A field of a Config: its default, the unit it is in, and what it stands for."""
     return field(default=value, metadata={"unit": unit, "meaning": meaning})
 

@@ -5,12 +5,14 @@ Press; each table stands under its name and the number of its equation there. A 
 for after the policy year stands once where the book gives both the same values.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from pushlab.ground.compiled import compiled_numeric
 
 
-def table(first, last, values):
+def table(first: float, last: float, values: Sequence[float]) -> np.ndarray:
     """The points of a table, evenly apart, as one array: the first argument, the distance between two, the values."""
     return np.array([first, (last - first) / (len(values) - 1), *values])
 
