@@ -14,7 +14,7 @@ class Chance:
 
     def __init__(self, n: int, uniforms: int) -> None:
         self.uniforms = uniforms
-        self.generators = [None] * n
+        self.generators: list = [None] * n
         self.numbers = np.empty((BLOCK, n, uniforms))
         self.level = BLOCK              # how many calls all copies have had of their block; None where they differ
         self.at = np.full(n, BLOCK)     # the same for each copy; not kept up while there is a level

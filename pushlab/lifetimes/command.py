@@ -46,11 +46,11 @@ def with_settings(command: Callable) -> Callable:
     about["data_range"] += f"; here {RANGE}"
     parameters = [one for one in inspect.signature(command).parameters.values() if one.kind is not one.VAR_KEYWORD]
     for field in fields(Settings):
-        kind = float if field.name == "window" else str if field.default is None else type(field.default)
+        kind: Any = float if field.name == "window" else str if field.default is None else type(field.default)
         default = False if field.default is None else str(field.default)
         option = Annotated[kind | None, typer.Option(help=about[field.name], show_default=default)]
         parameters.append(inspect.Parameter(field.name, parameters[0].KEYWORD_ONLY, default=None, annotation=option))
-    command.__signature__ = inspect.Signature(parameters)
+    setattr(command, "__signature__", inspect.Signature(parameters))     # noqa: B010 (mypy knows none of a Callable)
     return command
 
 
