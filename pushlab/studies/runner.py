@@ -9,6 +9,7 @@ versions of packages, the job's arguments and its data. So an edited line always
 
 import inspect
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -48,7 +49,7 @@ class Job(NamedTuple):
 
     def path(self, keep: Path, code: str) -> Path:
         """Where it is kept, under this checksum of the code."""
-        name = "-".join(str(value) for value in self.labels.values()).replace(" ", "-")
+        name = re.sub(r"[^\w.]+", "-", "-".join(map(str, self.labels.values())))
         key = checksum(code, self.function.__name__, self.labels, list(self.arguments), self.data)
         return keep / f"{name}-{key[:16]}.json"
 
