@@ -41,7 +41,7 @@ def arrival_table(engagements: pd.DataFrame, day: str | None = None, time: str |
         has_rows(engagements, day, time, what=TABLE)
         keys, slots, kind = ordered_values(engagements[day]), ordered_values(engagements[time], order), "slot"
         counts = pd.crosstab(engagements[day], engagements[time]).reindex(index=keys, columns=slots, fill_value=0)
-        days = tuple(_day_name(value) for value in keys)
+        days = tuple(map(_day_name, keys))
     cells = pd.MultiIndex.from_product([days, slots], names=["day", kind])
     return pd.DataFrame({"notifications": counts.to_numpy().ravel()}, index=cells).reset_index()
 

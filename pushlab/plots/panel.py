@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import ipywidgets as W
+from matplotlib.figure import Figure
 
 from pushlab.plots.sheet import figure_of, png
 
@@ -45,7 +46,8 @@ class Panel:
     """
 
     def __init__(self, picture: Any, say: Callable | None, controls: Sequence, below: Sequence = ()) -> None:
-        self.picture, self.say, self._figure = picture, say, None
+        self.picture, self.say = picture, say
+        self._figure: Figure | None = None
         self.image, self.words = PictureImage(format="png"), W.HTML()
         self.view = W.VBox([*controls, self.image, self.words, *below])
 
