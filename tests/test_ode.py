@@ -158,7 +158,7 @@ def test_a_copy_that_diverges_takes_no_other_along(lanes):
         n = len(start)
         end, time, earned = np.empty((n, 2)), np.empty(n), np.empty(n)
         failed = advance(start, np.zeros(n, np.int64), model.timestep, model.constants(model.config()), dose[:n], 1e-7,
-                         end, time, earned)
+                         0.0, end, time, earned)
         return failed, end
 
     start = np.repeat(model.state()[None], 9, axis=0) * np.linspace(1, 1.3, 9)[:, None]

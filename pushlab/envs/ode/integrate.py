@@ -60,7 +60,7 @@ def go_on(weights, stage, y, step, slopes, point):
 
 
 @inlined
-def find_worst(y, point, step, slopes, tolerance, worst):
+def find_worst(y, point, step, slopes, tolerance, lowest, worst):
     """Fills worst (copies,): the largest error of a variable over what is allowed, REFUSED where a value is none."""
     a, b, c, d, e, f, g = SPREAD[0], SPREAD[1], SPREAD[2], SPREAD[3], SPREAD[4], SPREAD[5], SPREAD[6]
     for i in range(len(worst)):
@@ -70,7 +70,7 @@ def find_worst(y, point, step, slopes, tolerance, worst):
             error = (a * slopes[0, v, i] + b * slopes[1, v, i] + c * slopes[2, v, i] + d * slopes[3, v, i]
                      + e * slopes[4, v, i] + f * slopes[5, v, i] + g * slopes[6, v, i])
             share = abs(step[i] * error) / (tolerance * max(abs(y[v, i]), abs(point[v, i])) + 1e-30)
-            share = share if point[v, i] >= 0.0 and share < REFUSED else REFUSED
+            share = share if point[v, i] >= lowest and share < REFUSED else REFUSED
             worst[i] = max(worst[i], share)
 
 
@@ -147,15 +147,16 @@ def refill(start, step_number, timestep, constants, dose, end, time, y, given, s
     return waiting, busy, failed
 
 
-def advance_batch(start, step_number, timestep, constants, dose, tolerance, end, time, earned):
+def advance_batch(start, step_number, timestep, constants, dose, tolerance, lowest, end, time, earned):
     """Moves every copy on by one timestep; returns the number of copies that could not be.
 
     start        (n, variables) before, step_number (n,) how many steps each has behind it
     dose         (n, interventions), constant during the timestep
     end, time, earned   filled with the state (n, variables), the time and the reward (n,) after it
     constants    record array (1,), the parameters by name
-    tolerance    largest estimated error of a step of the integrator, relative to each variable; a step below 0 in any
-                 variable is refused and tried again shorter, as is one that is no number
+    tolerance    largest estimated error of a step of the integrator, relative to each variable
+    lowest       such a step below this value in any variable is refused and tried again shorter, as is one that is no
+                 number. It is 0 throughout, but as an argument: with the number itself the loops are a tenth slower
     """
     y, point, slopes = np.empty((VARIABLES, LANES)), np.empty((VARIABLES, LANES)), np.zeros((STAGES, VARIABLES, LANES))
     given, clocks, counts = np.empty((dose.shape[1], LANES)), np.empty((5, LANES)), np.empty((2, LANES), np.int64)
@@ -178,7 +179,7 @@ def advance_batch(start, step_number, timestep, constants, dose, tolerance, end,
             derivative(moment, point, constants, given, slopes[stage])
             if stage == 0:
                 first_steps(y, slopes[0], left, tries, step)
-        find_worst(y, point, step, slopes, tolerance, worst)
+        find_worst(y, point, step, slopes, tolerance, lowest, worst)
         for v in range(VARIABLES):
             for i in range(LANES):
                 y[v, i] = point[v, i] if worst[i] <= 1.0 else y[v, i]
@@ -195,11 +196,11 @@ def advance_batch(start, step_number, timestep, constants, dose, tolerance, end,
     return failed
 
 
-def advance_in_steps(start, step_number, timestep, constants, dose, dt, end, time, earned):
+def advance_in_steps(start, step_number, timestep, constants, dose, dt, lowest, end, time, earned):
     """Moves every copy on by one timestep; returns the number of copies that could not be.
 
     The arguments are those of `advance_batch`, but dt in the place of a tolerance: a timestep is cut into as few equal
-    parts as are no longer than that. A copy has failed that ends below 0 or as no number.
+    parts as are no longer than that. A copy has failed that ends below `lowest` or as no number.
     """
     copies = len(start)
     shape = (VARIABLES, LANES)
@@ -239,14 +240,15 @@ def advance_in_steps(start, step_number, timestep, constants, dose, dt, end, tim
             fine = True
             for v in range(VARIABLES):
                 end[first + i, v] = y[v, i]
-                fine = fine and 0.0 <= y[v, i] < np.inf
+                fine = fine and lowest <= y[v, i] < np.inf
             failed += not fine
     reward(start, end, dose, constants, earned)
     return failed
 
 
-def advance_by_scipy(derivative, reward, start, step_number, timestep, constants, dose, tolerance, end, time, earned):
-    """The same copy by copy with SciPy's LSODA, whatever the tolerance, for a model's derivative and reward."""
+def advance_by_scipy(derivative, reward, start, step_number, timestep, constants, dose, tolerance, lowest, end, time,
+                     earned):
+    """The same copy by copy with SciPy's LSODA, at a tolerance and limits of its own, for a model's two functions."""
     from scipy.integrate import solve_ivp
 
     def slopes(now, y, given):

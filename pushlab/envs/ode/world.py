@@ -75,12 +75,11 @@ class ODE(World):
         self.dt = float(number("dt", self.timestep / 100 if dt is None else dt, above=0, most=self.timestep))
         self.steps = int(np.ceil(length / self.timestep - 1e-9))
         self._last = np.array(self.steps)
-        self.noise, self.tolerance = float(number("noise", noise, 0, 5)), number("tolerance", tolerance, 1e-13, 1e-2)
+        self.noise, tolerance = float(number("noise", noise, 0, 5)), number("tolerance", tolerance, 1e-13, 1e-2)
         self.solver = one_of("solver", solver, ("compiled", *METHODS, "scipy"))
-        self._fineness = self.dt if solver in METHODS else self.tolerance
-        self._width = len(self.model.names)
-        self._one, self._many = (integrator(self.model.derivative, self.model.reward, self._width, lanes, solver)
-                                 for lanes in (1, LANES))
+        self._fineness = self.dt if solver in METHODS else float(tolerance)
+        parts = self.model.derivative, self.model.reward, len(self.model.names)
+        self._one, self._many = (integrator(*parts, lanes, solver) for lanes in (1, LANES))
         one_of("actions", actions, ("discrete", "box"))
         self.interventions = _chosen(self.model, interventions, actions)
         self.told = self.model.told(self.config, [item.name for item in self.interventions])
@@ -177,9 +176,9 @@ class ODE(World):
         The compiled loop takes its steps from a copy's error alone, so what becomes of it does not depend on others.
         """
         n = len(values)
-        after, time, reward = np.empty((n, self._width)), np.empty(n), np.empty(n)
+        after, time, reward = np.empty(values.shape), np.empty(n), np.empty(n)
         advance = self._one if n < FEW else self._many
-        if advance(values, step, self.timestep, self._constants, dose, self._fineness, after, time, reward):
+        if advance(values, step, self.timestep, self._constants, dose, self._fineness, 0.0, after, time, reward):
             how = "in steps of" if self.solver in METHODS else "to a tolerance of"
             raise ArithmeticError(f"{self.model.name} could not be integrated {how} {self._fineness:g} from one of the "
                                   f"states {values.tolist()[:3]} ...")
