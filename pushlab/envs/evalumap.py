@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from gymnasium.spaces import Dict, MultiDiscrete
 
 from pushlab.envs.user_world import UserWorld
@@ -15,9 +16,6 @@ from pushlab.metrics.push import POINTS
 from pushlab.users.candidates import candidates_for
 from pushlab.users.judges import cutoff
 from pushlab.users.simulated import SimulatedUser, add_up
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @compiled
@@ -264,8 +262,6 @@ class EvalUMAP2(EvalUMAP1):
 
     def engagements(self, env: Any) -> pd.DataFrame:
         """The engagements of the episode so far, a DataFrame with a row a notification."""
-        import pandas as pd
-
         rows = np.array([row[0] for row, _, _ in env.trail], np.int64)
         sent = np.array([action[0] for _, action, _ in env.trail], np.int64)
         opened = np.array([answer[0] for _, _, answer in env.trail], bool)

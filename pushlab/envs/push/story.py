@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
 import numpy as np
+import pandas as pd
 
 from pushlab.envs.push import rules
 from pushlab.envs.push.view import allow_each
 from pushlab.users.days import DAY
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 WORDS = {rules.IN_HAND: "in hand", rules.WAITING: "waiting", rules.SHOWN: "pending", rules.UNSEEN: "unseen",
          rules.MISSED: "unseen", rules.SPARED: "unseen", rules.OPENED: "opened", rules.REFUSED: "dismissed",
@@ -80,8 +78,6 @@ def table_of(world: Any, state: dict, at: int = 0) -> pd.DataFrame:
     """The events as a DataFrame: the notification's features, `posted` (its date), then arrived, shown, closed, delay
     (minutes from arrival to showing), deferrals, outcome, worth (what it was paid, NaN until it is settled) and
     `context.<feature>` at arrival. A row's place is the notification's number in info."""
-    import pandas as pd
-
     core, events = state["core"][at], events_of(world, state, at)
     came = world.days.arrivals[core[rules.BASE]:core[rules.BASE] + len(events), rules.ITS_MOMENT]
     notifications = world.schema.notification.decode(

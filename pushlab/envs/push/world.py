@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from gymnasium.spaces import Discrete, MultiDiscrete
 
 from pushlab.envs.push import rules, view
@@ -14,9 +15,6 @@ from pushlab.envs.push.story import frame_of, table_of
 from pushlab.envs.user_world import UserWorld, one_each
 from pushlab.ground.arguments import demand, is_number, one_of, whole
 from pushlab.users.days import DAY
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 # Reward parts and what each is worth; fixed before any agent was trained.
 WEIGHTS = {"opened": 1.0, "dismissed": -1.0, "missed": -1.0, "spared": 0.2, "look": 0.0, "idle": -0.01, "wait": -0.005,

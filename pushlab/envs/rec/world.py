@@ -10,15 +10,7 @@ from typing import Any
 import numpy as np
 from gymnasium.spaces import Box, Discrete
 
-from pushlab.envs.rec.models import (
-    REWARD_TYPES,
-    BaseUserModel,
-    UserModel,
-    batch_method,
-    has_batch_method,
-    named_model,
-    standard_normal,
-)
+from pushlab.envs.rec import models
 from pushlab.envs.world import World
 from pushlab.ground.arguments import number, one_of, whole
 from pushlab.ground.compiled import compiled_in_place
@@ -87,14 +79,14 @@ class RECEnv(World):
     def __init__(self, step_per_episode: int = 10, n_items: int = 5, n_users: int = 100, item_feature_dim: int = 5,
                  user_feature_dim: int = 5, item_feature_vector: Any = None, user_feature_vector: Any = None,
                  reward_type: str = "continuous", reward_std: float = 0.0, obs_std: float = 0.0,
-                 UserModel: Any = UserModel, random_state: int | None = None, item_names: Sequence[str] | None = None,
-                 reference: str | None = None):
+                 UserModel: Any = models.UserModel, random_state: int | None = None,
+                 item_names: Sequence[str] | None = None, reference: str | None = None):
         self.step_per_episode = whole("step_per_episode", step_per_episode, 1)
         self._length = np.array(self.step_per_episode)      # see ONE
         self.n_items, self.n_users = whole("n_items", n_items, 1), whole("n_users", n_users, 1)
         self.item_feature_dim = whole("item_feature_dim", item_feature_dim, 1)
         self.user_feature_dim = whole("user_feature_dim", user_feature_dim, 1)
-        one_of("reward_type", reward_type, REWARD_TYPES)
+        one_of("reward_type", reward_type, models.REWARD_TYPES)
         self.obs_std, reward_std = float(number("obs_std", obs_std, 0)), float(number("reward_std", reward_std, 0))
         one_of("reference", reference, REFERENCES)
         seed = 0 if random_state is None else whole("random_state", random_state, 0)
@@ -107,7 +99,7 @@ class RECEnv(World):
         self.item_names = self._names(item_names)
         self.user_model = self._model(UserModel, reward_type, reward_std, random_state)
         self.reward_type = getattr(self.user_model, "reward_type", reward_type)
-        self._respond = batch_method(self.user_model)
+        self._respond = models.batch_method(self.user_model)
         self.starts = self._first_states(as_they_are=reference is not None)     # (n_users, …)
         self._noise_from = max(1, getattr(self.user_model, "draws", 1))
         self.uniforms = self._noise_from + (self.user_feature_dim if self.obs_std else 0)
@@ -126,7 +118,7 @@ class RECEnv(World):
         """The user model of this world alone, told what the environment says where it says nothing itself."""
         told = {"user_feature_dim": self.user_feature_dim, "item_feature_dim": self.item_feature_dim,
                 "reward_type": reward_type, "reward_std": reward_std}
-        model = named_model(model) if isinstance(model, (str, dict)) else model
+        model = models.named_model(model) if isinstance(model, (str, dict)) else model
         for method in ("user_preference_dynamics", "reward_function"):
             if not callable(getattr(model, method, None)):
                 raise ValueError(f"UserModel is a class or an instance with the methods user_preference_dynamics and "
@@ -140,7 +132,7 @@ class RECEnv(World):
                 setattr(model, name, value)
             elif name.endswith("dim") and getattr(model, name) != value:
                 raise ValueError(f"UserModel has {name} {getattr(model, name)}, and the environment has {value}")
-        one_of("reward_type of UserModel", model.reward_type, REWARD_TYPES)
+        one_of("reward_type of UserModel", model.reward_type, models.REWARD_TYPES)
         number("reward_std of UserModel", model.reward_std, 0)
         if getattr(model, "equal_dims", False) and self.user_feature_dim != self.item_feature_dim:
             raise ValueError(f"user_feature_dim {self.user_feature_dim} and item_feature_dim {self.item_feature_dim} "
@@ -178,7 +170,7 @@ class RECEnv(World):
     def expect(self, states: np.ndarray, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """What planners ask: expected rewards (n,) and next states (n, …) of true states (n, …) and items (n,)."""
         model = self.user_model
-        ask = model.expect if has_batch_method(model) else partial(BaseUserModel.expect, model)
+        ask = model.expect if models.has_batch_method(model) else partial(models.BaseUserModel.expect, model)
         return ask(states, actions, self.items)
 
     def observe(self, state: dict) -> np.ndarray:
@@ -205,7 +197,7 @@ class RECEnv(World):
 
     def seen(self, states: np.ndarray, draws: np.ndarray) -> np.ndarray:
         """What noise makes of the preference in true states, (n, user_feature_dim), before it is clipped."""
-        return states[:, :self.user_feature_dim] + self.obs_std * standard_normal(draws[:, self._noise_from:])
+        return states[:, :self.user_feature_dim] + self.obs_std * models.standard_normal(draws[:, self._noise_from:])
 
     def _chosen(self, user_id, n):
         """The users asked for at reset, int64 (n,)."""
