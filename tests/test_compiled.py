@@ -308,6 +308,25 @@ print(number(0.25, 3), sum(number.stats.cache_hits.values()))
     assert run() == [value, "0"] and run() == [value, "1"]
 
 
+def test_a_loop_is_compiled_anew_when_what_it_calls_has_moved_to_another_file(copy):
+    """What is kept names the file of each function in it, and would ask there in vain."""
+    place, answer = copy / "pushlab" / "agents", {}
+    code = "from pushlab.agents.outer import loop; print(loop(2.0))"
+    inner = "from pushlab.ground.compiled import compiled\n\n\n@compiled\ndef twice(x):\n    return 2 * x\n"
+    for home, other in (("here", "there"), ("there", "here")):
+        (place / f"{home}.py").write_text(inner, encoding="utf-8")
+        (place / f"{other}.py").unlink(missing_ok=True)
+        (place / "outer.py").write_text(
+            f"from pushlab.agents.{home} import twice\nfrom pushlab.ground.compiled import compiled\n\n\n"
+            "@compiled\ndef loop(x):\n    return twice(x) + 1\n", encoding="utf-8")
+        told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=copy,
+                              env={**os.environ, "PYTHONPATH": str(copy)})
+        answer[home] = told.stdout.strip() or told.stderr
+    for file in ("here", "there", "outer"):
+        (place / f"{file}.py").unlink(missing_ok=True)
+    assert answer == {"here": "5.0", "there": "5.0"}
+
+
 def test_few_former_states_of_a_loop_stay(tmp_path, monkeypatch):
     from numba.core import config
 

@@ -382,3 +382,22 @@ def test_importing_pushlab_loads_nothing_heavy():
             "print(sorted({name.split('.')[0] for name in set(sys.modules) - before}))")
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert told.stdout.strip() == "['lazy_loader', 'pushlab']"
+
+
+@pytest.mark.parametrize("name", [name for name, *_ in TABLE])
+def test_a_subclass_that_changes_the_reward_is_heard_alone_and_in_a_batch(name):
+    """Also where a world has a way of its own to live one copy."""
+    from pushlab.envs.batch import VectorEnv
+    from pushlab.envs.shell import Env
+
+    world = type(gym.make(name).unwrapped.world)
+    changed = type("Changed", (world,), {"reward": lambda self, outcome: outcome["reward"] * 0 + 777.0})
+    env, batch = Env(changed()), VectorEnv(changed(), num_envs=2)
+    _, info = env.reset(seed=0)
+    batch.reset(seed=0)
+    env.action_space.seed(0)
+    batch.action_space.seed(0)
+    action = env.action_space.sample(info.get("action_mask"))
+    assert env.step(action)[1] == 777.0
+    both = np.array([action, action]) if "action_mask" in info else batch.action_space.sample()
+    assert (batch.step(both)[1] == 777.0).all()

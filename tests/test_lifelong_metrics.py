@@ -262,7 +262,8 @@ def test_without_tests_or_training_the_rest_is_computed():
     assert reasons["recovery_time"] == "no task is trained a second time" and "saturation" in report.lifetime
     report = lifelong_report(log_of(("test", "a", [1, 2])))
     assert dict(report.missing)["saturation"] == "the log has no training block"
-    assert report.lifetime.index.tolist() == ["mean_evaluation_performance"]
+    assert "mean_evaluation_performance" in report.lifetime
+    assert not report.lifetime.index.str.contains("saturation|time|integral|training|maintenance|transfer").any()
 
 
 # ---------------------------------------------------------------- syllabus types, registry, report

@@ -259,5 +259,6 @@ def test_readme_lists_every_environment():
     from pushlab.envs import TABLE
 
     text = (ROOT / "README.md").read_text(encoding="utf-8").partition("## Environments")[2]
-    missing = [name for name, *_ in TABLE if f"`{name}`" not in text and f"`{name[-3:]}`" not in text]
-    assert not missing
+    for name, *_ in TABLE:                      # an older version stands in the row of the newest one
+        row = next((line for line in text.splitlines() if line.startswith("| `pushlab/") and name[:-3] in line), "")
+        assert f"`{name}`" in row or f"`{name[-3:]}`" in row, name

@@ -63,7 +63,8 @@ def _parts(thing, met, numbers):
         more = [*cells, *(function.__defaults__ or ()), *sorted((function.__kwdefaults__ or {}).items())]
         options = {**getattr(thing, "targetoptions", {}), **{str(key): str(value) for key, value in
                                                              (getattr(thing, "locals", None) or {}).items()}}
-        return (_code(function.__code__, function.__doc__),
+        return (function.__module__,                # where numba looks for it again
+                _code(function.__code__, function.__doc__),
                 [(name, _parts(value, met, numbers)) for name, value in sorted(options.items())],
                 [_parts(part, met, numbers) for part in more],
                 [(name, _attributes(function.__globals__[name], names, met, numbers))

@@ -8,13 +8,15 @@ import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from pushlab.plots.sheet import figure_of, png
+
 _windows: WeakKeyDictionary = WeakKeyDictionary()       # what stands on the screen, by the environment that draws
 _closers: WeakKeyDictionary = WeakKeyDictionary()       # what closes its window, at the latest when it is gone
 
 
 def pixels(figure: Figure) -> np.ndarray:
-    """The figure as a uint8 array (height, width, 3)."""
-    canvas = FigureCanvasAgg(figure)
+    """The figure, or that of Axes, as a uint8 array (height, width, 3)."""
+    canvas = FigureCanvasAgg(figure_of(figure))
     canvas.draw()
     return np.asarray(canvas.buffer_rgba())[..., :3].copy()
 
@@ -24,10 +26,7 @@ def show(figure: Figure, owner: Any) -> None:
 
     Without a notebook and without a display there is nothing to show it on, and it is left at that.
     """
-    if _in_notebook():
-        _show_in_notebook(figure, owner)
-    else:
-        _show_in_window(figure, owner)
+    (_show_in_notebook if _in_notebook() else _show_in_window)(figure_of(figure), owner)
 
 
 def hide(owner: Any) -> None:
@@ -45,8 +44,6 @@ def _in_notebook():
 
 def _show_in_notebook(figure, owner):
     from IPython.display import Image, display
-
-    from pushlab.plots import png
 
     image = Image(png(figure))
     if owner in _windows:

@@ -11,6 +11,7 @@ from pushlab.envs.actions import reader_of
 from pushlab.envs.stream import number
 from pushlab.ground.compiled import compiled
 
+RIGHT = 1.0                     # what a right answer earns; a wrong one earns nothing
 BLOCK = 256                     # steps that a room alone is lived ahead
 BEGIN = 1 << 30                 # numbers from here on are for the beginning of an episode
 
@@ -200,7 +201,7 @@ class RoomAlone:
     def _step_in_words(self, action):
         """A step of one agent that is asked and answers in words, with as little work as can be."""
         said = action.lower() if type(action) is str else in_small_letters(action)
-        reward = 1.0 if said == self.places[self.right] else 0.0
+        reward = RIGHT if said == self.places[self.right] else 0.0
         at = self._go_on(action)
         person, thing, place, time, whose, what = self.rows[at]
         heads, relation = self.heads, self.relation

@@ -9,7 +9,7 @@ import numpy as np
 from gymnasium.spaces import Discrete, MultiDiscrete, Text, Tuple
 
 from pushlab.datasets.commonsense import OWNS, all_places, read_facts, usual_places
-from pushlab.envs.room.rules import RoomAlone, furnish_each, in_small_letters, look_each, pass_each
+from pushlab.envs.room.rules import RIGHT, RoomAlone, furnish_each, in_small_letters, look_each, pass_each
 from pushlab.envs.world import World
 from pushlab.ground.arguments import chances, demand, one_of, whole
 
@@ -203,8 +203,8 @@ class Room(World):
         return following, outcome
 
     def judge(self, answers: np.ndarray, right: Any) -> np.ndarray:
-        """What answers (…, n_agents) earn, by the codes of their places: 1.0 for the right one, else 0.0."""
-        return (answers == right).astype(float)
+        """What answers (…, n_agents) earn, by the codes of their places."""
+        return RIGHT * (answers == right)
 
     def check_clock(self, time: int) -> None:
         """ValueError once an episode is longer than the clock can show."""
