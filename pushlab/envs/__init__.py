@@ -1,4 +1,4 @@
-"""The table of environments; `import pushlab` registers them with Gymnasium."""
+"""Worlds, and the Env and VectorEnv around them; the table of ids that `import pushlab` registers with Gymnasium."""
 
 # id, world, what it is in a few words. A world's docstring is the environment's page.
 TABLE = (

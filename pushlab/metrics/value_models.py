@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
 from pushlab.ground.arguments import whole
-
-if TYPE_CHECKING:
-    from pushlab.metrics.offpolicy import Episodes
 
 
 def quadratic(observations: np.ndarray) -> np.ndarray:
@@ -28,7 +25,7 @@ def linear(observations: np.ndarray) -> np.ndarray:
     return np.hstack([np.ones((len(observations), 1)), observations])
 
 
-def cross_fitted_values(episodes: Episodes, discount: float = 1.0, folds: int = 5, features: Callable = quadratic,
+def cross_fitted_values(episodes: Any, discount: float = 1.0, folds: int = 5, features: Callable = quadratic,
                         penalty: float = 1.0, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     """Q̂ (episodes, steps, actions) and V̂ (episodes, steps) under the target, each from the other folds' episodes.
 

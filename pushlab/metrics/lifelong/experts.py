@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -11,9 +11,6 @@ import pandas as pd
 from pushlab.ground.faults import BadData, Fault
 from pushlab.metrics.lifelong.curves import known_mean
 from pushlab.metrics.lifelong.rows import TRAIN, find_measure, run_starts
-
-if TYPE_CHECKING:
-    from pushlab.metrics.lifelong.lifetime import Lifetime
 
 POOR = 0.2                  # a saturation value below this share of the expert's is no learning to speak of
 COLUMNS = ["task", "run", "saturation", "time", "expert_saturation", "expert_time", "relative_saturation",
@@ -37,7 +34,7 @@ class ExpertRun(NamedTuple):
         return np.concatenate([np.zeros(0), *self.pieces])
 
 
-def read_experts(experts: Any, life: Lifetime) -> tuple[dict[str, list[ExpertRun]], dict[str, float]]:
+def read_experts(experts: Any, life: Any) -> tuple[dict[str, list[ExpertRun]], dict[str, float]]:
     """{task: list of ExpertRun} and {task: saturation value} of those tasks of a lifetime that have an expert.
 
     experts  a store with `logs(task)` and, if it knows them, `saturation(task)` and the names of its `tasks`; or
@@ -104,7 +101,7 @@ def _read_run(run, name, life):
 
 # ---------------------------------------------------------------- a lifetime against them
 
-def expert_table(life: Lifetime) -> pd.DataFrame:
+def expert_table(life: Any) -> pd.DataFrame:
     """Each task against each of its experts, a DataFrame with a row a task and run (-1: only a value is known).
 
     Columns task, run, saturation, time, expert_saturation, expert_time, relative_saturation, relative_time,
