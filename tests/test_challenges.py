@@ -1,5 +1,6 @@
 """A challenge the batch way: it says what the environment says, and lists every fault of a table."""
 
+import re
 from dataclasses import replace
 
 import gymnasium as gym
@@ -108,6 +109,14 @@ def test_nonsense_is_implausible_and_history_is_not(challenge, answers):
     half = answers.copy()
     half.loc[half.index[:ROWS // 2], ["postingApp", "category", "subject"]] = app, category, subject
     assert challenge.evaluate(half).metrics["plausibility"] == 0.5
+
+
+@pytest.mark.parametrize("wrong, shown", [([1], "'[1]'"), (None, "'None'")])
+def test_an_id_that_is_no_number_at_all_is_named(challenge, answers, wrong, shown):
+    table = answers.astype(object).assign(id=range(len(answers)))
+    table["id"] = pd.Series([wrong, *range(1, len(answers))], index=table.index, dtype=object)
+    with pytest.raises(BadData, match=re.escape(f"{shown} is not the id of a context")):
+        challenge.evaluate(table)
 
 
 def test_rows_belong_to_contexts_by_id_or_else_by_order(challenge, answers):

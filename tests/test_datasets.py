@@ -11,7 +11,7 @@ import pytest
 
 from pushlab.datasets.reading import list_users, load_user, load_users
 from pushlab.datasets.schema import Schema
-from pushlab.datasets.tables import Source
+from pushlab.datasets.tables import Source, read_rows
 from pushlab.ground.faults import BadData
 from pushlab.ground.files import data_dir
 
@@ -500,6 +500,21 @@ def test_time_zones_that_differ_and_a_date_that_is_none_are_all_named(folder):
     for row, date in ((1, "2019-01-05T10:00:00+01:00"), (2, "2019-01-05T10:00:00Z"), (5, "yesterday")):
         edit(folder / TABLES[2], lambda text, row=row, date=date: replace_field(text, row, "postDate", date))
     assert [fault.row for fault in faults_of(folder)] == [3, 4, 7]
+
+
+@pytest.mark.parametrize("date", ["2019-01-05T06Z", "2019-01-05T06+01:00", "20190105T060226Z", "20190105T060226+0100"])
+def test_a_time_zone_without_a_colon_before_it_is_refused_too(folder, date):
+    edit(folder / TABLES[2], lambda text: replace_field(text, 1, "postDate", date))
+    assert [(fault.row, fault.value) for fault in faults_of(folder)] == [(3, date)]
+
+
+@pytest.mark.parametrize("text, told", [
+    ("\na,b\n1,2\n", "row 1: the first line is blank; it should be the header"),
+    ("  \n \n", "the file is empty"), ("", "the file is empty"),
+])
+def test_a_table_without_a_header_is_told_from_an_empty_one(text, told):
+    with pytest.raises(BadData, match=told):
+        read_rows(io.BytesIO(text.encode()), "a.csv")
 
 
 def test_a_catalogue_with_a_quoted_header_is_read(folder):

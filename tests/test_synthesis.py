@@ -262,6 +262,7 @@ def test_an_unknown_period_is_refused():
 def test_make_user_meets_what_it_is_asked():
     user = make_user(3, "kim", open_rate=0.3, per_quarter=1000)
     engagements = user.engagements("history")
+    assert engagements.shape[1] == user.engagements("test").shape[1] == 19  # of what came of it only `action`
     assert 850 < len(engagements) < 1150
     both = [open_probability(log_odds(user.truth, table, table))
             for table in (engagements, user.engagements("test"))]

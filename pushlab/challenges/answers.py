@@ -129,8 +129,8 @@ def read_whole_numbers(column: pd.Series, name: str, file: str, lines: Any, most
 
     Each distinct cell is read once.
     """
-    which, distinct = pd.factorize(column.to_numpy(dtype=object), use_na_sentinel=False)
-    texts = np.array([as_text(value) for value in distinct], dtype=object)
+    cells = np.array([value if isinstance(value, str) else as_text(value) for value in column], dtype=object)
+    which, texts = pd.factorize(cells)
     numbers = [whole_number(text) for text in texts]
     good = [number is not None and 0 <= number and (most is None or number <= most) for number in numbers]
     values = np.array([number if fine else -1 for number, fine in zip(numbers, good)], np.int64)[which]

@@ -1,3 +1,16 @@
+"""What lies under data/, and readers for the public originals.
+
+A data set is a folder (or a wheel) of users and a schema that says which tables a user has. The shipped users, the
+EvalUMAP 2019 folders and the EvalUMAP 2020 wheel differ only in their schema files:
+
+>>> mira = load_user("mira")
+>>> mira.history.engagements.columns[:3].tolist(), mira.test.opened.dtype.name
+(['day', 'time', 'place'], 'bool')
+
+Reading is strict and says everything at once: `BadData` lists each fault with file, row, column, value and what
+would have been right. Only CSV and JSON are read; nothing is ever unpickled.
+"""
+
 from __future__ import annotations
 
 import json
@@ -16,7 +29,6 @@ from pushlab.ground.faults import BadData, Fault, blame, refuse
 from pushlab.ground.files import data_dir
 
 SHIPPED_SCHEMAS = ("evalumap2019", "evalumap2020")
-TIME_ZONE = r":.*(?:[zZ]|[+-]\d\d(?::?\d\d)?)\s*$"       # at the end of a date with a time: Z, +01:00, -0530
 
 
 # ---------------------------------------------------------------- finding and reading users
@@ -146,8 +158,9 @@ def _find_layout(source, user, schemas):
             if any(map(source.has, files)):
                 return schema, layout
             wanted += files
-    raise BadData(Fault(source.name, right=f"no table of user {user!r} was found; one of these was looked for: "
-                                           f"{', '.join(sorted(set(wanted)))}"))
+    names = ", ".join(schema.name for schema in schemas)
+    raise BadData(Fault(source.name, right=f"no table of user {user!r} in the layout of schema {names} was found; one of "
+                                           f"these was looked for: {', '.join(sorted(set(wanted)))}"))
 
 
 def _tables(layout, user):
@@ -235,8 +248,14 @@ def _there(table, *columns):
 
 def _dates(texts):
     """The dates, a Series of datetime64; NaT where a text is none, or has a time zone."""
-    dates = pd.to_datetime(texts, format="ISO8601", errors="coerce", utc=True).dt.tz_localize(None)
-    return dates.mask(texts.str.contains(TIME_ZONE))
+    try:
+        dates = pd.to_datetime(texts, format="ISO8601", errors="coerce")
+        if dates.dtype.kind == "M" and dates.dt.tz is None:
+            return dates
+    except ValueError:      # some have a time zone and some have none
+        pass
+    dates = [pd.to_datetime(text, format="ISO8601", errors="coerce") for text in texts]
+    return pd.Series([pd.NaT if date.tzinfo else date for date in dates], texts.index, dtype="datetime64[us]")
 
 
 def _read_catalogue(source, root, user, schema):

@@ -43,6 +43,8 @@ class Source:
 
     def _unpacked(self):
         try:
+            with zipfile.ZipFile(self.path):            # before it is read: it may be anything, of any size
+                pass
             archive = self._archive = zipfile.ZipFile(io.BytesIO(self.path.read_bytes()))
         except zipfile.BadZipFile as error:
             raise BadData(Fault(self.name, right="neither a folder of users nor a wheel (a zip file)")) from error
@@ -63,7 +65,7 @@ class Source:
         """The bytes of a file."""
         file, wrong = self._root.joinpath(name), None
         if not file.exists():
-            wrong = "the file is missing"
+            wrong = "the file is missing" + ("" if self.is_folder else f" in {self.name}")
         elif file.is_dir() or not name.endswith((".csv", ".json")):
             wrong = f"this is {'a folder' if file.is_dir() else 'another file'}; a CSV or JSON file is meant"
         elif (file.stat().st_size if self.is_folder else self._archive.getinfo(name).file_size) > LARGEST:
@@ -72,7 +74,9 @@ class Source:
             raise BadData(Fault(name, right=wrong))
         try:
             return file.read_bytes()
-        except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as error:
+        except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, OSError) as error:
+            if self.is_folder:
+                raise
             raise BadData(Fault(name, right=f"the member cannot be unpacked ({error})")) from error
 
 
@@ -116,7 +120,9 @@ def read_rows(file: BinaryIO, name: str, most: int | None = None) -> tuple[list,
         raise BadData([*faults, Fault(name, reader.line_num, right=f"not a CSV row ({error})")]) from None
     finally:
         text.detach()                       # whoever opened the file closes it
-    if not header:
+    if not "".join(header).strip():
+        if any("".join(row).strip() for row in rows) or any("torn" in fault.right for fault in faults):
+            raise BadData(Fault(name, 1, right="the first line is blank; it should be the header"))
         raise BadData(Fault(name, right="the file is empty; a CSV table with a header is meant"))
     if len(rows) < count:
         faults.append(Fault(name, right=f"there are {count:,} rows; {most:,} are the most that there can be"))

@@ -109,13 +109,13 @@ def crossed_interval(values: ArrayLike, theirs: ArrayLike | None = None, level: 
     from scipy.stats import t
 
     arguments.share("level", level)
-    grid = _crossed_grid(values, theirs)
+    grid = crossed_grid(values, theirs)
     mean, variance, freedom = (float(one) for one in _crossed(grid))
     half = float(t.ppf((1 + level) / 2, freedom)) * variance ** 0.5
     return Interval(mean, mean - half, mean + half)
 
 
-def _crossed_grid(values, theirs):
+def crossed_grid(values: ArrayLike, theirs: ArrayLike | None = None) -> np.ndarray:
     """The grid of `values`, less that of `theirs` where there is one, float64 (rows, columns)."""
     grid = np.asarray(values, float)
     if theirs is not None:

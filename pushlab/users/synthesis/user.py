@@ -52,13 +52,14 @@ class SyntheticUser:
     truth: dict[str, Any]
 
     def engagements(self, period: str) -> Any:
-        """DataFrame of one period, "history" or "test": all that its tables hold, by the schema's names."""
+        """DataFrame of one period, "history" or "test": the features by the schema's names, and `action`."""
         import pandas as pd
 
         one_of("period", period, ("history", "test"))
         tables = [self.tables[file].rename(columns=names) for file, names in columns_of_tables()[period].items()]
-        joined = pd.concat(tables, axis=1)
-        return joined.loc[:, ~joined.columns.duplicated()]
+        joined, schema = pd.concat(tables, axis=1), challenge_schema()
+        names = [feature["name"] for half in ("notification", "context") for feature in schema[half]]
+        return joined.loc[:, ~joined.columns.duplicated()][[*names, "action"]]
 
 
 def challenge_schema() -> dict[str, Any]:
