@@ -139,12 +139,24 @@ def test_of_many_lifetimes_the_terminal_shows_mean_and_range(tmp_path):
     (["{folder}", "--measure", "score"], 1, "numeric columns are reward"),
     (["{folder}", "--smoothing", "gauss", "--clamp", "--normalization", "loud"], 1, "loud"),
     (["{folder}", "--metric", "luck"], 2, "--metric is one of saturation, "),
-    (["{folder}", "--data-range", "high"], 1, "two numbers such as 0,100"),
+    *((["{folder}", "--data-range", typed], 1, f"--data-range: '{typed}' is not two numbers such as 0,100, or a JSON "
+       'file such as {"task": [0, 100]}\n') for typed in ("high", "1", "1,2,3")),
+    *((["{folder}", "--syllabus-type", typed], 2, f"--syllabus-type is one of CL, ANT_A, ANT_B; got '{typed}'")
+      for typed in ("", "ant-c")),
     (["{folder}", "--experts", "nowhere"], 1, "no store of experts"),
 ])
 def test_what_is_wrong_is_said_and_ends_in_a_status(folder, arguments, status, message):
     done = call("lifelong", *[argument.format(folder=folder) for argument in arguments])
     assert done.exit_code == status and message in done.output
+
+
+def test_a_lifetime_is_measured_by_length_where_it_is_asked_for(tmp_path):
+    write_log(lifetime().assign(length=7), tmp_path / "both")
+    assert "numeric columns are reward, length" in call("lifelong", tmp_path / "both", "--measure", "score").output
+    write_log(lifetime().rename(columns={"reward": "length"}), tmp_path / "only", "length")
+    for more in ((), ("--measure", "length")):
+        done = call("lifelong", tmp_path / "only", *more)
+        assert done.exit_code == 0 and "measured by length" in done.output
 
 
 def test_experts_are_kept_and_used(folder, tmp_path):

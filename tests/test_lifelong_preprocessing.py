@@ -190,8 +190,8 @@ def test_several_numbers_of_one_episode_are_its_mean():
 
 
 def test_a_measure_that_is_not_there_is_told_with_those_that_are():
-    log = log_of(("train", "a", [1, 2])).assign(score=1.0, name="x")
-    with pytest.raises(BadData, match="column points: no such numeric .*; numeric columns are reward, score"):
+    log = log_of(("train", "a", [1, 2])).assign(score=1.0, name="x", length=7)
+    with pytest.raises(BadData, match="column points: no such numeric .*; numeric columns are reward, score, length"):
         lifelong_report(log, measure="points")
     assert lifelong_report(log, measure="score").measure == "score"
     log.attrs["measure"] = "score"
@@ -307,7 +307,8 @@ def test_settings_list_all_that_is_wrong():
                  data_range=st.one_of(st.none(), st.just((0, 1)), st.just({"a": (0, 1), "b": (-3, 8.5)})),
                  maintenance=st.sampled_from(("mrlep", "mrtlp", "both")), variant_mode=st.just("agnostic")))
 def test_settings_go_through_json(settings):
-    assert Settings.from_dict(json.loads(json.dumps(settings.to_dict()))) == settings
+    told = settings.to_dict()
+    assert json.loads(json.dumps(told)) == told and Settings.from_dict(told) == settings
 
 
 def test_settings_files_of_the_release_are_read():

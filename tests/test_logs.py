@@ -61,6 +61,17 @@ def test_the_missing_measure_names_the_numeric_columns(tmp_path):
         read_log(folder, measure="reward")
 
 
+def test_true_and_false_are_no_measure_of_a_log(tmp_path):
+    folder = l2_folder(tmp_path, {"0-train": TSV + line(0, 0, "train", value=True) + line(0, 1, "train", value=False)})
+    with pytest.raises(BadData, match="column performance: no such numeric column.*there is no numeric column"):
+        read_log(folder)
+    for dtype in ("bool", "boolean"):
+        won = (episodes()["return"] > 0).astype(dtype)
+        with pytest.raises(BadData, match="column won: no such numeric column.*are reward, length"):
+            write_log(episodes().assign(won=won), tmp_path / "new", "won")
+    assert not (tmp_path / "new").exists()
+
+
 def test_every_fault_is_said_at_once(tmp_path):
     folder = l2_folder(tmp_path, {
         "0-train": TSV + line(0, 0, "train") + line(0, 1, "train", value="much"),

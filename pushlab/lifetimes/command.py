@@ -81,7 +81,7 @@ def lifelong(
 
     kind = syllabus_type and syllabus_type.upper().replace("-", "_")
     with ended_by(2):
-        one_of("--syllabus-type", kind or "CL", SYLLABUS_TYPES)
+        one_of("--syllabus-type", "CL" if kind in (None, *SYLLABUS_TYPES) else syllabus_type, SYLLABUS_TYPES)
         for file in metrics_from or ():
             _run_file(file)
         for name in metric or ():
@@ -93,8 +93,7 @@ def lifelong(
     if save_settings is not None:
         with ended_by(2):
             write_text(save_settings, json.dumps(chosen.to_dict(), indent=2) + "\n")
-    complete = experts is not None          # a store that was asked for has to have all the tasks
-    reports, faults = _report_each(logs, logdir, complete, (store, measure, kind, metric, chosen))
+    reports, faults = _report_each(logs, logdir, experts is not None, (store, measure, kind, metric, chosen))
     if len(reports) > 1:
         typer.echo(_lifetimes_in_words(_over_lifetimes(reports, faults)))
     if out is not None:
@@ -127,9 +126,10 @@ def _read_settings(file, options):
         text = options["data_range"]
         try:
             options["data_range"] = (json.loads(Path(text).read_text(encoding="utf-8"))
-                                     if Path(text).suffix == ".json" else [float(end) for end in text.split(",")])
+                                     if Path(text).suffix == ".json" else list(map(float, text.partition(",")[::2])))
         except (OSError, ValueError) as error:
-            raise BadData([Fault("--data-range", None, None, text, f"{RANGE} ({error})")]) from error
+            why = f" ({error})" if Path(text).suffix == ".json" else ""
+            raise BadData([Fault("--data-range", None, None, text, RANGE + why)]) from error
     return Settings.from_dict({**told, **options}, "options")
 
 
@@ -159,7 +159,7 @@ def _run_file(file):
 def _report_each(logs, root, complete, how):
     """{name: Report} of the logs, each printed, and {name: how many faults} of those that have some, each said.
 
-    complete  a task that was learned and has no expert is a fault
+    complete  a task that was learned and has no expert is a fault, as it is where a store was asked for
     how       arguments of `lifelong_report` after the log: store, measure, and so on
     A log is reported without the rows that are at fault, if others are left.
     """

@@ -76,7 +76,7 @@ def read_log(path: Path | str, measure: str | None = None, strict: bool = True) 
     wanted = [columns] if isinstance(columns, str) else list(columns)
     name = str(measure or ("reward" if "reward" in wanted else wanted[0]))
     try:
-        find_measure(log, name, path.name)
+        find_measure(log.select_dtypes("number"), name, path.name)      # True and False are none
         faults += _lacking(kept, name)
         infinite = tables.find_infinite(log, name)
         faults += infinite
@@ -249,7 +249,7 @@ def write_log(log: pd.DataFrame, folder: Path | str, measure: str | None = None,
             **(log.attrs.get("scenario") or {}), **(scenario or {})}
     wanted = measure or log.attrs.get("measure") or "reward"
     log = lifetime_log(log).reset_index(drop=True)
-    name = find_measure(log, wanted)
+    name = find_measure(log.select_dtypes("number"), wanted)
     for faults in (tables.find_blocks_back(log) + tables.find_steps_back(log), tables.find_infinite(log, name),
                    [Fault("log", None, "block_type", kind, "train or test")
                     for kind in sorted({str(kind) for kind in log["block_type"]} - set(TYPES))]):

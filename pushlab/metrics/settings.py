@@ -123,8 +123,10 @@ class Settings:
         return made
 
     def to_dict(self) -> dict[str, Any]:
-        """All settings as plain values that JSON holds."""
-        return asdict(self)
+        """All settings as plain values that JSON gives back as they are: ranges are lists."""
+        given = self.data_range
+        plain = {task: [*ends] for task, ends in given.items()} if isinstance(given, dict) else given and [*given]
+        return {**asdict(self), "data_range": plain}
 
     def __repr__(self) -> str:
         changed = [f"{field.name}={getattr(self, field.name)!r}" for field in fields(self)

@@ -11,7 +11,7 @@ from pushlab.ground.faults import BadData, Fault
 from pushlab.metrics.settings import Settings
 
 TRAIN, TEST = "train", "test"
-NO_MEASURES = ("block", "regime", "episode", "seed", "lifetime", "length", "worker", "raw", "smoothed", "normalized")
+NO_MEASURES = ("block", "regime", "episode", "seed", "lifetime", "worker", "raw", "smoothed", "normalized")
 ABOUT = ("block", "block_type", "block_subtype", "task", "params")
 NO_NUMBERS = "at least one complete experience with a number"
 
@@ -58,15 +58,15 @@ def find_measure(rows: pd.DataFrame, measure: str | None = None, file: str = "lo
     for name in wanted:
         if name in rows.columns and pd.api.types.is_numeric_dtype(rows[name]):
             return name
-    numeric = numeric_columns(rows)
+    numeric = [str(name) for name in rows if pd.api.types.is_numeric_dtype(rows[name]) and name not in NO_MEASURES]
     there = f"numeric columns are {', '.join(numeric)}" if numeric else "there is no numeric column"
     name = str(measure or rows.attrs.get("measure") or "reward")
     raise BadData([Fault(file, None, name, None, f"no such numeric column to measure by; {there}")])
 
 
 def numeric_columns(rows: pd.DataFrame) -> list[str]:
-    """Names of the columns that a lifetime may be measured by."""
-    return [str(name) for name in rows.select_dtypes("number") if name not in NO_MEASURES]
+    """Columns that say how well it went; a length does not by itself, though one may ask to measure by it."""
+    return [str(name) for name in rows.select_dtypes("number") if name not in (*NO_MEASURES, "length")]
 
 
 def base_name(task: str) -> str:
