@@ -51,7 +51,9 @@ def copy(tmp_path):
     """The library in a folder of its own, with the data and settings beside it."""
     shutil.copytree(ROOT / "pushlab", tmp_path / "pushlab", ignore=shutil.ignore_patterns("*.pyc"))
     shutil.copytree(ROOT / "data", tmp_path / "data")
-    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    for name in ("pyproject.toml", "tests/test_agent_states.py"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / name)
     return tmp_path
 
 

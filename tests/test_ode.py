@@ -406,3 +406,11 @@ def test_a_person_can_take_the_agents_place(name):
     first = seat.image.value
     seat.act(1)
     assert "reward" in seat.words.value and seat.image.value != first
+
+
+@pytest.mark.parametrize("model", ["hiv", "", 1, {"a": 1}])
+def test_a_picture_of_a_table_asks_for_the_model_as_it_is_told(model):
+    with pytest.raises(ValueError, match="load_model"):
+        plots.patient(ODEEnv("hiv").simulate(0), model=model)
+    with pytest.raises(ValueError, match="frames, or a table"):
+        plots.epidemic(5)

@@ -317,3 +317,12 @@ def test_a_user_model_can_be_named_as_a_file_has_it():
     assert type(gym.make("pushlab/RECEnv-v0", UserModel="Satiation").unwrapped.world.user_model) is Satiation
     with pytest.raises(ValueError, match="UserModel by name is one of UserModel, NoDrift, Satiation; got 'Stat'"):
         gym.make("pushlab/RECEnv-v0", UserModel="Stat")
+
+
+@pytest.mark.parametrize("action, items, error", [(99, np.eye(2), IndexError), (0, np.eye(3), ValueError)])
+def test_the_two_methods_of_a_user_model_refuse_what_does_not_fit(action, items, error):
+    for ask in (UserModel().reward_function, UserModel().user_preference_dynamics):
+        with pytest.raises(error):
+            ask(np.array([0.6, 0.8]), action, items)
+    after = UserModel().user_preference_dynamics(np.array([1, 1]), 0, np.eye(2))        # whole numbers are numbers
+    assert after == pytest.approx([0.894, 0.447], abs=1e-3)

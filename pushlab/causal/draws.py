@@ -48,7 +48,8 @@ class CausalData:
             demand(shape == treated.shape, f"{name} has a value for each of {len(treated)} units; got {shape}")
         for name, values in self.frame().items():
             finite = np.isfinite(values.to_numpy(np.float64))
-            demand(finite.all(), f"{name}, unit {np.argmin(finite)}: not a finite number")
+            what = f"covariate {name}" if name in self.covariates else name
+            demand(finite.all(), f"{what}, unit {np.argmin(finite)}: not a finite number")
         if self.mediator is not None:
             one_of("mediator, a covariate,", self.mediator, self.covariates.columns)
 

@@ -159,8 +159,8 @@ def _find_layout(source, user, schemas):
                 return schema, layout
             wanted += files
     names = ", ".join(schema.name for schema in schemas)
-    raise BadData(Fault(source.name, right=f"no table of user {user!r} in the layout of schema {names} was found; one of "
-                                           f"these was looked for: {', '.join(sorted(set(wanted)))}"))
+    raise BadData(Fault(source.name, right=f"no table of user {user!r} in the layout of schema {names} was found; one "
+                                           f"of these was looked for: {', '.join(sorted(set(wanted)))}"))
 
 
 def _tables(layout, user):

@@ -43,8 +43,8 @@ class Source:
 
     def _unpacked(self):
         try:
-            with zipfile.ZipFile(self.path):            # before it is read: it may be anything, of any size
-                pass
+            if not zipfile.is_zipfile(self.path):       # before it is read: it may be anything, of any size
+                raise zipfile.BadZipFile
             archive = self._archive = zipfile.ZipFile(io.BytesIO(self.path.read_bytes()))
         except zipfile.BadZipFile as error:
             raise BadData(Fault(self.name, right="neither a folder of users nor a wheel (a zip file)")) from error

@@ -35,6 +35,10 @@ class Film:
     def __init__(self, days: Days, model: Mapping | None = None, goal: Mapping | None = None,
                  until: float | None = None) -> None:
         """`model` is that of a table which does not tell its own, such as one out of a file."""
+        demand(model is None or isinstance(model, Mapping) and "interventions" in model,
+               f"model is what load_model(name).told() gives; got {model!r:.60}")
+        demand(isinstance(days, Sequence) or hasattr(days, "attrs"),
+               f"days are an episode's frames, or a table; got {days!r:.60}")
         if isinstance(days, Sequence):
             demand(days, "a picture needs at least one frame, or a table")
             last = days[-1]

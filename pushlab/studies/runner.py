@@ -25,7 +25,7 @@ from pushlab.ground.kept import checksum, kept, read_kept
 from pushlab.metrics.estimate import Interval
 
 # Options of every study's command.
-Out = Annotated[Path, typer.Option(help="The first CSV file; the others are written beside it.")]
+Out = Annotated[Path, typer.Option(help="CSV file to write; where a study has several tables the others go beside it.")]
 OutFolder = Annotated[Path, typer.Option(help="Folder for the CSV files.")]
 Jobs = Annotated[int, typer.Option(help="Processes to work with.")]
 Keep = Annotated[Path | None, typer.Option(help="Folder for finished jobs; else pushlab's cache.")]

@@ -256,15 +256,15 @@ def advance_by_scipy(derivative, reward, start, step_number, timestep, constants
         derivative(np.array([now]), y[:, None], constants, given, slope)
         return slope[:, 0]
 
-    failed = 0
     for copy in range(len(start)):
         now, time[copy] = (clock(step_number[copy] + ahead, timestep, constants) for ahead in (0, 1))
         solved = solve_ivp(slopes, (now, time[copy]), start[copy], "LSODA", args=(dose[copy][:, None].copy(),),
                            rtol=1e-10, atol=1e-14)
+        if not solved.success:
+            raise ArithmeticError(f"SciPy could not integrate from {start[copy].tolist()}: {solved.message}")
         end[copy] = solved.y[:, -1]
-        failed += not solved.success
     reward(start, end, dose, constants, earned)
-    return failed
+    return 0
 
 
 @functools.lru_cache(maxsize=64)        # every run of a cell that defines a model brings functions of its own

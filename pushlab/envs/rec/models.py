@@ -204,11 +204,19 @@ class UserModel(BaseUserModel):
         return int(self.reward_type == "binary" or bool(self.reward_std))
 
     def user_preference_dynamics(self, state: Array, action: Any, item_feature_vector: Array) -> Array:
-        return self._move(state[None], np.array([action]).ravel(), item_feature_vector)[1][0]
+        return self._move_one(state, action, item_feature_vector)[1][0]
 
     def reward_function(self, state: Array, action: Any, item_feature_vector: Array) -> float:
-        engagement, _ = self._move(state[None], np.array([action]).ravel(), item_feature_vector)
-        return float(self._answer(engagement, self.random_.random((1, 1)))[0])
+        liked = self._move_one(state, action, item_feature_vector)[0].item()
+        if self.reward_type == "binary":
+            return float(self.random_.random() < sigmoid(liked))
+        return liked + (self.random_.normal(scale=self.reward_std) if self.reward_std else 0.0)
+
+    def _move_one(self, state, action, items):
+        """As `_move`, of one user; an item that is not there, or that does not fit, is an IndexError or ValueError."""
+        state, items, action = np.asarray(state, float), np.asarray(items, float), np.array([action]).ravel()
+        items[action] @ state[:items.shape[1]]
+        return self._move(state[None], action, items)
 
     def respond(self, states: Array, actions: Array, item_feature_vector: Array, draws: Array) -> Answers:
         engagement, following = self._move(states, actions, item_feature_vector)
@@ -263,7 +271,7 @@ class Satiation(UserModel):
 
     name = "satiation"
 
-    def __init__(self, keep: float = 0.7, weight: float = 0.3, **told: Any):
+    def __init__(self, *, keep: float = 0.7, weight: float = 0.3, **told: Any):
         super().__init__(**told, alpha=0.0)
         self.keep, self.weight = float(number("keep", keep, 0, below=1)), float(number("weight", weight, 0))
 
@@ -288,6 +296,5 @@ def named_model(told: str | Mapping[str, Any]) -> Any:
     """
     models = {model.__name__: model for model in (UserModel, NoDrift, Satiation)}
     arguments = dict(told) if isinstance(told, Mapping) else {"name": told}
-    name = arguments.pop("name", None)
-    model = models[one_of("UserModel by name", name, models)]
+    model = models[one_of("UserModel by name", arguments.pop("name", None), models)]
     return model(**arguments) if arguments else model
