@@ -194,9 +194,9 @@ class RoomAlone:
         answers = self._read(action, 1).reshape(-1)
         rewards = self.world.judge(answers, self.right)
         at = self._go_on(action)
-        info = {} if len(rewards) == 1 else {"rewards": rewards}
+        reward, info = (rewards.item(), {}) if len(rewards) == 1 else (float(rewards.mean()), {"rewards": rewards})
         seen = self.seen[at]
-        return (seen.copy() if self.indexed else self.world.to_words(seen)), float(rewards.mean()), False, False, info
+        return (seen.copy() if self.indexed else self.world.to_words(seen)), reward, False, False, info
 
     def _step_in_words(self, action):
         """A step of one agent that is asked and answers in words, with as little work as can be."""
