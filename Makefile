@@ -95,6 +95,10 @@ lint: $(VENV)/.test  ## check style, types and the order of imports
 	$(BIN)/mypy
 
 # Frozen with the oldest Python supported: what installs there installs on the newer ones too.
+.PHONY: lines
+lines: $(VENV)/.lab  ## count the library's lines of code
+	$(BIN)/python tests/lines.py
+
 .PHONY: constraints
 constraints:  ## write constraints.txt anew from the newest releases
 	@$(MAKE) --no-print-directory $(FROZEN)/.python PYTHON="$(or $(PYTHON),$(call find_python,$(OLDEST_FIRST)))"
