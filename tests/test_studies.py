@@ -1,5 +1,7 @@
 """The runner of studies, and the cold-start study: its arithmetic, that the shipped CSV is what it says."""
 
+import inspect
+from importlib import import_module
 from pathlib import Path
 
 import gymnasium as gym
@@ -17,6 +19,7 @@ from pushlab.users import synthesis
 from pushlab.users.judges import judge_for
 
 STUDY = "pushlab.studies.lifelong"
+STUDIES = ("causal", "cold_start", "interventions", "lifelong", "managing_arrivals", "offpolicy")
 
 
 @pytest.fixture(scope="module")
@@ -178,3 +181,9 @@ def test_a_picture_of_nobody_names_who_is_there():
         plots.study_curves(curves, "nobody")
     with pytest.raises(ValueError, match="opened, regret"):
         plots.study_curves(curves, "mira", "reward")
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_every_study_takes_the_options_that_all_share(name):
+    options = inspect.signature(import_module(f"pushlab.studies.{name}").main).parameters
+    assert {"out", "jobs", "keep", "fresh"} <= set(options)

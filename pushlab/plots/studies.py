@@ -6,6 +6,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from pushlab.ground.arguments import one_of
 from pushlab.plots.curves import draw_curves
 from pushlab.plots.kit import span
 from pushlab.plots.palette import INK, LEAD, TEXT, deep, series_styles
@@ -28,8 +29,7 @@ def study_curves(curves: pd.DataFrame, user: str, value: str = "opened", agents:
     runs     the first table, of which the title says who is best in the last quarter, if one surely is
     returns  Axes on a sheet of 6 x 4 inches
     """
-    if value not in MEANINGS:
-        raise ValueError(f"value is one of {', '.join(MEANINGS)}; got {value!r}")
+    one_of("value", value, MEANINGS)
     means = {value: "mean", f"{value}_low": "low", f"{value}_high": "high"}
     lines = {name: _line_of(curves, user, name).rename(columns=means) for name in agents}
     first = lines[agents[0]]

@@ -73,11 +73,12 @@ def run_table(name: str, model: str) -> dict[str, pd.DataFrame]:
 
 
 def main(out: runner.OutFolder = Path("data/causal"), jobs: runner.Jobs = 1, keep: runner.Keep = None,
+         fresh: runner.Fresh = False,
          models: Annotated[str, typer.Option(help="simulators, with commas between them")] = ",".join(MODELS)) -> None:
     """Runs the study, writes its tables and prints how often the right estimator's intervals hold the truth."""
     todo = [runner.Job({"model": model}, run_table, (name, model)) for name in TABLES for model in models.split(",")
             if model == ONE or name in ("kinds", "sizes")]
-    tables = runner.run(STUDY, todo, jobs, keep)
+    tables = runner.run(STUDY, todo, jobs, keep, fresh)
     runner.write_tables(out, tables, float_format=DIGITS)
     kinds = tables["kinds"]
     for model, found in kinds[(kinds["estimator"] == RIGHT) & kinds["kind"].isin(KEPT)].groupby("model", sort=False):

@@ -246,10 +246,10 @@ def disturbed_table(one: pd.Series) -> pd.DataFrame:
 def main(out: runner.OutFolder = Path("data/ode"),
          seeds: Annotated[int, typer.Option(help="how often it is all done, each time with other chance")] = SEEDS,
          rounds: int = ROUNDS, patients: int = PATIENTS, trees: int = 50, growths: int = 10, jobs: runner.Jobs = 1,
-         keep: runner.Keep = None) -> None:
+         keep: runner.Keep = None, fresh: runner.Fresh = False) -> None:
     """Runs the study and writes its tables. Can be interrupted: finished rounds are kept and not run again."""
     todo = [runner.Job({"seed": seed}, run_seed, (seed, rounds, patients, trees, growths)) for seed in range(seeds)]
-    found, world = runner.run(STUDY, todo, jobs, keep)["rounds"], make_world()
+    found, world = runner.run(STUDY, todo, jobs, keep, fresh)["rounds"], make_world()
     table, best = rounds_table(found, world), best_of(found)
     _, states, actions = examine(world, following(best["schedule"] + [0] * DECISIONS))
     runner.write_tables(out, {"fitted_q_rounds": table, "fitted_q_patient": patient_table(world, states, actions),

@@ -82,11 +82,11 @@ def run_one(first: str, second: str, agent: str, seed: int, train: int = TRAIN_D
 # ---------------------------------------------------------------- tables
 
 def run_study(pairs: Sequence[Sequence[str]] = PAIRS, names: Sequence[str] = tuple(AGENTS), seeds: int = SEEDS,
-              jobs: int = 1, keep: Any = None, progress: bool = True, train: int = TRAIN_DAYS,
-              test: int = TEST_DAYS) -> tuple[pd.DataFrame, pd.DataFrame]:
+              jobs: int = 1, keep: Any = None, fresh: bool = False, progress: bool = True,
+              train: int = TRAIN_DAYS, test: int = TEST_DAYS) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Runs what is not kept yet; returns two DataFrames.
 
-    jobs, keep   as in `pushlab.studies.runner.run`
+    jobs, keep, fresh   as in `pushlab.studies.runner.run`
     returns      tests, a row a lifetime, test phase and task: first, second (the pair), agent, seed, and the rest as in
                  `run_one`; training, a row a pair, agent, phase and ten days of training: day (the last), reward a day,
                  low and high over the seeds
@@ -95,7 +95,7 @@ def run_study(pairs: Sequence[Sequence[str]] = PAIRS, names: Sequence[str] = tup
     todo = [runner.Job({"first": first, "second": second, "agent": name, "seed": seed}, run_one,
                        (first, second, name, seed, train, test), [content[first], content[second]])
             for first, second in pairs for name in names for seed in range(FIRST_SEED, FIRST_SEED + seeds)]
-    tables = runner.run(STUDY, todo, jobs, keep, progress=progress)
+    tables = runner.run(STUDY, todo, jobs, keep, fresh, progress)
     return tables["tests"].astype({"users": "Int64"}).round(DIGITS), training_table(tables["training"])
 
 
@@ -172,14 +172,14 @@ def read_study(folder: Path | str | None = None) -> tuple[pd.DataFrame, pd.DataF
 
 def main(out: runner.Out,
          seeds: Annotated[int, typer.Option(min=2, help="Lifetimes of each agent with each pair of users.")] = SEEDS,
-         jobs: runner.Jobs = 1, keep: runner.Keep = None,
+         jobs: runner.Jobs = 1, keep: runner.Keep = None, fresh: runner.Fresh = False,
          pair: Annotated[list[str] | None, typer.Option(help="Two users as mira:theo; may be repeated. By default four "
                                                              "pairs.")] = None) -> None:
     """User A, user B, user A again. Can be interrupted: finished lifetimes are kept and not run again."""
     pairs = tuple(tuple(one.split(":")) for one in pair) if pair else PAIRS
     if any(len(one) != 2 for one in pairs):
         raise typer.BadParameter("a pair is two users with a colon between, such as mira:theo", param_hint="--pair")
-    tests, training = run_study(pairs, seeds=seeds, jobs=jobs, keep=keep)
+    tests, training = run_study(pairs, seeds=seeds, jobs=jobs, keep=keep, fresh=fresh)
     board = {"_board": board_table(tests)} if PAIRS[0] in pairs else {}
     runner.write_tables(out, {"": tests, "_training": training, **board})
     for (first, second), some in tests.groupby(["first", "second"], sort=False):

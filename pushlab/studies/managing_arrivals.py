@@ -124,13 +124,13 @@ def run_one(user: str, agent: str, seed: int, weights: dict[str, float] | None =
 # ---------------------------------------------------------------- many runs, each kept
 
 def run_study(users: Sequence[str] = USERS, names: Sequence[str] = tuple(AGENTS), seeds: int = SEEDS,
-              variants: Sequence[tuple | None] = (None,), jobs: int = 1, keep: Any = None,
+              variants: Sequence[tuple | None] = (None,), jobs: int = 1, keep: Any = None, fresh: bool = False,
               progress: bool = True) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Runs what is not kept yet; returns two DataFrames.
 
     variants  what is changed: None, or a pair (weight, factor)
     jobs      processes to work with
-    keep      as in `pushlab.studies.runner.run`
+    keep, fresh   as in `pushlab.studies.runner.run`
     returns   runs, a row a run: user, agent, seed, changed, and its means; days, a row a run and day: user, agent,
               seed, changed, day, and what `of_day` gives
     """
@@ -142,7 +142,7 @@ def run_study(users: Sequence[str] = USERS, names: Sequence[str] = tuple(AGENTS)
         todo += [runner.Job({"user": Path(user).name, "agent": agent, "seed": seed, "changed": changed}, run_one,
                             (user, agent, seed, weights), content[user])
                  for user in users for agent in names for seed in range(seeds)]
-    tables = runner.run(STUDY, todo, jobs, keep, progress=progress)
+    tables = runner.run(STUDY, todo, jobs, keep, fresh, progress)
     runs, days = (tables[name].astype({"delay": float}).round(DIGITS) for name in ("runs", "days"))
     return runs, days.round({"delay": 1})
 
@@ -205,7 +205,7 @@ def read_study(folder: Path | str | None = None) -> tuple[pd.DataFrame, ...]:
 
 def main(out: runner.Out, seeds: Annotated[int, typer.Option(min=2, help="Runs of each agent with each user.")] = SEEDS,
          weights: Annotated[int, typer.Option(help="Also with each weight halved and doubled, so many runs each.")] = 0,
-         jobs: runner.Jobs = 1, keep: runner.Keep = None,
+         jobs: runner.Jobs = 1, keep: runner.Keep = None, fresh: runner.Fresh = False,
          user: Annotated[list[str] | None, typer.Option(help="A user's name or folder; several; by default all five "
                                                              "shipped ones.")] = None) -> None:
     """What managing arriving notifications is worth. Can be interrupted: finished runs are kept and not run again."""
@@ -217,13 +217,14 @@ def main(out: runner.Out, seeds: Annotated[int, typer.Option(min=2, help="Runs o
             load_user(one)
     except (OSError, ValueError) as error:      # nobody of that name, or tables at fault
         raise typer.BadParameter(str(error), param_hint="--user") from error
-    runs, days = (table.drop(columns="changed") for table in run_study(users, seeds=seeds, jobs=jobs, keep=keep))
+    how: dict[str, Any] = {"jobs": jobs, "keep": keep, "fresh": fresh}
+    runs, days = (table.drop(columns="changed") for table in run_study(users, seeds=seeds, **how))
     tables = {"": runs, "_days": days}
     typer.echo("Means a day:\n" + means_table(runs).round(2).to_string(na_rep="–"))
     typer.echo(f"\n{CHOSEN}, reward a day against the baselines, intervals over {seeds} seeds and the days:\n"
                + comparison_table(days).round(3).to_string(index=False))
     if weights:
-        changed = run_study(users, (*BASELINES, CHOSEN), weights, all_variants(), jobs, keep)[1]
+        changed = run_study(users, (*BASELINES, CHOSEN), weights, all_variants(), **how)[1]
         tables["_weights"] = comparison_table(changed).round(DIGITS)
         typer.echo("\nWith each weight halved and doubled:\n" + tables["_weights"].round(2).to_string(index=False))
     runner.write_tables(out, tables)

@@ -68,10 +68,11 @@ def run_repetition(repetition: int) -> dict[str, pd.DataFrame]:
 
 
 def main(out: runner.Out = Path("data/rec/offpolicy.csv"), jobs: runner.Jobs = 1, keep: runner.Keep = None,
+         fresh: runner.Fresh = False,
          repetitions: Annotated[int, typer.Option(help="Logs to write and judge.")] = REPETITIONS) -> None:
     """Runs the study, writes the estimates and prints bias, RMSE and coverage."""
     todo = [runner.Job({"repetition": number}, run_repetition, (number,)) for number in range(repetitions)]
-    table, true = runner.run(STUDY, todo, jobs, keep)["estimates"], truth()
+    table, true = runner.run(STUDY, todo, jobs, keep, fresh)["estimates"], truth()
     runner.write_tables(out, {"": table}, float_format=f"%.{DIGITS}f")
     print(f"true value {true:.5f}")
     print(summary(table, true).round(4).to_string(index=False))
