@@ -1,0 +1,150 @@
+"""The environments of the benchmark as agents get them: counted, checked, and in a standard form for outside learners.
+
+`Trial` is around every one of them; `standard` is what an agent with `standard = True` sees of it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+from gymnasium import spaces
+
+from pushlab.agents.memory import Episodic, Semantic
+from pushlab.agents.memory_agents import MemoryAgent
+from pushlab.agents.memory_policy import BELIEF, DECISIONS, EPISODE
+from pushlab.ground.seeds import episode_seed
+from pushlab.studies.bench_tasks import Task
+
+LONG_AGO = 25           # steps after which an episode is as old as it can look
+
+
+class BudgetSpent(Exception):
+    """The steps that a task allows for training are used up; an agent's own loop may let it pass."""
+
+
+class DoesNotFit(Exception):
+    """Raised by who makes an agent, with the reason why it cannot do this task."""
+
+
+class Trial(gym.Wrapper):
+    """An environment of a task: it counts steps and scores, keeps to a budget, and names actions outside the space.
+
+    Each reset begins the next episode out of the trial's own seed, whatever seed is asked for: so training never meets
+    the episodes in which agents are judged, and these are the same for every agent.
+
+    task      which Task
+    budget    steps after which the next one raises BudgetSpent; None is no limit
+    spent     steps so far; `total` is their score so far, `episodes` how many were begun
+    """
+
+    def __init__(self, env: gym.Env, task: Task, seed: int, budget: int | None = None) -> None:
+        super().__init__(env)
+        self.task, self.seed, self.budget = task, seed, budget
+        self.spent, self.total, self.episodes = 0, 0.0, 0
+        self._mask: Any = None
+
+    def reset(self, *, seed: int | None = None, options: dict | None = None) -> tuple[Any, dict]:
+        """Begins the trial's next episode."""
+        observation, info = self.env.reset(seed=episode_seed(self.seed, self.episodes), options=options)
+        self.episodes += 1
+        self._mask = info.get("action_mask")
+        return observation, info
+
+    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict]:
+        """One step; ValueError for an action outside the space, BudgetSpent beyond the budget."""
+        if self.spent == self.budget:
+            raise BudgetSpent(f"the {self.budget:,} steps of {self.task.name} are used up")
+        if not self.action_space.contains(action):
+            raise ValueError(f"task {self.task.name}, step {self.spent}: the action {action!r:.60} lies outside "
+                             f"{self.action_space!s:.90}")
+        told = self.env.step(action)
+        self.spent += 1
+        self.total += float(told[1] if self.task.value == "reward" else told[4][self.task.value])
+        self._mask = told[4].get("action_mask")
+        return told
+
+    def action_masks(self) -> np.ndarray:
+        """Which actions are allowed now, bool (actions,), by the name that sb3-contrib asks for."""
+        return np.ones(self.action_space.n, bool) if self._mask is None else np.array(self._mask, bool)
+
+    @property
+    def score(self) -> float:
+        """What the task counts, a mean a step or an episode."""
+        return self.total / max(1, self.spent if self.task.per == "step" else self.episodes)
+
+
+def standard(env: gym.Env, task: Task) -> gym.Env:
+    """The environment for learners that know plain Gymnasium: a Discrete action, a flat Box float32 observation.
+
+    Codes become one number a value, 0 or 1 (`gymnasium.spaces.flatten`). A whole notification becomes its number in
+    `world.candidates`. In the room the action is what to do with the placement in view, see `Shelf`.
+    """
+    from gymnasium.wrappers import FlattenObservation, TransformAction, TransformObservation
+
+    candidates = getattr(env.unwrapped.world, "candidates", None)
+    if task.capacity is not None:
+        env = Shelf(env, task.capacity)
+    elif isinstance(candidates, np.ndarray):
+        env = TransformAction(env, lambda number: candidates[number], spaces.Discrete(len(candidates)))
+    env = FlattenObservation(env)
+    low, high = (bound.astype(np.float32) for bound in (env.observation_space.low, env.observation_space.high))
+    return TransformObservation(env, lambda seen: seen.astype(np.float32).clip(low, high), spaces.Box(low, high))
+
+
+class Shelf(gym.Wrapper):
+    """The room for learners without a memory of their own: they decide what a memory of the task's capacity keeps.
+
+    Half the capacity is for episodes, half for beliefs, both empty at first; the oldest episode and the weakest belief
+    make room. Questions are answered out of it, by the latest episode, else the strongest belief.
+
+    Action       Discrete(3), what to do with the placement in view: keep it as an episode, make it a belief, forget it
+    Observation  Box (10,) in [0, 1]: whether the strongest belief about the thing is none, the same place, another;
+                 the same of the latest episode of this person's thing; the age of the oldest episode, as a share of
+                 LONG_AGO; how full episodes and beliefs are; and s / (1 + s) for the belief's strength s
+    Source       Kim et al. (2023), A machine with short-term, episodic, and semantic memory systems, AAAI, whose agent
+                 makes these three decisions; the observation is ours
+    """
+
+    def __init__(self, env: gym.Env, capacity: int) -> None:
+        super().__init__(env)
+        self.action_space, self.observation_space = spaces.Discrete(len(DECISIONS)), spaces.Box(0.0, 1.0, (10,))
+        self._keeper, self._seen = Keeper(capacity), None
+
+    def reset(self, *, seed: int | None = None, options: dict | None = None) -> tuple[Any, dict]:
+        """Begins an episode with an empty memory."""
+        self._seen, info = self.env.reset(seed=seed, options=options)
+        self._keeper.begin(self.env, seed or 0)
+        return self._keeper.told(self._seen), info
+
+    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict]:
+        """Does that with the placement, answers the question, and goes on."""
+        self._keeper.choice = int(action)
+        self._seen, *told = self.env.step(self._keeper.act(self._seen, {}))
+        return self._keeper.told(self._seen), *told
+
+
+class Keeper(MemoryAgent):
+    """Does with each placement what it was told by `choice`."""
+
+    split, choice = (0.5, 0.5), EPISODE
+
+    def keep(self, placement: Any, episodic: Episodic, semantic: Semantic) -> Any:
+        if self.choice == EPISODE:
+            return episodic.store(placement)
+        return semantic.strengthen(placement.thing, placement.place) if self.choice == BELIEF else None
+
+    def told(self, observation: Any) -> np.ndarray:
+        """What memory says about the placement in view, float32 (10,); see `Shelf`."""
+        (seen, *_), _, _ = self._read(observation)
+        episodic, semantic = self.memories[0]
+        belief, episode = semantic.recall(seen.thing), episodic.recall(seen.person, seen.thing)
+        numbers = np.zeros(10, np.float32)
+        for start, known in ((0, belief), (3, episode)):
+            numbers[start + (0 if known is None else 1 if known.place == seen.place else 2)] = 1
+        if episodic.items:
+            numbers[6] = min(seen.time - episodic.items[0].time, LONG_AGO) / LONG_AGO
+        numbers[7:9] = [len(part) / part.capacity for part in (episodic, semantic)]
+        numbers[9] = belief.strength / (1 + belief.strength) if belief is not None else 0
+        return numbers
