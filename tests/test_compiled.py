@@ -358,7 +358,7 @@ def test_a_study_knows_the_modules_that_its_numbers_come_from(study):
     """Judges, the stream of chance and the points among them, which a list by hand once lacked."""
     found = reached(f"pushlab.studies.{study}")
     assert {"pushlab.envs.ode.integrate" if study == "interventions" else "pushlab.users.judges",
-            "pushlab.metrics.estimate"} <= found
+            "pushlab.metrics.estimate.intervals"} <= found
     if study in ("managing_arrivals", "lifelong"):
         assert {"pushlab.envs.stream", "pushlab.envs.push.rules", "pushlab.users.synthesis.day"} <= found
     if study == "cold_start":

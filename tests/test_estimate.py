@@ -6,9 +6,8 @@ import pytest
 from scipy import stats
 
 from pushlab import plots
-from pushlab.metrics.bootstrap import crossed_bootstrap
-from pushlab.metrics.estimate import _crossed as crossed_parts
 from pushlab.metrics.estimate import (
+    crossed_bootstrap,
     crossed_interval,
     holm,
     leader,
@@ -17,6 +16,7 @@ from pushlab.metrics.estimate import (
     paired_interval,
     simultaneous,
 )
+from pushlab.metrics.estimate.crossed import _crossed as crossed_parts
 
 GRIDS = [(20, 28), (10, 28), (5, 20)]
 SIMULATIONS = 4000

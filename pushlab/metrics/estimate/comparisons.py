@@ -1,0 +1,138 @@
+"""Many comparisons at once, and who is ahead of all others."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pushlab.ground import arguments
+from pushlab.metrics.estimate.crossed import crossed_interval
+from pushlab.metrics.estimate.intervals import mean_interval
+
+
+def simultaneous(samples: Mapping[str, Any] | Sequence, level: float = 0.95, interval: Callable = mean_interval) -> Any:
+    """Intervals widened so that all of them hold together in `level` of all cases: {name: Interval}, or a list.
+
+    Of k intervals at 95 % each, about k / 20 miss, and the more are shown the likelier it is that one of them does.
+    After Bonferroni each is drawn at 1 - (1 - level) / k, which is right whatever the samples share.
+
+    samples   {name: values}, or a list of values; for pairs the differences. Values are what `interval` takes: an
+              array (runs,), or a grid for `crossed_interval`
+    interval  a function of values and level
+
+    Source  Dunn (1961), Multiple comparisons among means, J. Am. Stat. Assoc. 56, 52-64
+
+    >>> simultaneous({"a": [1.0, 2.0, 3.0]})["a"] == mean_interval([1.0, 2.0, 3.0])
+    True
+    >>> simultaneous([[1.0, 2.0, 3.0], [5.0, 6.0, 7.0]])[1] == mean_interval([5.0, 6.0, 7.0], level=0.975)
+    True
+    """
+    arguments.share("level", level)
+    if not len(samples):
+        raise ValueError("there is nothing to compare: samples is {name: values} or a list of values")
+    each = 1 - (1 - level) / len(samples)
+    if hasattr(samples, "items"):
+        return {name: interval(values, level=each) for name, values in samples.items()}
+    return [interval(values, level=each) for values in samples]
+
+
+def holm(p_values: ArrayLike) -> np.ndarray:
+    """p values adjusted for being many, an array in the same order: below 0.05, with at most 5 % risk of one wrong.
+
+    The smallest of k is multiplied by k, the next by k - 1, and so on; none falls below one before it, nor above 1.
+
+    Source  Holm (1979), A simple sequentially rejective multiple test procedure, Scand. J. Statistics 6(2), 65-70
+
+    >>> holm([0.01, 0.04, 0.03]).round(2).tolist()
+    [0.03, 0.06, 0.06]
+    """
+    p_values = np.asarray(p_values, float)
+    if p_values.ndim != 1 or not ((p_values >= 0) & (p_values <= 1)).all():
+        raise ValueError(f"p values lie between 0 and 1, in one dimension; got {p_values!r:.60}")
+    order = np.argsort(p_values, kind="stable")
+    adjusted = np.maximum.accumulate(p_values[order] * np.arange(len(p_values), 0, -1))
+    return np.minimum(adjusted, 1)[np.argsort(order, kind="stable")]
+
+
+def leader(samples: Mapping[str, Any], higher: bool = True, level: float = 0.95) -> str | None:
+    """The name of the one that is ahead of all others, as far as the intervals of the differences say so; else None.
+
+    Titles and captions made from data ask this before they say who is highest. The mean that is furthest ahead is held
+    against each other one, at the level that `simultaneous` would give so many comparisons.
+
+    samples  {name: array (runs,)}, or grids (rows, columns) of one shape for `crossed_interval`; as many runs on both
+             sides are paired in their order, where numbers differ the interval is Welch's. One run, or a value that is
+             not finite, gives no interval and no leader
+    higher   False where less is better
+
+    Source  Welch (1947), The generalization of "Student's" problem, Biometrika 34, 28-35, for unequal numbers
+
+    >>> leader({"a": [1.0, 2.0, 3.0], "b": [0.0, 1.1, 1.9]}), leader({"a": [1.0, 2.0, 3.0], "b": [0.0, 3.0, 2.0]})
+    ('a', None)
+    """
+    arguments.share("level", level)
+    samples = {name: np.asarray(values, float) * (1 if higher else -1) for name, values in samples.items()}
+    if len(samples) < 2 or not all(values.size and np.isfinite(values).all() for values in samples.values()):
+        return None
+    first = max(samples, key=lambda name: samples[name].mean())
+    each = 1 - (1 - level) / (len(samples) - 1)
+    ahead = (_gain(samples[first], values, each) > 0 for name, values in samples.items() if name != first)
+    return first if all(ahead) else None
+
+
+def _gain(ours, theirs, level):
+    """The lower end of the interval of the difference; NaN where there is no interval."""
+    if min(*ours.shape, *theirs.shape) < 2:
+        return np.nan
+    if ours.shape == theirs.shape:
+        return (mean_interval if ours.ndim == 1 else crossed_interval)(ours - theirs, level=level).low
+    if ours.ndim > 1 or theirs.ndim > 1:
+        return np.nan
+    from scipy.stats import ttest_ind
+
+    return ttest_ind(ours, theirs, equal_var=False).confidence_interval(level).low
+
+
+class Permutation(NamedTuple):
+    """The mean difference, its p value, and whether all permutations were counted or some drawn."""
+
+    difference: float
+    p_value: float
+    permutations: int
+
+
+def permutation_test(ours: ArrayLike, theirs: ArrayLike, paired: bool = True, resamples: int = 9999,
+                     seed: int = 0) -> Permutation:
+    """Test that two agents do not differ, by what their mean difference could as well have been: a Permutation.
+
+    Paired by seed, the sign of each difference could have been the other one; unpaired, each run could have been of the
+    other agent. No distribution is assumed, and if there is no difference at all, p is below 0.05 in at most 5 % of all
+    cases, whatever the number of runs. Two-sided. Of n pairs the least possible p is 2 / 2^n: five pairs never come
+    below 0.0625, six may come to 0.031; of twice five unpaired runs it is 2 / 252.
+
+    ours, theirs  arrays (runs,), or (runs, tasks): paired, signs change in each run of each task by itself; unpaired, a
+                  run's mean over tasks changes sides
+    resamples     how many permutations are drawn where there are more; else all are counted
+
+    Source  Fisher (1935), The design of experiments, section 21, by scipy.stats.permutation_test
+
+    >>> permutation_test([3.0, 4.0, 6.0, 5.0, 7.0, 9.0], [1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
+    Permutation(difference=2.167, p_value=0.03125, permutations=64)
+    """
+    from scipy.stats import permutation_test as permute
+
+    ours, theirs = (np.asarray(values, float) for values in (ours, theirs))
+    for name, values in (("ours", ours), ("theirs", theirs)):
+        if values.ndim not in (1, 2) or len(values) < 2 or not np.isfinite(values).all():
+            raise ValueError(f"{name} are at least 2 finite runs, (runs,) or (runs, tasks); got {values!r:.60}")
+    if ours.shape[0 if paired else 1:] != theirs.shape[0 if paired else 1:]:
+        raise ValueError(f"{'paired runs are as many on both sides' if paired else 'both sides have the same tasks'}; "
+                         f"got the shapes {ours.shape} and {theirs.shape}")
+    if paired:
+        sides, kind = (ours.ravel(), theirs.ravel()), "samples"
+    else:
+        sides, kind = tuple(values.reshape(len(values), -1).mean(axis=1) for values in (ours, theirs)), "independent"
+    found = permute(sides, lambda one, other, axis: one.mean(axis=axis) - other.mean(axis=axis), permutation_type=kind,
+                    vectorized=True, n_resamples=resamples, random_state=np.random.default_rng(seed))
+    return Permutation(float(found.statistic), float(found.pvalue), len(found.null_distribution))

@@ -1,0 +1,79 @@
+"""Intervals of means and shares, from Student and Wilson."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pushlab.ground import arguments
+
+
+class Interval(NamedTuple):
+    """A mean and the ends of its interval."""
+
+    mean: Any               # float, or an array for arrays
+    low: Any
+    high: Any
+
+    def __str__(self) -> str:
+        return f"{self.mean:.3g} [{self.low:.3g}, {self.high:.3g}]"
+
+
+def mean_interval(values: ArrayLike, level: float = 0.95) -> Interval:
+    """Mean and Student's t interval of independent values, an Interval of floats.
+
+    values  array (runs,), at least two runs; one run says nothing about its own spread
+    level   coverage, between 0 and 1
+
+    Source  Student (1908), The probable error of a mean, Biometrika 6(1), 1-25.
+
+    >>> mean_interval([1.0, 2.0, 3.0])
+    Interval(mean=2.0, low=-0.484, high=4.484)
+    """
+    values = np.asarray(values, float)
+    if values.ndim != 1 or len(values) < 2 or not np.isfinite(values).all():
+        raise ValueError(f"an interval needs at least 2 finite values in one dimension; got {values!r:.60}")
+    mean, half = float(values.mean()), float(half_width(values.std(ddof=1), len(values), level))
+    return Interval(mean, mean - half, mean + half)
+
+
+def half_width(deviation: ArrayLike, count: ArrayLike, level: float = 0.95) -> Any:
+    """Half the width of Student's t interval, for arrays of standard deviations (ddof 1) and numbers of values."""
+    from scipy.stats import t
+
+    arguments.share("level", level)
+    return t.ppf((1 + level) / 2, np.maximum(np.asarray(count) - 1, 1)) * deviation / np.sqrt(count)
+
+
+def share_interval(successes: ArrayLike, trials: ArrayLike, level: float = 0.95) -> Interval:
+    """A share and its Wilson interval, an Interval of floats (or of arrays for arrays, which NumPy broadcasts).
+
+    Source  Wilson (1927), Probable inference, the law of succession, J. Am. Stat. Assoc. 22, 209-212.
+
+    >>> share = share_interval(5, 10)
+    >>> round(share.mean, 3), round(share.low, 3), round(share.high, 3)
+    (0.5, 0.237, 0.763)
+    """
+    from scipy.stats import norm
+
+    arguments.share("level", level)
+    successes, trials = np.broadcast_arrays(np.asarray(successes, float), np.asarray(trials, float))
+    if not ((trials >= 1) & (successes >= 0) & (successes <= trials)).all():
+        raise ValueError("a share needs at least one trial, and from 0 to as many successes")
+    z, share = norm.ppf((1 + level) / 2), successes / trials
+    centre = (share + z**2 / (2 * trials)) / (1 + z**2 / trials)
+    half = z / (1 + z**2 / trials) * np.sqrt(share * (1 - share) / trials + z**2 / (4 * trials**2))
+    ends = (share, centre - half, centre + half)
+    return Interval(*(float(end) for end in ends) if np.ndim(successes) == 0 else ends)
+
+
+def paired_interval(ours: ArrayLike, theirs: ArrayLike, level: float = 0.95) -> Interval:
+    """Interval of the mean difference of runs paired by seed: the same users, the same contexts, another agent.
+
+    >>> paired_interval([2.0, 3.0, 4.0], [1.0, 2.5, 3.0]).mean.__round__(3)
+    0.833
+    """
+    ours, theirs = np.asarray(ours, float), np.asarray(theirs, float)
+    if ours.shape != theirs.shape:
+        raise ValueError(f"paired runs are as many on both sides; got {ours.shape} and {theirs.shape}")
+    return mean_interval(ours - theirs, level)

@@ -1,0 +1,224 @@
+"""Statistics of a few runs on many tasks, what tells agents apart, and how many runs it takes."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy import stats
+
+from pushlab.metrics import estimate
+from pushlab.metrics.estimate.bootstrap import _draw
+from pushlab.metrics.estimate.tables import STATISTICS
+
+OURS = np.array([[0.10, 0.55, 0.90, -0.20], [0.35, 0.60, 1.20, 0.05], [0.20, 0.10, 1.05, 0.40],
+                 [0.50, 0.95, 0.70, 0.15], [0.15, 0.45, 1.60, 0.30]])
+THEIRS = np.array([[0.05, 0.50, 0.95, 0.10], [0.30, 0.65, 0.80, 0.05], [0.20, 0.40, 1.00, -0.10]])
+THRESHOLDS = [-0.5, 0.05, 0.5, 0.95, 2.0]
+GRIDS = arrays(float, st.tuples(st.integers(1, 6), st.integers(1, 5)), elements=st.integers(-20, 20).map(float))
+
+
+# ---------------------------------------------------------------- statistics of scores
+
+def test_statistics_of_scores_are_those_of_rliable():
+    """rliable 1.2.0 of the same matrices: aggregate_iqm, aggregate_optimality_gap, probability_of_improvement,
+    score_distributions and average_score_distributions."""
+    assert estimate.interquartile_mean(OURS) == pytest.approx(0.42)
+    assert estimate.interquartile_mean(THEIRS) == pytest.approx(0.35833333333333334)
+    assert estimate.interquartile_mean(OURS[:3, :3]) == pytest.approx(0.52)             # nine scores: two off each end
+    assert estimate.optimality_gap(OURS) == pytest.approx(0.5375)
+    assert estimate.optimality_gap(OURS, target=0.5) == pytest.approx(0.1725)
+    assert estimate.probability_of_improvement(OURS, THEIRS) == pytest.approx(0.6333333333333333)
+    assert estimate.performance_profile(OURS, THRESHOLDS) == pytest.approx([1.0, 0.9, 0.4, 0.15, 0.0])
+    assert estimate.performance_profile(OURS, THRESHOLDS, by="tasks") == pytest.approx([1.0, 1.0, 0.5, 0.25, 0.0])
+
+
+def test_what_is_drawn_spreads_as_in_rliable_and_the_interval_reaches_further():
+    """rliable 1.2.0, get_interval_estimates of OURS, percentiles of 20,000 draws: 0.300 to 0.545, 0.4525 to 0.6225."""
+    rng = np.random.default_rng(0)
+    drawn = np.concatenate([_draw([OURS], rng, False, None)[0] for _ in range(25)])
+    for statistic, theirs in ((estimate.interquartile_mean, (0.300, 0.545)),
+                              (estimate.optimality_gap, (0.4525, 0.6225))):
+        assert np.quantile(statistic(drawn), [0.025, 0.975]) == pytest.approx(theirs, abs=0.012)
+        _, low, high = estimate.stratified_interval(OURS, statistic)
+        assert theirs[0] - 0.06 < low < theirs[0] and theirs[1] < high < theirs[1] + 0.06
+
+
+@given(GRIDS)
+def test_statistics_keep_their_promises(scores):
+    middle = estimate.interquartile_mean(scores)
+    assert scores.min() <= middle <= scores.max()
+    assert estimate.interquartile_mean(scores[::-1]) == pytest.approx(middle)
+    assert estimate.interquartile_mean(2 * scores + 1) == pytest.approx(2 * middle + 1)
+    assert estimate.optimality_gap(scores, 1.0) == pytest.approx(1 - np.minimum(scores, 1).mean())
+    assert estimate.probability_of_improvement(scores, scores) == 0.5
+    won = estimate.probability_of_improvement(scores, -scores)
+    assert won + estimate.probability_of_improvement(-scores, scores) == pytest.approx(1)
+    profile = estimate.performance_profile(scores, np.arange(-21, 21))
+    assert profile[0] == 1 and profile[-1] == 0 and (np.diff(profile) <= 0).all()
+    # The area below the profile, from the lowest threshold up, is the mean.
+    assert profile.sum() - 21 == pytest.approx(scores.mean())
+
+
+def test_statistics_take_many_matrices_at_once():
+    many = np.random.default_rng(0).normal(size=(7, 5, 4))
+    for function in (*STATISTICS.values(), lambda some: estimate.performance_profile(some, THRESHOLDS),
+                     lambda some: estimate.probability_of_improvement(some, THEIRS)):
+        assert function(many) == pytest.approx(np.array([function(one) for one in many]))
+
+
+# ---------------------------------------------------------------- the stratified bootstrap
+
+def test_of_one_task_the_interval_of_a_mean_is_about_that_of_student():
+    values = np.random.default_rng(1).normal(size=30)
+    ours, theirs = estimate.stratified_interval(values[:, None], np.mean), estimate.mean_interval(values)
+    assert list(ours) == pytest.approx(list(theirs), abs=0.05)
+
+
+def test_the_interval_ranges_over_runs_and_not_over_tasks():
+    """Tasks that differ much, runs that hardly do: drawing runs across tasks would spread by about 20."""
+    tasks = np.arange(8) * 10.0
+    _, low, high = estimate.stratified_interval(tasks + np.random.default_rng(0).normal(size=(5, 8)), np.mean)
+    assert high - low < 2 and low < 35 < high
+
+
+def test_a_statistic_of_one_matrix_gives_what_its_vectorised_twin_gives():
+    slow = estimate.stratified_interval(OURS, lambda one: float(one.mean()), resamples=400)
+    fast = estimate.stratified_interval(OURS, lambda some: some.mean(axis=(-2, -1)), resamples=400)
+    assert list(slow) == pytest.approx(list(fast))
+
+
+def test_a_statistic_may_be_an_array_and_each_place_has_its_own_interval():
+    whole = estimate.stratified_interval(OURS, lambda some: some.mean(axis=-2))
+    assert all(np.shape(end) == (4,) for end in whole) and (whole.low < whole.mean).all()
+    assert whole.mean == pytest.approx(OURS.mean(axis=0))
+
+
+def test_runs_paired_by_seed_are_drawn_together():
+    luck = np.random.default_rng(0).normal(size=(10, 3))
+
+    def gap(one, other):
+        return (one - other).mean(axis=(-2, -1))
+
+    apart = estimate.stratified_interval(luck + 0.1, gap, luck)
+    assert apart.low < 0 < apart.high
+    assert estimate.stratified_interval(luck + 0.1, gap, luck, paired=True) == pytest.approx((0.1, 0.1, 0.1))
+
+
+def test_ends_stay_where_the_statistic_can_be():
+    sure = estimate.stratified_interval(OURS + 5, estimate.probability_of_improvement, THEIRS)
+    assert sure == (1.0, 1.0, 1.0)
+    assert all(0 <= end <= 1 for end in estimate.stratified_interval(OURS, estimate.probability_of_improvement, THEIRS))
+    assert estimate.stratified_interval(OURS + 5, estimate.optimality_gap) == (0.0, 0.0, 0.0)
+
+
+# ---------------------------------------------------------------- tables
+
+def runs_table(scores=None):
+    return pd.DataFrame([{"agent": agent, "seed": seed, "task": f"t{task}", "score": value}
+                         for agent, matrix in (scores or {"b": OURS, "a": THEIRS}).items()
+                         for (seed, task), value in np.ndenumerate(matrix)])
+
+
+def test_a_table_of_runs_becomes_matrices_and_these_become_tables():
+    matrices = estimate.score_matrices(runs_table().sample(frac=1, random_state=0))
+    assert set(matrices) == {"a", "b"}
+    assert matrices["b"].sort_index(axis=1).to_numpy() == pytest.approx(OURS)
+    assert matrices["a"].shape == (3, 4) and matrices["a"].columns.tolist() == matrices["b"].columns.tolist()
+    table = estimate.score_table(matrices).set_index(["statistic", "agent"])
+    assert table.loc[("interquartile mean", "b"), "value"] == pytest.approx(0.42)
+    assert (table["low"] <= table["value"]).all() and (table["value"] <= table["high"]).all()
+    assert table.loc[("optimality gap", "a"), ["runs", "tasks"]].tolist() == [3, 4]
+    profile = estimate.profile_table(matrices, THRESHOLDS)
+    assert profile.loc[profile["agent"] == "b", "share"].tolist() == pytest.approx([1.0, 0.9, 0.4, 0.15, 0.0])
+    better = estimate.improvement_table({"b": OURS, "a": THEIRS, "c": OURS})
+    assert better[["agent", "against"]].values.tolist() == [["b", "a"], ["b", "c"], ["a", "c"]]
+    assert better["value"].tolist() == pytest.approx([0.6333333, 0.5, 0.3666667])
+    assert estimate.improvement_table({"b": OURS, "a": THEIRS, "c": OURS}, "a")["agent"].tolist() == ["b", "c"]
+
+
+# ---------------------------------------------------------------- a test that permutes
+
+def test_permutations_counted_by_hand():
+    """Three differences of one sign: two of eight signs are as extreme, all up and all down."""
+    assert estimate.permutation_test([2.0, 3.0, 5.0], [1.0, 1.0, 1.0]) == (pytest.approx(7 / 3), 0.25, 8)
+    # 1 and 2 against 3 and 4: one of six ways to part them is as low, and one as high.
+    assert estimate.permutation_test([1.0, 2.0], [3.0, 4.0], paired=False) == (-2.0, pytest.approx(1 / 3), 6)
+
+
+def test_runs_on_several_tasks_permute_within_tasks_or_as_whole_runs():
+    ours = np.array([[1.0, 10.0], [2.0, 20.0], [3.0, 30.0]])
+    assert estimate.permutation_test(ours + 1, ours) == (pytest.approx(1), pytest.approx(2 / 64), 64)
+    assert estimate.permutation_test(ours, ours + 100, paired=False).permutations == 20
+
+
+@pytest.mark.parametrize(("runs", "paired"), [(5, True), (10, True), (5, False), (10, False)])
+def test_where_nothing_differs_a_test_says_so_in_95_of_100_cases(runs, paired):
+    """At most 5 % of 200, and four standard errors of 3.1: more than 22 come about once in 5,000 times."""
+    rng = np.random.default_rng(runs)
+    ours, theirs = np.exp(rng.normal(size=(2, 200, runs)))
+    found = [estimate.permutation_test(*pair, paired=paired, resamples=300).p_value <= 0.05
+             for pair in zip(ours, theirs)]
+    assert sum(found) <= 22
+
+
+# ---------------------------------------------------------------- how many runs
+
+def test_power_is_that_of_the_tables_and_of_simulated_studies():
+    """Cohen (1988), table 2.4.1: d = 0.5 and 0.8 at a power of 0.80 take 64 and 26 of each group."""
+    assert [estimate.runs_needed(d, 1.0, paired=False) for d in (0.5, 0.8)] == [64, 26]
+    values = np.random.default_rng(0).normal(0.8, 1.0, size=(20_000, 10))
+    found = stats.ttest_1samp(values, 0, axis=1).pvalue < 0.05
+    assert found.mean() == pytest.approx(estimate.power(0.8, 1.0, 10), abs=4 * 0.0034)
+    assert estimate.power(0.0, 1.0, 7) == pytest.approx(0.05) and estimate.power(9.0, 1.0, 9) == pytest.approx(1.0)
+
+
+@given(st.floats(0.05, 3), st.floats(0.1, 2), st.floats(0.3, 0.95), st.booleans())
+def test_the_runs_needed_are_the_least_that_keep_the_promise(difference, spread, wanted, paired):
+    runs = estimate.runs_needed(difference, spread, wanted, paired=paired)
+    assert estimate.power(difference, spread, runs, paired=paired) >= wanted
+    assert runs == 2 or estimate.power(difference, spread, runs - 1, paired=paired) < wanted
+    assert runs == estimate.runs_needed(-difference, spread, wanted, paired=paired)
+
+
+def test_a_pilot_with_its_margin_promises_too_much_in_one_of_five_cases_only():
+    pilots = np.random.default_rng(0).normal(size=(2000, 5))
+    enough = np.mean([estimate.pilot_spread(pilot) >= 1 for pilot in pilots])
+    assert enough == pytest.approx(0.8, abs=4 * 0.009) and (pilots.std(axis=1, ddof=1) >= 1).mean() < 0.45
+
+
+# ---------------------------------------------------------------- what is wrong is said
+
+@pytest.mark.parametrize(("call", "message"), [
+    (lambda: estimate.interquartile_mean([1.0, 2.0]), r"the axes \(runs, tasks\); got shape \(2,\). Of one task"),
+    (lambda: estimate.interquartile_mean([[1.0, 2.0], [3.0]]), r"\(runs, tasks\), every task as many runs"),
+    (lambda: estimate.optimality_gap([[1.0, 2.0], [3.0, np.nan]]), "run 1 of task 1 .* is nan"),
+    (lambda: estimate.optimality_gap(OURS, np.nan), "target is a finite number"),
+    (lambda: estimate.performance_profile(OURS, [0.5], by="seeds"), "by is one of runs, tasks; got 'seeds'"),
+    (lambda: estimate.probability_of_improvement(OURS, THEIRS[:, :2]), "same tasks; ours are of 4, theirs of 2"),
+    (lambda: estimate.stratified_interval(OURS[:1], np.mean), "2 runs or more .*; got 1 runs of 4 tasks"),
+    (lambda: estimate.stratified_interval(OURS[None], np.mean), r"two axes, \(runs, tasks\); got shape \(1, 5, 4\)"),
+    (lambda: estimate.stratified_interval(OURS, np.mean, THEIRS, paired=True), r"same runs and tasks; .*\(3, 4\)"),
+    (lambda: estimate.stratified_interval(OURS, np.mean, level=95), "level lies between 0 and 1"),
+    (lambda: estimate.stratified_interval(OURS, np.mean, resamples=10), "resamples is a whole number from 200 up"),
+    (lambda: estimate.score_table({}), "nothing to tell"),
+    (lambda: estimate.improvement_table({"a": OURS, "b": OURS}, [("a", "c")]), "one of a, b; got 'c'"),
+    (lambda: estimate.improvement_table({"a": OURS, "b": OURS}, "c"), "one of a, b; got 'c'"),
+    (lambda: estimate.score_matrices(runs_table().drop(columns="task")), "no column 'task'"),
+    (lambda: estimate.score_matrices(runs_table().drop(index=6)), "no score of agent b, seed 1, task t2: every agent"),
+    (lambda: estimate.score_matrices(pd.concat([runs_table(), runs_table()[:1]])), "agent b, seed 0, task t0 twice"),
+    (lambda: estimate.permutation_test([1.0], [2.0]), "ours are at least 2 finite runs"),
+    (lambda: estimate.permutation_test([1.0, 2.0], [2.0, np.inf]), "theirs are at least 2 finite runs"),
+    (lambda: estimate.permutation_test([1.0, 2.0], [2.0, 3.0, 4.0]), "as many on both sides; .*"),
+    (lambda: estimate.permutation_test(OURS, THEIRS[:, :2], paired=False), "both sides have the same tasks"),
+    (lambda: estimate.power(0.5, 0.0, 10), "a spread above 0"),
+    (lambda: estimate.power(0.5, 1.0, 1), "at least 2 runs"),
+    (lambda: estimate.runs_needed(0.0, 1.0), "no number of runs shows a difference of 0"),
+    (lambda: estimate.runs_needed(1e-6, 1.0), "10,000,000 runs and more"),
+    (lambda: estimate.runs_needed(0.5, 1.0, wanted=80), "wanted lies between 0 and 1"),
+    (lambda: estimate.pilot_spread([1.0]), "a pilot is at least 2 finite values"),
+])
+def test_what_is_wrong_is_said(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
