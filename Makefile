@@ -102,7 +102,7 @@ lines: $(VENV)/.lab  ## count the library's lines of code
 .PHONY: constraints
 constraints:  ## write constraints.txt anew from the newest releases
 	@$(MAKE) --no-print-directory $(FROZEN)/.python PYTHON="$(or $(PYTHON),$(call find_python,$(OLDEST_FIRST)))"
-	$(FROZEN)/bin/python -m pip install -qq --upgrade --upgrade-strategy eager -e '.[test,dask]'
+	$(FROZEN)/bin/python -m pip install -qq --upgrade --upgrade-strategy eager -e '.[test]'
 	$(FROZEN)/bin/python -m pip list --format=freeze --exclude-editable --exclude pip --exclude setuptools \
 		> constraints.txt.new
 	mv constraints.txt.new constraints.txt

@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 
 from pushlab.lifetimes.command import ended_by, experts_app, lifelong
+from pushlab.studies.command import sweep_command
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False,
                   help="Personalised notifications and sequential decisions: environments, data, metrics.")
@@ -19,6 +20,7 @@ data = typer.Typer(no_args_is_help=True, help="Look at data sets before using th
 app.add_typer(data, name="data")
 app.add_typer(experts_app, name="experts")
 app.command()(lifelong)
+app.command("sweep")(sweep_command)
 
 
 Users = Annotated[str | None, typer.Option(help="A folder or wheel of users.")]

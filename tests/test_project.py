@@ -20,7 +20,7 @@ from packaging.version import Version
 
 ROOT = Path(__file__).resolve().parents[1]
 NOT_THE_PROJECT = {".git", ".hypothesis", ".ruff_cache", ".pytest_cache", "__pycache__", "build", "dist"}
-CONDA_NAMES = {"matplotlib-base": "matplotlib"}  # conda's name: PyPI's
+CONDA_NAMES = {"matplotlib-base": "matplotlib", "dask-core": "dask"}  # conda's name: PyPI's
 CHOSEN_FOR_THE_WORKBOOK = {"jupyterlab", "ipywidgets", "matplotlib", "pandas", "numpy", "gymnasium", "nbval"}
 MACHINE_PATH = re.compile(r"(?<![\w.])/(?:home|Users)/[\w.]+|(?<![\w.])/(?:root|work)/\w|\b[A-Z]:\\+Users\\")
 
@@ -116,7 +116,7 @@ def test_constraints_are_plain_versions():
 def test_constraints_satisfy_pyproject():
     pinned = dict(line.split("==") for line in (ROOT / "constraints.txt").read_text(encoding="utf-8").split())
     pinned = {canonicalize_name(name): Version(number) for name, number in pinned.items()}
-    for name, specifier in (needed() | extra("test") | extra("dask")).items():
+    for name, specifier in (needed() | extra("test")).items():
         assert name in pinned, f"constraints.txt lacks {name}: run make constraints"
         assert pinned[name] in specifier, f"constraints.txt has {name} {pinned[name]}, pyproject.toml {specifier}"
 

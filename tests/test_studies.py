@@ -1,4 +1,4 @@
-"""The runner of studies, and the cold-start study: its arithmetic, that the shipped CSV is what it says."""
+"""The cold-start study: its arithmetic, that the shipped CSV is what it says."""
 
 import inspect
 from importlib import import_module
@@ -13,12 +13,11 @@ from pushlab import agents, plots
 from pushlab.datasets.reading import load_user
 from pushlab.ground.files import data_dir
 from pushlab.logs.rollout import rollout
-from pushlab.studies import cold_start, runner
+from pushlab.studies import cold_start
 from pushlab.studies.cold_start import AGENTS, BASELINES, CHOSEN, USERS, comparison_table, read_study
 from pushlab.users import synthesis
 from pushlab.users.judges import judge_for
 
-STUDY = "pushlab.studies.lifelong"
 STUDIES = ("causal", "cold_start", "interventions", "lifelong", "managing_arrivals", "offpolicy")
 
 
@@ -31,62 +30,12 @@ def kim(tmp_path_factory):
     return str(folder / "kim")
 
 
-# ---------------------------------------------------------------- the runner
-
-def count_up(name, count, calls):
-    """Rows 0, 1, … of one job; notes in a file that it was called."""
-    with open(calls, "a") as file:
-        file.write(name)
-    return {"numbers": [{"number": number, "half": number / 2 if number else np.nan} for number in range(count)]}
-
-
-def count_in_parts(name, count, calls, done=()):
-    """The same a row at a time; breaks off in the middle while a file "broken" lies beside that of the calls."""
-    for number in range(len(done), count):
-        if number == 2 and Path(calls).with_name("broken").exists():
-            raise KeyboardInterrupt
-        yield {"numbers": count_up(name, count, calls)["numbers"][number:number + 1]}
-
-
-def jobs_of(function, calls, names="ab"):
-    return [runner.Job({"name": name}, function, (name, 4, str(calls))) for name in names]
-
-
-@pytest.mark.parametrize("workers", [1, 2])
-def test_jobs_are_kept_one_by_one_and_their_rows_come_back_in_their_order(tmp_path, workers):
-    keep, calls = tmp_path / "kept", tmp_path / "calls"
-    first = runner.run(STUDY, jobs_of(count_up, calls, "b"), workers, keep, progress=False)["numbers"]
-    both = runner.run(STUDY, jobs_of(count_up, calls), workers, keep, progress=False)["numbers"]
-    assert calls.read_text() == "ba" and both["name"].tolist() == [*"aaaabbbb"]
-    assert both[4:].reset_index(drop=True).equals(first) and both["half"].isna().sum() == 2
-    torn = next(keep.glob("a-*.json"))
-    torn.write_text(torn.read_text()[:50])                      # an interrupted copy, say
-    again = runner.run(STUDY, jobs_of(count_up, calls), workers, keep, progress=False)["numbers"]
-    assert again.equals(both) and calls.read_text() == "baa" and "NaN" not in torn.read_text()
-    runner.run(STUDY, jobs_of(count_up, calls), workers, keep, fresh=True, progress=False)
-    assert sorted(calls.read_text()) == [*"aaabb"]
-    other = [job._replace(data="another table") for job in jobs_of(count_up, calls, "a")]
-    runner.run(STUDY, other, workers, keep, progress=False)
-    assert calls.read_text().count("a") == 4                    # other data, another job
-
-
-def test_a_job_in_parts_goes_on_at_the_part_that_is_missing(tmp_path):
-    keep, calls, broken = tmp_path / "kept", tmp_path / "calls", tmp_path / "broken"
-    broken.touch()
-    with pytest.raises(KeyboardInterrupt):
-        runner.run(STUDY, jobs_of(count_in_parts, calls, "a"), keep=keep, progress=False)
-    broken.unlink()
-    rows = runner.run(STUDY, jobs_of(count_in_parts, calls, "a"), keep=keep, progress=False)["numbers"]
-    assert rows["number"].tolist() == [0, 1, 2, 3] and calls.read_text() == "aaaa"
-    assert runner.run(STUDY, jobs_of(count_in_parts, calls, "a"), keep=keep, progress=False)["numbers"].equals(rows)
-    assert calls.read_text() == "aaaa" and [path.suffix for path in keep.iterdir()] == [".json"]
-
-
 # ---------------------------------------------------------------- the cold start
 
 def test_a_job_is_what_rollouts_give(kim):
-    tables = cold_start.run_agent(kim, "Thompson", 2)
-    run, windows = tables["runs"][1], [row for row in tables["windows"] if row["seed"] == 1]
+    env = gym.make("pushlab/evalumap2-v0", user=kim)
+    tables = [cold_start.run_agent(env, agents.ThompsonSampling(), seed) for seed in range(2)]
+    run, windows = tables[1]["runs"][0], tables[1]["windows"]
     log = rollout(gym.make("pushlab/evalumap2-v0", user=kim), agents.ThompsonSampling(), seed=1, progress=False)
     regret = (log["info.best"] - log["info.probability"]).to_numpy()
     assert run["steps"] == len(log)
@@ -94,7 +43,7 @@ def test_a_job_is_what_rollouts_give(kim):
     assert run["opened"] == pytest.approx(log["info.opened"].mean()) and run["floor_last"] >= 0
     assert [row["regret"] for row in windows] == pytest.approx([regret[:100].mean(), regret[100:200].mean()], abs=1e-12)
     assert [row["step"] for row in windows] == [100, 200]
-    assert [row["reachable"] for row in windows] == [row["reachable"] for row in tables["windows"][:2]]
+    assert [row["reachable"] for row in windows] == [row["reachable"] for row in tables[0]["windows"]]
 
 
 def test_the_command_writes_whole_files_and_prints_the_comparison(kim, tmp_path, capsys):
@@ -114,7 +63,7 @@ def test_a_user_whose_truth_is_unknown_has_no_regret(kim, tmp_path):
     shutil.copytree(kim, stranger)
     (stranger / "truth.json").unlink()
     with pytest.raises(ValueError, match="regret cannot be told"):
-        cold_start.jobs_of([str(stranger)], ("random",), seeds=2)
+        cold_start.run_study([str(stranger)], ("random",), seeds=2)
 
 
 # ---------------------------------------------------------------- what is shipped
@@ -130,12 +79,12 @@ def test_the_shipped_study_is_complete_and_small():
 
 def test_the_shipped_study_says_what_the_code_says_today():
     runs, curves = read_study()
-    job = cold_start.run_agent("omar", CHOSEN, 2)
+    job = cold_start.run_agent(gym.make("pushlab/evalumap2-v0", user="omar"), AGENTS[CHOSEN](), 1)
     row = runs.query("user == 'omar' and agent == @CHOSEN and seed == 1").iloc[0]
-    assert row["regret_last"] == pytest.approx(job["runs"][1]["regret_last"], abs=1e-5)
-    assert row["opened"] == pytest.approx(job["runs"][1]["opened"], abs=1e-5)
+    assert row["regret_last"] == pytest.approx(job["runs"][0]["regret_last"], abs=1e-5)
+    assert row["opened"] == pytest.approx(job["runs"][0]["opened"], abs=1e-5)
     best = curves.query("user == 'omar' and agent == @CHOSEN")["best"]
-    assert best.to_numpy() == pytest.approx([row["best"] for row in job["windows"] if not row["seed"]], abs=1e-5)
+    assert best.to_numpy() == pytest.approx([row["best"] for row in job["windows"]], abs=1e-5)
 
 
 def test_the_chosen_agent_has_less_regret_than_the_baselines():

@@ -188,7 +188,13 @@ def _named_in(name):
     found, package = set(), name if _file(name).name == "__init__.py" else name.rpartition(".")[0]
     if name != PACKAGE.name:                                # whoever holds the package itself may ask for any of them
         found |= {_module(place) for place in _offered(name).values()}
-    for node in ast.walk(_tree(name)):
+    return sorted((found | named_in(_tree(name), package)) - {None})
+
+
+def named_in(tree: ast.AST, package: str) -> set[str | None]:
+    """The modules of pushlab that the code of a module in this package names."""
+    found = set()
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             found |= {_module(alias.name) for alias in node.names if alias.name != "pushlab"}
         elif isinstance(node, ast.ImportFrom):
@@ -199,7 +205,7 @@ def _named_in(name):
             found |= {_module(asked)} if asked.startswith("pushlab.") else set()
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             found |= _in_words(node.value)
-    return sorted(found - {None})
+    return found
 
 
 def _in_words(text):

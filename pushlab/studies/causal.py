@@ -21,9 +21,9 @@ from threadpoolctl import threadpool_limits
 from pushlab.causal import KINDS, InverseWeighting, by_size, experiment, learn_policy, policy_values, repeat, summary
 from pushlab.causal.policies import LEARNERS
 from pushlab.ground.seeds import episode_seed
-from pushlab.studies import runner
+from pushlab.studies import tables
+from pushlab.studies.cells import Cell, run_cells
 
-STUDY = "pushlab.studies.causal"
 MODELS = ("hiv", "lotka_volterra", "opioid", "zika", "world3", "credit")
 RIGHT = "doubly robust"         # the estimator that ought to be right in both of
 KEPT = ("randomised", "confounded")
@@ -72,15 +72,16 @@ def run_table(name: str, model: str) -> dict[str, pd.DataFrame]:
     return {name: TABLES[name](model)}
 
 
-def main(out: runner.OutFolder = Path("data/causal"), jobs: runner.Jobs = 1, keep: runner.Keep = None,
-         fresh: runner.Fresh = False,
+def main(out: tables.OutFolder = Path("data/causal"), jobs: tables.Jobs = 1, keep: tables.Keep = None,
+         fresh: tables.Fresh = False,
          models: Annotated[str, typer.Option(help="simulators, with commas between them")] = ",".join(MODELS)) -> None:
     """Runs the study, writes its tables and prints how often the right estimator's intervals hold the truth."""
-    todo = [runner.Job({"model": model}, run_table, (name, model)) for name in TABLES for model in models.split(",")
-            if model == ONE or name in ("kinds", "sizes")]
-    tables = runner.run(STUDY, todo, jobs, keep, fresh)
-    runner.write_tables(out, tables, float_format=DIGITS)
-    kinds = tables["kinds"]
+    cells = [Cell({"table": name, "model": model}, run_table, (name, model)) for name in TABLES
+             for model in models.split(",") if model == ONE or name in ("kinds", "sizes")]
+    found = run_cells(cells, keep, jobs, fresh, name="causal")
+    found = {name: rows.drop(columns="table") for name, rows in found.items()}
+    tables.write_tables(out, found, float_format=DIGITS)
+    kinds = found["kinds"]
     for model, found in kinds[(kinds["estimator"] == RIGHT) & kinds["kind"].isin(KEPT)].groupby("model", sort=False):
         print(model, dict(zip(found["kind"], found["covers"])))
 

@@ -21,9 +21,9 @@ import typer
 
 from pushlab import agents
 from pushlab.metrics.estimate import mean_interval, paired_interval
-from pushlab.studies import runner
+from pushlab.studies import tables
+from pushlab.studies.sweep import sweep
 
-STUDY = "pushlab.studies.cold_start"
 AGENTS = {
     "random": agents.RandomCandidate,               # any row of the catalogue
     "random features": agents.RandomAgent,          # any value of every feature
@@ -39,49 +39,52 @@ WINDOW = 100            # steps that a point of a learning curve is the mean of
 DIGITS = 5
 
 
-# ---------------------------------------------------------------- one job: one user, one agent, all seeds
+# ---------------------------------------------------------------- one cell: one user, one agent, one seed
 
-def run_agent(user: str, agent: str, seeds: int) -> dict[str, list[dict]]:
-    """What one agent achieves with one user under each seed: two tables, `runs` and `windows`.
+def run_agent(env: Any, agent: agents.Agent, seed: int) -> dict[str, list[dict]]:
+    """What an agent achieves with a user under a seed: two tables, `runs` and `windows`.
 
-    runs      a row a seed: seed, steps, and means over the last quarter and over the whole of the episode
+    runs      a row: steps, and means over the last quarter and over the whole of the episode
               opened_last, regret_last, opened, regret    share opened, probability given away
               best_last, floor_last                       the best possible, and the regret of the best candidate
-    windows   a row a seed and window of 100 steps: seed, step (its last), and the means of opened, regret, best (the
-              probability of the best notification) and reachable (of the best candidate)
+    windows   a row a window of 100 steps: step (its last), and the means of opened, regret, best (the probability of
+              the best notification) and reachable (of the best candidate)
     """
-    import gymnasium as gym
     import numpy as np
 
     from pushlab.logs.rollout import rollout
 
-    env: Any = gym.make("pushlab/evalumap2-v0", user=user)
-    world = env.unwrapped.world
+    world, told = env.unwrapped.world, ("opened", "regret", "best", "reachable")
     reachable = world.judge.best_probability(world.period.context_codes, world.candidates)
-    runs, windows, told = [], [], ("opened", "regret", "best", "reachable")
-    for seed in range(seeds):
-        log = rollout(env, AGENTS[agent](), seed=seed, progress=False)
-        opened, best, probability = (log[f"info.{name}"].to_numpy(float) for name in ("opened", "best", "probability"))
-        values = np.column_stack([opened, best - probability, best, reachable])
-        last, whole = values[-(len(log) // 4):].mean(axis=0), values.mean(axis=0)
-        runs.append({"seed": seed, "steps": len(log), "opened_last": last[0], "regret_last": last[1],
-                     "best_last": last[2], "floor_last": last[2] - last[3], "opened": whole[0], "regret": whole[1]})
-        windows += [{"seed": seed, "step": number * WINDOW, **dict(zip(told, means))}
-                    for number, means in enumerate(runner.window_means(values, WINDOW), start=1)]
-    return {"runs": runs, "windows": windows}
+    log = rollout(env, agent, seed=seed, progress=False)
+    opened, best, probability = (log[f"info.{name}"].to_numpy(float) for name in ("opened", "best", "probability"))
+    values = np.column_stack([opened, best - probability, best, reachable])
+    last, whole = values[-(len(log) // 4):].mean(axis=0), values.mean(axis=0)
+    return {"runs": [{"steps": len(log), "opened_last": last[0], "regret_last": last[1], "best_last": last[2],
+                      "floor_last": last[2] - last[3], "opened": whole[0], "regret": whole[1]}],
+            "windows": [{"step": number * WINDOW, **dict(zip(told, means))}
+                        for number, means in enumerate(tables.window_means(values, WINDOW), start=1)]}
 
 
-def jobs_of(users: Sequence[str] = USERS, names: Sequence[str] = tuple(AGENTS), seeds: int = SEEDS) -> list[runner.Job]:
-    """A Job a pair of user and agent. ValueError for a user of whom nobody knows what would have been opened."""
+def run_study(users: Sequence[str] = USERS, names: Sequence[str] = tuple(AGENTS), seeds: int = SEEDS, jobs: int = 1,
+              keep: Any = None, fresh: bool = False, progress: bool = True) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Runs what is not kept yet; returns `runs` and `windows`, after user, agent and seed as `run_agent` tells them.
+
+    jobs, keep, fresh   as in `pushlab.studies.cells.run_cells`
+
+    Raises ValueError for a user of whom nobody knows what would have been opened.
+    """
     from pushlab.datasets.reading import load_user
 
     for user in users:
         if load_user(user).truth is None:
             raise ValueError(f"nobody knows the true probabilities of user {Path(user).name}, so regret cannot be "
                              "told; take a shipped user or one of pushlab make-user")
-    content = {user: runner.user_content(user) for user in users}
-    return [runner.Job({"user": Path(user).name, "agent": name}, run_agent, (user, name, seeds), content[user])
-            for user in users for name in names]
+    envs = {Path(user).name: {"env": "pushlab/evalumap2-v0", "user": user} for user in users}
+    found = sweep({name: AGENTS[name] for name in names}, envs, seeds, keep, function=run_agent, workers=jobs,
+                  fresh=fresh, progress=progress, strict=True,
+                  name="cold_start")
+    return tuple(found[name].rename(columns={"env": "user"}) for name in ("runs", "windows"))
 
 
 # ---------------------------------------------------------------- tables
@@ -100,7 +103,7 @@ def curve_table(windows: pd.DataFrame) -> pd.DataFrame:
     for key, some in windows.groupby(["user", "agent", "step"], sort=False):
         row = dict(zip(("user", "agent", "step"), key))
         for quantity in ("opened", "regret"):
-            row |= runner.interval_columns(quantity, mean_interval(some[quantity]))
+            row |= tables.interval_columns(quantity, mean_interval(some[quantity]))
         rows.append(row | some.iloc[0][["best", "reachable"]].to_dict())
     return pd.DataFrame(rows).round(DIGITS)
 
@@ -143,23 +146,22 @@ def read_study(folder: Path | str | None = None) -> tuple[pd.DataFrame, ...]:
     >>> sorted(set(runs["user"]))
     ['ines', 'mira', 'noor', 'omar', 'theo']
     """
-    return runner.read_tables(folder, "cold_start", "cold_start_curves")
+    return tables.read_tables(folder, "cold_start", "cold_start_curves")
 
 
 # ---------------------------------------------------------------- the command
 
-def main(out: runner.Out, seeds: Annotated[int, typer.Option(min=2, help="Runs of each agent with each user.")] = SEEDS,
-         jobs: runner.Jobs = 1, keep: runner.Keep = None, fresh: runner.Fresh = False,
+def main(out: tables.Out, seeds: Annotated[int, typer.Option(min=2, help="Runs of each agent with each user.")] = SEEDS,
+         jobs: tables.Jobs = 1, keep: tables.Keep = None, fresh: tables.Fresh = False,
          user: Annotated[list[str] | None, typer.Option(help="A user's name, or the folder of one with a truth.json; "
                                                              "may be repeated. Else the five.")] = None) -> None:
-    """How soon agents that know nothing learn a user. Can be interrupted: finished jobs are kept and not run again."""
+    """How soon agents that know nothing learn a user. Can be interrupted: finished cells are kept and not run again."""
     try:
-        todo = jobs_of(user or USERS, seeds=seeds)
+        runs, windows = run_study(user or USERS, seeds=seeds, jobs=jobs, keep=keep, fresh=fresh)
     except (OSError, ValueError) as error:      # nobody of that name, tables at fault, or no truth
         raise typer.BadParameter(str(error), param_hint="--user") from error
-    tables = runner.run(STUDY, todo, jobs, keep, fresh)
-    runs = tables["runs"].round(DIGITS)
-    runner.write_tables(out, {"": runs, "_curves": curve_table(tables["windows"])})
+    runs = runs.round(DIGITS)
+    tables.write_tables(out, {"": runs, "_curves": curve_table(windows)})
     typer.echo("Mean regret over the last quarter of the episode:\n" + agent_table(runs).round(3).to_string())
     typer.echo(f"\n{CHOSEN} against the baselines, paired over {seeds} seeds:\n"
                + comparison_table(runs).round(3).to_string(index=False))

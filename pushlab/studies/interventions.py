@@ -28,9 +28,9 @@ import typer
 
 from pushlab.agents.planning import FittedQIteration
 from pushlab.envs.ode.worlds import HIV
-from pushlab.studies import runner
+from pushlab.studies import tables
+from pushlab.studies.cells import Cell, run_cells
 
-STUDY = "pushlab.studies.interventions"
 DISCOUNT = 0.98
 DECISIONS = 200             # of 5 days: 1,000 days of treatment, and as many without
 BASINS = ("unhealthy", "healthy")
@@ -183,7 +183,7 @@ def _greedy(agent):
 
 def run_seed(seed: int, rounds: int = ROUNDS, patients: int = PATIENTS, trees: int = 50, growths: int = 10,
              done: Sequence[dict] = ()) -> Iterator[dict[str, list[dict]]]:
-    """All rounds of one seed, as a job of `pushlab.studies.runner`: a row a round, of the table `rounds`.
+    """All rounds of one seed, as a cell of `pushlab.studies.cells`: a row a round, of the table `rounds`.
 
     seed, round, steps, and what `examine` found; `schedule` (the actions of the examined patient), `by_policy` and
     `by_schedule` (what `disturb` found), `actions` of the round's patients
@@ -243,16 +243,16 @@ def disturbed_table(one: pd.Series) -> pd.DataFrame:
 
 # ---------------------------------------------------------------- the command
 
-def main(out: runner.OutFolder = Path("data/ode"),
+def main(out: tables.OutFolder = Path("data/ode"),
          seeds: Annotated[int, typer.Option(help="how often it is all done, each time with other chance")] = SEEDS,
-         rounds: int = ROUNDS, patients: int = PATIENTS, trees: int = 50, growths: int = 10, jobs: runner.Jobs = 1,
-         keep: runner.Keep = None, fresh: runner.Fresh = False) -> None:
+         rounds: int = ROUNDS, patients: int = PATIENTS, trees: int = 50, growths: int = 10, jobs: tables.Jobs = 1,
+         keep: tables.Keep = None, fresh: tables.Fresh = False) -> None:
     """Runs the study and writes its tables. Can be interrupted: finished rounds are kept and not run again."""
-    todo = [runner.Job({"seed": seed}, run_seed, (seed, rounds, patients, trees, growths)) for seed in range(seeds)]
-    found, world = runner.run(STUDY, todo, jobs, keep, fresh)["rounds"], make_world()
+    cells = [Cell({"seed": seed}, run_seed, (seed, rounds, patients, trees, growths)) for seed in range(seeds)]
+    found, world = run_cells(cells, keep, jobs, fresh, name="interventions")["rounds"], make_world()
     table, best = rounds_table(found, world), best_of(found)
     _, states, actions = examine(world, following(best["schedule"] + [0] * DECISIONS))
-    runner.write_tables(out, {"fitted_q_rounds": table, "fitted_q_patient": patient_table(world, states, actions),
+    tables.write_tables(out, {"fitted_q_rounds": table, "fitted_q_patient": patient_table(world, states, actions),
                               "fitted_q_disturbed": disturbed_table(best)}, float_format="%.8g")
     learned = table[table["policy"] == "fitted Q iteration"]
     healthy = learned["basin"] == "healthy"

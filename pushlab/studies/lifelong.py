@@ -26,9 +26,10 @@ import typer
 from pushlab import agents
 from pushlab.lifetimes.syllabi import Syllabus, ant_a
 from pushlab.metrics.estimate import mean_interval, paired_interval
-from pushlab.studies import runner
+from pushlab.studies import tables
+from pushlab.studies.cells import Cell, run_cells
+from pushlab.studies.sweep import user_content
 
-STUDY = "pushlab.studies.lifelong"
 AGENTS: dict[str, Callable[[], agents.Agent]] = {
     "one model": agents.LinearArrivalQ,
     "restarts": lambda: agents.Restarting(agents.LinearArrivalQ),
@@ -76,7 +77,7 @@ def run_one(first: str, second: str, agent: str, seed: int, train: int = TRAIN_D
                       for phase in tests["phase"].unique() for user in (first, second)],
             "training": [{"phase": phase, "day": number * WINDOW, "reward": mean}
                          for phase, rewards in training.groupby("phase")["reward"]
-                         for number, mean in enumerate(runner.window_means(rewards.to_numpy(), WINDOW), start=1)]}
+                         for number, mean in enumerate(tables.window_means(rewards.to_numpy(), WINDOW), start=1)]}
 
 
 # ---------------------------------------------------------------- tables
@@ -86,17 +87,17 @@ def run_study(pairs: Sequence[Sequence[str]] = PAIRS, names: Sequence[str] = tup
               train: int = TRAIN_DAYS, test: int = TEST_DAYS) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Runs what is not kept yet; returns two DataFrames.
 
-    jobs, keep, fresh   as in `pushlab.studies.runner.run`
+    jobs, keep, fresh   as in `pushlab.studies.cells.run_cells`
     returns      tests, a row a lifetime, test phase and task: first, second (the pair), agent, seed, and the rest as in
                  `run_one`; training, a row a pair, agent, phase and ten days of training: day (the last), reward a day,
                  low and high over the seeds
     """
-    content = {user: runner.user_content(user) for pair in pairs for user in pair}
-    todo = [runner.Job({"first": first, "second": second, "agent": name, "seed": seed}, run_one,
-                       (first, second, name, seed, train, test), [content[first], content[second]])
-            for first, second in pairs for name in names for seed in range(FIRST_SEED, FIRST_SEED + seeds)]
-    tables = runner.run(STUDY, todo, jobs, keep, fresh, progress)
-    return tables["tests"].astype({"users": "Int64"}).round(DIGITS), training_table(tables["training"])
+    content = {user: user_content(user) for pair in pairs for user in pair}
+    cells = [Cell({"first": first, "second": second, "agent": name, "seed": seed}, run_one,
+                  (first, second, name, seed, train, test), [content[first], content[second]])
+             for first, second in pairs for name in names for seed in range(FIRST_SEED, FIRST_SEED + seeds)]
+    found = run_cells(cells, keep, jobs, fresh, progress, name="lifelong")
+    return found["tests"].astype({"users": "Int64"}).round(DIGITS), training_table(found["training"])
 
 
 def training_table(training: pd.DataFrame) -> pd.DataFrame:
@@ -157,22 +158,22 @@ def comparison_table(tests: pd.DataFrame, chosen: str = "recognises",
             row = {"first": first, "second": second, "agent": name,
                    **dict(zip(("forgotten", "low", "high"), mean_interval(scores[name])))}
             if name != chosen:
-                row |= runner.interval_columns("difference", paired_interval(scores[chosen], scores[name]))
+                row |= tables.interval_columns("difference", paired_interval(scores[chosen], scores[name]))
             rows.append(row)
     return pd.DataFrame(rows)
 
 
 def read_study(folder: Path | str | None = None) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The study that comes with pushlab: (tests, training), the two DataFrames that the command wrote."""
-    tests, training = runner.read_tables(folder, "lifelong", "lifelong_training")
+    tests, training = tables.read_tables(folder, "lifelong", "lifelong_training")
     return tests.astype({"users": "Int64"}), training
 
 
 # ---------------------------------------------------------------- the command
 
-def main(out: runner.Out,
+def main(out: tables.Out,
          seeds: Annotated[int, typer.Option(min=2, help="Lifetimes of each agent with each pair of users.")] = SEEDS,
-         jobs: runner.Jobs = 1, keep: runner.Keep = None, fresh: runner.Fresh = False,
+         jobs: tables.Jobs = 1, keep: tables.Keep = None, fresh: tables.Fresh = False,
          pair: Annotated[list[str] | None, typer.Option(help="Two users as mira:theo; may be repeated. By default four "
                                                              "pairs.")] = None) -> None:
     """User A, user B, user A again. Can be interrupted: finished lifetimes are kept and not run again."""
@@ -181,7 +182,7 @@ def main(out: runner.Out,
         raise typer.BadParameter("a pair is two users with a colon between, such as mira:theo", param_hint="--pair")
     tests, training = run_study(pairs, seeds=seeds, jobs=jobs, keep=keep, fresh=fresh)
     board = {"_board": board_table(tests)} if PAIRS[0] in pairs else {}
-    runner.write_tables(out, {"": tests, "_training": training, **board})
+    tables.write_tables(out, {"": tests, "_training": training, **board})
     for (first, second), some in tests.groupby(["first", "second"], sort=False):
         means = some.groupby(["agent", "phase", "task"], sort=False)["reward"].mean().unstack(["phase", "task"])
         typer.echo(f"Mean reward a day in tests, {first} and {second}:\n{means.round(1).to_string()}\n")

@@ -25,9 +25,10 @@ from pushlab.agents import Agent, DismissAll, DoNotDisturb, LinearArrivalQ, QTab
 from pushlab.agents.protocol import Transition
 from pushlab.ground.seeds import part_seed
 from pushlab.metrics.estimate import crossed_interval, simultaneous
-from pushlab.studies import runner
+from pushlab.studies import tables
+from pushlab.studies.cells import Cell, run_cells
+from pushlab.studies.sweep import user_content
 
-STUDY = "pushlab.studies.managing_arrivals"
 AGENTS = {"show all": ShowAll, "dismiss all": DismissAll, "do not disturb": DoNotDisturb, "Q-learning": QTable,
           "linear Q": LinearArrivalQ}
 CHOSEN, BASELINES = "linear Q", ("show all", "do not disturb")
@@ -130,20 +131,20 @@ def run_study(users: Sequence[str] = USERS, names: Sequence[str] = tuple(AGENTS)
 
     variants  what is changed: None, or a pair (weight, factor)
     jobs      processes to work with
-    keep, fresh   as in `pushlab.studies.runner.run`
+    keep, fresh   as in `pushlab.studies.cells.run_cells`
     returns   runs, a row a run: user, agent, seed, changed, and its means; days, a row a run and day: user, agent,
               seed, changed, day, and what `of_day` gives
     """
     from pushlab.envs.push.world import WEIGHTS
 
-    todo, content = [], {user: runner.user_content(user) for user in users}
+    cells, content = [], {user: user_content(user) for user in users}
     for name, factor in (variant or ("nothing", None) for variant in variants):
         changed, weights = (f"{name} x {factor:g}", {name: WEIGHTS[name] * factor}) if factor else (name, {})
-        todo += [runner.Job({"user": Path(user).name, "agent": agent, "seed": seed, "changed": changed}, run_one,
-                            (user, agent, seed, weights), content[user])
-                 for user in users for agent in names for seed in range(seeds)]
-    tables = runner.run(STUDY, todo, jobs, keep, fresh, progress)
-    runs, days = (tables[name].astype({"delay": float}).round(DIGITS) for name in ("runs", "days"))
+        cells += [Cell({"user": Path(user).name, "agent": agent, "seed": seed, "changed": changed}, run_one,
+                       (user, agent, seed, weights), content[user])
+                  for user in users for agent in names for seed in range(seeds)]
+    found = run_cells(cells, keep, jobs, fresh, progress, name="managing_arrivals")
+    runs, days = (found[name].astype({"delay": float}).round(DIGITS) for name in ("runs", "days"))
     return runs, days.round({"delay": 1})
 
 
@@ -198,14 +199,14 @@ def means_table(runs: pd.DataFrame) -> pd.DataFrame:
 
 def read_study(folder: Path | str | None = None) -> tuple[pd.DataFrame, ...]:
     """The study that comes with pushlab: the three DataFrames that the command wrote, runs, days, and the weights."""
-    return runner.read_tables(folder, "managing_arrivals", "managing_arrivals_days", "managing_arrivals_weights")
+    return tables.read_tables(folder, "managing_arrivals", "managing_arrivals_days", "managing_arrivals_weights")
 
 
 # ---------------------------------------------------------------- the command
 
-def main(out: runner.Out, seeds: Annotated[int, typer.Option(min=2, help="Runs of each agent with each user.")] = SEEDS,
+def main(out: tables.Out, seeds: Annotated[int, typer.Option(min=2, help="Runs of each agent with each user.")] = SEEDS,
          weights: Annotated[int, typer.Option(help="Also with each weight halved and doubled, so many runs each.")] = 0,
-         jobs: runner.Jobs = 1, keep: runner.Keep = None, fresh: runner.Fresh = False,
+         jobs: tables.Jobs = 1, keep: tables.Keep = None, fresh: tables.Fresh = False,
          user: Annotated[list[str] | None, typer.Option(help="A user's name or folder; several; by default all five "
                                                              "shipped ones.")] = None) -> None:
     """What managing arriving notifications is worth. Can be interrupted: finished runs are kept and not run again."""
@@ -219,15 +220,15 @@ def main(out: runner.Out, seeds: Annotated[int, typer.Option(min=2, help="Runs o
         raise typer.BadParameter(str(error), param_hint="--user") from error
     how: dict[str, Any] = {"jobs": jobs, "keep": keep, "fresh": fresh}
     runs, days = (table.drop(columns="changed") for table in run_study(users, seeds=seeds, **how))
-    tables = {"": runs, "_days": days}
+    written = {"": runs, "_days": days}
     typer.echo("Means a day:\n" + means_table(runs).round(2).to_string(na_rep="–"))
     typer.echo(f"\n{CHOSEN}, reward a day against the baselines, intervals over {seeds} seeds and the days:\n"
                + comparison_table(days).round(3).to_string(index=False))
     if weights:
         changed = run_study(users, (*BASELINES, CHOSEN), weights, all_variants(), **how)[1]
-        tables["_weights"] = comparison_table(changed).round(DIGITS)
-        typer.echo("\nWith each weight halved and doubled:\n" + tables["_weights"].round(2).to_string(index=False))
-    runner.write_tables(out, tables)
+        written["_weights"] = comparison_table(changed).round(DIGITS)
+        typer.echo("\nWith each weight halved and doubled:\n" + written["_weights"].round(2).to_string(index=False))
+    tables.write_tables(out, written)
 
 
 if __name__ == "__main__":

@@ -19,9 +19,9 @@ from pushlab.envs.rec.world import RECEnv
 from pushlab.ground.seeds import part_seed
 from pushlab.logs.collect import collect, true_value
 from pushlab.metrics.offpolicy import off_policy
-from pushlab.studies import runner
+from pushlab.studies import tables
+from pushlab.studies.sweep import sweep
 
-STUDY = "pushlab.studies.offpolicy"
 ENV = "pushlab/RECEnv-v0"
 TASK: dict[str, Any] = {"step_per_episode": 5, "reward_std": 0.3, "random_state": 0}
 BEHAVIOUR, TARGET = {"sharpness": 1.0}, {"sharpness": 4.0, "floor": 0.1}
@@ -62,18 +62,13 @@ def summary(table: pd.DataFrame, true: float) -> pd.DataFrame:
     return found[["estimator", "mean", "bias", "spread", "rmse", "covers"]].assign(ess=ess.to_numpy())
 
 
-def run_repetition(repetition: int) -> dict[str, pd.DataFrame]:
-    """One repetition as a job: `estimates_of` it, but for its number."""
-    return {"estimates": estimates_of(repetition).drop(columns="repetition")}
-
-
-def main(out: runner.Out = Path("data/rec/offpolicy.csv"), jobs: runner.Jobs = 1, keep: runner.Keep = None,
-         fresh: runner.Fresh = False,
+def main(out: tables.Out = Path("data/rec/offpolicy.csv"), jobs: tables.Jobs = 1, keep: tables.Keep = None,
+         fresh: tables.Fresh = False,
          repetitions: Annotated[int, typer.Option(help="Logs to write and judge.")] = REPETITIONS) -> None:
     """Runs the study, writes the estimates and prints bias, RMSE and coverage."""
-    todo = [runner.Job({"repetition": number}, run_repetition, (number,)) for number in range(repetitions)]
-    table, true = runner.run(STUDY, todo, jobs, keep, fresh)["estimates"], truth()
-    runner.write_tables(out, {"": table}, float_format=f"%.{DIGITS}f")
+    table, true = sweep(function=estimates_of, grid={"repetition": range(repetitions)}, seeds=None, out=keep,
+                        workers=jobs, fresh=fresh, strict=True, name="offpolicy"), truth()
+    tables.write_tables(out, {"": table}, float_format=f"%.{DIGITS}f")
     print(f"true value {true:.5f}")
     print(summary(table, true).round(4).to_string(index=False))
 

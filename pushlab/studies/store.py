@@ -1,0 +1,159 @@
+"""Cells on disk: the folder of a sweep, a finished cell's tables as CSV and back, and what is still missing."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pushlab.ground.files import json_text, write_text
+from pushlab.ground.kept import checksum
+
+DONE, FAILED, PART = ".json", ".failed.json", ".part.json"
+LISTED, ABOUT = "cells.csv", "sweep.json"
+
+
+def open_folder(folder: Path, cells: pd.DataFrame, about: Mapping[str, Any], new: bool = True) -> None:
+    """Makes the folder of a sweep, or opens it again, and writes down which cells there are.
+
+    cells   a row a cell: its labels, and `file`, the name of its files
+    about   what is the same for all cells, {name: value of JSON}
+    new     whether somebody named the folder: FileExistsError then, if it is something else's
+    """
+    listed = folder / LISTED
+    if new and folder.exists() and not listed.exists() and any(name[0] != "." for name in os.listdir(folder)):
+        raise FileExistsError(f"{folder} is no folder of a sweep: it has no {LISTED}, but other files; name a new one")
+    if new and listed.exists():
+        held = list(pd.read_csv(listed, nrows=0).columns)
+        before = json.loads((folder / ABOUT).read_text(encoding="utf-8")) if (folder / ABOUT).exists() else {}
+        now = json.loads(json.dumps(about))
+        other = next((key for key in {**before, **now} if before.get(key) != now.get(key)), None)
+        if held != list(cells.columns):
+            raise FileExistsError(f"{folder} holds another sweep, whose cells are told apart by {', '.join(held[:-1])} "
+                                  f"and not by {', '.join(cells.columns[:-1])}; name another folder")
+        if other is not None:
+            raise FileExistsError(f"{folder} holds another sweep, with {other} {before.get(other)!r} and not "
+                                  f"{now.get(other)!r}; name another folder")
+    write_text(folder / ABOUT, json_text(dict(about)))
+    write_text(listed, cells.to_csv(index=False, lineterminator="\n"))
+
+
+def names_in(folder: Path) -> set[str]:
+    """The names of all files of a sweep's cells."""
+    return set(os.listdir(folder / "cells")) if (folder / "cells").is_dir() else set()
+
+
+def status(folder: Path | str) -> pd.DataFrame:
+    """What is done of a sweep's cells, a DataFrame: labels, `state` (finished, failed, missing), `error`, `traceback`.
+
+    folder   the `out` of a sweep; cells count as of its last call
+
+    Raises FileNotFoundError where there is no such folder.
+    """
+    folder = Path(folder)
+    if not (folder / LISTED).is_file():
+        raise FileNotFoundError(f"{folder} is no folder of a sweep: it has no {LISTED}")
+    table, there = pd.read_csv(folder / LISTED, dtype={"file": str}), names_in(folder)
+    state = ["finished" if name + DONE in there else "failed" if name + FAILED in there else "missing"
+             for name in table["file"]]
+    told = [json.loads((folder / "cells" / (name + FAILED)).read_text(encoding="utf-8")) if one == "failed" else {}
+            for name, one in zip(table["file"], state)]
+    return table.drop(columns="file").assign(state=state, **{key: [one.get(key) for one in told]
+                                                             for key in ("error", "traceback")})
+
+
+def write_cell(place: Path, tables: Mapping[str, tuple[dict, str]], what: Mapping[str, Any]) -> None:
+    """Writes a finished cell: its tables first, and last what says that it is finished."""
+    for table, (_, text) in tables.items():
+        write_text(f"{place}.{table}.csv", text)
+    forms = {table: {**form, "checksum": checksum(text.encode())} for table, (form, text) in tables.items()}
+    write_text(f"{place}{DONE}", json.dumps({**what, "tables": forms}, default=str))
+    for end in (FAILED, PART):
+        Path(f"{place}{end}").unlink(missing_ok=True)
+
+
+# ---------------------------------------------------------------- tables as text
+
+def encode(table: str, rows: pd.DataFrame) -> tuple[dict, str]:
+    """A table's form (rows, and the kind of each column) and its CSV. ValueError for what no CSV holds."""
+    if not re.fullmatch(r"\w+", str(table)) or table == "cells":
+        raise ValueError(f"a table's name is of letters, digits and _, and not cells; got {table!r}")
+    kinds, columns = {}, {}
+    for name in rows.columns:
+        values = rows[name]
+        if values.dtype == bool:
+            kinds[name], columns[name] = "bool", values
+        elif isinstance(values.dtype, np.dtype) and values.dtype.kind in "iuf":
+            kinds[name] = "float64" if values.dtype.kind == "f" else "int64"
+            columns[name] = values.astype(kinds[name])
+        elif all(isinstance(one, str) and one and "\r" not in one and "\0" not in one for one in values):
+            kinds[name], columns[name] = "text", values.astype(object)
+        else:
+            kinds[name] = "json"
+            columns[name] = [json.dumps(None if one is pd.NA else one, default=plain) for one in values]
+    text = pd.DataFrame(columns, columns=list(kinds)).to_csv(index=False, lineterminator="\n")
+    return {"rows": len(rows), "kinds": {str(name): kind for name, kind in kinds.items()}}, text
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON holds it."""
+    if isinstance(value, np.generic | np.ndarray):
+        return value.tolist()
+    raise TypeError(f"a table of a cell holds numbers, words, lists and dicts; got {value!r:.60}, a "
+                    f"{type(value).__name__}")
+
+
+def read_cell(place: Path) -> dict[str, tuple[dict, str]] | None:
+    """The tables of a finished cell, {name: (form, CSV)}; None where it is not finished, or not sound."""
+    try:
+        told, tables = json.loads(Path(f"{place}{DONE}").read_text(encoding="utf-8")), {}
+        for table, form in told["tables"].items():
+            text = Path(f"{place}.{table}.csv").read_bytes()
+            if checksum(text) != form["checksum"]:
+                return None
+            tables[table] = ({"rows": form["rows"], "kinds": form["kinds"]}, text.decode())
+        return tables
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
+def gather(labels: Sequence[Mapping], found: Sequence[dict | None]) -> dict[str, pd.DataFrame]:
+    """The rows of all finished cells, {table: DataFrame}, each row with the labels of its cell.
+
+    labels, found   of each cell: what it is, and its tables as `read_cell` gives them
+
+    Cells of one form are read in one piece, for speed.
+    """
+    alike: dict[tuple, list] = {}
+    for at, tables in enumerate(found):
+        for table, (form, text) in (tables or {}).items():
+            head, _, body = text.partition("\n")
+            alike.setdefault((table, head, tuple(form["kinds"].items())), []).append((at, form["rows"], body))
+    pieces: dict[str, list] = {}
+    for (table, head, kinds), some in alike.items():
+        rows = _decode(f"{head}\n" + "".join(body for *_, body in some), dict(kinds))
+        counts = [count for _, count, _ in some]
+        front = pd.DataFrame([labels[at] for at, *_ in some]).drop(columns=list(dict(kinds)), errors="ignore")
+        front = front.loc[np.repeat(np.arange(len(some)), counts)].reset_index(drop=True)
+        order = np.repeat([at for at, *_ in some], counts)
+        pieces.setdefault(table, []).append(pd.concat([front, rows], axis=1).set_index(order))
+    return {table: pd.concat(some).sort_index(kind="stable").reset_index(drop=True) for table, some in pieces.items()}
+
+
+def _decode(text, kinds):
+    if not kinds:
+        return pd.DataFrame()
+    read = {"text": str, "json": str}
+    empty = {name: [""] for name, kind in kinds.items() if kind == "float64"}
+    rows = pd.read_csv(io.StringIO(text), dtype={name: read.get(kind, kind) for name, kind in kinds.items()},
+                       keep_default_na=False, na_values=empty, float_precision="round_trip")
+    for name in (name for name, kind in kinds.items() if kind == "json"):
+        rows[name] = pd.Series([json.loads(one) for one in rows[name]], dtype=object)
+    return rows
