@@ -184,8 +184,9 @@ def _files(name):
             source = content.resolve_name("." * node.level + (node.module or ""), package)
             left += [source, *(f"{source}.{alias.name}" for alias in node.names)]
         left = [one for one in left if one.partition(".")[0] not in (OWN, *sys.stdlib_module_names)]
-    return sorted((one, hashlib.sha256(repr(source).encode()).hexdigest()) for one, source in sources.items()), \
-        content.of_modules(*ours - {None, OWN})
+    told = {one if one != name else "": hashlib.sha256(repr(source).encode()).hexdigest()       # whatever its own name
+            for one, source in sources.items()}
+    return sorted(told.items()), content.of_modules(*ours - {None, OWN})
 
 
 def _said(words: Iterable[str]):

@@ -74,7 +74,7 @@ class TimeLimit(Exception):
     """A cell took longer than it may."""
 
 
-def run_cells(cells: Sequence[Cell], out: Path | str | bool | None = None, workers: int | None = None,
+def run_cells(cells: Sequence[Cell], out: Any = None, workers: int | None = None,
               fresh: bool = False, progress: bool = True, time_limit: float | None = None, strict: bool = True,
               name: str | None = None, about: Mapping[str, Any] | None = None) -> dict[str, pd.DataFrame]:
     """Does the cells that are not kept yet; returns their tables by name, rows in the order of the cells.
@@ -221,11 +221,11 @@ def do_cell(at: int, cell: Cell, place: Path | None, time_limit: float | None) -
         raise error.__cause__ from None
     except (Exception, SystemExit) as error:
         lines = "".join(traceback.format_exception(error))
-        told = {**what, "seconds": time.perf_counter() - begun, "error": f"{type(error).__name__}: {error}",
-                "traceback": lines}
+        wrong = f"{type(error).__name__}: {error}"
         if place is not None:
-            write_text(f"{place}{FAILED}", json.dumps(told, indent=1, default=str))
-        return at, None, told["error"]
+            failure = {**what, "seconds": time.perf_counter() - begun, "error": wrong, "traceback": lines}
+            write_text(f"{place}{FAILED}", json.dumps(failure, indent=1, default=str))
+        return at, None, wrong
     if place is None:
         return at, told, None
     write_cell(place, told, {**what, "seconds": time.perf_counter() - begun})

@@ -150,10 +150,12 @@ def gather(labels: Sequence[Mapping], found: Sequence[dict | None]) -> dict[str,
 def _decode(text, kinds):
     if not kinds:
         return pd.DataFrame()
-    read = {"text": str, "json": str}
-    empty = {name: [""] for name, kind in kinds.items() if kind == "float64"}
+    read = {"text": str, "json": str, "float64": str}
     rows = pd.read_csv(io.StringIO(text), dtype={name: read.get(kind, kind) for name, kind in kinds.items()},
-                       keep_default_na=False, na_values=empty, float_precision="round_trip")
-    for name in (name for name, kind in kinds.items() if kind == "json"):
-        rows[name] = pd.Series([json.loads(one) for one in rows[name]], dtype=object)
+                       keep_default_na=False)
+    for name, kind in kinds.items():
+        if kind == "json":
+            rows[name] = pd.Series([json.loads(one) for one in rows[name]], dtype=object)
+        elif kind == "float64":                         # Python's own reading is exact in every release of pandas
+            rows[name] = np.array([float(one or "nan") for one in rows[name]], float)
     return rows

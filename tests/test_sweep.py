@@ -1,0 +1,347 @@
+"""The sweep: what is finished is kept, whatever happens, and rows are the same wherever they came from."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from joblib import parallel_config
+from typer.testing import CliRunner
+
+from pushlab.__main__ import app
+from pushlab.agents import Agent, RandomAgent, ThompsonSampling
+from pushlab.ground.faults import BadData
+from pushlab.logs.rollout import rollout
+from pushlab.studies.cells import Cell, CellsFailed, run_cells
+from pushlab.studies.command import read_grid
+from pushlab.studies.store import encode, gather, status
+from pushlab.studies.sweep import sweep
+
+ENV = {"env": "pushlab/evalumap2-v0", "each": {"user": ["mira", "theo"]}}
+QUIET = {"workers": 1, "progress": False}
+
+
+# Cells note in a file each time that they are called: appending a letter is one write.
+
+def draw(number, calls, breaks=(), nap=0.0):
+    """Two rows of numbers that are hard to write down."""
+    note(calls, number)
+    time.sleep(nap)
+    if number in breaks:
+        raise ValueError(f"{number} is not to be had")
+    rng = np.random.default_rng(number)
+    return {"rows": [{"value": rng.random() * 10.0 ** rng.integers(-300, 300), "word": "a,\n\"b\""},
+                     {"value": np.nan, "word": "NA"}]}
+
+
+def draw_in_parts(number, calls, done=()):
+    for part in range(len(done), 4):
+        if part == 2 and Path(calls).with_name("broken").exists():
+            raise KeyboardInterrupt
+        note(calls, part)
+        yield {"rows": [{"part": part, "half": part / 2 if part else np.nan, "list": [part]}]}
+
+
+def note(calls, what):
+    with open(calls, "a") as file:
+        file.write(f"{what} ")
+
+
+def called(calls):
+    return sorted(map(int, Path(calls).read_text().split())) if Path(calls).exists() else []
+
+
+def cells_of(calls, count=6, **more):
+    return [Cell({"number": number}, draw, (number, str(calls), *more.values())) for number in range(count)]
+
+
+@pytest.fixture
+def calls(tmp_path):
+    return tmp_path / "calls"
+
+
+# ---------------------------------------------------------------- kept
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_finished_cells_are_not_run_again_and_rows_come_in_order(tmp_path, calls, workers):
+    out = tmp_path / "out"
+    three = run_cells(cells_of(calls, 3), out, workers, progress=False)["rows"]
+    six = run_cells(cells_of(calls), out, workers, progress=False)["rows"]
+    assert called(calls) == list(range(6)) and six["number"].tolist() == np.repeat(range(6), 2).tolist()
+    assert six[:6].equals(three) and six["word"].tolist() == ["a,\n\"b\"", "NA"] * 6
+    assert six.equals(run_cells(cells_of(calls), False, 1, progress=False)["rows"])
+    exact = [draw(number, calls)["rows"][0]["value"] for number in range(6)]
+    assert six["value"].iloc[::2].tolist() == exact
+    assert pd.read_csv(out / "rows.csv").shape == six.shape
+
+
+def test_a_torn_file_another_argument_other_data_and_fresh_run_again(tmp_path, calls):
+    out, cell = tmp_path / "out", Cell({"number": 1}, draw, (1, str(calls)))
+    first = run_cells([cell], out, **QUIET)["rows"]
+    torn = next(out.glob("cells/*.rows.csv"))
+    torn.write_text(torn.read_text()[:20])
+    assert run_cells([cell], out, **QUIET)["rows"].equals(first) and len(called(calls)) == 2
+    for other in (cell._replace(data="another table"), cell._replace(arguments=(1, str(calls), (5,)))):
+        run_cells([other], out, **QUIET)
+    assert len(called(calls)) == 4
+    run_cells([cell], out, fresh=True, **QUIET)
+    assert len(called(calls)) == 5
+
+
+def test_a_cell_in_parts_goes_on_at_the_part_that_is_missing(tmp_path, calls):
+    broken, cell = tmp_path / "broken", Cell({"name": "a"}, draw_in_parts, (0, str(calls)))
+    broken.touch()
+    with pytest.raises(KeyboardInterrupt):
+        run_cells([cell], tmp_path / "out", **QUIET)
+    broken.unlink()
+    rows = run_cells([cell], tmp_path / "out", **QUIET)["rows"]
+    assert rows["part"].tolist() == called(calls) == [0, 1, 2, 3] and rows["list"].tolist() == [[0], [1], [2], [3]]
+    assert not list(tmp_path.glob("out/cells/*.part*"))
+
+
+def test_an_edited_file_of_ones_own_runs_again(tmp_path):
+    """An agent in a file beside the grid, with a table in another: an edit of either counts, a comment does not."""
+    table, agent = tmp_path / "table.py", tmp_path / "mine.py"
+    table.write_text("ACTION = 0\n")
+    agent.write_text("from pushlab.agents import Agent\nfrom table import ACTION\n\n\nclass Mine(Agent):\n"
+                     "    def act(self, observation, info, explore=True):\n        return ACTION\n")
+    grid = tmp_path / "grid.yaml"
+    grid.write_text("agents: [mine:Mine]\nenvs: [pushlab/RECEnv-v0]\nseeds: 2\nsteps: 3\nout: out\n")
+
+    def files():
+        command = [sys.executable, "-m", "pushlab", "sweep", grid.name, "--workers", "1"]
+        subprocess.run(command, cwd=tmp_path, check=True, capture_output=True,
+                       env={**os.environ, "PYTHONPATH": os.getcwd()})
+        return len(list(tmp_path.glob("out/cells/*.results.csv")))
+
+    assert files() == 2
+    agent.write_text(agent.read_text() + "# a remark\n")
+    assert files() == 2
+    table.write_text("ACTION = 1\n")
+    assert files() == 4
+
+
+# ---------------------------------------------------------------- what goes wrong
+
+def test_a_cell_that_raises_stops_nobody_and_is_tried_again(tmp_path, calls):
+    out = tmp_path / "out"
+    with pytest.warns(UserWarning, match=r"1 of 6 cells failed.*number 2: ValueError: 2 is not to be had"):
+        rows = run_cells(cells_of(calls, breaks=(2,)), out, strict=False, **QUIET)["rows"]
+    assert rows["number"].unique().tolist() == [0, 1, 3, 4, 5]
+    table = status(out).set_index("number")
+    assert table["state"].tolist() == ["finished"] * 2 + ["failed"] + ["finished"] * 3
+    assert "in draw" in table["traceback"][2] and table["error"][2] == "ValueError: 2 is not to be had"
+    with pytest.raises(CellsFailed, match="number 2"):
+        run_cells(cells_of(calls, breaks=(2,)), out, **QUIET)
+    assert called(calls).count(2) == 2 and len(called(calls)) == 7
+    looked = CliRunner().invoke(app, ["sweep", "--status", str(out)])
+    assert "6 cells, 5 finished, 1 failed, 0 missing" in looked.output and "not to be had" in looked.output
+
+
+def test_a_cell_that_hangs_is_ended_by_its_time_limit(tmp_path, calls):
+    cells = [Cell({"number": number}, draw, (number, str(calls), (), nap)) for number, nap in enumerate((0.0, 30.0))]
+    with pytest.warns(UserWarning, match="number 1: TimeLimit: took longer than the 0.3 seconds"):
+        rows = run_cells(cells, tmp_path / "out", time_limit=0.3, strict=False, **QUIET)["rows"]
+    assert rows["number"].unique().tolist() == [0]
+
+
+def test_a_full_disk_loses_nothing_that_is_finished(tmp_path, calls):
+    """A limit on the size of files stands for the disk: the large cell cannot be written, the small ones are."""
+    code = f"""
+        import resource, sys
+        sys.path.insert(0, {str(Path(__file__).parent)!r})
+        from test_sweep import cells_of, grow
+        from pushlab.studies.cells import Cell, run_cells
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+        run_cells([*cells_of({str(calls)!r}, 3), Cell({{"number": 9}}, grow)], {str(tmp_path / "out")!r}, 1)
+    """
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True)
+    assert "File too large" in done.stderr and "make room in" in done.stderr and str(tmp_path / "out") in done.stderr
+    assert status(tmp_path / "out")["state"].tolist() == ["finished"] * 3 + ["missing"]
+    run_cells(cells_of(calls, 3), tmp_path / "out", **QUIET)
+    assert called(calls) == [0, 1, 2]
+
+
+def grow():
+    return [{"number": number} for number in range(100_000)]
+
+
+def test_the_folder_of_another_sweep_is_refused(tmp_path, calls):
+    out = tmp_path / "out"
+    run_cells(cells_of(calls, 1), out, about={"steps": 5}, **QUIET)
+    with pytest.raises(FileExistsError, match="told apart by number and not by name"):
+        run_cells([Cell({"name": "a"}, draw_in_parts, (0, str(calls)))], out, **QUIET)
+    with pytest.raises(FileExistsError, match="with steps 5 and not 6"):
+        run_cells(cells_of(calls, 1), out, about={"steps": 6}, **QUIET)
+    other = tmp_path / "thesis"
+    other.mkdir()
+    (other / "chapter.tex").touch()
+    with pytest.raises(FileExistsError, match="no folder of a sweep"):
+        run_cells(cells_of(calls, 1), other, **QUIET)
+    with pytest.raises(FileNotFoundError, match="cells.csv"):
+        status(other)
+    with pytest.raises(ValueError, match="there twice"):
+        run_cells([*cells_of(calls, 1), *cells_of(calls, 1)], out, **QUIET)
+
+
+# ---------------------------------------------------------------- killed
+
+KILLED = """
+    import sys
+    sys.path.insert(0, {tests!r})
+    from test_sweep import cells_of
+    from pushlab.studies.cells import run_cells
+    if __name__ == "__main__":
+        run_cells(cells_of({calls!r}, 40, breaks=(), nap=0.05), {out!r}, 2, progress=False)
+"""
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+def test_a_sweep_that_is_killed_goes_on_where_it_stopped(tmp_path, calls, how):
+    out, script = tmp_path / "out", tmp_path / "script.py"
+    script.write_text(textwrap.dedent(KILLED).format(tests=str(Path(__file__).parent), calls=str(calls), out=str(out)))
+    one = subprocess.Popen([sys.executable, str(script)], start_new_session=True, stderr=subprocess.DEVNULL)
+    while len(called(calls)) < 10:
+        assert one.poll() is None
+        time.sleep(0.02)
+    os.killpg(one.pid, how)
+    one.wait()
+    time.sleep(0.3)                                     # for workers that were in the middle of one
+    finished, before = status(out).query("state == 'finished'")["number"].tolist(), called(calls)
+    assert 2 <= len(finished) < 40 and set(finished) <= set(before)
+    subprocess.run([sys.executable, str(script)], check=True)
+    again = list((Counter(called(calls)) - Counter(before)).elements())
+    assert sorted(finished + again) == list(range(40))
+    rows = run_cells(cells_of(calls, 40, breaks=(), nap=0.0), False, **QUIET)["rows"]
+    assert (out / "rows.csv").read_text() == rows.to_csv(index=False, lineterminator="\n")
+
+
+def test_dask_loses_a_worker_and_the_sweep_is_complete(tmp_path, calls):
+    """Two processes, one of them killed in the middle: the rows are those of one core; nothing finished runs again."""
+    from dask.distributed import Client, LocalCluster
+
+    out, cells = tmp_path / "out", cells_of(calls, 40, breaks=(), nap=0.05)
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50) as cluster, \
+            Client(cluster) as client, parallel_config("dask"):
+        first = next(iter(client.run(os.getpid).values()))
+        client.get_executor().submit(end_after, calls, 10, first)
+        rows = run_cells(cells, out, progress=False)["rows"]
+        assert not Path(f"/proc/{first}").exists() or first not in client.run(os.getpid).values()
+        assert set(called(calls)) == set(range(40))
+        before = called(calls)
+        again = run_cells(cells, out, progress=False)["rows"]
+    assert called(calls) == before and again.equals(rows)
+    assert rows.equals(run_cells(cells_of(calls, 40, breaks=(), nap=0.0), False, **QUIET)["rows"])
+
+
+def end_after(calls, count, process):
+    while len(called(calls)) < count:
+        time.sleep(0.01)
+    os.kill(process, signal.SIGKILL)
+
+
+# ---------------------------------------------------------------- the grid
+
+def test_a_sweep_is_its_rollouts():
+    agents = {"thompson": ThompsonSampling, "random": "RandomCandidate"}
+    log = sweep(agents, [ENV], seeds=[3, 5], steps=40, episodes=2, tests=1, out=False, **QUIET)
+    assert log[["env", "agent", "seed"]].drop_duplicates().to_numpy().tolist() == [
+        [f"evalumap2-v0 user={user}", agent, seed] for user in ("mira", "theo") for agent in agents for seed in (3, 5)]
+    mine = log.query("agent == 'thompson' and seed == 5 and env.str.endswith('theo') and block_type == 'train'")
+    import gymnasium as gym
+
+    env = gym.make("pushlab/evalumap2-v0", user="theo")
+    alone = rollout(env, ThompsonSampling(), 2, seed=5, steps=40, record="episodes", progress=False)
+    assert mine["return"].tolist() == alone["return"].tolist()
+    assert (log["block_type"] == "test").sum() == 8
+    other = sweep(agents, [ENV], seeds=[3, 5], steps=40, episodes=2, tests=1, out=False, workers=2, progress=False)
+    assert other.equals(log)
+
+
+def test_lifetimes_and_functions_are_cells_too(tmp_path):
+    def area(width, height, seed):
+        return [{"area": width * height + seed}]
+
+    grid = {"width": [1, 2], "height": {"low": 3, "high": 5}}
+    table = sweep(function=area, grid=grid, seeds=2, out=tmp_path, **QUIET)
+    assert table["area"].tolist() == [3, 4, 5, 6, 6, 7, 10, 11]
+    assert table["height"].tolist()[:3] == ["low", "low", "high"]
+    from pushlab.lifetimes.live import run_syllabus
+    from pushlab.studies.lifelong import users_syllabus
+
+    short = users_syllabus("mira", "theo", train=2, test=1)
+    log = sweep({"random": RandomAgent}, syllabi={"aba": short}, seeds=2, out=False, **QUIET)
+    alone = run_syllabus(short, RandomAgent(), 1, progress=False)
+    assert log.query("seed == 1")["reward"].tolist() == alone["reward"].tolist()
+
+
+class Breaks(Agent):
+    def act(self, observation, info, explore=True):
+        return 99
+
+
+def test_an_agent_outside_the_space_is_told_with_its_cell(tmp_path):
+    with pytest.warns(UserWarning, match="Breaks"):
+        log = sweep([Breaks, RandomAgent], ["pushlab/RECEnv-v0"], steps=3, out=tmp_path, **QUIET)
+    assert log["agent"].tolist() == ["RandomAgent"]
+    assert "99" in status(tmp_path).query("agent == 'Breaks'")["error"].item()
+
+
+def test_what_nothing_can_be_made_of_is_said_at_once():
+    with pytest.raises(BadData) as told:
+        sweep({"a": "LinUCBB", "b": 7, "c": "RandomAgent"},
+              ["pushlab/nope-v0", {"env": "pushlab/push-v0", "user": "nobody"}], out=False)
+    assert len(told.value.faults) == 4
+    for words in ("agent a: 'LinUCBB' is no agent of pushlab.agents (such as LinUCB)", "agent b:", "nope", "nobody"):
+        assert words in str(told.value)
+    with pytest.raises(ValueError, match="twice"):
+        sweep(["RandomAgent", "RandomAgent"], ["pushlab/RECEnv-v0"], out=False)
+    with pytest.raises(ValueError, match="agents and either envs or syllabi"):
+        sweep(["RandomAgent"])
+
+
+def test_grids_come_from_json_and_yaml_and_their_faults_are_told(tmp_path):
+    agents = [{"agent": "EpsilonGreedy", "name": "eps", "epsilon": 0.2}]
+    grid = {"agents": agents, "envs": [ENV], "seeds": 2, "steps": 9}
+    file = tmp_path / "grid.json"
+    file.write_text(json.dumps(grid))
+    assert read_grid(file) == grid
+    done = CliRunner().invoke(app, ["sweep", str(file), "--out", str(tmp_path / "out"), "--workers", "1"])
+    assert done.exit_code == 0 and "4 cells, 4 finished, 0 failed, 0 missing" in done.output
+    table = pd.read_csv(tmp_path / "out" / "results.csv")
+    assert table["agent"].unique().tolist() == ["eps"] and (table["length"] == 9).all()
+    for text, words in (("seedz: 3\n", "grid.yaml, key seedz"), ("- 1\n", "a mapping"),
+                        ("a: [1\nb: 2", "grid.yaml, row"),
+                        ("agents: [LinUCBB]\nenvs: [pushlab/RECEnv-v0]\n", "such as LinUCB")):
+        (tmp_path / "grid.yaml").write_text(text)
+        told = CliRunner().invoke(app, ["sweep", str(tmp_path / "grid.yaml"), "--out", str(tmp_path / "new")])
+        assert told.exit_code == 1 and words in told.output, told.output
+
+
+# ---------------------------------------------------------------- tables
+
+VALUES = st.one_of(st.floats(), st.integers(-2**62, 2**62), st.text(max_size=5), st.booleans(), st.none(),
+                   st.lists(st.integers(0, 9), max_size=3))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.one_of(*(st.lists(kind, min_size=2, max_size=2) for kind in
+                            (st.floats(), st.booleans(), st.text(max_size=5), VALUES))), min_size=1, max_size=4))
+def test_tables_come_back_as_they_were(columns):
+    rows = pd.DataFrame({f"column {at}": values for at, values in enumerate(columns)})
+    back = gather([{"number": 3}], [{"rows": encode("rows", rows)}])["rows"]
+    assert (back.pop("number") == 3).all()
+    for name in rows:
+        for was, now in zip(rows[name], back[name]):
+            assert was == now or pd.isna(was) and pd.isna(now), (was, now)
+            assert isinstance(now, str) == isinstance(was, str)
