@@ -2,7 +2,6 @@
 
 import inspect
 from importlib import import_module
-from pathlib import Path
 
 import gymnasium as gym
 import numpy as np
