@@ -17,9 +17,11 @@ they are the same, digit by digit, on one core, on two and on a cluster.
 
 from __future__ import annotations
 
+import functools
 import inspect
 import json
 import re
+import sys
 import threading
 import time
 import traceback
@@ -209,12 +211,10 @@ def _not_read(todo, places, found, failed):
 def do_cell(at: int, cell: Cell, place: Path | None, time_limit: float | None) -> tuple[int, Any, str | None]:
     """Does a cell and writes it down: its number, its tables if they are kept nowhere, and what went wrong, if it did.
     """
-    from threadpoolctl import threadpool_limits
-
     begun = time.perf_counter()
     what = {"labels": cell.labels, "function": f"{cell.function.__module__}.{cell.function.__qualname__}"}
     try:
-        with threadpool_limits(1):
+        with _libraries(len(sys.modules)).limit(limits=1):
             tables = in_time(lambda: _tables(cell, place), time_limit)
         told = {table: encode(table, rows) for table, rows in tables.items()}
     except _Unwritten as error:
@@ -230,6 +230,15 @@ def do_cell(at: int, cell: Cell, place: Path | None, time_limit: float | None) -
         return at, told, None
     write_cell(place, told, {**what, "seconds": time.perf_counter() - begun})
     return at, None, None
+
+
+@functools.lru_cache(maxsize=1)
+def _libraries(modules: int) -> Any:
+    """The libraries of linear algebra of this process. Finding them takes milliseconds: again only after imports."""
+    import scipy.linalg  # noqa: F401  it has a library of its own, which would otherwise be loaded within a cell
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
 
 
 class _Unwritten(Exception):

@@ -1,0 +1,102 @@
+"""How far a sweep goes: cells a second here and through a dask scheduler, and what a cell costs beside its work.
+
+    python -m pushlab.studies.scale --out data/scale
+
+Each row of `scale.csv` is a measurement: what, how many processes, how many cells, seconds, cells a second. Cells of no
+work show what the sweep itself costs; cells that compute for 50 ms show what is left of that beside work; the cells of
+the cold start are those of `pushlab.studies.cold_start`. Run it on an idle machine: about six minutes.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Annotated, Any
+
+import pandas as pd
+import typer
+
+from pushlab.studies import cold_start, tables
+from pushlab.studies.cells import Cell, run_cells
+from pushlab.studies.command import cluster
+from pushlab.studies.sweep import sweep
+
+WORK = 0.05                 # CPU seconds of a cell that computes
+COUNT = 1000
+USERS, AGENTS = ("mira", "theo"), ("random", "most opened", "eps-greedy", "LinUCB", "Thompson")
+SEEDS = 20                  # of each user and agent of the cold start: 200 cells
+
+
+def compute(number: int, seconds: float) -> list[dict]:
+    """A cell that computes for so many CPU seconds, and has one row."""
+    end = time.process_time() + seconds
+    while time.process_time() < end:
+        pass
+    return [{"value": number / 7}]
+
+
+def cells_of(count: int, seconds: float = 0.0) -> list[Cell]:
+    """So many cells that each compute for so long."""
+    return [Cell({"number": number}, compute, (number, seconds)) for number in range(count)]
+
+
+def measure(what: str, processes: int, cells: int, run: Callable, *arguments: Any, **named: Any) -> dict[str, Any]:
+    """A row: `run(…)` was timed."""
+    begun = time.perf_counter()
+    run(*arguments, **named)
+    took = time.perf_counter() - begun
+    return {"what": what, "processes": processes, "cells": cells, "seconds": took, "cells_per_second": cells / took}
+
+
+def on_cores(folder: Path, count: int = COUNT, cores: Sequence[int] = (1, 2)) -> list[dict[str, Any]]:
+    """Cells of no work, cells of 50 ms and the cold start on one and two cores; finished cells found again."""
+    rows, empty, busy = [], cells_of(count), cells_of(count, WORK)
+    users = {user: {"env": "pushlab/evalumap2-v0", "user": user} for user in USERS}
+    names = {name: cold_start.AGENTS[name] for name in AGENTS}
+    for number in cores:
+        how: dict[str, Any] = {"workers": number, "progress": False}
+        run_cells(cells_of(4 * number), False, **how)                       # processes are there
+        rows.append(measure("no work", number, count, run_cells, empty, folder / f"empty {number}", **how))
+        rows.append(measure("50 ms", number, count, run_cells, busy, folder / f"busy {number}", **how))
+        rows[-1]["over_own_work"] = rows[-1]["seconds"] * number / (WORK * count) - 1
+        how["function"] = cold_start.run_agent
+        sweep(names, users, number, out=False, **how)                       # environments are made, loops are compiled
+        rows.append(measure("cold start", number, len(users) * len(names) * SEEDS, sweep, names, users, SEEDS,
+                            folder / f"cold {number}", **how))
+    rows.append(measure("found again", 1, count, run_cells, empty, folder / "empty 1", 1, progress=False))
+    sizes = [file.stat().st_size for file in (folder / "empty 1" / "cells").iterdir()]
+    rows[-1] |= {"files_per_cell": len(sizes) / count, "bytes_per_cell": sum(sizes) / count}
+    return rows
+
+
+def on_dask(folder: Path, seconds: float = 60.0, processes: int = 2, alone: int = 20_000) -> list[dict[str, Any]]:
+    """As many cells of no work as go through a real scheduler in so many seconds; and its messages without cells."""
+    from joblib import Parallel, delayed
+
+    def nothing(count):
+        Parallel(n_jobs=-1)(delayed(compute)(number, 0.0) for number in range(count))
+
+    with cluster("local"):
+        nothing(500)
+        rows = [measure("scheduler alone", processes, alone, nothing, alone)]
+        run_cells(cells_of(500), folder / "dask 0", progress=False)
+        count = 2_000
+        while rows[-1]["what"] == "scheduler alone" or rows[-1]["seconds"] < seconds / 2:
+            rows.append(measure("no work, dask", processes, count, run_cells, cells_of(count), folder / f"dask {count}",
+                                progress=False))
+            count = int(rows[-1]["cells_per_second"] * seconds)
+    return rows
+
+
+def main(out: tables.OutFolder = Path("data/scale"),
+         seconds: Annotated[float, typer.Option(help="How long the dask scheduler is kept busy.")] = 60.0) -> None:
+    """Measures this machine."""
+    with TemporaryDirectory() as folder:
+        rows = [*on_cores(Path(folder)), *on_dask(Path(folder), seconds)]
+    table = pd.DataFrame(rows)
+    tables.write_tables(out, {"scale": table}, float_format="%.5g")
+    typer.echo(table.to_string(index=False, float_format="%.4g", na_rep=""))
+
+
+if __name__ == "__main__":
+    typer.run(main)
