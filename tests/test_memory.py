@@ -237,7 +237,7 @@ def test_a_sweep_is_drawn_from_its_table():
     import pandas as pd
 
     log = pd.DataFrame({"env": "room", "agent": ["a", "a", "b", "b"] * 2, "capacity": [2] * 4 + [16] * 4,
-                        "return": [1.0, 3.0, 5.0, 7.0, 2.0, 4.0, 6.0, 8.0]})
+                        "seed": [0, 1] * 4, "return": [1.0, 3.0, 5.0, 7.0, 2.0, 4.0, 6.0, 8.0]})
     table = plots.sweep_table(log, "capacity")
     assert table[["agent", "capacity", "mean", "runs"]].to_numpy().tolist() == [
         ["a", 2, 2.0, 2], ["b", 2, 6.0, 2], ["a", 16, 3.0, 2], ["b", 16, 7.0, 2]]

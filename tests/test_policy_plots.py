@@ -166,7 +166,9 @@ def test_reward_parts_table_smooths_over_episodes_and_takes_lists_and_names():
 def test_reward_parts_are_good(agents, same_scale, good_picture):
     words = good_picture(plots.reward_parts(make_learning(agents), same_scale=same_scale))
     assert {"all parts", "opened", "dismissed", "wait"} <= set(words) and "look" not in words
-    assert any(word.endswith("95 % intervals; always 0: look") for word in words)
+    each = " each" if len(agents) > 1 else ""
+    lead = f"3 runs of 40 episodes{each}, 95 % intervals over runs; always 0: look"
+    assert any(word.endswith(lead) for word in words)
 
 
 def test_nine_parts_of_one_short_run_are_good(good_picture):

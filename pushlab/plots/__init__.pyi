@@ -3,10 +3,10 @@ from .credit import credit_scores as credit_scores
 from .credit import promise as promise
 from .credit import retraining as retraining
 from .credit import retraining_table as retraining_table
+from .curve_tables import curve_table as curve_table
+from .curve_tables import policy_table as policy_table
 from .curves import compare_policies as compare_policies
-from .curves import curve_table as curve_table
 from .curves import learning_curve as learning_curve
-from .curves import policy_table as policy_table
 from .days import arrival_table as arrival_table
 from .days import arrivals as arrivals
 from .days import day_lanes as day_lanes

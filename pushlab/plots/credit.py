@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 from pushlab.datasets.borrowers import BIAS, FEATURES, WORDS
 from pushlab.ground.arguments import demand, has_rows
-from pushlab.plots.curves import RUN
+from pushlab.plots.curve_tables import RUN
 from pushlab.plots.kit import end_labels, set_ticks, span, ticks_between
 from pushlab.plots.palette import (
     BAND,
@@ -180,7 +180,7 @@ def retraining_table(log: pd.DataFrame, by: str = "agent") -> pd.DataFrame:
     """
     columns = [f"action.{name}" for name in (*FEATURES, BIAS)]
     has_rows(log, *columns, "info.loss", "step", by, what="the log")
-    keys = list(dict.fromkeys([by, *(key for key in (*RUN, "params") if key in log.columns)]))
+    keys = list(dict.fromkeys([by, *(key for key in (*RUN, "episode", "params") if key in log.columns)]))
     parts = []
     for _, rows in log.groupby(keys, sort=False, observed=True, dropna=False):
         theta = rows.sort_values("step")[columns].to_numpy(float)

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from pushlab.metrics.lifelong import Report
-from pushlab.plots.curves import mean_over_runs
+from pushlab.plots.curve_tables import mean_over_runs
 from pushlab.plots.sheet import plain
 from pushlab.plots.words import spoken
 

@@ -8,7 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from pushlab.ground.arguments import demand, has_rows
-from pushlab.plots.curves import log_lead, mean_over_runs, run_numbers
+from pushlab.plots.curve_tables import mean_over_runs, run_numbers
+from pushlab.plots.curves import log_lead
 from pushlab.plots.kit import banded_line, set_ticks, span, ticks_between
 from pushlab.plots.palette import INK, LEAD, SMALL, TITLE, deep, series_styles
 from pushlab.plots.sheet import MARGIN, Stage, Words, fit, house_style, plain, text_width
@@ -34,8 +35,10 @@ def reward_parts_table(log: pd.DataFrame, parts: str | Sequence[str] | Mapping[s
     names = _part_names(log, parts)
     has_rows(log, by, along, *names, what="the log")
     demand(window >= 1, f"window must be at least 1 episode, got {window}")
-    rows = log.assign(_run=run_numbers(log, without=(along,)))
-    ends = rows.groupby([by, "_run", along], sort=False, observed=True)[list(names)].last().astype(float)
+    rows, keys = log.assign(_run=run_numbers(log, without=(along,))), [by, "_run", along]
+    each = {"episode"} & {*log} - {along}           # along something else than episodes, a run is the mean of its own
+    ends = rows.groupby([*keys, *each], sort=False, observed=True)[list(names)].last().astype(float)
+    ends = ends.groupby(level=keys, sort=False).mean()
     ends = ends.rename(columns=names).assign(**{TOTAL: ends.sum(axis=1)})
     tables = {}
     for name, own in ends.groupby(level=by, sort=False):

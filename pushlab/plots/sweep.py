@@ -6,42 +6,41 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from pushlab.ground.arguments import has_rows
-from pushlab.metrics.estimate import mean_interval
+from pushlab.plots.curve_tables import policy_table, run_scores
+from pushlab.plots.curves import log_lead
 from pushlab.plots.kit import banded_line, end_labels, set_ticks, span
 from pushlab.plots.palette import BOUND_DASH, CHANCE, INK, LEAD, MUTED, PAPER, TICK, series_styles
 from pushlab.plots.sheet import MARGIN, Stage, Words, fit, house_style, plain, text_width
 from pushlab.plots.words import order_title, short_number, spoken
 
 
-def sweep_table(log: pd.DataFrame, over: str, value: str = "return", by: str = "agent") -> pd.DataFrame:
+def sweep_table(log: pd.DataFrame, over: str, value: str = "return", by: str = "agent",
+                runs: str = "seed") -> pd.DataFrame:
     """Mean and 95 % t-interval over the runs at each setting, a DataFrame: by, over, mean, low, high, runs.
 
-    log    an episode log with a column `over`, the number that was turned; every row is a run
+    log    an episode log with a column `over`, the number that was turned
+    runs   "seed", or "episode" for policies that do not learn, see `pushlab.plots.policy_table`
     """
     has_rows(log, over, value, by, what="the log")
-    rows = []
-    for (name, at), runs in log.groupby([by, over], sort=False):
-        ends = mean_interval(runs[value])[1:] if len(runs) > 1 else (np.nan, np.nan)
-        rows.append((name, at, runs[value].mean(), *ends, len(runs)))
-    return pd.DataFrame(rows, columns=[by, over, "mean", "low", "high", "runs"])
+    tables = {at: policy_table(rows, value, by, runs=runs) for at, rows in log.groupby(over, sort=False)}
+    return pd.concat(tables, names=[over]).reset_index(level=over)[[by, over, "mean", "low", "high", "runs"]]
 
 
 @house_style()
 def sweep_curve(log: pd.DataFrame, over: str, value: str = "return", by: str = "agent", best: float | None = None,
-                title: Words = None, lead: Words = None, unit: Words = None, figure: Figure | None = None) -> Axes:
+                title: Words = None, lead: Words = None, unit: Words = None, runs: str = "seed",
+                figure: Figure | None = None) -> Axes:
     """How well each agent does at each setting of a number, with 95 % intervals; settings that double lie evenly.
 
-    log      an episode log; see `sweep_table`, which holds the numbers that are drawn
+    log      an episode log; see `sweep_table`, which holds the numbers that are drawn, and says what `runs` is
     best     a bound as a number; None draws none
     returns  Axes on a sheet of 6.4 x 4.4 inches
     """
-    table = sweep_table(log, over, value, by)
+    table = sweep_table(log, over, value, by, runs)
     lines = {name: line.sort_values(over) for name, line in table.groupby(by, sort=False)}
     ends, styles = {name: line.iloc[-1] for name, line in lines.items()}, series_styles(lines)
     stage = Stage(640, 440, figure)
-    top = stage.heading(title or _title(log, over, value, by),
-                        lead or f"{', '.join(map(str, log['env'].unique()))}   ·   {table['runs'].min()} runs a point, "
-                                "95 % intervals")
+    top = stage.heading(title or _title(log, over, value, by, runs), lead or log_lead(log, table, runs))
     stage.label(MARGIN, 82 + top, unit or spoken(value))
     labels = [(end[over], end["mean"], f"{fit(plain(name), 150, TICK, 'bold')} {short_number(end['mean'])}",
                styles[name][0], "bold") for name, end in ends.items()]
@@ -66,6 +65,7 @@ def sweep_curve(log: pd.DataFrame, over: str, value: str = "return", by: str = "
     return ax
 
 
-def _title(log, over, value, by):
-    last = {name: runs[value][runs[over] == runs[over].max()] for name, runs in log.groupby(by, sort=False)}
+def _title(log, over, value, by, runs):
+    last = {name: run_scores(own[own[over] == own[over].max()], value, by, "mean", runs)[name]
+            for name, own in log.groupby(by, sort=False)}
     return order_title(last, "ends highest") if len(last) > 1 else f"{plain(next(iter(last)))}, by {spoken(over)}"

@@ -11,7 +11,8 @@ from matplotlib.transforms import Bbox
 
 from pushlab.ground.arguments import demand, has_rows
 from pushlab.metrics.estimate import crossed_interval
-from pushlab.plots.curves import log_lead, mean_of_scores, run_numbers, run_scores
+from pushlab.plots.curve_tables import mean_of_scores, run_numbers, run_scores
+from pushlab.plots.curves import log_lead
 from pushlab.plots.kit import span
 from pushlab.plots.palette import CHANCE, GREY, LEAD, PAPER, SMALL, TEXT, TICK, deep, series_styles
 from pushlab.plots.sheet import MARGIN, Stage, Words, fit, house_style, plain, text_width
@@ -21,12 +22,13 @@ CORNERS = {"upper left": (0, 1), "upper right": (1, 1), "lower left": (0, 0), "l
 
 
 def trade_off_table(log: pd.DataFrame, x: str, y: str, by: str = "agent", statistic: str = "mean",
-                    cross: str | None = None) -> pd.DataFrame:
+                    cross: str | None = None, runs: str = "seed") -> pd.DataFrame:
     """One line a policy: mean and 95 % interval over its runs of two measures.
 
-    log        tidy log or study, a row an episode or a step; the columns run, seed, episode tell runs apart
+    log        tidy log or study, a row an episode or a step
     x, y       two columns
-    statistic  "mean" over the rows of a run, or their "sum"
+    statistic  "mean" over the rows of an episode, or their "sum"; a run's number is the mean over its episodes
+    runs       "seed", or "episode" for policies that do not learn, see `pushlab.plots.policy_table`
     cross      a column whose values all runs share, such as "day" in a table with a row a seed and day: the intervals
                then range over runs and over its values (`pushlab.metrics.estimate.crossed_interval`)
     returns    DataFrame: by, x, x low, x high, y, y low, y high, runs; the ends are NaN for a single run, and where a
@@ -39,15 +41,16 @@ def trade_off_table(log: pd.DataFrame, x: str, y: str, by: str = "agent", statis
     demand(x != y, f"x and y must be two columns, got {x!r} twice")
     if cross is not None:
         has_rows(log, by, cross, what="the log")
-        demand(statistic == "mean", f"intervals over runs and {cross} are those of a mean, got statistic {statistic!r}")
+        demand(statistic == "mean" and runs == "seed", f"intervals over runs and {cross} are those of the means of "
+                                                       f"runs, got statistic {statistic!r}, runs {runs!r}")
     tables = []
     for value in (x, y):
-        table = mean_of_scores(run_scores(log, value, by, statistic))
+        table = mean_of_scores(run_scores(log, value, by, statistic, runs))
         if cross is not None:
             table[["low", "high"]] = [_crossed_ends(log[log[by] == name], value, cross) for name in table.index]
         tables.append(table.rename(columns={"mean": value, "low": f"{value} low", "high": f"{value} high"}))
-    runs = pd.concat([table.pop("runs") for table in tables], axis=1).max(axis=1)
-    return pd.concat(tables, axis=1).assign(runs=runs).rename_axis(by).reset_index()
+    counts = pd.concat([table.pop("runs") for table in tables], axis=1).max(axis=1)
+    return pd.concat(tables, axis=1).assign(runs=counts).rename_axis(by).reset_index()
 
 
 def _crossed_ends(rows, value, cross):
@@ -55,7 +58,7 @@ def _crossed_ends(rows, value, cross):
 
     An episode is a value of that column (a day, say), and no run of its own; of several rows of both the mean counts.
     """
-    rows = rows.assign(_run=run_numbers(rows, without=(cross, "episode")))
+    rows = rows.assign(_run=run_numbers(rows, without=(cross,)))
     grid = rows.pivot_table(index="_run", columns=cross, values=value, observed=True).to_numpy(float)
     if min(grid.shape) < 2 or not np.isfinite(grid).all():
         return np.nan, np.nan
@@ -65,20 +68,19 @@ def _crossed_ends(rows, value, cross):
 @house_style()
 def trade_off(log: pd.DataFrame, x: str, y: str, by: str = "agent", statistic: str = "mean", x_unit: Words = None,
               y_unit: Words = None, better: str | None = None, title: Words = None, lead: Words = None,
-              cross: str | None = None, figure: Figure | None = None) -> Axes:
+              cross: str | None = None, runs: str = "seed", figure: Figure | None = None) -> Axes:
     """Policies by two measures at once, such as interruptions and opens: a mark each, with 95 % intervals both ways.
 
-    log       see `trade_off_table`, which holds what is drawn, and says what `cross` is
+    log       see `trade_off_table`, which holds what is drawn, and says what `cross` and `runs` are
     better    "upper left", "upper right", "lower left" or "lower right": the corner to aim at, where an arrow points
     x_unit, y_unit   what the axes mean; None makes it from the names of the columns
     returns   Axes on a sheet of 6 x 4.4 inches. A policy that lacks one of the two has no mark; the lead line names it
     """
-    whole = trade_off_table(log, x, y, by, statistic, cross)
+    whole = trade_off_table(log, x, y, by, statistic, cross, runs)
     demand(better in (None, *CORNERS), f"better must be one of {', '.join(CORNERS)} or None, got {better!r}")
     table = whole.dropna(subset=[x, y])
     demand(len(table), f"no {by} has both {x} and {y}: there is nothing to draw")
-    ranges = f" over runs and {spoken(cross)}s" if cross and whole["runs"].max() > 1 else ""
-    lead = lead or log_lead(log, whole) + ranges
+    lead = lead or log_lead(log, whole, runs, cross)
     for value in (x, y):
         none = [fit(plain(name), 150, LEAD) for name in whole[by][whole[value].isna()]]
         lead += f"; no {spoken(value)}: {', '.join(none)}" if none else ""
