@@ -29,6 +29,7 @@ from .logs.folders import write_log as write_log
 from .logs.rollout import rollout as rollout
 from .metrics.lifelong import Settings as Settings
 from .metrics.lifelong import lifelong_report as lifelong_report
+from .studies.sweep import sweep as sweep
 from .users.judges import judge_for as judge_for
 from .users.simulated import SimulatedUser as SimulatedUser
 

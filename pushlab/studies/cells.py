@@ -118,11 +118,10 @@ def run_cells(cells: Sequence[Cell], out: Any = None, workers: int | None = None
         raise OSError(error.errno, f"{error.strerror or error}; cells that were finished are kept, so make room in "
                       f"{folder}, or name another folder, and call again", error.filename) from error
     tables = gather([cell.labels for cell in cells], found)
+    for table, rows in tables.items() if folder is not None and out is not None else ():
+        write_text(folder / f"{table}.csv", rows.to_csv(index=False, lineterminator="\n"))
     if failed:
         _tell(cells, failed, folder, strict)
-    elif folder is not None and out is not None:
-        for table, rows in tables.items():
-            write_text(folder / f"{table}.csv", rows.to_csv(index=False, lineterminator="\n"))
     return tables
 
 
@@ -173,14 +172,15 @@ def _run(cells, places, todo, found, workers, time_limit, name, progress):
     from tqdm.auto import tqdm
 
     failed: dict[int, str] = {}
-    if workers is None:
-        workers = get_active_backend()[1]
-        workers = -1 if workers == 1 else workers
+    backend, asked = get_active_backend()
+    workers = workers if workers is not None else asked if asked != 1 else -1
+    # Ray's tells only when all is done: the bar then stands still until the end.
+    returned = "generator_unordered" if backend.supports_return_generator else "list"
     with tqdm(total=len(cells), initial=len(cells) - len(todo), desc=name, unit="cell", disable=not progress) as bar:
         for attempt in range(RESTARTS + 1):
-            work = Parallel(n_jobs=workers, return_as="generator_unordered")(
-                delayed(do_cell)(at, cells[at], places[at], time_limit) for at in todo)
             try:
+                work = Parallel(n_jobs=workers, return_as=returned)(
+                    delayed(do_cell)(at, cells[at], places[at], time_limit) for at in todo)
                 for at, told, error in work:
                     found[at] = told
                     if error:
