@@ -91,9 +91,9 @@ def _told_of(value, met):
         return _module(value.__name__)
     value = getattr(value, "py_func", value)                    # of a compiled loop, the function that it was
     if isinstance(value, FunctionType):
-        return "function", value.__qualname__, _module(value.__module__), _function(value, met)
+        return "function", value.__qualname__, _module(_home(value)), _function(value, met)
     if isinstance(value, type | BuiltinFunctionType | np.ufunc):
-        home = _module(getattr(value, "__module__", None) or "numpy")
+        home = _module(_home(value) or "numpy")
         return getattr(value, "__qualname__", value.__name__), home, _class(value, met) if home is None else None
     if hasattr(value, "__dict__") and not hasattr(value, "fileno"):
         return "object", _told(type(value), met), _told(vars(value), met)
@@ -106,7 +106,7 @@ def _function(function, met):
     parts = [content._code(code, function.__doc__),
              _told([cell.cell_contents for cell in function.__closure__ or ()], met),
              _told(function.__defaults__ or (), met), _told(function.__kwdefaults__ or {}, met)]
-    if _module(function.__module__) is None:
+    if _module(_home(function)) is None:
         names = content._names(code)
         for name in (name for name in names if name in function.__globals__):
             used = function.__globals__[name]
@@ -130,12 +130,18 @@ def _class(value, met):
 
 # ---------------------------------------------------------------- modules
 
+def _home(value):
+    """The name of the module that a function or class is in; `python -m name` says which one `__main__` is."""
+    name, main = getattr(value, "__module__", None), sys.modules["__main__"]
+    if name == "__main__" and hasattr(main, value.__qualname__.partition(".")[0]):
+        return getattr(getattr(main, "__spec__", None), "name", name)
+    return name
+
+
 def _module(name: str | None):
     """What a module is: its content or its version; None where no file holds it, as in a notebook."""
-    if name in ("__main__", "__mp_main__"):                     # `python -m name` says which module that is
-        name = getattr(getattr(sys.modules["__main__"], "__spec__", None), "name", None)
-        if name is None or _file(name) is None:
-            return None
+    if name in ("__main__", "__mp_main__"):
+        return None
     root = (name or "builtins").partition(".")[0]
     if root == OWN:
         return content.of_modules(name) if name != OWN else OWN
