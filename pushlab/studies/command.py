@@ -27,7 +27,7 @@ def read_grid(path: Path | str) -> dict[str, Any]:
 
     Raises BadData for what is no JSON or YAML, no mapping, or has keys that a grid has not.
     """
-    import yaml  # type: ignore[import-untyped]
+    import yaml
 
     path = Path(path)
     try:

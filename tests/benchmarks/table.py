@@ -3,6 +3,7 @@
     python tests/benchmarks/table.py             measure and write, some eight minutes on an idle machine
     python tests/benchmarks/table.py --quick     short runs, printed and not written: to try the command itself
     python tests/benchmarks/table.py memory      megabytes over steps, printed; see memory.py
+    python tests/benchmarks/table.py scale       cells of a sweep a second, into data/scale; see scale.py
 """
 
 import argparse
@@ -17,6 +18,7 @@ from pathlib import Path
 
 import cases
 import memory
+import scale
 import speed
 
 README = Path(__file__).resolve().parents[2] / "README.md"
@@ -28,12 +30,14 @@ QUICK = {"starts": {"repeats": 1}, "steps": {"seconds": 0.01, "rounds": 3}, "bat
 
 def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", nargs="?", choices=["speed", "memory"], default="speed")
+    parser.add_argument("what", nargs="?", choices=["speed", "memory", "scale"], default="speed")
     parser.add_argument("--quick", action="store_true", help="short runs, nothing written")
     given = parser.parse_args(arguments)
     warnings.filterwarnings("ignore", category=DeprecationWarning)
     if given.what == "memory":
         return memory.main(quick=given.quick)
+    if given.what == "scale":
+        return scale.main()
     block = measured(QUICK if given.quick else {})
     print(block)
     if not given.quick:

@@ -1,21 +1,18 @@
 """How far a sweep goes: cells a second here and through a dask scheduler, and what a cell costs beside its work.
 
-    python -m pushlab.studies.scale --out data/scale
-
-Each row of `scale.csv` is a measurement: what, how many processes, how many cells, seconds, cells a second. Cells of no
-work show what the sweep itself costs; cells that compute for 50 ms show what is left of that beside work; the cells of
-the cold start are those of `pushlab.studies.cold_start`. Run it on an idle machine: about six minutes.
+`make benchmarks ARGS=scale` writes data/scale/scale.csv, about six minutes on an idle machine. Each row is a
+measurement: what, how many processes, how many cells, seconds, cells a second. Cells of no work show what the sweep
+itself costs; cells that compute for 50 ms show what is left of that beside work; the cells of the cold start are those
+of `pushlab.studies.cold_start`.
 """
 
 import time
-from collections.abc import Callable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated, Any
 
 import pandas as pd
-import typer
 
+from pushlab.ground.files import data_dir
 from pushlab.studies import cold_start, tables
 from pushlab.studies.cells import Cell, run_cells
 from pushlab.studies.command import cluster
@@ -27,7 +24,7 @@ USERS, AGENTS = ("mira", "theo"), ("random", "most opened", "eps-greedy", "LinUC
 SEEDS = 20                  # of each user and agent of the cold start: 200 cells
 
 
-def compute(number: int, seconds: float) -> list[dict]:
+def compute(number, seconds):
     """A cell that computes for so many CPU seconds, and has one row."""
     end = time.process_time() + seconds
     while time.process_time() < end:
@@ -35,12 +32,12 @@ def compute(number: int, seconds: float) -> list[dict]:
     return [{"value": number / 7}]
 
 
-def cells_of(count: int, seconds: float = 0.0) -> list[Cell]:
+def cells_of(count, seconds=0.0):
     """So many cells that each compute for so long."""
     return [Cell({"number": number}, compute, (number, seconds)) for number in range(count)]
 
 
-def measure(what: str, processes: int, cells: int, run: Callable, *arguments: Any, **named: Any) -> dict[str, Any]:
+def measure(what, processes, cells, run, *arguments, **named):
     """A row: `run(…)` was timed."""
     begun = time.perf_counter()
     run(*arguments, **named)
@@ -48,14 +45,14 @@ def measure(what: str, processes: int, cells: int, run: Callable, *arguments: An
     return {"what": what, "processes": processes, "cells": cells, "seconds": took, "cells_per_second": cells / took}
 
 
-def on_cores(folder: Path, count: int = COUNT, cores: Sequence[int] = (1, 2)) -> list[dict[str, Any]]:
+def on_cores(folder, count=COUNT, cores=(1, 2)):
     """Cells of no work, cells of 50 ms and the cold start on one and two cores; finished cells found again."""
     rows, empty, busy = [], cells_of(count), cells_of(count, WORK)
     users = {user: {"env": "pushlab/evalumap2-v0", "user": user} for user in USERS}
     names = {name: cold_start.AGENTS[name] for name in AGENTS}
     for number in cores:
-        how: dict[str, Any] = {"workers": number, "progress": False}
-        run_cells(cells_of(4 * number), False, **how)                       # processes are there
+        how = {"workers": number, "progress": False}
+        run_cells(cells_of(4 * number), folder / f"first {number}", **how)      # processes are there
         rows.append(measure("no work", number, count, run_cells, empty, folder / f"empty {number}", **how))
         rows.append(measure("50 ms", number, count, run_cells, busy, folder / f"busy {number}", **how))
         rows[-1]["over_own_work"] = rows[-1]["seconds"] * number / (WORK * count) - 1
@@ -69,7 +66,7 @@ def on_cores(folder: Path, count: int = COUNT, cores: Sequence[int] = (1, 2)) ->
     return rows
 
 
-def on_dask(folder: Path, seconds: float = 60.0, processes: int = 2, alone: int = 20_000) -> list[dict[str, Any]]:
+def on_dask(folder, seconds, processes=2, alone=20_000):
     """As many cells of no work as go through a real scheduler in so many seconds; and its messages without cells."""
     from joblib import Parallel, delayed
 
@@ -88,15 +85,9 @@ def on_dask(folder: Path, seconds: float = 60.0, processes: int = 2, alone: int 
     return rows
 
 
-def main(out: tables.OutFolder = Path("data/scale"),
-         seconds: Annotated[float, typer.Option(help="How long the dask scheduler is kept busy.")] = 60.0) -> None:
-    """Measures this machine."""
+def main(seconds=60.0):
+    """Measures this machine; the dask scheduler is kept busy for so many seconds."""
     with TemporaryDirectory() as folder:
-        rows = [*on_cores(Path(folder)), *on_dask(Path(folder), seconds)]
-    table = pd.DataFrame(rows)
-    tables.write_tables(out, {"scale": table}, float_format="%.5g")
-    typer.echo(table.to_string(index=False, float_format="%.4g", na_rep=""))
-
-
-if __name__ == "__main__":
-    typer.run(main)
+        table = pd.DataFrame([*on_cores(Path(folder)), *on_dask(Path(folder), seconds)])
+    tables.write_tables(data_dir() / "scale", {"scale": table}, float_format="%.5g")
+    print(table.to_string(index=False, float_format="%.4g", na_rep=""))
