@@ -163,6 +163,6 @@ def _side_by_side(rows, value, over, runs):
     twice, last = table[table.duplicated(["run", *told])], [*told][-1]
     if len(twice):
         raise ValueError(f"{last} {twice[last].iloc[0]} stands more than once in one run: columns such as run, seed "
-                         "and episode must tell runs apart; the log has "
+                         "and episode must tell runs apart, and training is drawn apart from tests; the log has "
                          f"{', '.join(key for key in (*RUN, 'episode') if key in rows) or 'none of them'}")
     return table.groupby([over, "run"])["value"].mean().unstack("run")
