@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 
 from pushlab.lifetimes.command import ended_by, experts_app, lifelong
+from pushlab.studies.bench_command import bench
 from pushlab.studies.command import sweep_command
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False,
@@ -21,6 +22,7 @@ app.add_typer(data, name="data")
 app.add_typer(experts_app, name="experts")
 app.command()(lifelong)
 app.command("sweep")(sweep_command)
+app.command()(bench)
 
 
 Users = Annotated[str | None, typer.Option(help="A folder or wheel of users.")]

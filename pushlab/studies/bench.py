@@ -39,14 +39,15 @@ import inspect
 import sys
 from collections.abc import Callable
 from contextlib import closing, suppress
-from importlib import import_module
 from pathlib import Path
 from time import process_time
 
 from pushlab.agents.protocol import Agent
+from pushlab.ground.arguments import demand
 from pushlab.ground.seeds import part_seed
 from pushlab.studies.bench_tasks import Task
 from pushlab.studies.bench_views import BudgetSpent, DoesNotFit, Trial, standard
+from pushlab.studies.sweep import found
 
 TRAINING, JUDGING = range(2)        # parts of a run that have seeds of their own
 JUDGED = part_seed(1, JUDGING)      # the seed of the episodes in which every agent is judged
@@ -58,13 +59,8 @@ def load_agent(name: str) -> Callable:
     """The function or class that `module:make` names, also of a module in the folder where one stands."""
     if (here := str(Path.cwd())) not in sys.path:
         sys.path.insert(0, here)
-    module, _, function = name.partition(":")
-    try:
-        make = getattr(import_module(module), function)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise ValueError(f"{name!r} is no agent: {error}; {WANTED}") from error
-    if not callable(make):
-        raise ValueError(f"{name!r} is no agent but {make!r:.60}; {WANTED}")
+    make = found(name)
+    demand(callable(make), f"{name!r} is no agent but {make!r:.60}; {WANTED}")
     return make
 
 
@@ -107,15 +103,15 @@ def run_cell(make: Callable, task: Task, seed: int) -> dict[str, list[dict]]:
     """
     begun = process_time()
     try:
-        found = live_through(make, task, seed) if task.kind == "lifetime" else compete(make, task, seed)
+        score, steps = (live_through if task.kind == "lifetime" else compete)(make, task, seed)
     except DoesNotFit as reason:
         return {"unfit": [{"reason": str(reason)}]}
-    return {"scores": [dict(zip(("score", "steps"), found))], "seconds": [{"seconds": process_time() - begun}]}
+    return {"scores": [{"score": score, "steps": steps}], "seconds": [{"seconds": process_time() - begun}]}
 
 
 def compete(make: Callable, task: Task, seed: int) -> tuple[float, int]:
     """Score and steps of training; where there are several users, the mean over them and the sum."""
-    found = []
+    done = []
     for number, arguments in enumerate(task.each):
         own = part_seed(seed, TRAINING, number)
         simulated = {"period": "history", "judge": "logistic"} if task.kind == "offline" else {}
@@ -126,21 +122,21 @@ def compete(make: Callable, task: Task, seed: int) -> tuple[float, int]:
             learn(agent, trial, own)
             if task.kind == "online":
                 live(agent, trial, own, learning=False)
-                found.append((trial.score, trial.spent))
+                done.append((trial.score, trial.spent))
                 continue
             judged = seen_by(agent, Trial(other, task, JUDGED))
             live(agent, judged, part_seed(seed, JUDGING, number), learning=False, episodes=task.episodes)
-            found.append((judged.score, trial.spent))
-    return sum(score for score, _ in found) / len(found), sum(steps for _, steps in found)
+            done.append((judged.score, trial.spent))
+    return sum(score for score, _ in done) / len(done), sum(steps for _, steps in done)
 
 
 def learn(agent: Agent, trial: Trial, seed: int) -> None:
     """Spends the budget, in the agent's own way if it has one."""
     if trial.task.kind == "offline" and hasattr(agent, "fit"):
-        agent.fit(trial.unwrapped.world.user.history)
+        agent.fit(trial.world.user.history)
     elif hasattr(agent, "train"):
         with suppress(BudgetSpent):
-            agent.train(trial, trial.budget, seed)
+            agent.train(trial, trial.budget, seed % 2**32)          # as much as many libraries take for a seed
     elif getattr(type(agent), "learn", Agent.learn) is not Agent.learn or trial.task.kind == "online":
         live(agent, trial, seed, learning=True)
 
@@ -156,8 +152,9 @@ def live(agent: Agent, trial: Trial, seed: int, learning: bool, episodes: int = 
 def live_through(make: Callable, task: Task, seed: int) -> tuple[float, int]:
     """The mean reward of an episode in tests of tasks that were trained by then, and the steps of training."""
     from pushlab.lifetimes.live import make_envs, run_syllabus
+    from pushlab.lifetimes.syllabi import read_syllabus
 
-    syllabus = task.syllabus()
+    syllabus = read_syllabus(task.env)
     first = syllabus.phases[0].experiences[0]
     agent = fit_for(make, Trial(make_envs(syllabus.phases[:1])[first.told()], task, seed))
     log, met, rewards = run_syllabus(syllabus, agent, part_seed(seed, TRAINING), progress=False), set(), []

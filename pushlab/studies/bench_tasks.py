@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     import gymnasium as gym
     import pandas as pd
 
-    from pushlab.lifetimes.syllabi import Syllabus
 
 VERSION, QUICK = "pushlab-bench-1", "pushlab-bench-1-quick"
 VERSIONS = (VERSION, QUICK)
@@ -33,9 +32,11 @@ class Task(NamedTuple):
     arguments      of the environment, also `max_episode_steps`; `user` may be a list: each is met by a fresh agent, and
                    the score is the mean over them
     judged_on      arguments that are others when the agent is judged
-    steps          budget of training, in steps (for each user); of a lifetime, in episodes
+    steps          budget of training (for each user); that of a lifetime, in both versions, is the syllabus' own
     episodes       in which it is judged; of a lifetime, of a task in each test
     value, per     what the score counts: "reward", or an entry of info; and its mean a "step" or an "episode"
+    scale          "log10": the score is the base-10 logarithm of that mean (of 1, where it is less), since rewards span
+                   powers of ten
     unit           of the score, in words; more is better
     capacity       of the memory that the task allows, where it is about memory
     """
@@ -51,6 +52,7 @@ class Task(NamedTuple):
     episodes: int
     value: str
     per: str
+    scale: str | None
     unit: str
     capacity: int | None = None
 
@@ -68,21 +70,6 @@ class Task(NamedTuple):
 
         return gym.make(self.env, disable_env_checker=True, **{**arguments, **(self.judged_on if judged else {})})
 
-    def syllabus(self) -> Syllabus:
-        """The syllabus of a lifetime, cut to the budget: as long in all as `steps` episodes of training."""
-        from pushlab.lifetimes.syllabi import read_syllabus
-
-        told, learning = read_syllabus(self.env).to_dict(), False
-        whole = sum(one.count for phase in read_syllabus(self.env).phases if phase.kind == "train"
-                    for one in phase.experiences)
-        cut = []
-        for item in told["instructions"]:
-            learning = item["$phase"].endswith("train") if "$phase" in item else learning
-            if "$repeat" in item:
-                item = item | {"count": max(1, item["count"] * self.steps // whole) if learning else self.episodes}
-            cut.append(item)
-        return read_syllabus({**told, "instructions": cut})
-
 
 @cache
 def read_tasks(version: str = VERSION) -> tuple[Task, ...]:
@@ -93,7 +80,7 @@ def read_tasks(version: str = VERSION) -> tuple[Task, ...]:
     """
     which = VERSIONS.index(one_of("version", version, VERSIONS))
     told = json.loads((data_dir() / "bench" / "tasks.json").read_text(encoding="utf-8"))["tasks"]
-    return tuple(Task(**{"judged_on": {}, "kind": "train", "value": "reward", "per": "step", **one,
+    return tuple(Task(**{"judged_on": {}, "kind": "train", "value": "reward", "per": "step", "scale": None, **one,
                          "steps": one["steps"][which], "episodes": one["episodes"][which]}) for one in told)
 
 

@@ -43,6 +43,7 @@ class Trial(gym.Wrapper):
         super().__init__(env)
         self.task, self.seed, self.budget = task, seed, budget
         self.spent, self.total, self.episodes = 0, 0.0, 0
+        self.world: Any = getattr(env.unwrapped, "world", None)
         self._mask: Any = None
 
     def reset(self, *, seed: int | None = None, options: dict | None = None) -> tuple[Any, dict]:
@@ -67,12 +68,14 @@ class Trial(gym.Wrapper):
 
     def action_masks(self) -> np.ndarray:
         """Which actions are allowed now, bool (actions,), by the name that sb3-contrib asks for."""
-        return np.ones(self.action_space.n, bool) if self._mask is None else np.array(self._mask, bool)
+        space: Any = self.action_space
+        return np.ones(space.n, bool) if self._mask is None else np.array(self._mask, bool)
 
     @property
     def score(self) -> float:
-        """What the task counts, a mean a step or an episode."""
-        return self.total / max(1, self.spent if self.task.per == "step" else self.episodes)
+        """What the task counts, a mean a step or an episode, or its logarithm."""
+        mean = self.total / max(1, self.spent if self.task.per == "step" else self.episodes)
+        return float(np.log10(max(mean, 1.0))) if self.task.scale == "log10" else mean
 
 
 def standard(env: gym.Env, task: Task) -> gym.Env:
@@ -83,13 +86,15 @@ def standard(env: gym.Env, task: Task) -> gym.Env:
     """
     from gymnasium.wrappers import FlattenObservation, TransformAction, TransformObservation
 
-    candidates = getattr(env.unwrapped.world, "candidates", None)
+    world: Any = getattr(env.unwrapped, "world", None)
+    candidates = getattr(world, "candidates", None)
     if task.capacity is not None:
         env = Shelf(env, task.capacity)
     elif isinstance(candidates, np.ndarray):
         env = TransformAction(env, lambda number: candidates[number], spaces.Discrete(len(candidates)))
     env = FlattenObservation(env)
-    low, high = (bound.astype(np.float32) for bound in (env.observation_space.low, env.observation_space.high))
+    box: Any = env.observation_space
+    low, high = box.low.astype(np.float32), box.high.astype(np.float32)
     return TransformObservation(env, lambda seen: seen.astype(np.float32).clip(low, high), spaces.Box(low, high))
 
 
@@ -121,8 +126,8 @@ class Shelf(gym.Wrapper):
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict]:
         """Does that with the placement, answers the question, and goes on."""
         self._keeper.choice = int(action)
-        self._seen, *told = self.env.step(self._keeper.act(self._seen, {}))
-        return self._keeper.told(self._seen), *told
+        self._seen, reward, terminated, truncated, info = self.env.step(self._keeper.act(self._seen, {}))
+        return self._keeper.told(self._seen), reward, terminated, truncated, info
 
 
 class Keeper(MemoryAgent):

@@ -1,0 +1,170 @@
+"""`pushlab bench`: an agent on the tasks of the benchmark, side by side on all cores, and what came of it in a folder.
+
+    runs/          the sweep's cells, each kept as it is finished: the same command goes on where it stopped
+    scores.csv     a row an agent, task and seed: score, normalised, steps. The same code gives the same file
+    seconds.csv    the CPU seconds of each
+    unfit.csv      tasks that do not fit, and why; failed.csv what raised or took too long, with its traceback
+    report.html, report.json and pictures, beside the agents that ship; of several agents, a folder each
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Annotated
+
+import pandas as pd
+import typer
+
+from pushlab.ground.arguments import demand, one_of, whole
+from pushlab.ground.files import data_dir, write_text
+from pushlab.ground.origins import of_env
+from pushlab.lifetimes.command import ended_by
+from pushlab.lifetimes.syllabi import read_syllabus
+from pushlab.studies.bench import DoesNotFit, Trial, fit_for, load_agent, run_cell
+from pushlab.studies.bench_tasks import QUICK, VERSION, Task, read_tasks, task_table
+from pushlab.studies.cells import Cell, run_cells
+from pushlab.studies.store import status
+from pushlab.studies.sweep import user_content
+
+SEEDS = {VERSION: 5, QUICK: 3}
+RUN = ["agent", "task", "seed"]
+COLUMNS = {"scores": [*RUN, "score", "steps"], "seconds": [*RUN, "seconds"], "unfit": [*RUN, "reason"]}
+REFERENCE = ["version", *COLUMNS["scores"]]
+DIGITS = "%.9g"
+
+
+def run_bench(names: Sequence[str], out: Path | str, version: str = VERSION, tasks: Sequence[str] | None = None,
+              seeds: int | None = None, workers: int | None = None, fresh: bool = False,
+              time_limit: float | None = None, progress: bool = True) -> dict[str, pd.DataFrame]:
+    """Runs agents, each named as module:make, on the tasks (all, or those named); writes and returns the tables.
+
+    seeds, workers, fresh, progress, time_limit   as in the command. An agent is called as its function, or as its
+                                                  module where that is `make`
+    returns   scores (agent, task, seed, score, normalised, steps), seconds (agent, task, seed, seconds), unfit (agent,
+              task, reason), failed (agent, task, seed, reason, traceback)
+
+    Raises ValueError for what is no agent or no task, and FileExistsError for the folder of something else. What an
+    agent raises within a cell is kept in `failed`, and the other cells go on.
+    """
+    known = {task.name: task for task in read_tasks(version)}
+    chosen = [known[one_of("task", name, known)] for name in tasks or known]
+    makers = {label_of(name): load_agent(name) for name in dict.fromkeys(names)}
+    demand(len(makers) == len(set(names)) and makers, f"agents of different names are meant; got {', '.join(names)}")
+    for make in makers.values():
+        check_agent(make, chosen)
+    seeds, out = whole("seeds", SEEDS[version] if seeds is None else seeds, 1), Path(out)
+    code = {task.name: content_of(task) for task in chosen}
+    cells = [Cell(dict(zip(RUN, (label, task.name, seed))), run_cell, (make, task, seed), code[task.name])
+             for label, make in makers.items() for task in chosen for seed in range(seeds)]
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=r"\d+ of \d+ cells failed")       # they are in the table `failed`
+        done = run_cells(cells, out / "runs", workers, fresh, progress, time_limit, strict=False, name="bench",
+                         about={"version": version})
+    tables = {name: done.get(name, pd.DataFrame(columns=columns))[columns] for name, columns in COLUMNS.items()}
+    tables["scores"] = normalised(tables["scores"], version)
+    tables["unfit"] = tables["unfit"].drop(columns="seed").drop_duplicates(ignore_index=True)
+    failed = status(out / "runs").query("state == 'failed'").rename(columns={"error": "reason"})
+    tables["failed"] = failed[[*RUN, "reason", "traceback"]].reset_index(drop=True)
+    for name, table in tables.items():
+        write_text(out / f"{name}.csv", table.to_csv(index=False, lineterminator="\n", float_format=DIGITS))
+    return tables
+
+
+def label_of(name: str) -> str:
+    """What an agent named module:make is called.
+
+    >>> label_of("pushlab.studies.bench_agents:linear_q"), label_of("my_agent:make")
+    ('linear-q', 'my-agent')
+    """
+    module, _, make = name.partition(":")
+    return (module.rpartition(".")[2] if make == "make" else make).replace("_", "-")
+
+
+def check_agent(make: Callable, tasks: Sequence[Task]) -> None:
+    """Makes the agent for the first task that it fits; raises what making it raises, and TypeError for no agent."""
+    for task in (task for task in tasks if task.kind != "lifetime"):
+        try:
+            fit_for(make, Trial(task.make(task.each[0]), task, 0))
+            return
+        except DoesNotFit:
+            continue
+
+
+def content_of(task: Task) -> list[str]:
+    """Checksums of what a task's numbers come from beside its own fields: its worlds, and its users' tables."""
+    lived = [one for phase in read_syllabus(task.env).phases for one in phase.experiences] if (
+        task.kind == "lifetime") else []
+    ids, arguments = {one.env for one in lived} or {task.env}, [one.params for one in lived] or task.each
+    users = sorted({one["user"] for one in arguments if "user" in one})
+    return [*map(of_env, sorted(ids)), *map(user_content, users), *(one.told() for one in lived)]
+
+
+def normalised(scores: pd.DataFrame, version: str) -> pd.DataFrame:
+    """Scores with the column `normalised` behind them: 0 is chance, 1 the best there is or that is known."""
+    anchors = task_table(version).set_index("name")
+    low, best = (scores["task"].map(anchors[name]) for name in ("random", "best"))
+    scores = scores.copy()
+    scores.insert(list(scores).index("score") + 1, "normalised", (scores["score"] - low) / (best - low))
+    return scores
+
+
+def read_reference(version: str = VERSION) -> pd.DataFrame:
+    """Scores of the agents that ship, a DataFrame: agent, task, seed, score, normalised, steps.
+
+    >>> list(read_reference())
+    ['agent', 'task', 'seed', 'score', 'normalised', 'steps']
+    """
+    table = pd.read_csv(data_dir() / "bench" / "reference.csv")
+    return normalised(table[table["version"] == version].drop(columns="version").reset_index(drop=True), version)
+
+
+def add_rows(file: Path, scores: pd.DataFrame, version: str) -> None:
+    """Adds scores to a file of reference rows, in place of those of the same version and agents."""
+    new = scores.assign(version=version)[REFERENCE]
+    old = pd.read_csv(file) if file.exists() else new[:0]
+    kept = old[~((old["version"] == version) & old["agent"].isin(new["agent"]))]
+    table = pd.concat([kept, new]).sort_values(["version", "agent"], kind="stable")
+    write_text(file, table.to_csv(index=False, lineterminator="\n", float_format=DIGITS))
+
+
+# ---------------------------------------------------------------- the command
+
+def bench(agent: Annotated[list[str], typer.Option(help="module:make, where make() or make(env) gives an agent; may "
+                                                        "be repeated.")],
+          out: Annotated[Path, typer.Option(help="Folder for scores and report.", file_okay=False)],
+          quick: Annotated[bool, typer.Option("--quick", help="Smaller budgets: a minute, and other scores.")] = False,
+          tasks: Annotated[str | None, typer.Option(help="Names with commas between; by default all.")] = None,
+          seeds: Annotated[int | None, typer.Option(min=1, help="Runs of each task: 5, quick 3.")] = None,
+          workers: Annotated[int | None, typer.Option(help="Processes; by default all cores.")] = None,
+          time_limit: Annotated[float, typer.Option(help="Seconds that one run may take.")] = 3600,
+          fresh: Annotated[bool, typer.Option("--fresh", help="Run again what is kept.")] = False,
+          reference: Annotated[Path | None, typer.Option(help="Also add the scores to this file.")] = None) -> None:
+    """Run an agent on the benchmark: scores, and a report beside the agents that ship.
+
+    What an agent is, and which tasks there are, is in `pushlab.studies.bench` and data/bench/README.md.
+    """
+    from pushlab.studies.bench_report import write_report
+
+    version, names = QUICK if quick else VERSION, list(dict.fromkeys(agent))
+    wanted = [name.strip() for name in tasks.split(",")] if tasks else None
+    with ended_by(2):
+        try:
+            found = run_bench(names, out, version, wanted, seeds, workers, fresh, time_limit)
+        except (TypeError, ImportError) as error:
+            raise ValueError(str(error)) from error
+        for label in map(label_of, names):
+            mine = {name: table[table["agent"] == label] for name, table in found.items()}
+            scores, unfit, failed = mine["scores"], mine["unfit"], mine["failed"]
+            page = write_report(out / label if len(names) > 1 else out, scores, task_table(version),
+                                read_reference(version), version, unfit, failed, label)
+            means = scores.groupby("task", sort=False)["normalised"].agg(["mean", "min", "max"]).round(3)
+            typer.echo(f"{label}, {version}: normalised scores, 0 is chance and 1 the best known\n{means.to_string()}\n"
+                       f"{len(unfit)} tasks do not fit, {len(failed)} runs failed\n{page}")
+        if reference is not None:
+            add_rows(reference, found["scores"], version)
+    for row in found["failed"].itertuples():
+        typer.echo(f"failed: {row.agent}, {row.task}, seed {row.seed}: {row.reason}", err=True)
+    if len(found["failed"]):
+        raise typer.Exit(1)
