@@ -188,13 +188,14 @@ def captured():
     return {"check": True, "capture_output": True, "text": True}
 
 
-def test_wheel_carries_the_data(built):
+def test_wheel_carries_the_data_and_all_of_the_package(built):
     import zipfile
 
     (wheel,) = built.glob("*.whl")
     carried = set(zipfile.ZipFile(wheel).namelist())
     expected = {f"pushlab/{name.as_posix()}" for name in project_files() if name.parts[0] == "data"}
     assert expected, "data/ is empty"
+    expected |= {name.as_posix() for name in project_files() if name.parts[0] == "pushlab"}  # styles, templates
     assert expected <= carried, f"missing from the wheel: {sorted(expected - carried)[:5]}"
 
 

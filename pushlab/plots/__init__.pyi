@@ -1,4 +1,9 @@
 from . import widgets as widgets
+from .benchmark import ability_radar as ability_radar
+from .benchmark import ability_table as ability_table
+from .benchmark import task_means as task_means
+from .benchmark import task_runs as task_runs
+from .benchmark import task_scores as task_scores
 from .credit import credit_scores as credit_scores
 from .credit import promise as promise
 from .credit import retraining as retraining
