@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats
 
+from pushlab import plots
 from pushlab.metrics import estimate
 from pushlab.metrics.estimate.bootstrap import _draw
 from pushlab.metrics.estimate.tables import STATISTICS
@@ -132,10 +133,38 @@ def test_a_table_of_runs_becomes_matrices_and_these_become_tables():
     assert table.loc[("optimality gap", "a"), ["runs", "tasks"]].tolist() == [3, 4]
     profile = estimate.profile_table(matrices, THRESHOLDS)
     assert profile.loc[profile["agent"] == "b", "share"].tolist() == pytest.approx([1.0, 0.9, 0.4, 0.15, 0.0])
-    better = estimate.improvement_table({"b": OURS, "a": THEIRS, "c": OURS})
-    assert better[["agent", "against"]].values.tolist() == [["b", "a"], ["b", "c"], ["a", "c"]]
-    assert better["value"].tolist() == pytest.approx([0.6333333, 0.5, 0.3666667])
-    assert estimate.improvement_table({"b": OURS, "a": THEIRS, "c": OURS}, "a")["agent"].tolist() == ["b", "c"]
+    better = estimate.score_table({"b": OURS, "a": THEIRS, "c": 1 - OURS}, against="a")
+    assert better["agent"].tolist() == ["b", "c"] and better["value"][0] == pytest.approx(0.6333333)
+
+
+# ---------------------------------------------------------------- pictures
+
+@pytest.mark.parametrize("agents", [["ours", "random"], ["one"],
+                                    [f"an agent of a rather long name, {letter}" for letter in "abcdef"]])
+def test_pictures_name_each_agent_and_say_where_numbers_come_from(agents, good_picture):
+    scores = {agent: OURS - 0.1 * place for place, agent in enumerate(agents)}
+    words = good_picture(plots.score_intervals(estimate.score_table(scores)))
+    assert "5 runs on each of 4 tasks, 95 % intervals by the stratified bootstrap" in words
+    assert "0.42, 0.27 to 0.58" in words and {"interquartile mean", "optimality gap"} <= set(words)
+    ax = plots.performance_profiles(estimate.profile_table(scores))
+    assert sum(word.startswith(agents[0][:9]) for word in good_picture(ax)) >= 1
+    looks = {(line.get_color(), str(line.get_linestyle()), line._unscaled_dash_pattern) for line in ax.lines}
+    assert len(looks) == len(agents)
+
+
+def test_only_an_interval_above_all_others_makes_a_title(good_picture):
+    clear = plots.score_intervals(estimate.score_table({"ours": OURS + 1, "theirs": THEIRS}))
+    assert "ours has the highest interquartile mean" in good_picture(clear)
+    close = plots.score_intervals(estimate.score_table({"ours": OURS, "theirs": THEIRS}))
+    assert "Interquartile mean of each agent" in good_picture(close)
+    even = plots.score_intervals(estimate.score_table({"ours": OURS, "theirs": THEIRS}, against="theirs"))
+    assert "neither is better" in good_picture(even)
+
+
+def test_the_power_curve_says_how_many_runs_are_enough(good_picture):
+    words = good_picture(plots.power_curve(estimate.power_table([0.5, 1.0, 0.2], 1.0)))
+    assert "A difference of 0.50 takes 34 runs" in words
+    assert {"0.50: 34 runs", "1: 10 runs", "0.20: over 50 runs"} <= set(words)
 
 
 # ---------------------------------------------------------------- a test that permutes
@@ -203,15 +232,14 @@ def test_a_pilot_with_its_margin_promises_too_much_in_one_of_five_cases_only():
     (lambda: estimate.stratified_interval(OURS, np.mean, level=95), "level lies between 0 and 1"),
     (lambda: estimate.stratified_interval(OURS, np.mean, resamples=10), "resamples is a whole number from 200 up"),
     (lambda: estimate.score_table({}), "nothing to tell"),
-    (lambda: estimate.improvement_table({"a": OURS, "b": OURS}, [("a", "c")]), "one of a, b; got 'c'"),
-    (lambda: estimate.improvement_table({"a": OURS, "b": OURS}, "c"), "one of a, b; got 'c'"),
+    (lambda: estimate.score_table({"a": OURS, "b": OURS}, against="c"), "against is one of a, b; got 'c'"),
     (lambda: estimate.score_matrices(runs_table().drop(columns="task")), "no column 'task'"),
     (lambda: estimate.score_matrices(runs_table().drop(index=6)), "no score of agent b, seed 1, task t2: every agent"),
     (lambda: estimate.score_matrices(pd.concat([runs_table(), runs_table()[:1]])), "agent b, seed 0, task t0 twice"),
-    (lambda: estimate.permutation_test([1.0], [2.0]), "ours are at least 2 finite runs"),
-    (lambda: estimate.permutation_test([1.0, 2.0], [2.0, np.inf]), "theirs are at least 2 finite runs"),
-    (lambda: estimate.permutation_test([1.0, 2.0], [2.0, 3.0, 4.0]), "as many on both sides; .*"),
-    (lambda: estimate.permutation_test(OURS, THEIRS[:, :2], paired=False), "both sides have the same tasks"),
+    (lambda: estimate.permutation_test([1.0], [2.0]), "our runs need 2 runs or more"),
+    (lambda: estimate.permutation_test([1.0, 2.0], [2.0, np.inf]), "their runs are finite; run 1 of task 0"),
+    (lambda: estimate.permutation_test([1.0, 2.0], [2.0, 3.0, 4.0]), r"same runs and tasks; .* \(2, 1\)"),
+    (lambda: estimate.permutation_test(OURS, THEIRS[:, :2], paired=False), "both sides have the same tasks; got"),
     (lambda: estimate.power(0.5, 0.0, 10), "a spread above 0"),
     (lambda: estimate.power(0.5, 1.0, 1), "at least 2 runs"),
     (lambda: estimate.runs_needed(0.0, 1.0), "no number of runs shows a difference of 0"),

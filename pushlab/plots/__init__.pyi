@@ -46,6 +46,9 @@ from .rates import open_rates as open_rates
 from .rewards import reward_parts as reward_parts
 from .rewards import reward_parts_table as reward_parts_table
 from .room import room as room
+from .runs import performance_profiles as performance_profiles
+from .runs import power_curve as power_curve
+from .runs import score_intervals as score_intervals
 from .scorecards import scorecard as scorecard
 from .scorecards import scorecard_table as scorecard_table
 from .sheet import Stage as Stage

@@ -19,7 +19,6 @@ from .scores import interquartile_mean as interquartile_mean
 from .scores import optimality_gap as optimality_gap
 from .scores import performance_profile as performance_profile
 from .scores import probability_of_improvement as probability_of_improvement
-from .tables import improvement_table as improvement_table
 from .tables import power_table as power_table
 from .tables import profile_table as profile_table
 from .tables import score_matrices as score_matrices

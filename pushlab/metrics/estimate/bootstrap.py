@@ -67,7 +67,7 @@ def stratified_interval(scores: ArrayLike, statistic: Callable, theirs: ArrayLik
     matrices = [finite_scores(scores, 2)] + ([] if theirs is None else [finite_scores(theirs, 2, "their scores")])
     for matrix in matrices:
         arguments.demand(matrix.ndim == 2, f"scores have two axes, (runs, tasks); got shape {matrix.shape}")
-    shapes = [matrix.shape[0 if paired else 1:] for matrix in matrices]
+    shapes = [matrix.shape[not paired:] for matrix in matrices]
     arguments.demand(len(set(shapes)) == 1, f"both agents have the same {'runs and ' * paired}tasks; got the shapes "
                                             f"{' and '.join(str(matrix.shape) for matrix in matrices)}")
     rng, value = np.random.default_rng(seed), statistic(*matrices)

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pushlab.ground import arguments
+from pushlab.metrics.estimate.bootstrap import finite_scores
 from pushlab.metrics.estimate.crossed import crossed_interval
 from pushlab.metrics.estimate.intervals import mean_interval
 
@@ -122,17 +123,11 @@ def permutation_test(ours: ArrayLike, theirs: ArrayLike, paired: bool = True, re
     """
     from scipy.stats import permutation_test as permute
 
-    ours, theirs = (np.asarray(values, float) for values in (ours, theirs))
-    for name, values in (("ours", ours), ("theirs", theirs)):
-        if values.ndim not in (1, 2) or len(values) < 2 or not np.isfinite(values).all():
-            raise ValueError(f"{name} are at least 2 finite runs, (runs,) or (runs, tasks); got {values!r:.60}")
-    if ours.shape[0 if paired else 1:] != theirs.shape[0 if paired else 1:]:
-        raise ValueError(f"{'paired runs are as many on both sides' if paired else 'both sides have the same tasks'}; "
-                         f"got the shapes {ours.shape} and {theirs.shape}")
-    if paired:
-        sides, kind = (ours.ravel(), theirs.ravel()), "samples"
-    else:
-        sides, kind = tuple(values.reshape(len(values), -1).mean(axis=1) for values in (ours, theirs)), "independent"
-    found = permute(sides, lambda one, other, axis: one.mean(axis=axis) - other.mean(axis=axis), permutation_type=kind,
-                    vectorized=True, n_resamples=resamples, random_state=np.random.default_rng(seed))
+    one, other = (finite_scores(np.atleast_2d(np.transpose(values)).T, 2, name)
+                  for name, values in (("our runs", ours), ("their runs", theirs)))
+    arguments.demand(one.shape[not paired:] == other.shape[not paired:], "both sides have the same "
+                     f"{'runs and ' * paired}tasks; got the shapes {one.shape} and {other.shape}")
+    found = permute([side.ravel() if paired else side.mean(axis=1) for side in (one, other)],
+                    lambda x, y, axis: x.mean(axis=axis) - y.mean(axis=axis), vectorized=True, n_resamples=resamples,
+                    permutation_type="samples" if paired else "independent", random_state=np.random.default_rng(seed))
     return Permutation(float(found.statistic), float(found.pvalue), len(found.null_distribution))

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from pushlab.ground import arguments
+from pushlab.ground.arguments import demand, has_rows, one_of
 from pushlab.metrics.estimate.bootstrap import stratified_interval
 from pushlab.metrics.estimate.planning import power
 from pushlab.metrics.estimate.scores import (
@@ -30,7 +30,7 @@ def score_matrices(table: pd.DataFrame, value: str = "score", by: str = "agent",
     some tasks does not compare with one of others.
     """
     names = (by, run, task)
-    arguments.has_rows(table, *names, value, what="the table of scores")
+    has_rows(table, *names, value, what="the table of scores")
     twice = table.duplicated(list(names))
     if twice.any():
         raise ValueError(f"the table of scores has {_where(names, table.loc[twice, list(names)].iloc[0])} twice")
@@ -49,21 +49,29 @@ def _where(names, values):
     return ", ".join(f"{name} {value}" for name, value in zip(names, values))
 
 
-def score_table(scores: Mapping[str, ArrayLike], statistics: Mapping[str, Callable] = STATISTICS, level: float = 0.95,
-                **more: Any) -> pd.DataFrame:
+def score_table(scores: Mapping[str, ArrayLike], statistics: Mapping[str, Callable] | None = None,
+                against: str | None = None, level: float = 0.95, **more: Any) -> pd.DataFrame:
     """Statistics of each agent with their stratified bootstrap intervals, a DataFrame with a row a statistic and agent.
 
     scores      {agent: array (runs, tasks)}
-    statistics  {name: function of scores}
-    more        resamples, seed: see `stratified_interval`
+    statistics  {name: function of scores}; None is the interquartile mean and the optimality gap, or, against another,
+                the probability of improvement
+    against     an agent that all others are held against: statistics are functions of theirs and its scores
+    more        resamples, seed, paired: see `stratified_interval`
     returns     statistic, agent, value, low, high, runs, tasks
 
     >>> score_table({"a": [[0.5, 1.0], [0.0, 7.0]]})[["statistic", "value"]].values.tolist()
     [['interquartile mean', 0.75], ['optimality gap', 0.375]]
+    >>> score_table({"a": [[1.0], [3.0]], "b": [[0.0], [2.0]]}, against="b")[["statistic", "agent", "value"]].values
+    array([['probability of improvement over b', 'a', 0.75]], dtype=object)
     """
-    arguments.demand(scores and statistics, "there is nothing to tell: scores are {agent: array (runs, tasks)}")
-    rows = [(statistic, agent, *stratified_interval(values, function, level=level, **more), *np.shape(values))
-            for statistic, function in statistics.items() for agent, values in scores.items()]
+    demand(scores, "there is nothing to tell: scores are {agent: array (runs, tasks)}")
+    theirs = None if against is None else scores[one_of("against", against, scores)]
+    if statistics is None:
+        statistics = STATISTICS if against is None else {
+            f"probability of improvement over {against}": probability_of_improvement}
+    rows = [(statistic, agent, *stratified_interval(values, function, theirs, level=level, **more), *np.shape(values))
+            for statistic, function in statistics.items() for agent, values in scores.items() if agent != against]
     return pd.DataFrame(rows, columns=["statistic", "agent", "value", "low", "high", "runs", "tasks"])
 
 
@@ -75,7 +83,7 @@ def profile_table(scores: Mapping[str, ArrayLike], thresholds: ArrayLike | None 
     by          see `performance_profile`; more: see `stratified_interval`
     returns     agent, threshold, share, low, high, runs, tasks; the band holds each threshold's share by itself
     """
-    arguments.demand(scores, "there is nothing to tell: scores are {agent: array (runs, tasks)}")
+    demand(scores, "there is nothing to tell: scores are {agent: array (runs, tasks)}")
     if thresholds is None:
         ends = [end for values in scores.values() for end in (np.min(values), np.max(values))]
         thresholds = np.linspace(min(0.0, *ends), max(1.0, *ends), 101)
@@ -87,24 +95,6 @@ def profile_table(scores: Mapping[str, ArrayLike], thresholds: ArrayLike | None 
         parts.append(pd.DataFrame({"agent": agent, "threshold": thresholds, "share": share, "low": low, "high": high,
                                    "runs": runs, "tasks": tasks}))
     return pd.concat(parts, ignore_index=True)
-
-
-def improvement_table(scores: Mapping[str, ArrayLike], pairs: Any = None, level: float = 0.95,
-                      **more: Any) -> pd.DataFrame:
-    """Probability that one agent's run beats another's, with its interval, a DataFrame with a row a pair.
-
-    pairs    [(agent, against), …], or the name of one agent that all others are held against; None pairs each agent
-             with each that comes after it
-    returns  agent, against, value, low, high, runs, tasks
-    """
-    if isinstance(pairs, str):
-        pairs = [(agent, pairs) for agent in scores if agent != pairs]
-    pairs = pairs or [(one, other) for at, one in enumerate(scores) for other in list(scores)[at + 1:]]
-    for agent in (agent for pair in pairs for agent in pair):
-        arguments.one_of("an agent of a pair", agent, scores)
-    rows = [(one, other, *stratified_interval(scores[one], probability_of_improvement, scores[other], level=level,
-                                              **more), *np.shape(scores[one])) for one, other in pairs]
-    return pd.DataFrame(rows, columns=["agent", "against", "value", "low", "high", "runs", "tasks"])
 
 
 def power_table(differences: Sequence[float], spread: float, runs: Sequence[int] = range(2, 51), level: float = 0.95,
