@@ -8,6 +8,7 @@ failed runs with a constant predictor's scores: Gijsbers et al. 2024, Journal of
 import platform
 import re
 from base64 import b64encode
+from collections.abc import Mapping
 from contextlib import suppress
 from importlib import metadata, resources
 from pathlib import Path
@@ -20,10 +21,13 @@ from pushlab import __version__
 from pushlab.ground.arguments import demand, has_columns, has_rows
 from pushlab.ground.files import json_text, write_bytes
 from pushlab.metrics import estimate
+from pushlab.plots.benchmark import HIGHEST, LOWEST
 from pushlab.studies.tables import interval_columns
 
 PACKAGES = ("numpy", "scipy", "pandas", "scikit-learn", "numba", "gymnasium", "torch", "stable_baselines3",
             "sb3_contrib")
+TABLES = "summary", "against", "profiles", "abilities", "by_task"
+MOST_BESIDE = 4             # other agents in the picture of profiles
 UNFIT, FAILED = pd.DataFrame(columns=["task", "reason"]), pd.DataFrame(columns=["task", "seed", "reason"])
 
 
@@ -32,7 +36,7 @@ def write_report(folder: Path | str, scores: pd.DataFrame, tasks: pd.DataFrame, 
                  agent: str | None = None) -> Path:
     """Writes report.html, report.json and the PNGs into a folder, each whole or not at all; returns the page's path.
 
-    folder     made where there is none; pictures of tasks that an earlier report left there go
+    folder     made where there is none; pictures that an earlier report left there, and this one lacks, go
     scores     of one agent, a row a run: agent, task, seed, score, normalised
     tasks      a row a task: name, system, abilities (list, or words with blanks between), unit, random, best, best_from
     reference  scores of other agents, of the same form; one of the agent's own name is called "name (reference)"
@@ -44,16 +48,15 @@ def write_report(folder: Path | str, scores: pd.DataFrame, tasks: pd.DataFrame, 
     Raises ValueError for tables that are not of this form, OSError where nothing can be written.
     """
     told = report(scores, tasks, reference, version, unfit, failed, agent)
-    runs, agent, folder = pd.DataFrame(told["runs"]), told["agent"], Path(folder)
-    pictures = report_pictures(runs, tasks, agent) if told["summary"] else {}
+    pictures, folder = report_pictures(told), Path(folder)
     page = _page(told, pictures)
     files = {f"{name}.png": data for name, data in pictures.items()}
     files |= {"report.json": json_text(told).encode(), "report.html": page.encode()}
     try:
         for name, data in files.items():
             write_bytes(folder / name, data)
-        for left in {*folder.glob("task-*.png")} - {folder / name for name in files}:
-            left.unlink()
+        for left in {folder / "profiles.png", *folder.glob("task-*.png")} - {folder / name for name in files}:
+            left.unlink(missing_ok=True)
     except OSError as error:
         raise OSError(f"the report could not be written to {folder}: {error}") from error
     return folder / "report.html"
@@ -70,12 +73,14 @@ def report(scores: pd.DataFrame, tasks: pd.DataFrame, reference: pd.DataFrame | 
     summary    statistic, value, low, high, tasks, runs: of the agent's normalised scores
     against    agent, tasks (that both did); over those the interquartile mean of either with its interval (ours,
                theirs) and the probability that a run of ours beats one of theirs (better)
+    profiles   see `pushlab.metrics.estimate.profile_table`: of the agent and of the others, at most four, the highest
+               first, that did all of its tasks
     abilities  see `pushlab.plots.ability_table`
     by_task    agent, task; mean, low, high in the task's unit and normalised; runs, failed
     missing    task, seed, reason: what was not done
     tasks      as they were given; `runs` all that is counted: agent, task, seed, score, normalised, failed
 
-    The arguments are those of `write_report`. Without a run of the agent the first four tables are empty.
+    The arguments are those of `write_report`. Without a run of the agent the first five tables are empty.
     """
     from pushlab.plots import ability_table, task_means
 
@@ -89,7 +94,7 @@ def report(scores: pd.DataFrame, tasks: pd.DataFrame, reference: pd.DataFrame | 
     agent, parts = names[0], [count_failed(scores, tasks, names[0], failed)]
     for name, own in () if reference is None else reference.groupby("agent", sort=False):
         parts.append(count_failed(own, tasks, f"{name} (reference)" if name == agent else name))
-    runs, tables = pd.concat(parts, ignore_index=True), dict.fromkeys(("summary", "against", "abilities", "by_task"))
+    runs, tables = pd.concat(parts, ignore_index=True), dict.fromkeys(TABLES)
     if len(parts[0]):
         by_task = task_means(runs, "score").merge(task_means(runs), on=["agent", "task", "runs", "failed"],
                                                   suffixes=("", "_normalised"))
@@ -119,7 +124,7 @@ def count_failed(scores: pd.DataFrame, tasks: pd.DataFrame, agent: str, failed: 
 
 
 def _statistics(runs, agent):
-    """The tables `summary` and `against`."""
+    """The tables `summary`, `against` and `profiles`."""
     grids = {name: estimate.score_matrices(own, "normalised")[name] for name, own in runs.groupby("agent", sort=False)}
     ours, middle, rows = grids.pop(agent), estimate.interquartile_mean, []
     summary = [{"statistic": name, **_interval("value", statistic, ours), "tasks": ours.shape[1], "runs": len(ours)}
@@ -131,7 +136,12 @@ def _statistics(runs, agent):
             rows.append({"agent": name, "tasks": len(both), **_interval("ours", middle, pair[0]),
                          **_interval("theirs", middle, pair[1]),
                          **_interval("better", estimate.probability_of_improvement, *pair)})
-    return {"summary": pd.DataFrame(summary), "against": pd.DataFrame(rows)}
+    beside = sorted((name for name, grid in grids.items() if {*ours} <= {*grid} and len(grid) > 1),
+                    key=lambda name: -middle(grids[name][ours.columns]))[:MOST_BESIDE]
+    drawn = {agent: ours, **{name: grids[name][ours.columns] for name in beside}}
+    profiles = estimate.profile_table(drawn, np.linspace(LOWEST, HIGHEST, 36)) if len(ours) > 1 else ()
+    rows.sort(key=lambda row: -row["tasks"])
+    return {"summary": summary, "against": rows, "profiles": profiles}
 
 
 def _interval(name, statistic, *grids):
@@ -169,11 +179,17 @@ def _rows(table):
 
 # ---------------------------------------------------------------- pictures and the page
 
-def report_pictures(runs: pd.DataFrame, tasks: pd.DataFrame, agent: str) -> dict[str, bytes]:
-    """The pictures of the report as PNG: overview, abilities, and `task-` with the name of each task."""
+def report_pictures(told: Mapping[str, Any]) -> dict[str, bytes]:
+    """The pictures of a `report` as PNG: overview, profiles, abilities, and `task-` with the name of each task."""
     from pushlab import plots
 
-    made = {"overview": plots.task_scores(runs, tasks, agent), "abilities": plots.ability_radar(runs, tasks, agent)}
+    runs, tasks, agent = pd.DataFrame(told["runs"]), pd.DataFrame(told["tasks"]), told["agent"]
+    if not told["summary"]:
+        return {}
+    spokes = pd.DataFrame(told["abilities"]).astype({"value": float, "low": float, "high": float})
+    made = {"overview": plots.task_scores(runs, tasks, agent), "abilities": plots.ability_radar(spokes, agent)}
+    if told["profiles"]:
+        made["profiles"] = plots.performance_profiles(pd.DataFrame(told["profiles"]), unit="normalised")
     for _, task in tasks[tasks["name"].isin(runs.loc[runs["agent"] == agent, "task"])].iterrows():
         made[_picture_of(task["name"])] = plots.task_runs(runs, task, agent)
     return {name: plots.png(figure) for name, figure in made.items()}
@@ -187,10 +203,11 @@ def _page(told, pictures):
     """The page: one file, in which every picture is, and every word is text and nothing else."""
     from jinja2 import Environment, StrictUndefined
 
-    from pushlab.plots.words import listed, short_number
+    from pushlab.plots.benchmark import score_words
+    from pushlab.plots.words import listed
 
     page = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined)
-    page.filters |= {"number": lambda value: short_number(np.nan if value is None else value),
+    page.filters |= {"number": lambda value, *ends: "unknown" if value is None else score_words(value, *ends),
                      "words": lambda some: listed(some.split() if isinstance(some, str) else some),
                      "picture": _picture_of}
     template = resources.files("pushlab.studies").joinpath("bench_report.html").read_text(encoding="utf-8")
