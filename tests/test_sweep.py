@@ -20,6 +20,7 @@ from typer.testing import CliRunner
 
 from pushlab.__main__ import app
 from pushlab.agents import Agent, RandomAgent, ThompsonSampling
+from pushlab.ground.content import reached
 from pushlab.ground.faults import BadData
 from pushlab.logs.rollout import rollout
 from pushlab.studies.cells import Cell, CellsFailed, run_cells
@@ -308,6 +309,17 @@ def test_what_nothing_can_be_made_of_is_said_at_once():
         sweep(["RandomAgent", "RandomAgent"], ["pushlab/RECEnv-v0"], out=False)
     with pytest.raises(ValueError, match="agents and either envs or syllabi"):
         sweep(["RandomAgent"])
+    with pytest.raises(BadData, match="agent odd: the content of .* cannot be told; give a name or a factory"):
+        sweep({"odd": {"agent": RandomAgent, "file": sys.stdout}}, ["pushlab/RECEnv-v0"], out=False)
+    for more, words in (({"seeds": []}, "no seed: the list is empty"), ({"grid": {"a": [[1]]}}, "have labels"),
+                        ({"grid": {"file": [1]}}, "another name than file"), ({"time_limit": 0}, "time_limit")):
+        with pytest.raises(ValueError, match=words):
+            sweep(function=note, out=False, **more)
+
+
+def test_a_cell_does_not_depend_on_other_agents():
+    """An edit of one agent's file runs none of the others again."""
+    assert not {"pushlab.agents.bandits", "pushlab.agents.push"} & reached("pushlab.studies.sweep")
 
 
 def test_grids_come_from_json_and_yaml_and_their_faults_are_told(tmp_path):

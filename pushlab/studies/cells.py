@@ -32,6 +32,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
+from pushlab.ground.arguments import number
 from pushlab.ground.files import cache_dir, write_text
 from pushlab.ground.kept import checksum
 from pushlab.ground.origins import of_value
@@ -98,6 +99,8 @@ def run_cells(cells: Sequence[Cell], out: Any = None, workers: int | None = None
     FileExistsError for a folder of something else.
     """
     cells = list(cells)
+    if time_limit is not None:
+        number("time_limit", time_limit, above=0, of="seconds")
     name = name or (cells[0].function.__module__.rpartition(".")[2] if cells else "nothing")
     folder = None if out is False else Path(out or cache_dir() / "sweeps" / name)
     stems = stems_of(cells) if folder is not None else [""] * len(cells)

@@ -18,6 +18,7 @@ import itertools
 import os
 from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
+from numbers import Real
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,6 +27,7 @@ import pandas as pd
 from pushlab.agents.protocol import Agent, as_agent
 from pushlab.datasets.reading import list_users
 from pushlab.ground.arguments import demand, one_of, whole
+from pushlab.ground.content import Unknown
 from pushlab.ground.faults import Fault, refuse
 from pushlab.ground.files import data_dir
 from pushlab.ground.kept import checksum
@@ -35,6 +37,9 @@ from pushlab.studies.cells import Cell, run_cells
 
 TESTING = 1                 # the part of a run that has seeds of its own
 SHARED = 16                 # environments that a process keeps for cells to come
+# Put together, since who names them reaches all of them; a Spec says which one a cell does reach.
+AGENTS = f"{__name__.partition('.')[0]}.agents"
+TAKEN = ("file", "state", "error", "traceback")     # columns of `status`
 KEYS = {"agents": "agent", "envs": "env", "syllabi": "syllabus"}
 
 
@@ -106,20 +111,25 @@ def sweep(agents: Any = None, envs: Any = None, seeds: int | Iterable[int] | Non
     whole("episodes", episodes, 1), whole("tests", tests, 0), one_of("record", record, ("episodes", "steps"))
     rollouts = function is None and envs is not None
     how = {"episodes": episodes, "tests": tests, "steps": steps, "record": record} if rollouts else {}
-    refuse(_faults(axes))
-    axes |= {name: dict(values) if isinstance(values, Mapping) else {one: one for one in values}
-             for name, values in (grid or {}).items()}
+    _make_sure(axes)
+    for axis, values in (grid or {}).items():
+        if not isinstance(values, Mapping) and not all(isinstance(one, str | Real | None) for one in values):
+            raise ValueError(f"values of the axis {axis} are numbers or words, or have labels, {{label: value}}; got "
+                             f"{values!r:.60}")
+        axes[axis] = dict(values) if isinstance(values, Mapping) else {one: one for one in values}
     if seeds is not None:
         seeds = range(whole("seeds", seeds, 1)) if not isinstance(seeds, Iterable) else seeds
         axes["seed"] = {whole("a seed", seed, 0): int(seed) for seed in seeds}
+    for axis, values in axes.items():
+        demand(len(values), f"there is no {axis}: the list is empty")
+        demand(axis not in TAKEN, f"an axis of a sweep has another name than {axis}")
     work = function or (live if syllabi is not None else run)
-    axes = {axis: {label: _with_content(one) if isinstance(one, Spec) else one for label, one in values.items()}
-            for axis, values in axes.items()}
     data = {axis: {label: content_of(axis, one) for label, one in values.items()} for axis, values in axes.items()}
-    cells = [Cell(dict(zip(axes, labels)), _do, (work, how, {axis: axes[axis][label] for axis, label in
-                                                             zip(axes, labels)}),
-                  [data[axis][label] for axis, label in zip(axes, labels)])
-             for labels in itertools.product(*axes.values())]
+    cells = []
+    for labels in itertools.product(*axes.values()):
+        here = dict(zip(axes, labels))
+        cells.append(Cell(here, _do, (work, how, {axis: axes[axis][label] for axis, label in here.items()}),
+                          [data[axis][label] for axis, label in here.items()]))
     about = {"what": getattr(work, "__qualname__", "function"), **how}
     tables = run_cells(cells, out, workers, fresh, progress, time_limit, strict, name or "sweep", about)
     return tables if set(tables) - {"results"} else tables.get("results", pd.DataFrame(columns=list(axes)))
@@ -223,26 +233,35 @@ def found(target: Any) -> Callable:
                                  "cell would share")
         return target
     module, _, name = target.rpartition(":")
-    names = [] if module else dir(import_module("pushlab.agents"))
+    names = [] if module else dir(import_module(AGENTS))
     try:
-        return getattr(import_module(module or "pushlab.agents"), name)
+        return getattr(import_module(module or AGENTS), name)
     except (ImportError, AttributeError):
         close = difflib.get_close_matches(name, names, 1) or ["RandomAgent"]
         raise ValueError(f"{target!r} is no agent of pushlab.agents (such as {close[0]}) and no module:name that can "
                          "be imported") from None
 
 
-def _faults(axes):
-    """What nothing can be made of, a list of Faults: each environment and agent is made once."""
+def _make_sure(axes):
+    """Makes each environment, syllabus and agent once, and writes into its Spec what it is made of.
+
+    BadData listing all of which nothing can be made.
+    """
     faults, env = [], None
     for kind in ("env", "syllabus", "agent"):
         for label, spec in axes.get(kind, {}).items():
             try:
-                made = spec.make(env)
-                env = made if kind == "env" else env
+                axes[kind][label] = spec = _with_content(spec)
+                if kind == "env":
+                    env = _env(spec)
+                else:
+                    spec.make(env)
+            except Unknown as error:
+                faults.append(Fault(f"{kind} {label}", right=f"{error}; give a name or a factory, and as arguments "
+                                                             "numbers and words"))
             except Exception as error:                                  # whatever a factory of the user's raises
-                faults.append(Fault(f"{kind} {label}", None, None, None, str(error) or type(error).__name__))
-    return faults
+                faults.append(Fault(f"{kind} {label}", right=str(error) or type(error).__name__))
+    refuse(faults)
 
 
 def _with_content(spec):
