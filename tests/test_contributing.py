@@ -58,7 +58,8 @@ def copy(tmp_path):
 
 
 def test_there_is_a_recipe_for_each_thing_that_newcomers_add():
-    assert [title.split()[-1] for title in recipes()] == ["world", "metric", "agent", "picture", "set", "reward"]
+    assert [title.split()[-1] for title in recipes()] == ["world", "metric", "agent", "picture", "set", "reward",
+                                                           "benchmark"]
 
 
 @pytest.mark.parametrize("title", recipes())
