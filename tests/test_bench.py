@@ -247,7 +247,8 @@ def test_scores_are_the_same_byte_for_byte_on_one_core_and_on_two(tmp_path):
     for workers in (1, 2):
         run_bench(names, tmp_path / str(workers), QUICK, ["credit", "room-4"], seeds=2, workers=workers, progress=False)
         texts.append((tmp_path / str(workers) / "scores.csv").read_bytes())
-    assert texts[0] == texts[1] and texts[0].startswith(b"agent,task,seed,score,normalised,steps\nlinucb,credit,0,-0.49")
+    assert texts[0] == texts[1]
+    assert texts[0].startswith(b"agent,task,seed,score,normalised,steps\nlinucb,credit,0,-0.49")
     unfit = pd.read_csv(tmp_path / "1" / "unfit.csv")
     assert unfit["task"].tolist() == ["room-4"]
 
