@@ -167,8 +167,8 @@ def _draw_runs(rows, row, line, runs, value, colour, ends):
     mean, low, high = np.clip(line[["mean", "low", "high"]].to_numpy(float), *ends)
     place = np.argsort(np.argsort(values, kind="stable"))                   # equal scores must not hide each other
     offset = row + ((place * 0.618034) % 1 - 0.5) * (0.7 if len(runs) > 1 else 0)
-    rows.ax.plot(values[~failed], offset[~failed], "o", ms=4.5, color=colour, alpha=0.4, mew=0)
-    rows.ax.plot(values[failed], offset[failed], "x", ms=5.5, color=INK, mew=1.4, zorder=7)
+    rows.ax.plot(values[~failed], offset[~failed], "o", ms=4.5, color=colour, alpha=0.4, mew=0, clip_on=False)
+    rows.ax.plot(values[failed], offset[failed], "x", ms=5.5, color=INK, mew=1.4, zorder=7, clip_on=False)
     if np.isfinite(low):
         rows.interval(row, low, high, colour)
     marker = "<" if line["mean"] < ends[0] else ">" if line["mean"] > ends[1] else "o"
