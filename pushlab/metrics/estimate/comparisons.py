@@ -16,7 +16,9 @@ def simultaneous(samples: Mapping[str, Any] | Sequence, level: float = 0.95, int
     """Intervals widened so that all of them hold together in `level` of all cases: {name: Interval}, or a list.
 
     Of k intervals at 95 % each, about k / 20 miss, and the more are shown the likelier it is that one of them does.
-    After Bonferroni each is drawn at 1 - (1 - level) / k, which is right whatever the samples share.
+    After Bonferroni each is drawn at 1 - (1 - level) / k, which is right whatever the samples share. It asks more of
+    each interval: of five means of normal values all held in 95 to 96 % of 1,000 simulated studies with 5, 10 or 20
+    runs, with two humps in 82 % (5 runs) to 95 % (20), and of lognormal values in 62 to 70 %.
 
     samples   {name: values}, or a list of values; for pairs the differences. Values are what `interval` takes: an
               array (runs,), or a grid for `crossed_interval`
