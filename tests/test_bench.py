@@ -242,6 +242,28 @@ def test_the_command_says_what_is_wrong_before_it_runs_anything(bad, options, me
 
 # ---------------------------------------------------------------- what is written, and what ships
 
+def test_the_command_writes_scores_and_a_report_and_adds_rows_for_a_pull_request(tmp_path):
+    said = CliRunner().invoke(app, ["bench", "--agent", "pushlab.studies.bench_agents:linucb", "--quick", "--tasks",
+                                    "credit,room-4", "--workers", "1", "--out", str(tmp_path / "out"),
+                                    "--reference", str(tmp_path / "rows.csv")])
+    assert said.exit_code == 0, said.output
+    assert "1 tasks do not fit, 0 runs failed" in said.output
+    assert {"scores.csv", "unfit.csv", "failed.csv", "seconds.csv", "report.html", "report.json"} <= {
+        file.name for file in (tmp_path / "out").iterdir()}
+    rows = pd.read_csv(tmp_path / "rows.csv")
+    assert rows["version"].tolist() == 3 * [QUICK] and list(rows) == REFERENCE
+
+
+def test_the_datasheet_says_of_each_task_what_the_tables_say():
+    told = (data_dir() / "bench" / "README.md").read_text(encoding="utf-8")
+    lines = {line.split("`")[1]: line for line in told.splitlines() if line.startswith("| `") and line.count("|") == 9}
+    for task, row in zip(read_tasks(), task_table().itertuples()):
+        parts = [task.unit, f"| {row.random:.4g} | {row.best:.4g} |", ", ".join(task.abilities)]
+        parts += [f"{task.steps:,} (" if task.kind != "lifetime" else "the syllabus"]
+        assert all(part in lines[task.name] for part in parts), task.name
+    assert len(lines) == len(read_tasks())
+
+
 def test_scores_are_the_same_byte_for_byte_on_one_core_and_on_two(tmp_path):
     names, texts = ["pushlab.studies.bench_agents:linucb"], []
     for workers in (1, 2):

@@ -73,12 +73,12 @@ def run_bench(names: Sequence[str], out: Path | str, version: str = VERSION, tas
 
 
 def label_of(name: str) -> str:
-    """What an agent named module:make is called.
+    """What an agent named module:make, or by its name in pushlab.agents, is called.
 
-    >>> label_of("pushlab.studies.bench_agents:linear_q"), label_of("my_agent:make")
-    ('linear-q', 'my-agent')
+    >>> label_of("pushlab.studies.bench_agents:linear_q"), label_of("my_agent:make"), label_of("RandomAgent")
+    ('linear-q', 'my-agent', 'RandomAgent')
     """
-    module, _, make = name.partition(":")
+    module, _, make = name.rpartition(":")
     return (module.rpartition(".")[2] if make == "make" else make).replace("_", "-")
 
 
