@@ -79,6 +79,7 @@ INTERACTIONS = {
     "08_why_not": {SLIDER: move_slider, PLAYER: press_play},
     "06_the_room": {SLIDER: move_slider, PLAYER: press_play, ANSWER: answer_desk},
     "10_capstone": {SLIDER: move_slider},
+    "11_research_scale": {SLIDER: move_slider},
     "09_lifelong_metrics": {SLIDER: move_slider},
 }
 
