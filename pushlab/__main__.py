@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from pushlab.lifetimes.command import ended_by, experts_app, lifelong
-from pushlab.studies.bench_command import bench
+from pushlab.studies.bench.command import bench
 from pushlab.studies.command import sweep_command
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False,

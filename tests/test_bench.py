@@ -11,12 +11,12 @@ from pushlab import load_user
 from pushlab.__main__ import app
 from pushlab.agents import Agent, Constant, RandomAgent
 from pushlab.ground.files import data_dir
-from pushlab.studies import bench_agents
-from pushlab.studies.bench import JUDGED, load_agent, run_cell
-from pushlab.studies.bench_anchors import neighbours, returns
-from pushlab.studies.bench_command import REFERENCE, SEEDS, add_rows, content_of, read_reference, run_bench
-from pushlab.studies.bench_tasks import ABILITIES, KINDS, QUICK, VERSION, VERSIONS, find_task, read_tasks, task_table
-from pushlab.studies.bench_views import BudgetSpent, Trial, standard
+from pushlab.studies.bench import agents as bench_agents
+from pushlab.studies.bench.anchors import neighbours, returns
+from pushlab.studies.bench.command import REFERENCE, SEEDS, add_rows, content_of, read_reference, run_bench
+from pushlab.studies.bench.protocol import JUDGED, load_agent, run_cell
+from pushlab.studies.bench.tasks import ABILITIES, KINDS, QUICK, VERSION, VERSIONS, find_task, read_tasks, task_table
+from pushlab.studies.bench.views import BudgetSpent, Trial, standard
 
 REC = find_task("recommender-drift", QUICK)._replace(steps=200, episodes=3)
 
@@ -174,7 +174,7 @@ def test_spaces_decide_what_fits():
 
 @pytest.mark.parametrize("name, message", [
     ("no_such_module:make", "no module:name that can be imported"), ("Nobody", "is no agent of pushlab.agents"),
-    ("pushlab.studies.bench_tasks:VERSION", "module:make")])
+    ("pushlab.studies.bench.tasks:VERSION", "module:make")])
 def test_what_is_no_agent_is_said_with_what_one_is(name, message):
     with pytest.raises(ValueError, match=message):
         load_agent(name)
@@ -243,7 +243,7 @@ def test_the_command_says_what_is_wrong_before_it_runs_anything(bad, options, me
 # ---------------------------------------------------------------- what is written, and what ships
 
 def test_the_command_writes_scores_and_a_report_and_adds_rows_for_a_pull_request(tmp_path):
-    said = CliRunner().invoke(app, ["bench", "--agent", "pushlab.studies.bench_agents:linucb", "--quick", "--tasks",
+    said = CliRunner().invoke(app, ["bench", "--agent", "pushlab.studies.bench.agents:linucb", "--quick", "--tasks",
                                     "credit,room-4", "--workers", "1", "--out", str(tmp_path / "out"),
                                     "--reference", str(tmp_path / "rows.csv")])
     assert said.exit_code == 0, said.output
@@ -265,7 +265,7 @@ def test_the_datasheet_says_of_each_task_what_the_tables_say():
 
 
 def test_scores_are_the_same_byte_for_byte_on_one_core_and_on_two(tmp_path):
-    names, texts = ["pushlab.studies.bench_agents:linucb"], []
+    names, texts = ["pushlab.studies.bench.agents:linucb"], []
     for workers in (1, 2):
         run_bench(names, tmp_path / str(workers), QUICK, ["credit", "room-4"], seeds=2, workers=workers, progress=False)
         texts.append((tmp_path / str(workers) / "scores.csv").read_bytes())

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from pushlab import plots
-from pushlab.studies.bench_report import FAILED, report, write_report
+from pushlab.studies.bench.report import FAILED, report, write_report
 
 TASKS = pd.DataFrame({
     "name": ["phone", "room", "patient"], "system": ["push", "room", "HIV"],

@@ -4,9 +4,9 @@ import sys
 
 import pytest
 
-from pushlab.studies import outside
-from pushlab.studies.bench import run_cell
-from pushlab.studies.bench_tasks import QUICK, find_task
+from pushlab.studies.bench import outside
+from pushlab.studies.bench.protocol import run_cell
+from pushlab.studies.bench.tasks import QUICK, find_task
 
 ENTRANTS = (outside.dqn, outside.ppo, outside.maskable_ppo, outside.recurrent_ppo)
 

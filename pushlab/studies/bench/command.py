@@ -22,8 +22,8 @@ from pushlab.ground.files import data_dir, write_text
 from pushlab.ground.origins import of_env
 from pushlab.lifetimes.command import ended_by
 from pushlab.lifetimes.syllabi import read_syllabus
-from pushlab.studies.bench import DoesNotFit, Trial, fit_for, load_agent, run_cell
-from pushlab.studies.bench_tasks import QUICK, VERSION, Task, read_tasks, task_table
+from pushlab.studies.bench.protocol import DoesNotFit, Trial, fit_for, load_agent, run_cell
+from pushlab.studies.bench.tasks import QUICK, VERSION, Task, read_tasks, task_table
 from pushlab.studies.cells import Cell, run_cells
 from pushlab.studies.store import status
 from pushlab.studies.sweep import user_content
@@ -75,7 +75,7 @@ def run_bench(names: Sequence[str], out: Path | str, version: str = VERSION, tas
 def label_of(name: str) -> str:
     """What an agent named module:make, or by its name in pushlab.agents, is called.
 
-    >>> label_of("pushlab.studies.bench_agents:linear_q"), label_of("my_agent:make"), label_of("RandomAgent")
+    >>> label_of("pushlab.studies.bench.agents:linear_q"), label_of("my_agent:make"), label_of("RandomAgent")
     ('linear-q', 'my-agent', 'RandomAgent')
     """
     module, _, make = name.rpartition(":")
@@ -143,9 +143,9 @@ def bench(agent: Annotated[list[str], typer.Option(help="module:make, where make
           reference: Annotated[Path | None, typer.Option(help="Also add the scores to this file.")] = None) -> None:
     """Run an agent on the benchmark: scores, and a report beside the agents that ship.
 
-    What an agent is, and which tasks there are, is in `pushlab.studies.bench` and data/bench/README.md.
+    What an agent is, and which tasks there are, is in `pushlab.studies.bench.protocol` and data/bench/README.md.
     """
-    from pushlab.studies.bench_report import write_report
+    from pushlab.studies.bench.report import write_report
 
     version, names = QUICK if quick else VERSION, list(dict.fromkeys(agent))
     wanted = [name.strip() for name in tasks.split(",")] if tasks else None

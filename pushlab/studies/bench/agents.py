@@ -1,4 +1,4 @@
-"""The workbook's own agents as entrants: `pushlab bench --agent pushlab.studies.bench_agents:thompson --out DIR`.
+"""The workbook's own agents as entrants: `pushlab bench --agent pushlab.studies.bench.agents:thompson --out DIR`.
 
 None was tuned for the benchmark: all have their defaults, but for fitted Q iteration, which has fewer trees and
 iterations than in its study and learns three times within a budget.
@@ -29,7 +29,7 @@ import numpy as np
 from pushlab import agents
 from pushlab.agents.lifelong import Wrapped
 from pushlab.agents.protocol import Agent
-from pushlab.studies.bench_views import DoesNotFit, Trial
+from pushlab.studies.bench.views import DoesNotFit, Trial
 
 KINDS = {"notifications": "chooses among notifications", "arrivals": "manages arriving notifications",
          "room": "answers out of a memory", "numbers": "reads numbers and takes one of a few actions"}

@@ -1,6 +1,6 @@
 """What scores of the benchmark are normalised by: what chance earns, and the best there is or that is known.
 
-    python -m pushlab.studies.bench_anchors --out data/bench/anchors.csv
+    python -m pushlab.studies.bench.anchors --out data/bench/anchors.csv
 
 The best comes from whoever sees more than an agent may: the true probabilities of opening, a planner that knows the
 user model, a search over whole schedules of a simulator. Where nobody does, it is what the workbook's agent reaches
@@ -16,9 +16,9 @@ import typer
 
 from pushlab import agents
 from pushlab.ground.files import write_text
-from pushlab.studies import bench_agents
-from pushlab.studies.bench import run_cell
-from pushlab.studies.bench_tasks import VERSIONS, Task, find_task, read_tasks
+from pushlab.studies.bench import agents as entrants
+from pushlab.studies.bench.protocol import run_cell
+from pushlab.studies.bench.tasks import VERSIONS, Task, find_task, read_tasks
 from pushlab.studies.cells import Cell, run_cells
 
 CHANCES = 20                # seeds of the random agent
@@ -35,14 +35,14 @@ def anchors_of(name: str) -> list[dict[str, Any]]:
     for task in (find_task(name, version) for version in VERSIONS):
         if best is None or task.system not in SIMULATORS:           # of which both versions judge the same
             best = best_of(task)
-        rows.append({"random": mean_score(bench_agents.random, task, CHANCES), "best": best[0], "best_from": best[1]})
+        rows.append({"random": mean_score(entrants.random, task, CHANCES), "best": best[0], "best_from": best[1]})
     return [{"version": version, **row} for version, row in zip(VERSIONS, rows)]
 
 
 def best_of(task: Task) -> tuple[float, str]:
     """The best score, and whose it is."""
     if task.value == "probability":
-        return (mean_score(bench_agents.random, task._replace(value="best"), 1),
+        return (mean_score(entrants.random, task._replace(value="best"), 1),
                 f"{OPTIMUM}: the best notification of the catalogue in each context")
     if task.system == "recommender" or task.env.startswith("recommender"):
         return (mean_score(lambda env: agents.Planner(BEAM), task, 1),
@@ -52,7 +52,7 @@ def best_of(task: Task) -> tuple[float, str]:
         return float(np.log10(best) if task.scale == "log10" else best), source
     if task.kind == "lifetime":         # of the users of `users-aba`, met 3 to 2 in the tests that count
         task = find_task("push-default")._replace(arguments={"user": [*3 * ["mira"], *2 * ["theo"]], "days": "train"})
-    return (mean_score(bench_agents.workbook, task._replace(steps=MORE * task.steps), SOME),
+    return (mean_score(entrants.workbook, task._replace(steps=MORE * task.steps), SOME),
             f"the workbook's agent with {MORE} times the budget")
 
 

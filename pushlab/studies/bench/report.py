@@ -210,6 +210,6 @@ def _page(told, pictures):
     page.filters |= {"number": lambda value, *ends: "unknown" if value is None else score_words(value, *ends),
                      "words": lambda some: listed(some.split() if isinstance(some, str) else some),
                      "picture": _picture_of}
-    template = resources.files("pushlab.studies").joinpath("bench_report.html").read_text(encoding="utf-8")
+    template = resources.files("pushlab.studies.bench").joinpath("report.html").read_text(encoding="utf-8")
     return page.from_string(template).render(**told, images={
         name: b64encode(data).decode("ascii") for name, data in pictures.items()})
