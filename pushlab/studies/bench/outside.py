@@ -59,8 +59,7 @@ class Outside(Agent):
         torch.set_num_threads(1)
         rollout = min(self._rollout, max(steps // BATCH * BATCH, 4))
         settings = {"n_steps": rollout} if rollout < self._rollout else {}
-        # They take seeds of 32 bits.
-        self.model = self._algorithm(self._policy, env, seed=seed % 2**32, device="cpu", **settings)
+        self.model = self._algorithm(self._policy, env, seed=seed, device="cpu", **settings)
         self.model.learn(steps // rollout * rollout)
 
     def begin(self, env: gym.Env, seed: int) -> None:
