@@ -89,5 +89,5 @@ def maskable_ppo() -> Outside:
 
 
 def recurrent_ppo() -> Outside:
-    """PPO whose network remembers the episode so far (LSTM); some ten times slower than the others."""
+    """PPO whose network remembers the episode so far (LSTM), at six times the time of `ppo` or more."""
     return Outside("recurrent_ppo", "sb3_contrib:RecurrentPPO", 128, "MlpLstmPolicy")
