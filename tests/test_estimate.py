@@ -178,7 +178,7 @@ def test_the_median_under_censoring_by_hand(times, watched, median):
 def test_what_half_never_reach_is_said_to_take_longer():
     assert str(median_time([np.inf] * 6, 100)) == "100 or more"
     assert str(median_time([3, 4, 5, 6, np.inf, np.inf], 100)) == "5.5 [3, 100 or more]"
-    assert str(median_time([4.0] * 6, 100)) == "4"
+    assert str(median_time([4.0] * 6, 100)) == "4" and str(median_time([10.0] * 6, 10)) == "10"
 
 
 # Exponential times with a median of ln 2, watched for at most 1, twelve at a time: the interval is from the third to

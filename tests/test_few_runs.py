@@ -1,5 +1,7 @@
 """Statistics of a few runs on many tasks, what tells agents apart, and how many runs it takes."""
 
+from itertools import combinations, product
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -116,6 +118,24 @@ def test_ends_stay_where_the_statistic_can_be():
     assert estimate.stratified_interval(OURS + 5, estimate.optimality_gap) == (0.0, 0.0, 0.0)
 
 
+@pytest.mark.parametrize("level", [0.95, 0.99])
+def test_ends_that_no_draw_reaches_are_those_of_student(level):
+    """Of two or three runs, or at a high level, the tail is less than one of the draws."""
+    values = np.array([0.1, 0.5, 0.45])
+    ours, theirs = estimate.stratified_interval(values[:, None], np.mean, level=level), estimate.mean_interval(
+        values, level)
+    assert list(ours) == pytest.approx(list(theirs), rel=0.08)
+    assert estimate.stratified_interval([[0.2], [0.9]], estimate.optimality_gap).low == 0
+    better = estimate.stratified_interval([[0.2], [0.9]], estimate.probability_of_improvement, [[0.1], [0.5]])
+    assert 0 <= better.low < better.high <= 1
+
+
+@pytest.mark.parametrize("unit", [1e-200, 1e200])
+def test_the_unit_of_scores_does_not_matter(unit):
+    ours = estimate.stratified_interval(OURS * unit, estimate.interquartile_mean)
+    assert np.divide(ours, unit) == pytest.approx(list(estimate.stratified_interval(OURS, estimate.interquartile_mean)))
+
+
 # ---------------------------------------------------------------- tables
 
 def runs_table(scores=None):
@@ -159,6 +179,13 @@ def test_only_an_interval_above_all_others_makes_a_title(good_picture):
     assert "ours has the highest interquartile mean" in good_picture(clear)
     close = plots.score_intervals(estimate.score_table({"ours": OURS, "theirs": THEIRS}))
     assert "Interquartile mean of each agent" in good_picture(close)
+    gap = {"optimality gap": estimate.optimality_gap}
+    less = plots.score_intervals(estimate.score_table({"ours": OURS + 1, "theirs": THEIRS}, gap))
+    assert "ours has the lowest optimality gap" in good_picture(less)
+    tied = plots.score_intervals(estimate.score_table({"ours": OURS + 1, "twin": OURS + 1, "theirs": THEIRS}))
+    assert "Interquartile mean of each agent" in good_picture(tied)
+    both_lose = estimate.score_table({"ours": OURS, "less": OURS - 9, "theirs": OURS + 0.8}, against="theirs")
+    assert "Probability of improvement over theirs of each agent" in good_picture(plots.score_intervals(both_lose))
     even = plots.score_intervals(estimate.score_table({"ours": OURS, "theirs": THEIRS}, against="theirs"))
     assert "neither is better" in good_picture(even)
 
@@ -167,6 +194,18 @@ def test_the_power_curve_says_how_many_runs_are_enough(good_picture):
     words = good_picture(plots.power_curve(estimate.power_table([0.5, 1.0, 0.2], 1.0)))
     assert "A difference of 0.50 takes 34 runs" in words
     assert {"0.50: 34 runs", "1: 10 runs", "0.20: over 50 runs"} <= set(words)
+    late = good_picture(plots.power_curve(estimate.power_table([1.0], 1.0, [20, 30])))
+    assert "1: ≤ 20 runs" in late
+    assert "A difference of 1 takes 20 runs or fewer" in late
+
+
+def test_captions_say_the_level_and_numbers_their_decimals(good_picture):
+    table = estimate.score_table({"a": OURS[:, :1] / 100, "b": THEIRS[:, :1]}, level=0.5)
+    words = good_picture(plots.score_intervals(table))
+    assert "3 to 5 runs on one task, 50 % intervals by the stratified bootstrap" in words
+    assert "0.0023, 0.0017 to 0.0030" in words
+    apart = good_picture(plots.performance_profiles(estimate.profile_table({"a": OURS}, level=0.9)))
+    assert "5 runs on each of 4 tasks, 90 % bands by the stratified bootstrap" in apart
 
 
 # ---------------------------------------------------------------- a test that permutes
@@ -180,8 +219,36 @@ def test_permutations_counted_by_hand():
 
 def test_runs_on_several_tasks_permute_within_tasks_or_as_whole_runs():
     ours = np.array([[1.0, 10.0], [2.0, 20.0], [3.0, 30.0]])
-    assert estimate.permutation_test(ours + 1, ours) == (pytest.approx(1), pytest.approx(2 / 64), 64)
+    assert estimate.permutation_test(ours + 1, ours) == (pytest.approx(1), 2 / 8, 8)
     assert estimate.permutation_test(ours, ours + 100, paired=False).permutations == 20
+    assert estimate.permutation_test((ours + 1).ravel(), ours.ravel()) == (pytest.approx(1), 2 / 64, 64)
+
+
+def counted(sides, paired):
+    """The p value of integers, by counting: as far out as what was seen, on its side, and twice that."""
+    if paired:
+        gaps = np.subtract(*sides)
+        sums = [int(np.dot(signs, gaps)) for signs in product((1, -1), repeat=len(gaps))]
+    else:
+        pool, size = np.concatenate(sides), len(sides[0])
+        sums = [2 * int(pool[list(some)].sum()) - int(pool.sum()) for some in combinations(range(len(pool)), size)]
+    at_least, at_most = np.mean([one >= sums[0] for one in sums]), np.mean([one <= sums[0] for one in sums])
+    return min(1, 2 * min(at_least, at_most))
+
+
+@given(arrays(int, (2, 6), elements=st.integers(0, 7)), st.sampled_from([0, 1000, -1e6]),
+       st.sampled_from([1e-9, 0.1, 1 / 3, 1e9]), st.booleans())
+def test_the_p_value_is_exact_whatever_the_unit_and_the_origin(sides, shift, unit, paired):
+    """Ties are counted as in whole numbers: tenths that add up to nearly the same are the same."""
+    found = estimate.permutation_test(*(sides * unit + shift * unit), paired=paired)
+    assert found.p_value == pytest.approx(counted(sides, paired))
+    assert found.p_value >= 2 / found.permutations
+
+
+def test_a_run_that_is_lucky_on_all_its_tasks_is_no_proof():
+    """Nothing differs, but each run is as good on all eight tasks; at most 5 % of 200, see the next test."""
+    luck = np.random.default_rng(0).normal(size=(200, 2, 8, 1)) + np.zeros(8)
+    assert sum(estimate.permutation_test(*pair).p_value <= 0.05 for pair in luck) <= 22
 
 
 @pytest.mark.parametrize(("runs", "paired"), [(5, True), (10, True), (5, False), (10, False)])
@@ -247,6 +314,11 @@ def test_a_pilot_with_its_margin_promises_too_much_in_one_of_five_cases_only():
     (lambda: estimate.runs_needed(0.0, 1.0), "no number of runs shows a difference of 0"),
     (lambda: estimate.runs_needed(1e-6, 1.0), "10,000,000 runs and more"),
     (lambda: estimate.runs_needed(0.5, 1.0, wanted=80), "wanted lies between 0 and 1"),
+    (lambda: estimate.performance_profile(OURS, [0.5, np.nan]), "thresholds are numbers"),
+    (lambda: estimate.power(0.5, 1.0, np.inf), "whole numbers of at least 2 runs"),
+    (lambda: estimate.power(0.5, 1.0, 2.5), "whole numbers of at least 2 runs"),
+    (lambda: estimate.permutation_test(OURS[None], OURS[None]), r"\(runs, tasks\); got 3 axes"),
+    (lambda: estimate.permutation_test(OURS, OURS, resamples=None), "resamples is a whole number from 1 up; got None"),
     (lambda: estimate.pilot_spread([1.0]), "a pilot is at least 2 finite values"),
 ])
 def test_what_is_wrong_is_said(call, message):

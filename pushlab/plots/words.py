@@ -95,6 +95,22 @@ def short_number(value: float) -> str:
     return "0" if text in ("-0.00", "-0", "0.00") else text.replace("-", "\N{MINUS SIGN}", 1) if value < 0 else text
 
 
+def alike_numbers(*values: float) -> list[str]:
+    """Numbers of one label with the same decimals: two while they are small, and more where else they would look equal.
+
+    >>> alike_numbers(1, 0.996, 1.004), alike_numbers(1.0, 1.0, 1.0), alike_numbers(136.2, -2040.4, 1e3)
+    (['1.000', '0.996', '1.004'], ['1.00', '1.00', '1.00'], ['136', '−2,040', '1,000'])
+    """
+    finite = [value for value in values if np.isfinite(value)]
+    size, width = max(map(abs, finite), default=0), max(finite, default=0) - min(finite, default=0)
+    if len(finite) < len(values) or size >= 1e6 or 0 < width < 1e-5:
+        return [short_number(value) for value in values]
+    digits = 0 if size >= 100 else 1 if size >= 10 else 2
+    while 0 < width < 1.5 * 10.0**-digits:
+        digits += 1
+    return [f"{round(value, digits) + 0:,.{digits}f}".replace("-", "\N{MINUS SIGN}") for value in values]
+
+
 def listed(words: Sequence[str], link: str = "and") -> str:
     """Words in a row.
 

@@ -20,8 +20,11 @@ from pushlab.studies import tables
 from pushlab.studies.cells import Cell, run_cells
 
 KINDS, RUNS, TASKS, STUDIES = ("normal", "skewed", "two humps", "heavy tails"), (5, 10, 20), (1, 8), 1000
+FEW_RUNS, FEW_TASKS = (2, 3, 4), (1, 3)
 DAYS, OTHERS = 20, 5                    # days that all runs of a grid share; samples whose intervals hold together
 SHIFT, SHARE, POWER = 0.5, 0.2, 0.8     # how much better ours are, in spreads; a true share; what is to be found
+FAR = {0.92: 1.987, 0.98: 2.904}        # by how much better normal runs of ours are that win so often
+TAIL = 0.1                              # share of runs above the threshold of a profile
 LEVELS = (np.arange(100_000) + 0.5) / 100_000           # of the quantiles that stand for a distribution
 
 
@@ -46,9 +49,9 @@ class Source:
         """Scores (runs, tasks), higher by `shift` times their spread."""
         return self.centre + self.spread * (shift + self.draw(self.runs, len(self.centre)))
 
-    def grid(self) -> np.ndarray:
-        """A grid (runs, days) in which rows, columns and the rest vary alike."""
-        return self.draw(self.runs, 1) + self.draw(1, DAYS) + self.draw(self.runs, DAYS)
+    def grid(self, rows: float = 1.0, others: float = 1.0) -> np.ndarray:
+        """A grid (runs, days) in which rows, and columns and the rest, vary so much."""
+        return rows * self.draw(self.runs, 1) + others * (self.draw(1, DAYS) + self.draw(self.runs, DAYS))
 
     def times(self) -> tuple[np.ndarray, float]:
         """Times of which three in ten are not reached, and how long each was watched."""
@@ -75,9 +78,19 @@ def _true_of(statistic, some):
     return statistic(some.centre + some.spread * some.quantiles(LEVELS)[:, None])
 
 
-def _improvement(some):
+def _improvement(some, shift=SHIFT):
     values = some.quantiles(LEVELS)
-    return np.searchsorted(values, values + SHIFT).mean() / len(values)
+    return np.searchsorted(values, values + shift).mean() / len(values)
+
+
+def _improved(some, true, shift=SHIFT):
+    return estimate.stratified_interval(some.scores(shift), estimate.probability_of_improvement, some.scores())
+
+
+def _profile(some, true):
+    """The share of scores above a threshold, which on every task TAIL of all are."""
+    place = (some.scores() - some.centre) / some.spread - some.quantiles(1 - TAIL)
+    return estimate.stratified_interval(place, lambda scores: (scores > 0).mean(axis=(-2, -1)))
 
 
 # An interval, or whether the promise is kept, of a source and what is true of it.
@@ -86,22 +99,27 @@ METHODS: dict[str, Callable] = {
     "paired_interval": lambda some, true: estimate.paired_interval(some.draw(), some.draw()),
     "simultaneous": lambda some, true: np.transpose(estimate.simultaneous(some.draw(OTHERS, some.runs))),
     "crossed_interval": lambda some, true: estimate.crossed_interval(some.grid()),
+    "crossed_interval, rows differ most": lambda some, true: estimate.crossed_interval(some.grid(3.0, 0.3)),
     "crossed_bootstrap": lambda some, true: estimate.crossed_bootstrap(some.grid()),
     "median_time": lambda some, true: estimate.median_time(*some.times()),
     "share_interval": lambda some, true: estimate.share_interval(some.rng.binomial(some.runs, true), some.runs),
     "permutation_test, paired": lambda some, true: _silent(some, True),
     "permutation_test, unpaired": lambda some, true: _silent(some, False),
     "power": lambda some, true: estimate.mean_interval(true + some.draw()).low > 0,
-    "probability_of_improvement": lambda some, true: estimate.stratified_interval(
-        some.scores(SHIFT), estimate.probability_of_improvement, some.scores()),
+    "probability_of_improvement": _improved,
+    "performance_profile": _profile,
 }
 TRUE: dict[str, Callable] = {
     "median_time": lambda some: np.exp(some.quantiles(0.5)), "share_interval": lambda some: SHARE,
-    "power": _difference, "probability_of_improvement": _improvement}
+    "power": _difference, "probability_of_improvement": _improvement,
+    "performance_profile": lambda some: TAIL}
 OF_SCORES = {"mean": lambda scores: scores.mean(axis=(-2, -1)), "interquartile_mean": estimate.interquartile_mean,
              "optimality_gap": estimate.optimality_gap}
 METHODS |= {name: partial(_interval_of, statistic) for name, statistic in OF_SCORES.items()}
 TRUE |= {name: partial(_true_of, statistic) for name, statistic in OF_SCORES.items()}
+for chance, shift in FAR.items():
+    METHODS[f"probability_of_improvement, {chance}"] = partial(_improved, shift=shift)
+    TRUE[f"probability_of_improvement, {chance}"] = partial(_improvement, shift=shift)
 TASKED = ("probability_of_improvement", *OF_SCORES)
 
 
@@ -119,12 +137,24 @@ def run_cell(method: str, kind: str, runs: int, tasks: int, studies: int) -> lis
              "kept": kept(method, kind, runs, tasks, studies)}]
 
 
+def rows_of(method: str) -> list[tuple]:
+    """What is simulated of a method: (method, distribution, runs, tasks)."""
+    once = method in ("share_interval", "performance_profile") or "improvement, " in method      # alike, or normal only
+    several = method in TASKED or "improvement, " in method or method == "performance_profile"
+    rows = [(method, kind, runs, tasks) for tasks in (TASKS if several else TASKS[:1])
+            for kind in (KINDS[:1] if once else KINDS) for runs in RUNS]
+    if method in TASKED:
+        rows += [(method, "normal", runs, tasks) for tasks in FEW_TASKS for runs in FEW_RUNS]
+    if method == "crossed_interval":
+        rows += [(method, kind, runs, 1) for kind in ("normal", "two humps") for runs in (2, 4)]
+    return rows
+
+
 def main(out: tables.Out = Path("data/studies/coverage.csv"), jobs: tables.Jobs = 1, keep: tables.Keep = None,
          fresh: tables.Fresh = False,
          studies: Annotated[int, typer.Option(min=1, help="Simulated studies of each row.")] = STUDIES) -> None:
     """How often each interval holds the truth with 5, 10 and 20 runs. Finished rows are kept and not run again."""
-    rows = [(method, kind, runs, tasks) for method in METHODS for tasks in (TASKS if method in TASKED else TASKS[:1])
-            for kind in (KINDS[:1] if method == "share_interval" else KINDS) for runs in RUNS]
+    rows = [row for method in METHODS for row in rows_of(method)]
     names = ("method", "distribution", "runs", "tasks")
     table = run_cells([Cell(dict(zip(names, row)), run_cell, (*row, studies)) for row in rows], keep, jobs,
                       fresh)["results"]

@@ -77,15 +77,17 @@ def stratified_interval(scores: ArrayLike, statistic: Callable, theirs: ArrayLik
     shapes = [matrix.shape[not paired:] for matrix in matrices]
     arguments.demand(len(set(shapes)) == 1, f"both agents have the same {'runs and ' * paired}tasks; got the shapes "
                                             f"{' and '.join(str(matrix.shape) for matrix in matrices)}")
-    rng, value = np.random.default_rng(seed), statistic(*matrices)
+    rng, value = np.random.default_rng(seed), np.asarray(statistic(*matrices), float)
 
     def values(alone=None):
-        return _values(statistic, _draw(matrices, rng, paired, alone), np.shape(value))
+        return _values(statistic, _draw(matrices, rng, paired, alone), value.shape)
 
     drawn = np.concatenate([values() for _ in range(-(-resamples // BATCH))])
     sources = [(which, task) for which in range(1 if paired else len(matrices)) for task in range(shapes[0][-1])]
-    spreads = [values(source).var(axis=0) for source in sources]
-    return _expanded(value, drawn, spreads, [len(matrices[which]) for which, _ in sources], level)
+    found = _expanded(value, drawn, [values(source) for source in sources],
+                      [len(matrices[which]) for which, _ in sources], level)
+    bounds = getattr(statistic, "bounds", (-np.inf, np.inf))
+    return Interval(*(float(end) if end.ndim == 0 else end for end in (found.mean, *np.clip(found[1:], *bounds))))
 
 
 def _draw(matrices, rng, paired, alone):
@@ -109,23 +111,30 @@ def _values(statistic, drawn, shape):
     return np.array([statistic(*one) for one in zip(*drawn)])
 
 
-def _expanded(value, drawn, spreads, counts, level):
-    """Expanded percentiles of what was drawn, an Interval.
+def _expanded(value, drawn, alone, counts, level):
+    """Expanded percentiles of what was drawn, an Interval of arrays.
 
-    spreads  variance of the statistic (sources, …) while one source alone is drawn anew
+    alone    draws of the statistic while one source alone is drawn anew, (sources, draws, …)
     counts   of how many values each source is
     """
     from scipy.stats import norm, t
 
-    spreads, counts = np.array(spreads), np.array(counts).reshape(-1, *[1] * np.ndim(value))
+    scale = abs(drawn - value).max(axis=0)                      # squares of what is very large or small are no numbers
+    scale = np.where(scale > 0, scale, 1)
+    spreads = np.var((np.array(alone) - value) / scale, axis=1)
+    counts = np.array(counts).reshape(-1, *[1] * np.ndim(value))
     total = spreads.sum(axis=0)
     share = spreads / np.where(total > 0, total, 1)
     freedom = 1 / np.maximum((share**2 / (counts - 1)).sum(axis=0), 1e-12)
     wider = np.sqrt((share * counts / (counts - 1)).sum(axis=0))
-    tails = np.ravel(norm.sf(wider * t.ppf((1 + level) / 2, freedom)))
-    ends = [np.quantile(column, (tail, 1 - tail)) for tail, column in zip(tails, drawn.reshape(len(drawn), -1).T)]
+    far = wider * t.ppf((1 + level) / 2, freedom)
+    tails = norm.sf(far)
+    columns = drawn.reshape(len(drawn), -1).T
+    ends = [np.quantile(column, (tail, 1 - tail)) for tail, column in zip(tails.ravel(), columns)]
     low, high = np.reshape(np.transpose(ends), (2, *np.shape(value)))
-    return Interval(*(float(end) if np.ndim(end) == 0 else np.asarray(end) for end in (value, low, high)))
+    # Of a tail that is less than one draw the draws tell nothing: there the end is at least Student's.
+    half = np.where(tails * len(drawn) < 1, far * scale * ((drawn - value) / scale).std(axis=0), 0)
+    return Interval(np.asarray(value), np.minimum(low, value - half), np.maximum(high, value + half))
 
 
 def crossed_bootstrap(values: ArrayLike, statistic: Callable = np.mean, theirs: ArrayLike | None = None,
@@ -158,5 +167,5 @@ def crossed_bootstrap(values: ArrayLike, statistic: Callable = np.mean, theirs: 
                  for _ in range(count)]
         return np.array([statistic(grid[np.ix_(*pick)]) for pick in picks], float)
 
-    spreads = [drawn(BATCH, anew).var() for anew in ((True, False), (False, True))]
-    return _expanded(statistic(grid), drawn(resamples, (True, True)), spreads, grid.shape, level)
+    alone = [drawn(BATCH, anew) for anew in ((True, False), (False, True))]
+    return Interval(*map(float, _expanded(statistic(grid), drawn(resamples, (True, True)), alone, grid.shape, level)))

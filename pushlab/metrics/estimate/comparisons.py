@@ -11,6 +11,8 @@ from pushlab.metrics.estimate.bootstrap import finite_scores
 from pushlab.metrics.estimate.crossed import crossed_interval
 from pushlab.metrics.estimate.intervals import mean_interval
 
+ROUNDING = 64 * np.finfo(float).eps             # of a mean of differences, in units of the largest value
+
 
 def simultaneous(samples: Mapping[str, Any] | Sequence, level: float = 0.95, interval: Callable = mean_interval) -> Any:
     """Intervals widened so that all of them hold together in `level` of all cases: {name: Interval}, or a list.
@@ -112,10 +114,13 @@ def permutation_test(ours: ArrayLike, theirs: ArrayLike, paired: bool = True, re
     Paired by seed, the sign of each difference could have been the other one; unpaired, each run could have been of the
     other agent. No distribution is assumed, and if there is no difference at all, p is below 0.05 in at most 5 % of all
     cases, whatever the number of runs. Two-sided. Of n pairs the least possible p is 2 / 2^n: five pairs never come
-    below 0.0625, six may come to 0.031; of twice five unpaired runs it is 2 / 252.
+    below 0.0625, six may come to 0.031; of twice five unpaired runs it is 2 / 252. Means that differ by no more than
+    what rounding does to values of their size are equal.
 
-    ours, theirs  arrays (runs,), or (runs, tasks): paired, signs change in each run of each task by itself; unpaired, a
-                  run's mean over tasks changes sides
+    ours, theirs  arrays (runs,), or (runs, tasks): of each run the mean over tasks changes its sign, or sides, so that
+                  nothing is supposed of what a run's tasks have in common, a seed or an agent that was trained once.
+                  Where every task of every run is independent of all others, give ours.ravel() and theirs.ravel(): then
+                  each is a pair of its own, and the least p is smaller
     resamples     how many permutations are drawn where there are more; else all are counted
 
     Source  Fisher (1935), The design of experiments, section 21, by scipy.stats.permutation_test
@@ -125,11 +130,22 @@ def permutation_test(ours: ArrayLike, theirs: ArrayLike, paired: bool = True, re
     """
     from scipy.stats import permutation_test as permute
 
+    resamples = arguments.whole("resamples", resamples, 1)
     one, other = (finite_scores(np.atleast_2d(np.transpose(values)).T, 2, name)
                   for name, values in (("our runs", ours), ("their runs", theirs)))
+    for values in (one, other):
+        arguments.demand(values.ndim == 2, f"runs have the axes (runs,) or (runs, tasks); got {values.ndim} axes")
     arguments.demand(one.shape[not paired:] == other.shape[not paired:], "both sides have the same "
                      f"{'runs and ' * paired}tasks; got the shapes {one.shape} and {other.shape}")
-    found = permute([side.ravel() if paired else side.mean(axis=1) for side in (one, other)],
-                    lambda x, y, axis: x.mean(axis=axis) - y.mean(axis=axis), vectorized=True, n_resamples=resamples,
-                    permutation_type="samples" if paired else "independent", random_state=np.random.default_rng(seed))
-    return Permutation(float(found.statistic), float(found.pvalue), len(found.null_distribution))
+    middle = (one.mean() + other.mean()) / 2
+    sides = [(one - other).mean(axis=1)] if paired else [(side - middle).mean(axis=1) for side in (one, other)]
+
+    def gap(*sides, axis=-1):
+        return sides[0].mean(axis=axis) - sum(side.mean(axis=axis) for side in sides[1:])
+
+    seen, rounding = gap(*sides), ROUNDING * max(abs(one).max(), abs(other).max())
+    found = permute(sides, lambda *some, axis: np.where(abs(gap(*some, axis=axis) - seen) <= rounding, seen,
+                                                        gap(*some, axis=axis)),
+                    vectorized=True, n_resamples=resamples, permutation_type="samples" if paired else "independent",
+                    random_state=np.random.default_rng(seed))
+    return Permutation(float(seen), float(found.pvalue), len(found.null_distribution))

@@ -16,6 +16,8 @@ class Interval(NamedTuple):
     high: Any
 
     def __str__(self) -> str:
+        if np.ndim(self.mean):
+            return "; ".join(str(Interval(*one)) for one in zip(*map(np.ravel, self)))
         return f"{self.mean:.3g} [{self.low:.3g}, {self.high:.3g}]"
 
 

@@ -60,6 +60,7 @@ def performance_profile(scores: ArrayLike, thresholds: ArrayLike, by: str = "run
     [1.0, 0.5, 0.5]
     """
     matrix, at = finite_scores(scores), np.asarray(thresholds, float)
+    arguments.demand(not np.isnan(at).any(), "thresholds are numbers; one of them is nan")
     if arguments.one_of("by", by, ("runs", "tasks")) == "tasks":
         matrix = matrix.mean(axis=-2, keepdims=True)
     rows = np.sort(matrix.reshape(-1, matrix.shape[-2] * matrix.shape[-1]), axis=-1)
@@ -84,6 +85,11 @@ def probability_of_improvement(ours: ArrayLike, theirs: ArrayLike) -> Any:
                                                        f"{one.shape[-1]}, theirs of {other.shape[-1]}")
     wins = np.sign(one[..., :, None, :] - other[..., None, :, :])
     return _plain((1 + wins.mean(axis=(-3, -2, -1))) / 2)
+
+
+# What an interval cannot leave, for `stratified_interval`.
+vars(optimality_gap)["bounds"] = (0.0, np.inf)
+vars(probability_of_improvement)["bounds"] = (0.0, 1.0)
 
 
 def _plain(value):

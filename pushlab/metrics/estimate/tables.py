@@ -58,7 +58,7 @@ def score_table(scores: Mapping[str, ArrayLike], statistics: Mapping[str, Callab
                 the probability of improvement
     against     an agent that all others are held against: statistics are functions of theirs and its scores
     more        resamples, seed, paired: see `stratified_interval`
-    returns     statistic, agent, value, low, high, runs, tasks
+    returns     statistic, agent, value, low, high, runs, tasks, level
 
     >>> score_table({"a": [[0.5, 1.0], [0.0, 7.0]]})[["statistic", "value"]].values.tolist()
     [['interquartile mean', 0.75], ['optimality gap', 0.375]]
@@ -70,9 +70,9 @@ def score_table(scores: Mapping[str, ArrayLike], statistics: Mapping[str, Callab
     if statistics is None:
         statistics = STATISTICS if against is None else {
             f"probability of improvement over {against}": probability_of_improvement}
-    rows = [(statistic, agent, *stratified_interval(values, function, theirs, level=level, **more), *np.shape(values))
-            for statistic, function in statistics.items() for agent, values in scores.items() if agent != against]
-    return pd.DataFrame(rows, columns=["statistic", "agent", "value", "low", "high", "runs", "tasks"])
+    rows = [(name, agent, *stratified_interval(values, function, theirs, level=level, **more), *np.shape(values), level)
+            for name, function in statistics.items() for agent, values in scores.items() if agent != against]
+    return pd.DataFrame(rows, columns=["statistic", "agent", "value", "low", "high", "runs", "tasks", "level"])
 
 
 def profile_table(scores: Mapping[str, ArrayLike], thresholds: ArrayLike | None = None, by: str = "runs",
@@ -81,7 +81,10 @@ def profile_table(scores: Mapping[str, ArrayLike], thresholds: ArrayLike | None 
 
     thresholds  array; None takes 101 from the lowest score to the highest of all agents, at least from 0 to 1
     by          see `performance_profile`; more: see `stratified_interval`
-    returns     agent, threshold, share, low, high, runs, tasks; the band holds each threshold's share by itself
+    returns     agent, threshold, share, low, high, runs, tasks, level; the band holds each threshold's share by itself
+
+    Towards both ends of a profile the band is too narrow for few runs: where on each task all runs are above a
+    threshold, or none is, it has no width at all.
     """
     demand(scores, "there is nothing to tell: scores are {agent: array (runs, tasks)}")
     if thresholds is None:
@@ -91,9 +94,10 @@ def profile_table(scores: Mapping[str, ArrayLike], thresholds: ArrayLike | None 
     for agent, values in scores.items():
         share, low, high = stratified_interval(values, lambda some: performance_profile(some, thresholds, by),
                                                level=level, **more)
+        low, high = np.clip((low, high), 0, 1)
         runs, tasks = np.shape(values)
         parts.append(pd.DataFrame({"agent": agent, "threshold": thresholds, "share": share, "low": low, "high": high,
-                                   "runs": runs, "tasks": tasks}))
+                                   "runs": runs, "tasks": tasks, "level": level}))
     return pd.concat(parts, ignore_index=True)
 
 

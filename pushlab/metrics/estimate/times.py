@@ -17,8 +17,9 @@ class MedianTime(NamedTuple):
     watched: float
 
     def __str__(self) -> str:
-        median, low, high = (f"{end:.3g}" if end < self.watched else f"{self.watched:g} or more" for end in self[:3])
-        return median if low == high else f"{median} [{low}, {high}]"
+        median, low, high = (f"{end:.3g}" if np.isfinite(end) else f"{self.watched:g} or more" for end in self[:3])
+        never = np.isinf(self.median) and self.low >= self.watched
+        return median if low == high or never else f"{median} [{low}, {high}]"
 
 
 def median_time(times: ArrayLike, watched: ArrayLike, level: float = 0.95) -> MedianTime:
