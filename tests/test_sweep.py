@@ -1,5 +1,6 @@
 """The sweep: what is finished is kept, whatever happens, and rows are the same wherever they came from."""
 
+import importlib
 import json
 import os
 import signal
@@ -8,8 +9,10 @@ import sys
 import textwrap
 import time
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 
+import gymnasium as gym
 import numpy as np
 import pandas as pd
 import pytest
@@ -25,6 +28,7 @@ from pushlab.ground.faults import BadData
 from pushlab.logs.rollout import rollout
 from pushlab.studies.cells import Cell, CellsFailed, run_cells
 from pushlab.studies.command import read_grid
+from pushlab.studies.specs import make_sure, read_specs
 from pushlab.studies.store import encode, gather, status
 from pushlab.studies.sweep import sweep
 
@@ -132,6 +136,20 @@ def test_an_edited_file_of_ones_own_runs_again(tmp_path):
     assert files() == 4
 
 
+def test_processes_that_loaded_an_older_file_are_not_asked(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    file = tmp_path / "edited_file.py"
+    file.write_text("def give(seed):\n    return [{'value': 1}]\n")
+    import edited_file
+
+    how = {"seeds": 4, "out": tmp_path / "out", "workers": 2, "progress": False}
+    assert sweep(function=edited_file.give, **how)["value"].tolist() == [1] * 4
+    file.write_text("def give(seed):\n    return [{'value': 22}]\n")
+    importlib.reload(edited_file)
+    assert sweep(function=edited_file.give, **how)["value"].tolist() == [22] * 4
+
+
 # ---------------------------------------------------------------- what goes wrong
 
 def test_a_cell_that_raises_stops_nobody_and_is_tried_again(tmp_path, calls):
@@ -146,7 +164,8 @@ def test_a_cell_that_raises_stops_nobody_and_is_tried_again(tmp_path, calls):
         run_cells(cells_of(calls, breaks=(2,)), out, **QUIET)
     assert called(calls).count(2) == 2 and len(called(calls)) == 7
     looked = CliRunner().invoke(app, ["sweep", "--status", str(out)])
-    assert "6 cells, 5 finished, 1 failed, 0 missing" in looked.output and "not to be had" in looked.output
+    assert "6 cells of the last call, 5 finished, 1 failed, 0 missing" in looked.output and looked.exit_code == 1
+    assert looked.output.count("not to be had") >= 2
 
 
 def test_a_cell_that_hangs_is_ended_by_its_time_limit(tmp_path, calls):
@@ -174,7 +193,7 @@ def test_a_full_disk_loses_nothing_that_is_finished(tmp_path, calls):
 
 
 def grow():
-    return [{"number": number} for number in range(100_000)]
+    return [{"value": number} for number in range(100_000)]
 
 
 def test_the_folder_of_another_sweep_is_refused(tmp_path, calls):
@@ -193,6 +212,36 @@ def test_the_folder_of_another_sweep_is_refused(tmp_path, calls):
         status(other)
     with pytest.raises(ValueError, match="there twice"):
         run_cells([*cells_of(calls, 1), *cells_of(calls, 1)], out, **QUIET)
+
+
+def leave(number, calls):
+    note(calls, number)
+    if number == 3:
+        os._exit(1)                                         # as the system does with who takes all memory
+    return [{"value": number}]
+
+
+def test_a_cell_that_takes_its_process_along_is_named_and_the_others_are_done(tmp_path, calls):
+    cells = [Cell({"number": number}, leave, (number, str(calls))) for number in range(30)]
+    with pytest.warns(UserWarning, match="1 of 30 cells failed.*number 3: its process was killed"):
+        rows = run_cells(cells, tmp_path / "out", 2, progress=False, strict=False)["results"]
+    assert rows["number"].tolist() == [number for number in range(30) if number != 3]
+    assert status(tmp_path / "out").query("state == 'failed'")["number"].tolist() == [3]
+
+
+def test_fresh_that_is_broken_off_keeps_what_it_did_not_reach(tmp_path, calls):
+    cells = [Cell({"number": number}, stop, (number, str(calls))) for number in range(4)]
+    run_cells(cells, tmp_path / "out", **QUIET)
+    calls.with_name("broken").touch()
+    with pytest.raises(KeyboardInterrupt):
+        run_cells(cells, tmp_path / "out", fresh=True, **QUIET)
+    assert (status(tmp_path / "out")["state"] == "finished").sum() == 3
+
+
+def stop(number, calls):
+    if number == 2 and Path(calls).with_name("broken").exists():
+        raise KeyboardInterrupt
+    return [{"value": number}]
 
 
 # ---------------------------------------------------------------- killed
@@ -259,8 +308,6 @@ def test_a_sweep_is_its_rollouts():
     assert log[["env", "agent", "seed"]].drop_duplicates().to_numpy().tolist() == [
         [f"evalumap2-v0 user={user}", agent, seed] for user in ("mira", "theo") for agent in agents for seed in (3, 5)]
     mine = log.query("agent == 'thompson' and seed == 5 and env.str.endswith('theo') and block_type == 'train'")
-    import gymnasium as gym
-
     env = gym.make("pushlab/evalumap2-v0", user="theo")
     alone = rollout(env, ThompsonSampling(), 2, seed=5, steps=40, record="episodes", progress=False)
     assert mine["return"].tolist() == alone["return"].tolist()
@@ -284,6 +331,73 @@ def test_lifetimes_and_functions_are_cells_too(tmp_path):
     log = sweep({"random": RandomAgent}, syllabi={"aba": short}, seeds=2, out=False, **QUIET)
     alone = run_syllabus(short, RandomAgent(), 1, progress=False)
     assert log.query("seed == 1")["reward"].tolist() == alone["reward"].tolist()
+
+
+def test_threads_do_not_share_environments():
+    """A dask worker may have several threads."""
+    how = {"seeds": 4, "steps": 60, "out": False, "progress": False}
+    with parallel_config("threading"):
+        log = sweep([ThompsonSampling, "RandomCandidate"], [ENV], workers=4, **how)
+    assert log.equals(sweep([ThompsonSampling, "RandomCandidate"], [ENV], workers=1, **how))
+
+
+class Deaf(Agent):
+    """Hangs in its first episode under seed 0, whatever it is told."""
+
+    def begin(self, env, seed):
+        end = time.monotonic() + (3 if seed == 0 else 0)
+        while time.monotonic() < end:
+            with suppress(Exception):
+                time.sleep(0.01)
+
+    def act(self, observation, info, explore=True):
+        return 0
+
+
+def test_who_hangs_spoils_no_other_cell():
+    how = {"seeds": [0, 1, 2], "steps": 5, "out": False, **QUIET}
+    with pytest.warns(UserWarning, match="TimeLimit"):
+        log = sweep([Deaf], ["pushlab/RECEnv-v0"], time_limit=1, **how)
+    alone = sweep([Deaf], ["pushlab/RECEnv-v0"], **{**how, "seeds": [1, 2]})
+    assert log["return"].tolist() == alone["return"].tolist()
+
+
+def test_a_function_may_be_a_generator_and_a_wrapper_may_remember(tmp_path):
+    def count(up, seed, done=()):
+        for number in range(len(done), up):
+            yield {"rows": [{"number": number}]}
+
+    assert sweep(function=count, grid={"up": [2]}, out=tmp_path, **QUIET)["rows"]["number"].tolist() == [0, 1]
+
+    def normalised():
+        return gym.wrappers.NormalizeReward(gym.make("pushlab/RECEnv-v0"))
+
+    how = {"steps": 5, "out": False, **QUIET}
+    many = sweep(["RandomAgent"], {"normalised": normalised}, seeds=4, **how)
+    alone = sweep(["RandomAgent"], {"normalised": normalised}, seeds=[3], **how)
+    assert many["return"].tolist()[3:] == alone["return"].tolist()
+
+
+@pytest.mark.parametrize("what", [{"kwargs": {"random_state": 5}}, {"max_episode_steps": 2}])
+def test_arguments_of_a_registered_environment_count(what):
+    def content():
+        return next(iter(sweep_axes())).content
+
+    def sweep_axes():
+        axes = {"env": read_specs("envs", "Mine-v0")}
+        make_sure(axes)
+        return axes["env"].values()
+
+    how = {"id": "Mine-v0", "entry_point": "pushlab.envs.shell:Env"}
+    world = {"world": "pushlab.envs.rec.world:RECEnv"}
+    gym.register(**how, kwargs=world)
+    before = content()
+    gym.registry.pop("Mine-v0")
+    gym.register(**how, **{**what, "kwargs": world | what.get("kwargs", {})})
+    try:
+        assert content() != before
+    finally:
+        gym.registry.pop("Mine-v0")
 
 
 class Breaks(Agent):
@@ -312,7 +426,9 @@ def test_what_nothing_can_be_made_of_is_said_at_once():
     with pytest.raises(BadData, match="agent odd: the content of .* cannot be told; give a name or a factory"):
         sweep({"odd": {"agent": RandomAgent, "file": sys.stdout}}, ["pushlab/RECEnv-v0"], out=False)
     for more, words in (({"seeds": []}, "no seed: the list is empty"), ({"grid": {"a": [[1]]}}, "have labels"),
-                        ({"grid": {"file": [1]}}, "another name than file"), ({"time_limit": 0}, "time_limit")):
+                        ({"grid": {"file": [1]}}, "another name than file"), ({"time_limit": 0}, "time_limit"),
+                        ({"grid": {"a": [1, True]}}, "a value twice"), ({"grid": {"a": "linear"}}, "list of values"),
+                        ({"grid": [1]}, "axis: values"), ({"seeds": [1, 1]}, "twice"), ({"steps": 0}, "steps")):
         with pytest.raises(ValueError, match=words):
             sweep(function=note, out=False, **more)
 
@@ -328,8 +444,11 @@ def test_grids_come_from_json_and_yaml_and_their_faults_are_told(tmp_path):
     file = tmp_path / "grid.json"
     file.write_text(json.dumps(grid))
     assert read_grid(file) == grid
+    for name, text in (("small.json", '{"time_limit": 1e-3}'), ("small.yaml", "time_limit: 1e-3")):
+        (tmp_path / name).write_text(text)
+        assert read_grid(tmp_path / name) == {"time_limit": 0.001}
     done = CliRunner().invoke(app, ["sweep", str(file), "--out", str(tmp_path / "out"), "--workers", "1"])
-    assert done.exit_code == 0 and "4 cells, 4 finished, 0 failed, 0 missing" in done.output
+    assert done.exit_code == 0 and "4 cells of the last call, 4 finished, 0 failed, 0 missing" in done.output
     table = pd.read_csv(tmp_path / "out" / "results.csv")
     assert table["agent"].unique().tolist() == ["eps"] and (table["length"] == 9).all()
     for text, words in (("seedz: 3\n", "grid.yaml, key seedz"), ("- 1\n", "a mapping"),
@@ -341,6 +460,28 @@ def test_grids_come_from_json_and_yaml_and_their_faults_are_told(tmp_path):
 
 
 # ---------------------------------------------------------------- tables
+
+@pytest.mark.parametrize(("rows", "words"), [
+    (pd.DataFrame([[1, 2]], columns=["a", "a"]), "two columns"),
+    (pd.DataFrame([[1, 2]], columns=[1, "1"]), "two columns"),
+    ([{"number": 99}], "so have the labels"), ([{"a": pd.Timestamp("2026-01-01")}], "holds numbers, words"),
+    ([{"a": "\ud800"}], "surrogates")])
+def test_tables_that_no_file_holds_fail_their_cell_alone(tmp_path, rows, words):
+    with pytest.raises(CellsFailed, match=words):
+        run_cells([Cell({"number": 1}, give, (rows,), data=words), Cell({"number": 2}, give, ([{"a": 2**63 + 5}],))],
+                  tmp_path, **QUIET)
+    assert status(tmp_path)["state"].tolist() == ["failed", "finished"]
+
+
+def give(rows):
+    return rows
+
+
+def test_groups_of_a_table_are_columns(tmp_path):
+    rows = pd.DataFrame({"user": ["a", "a", "b"], "value": [1.0, 2.0, 3.0]}).groupby("user").mean()
+    back = run_cells([Cell({"number": 1}, give, (rows,))], tmp_path, **QUIET)["results"]
+    assert back.to_dict("list") == {"number": [1, 1], "user": ["a", "b"], "value": [1.5, 3.0]}
+
 
 VALUES = st.one_of(st.floats(), st.integers(-2**62, 2**62), st.text(max_size=5), st.booleans(), st.none(),
                    st.lists(st.integers(0, 9), max_size=3))

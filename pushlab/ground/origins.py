@@ -7,14 +7,18 @@ installed package counts by its version.
 """
 
 import ast
+import datetime as dt
 import functools
 import hashlib
 import importlib.util
+import re
 import sys
 import sysconfig
 from collections.abc import Iterable, Iterator
+from decimal import Decimal
+from fractions import Fraction
 from importlib.metadata import packages_distributions, version
-from pathlib import Path
+from pathlib import Path, PurePath
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
@@ -24,6 +28,7 @@ from pushlab.ground import content
 from pushlab.ground.content import Unknown
 
 OWN = "pushlab"
+PLAINER = (dt.date, dt.time, dt.timedelta, range, slice, re.Pattern, Fraction, Decimal)     # repr says all of them
 INSTALLED = tuple(Path(sysconfig.get_path(kind)) for kind in ("stdlib", "purelib", "platlib"))
 # What Python itself puts into a class.
 OF_EVERY_CLASS = {"__dict__", "__weakref__", "__doc__", "__module__", "__firstlineno__", "__static_attributes__",
@@ -54,9 +59,9 @@ def of_env(name: str) -> str:
     import gymnasium as gym
 
     spec = gym.spec(name)
-    ours = content._in_words(spec.id)
+    ours, how = content._in_words(spec.id), [spec.kwargs, spec.max_episode_steps, spec.additional_wrappers]
     entry = spec.entry_point if isinstance(spec.entry_point, str) else of_value(spec.entry_point)
-    return content.of_modules(*ours) if ours else repr((entry, _module(entry.partition(":")[0])))
+    return repr((content.of_modules(*ours) if ours else (entry, _module(entry.partition(":")[0])), of_value(how)))
 
 
 def _told(value, met):
@@ -65,6 +70,15 @@ def _told(value, met):
         return type(value).__name__, repr(value)
     if isinstance(value, np.ndarray) and not value.dtype.hasobject:
         return str(value.dtype), value.shape, hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()
+    if isinstance(value, PLAINER):
+        return type(value).__name__, repr(value)
+    if isinstance(value, PurePath):
+        return "path", str(value), hashlib.sha256(Path(value).read_bytes()).hexdigest() if Path(value).is_file() else ""
+    if isinstance(value, np.random.Generator):
+        return "generator", repr(value.bit_generator.state)
+    if type(value).__module__.partition(".")[0] == "pandas" and hasattr(value, "to_numpy"):
+        return type(value).__name__, _told([getattr(value, part).tolist() for part in ("index", "columns")
+                                            if hasattr(value, part)] + [value.to_numpy().tolist()], met)
     if isinstance(value, list | tuple):
         return type(value).__name__, [_told(part, met) for part in value]
     if isinstance(value, dict):
@@ -94,7 +108,9 @@ def _told_of(value, met):
         return "function", value.__qualname__, _module(_home(value)), _function(value, met)
     if isinstance(value, type | BuiltinFunctionType | np.ufunc):
         home = _module(_home(value) or "numpy")
-        return getattr(value, "__qualname__", value.__name__), home, _class(value, met) if home is None else None
+        files = isinstance(home, tuple) and isinstance(home[0], list)               # a file of one's own
+        return (getattr(value, "__qualname__", value.__name__), home,
+                _class(value, met) if isinstance(value, type) and (home is None or files) else None)
     if hasattr(value, "__dict__") and not hasattr(value, "fileno"):
         return "object", _told(type(value), met), _told(vars(value), met)
     raise Unknown(f"the content of {value!r:.60}, a {type(value).__name__}, cannot be told")
@@ -123,8 +139,9 @@ def _constants(code: CodeType) -> Iterator[Any]:
 
 
 def _class(value, met):
-    """A class that no file holds: what it is made of."""
-    return [[_told(base, met) for base in value.__bases__],
+    """A class of a notebook, or of a file as it is loaded: what it is made of."""
+    kind = "type" if type(value) is type else _told(type(value), met)               # a metaclass of its own
+    return [kind, [_told(base, met) for base in value.__bases__],
             sorted((name, _told(part, met)) for name, part in vars(value).items() if name not in OF_EVERY_CLASS)]
 
 
@@ -183,8 +200,10 @@ def _files(name):
             continue
         tree = ast.parse(file.read_text(encoding="utf-8"))
         sources[one] = ast.dump(tree)
+        _looked_at[str(file)] = hashlib.sha256(sources[one].encode()).hexdigest()
         package = one if file.name == "__init__.py" else one.rpartition(".")[0]
         ours |= content.named_in(tree, package)
+        left += [one.rpartition(".")[0]] if "." in one else []                       # the package that it is in
         left += [alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names]
         for node in (node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)):
             source = content.resolve_name("." * node.level + (node.module or ""), package)
@@ -193,6 +212,17 @@ def _files(name):
     told = {one if one != name else "": hashlib.sha256(repr(source).encode()).hexdigest()       # whatever its own name
             for one, source in sources.items()}
     return sorted(told.items()), content.of_modules(*ours - {None, OWN})
+
+
+_looked_at: dict[str, str] = {}             # files of one's own, and what they held when they were last told of
+_before: dict[str, str] = {}
+
+
+def own_files_changed() -> bool:
+    """Whether a file of one's own was edited between the last two times that it was told of, since this was asked."""
+    changed = any(_before.get(file, now) != now for file, now in _looked_at.items())
+    _before.update(_looked_at)
+    return changed
 
 
 def _said(words: Iterable[str]):

@@ -17,64 +17,26 @@ they are the same, digit by digit, on one core, on two and on a cluster.
 
 from __future__ import annotations
 
-import functools
-import inspect
-import json
 import re
-import sys
-import threading
-import time
-import traceback
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pandas as pd
 
 from pushlab.ground.arguments import number
 from pushlab.ground.files import cache_dir, write_text
 from pushlab.ground.kept import checksum
-from pushlab.ground.origins import of_value
-from pushlab.studies.store import (
-    DONE,
-    FAILED,
-    PART,
-    encode,
-    gather,
-    names_in,
-    open_folder,
-    plain,
-    read_cell,
-    write_cell,
-)
+from pushlab.ground.origins import of_value, own_files_changed
+from pushlab.studies.cell import Cell, do_cell, note_failure
+from pushlab.studies.store import BEGUN, DONE, PART, gather, names_in, open_folder, read_cell
 
-RESTARTS = 2            # how often a sweep goes on after one of its processes was killed
-
-
-class Cell(NamedTuple):
-    """A piece of a grid that can be done by itself, in any process.
-
-    labels      which one it is, {column: value}: the first columns of its rows, and the name of its files
-    function    of `arguments`; returns its rows, {table: DataFrame or list of dicts}, or one DataFrame or list, which
-                is the table `results`. A generator yields such a dict for each part of the cell that is finished, and
-                is told by `done`, a tuple of what it yielded before, which parts it need not do
-    arguments   values, functions and classes whose content can be told (`pushlab.ground.origins`)
-    data        what else its numbers come from, such as a user's tables: values, bytes or arrays
-    """
-
-    labels: dict[str, Any]
-    function: Callable
-    arguments: Sequence = ()
-    data: Any = None
+RESTARTS = 2            # how often a sweep goes on after processes were killed, and nobody knows in which cell
 
 
 class CellsFailed(RuntimeError):
     """Some cells raised; the others are finished and kept."""
-
-
-class TimeLimit(Exception):
-    """A cell took longer than it may."""
 
 
 def run_cells(cells: Sequence[Cell], out: Any = None, workers: int | None = None,
@@ -111,8 +73,7 @@ def run_cells(cells: Sequence[Cell], out: Any = None, workers: int | None = None
         open_folder(folder, listed, about or {}, new=out is not None)
         there = names_in(folder)
         for place in places if fresh else ():
-            for end in (end for end in (DONE, PART) if place.name + end in there):
-                Path(f"{place}{end}").unlink(missing_ok=True)
+            Path(f"{place}{PART}").unlink(missing_ok=True)
     found = [None if fresh or stem + DONE not in there else read_cell(place) for stem, place in zip(stems, places)]
     todo = [at for at, one in enumerate(found) if one is None]
     try:
@@ -121,8 +82,11 @@ def run_cells(cells: Sequence[Cell], out: Any = None, workers: int | None = None
         raise OSError(error.errno, f"{error.strerror or error}; cells that were finished are kept, so make room in "
                       f"{folder}, or name another folder, and call again", error.filename) from error
     tables = gather([cell.labels for cell in cells], found)
-    for table, rows in tables.items() if folder is not None and out is not None else ():
-        write_text(folder / f"{table}.csv", rows.to_csv(index=False, lineterminator="\n"))
+    if folder is not None and out is not None:
+        for table, rows in tables.items():
+            write_text(folder / f"{table}.csv", rows.to_csv(index=False, lineterminator="\n"))
+        for older in {path.stem for path in folder.glob("*.csv")} - {"cells", *tables}:
+            (folder / f"{older}.csv").unlink()
     if failed:
         _tell(cells, failed, folder, strict)
     return tables
@@ -155,7 +119,8 @@ def stems_of(cells: Sequence[Cell]) -> list[str]:
 
     stems = []
     for cell in cells:
-        words = re.sub(r"[^\w.=+-]+", "-", "-".join(map(str, cell.labels.values())))[:80].strip("-.")
+        words = re.sub(r"[^\w.=+-]+", "-", "-".join(map(str, cell.labels.values()))).strip("-.")
+        words = words.encode()[:80].decode(errors="ignore")         # systems count bytes in names
         key = checksum(told(cell.function), cell.function.__qualname__, told(list(cell.labels.items())),
                        told(cell.arguments), cell.data)
         stems.append(f"{words}-{key[:16]}")
@@ -168,39 +133,65 @@ def stems_of(cells: Sequence[Cell]) -> list[str]:
 # ---------------------------------------------------------------- running
 
 def _run(cells, places, todo, found, workers, time_limit, name, progress):
-    """Runs the cells numbered `todo`, which fills `found`; returns {number: what went wrong} of those that failed."""
-    from joblib import Parallel, delayed
-    from joblib.externals.loky.process_executor import TerminatedWorkerError
-    from joblib.parallel import get_active_backend
+    """Runs the cells numbered `todo`, which fills `found`; returns {number: what went wrong} of those that failed.
+
+    A cell whose process is killed, for want of memory perhaps, takes the others in that process along: all are run
+    again, those that had begun one at a time, and what is then killed once more has failed.
+    """
+    from joblib.externals.loky.process_executor import BrokenProcessPool, TerminatedWorkerError
     from tqdm.auto import tqdm
 
     failed: dict[int, str] = {}
-    backend, asked = get_active_backend()
-    workers = workers if workers is not None else asked if asked != 1 else -1
-    # Ray's tells only when all is done: the bar then stands still until the end.
-    returned = "generator_unordered" if backend.supports_return_generator else "list"
+    suspects: list[int] = []
     with tqdm(total=len(cells), initial=len(cells) - len(todo), desc=name, unit="cell", disable=not progress) as bar:
-        for attempt in range(RESTARTS + 1):
+        some, restarts = todo, 0
+        while some or suspects:
+            some = some or [suspects.pop()]
             try:
-                work = Parallel(n_jobs=workers, return_as=returned)(
-                    delayed(do_cell)(at, cells[at], places[at], time_limit) for at in todo)
-                for at, told, error in work:
+                for at, told, error in _side_by_side(cells, places, some, workers, time_limit):
                     found[at] = told
                     if error:
                         failed[at] = error
                     bar.update()
-            except TerminatedWorkerError as error:          # killed from outside, or for want of memory
-                if attempt == RESTARTS:
-                    raise CellsFailed(f"processes were killed {attempt + 1} times, for want of memory perhaps; what "
-                                      "was finished is kept. Fewer workers need less") from error
-                todo = _not_read(todo, places, found, failed)
-            else:
-                todo = _not_read(todo, places, found, failed)
-                break
-    if todo:
-        raise CellsFailed(f"{len(todo)} cells were finished elsewhere and are not in {places[todo[0]].parent}: all "
+                some = []
+            except TerminatedWorkerError as error:
+                left = _not_read(some, places, found, failed)
+                if len(some) == 1 and left and places[some[0]] is not None:
+                    failed[some[0]] = "its process was killed, for want of memory perhaps"
+                    note_failure(places[some[0]], {"labels": cells[some[0]].labels, "error": failed[some[0]],
+                                                   "traceback": ""})
+                    some = []
+                    continue
+                begun = [at for at in left if places[at] is not None and Path(f"{places[at]}{BEGUN}").exists()]
+                restarts += not begun
+                if restarts > RESTARTS:
+                    raise CellsFailed("processes were killed again and again, for want of memory perhaps; what was "
+                                      "finished is kept. Fewer workers need less") from error
+                suspects += begun
+                some = [at for at in left if at not in begun]
+            except BrokenProcessPool as error:
+                raise CellsFailed(f"a process could not take a cell over: {error.__cause__ or error}; what the cells "
+                                  "need is best in a file that can be imported") from error
+    if lost := _not_read(todo, places, found, failed):
+        raise CellsFailed(f"{len(lost)} cells were finished elsewhere and are not in {places[lost[0]].parent}: all "
                           "machines have to see one folder under this name")
     return failed
+
+
+def _side_by_side(cells, places, some, workers, time_limit):
+    """Does some cells: what `do_cell` gives of each, as they are done."""
+    from joblib import Parallel, delayed
+    from joblib.externals.loky import get_reusable_executor
+    from joblib.parallel import get_active_backend
+
+    backend, asked = get_active_backend()
+    workers = workers if workers is not None else asked if asked != 1 else -1
+    if own_files_changed() and workers != 1:                    # processes that are there have loaded the old ones
+        get_reusable_executor().shutdown(wait=True)
+    # Ray's tells only when all is done: the bar then stands still until the end.
+    returned = "generator_unordered" if backend.supports_return_generator else "list"
+    return Parallel(n_jobs=workers, return_as=returned)(
+        delayed(do_cell)(at, cells[at], places[at], time_limit) for at in some)
 
 
 def _not_read(todo, places, found, failed):
@@ -209,90 +200,3 @@ def _not_read(todo, places, found, failed):
     for at in (at for at in left if places[at] is not None):
         found[at] = read_cell(places[at])
     return [at for at in left if found[at] is None]
-
-
-def do_cell(at: int, cell: Cell, place: Path | None, time_limit: float | None) -> tuple[int, Any, str | None]:
-    """Does a cell and writes it down: its number, its tables if they are kept nowhere, and what went wrong, if it did.
-    """
-    begun = time.perf_counter()
-    what = {"labels": cell.labels, "function": f"{cell.function.__module__}.{cell.function.__qualname__}"}
-    try:
-        with _libraries(len(sys.modules)).limit(limits=1):
-            tables = in_time(lambda: _tables(cell, place), time_limit)
-        told = {table: encode(table, rows) for table, rows in tables.items()}
-    except _Unwritten as error:
-        raise error.__cause__ from None
-    except (Exception, SystemExit) as error:
-        lines = "".join(traceback.format_exception(error))
-        wrong = f"{type(error).__name__}: {error}"
-        if place is not None:
-            failure = {**what, "seconds": time.perf_counter() - begun, "error": wrong, "traceback": lines}
-            write_text(f"{place}{FAILED}", json.dumps(failure, indent=1, default=str))
-        return at, None, wrong
-    if place is None:
-        return at, told, None
-    write_cell(place, told, {**what, "seconds": time.perf_counter() - begun})
-    return at, None, None
-
-
-@functools.lru_cache(maxsize=1)
-def _libraries(modules: int) -> Any:
-    """The libraries of linear algebra of this process. Finding them takes milliseconds: again only after imports."""
-    import scipy.linalg  # noqa: F401  it has a library of its own, which would otherwise be loaded within a cell
-    from threadpoolctl import ThreadpoolController
-
-    return ThreadpoolController()
-
-
-class _Unwritten(Exception):
-    """A part of a cell could not be written: no fault of the cell."""
-
-
-def _tables(cell, place):
-    """The cell's tables by name, as DataFrames; of a generator those of all parts, each kept as it is finished."""
-    if not inspect.isgeneratorfunction(cell.function):
-        tables = cell.function(*cell.arguments)
-        tables = tables if isinstance(tables, Mapping) else {"results": tables}
-        return {name: rows if isinstance(rows, pd.DataFrame) else pd.DataFrame(rows) for name, rows in tables.items()}
-    begun = Path(f"{place}{PART}") if place is not None else None
-    parts = json.loads(begun.read_text(encoding="utf-8")) if begun is not None and begun.exists() else []
-    for part in cell.function(*cell.arguments, done=tuple(parts)):
-        parts.append({name: pd.DataFrame(rows).astype(object).to_dict("records") for name, rows in part.items()})
-        if begun is not None:
-            try:
-                write_text(begun, json.dumps(parts, default=plain))
-            except OSError as error:
-                raise _Unwritten from error
-    return {name: pd.DataFrame([row for part in parts for row in part.get(name, [])])
-            for name in dict.fromkeys(name for part in parts for name in part)}
-
-
-def in_time(work: Callable[[], Any], seconds: float | None) -> Any:
-    """What `work()` gives, or raises; TimeLimit if that takes longer than so many seconds. None is no limit.
-
-    >>> in_time(lambda: 2 + 2, seconds=5)
-    4
-    """
-    if seconds is None:
-        return work()
-    import ctypes
-
-    ends: list = []
-
-    def live():
-        try:
-            ends.append((work(), None))
-        except BaseException as error:
-            ends.append((None, error))
-
-    thread = threading.Thread(target=live, daemon=True)
-    thread.start()
-    thread.join(seconds)
-    if thread.is_alive():
-        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(TimeLimit))
-        thread.join(1.0)                                    # time to fall; what does not is left behind
-        raise TimeLimit(f"took longer than the {seconds:g} seconds that a cell may take")
-    value, error = ends[0]
-    if error is not None:
-        raise error
-    return value

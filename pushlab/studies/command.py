@@ -13,8 +13,9 @@ import typer
 from pushlab.ground.faults import BadData, Fault, short
 from pushlab.lifetimes.command import ended_by
 from pushlab.studies.cells import CellsFailed
+from pushlab.studies.specs import found
 from pushlab.studies.store import status
-from pushlab.studies.sweep import found, sweep
+from pushlab.studies.sweep import sweep
 
 KEYS = ("agents", "envs", "syllabi", "function", "grid", "seeds", "episodes", "tests", "steps", "record",
         "time_limit", "out")
@@ -23,15 +24,27 @@ KEYS = ("agents", "envs", "syllabi", "function", "grid", "seeds", "episodes", "t
 def read_grid(path: Path | str) -> dict[str, Any]:
     """The arguments of `pushlab.studies.sweep.sweep` out of a JSON or YAML file, a dict.
 
-    A function is named "module:name"; modules are looked for in the working directory too.
+    A function is named "module:name"; modules are looked for in the working directory too. A file whose name ends in
+    .json is JSON; elsewhere numbers such as 1e-3 are numbers, which YAML 1.1 takes for words.
 
     Raises BadData for what is no JSON or YAML, no mapping, or has keys that a grid has not.
     """
+    import json
+    import re
+
     import yaml
 
+    class Loader(yaml.SafeLoader):
+        """With numbers as JSON writes them."""
+
+    number = re.compile(r"[-+]?\d+(\.\d*)?[eE][-+]?\d+$")
+    Loader.add_implicit_resolver("tag:yaml.org,2002:float", number, list("-+0123456789"))
     path = Path(path)
     try:
-        told = yaml.safe_load(path.read_text(encoding="utf-8"))         # JSON is YAML
+        text = path.read_text(encoding="utf-8-sig")
+        told = json.loads(text) if path.suffix == ".json" else yaml.load(text, Loader)
+    except json.JSONDecodeError as error:
+        raise BadData(Fault(path.name, error.lineno, right=f"no JSON: {error.msg}")) from error
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         mark = getattr(error, "problem_mark", None)
         raise BadData(Fault(path.name, mark and mark.line + 1, None, None,
@@ -72,7 +85,8 @@ def cluster(where: str | None) -> Iterator[None]:
                 place.close()
 
 
-Grid = Annotated[Path | None, typer.Argument(exists=True, dir_okay=False, help="The grid, JSON or YAML.")]
+Grid = Annotated[Path | None, typer.Argument(exists=True, dir_okay=False, help="The grid, JSON or YAML: arguments of "
+                                             "pushlab.sweep such as agents, envs, seeds, out.")]
 Folder = Annotated[Path | None, typer.Option(help="Folder for cells and tables; else the file's `out`.")]
 Workers = Annotated[int | None, typer.Option(help="Processes side by side; by default all cores.")]
 Cluster = Annotated[str | None, typer.Option("--cluster", help="`local`, the address of a dask scheduler such as "
@@ -87,11 +101,11 @@ def sweep_command(file: Grid = None, out: Folder = None, workers: Workers = None
     """Run a grid of agents, environments and seeds. Finished cells are kept, and the next call goes on from there."""
     if look is not None:
         with ended_by(1):
-            tell_status(look)
-        return
+            sound = tell_status(look)
+        raise typer.Exit(0 if sound else 1)
     if file is None:
         raise typer.BadParameter("name a FILE with a grid, or a folder with --status")
-    sys.path.insert(0, "")                                  # a module beside the file, as with python -m
+    sys.path.insert(0, "")                                  # a module in the working directory, as with python -m
     with ended_by(1):
         grid = read_grid(file)
         folder = out or (Path(grid.pop("out")) if "out" in grid else None)
@@ -112,12 +126,15 @@ def sweep_command(file: Grid = None, out: Folder = None, workers: Workers = None
         tell_status(folder)
 
 
-def tell_status(folder: Path) -> None:
-    """Prints how many cells are finished, failed and missing, and what went wrong with each that failed."""
+def tell_status(folder: Path) -> bool:
+    """Prints how many cells are finished, failed and missing, and each error once; returns whether none failed."""
     table = status(folder)
     counts = table["state"].value_counts()
-    typer.echo(f"{folder}: {len(table):,} cells, " + ", ".join(f"{counts.get(state, 0):,} {state}"
-                                                               for state in ("finished", "failed", "missing")))
-    for _, cell in table[table["state"] == "failed"].iterrows():
-        labels = ", ".join(f"{name} {value}" for name, value in cell.drop(["state", "error", "traceback"]).items())
-        typer.echo(f"failed: {labels}: {cell['error']}\n{cell['traceback']}")
+    typer.echo(f"{folder}: {len(table):,} cells of the last call, "
+               + ", ".join(f"{counts.get(state, 0):,} {state}" for state in ("finished", "failed", "missing")))
+    for error, some in table[table["state"] == "failed"].groupby("error", sort=False):
+        first = some.iloc[0]
+        labels = ", ".join(f"{name} {value}" for name, value in first.drop(["state", "error", "traceback"]).items())
+        others = f" and {len(some) - 1:,} more cells" if len(some) > 1 else ""
+        typer.echo(f"failed: {labels}{others}: {error}\n{first['traceback']}")
+    return "failed" not in counts

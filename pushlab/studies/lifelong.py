@@ -28,7 +28,7 @@ from pushlab.lifetimes.syllabi import Syllabus, ant_a
 from pushlab.metrics.estimate import mean_interval, paired_interval
 from pushlab.studies import tables
 from pushlab.studies.cells import Cell, run_cells
-from pushlab.studies.sweep import user_content
+from pushlab.studies.specs import user_content
 
 AGENTS: dict[str, Callable[[], agents.Agent]] = {
     "one model": agents.LinearArrivalQ,

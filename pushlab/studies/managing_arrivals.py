@@ -27,7 +27,7 @@ from pushlab.ground.seeds import part_seed
 from pushlab.metrics.estimate import crossed_interval, simultaneous
 from pushlab.studies import tables
 from pushlab.studies.cells import Cell, run_cells
-from pushlab.studies.sweep import user_content
+from pushlab.studies.specs import user_content
 
 AGENTS = {"show all": ShowAll, "dismiss all": DismissAll, "do not disturb": DoNotDisturb, "Q-learning": QTable,
           "linear Q": LinearArrivalQ}

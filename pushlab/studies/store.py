@@ -16,7 +16,7 @@ import pandas as pd
 from pushlab.ground.files import json_text, write_text
 from pushlab.ground.kept import checksum
 
-DONE, FAILED, PART = ".json", ".failed.json", ".part.json"
+DONE, FAILED, PART, BEGUN = ".json", ".failed.json", ".part.json", ".begun"
 LISTED, ABOUT = "cells.csv", "sweep.json"
 
 
@@ -28,12 +28,18 @@ def open_folder(folder: Path, cells: pd.DataFrame, about: Mapping[str, Any], new
     new     whether somebody named the folder: FileExistsError then, if it is something else's
     """
     listed = folder / LISTED
-    if new and folder.exists() and not listed.exists() and any(name[0] != "." for name in os.listdir(folder)):
-        raise FileExistsError(f"{folder} is no folder of a sweep: it has no {LISTED}, but other files; name a new one")
+    if new and folder.is_dir() and not listed.exists():
+        others = [name for name in os.listdir(folder) if name[0] != "." and name not in (LISTED, ABOUT, "cells")]
+        if others:
+            raise FileExistsError(f"{folder} is no folder of a sweep: it has no {LISTED}, but {others[0]}; name a new "
+                                  "one")
     if new and listed.exists():
-        held = list(pd.read_csv(listed, nrows=0).columns)
-        before = json.loads((folder / ABOUT).read_text(encoding="utf-8")) if (folder / ABOUT).exists() else {}
         now = json.loads(json.dumps(about))
+        try:
+            held = list(pd.read_csv(listed, nrows=0).columns)
+            before = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
+        except (OSError, ValueError):                       # damaged or not there: written anew, cells are sound anyway
+            held, before = list(cells.columns), now
         other = next((key for key in {**before, **now} if before.get(key) != now.get(key)), None)
         if held != list(cells.columns):
             raise FileExistsError(f"{folder} holds another sweep, whose cells are told apart by {', '.join(held[:-1])} "
@@ -41,8 +47,8 @@ def open_folder(folder: Path, cells: pd.DataFrame, about: Mapping[str, Any], new
         if other is not None:
             raise FileExistsError(f"{folder} holds another sweep, with {other} {before.get(other)!r} and not "
                                   f"{now.get(other)!r}; name another folder")
-    write_text(folder / ABOUT, json_text(dict(about)))
     write_text(listed, cells.to_csv(index=False, lineterminator="\n"))
+    write_text(folder / ABOUT, json_text(dict(about)))
 
 
 def names_in(folder: Path) -> set[str]:
@@ -60,11 +66,18 @@ def status(folder: Path | str) -> pd.DataFrame:
     folder = Path(folder)
     if not (folder / LISTED).is_file():
         raise FileNotFoundError(f"{folder} is no folder of a sweep: it has no {LISTED}")
-    table, there = pd.read_csv(folder / LISTED, dtype={"file": str}), names_in(folder)
-    state = ["finished" if name + DONE in there else "failed" if name + FAILED in there else "missing"
-             for name in table["file"]]
+    try:
+        table, there = pd.read_csv(folder / LISTED, dtype=str, keep_default_na=False), names_in(folder)
+        files = table["file"]
+    except (ValueError, KeyError) as error:
+        raise ValueError(f"{folder / LISTED} is damaged; the same sweep, called again, writes it anew") from error
+    for name in table:                                      # words stay what they were, "NA" and "007" too
+        if table[name].str.fullmatch(r"0|-?[1-9]\d{0,17}").all():
+            table[name] = table[name].astype("int64")
+    state = ["finished" if name + DONE in there and read_cell(folder / "cells" / name) is not None
+             else "failed" if name + FAILED in there else "missing" for name in files]
     told = [json.loads((folder / "cells" / (name + FAILED)).read_text(encoding="utf-8")) if one == "failed" else {}
-            for name, one in zip(table["file"], state)]
+            for name, one in zip(files, state)]
     return table.drop(columns="file").assign(state=state, **{key: [one.get(key) for one in told]
                                                              for key in ("error", "traceback")})
 
@@ -75,7 +88,7 @@ def write_cell(place: Path, tables: Mapping[str, tuple[dict, str]], what: Mappin
         write_text(f"{place}.{table}.csv", text)
     forms = {table: {**form, "checksum": checksum(text.encode())} for table, (form, text) in tables.items()}
     write_text(f"{place}{DONE}", json.dumps({**what, "tables": forms}, default=str))
-    for end in (FAILED, PART):
+    for end in (FAILED, PART, BEGUN):
         Path(f"{place}{end}").unlink(missing_ok=True)
 
 
@@ -85,12 +98,18 @@ def encode(table: str, rows: pd.DataFrame) -> tuple[dict, str]:
     """A table's form (rows, and the kind of each column) and its CSV. ValueError for what no CSV holds."""
     if not re.fullmatch(r"\w+", str(table)) or table == "cells":
         raise ValueError(f"a table's name is of letters, digits and _, and not cells; got {table!r}")
-    kinds, columns = {}, {}
+    if rows.index.nlevels > 1 or rows.index.name is not None:
+        rows = rows.reset_index()                           # the groups of a groupby, say
+    rows = rows.set_axis([str(name) for name in rows.columns], axis=1)
+    if not rows.columns.is_unique:
+        raise ValueError(f"the table {table} has two columns named {rows.columns[rows.columns.duplicated()][0]!r}")
+    kinds: dict[str, str] = {}
+    columns: dict[str, Any] = {}
     for name in rows.columns:
         values = rows[name]
         if values.dtype == bool:
             kinds[name], columns[name] = "bool", values
-        elif isinstance(values.dtype, np.dtype) and values.dtype.kind in "iuf":
+        elif isinstance(values.dtype, np.dtype) and values.dtype.kind in "iuf" and values.dtype != np.uint64:
             kinds[name] = "float64" if values.dtype.kind == "f" else "int64"
             columns[name] = values.astype(kinds[name])
         elif all(isinstance(one, str) and one and "\r" not in one and "\0" not in one for one in values):
@@ -99,7 +118,8 @@ def encode(table: str, rows: pd.DataFrame) -> tuple[dict, str]:
             kinds[name] = "json"
             columns[name] = [json.dumps(None if one is pd.NA else one, default=plain) for one in values]
     text = pd.DataFrame(columns, columns=list(kinds)).to_csv(index=False, lineterminator="\n")
-    return {"rows": len(rows), "kinds": {str(name): kind for name, kind in kinds.items()}}, text
+    text.encode("utf-8")                                    # UnicodeEncodeError now, and not while it is written
+    return {"rows": len(rows), "kinds": kinds}, text
 
 
 def plain(value: Any) -> Any:
@@ -140,7 +160,7 @@ def gather(labels: Sequence[Mapping], found: Sequence[dict | None]) -> dict[str,
     for (table, head, kinds), some in alike.items():
         rows = _decode(f"{head}\n" + "".join(body for *_, body in some), dict(kinds))
         counts = [count for _, count, _ in some]
-        front = pd.DataFrame([labels[at] for at, *_ in some]).drop(columns=list(dict(kinds)), errors="ignore")
+        front = pd.DataFrame([labels[at] for at, *_ in some])
         front = front.loc[np.repeat(np.arange(len(some)), counts)].reset_index(drop=True)
         order = np.repeat([at for at, *_ in some], counts)
         pieces.setdefault(table, []).append(pd.concat([front, rows], axis=1).set_index(order))

@@ -25,8 +25,8 @@ from pushlab.lifetimes.syllabi import read_syllabus
 from pushlab.studies.bench.protocol import DoesNotFit, Trial, fit_for, load_agent, run_cell
 from pushlab.studies.bench.tasks import QUICK, VERSION, Task, read_tasks, task_table
 from pushlab.studies.cells import Cell, run_cells
+from pushlab.studies.specs import user_content
 from pushlab.studies.store import status
-from pushlab.studies.sweep import user_content
 
 SEEDS = {VERSION: 5, QUICK: 3}
 RUN = ["agent", "task", "seed"]

@@ -47,7 +47,7 @@ from pushlab.ground.arguments import demand
 from pushlab.ground.seeds import part_seed
 from pushlab.studies.bench.tasks import Task
 from pushlab.studies.bench.views import BudgetSpent, DoesNotFit, Trial, standard
-from pushlab.studies.sweep import found
+from pushlab.studies.specs import found
 
 TRAINING, JUDGING = range(2)        # parts of a run that have seeds of their own
 JUDGED = part_seed(1, JUDGING)      # the seed of the episodes in which every agent is judged
