@@ -87,6 +87,13 @@ def _improved(some, true, shift=SHIFT):
     return estimate.stratified_interval(some.scores(shift), estimate.probability_of_improvement, some.scores())
 
 
+def _lucky(some, true):
+    """The mean of scores of which half the variance is a run's luck, the same on all its tasks."""
+    shape = some.runs, len(some.centre)
+    luck = (some.draw(some.runs, 1) + some.draw(*shape)) / 2**0.5
+    return estimate.stratified_interval(some.centre + some.spread * luck, OF_SCORES["mean"])
+
+
 def _profile(some, true):
     """The share of scores above a threshold, which on every task TAIL of all are."""
     place = (some.scores() - some.centre) / some.spread - some.quantiles(1 - TAIL)
@@ -108,11 +115,13 @@ METHODS: dict[str, Callable] = {
     "power": lambda some, true: estimate.mean_interval(true + some.draw()).low > 0,
     "probability_of_improvement": _improved,
     "performance_profile": _profile,
+    "mean, runs share their luck": _lucky,
 }
 TRUE: dict[str, Callable] = {
     "median_time": lambda some: np.exp(some.quantiles(0.5)), "share_interval": lambda some: SHARE,
     "power": _difference, "probability_of_improvement": _improvement,
-    "performance_profile": lambda some: TAIL}
+    "performance_profile": lambda some: TAIL,
+    "mean, runs share their luck": lambda some: some.centre.mean()}
 OF_SCORES = {"mean": lambda scores: scores.mean(axis=(-2, -1)), "interquartile_mean": estimate.interquartile_mean,
              "optimality_gap": estimate.optimality_gap}
 METHODS |= {name: partial(_interval_of, statistic) for name, statistic in OF_SCORES.items()}
@@ -139,6 +148,8 @@ def run_cell(method: str, kind: str, runs: int, tasks: int, studies: int) -> lis
 
 def rows_of(method: str) -> list[tuple]:
     """What is simulated of a method: (method, distribution, runs, tasks)."""
+    if method == "mean, runs share their luck":
+        return [(method, "normal", runs, TASKS[-1]) for runs in RUNS]
     once = method in ("share_interval", "performance_profile") or "improvement, " in method      # alike, or normal only
     several = method in TASKED or "improvement, " in method or method == "performance_profile"
     rows = [(method, kind, runs, tasks) for tasks in (TASKS if several else TASKS[:1])

@@ -22,9 +22,12 @@ def crossed_interval(values: ArrayLike, theirs: ArrayLike | None = None, level: 
     (A + B - E) / (rows x columns), with the mean squares A between rows, B between columns and E of the rest; never
     less than A or B alone would say; degrees of freedom after Satterthwaite (1946), at least the smaller source's.
     The pigeonhole bootstrap, which resamples rows and columns (Owen 2007), estimates the same variance, but counts the
-    rest about three times: at 5 x 20 its plain percentiles hold the truth in 83 of 100 cases where rows differ most,
-    and in 99 where nothing but the rest does. Of this one it is 94 to 99; with only four rows it may be 93, and where
-    rows, columns and rest are lognormal 88 to 90 (5, 10 and 20 rows of 20 columns, 1,000 simulated studies each).
+    rest about three times.
+
+    Of 1,000 simulated studies with 5, 10 or 20 rows of 20 columns, rows, columns and rest varying alike, it held the
+    truth in 94 to 96 % (normal values, heavy tails), with two humps in 93, 94 and 95 %, where all are lognormal in 88
+    to 90 %. Where rows have ten times the spread of the others it is 94 to 97 %, 93 to 95 %, and of lognormal values
+    82, 85 and 88 %. Four rows hold it in 94 % (two humps 88), two in 89 % (two humps 78).
 
     Source  Owen (2007), The pigeonhole bootstrap, Annals of Applied Statistics 1(2), 386-411, for the problem;
             Satterthwaite (1946), An approximate distribution of estimates of variance components, Biometrics

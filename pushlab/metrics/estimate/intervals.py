@@ -29,7 +29,8 @@ def mean_interval(values: ArrayLike, level: float = 0.95) -> Interval:
 
     Exact for normal values. Of 1,000 simulated studies with 5, 10 or 20 runs it held the truth in 92 to 98 % where
     values have two humps or heavy tails, but in 83, 85 and 87 % where they are lognormal: few runs rarely show the long
-    tail. An interval of the logarithm, or of `interquartile_mean`, is sounder there.
+    tail. An interval of the logarithm, or of `interquartile_mean`, is sounder there. Of runs that are 0 or 1 it holds a
+    true share of 0.8 in 67, 89 and 92 %, of 0.9 in 41, 65 and 88 %, of 0.95 in 23, 40 and 64 %: take `share_interval`.
 
     Source  Student (1908), The probable error of a mean, Biometrika 6(1), 1-25.
 
@@ -54,7 +55,8 @@ def half_width(deviation: ArrayLike, count: ArrayLike, level: float = 0.95) -> A
 def share_interval(successes: ArrayLike, trials: ArrayLike, level: float = 0.95) -> Interval:
     """A share and its Wilson interval, an Interval of floats (or of arrays for arrays, which NumPy broadcasts).
 
-    With 5, 10 and 20 trials and a true share of 0.2 it held it in 94 to 96 % of 1,000 simulated studies.
+    With 5, 10 and 20 trials it holds a true share of 0.2 in 94, 97 and 96 % of all cases; the average over all shares
+    is 95 %, the least, near 0 and 1, is 83, 84 and 85 %.
 
     Source  Wilson (1927), Probable inference, the law of succession, J. Am. Stat. Assoc. 22, 209-212.
 

@@ -84,7 +84,8 @@ def profile_table(scores: Mapping[str, ArrayLike], thresholds: ArrayLike | None 
     returns     agent, threshold, share, low, high, runs, tasks, level; the band holds each threshold's share by itself
 
     Towards both ends of a profile the band is too narrow for few runs: where on each task all runs are above a
-    threshold, or none is, it has no width at all.
+    threshold, or none is, it has no width at all. Of one task a true share of 0.1 is held in 40, 68 and 90 % of 1,000
+    simulated studies with 5, 10 and 20 runs, of eight tasks with that share each in 95 to 98 %.
     """
     demand(scores, "there is nothing to tell: scores are {agent: array (runs, tasks)}")
     if thresholds is None:
