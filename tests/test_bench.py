@@ -12,11 +12,11 @@ from pushlab.__main__ import app
 from pushlab.agents import Agent, Constant, RandomAgent
 from pushlab.ground.files import data_dir
 from pushlab.studies.bench import agents as bench_agents
-from pushlab.studies.bench.anchors import neighbours, returns
+from pushlab.studies.bench.anchors import KnowingPlanner, returns, rolled_plan, varied
 from pushlab.studies.bench.command import REFERENCE, SEEDS, add_rows, content_of, read_reference, run_bench
 from pushlab.studies.bench.protocol import JUDGED, load_agent, run_cell
 from pushlab.studies.bench.tasks import ABILITIES, KINDS, QUICK, VERSION, VERSIONS, find_task, read_tasks, task_table
-from pushlab.studies.bench.views import BudgetSpent, Trial, standard
+from pushlab.studies.bench.views import ORACLE, BudgetSpent, DoesNotFit, Trial, standard
 
 REC = find_task("recommender-drift", QUICK)._replace(steps=200, episodes=3)
 
@@ -151,6 +151,53 @@ def test_offline_an_agent_is_shown_the_history_once_or_meets_a_simulation_of_it(
     assert shown[1:] == ["logistic", "truth"]
 
 
+# ---------------------------------------------------------------- the rules
+
+class Reaching(RandomAgent):
+    """Random; while it is scored it does first what `reach` does to its environment."""
+
+    def begin(self, env, seed):
+        super().begin(env, seed)
+        self.env = env
+
+    def act(self, observation, info, explore=True):
+        if not explore:
+            self.reach(self.env)
+        return super().act(observation, info, explore)
+
+
+@pytest.mark.parametrize("reach, error, message", [
+    (lambda env: env.reset(), RuntimeError, "a reset of its own"),
+    (lambda env: env.step(0), RuntimeError, "a step of its own"),
+    (lambda env: setattr(env, "total", 1e6), AttributeError, "total"),
+    (lambda env: setattr(env, "spent", 0), AttributeError, "spent"),
+    (lambda env: setattr(env, "episodes", 1), AttributeError, "episodes"),
+    (lambda env: setattr(env, "budget", None), AttributeError, "budget")])
+def test_while_it_is_scored_an_agent_only_acts(reach, error, message):
+    agent = type("Agent", (Reaching,), {"reach": staticmethod(reach)})
+    with pytest.raises(error, match=message):
+        run_cell(agent, REC, 0)
+
+
+def test_an_online_task_is_not_begun_anew_where_it_is_easy():
+    class Restarts(Greedy):
+        def train(self, env, steps, seed):
+            env.reset()
+            env.step(env.world.candidates[0])
+            env.reset()
+
+    with pytest.raises(RuntimeError, match="cold-start-first: while it is scored"):
+        run_cell(Restarts, find_task("cold-start-first", QUICK)._replace(arguments={"user": "mira"}), 0)
+
+
+@pytest.mark.parametrize("name", ["cold-start-first", "offline-hard", "push-default", "recommender-drift", "credit"])
+def test_agents_are_not_told_what_they_are_to_find_out(name):
+    task = find_task(name, QUICK)
+    trial = Trial(task.make(task.each[0]), task, 0)
+    told = [trial.reset()[1], trial.step(trial.action_space.sample())[4]]
+    assert not {*ORACLE} & {*told[0], *told[1]} and np.isfinite(trial.score)
+
+
 # ---------------------------------------------------------------- agents that do not fit, and bad ones
 
 @pytest.mark.parametrize("name, task, reason", [
@@ -170,6 +217,25 @@ def test_spaces_decide_what_fits():
     reason = run_cell(Dense, REC, 0)["unfit"][0]["reason"]
     assert reason == "needs actions that are Box; this task has Discrete"
     assert "lived by act and learn" in run_cell(Greedy, find_task("life-users", QUICK), 0)["unfit"][0]["reason"]
+
+
+def test_what_finds_out_later_that_it_does_not_fit_has_failed():
+    class Gives(RandomAgent):
+        def act(self, observation, info, explore=True):
+            raise DoesNotFit("this episode is hard")
+
+    with pytest.raises(DoesNotFit, match="this episode is hard"):
+        run_cell(Gives, REC, 0)
+
+
+def test_an_agent_without_a_name_is_called_as_its_class():
+    class Bare:
+        begin = learn = lambda self, *anything: None
+
+        def act(self, observation, info, explore=True):
+            return 0
+
+    assert scored(Bare, REC)["score"] == scored(lambda: Constant(0), REC)["score"]
 
 
 @pytest.mark.parametrize("name, message", [
@@ -203,6 +269,8 @@ class Slow(RandomAgent):
         return super().act(observation, info, explore)
 def nothing():
     return None
+def nan():
+    return RandomAgent()
 '''
 
 
@@ -233,7 +301,7 @@ def test_a_run_that_takes_too_long_is_stopped(bad):
 
 
 @pytest.mark.parametrize("options, message", [
-    (["--agent", "bad_agents:nothing"], "which is no agent"),
+    (["--agent", "bad_agents:nothing"], "which is no agent"), (["--agent", "bad_agents:nan"], "another name"),
     (["--agent", "pushlab.agents:RandomAgent", "--tasks", "credit,chess"], "chess")])
 def test_the_command_says_what_is_wrong_before_it_runs_anything(bad, options, message):
     said = CliRunner().invoke(app, ["bench", *options, "--out", "out", "--quick"])
@@ -252,6 +320,28 @@ def test_the_command_writes_scores_and_a_report_and_adds_rows_for_a_pull_request
         file.name for file in (tmp_path / "out").iterdir()}
     rows = pd.read_csv(tmp_path / "rows.csv")
     assert rows["version"].tolist() == 3 * [QUICK] and list(rows) == REFERENCE
+
+
+def test_rows_are_not_added_where_a_run_failed(bad):
+    options = ["--quick", "--workers", "1", "--seeds", "1", "--tasks", "credit,recommender-drift"]
+    said = CliRunner().invoke(app, ["bench", "--agent", "bad_agents:Raises", *options, "--out", "out", "--reference",
+                                    "rows.csv"])
+    assert said.exit_code == 1 and "rows.csv is as it was" in said.output and not (bad / "rows.csv").exists()
+
+
+def test_a_folder_with_the_scores_of_others_is_refused(tmp_path):
+    for text, message in (("agent,task,seed,score\nanother,credit,0,1\n", "holds the scores of another"),
+                          ("x,y\n1,2\n", "is no table of the benchmark")):
+        (tmp_path / "scores.csv").write_text(text)
+        with pytest.raises(FileExistsError, match=message):
+            run_bench(["pushlab.agents:RandomAgent"], tmp_path, QUICK, ["credit"], progress=False)
+        assert (tmp_path / "scores.csv").read_text() == text
+
+
+def test_own_scores_have_the_digits_of_the_reference(tmp_path):
+    tables = run_bench(["pushlab.studies.bench.agents:linucb"], tmp_path, QUICK, ["credit"], workers=1, progress=False)
+    reference = read_reference(QUICK).query("agent == 'linucb' and task == 'credit'").reset_index(drop=True)
+    pd.testing.assert_frame_equal(tables["scores"], reference, check_exact=True)
 
 
 def test_the_datasheet_says_of_each_task_what_the_tables_say():
@@ -321,7 +411,10 @@ def test_an_edited_world_or_user_is_another_task():
 # ---------------------------------------------------------------- the best there is
 
 def test_schedules_are_searched_in_stretches_and_returned_as_the_environment_lives_them():
-    assert len({tuple(one) for one in neighbours(np.zeros(4, int), 3)}) == 2 * (4 + 3 + 1)
+    schedule = np.repeat([0, 3, 5], [4, 1, 7])
+    others = varied(schedule, 6, np.random.default_rng(0))
+    assert (np.diff(others) != 0).sum(axis=1).max() <= 8 and (others != schedule).any(axis=1).mean() > 0.5
+    assert set(np.unique(others)) == set(range(6)) and schedule.tolist() == [0] * 4 + [3] + [5] * 7
     task = find_task("zika-outbreak")
     env = task.make(task.each[0])
     env.reset(seed=1)
@@ -329,3 +422,23 @@ def test_schedules_are_searched_in_stretches_and_returned_as_the_environment_liv
     found = returns(env.unwrapped.world, np.array([[0] * 100, [3] * 100]))
     assert found[1] == pytest.approx(lived) and found[1] > found[0]
     assert isinstance(env, gym.Wrapper)
+
+
+@pytest.mark.parametrize("name", ["recommender-satiation", "recommender-drift"])
+def test_the_plan_is_never_worse_than_taking_the_best_next_item(name):
+    task = find_task(name, QUICK)
+    env = task.make(task.each[0])
+    env.reset(seed=3)
+    world = env.unwrapped.world
+    user = world.info(env.unwrapped.state, None)["state"][0]
+    at, greedy = user[None], 0.0
+    for _ in range(8):
+        rewards, following = world.expect(np.repeat(at, world.n_items, axis=0), np.arange(world.n_items))
+        at, greedy = following[[rewards.argmax()]], greedy + rewards.max()
+    items, earned = rolled_plan(world, user, 8, beam=3)
+    lived, at = 0.0, user[None]
+    for item in items:
+        reward, at = world.expect(at, np.array([item]))
+        lived += reward[0]
+    assert len(items) == 8 and earned >= greedy - 1e-9 and lived == pytest.approx(earned)
+    assert KnowingPlanner(2, tires=True).plan(world, user, 4)[1] >= rolled_plan(world, user, 4)[1]

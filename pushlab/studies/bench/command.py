@@ -33,6 +33,7 @@ RUN = ["agent", "task", "seed"]
 COLUMNS = {"scores": [*RUN, "score", "steps"], "seconds": [*RUN, "seconds"], "unfit": [*RUN, "reason"]}
 REFERENCE = ["version", *COLUMNS["scores"]]
 DIGITS = "%.9g"
+NO_NAMES = ("", "nan", "na", "n/a", "null", "none")     # which pandas reads as nothing
 
 
 def run_bench(names: Sequence[str], out: Path | str, version: str = VERSION, tasks: Sequence[str] | None = None,
@@ -45,15 +46,19 @@ def run_bench(names: Sequence[str], out: Path | str, version: str = VERSION, tas
     returns   scores (agent, task, seed, score, normalised, steps), seconds (agent, task, seed, seconds), unfit (agent,
               task, reason), failed (agent, task, seed, reason, traceback)
 
-    Raises ValueError for what is no agent or no task, and FileExistsError for the folder of something else. What an
-    agent raises within a cell is kept in `failed`, and the other cells go on.
+    Raises ValueError for what is no agent or no task, and FileExistsError for the folder of something else, or of other
+    agents. What an agent raises within a cell is kept in `failed`, and the other cells go on.
     """
     known = {task.name: task for task in read_tasks(version)}
     chosen = [known[one_of("task", name, known)] for name in tasks or known]
     makers = {label_of(name): load_agent(name) for name in dict.fromkeys(names)}
+    for label in makers:
+        demand(label.lower() not in NO_NAMES, f"an agent called {label!r} would be read from tables as none at all; "
+               "give the function, or the module, another name")
     demand(len(makers) == len(set(names)) and makers, f"agents of different names are meant; got {', '.join(names)}")
     for make in makers.values():
         check_agent(make, chosen)
+    check_folder(Path(out), list(makers))
     seeds, out = whole("seeds", SEEDS[version] if seeds is None else seeds, 1), Path(out)
     code = {task.name: content_of(task) for task in chosen}
     cells = [Cell(dict(zip(RUN, (label, task.name, seed))), run_cell, (make, task, seed), code[task.name])
@@ -63,6 +68,7 @@ def run_bench(names: Sequence[str], out: Path | str, version: str = VERSION, tas
         done = run_cells(cells, out / "runs", workers, fresh, progress, time_limit, strict=False, name="bench",
                          about={"version": version})
     tables = {name: done.get(name, pd.DataFrame(columns=columns))[columns] for name, columns in COLUMNS.items()}
+    tables["scores"]["score"] = [float(DIGITS % score) for score in tables["scores"]["score"]]     # as the reference is
     tables["scores"] = normalised(tables["scores"], version)
     tables["unfit"] = tables["unfit"].drop(columns="seed").drop_duplicates(ignore_index=True)
     failed = status(out / "runs").query("state == 'failed'").rename(columns={"error": "reason"})
@@ -90,6 +96,19 @@ def check_agent(make: Callable, tasks: Sequence[Task]) -> None:
             return
         except DoesNotFit:
             continue
+
+
+def check_folder(out: Path, labels: Sequence[str]) -> None:
+    """FileExistsError where the tables in a folder are somebody else's, or those of an agent that is not run now."""
+    for name in ("scores", "failed"):
+        if (out / f"{name}.csv").exists():
+            table = pd.read_csv(out / f"{name}.csv")
+            if not {*RUN} <= {*table}:
+                raise FileExistsError(f"{out / name}.csv is no table of the benchmark, as it lacks {', '.join(RUN)}; "
+                                      "name another folder")
+            if other := sorted({*table["agent"]} - {*labels}):
+                raise FileExistsError(f"{out} holds the scores of {other[0]}; name another folder for "
+                                      f"{' and '.join(labels)}")
 
 
 def content_of(task: Task) -> list[str]:
@@ -140,7 +159,8 @@ def bench(agent: Annotated[list[str], typer.Option(help="module:make, where make
           workers: Annotated[int | None, typer.Option(help="Processes; by default all cores.")] = None,
           time_limit: Annotated[float, typer.Option(help="Seconds that one run may take.")] = 3600,
           fresh: Annotated[bool, typer.Option("--fresh", help="Run again what is kept.")] = False,
-          reference: Annotated[Path | None, typer.Option(help="Also add the scores to this file.")] = None) -> None:
+          reference: Annotated[Path | None, typer.Option(help="Also add the scores to this file, if no run "
+                                                             "failed.")] = None) -> None:
     """Run an agent on the benchmark: scores, and a report beside the agents that ship.
 
     What an agent is, and which tasks there are, is in `pushlab.studies.bench.protocol` and data/bench/README.md.
@@ -162,9 +182,11 @@ def bench(agent: Annotated[list[str], typer.Option(help="module:make, where make
             means = scores.groupby("task", sort=False)["normalised"].agg(["mean", "min", "max"]).round(3)
             typer.echo(f"{label}, {version}: normalised scores, 0 is chance and 1 the best known\n{means.to_string()}\n"
                        f"{len(unfit)} tasks do not fit, {len(failed)} runs failed\n{page}")
-        if reference is not None:
+        if reference is not None and found["failed"].empty:
             add_rows(reference, found["scores"], version)
     for row in found["failed"].itertuples():
         typer.echo(f"failed: {row.agent}, {row.task}, seed {row.seed}: {row.reason}", err=True)
     if len(found["failed"]):
+        if reference is not None:
+            typer.echo(f"{reference} is as it was: rows are added when no run fails", err=True)
         raise typer.Exit(1)

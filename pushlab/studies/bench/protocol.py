@@ -24,9 +24,18 @@ by `act` and `learn`, in environments as they are.
 
 **Protocol.** Each agent, task and seed is a cell of its own. The agent learns for `steps` steps (learn=True,
 explore=True), in episodes that follow from the seed; an agent without `learn` goes without. Then it is judged in
-`episodes` episodes (learn=False, explore=False) that are the same for every agent and seed and that no training meets.
+`episodes` episodes (learn=False, explore=False) whose seeds are the same for every agent and run, and begin no
+training.
+In worlds without chance (`hiv-*`, `opioid-2002`, `zika-outbreak`, `world3`, `credit*`) each episode is the same one, in
+training too, and the recommender's users may be met in training as well; a lifetime has tests of its own seed.
 An online task scores the learning itself, over exactly `steps` steps: what `train` leaves of them is lived without
 learning. In a lifetime the score is the mean over the tests of tasks that were trained by then.
+
+**Rules.** An agent knows what its observations, rewards and info tell, and the environment's spaces and candidates. It
+is not to step copies of an environment, `unwrapped` or one it made itself; to read the world's state or its user's
+probabilities; to reset or step while it is scored; to keep anything from cell to cell; or
+to use JUDGED. Checked: while it is scored, a step or reset in `begin`, `act` or `learn`, an episode broken off in an
+online task, and setting a count fail the run, and info lacks ORACLE's entries (except in lifetimes). All else is trust.
 
 **Scores.** More is better; `normalised` is (score - random) / (best - random), see `task_table` and
 data/bench/README.md. Scores of the quick version are other scores, on smaller budgets and fewer episodes: they are
@@ -41,6 +50,7 @@ from collections.abc import Callable
 from contextlib import closing, suppress
 from pathlib import Path
 from time import process_time
+from typing import Any
 
 from pushlab.agents.protocol import Agent
 from pushlab.ground.arguments import demand
@@ -74,6 +84,8 @@ def fit_for(make: Callable, env: Trial) -> Agent:
         raise TypeError(f"{make.__name__} gave {agent!r:.60}, which is no agent; {WANTED}")
     if missing:
         raise TypeError(f"the agent {agent!r:.60} has no {missing[0]}(); make it a pushlab.agents.Agent")
+    if not hasattr(agent, "name"):
+        agent.name = type(agent).__name__       # who only has what an agent is asked for is called as its class
     if env.task.kind == "lifetime" and (hasattr(agent, "train") or getattr(agent, "standard", False)):
         raise DoesNotFit("a lifetime is lived by act and learn, in environments as they are")
     view = seen_by(agent, env)
@@ -89,7 +101,35 @@ def seen_by(agent: Agent, trial: Trial) -> Trial:
     """The environment as the agent gets it: in the standard form if it asks for that."""
     if not getattr(agent, "standard", False):
         return trial
-    return Trial(standard(trial.env, trial.task), trial.task, trial.seed, trial.budget)
+    return trial.seen_as(standard)
+
+
+class Unfit(Exception):
+    """The task does not fit: DoesNotFit came from making the agent."""
+
+
+def made_for(make: Callable, env: Trial) -> Agent:
+    """`fit_for` in a cell. What raises DoesNotFit anywhere else has failed."""
+    try:
+        return fit_for(make, env)
+    except DoesNotFit as reason:
+        raise Unfit(str(reason)) from reason
+
+
+class Watched(Agent):
+    """An agent in episodes that count: while it is asked, it neither steps nor resets."""
+
+    def __init__(self, agent: Agent, trial: Trial) -> None:
+        self.name, self._agent, self._trial = agent.name, agent, trial
+
+    def begin(self, env: Any, seed: int) -> None:
+        self._trial.asked(self._agent.begin, env, seed)
+
+    def act(self, observation: Any, info: Any, explore: bool = True) -> Any:
+        return self._trial.asked(self._agent.act, observation, info, explore)
+
+    def learn(self, transition: Any) -> None:
+        self._trial.asked(self._agent.learn, transition)
 
 
 # ---------------------------------------------------------------- one cell
@@ -104,7 +144,7 @@ def run_cell(make: Callable, task: Task, seed: int) -> dict[str, list[dict]]:
     begun = process_time()
     try:
         score, steps = (live_through if task.kind == "lifetime" else compete)(make, task, seed)
-    except DoesNotFit as reason:
+    except Unfit as reason:
         return {"unfit": [{"reason": str(reason)}]}
     return {"scores": [{"score": score, "steps": steps}], "seconds": [{"seconds": process_time() - begun}]}
 
@@ -116,15 +156,16 @@ def compete(make: Callable, task: Task, seed: int) -> tuple[float, int]:
         own = part_seed(seed, TRAINING, number)
         simulated = {"period": "history", "judge": "logistic"} if task.kind == "offline" else {}
         with closing(task.make({**arguments, **simulated})) as env, closing(task.make(arguments, judged=True)) as other:
-            trial = Trial(env, task, own, task.steps)
-            agent = fit_for(make, trial)
+            trial = Trial(env, task, own, task.steps, LONG if task.kind == "online" else None)
+            agent = made_for(make, trial)
             trial = seen_by(agent, trial)
             learn(agent, trial, own)
             if task.kind == "online":
-                live(agent, trial, own, learning=False)
+                if trial.rest():
+                    live(agent, trial, own, learning=False)
                 done.append((trial.score, trial.spent))
                 continue
-            judged = seen_by(agent, Trial(other, task, JUDGED))
+            judged = seen_by(agent, Trial(other, task, JUDGED, counted=task.episodes))
             live(agent, judged, part_seed(seed, JUDGING, number), learning=False, episodes=task.episodes)
             done.append((judged.score, trial.spent))
     return sum(score for score, _ in done) / len(done), sum(steps for _, steps in done)
@@ -146,7 +187,8 @@ def live(agent: Agent, trial: Trial, seed: int, learning: bool, episodes: int = 
     from pushlab.logs.rollout import rollout
 
     with suppress(BudgetSpent):
-        rollout(trial, agent, episodes, seed, progress=False, record="episodes", learn=learning, explore=learning)
+        rollout(trial, Watched(agent, trial), episodes, seed, progress=False, record="episodes", learn=learning,
+                explore=learning)
 
 
 def live_through(make: Callable, task: Task, seed: int) -> tuple[float, int]:
@@ -156,7 +198,7 @@ def live_through(make: Callable, task: Task, seed: int) -> tuple[float, int]:
 
     syllabus = read_syllabus(task.env)
     first = syllabus.phases[0].experiences[0]
-    agent = fit_for(make, Trial(make_envs(syllabus.phases[:1])[first.told()], task, seed))
+    agent = made_for(make, Trial(make_envs(syllabus.phases[:1])[first.told()], task, seed))
     log, met, rewards = run_syllabus(syllabus, agent, part_seed(seed, TRAINING), progress=False), set(), []
     for _, block in log.groupby("block", sort=True):
         testing = block["block_type"].eq("test").all()

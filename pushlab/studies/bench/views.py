@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import gymnasium as gym
@@ -18,6 +19,7 @@ from pushlab.ground.seeds import episode_seed
 from pushlab.studies.bench.tasks import Task
 
 LONG_AGO = 25           # steps after which an episode is as old as it can look
+ORACLE = ("probability", "best", "actual", "state")     # entries of info that tell what an agent is to find out
 
 
 class BudgetSpent(Exception):
@@ -31,40 +33,76 @@ class DoesNotFit(Exception):
 class Trial(gym.Wrapper):
     """An environment of a task: it counts steps and scores, keeps to a budget, and names actions outside the space.
 
-    Each reset begins the next episode out of the trial's own seed, whatever seed is asked for: so training never meets
-    the episodes in which agents are judged, and these are the same for every agent.
+    Each reset begins the next episode out of the trial's own seed, whatever seed is asked for: so training never begins
+    with the seeds of the episodes in which agents are judged, and these are the same for every agent. An agent is not
+    told what ORACLE names of info; the score counts it all the same.
 
     task      which Task
     budget    steps after which the next one raises BudgetSpent; None is no limit
-    spent     steps so far; `total` is their score so far, `episodes` how many were begun
+    counted   episodes that count for the score, or None where none does: of these none is broken off or begun twice,
+              no other follows, and who steps or resets while `asked` raises RuntimeError
+    spent     steps so far; `total` is their score so far, `episodes` how many were begun. Nobody sets them
     """
 
-    def __init__(self, env: gym.Env, task: Task, seed: int, budget: int | None = None) -> None:
+    def __init__(self, env: gym.Env, task: Task, seed: int, budget: int | None = None,
+                 counted: int | None = None) -> None:
         super().__init__(env)
-        self.task, self.seed, self.budget = task, seed, budget
-        self.spent, self.total, self.episodes = 0, 0.0, 0
+        self.task = task
         self.world: Any = getattr(env.unwrapped, "world", None)
+        self.__seed, self.__budget, self.__counted = seed, budget, counted
+        self.__spent, self.__total, self.__episodes, self.__over, self.__asked = 0, 0.0, 0, True, False
         self._mask: Any = None
+
+    budget = property(lambda self: self.__budget)
+    spent = property(lambda self: self.__spent)
+    total = property(lambda self: self.__total)
+    episodes = property(lambda self: self.__episodes)
+
+    def seen_as(self, view: Callable[[gym.Env, Task], gym.Env]) -> Trial:
+        """This trial, of which nothing happened yet, with another view of its environment."""
+        return Trial(view(self.env, self.task), self.task, self.__seed, self.__budget, self.__counted)
+
+    def asked(self, question: Callable, *arguments: Any) -> Any:
+        """What the agent answers; in an episode that counts it cannot step or reset meanwhile."""
+        self.__asked = self.__counted is not None
+        try:
+            return question(*arguments)
+        finally:
+            self.__asked = False
 
     def reset(self, *, seed: int | None = None, options: dict | None = None) -> tuple[Any, dict]:
         """Begins the trial's next episode."""
-        observation, info = self.env.reset(seed=episode_seed(self.seed, self.episodes), options=options)
-        self.episodes += 1
+        if self.__counted is not None:
+            self.__refuse(self.__asked or not self.__over or self.__episodes >= self.__counted, "reset")
+        observation, info = self.env.reset(seed=episode_seed(self.__seed, self.__episodes), options=options)
+        self.__episodes, self.__over = self.__episodes + 1, False
         self._mask = info.get("action_mask")
-        return observation, info
+        return observation, _untold(info)
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict]:
         """One step; ValueError for an action outside the space, BudgetSpent beyond the budget."""
-        if self.spent == self.budget:
-            raise BudgetSpent(f"the {self.budget:,} steps of {self.task.name} are used up")
+        if self.__counted is not None:
+            self.__refuse(self.__asked or self.__over, "step")
+        if self.__spent == self.__budget:
+            raise BudgetSpent(f"the {self.__budget:,} steps of {self.task.name} are used up")
         if not self.action_space.contains(action):
-            raise ValueError(f"task {self.task.name}, step {self.spent}: the action {action!r:.60} lies outside "
+            raise ValueError(f"task {self.task.name}, step {self.__spent}: the action {action!r:.60} lies outside "
                              f"{self.action_space!s:.90}")
-        told = self.env.step(action)
-        self.spent += 1
-        self.total += float(told[1] if self.task.value == "reward" else told[4][self.task.value])
-        self._mask = told[4].get("action_mask")
-        return told
+        observation, reward, terminated, truncated, info = self.env.step(action)
+        self.__spent, self.__over = self.__spent + 1, terminated or truncated
+        self.__total += float(reward if self.task.value == "reward" else info[self.task.value])
+        self._mask = info.get("action_mask")
+        return observation, reward, terminated, truncated, _untold(info)
+
+    def __refuse(self, wrong: bool, what: str) -> None:
+        if wrong:
+            raise RuntimeError(f"{self.task.name}: while it is scored, an agent acts in the episodes that it is given; "
+                               f"a {what} of its own, or one beyond them, is against the rules")
+
+    def rest(self) -> bool:
+        """Whether steps of the budget are left; if so, the next episode may begin, though this one is not over."""
+        self.__over = True
+        return self.__spent != self.__budget
 
     def action_masks(self) -> np.ndarray:
         """Which actions are allowed now, bool (actions,), by the name that sb3-contrib asks for."""
@@ -74,8 +112,13 @@ class Trial(gym.Wrapper):
     @property
     def score(self) -> float:
         """What the task counts, a mean a step or an episode, or its logarithm."""
-        mean = self.total / max(1, self.spent if self.task.per == "step" else self.episodes)
+        mean = self.__total / max(1, self.__spent if self.task.per == "step" else self.__episodes)
         return float(np.log10(max(mean, 1.0))) if self.task.scale == "log10" else mean
+
+
+def _untold(info):
+    """What an agent is told of info."""
+    return {key: value for key, value in info.items() if key not in ORACLE}
 
 
 def standard(env: gym.Env, task: Task) -> gym.Env:
