@@ -68,11 +68,11 @@ def mean_score(make: Any, task: Task, seeds: int) -> float:
 # ---------------------------------------------------------------- plans
 
 class KnowingPlanner(agents.Planner):
-    """Plans, for a user who tires of items in two ways, on the user's state, which agents are not told: so it is no entrant.
+    """Plans on the user's state, which agents are not told: so it is no entrant.
 
-    The plan is the better of two. One is the Planner's, whose beam is ranked by the best item for ever, which no user who tires of items stands. The
-    beam of the other, ROLLED plans wide, is ranked by the best next item at each step to the end; of all plans ended in
-    this way it keeps the best, which the plan of always taking the best next item never exceeds.
+    For a user who tires of items the plan is the better of two. One is the Planner's, whose beam is ranked by the best
+    item for ever. The beam of the other, ROLLED plans wide, is ranked by the best next item at each step to the end; of
+    all plans ended in this way it keeps the best, which always taking the best next item never exceeds.
     """
 
     def __init__(self, beam: int, tires: bool = False) -> None:
