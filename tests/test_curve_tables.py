@@ -124,3 +124,66 @@ def test_a_comparison_says_what_was_counted(good_picture):
 def test_what_cannot_be_counted_is_said(call, message):
     with pytest.raises(ValueError, match=message):
         call(make_runs(seeds=2, episodes=3))
+
+
+# ---------------------------------------------------------------- several environments
+
+def make_grid(agents=("learner", "other"), envs=5, seeds=4, episodes=1):
+    """An episode log as a sweep makes it; environments differ far more than seeds do."""
+    index = pd.MultiIndex.from_product([agents, range(envs), range(seeds), range(episodes)],
+                                       names=["agent", "env", "seed", "episode"])
+    log = pd.DataFrame(index=index).reset_index()
+    luck = np.random.default_rng(0).normal(size=(seeds, episodes))[log["seed"], log["episode"]]
+    return log.assign(**{"env": [f"world user={env}" for env in log["env"]], "return": 10.0 * log["env"] + luck})
+
+
+def test_environments_are_averaged_before_runs_are_counted(good_picture):
+    log = make_grid(episodes=3)
+    means = log[log["agent"] == "learner"].groupby("seed")["return"].mean()
+    rows = [plots.policy_table(log).loc[0], plots.curve_table(log, window=3).groupby("agent").last().loc["learner"],
+            plots.policy_table(log.assign(run=log["env"] + " " + log["seed"].astype(str))).loc[0]]     # as of rollout
+    for row in rows:
+        assert row[["mean", "low", "high", "runs"]].tolist() == pytest.approx([*mean_interval(means), 4])
+    assert (plots.policy_table(log[log["agent"] == "other"], by="env")["runs"] == 4).all()
+    assert (plots.sweep_table(log.assign(size=1), "size")["runs"] == 4).all()
+    for draw in (plots.compare_policies, plots.learning_curve):
+        lead = "4 runs over 5 environments of 3 episodes each, 95 % intervals over runs"
+        assert lead in good_picture(draw(log))
+    assert "4 runs over 5 environments each, 95 % intervals over runs" in good_picture(
+        plots.compare_policies(make_grid()))
+
+
+def test_a_curve_goes_as_far_as_all_environments_do():
+    log = make_grid(envs=2, episodes=4)
+    short = log[(log["episode"] < 2) | (log["env"] == "world user=1")]
+    assert plots.curve_table(short, window=1)["episode"].unique().tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("draw", [plots.policy_table, plots.curve_table, plots.compare_policies, plots.learning_curve])
+@pytest.mark.parametrize("lost", [{"agent": "other", "env": "world user=3"},
+                                  {"agent": "other", "env": "world user=3", "seed": 2}])
+def test_agents_that_differ_in_their_environments_are_refused(draw, lost):
+    log = make_grid(episodes=2)
+    rest = log[~(log[list(lost)] == pd.Series(lost)).all(axis=1)]
+    with pytest.raises(ValueError, match=f"agent other, seed {lost.get('seed', 0)}, in 'world user=3'"):
+        draw(rest)
+    assert len(plots.policy_table(rest, by="env")) == 5
+
+
+def test_one_episode_a_run_is_no_curve():
+    with pytest.raises(ValueError, match="one episode a run is no curve"):
+        plots.learning_curve(make_grid())
+
+
+@pytest.mark.parametrize("size", [1.0, 3e6, -2.6e9, 4e13])
+def test_large_returns_keep_their_numbers(size, good_picture):
+    log = make_grid(envs=1, episodes=3)
+    log["return"] = (log["return"] + 20) * size / 20
+    for draw in (plots.learning_curve, plots.compare_policies):
+        assert not any("…" in words for words in good_picture(draw(log)))
+
+
+def test_twelve_names_look_different():
+    styles = plots.series_styles([*range(12), "random"])
+    assert len({(colour, marker) for colour, _, marker in styles.values()}) == 13
+    assert [styles[name] for name in range(4)] == [*plots.series_styles(range(4)).values()]

@@ -3,6 +3,9 @@
 An agent that learns carries what it learned from one episode into the next, so that all its episodes under one seed are
 one run, however many they are. A log cannot know whether its agent learned. Who does may say runs="episode": to a
 policy that does not learn, episodes are as independent as the seeds that they begin from.
+
+Where agents were in several environments, a run is one seed in all of them, and its number the mean over them: users
+that every agent met under every seed are no more runs than there are seeds.
 """
 
 from collections.abc import Mapping, Sequence
@@ -34,6 +37,42 @@ def run_numbers(rows: pd.DataFrame, runs: str = "seed", without: Sequence[str] =
     keys = [key for key in told if key in rows.columns and key not in without]
     groups = rows.groupby(keys, sort=False, observed=True, dropna=False) if keys else rows.groupby(np.zeros(len(rows)))
     return groups.ngroup()
+
+
+def whole_runs(rows: pd.DataFrame, value: str, by: str, runs: str = "seed", without: Sequence[str] = ()) -> pd.Series:
+    """The number of the run that each row belongs to, a run being one seed in all environments; see `run_numbers`.
+
+    Raises ValueError where agents, or runs of one, differ in the environments in which they have a value: means over
+    some environments do not compare with those over others. Names that have one environment each are let be, other
+    than agents: there the name tells the environments apart.
+
+    >>> log = pd.DataFrame({"agent": "a", "env": ["x", "y"] * 2, "seed": [0, 0, 1, 1], "reward": 1.0})
+    >>> whole_runs(log, "reward", "agent").tolist()
+    [0, 0, 1, 1]
+    """
+    own = run_numbers(rows, runs, without)
+    if "env" not in rows or rows["env"].nunique() < 2:
+        return own
+    # What rollout calls a run holds the environment's name, and tells nothing that the other columns do not.
+    named = own.max() == run_numbers(rows, runs, ("run", *without)).max()
+    whole = run_numbers(rows, runs, ("env", *(["run"] if named else []), *without))
+    if by != "env":
+        pairs = pd.DataFrame({"name": rows[by], "whole": whole, "env": rows["env"].astype(str)}).reset_index(drop=True)
+        pairs = pairs[rows[value].notna().to_numpy()].drop_duplicates()
+        if by == "agent" or pairs.groupby("name", observed=True)["env"].nunique().gt(1).any():
+            _demand_all_environments(pairs, rows, value, by, runs)
+    return whole
+
+
+def _demand_all_environments(pairs, rows, value, by, runs):
+    """ValueError for the first run that lacks one of the environments."""
+    grid = pd.crosstab([pairs["name"], pairs["whole"]], pairs["env"]).gt(0)
+    for (name, whole), met in grid[~grid.all(axis=1)].iterrows():
+        first = rows.iloc[pairs.index[pairs["whole"] == whole][0]]
+        told = [key for key in ("seed", "lifetime", *(["episode"] if runs == "episode" else [])) if key in rows]
+        where = ", ".join(f"{key} {first[key]}" for key in told) or "one of its runs"
+        raise ValueError(f"agents differ in their environments: there is no {value} of {by} {name}, {where}, in "
+                         f"{met.index[~met][0]!r}. Leave out what not all have, or give each its own line: by='env'")
 
 
 def mean_over_runs(runs: Any) -> pd.DataFrame:
@@ -69,7 +108,7 @@ def policy_table(log: pd.DataFrame, value: str | None = None, by: str = "agent",
     log        tidy log, a row a step or a row an episode
     value      None takes the reward, or the return where there is none
     statistic  "mean" over the steps of an episode, or their "sum"; a run's number is the mean of those of its episodes,
-               each counting the same
+               each counting the same. In several environments it is the mean over them; by="env" tells them apart
     runs       what the interval ranges over. "seed": runs under different seeds; one seed has no interval, however many
                its episodes. "episode": each episode by itself, which is right for a policy that does not learn, and for
                one that has learned before (the interval then says nothing of other trainings). Of an agent that learns
@@ -90,9 +129,11 @@ def run_scores(log: pd.DataFrame, value: str | None, by: str, statistic: str, ru
     value = value or reward_of(log)
     has_rows(log, value, by, what="the log")
     demand(statistic in ("mean", "sum"), f"statistic must be 'mean' or 'sum', got {statistic!r}")
-    keys = [log[by], run_numbers(log, runs), log["episode"] if "episode" in log else np.zeros(len(log))]
-    episodes = log[value].astype(float).groupby(keys, sort=False, observed=True, dropna=False).agg(statistic)
-    means = episodes.groupby(level=[0, 1], sort=False, observed=True).mean()
+    keys = [log[by], whole_runs(log, value, by, runs), run_numbers(log),
+            log["episode"] if "episode" in log else np.zeros(len(log))]
+    means = log[value].astype(float).groupby(keys, sort=False, observed=True, dropna=False).agg(statistic)
+    for kept in ([0, 1, 2], [0, 1]):                        # over the episodes, then over the environments
+        means = means.groupby(level=kept, sort=False, observed=True).mean()
     return {name: own.to_numpy() for name, own in means.groupby(level=0, sort=False, observed=True)}
 
 
@@ -108,7 +149,8 @@ def curve_table(log: pd.DataFrame, value: str | None = None, by: str = "agent", 
     """The learning curves as a table: rolling mean of `value`, then mean and 95 % interval over the runs.
 
     log      tidy log, a row a step or a row an episode, with `by` and the columns that tell runs apart (run, env,
-             agent, seed, lifetime, as far as it has them)
+             agent, seed, lifetime, as far as it has them). In several environments a run is the mean over them, as far
+             as it got in all; by="env" tells them apart
     value    None takes the reward over steps, the return over episodes
     window   steps or episodes in the rolling mean, None for 100 or 10; at the beginning, where there are fewer, from a
              fifth of them on
@@ -144,7 +186,8 @@ def smooth_runs(log: pd.DataFrame, value: str, by: str, window: int, over: str, 
                 ) -> tuple[dict[Any, pd.DataFrame], pd.DataFrame]:
     """{name: its rolling means, a column a run, a row a step or an episode}, and the table of their means."""
     has_rows(log, over, value, by, what="the log")
-    smooth = {name: _rolling(_side_by_side(rows, value, over, runs), window).dropna(how="all")
+    log = log.assign(_whole=whole_runs(log, value, by, runs))
+    smooth = {name: _rolling(_side_by_side(rows, value, over), window).dropna(how="all")
               for name, rows in log.groupby(by, sort=False, observed=True)}
     means = {name: mean_over_runs(lines) for name, lines in smooth.items()}
     return smooth, pd.concat(means, names=[by]).reset_index()
@@ -156,13 +199,16 @@ def _rolling(values, window):
     return values.rolling(window, min_periods=least).mean().where(values.notna())
 
 
-def _side_by_side(rows, value, over, runs):
-    """A column a run, a row a step or an episode; means where a run has several."""
+def _side_by_side(rows, value, over):
+    """A column a run, a row a step or an episode; means where a run has several, and over its environments."""
     told = {key: rows[key] for key in ("episode", "step") if key in rows}
-    table = pd.DataFrame({"run": run_numbers(rows, runs), **told, "value": rows[value].astype(float)})
+    table = pd.DataFrame({"run": run_numbers(rows), "whole": rows["_whole"], **told,
+                          "value": rows[value].astype(float)})
     twice, last = table[table.duplicated(["run", *told])], [*told][-1]
     if len(twice):
         raise ValueError(f"{last} {twice[last].iloc[0]} stands more than once in one run: columns such as run, seed "
                          "and episode must tell runs apart, and training is drawn apart from tests; the log has "
                          f"{', '.join(key for key in (*RUN, 'episode') if key in rows) or 'none of them'}")
-    return table.groupby([over, "run"])["value"].mean().unstack("run")
+    each = table.groupby([over, "whole", "run"])["value"].mean().groupby(level=[over, "whole"])
+    means, counts = each.mean().unstack("whole"), each.count().unstack("whole")
+    return means.where(counts == counts.max())              # where environments end apart, only as far as all go

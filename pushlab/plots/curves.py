@@ -6,7 +6,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from pushlab.plots.curve_tables import curve_settings, mean_of_scores, reward_of, run_numbers, run_scores, smooth_runs
-from pushlab.plots.kit import banded_line, end_labels, set_ticks, span, ticks_between
+from pushlab.plots.kit import banded_line, end_labels, set_ticks, span, tick_names, ticks_around, ticks_between
 from pushlab.plots.palette import BOUND_DASH, CHANCE, INK, LEAD, PAPER, TICK, series_styles
 from pushlab.plots.rows import Rows
 from pushlab.plots.sheet import MARGIN, Stage, Words, fit, house_style, plain, text_width
@@ -39,6 +39,9 @@ def learning_curve(log: pd.DataFrame, value: str | None = None, by: str = "agent
     bound = None if best is None else pd.Series(best, table[over].agg(["min", "max"]))
     if isinstance(best, str):
         bound = smooth_runs(log, best, by, window, over, runs)[1].groupby(over)["mean"].mean().dropna()
+    if table[over].nunique() == 1:
+        raise ValueError(f"one {over} a run is no curve: the log needs more of them (episodes=N), or a row a step "
+                         "(record='steps'). plots.compare_policies shows single numbers")
     return draw_curves(lines, table, bound, share, title or _curve_title(smooth, value),
                        lead or log_lead(log, table, runs), unit or _curve_unit(log, value, share, window, over),
                        figure, over)
@@ -66,13 +69,15 @@ def draw_curves(lines: dict, table: pd.DataFrame, bound: pd.Series | None, share
     if bound is not None:
         labels.append((bound.index[-1], bound.iloc[-1], f"best possible {short_number(bound.iloc[-1])}", INK, "normal"))
     widest = max(text_width(words, TICK, weight) for _, _, words, _, weight in labels)
-    ax = stage.axes(64, 100 + shift, 600 - 64 - MARGIN - widest - 10, 400 - 100 - shift - 48)
+    heights = np.append(table[["mean", "low", "high"]], [] if bound is None else bound)
+    low, high = (0.0, 1.0) if share else (min(0.0, np.nanmin(heights)), np.nanmax(heights))
+    ticks = tick_names(ticks_around(low, high if high > low else low + 1, 4))
+    left = max(64, MARGIN + 8 + max(text_width(words, TICK) for words in ticks))
+    ax = stage.axes(left, 100 + shift, 600 - left - MARGIN - widest - 10, 400 - 100 - shift - 48)
     for name, line in lines.items():
         banded_line(ax, line[over], line, styles[name])
     if bound is not None:
         ax.plot(bound.index, bound, color=INK, lw=1.6, ls=BOUND_DASH)
-    heights = np.append(table[["mean", "low", "high"]], [] if bound is None else bound)
-    low, high = (0.0, 1.0) if share else (min(0.0, np.nanmin(heights)), np.nanmax(heights))
     span(ax.yaxis, low, high, 4)
     first, last = table[over].min(), table[over].max()
     begin = 0 if first < 0.2 * last else first
@@ -106,7 +111,8 @@ def compare_policies(log: pd.DataFrame, value: str | None = None, by: str = "age
     shift = stage.heading(title or _policy_title(scores), lead or log_lead(log, table, runs), title_lines=1)
     stage.label(MARGIN, 82 + shift, unit or _policy_unit(log, value, statistic, runs))
     widest = max(text_width(fit(plain(name), 150, LEAD, "bold"), LEAD, "bold") for name in scores)
-    rows = Rows(stage, len(table), pitch, 112, MARGIN + widest + 16, MARGIN + 62)
+    numbers = max(text_width(short_number(mean), LEAD, "bold") for mean in table["mean"])
+    rows = Rows(stage, len(table), pitch, 112, MARGIN + widest + 16, max(MARGIN + 62, numbers + 31))
     for row, line, (name, dots) in zip(range(len(table)), table.itertuples(), scores.items()):
         (colour, _, marker), hollow = styles[name], str(name).lower() == CHANCE
         place = np.argsort(np.argsort(dots, kind="stable"))                # equal scores must not hide each other
@@ -139,20 +145,27 @@ def _episodes_of_runs(log, runs):
     return log["episode"].groupby(run_numbers(log)).nunique().to_numpy()
 
 
-def log_lead(log: pd.DataFrame, table: pd.DataFrame, runs: str = "seed", cross: str | None = None) -> str:
-    """Where the numbers come from: environment, user, runs and their episodes, interval; `cross` as in `trade_off`."""
+def log_lead(log: pd.DataFrame, table: pd.DataFrame, runs: str = "seed", cross: str | None = None,
+             over: str | None = None) -> str:
+    """Where the numbers come from: environment, user, runs and their episodes, interval; `cross` as in `trade_off`.
+
+    over   the column of the log that holds a number that was turned, as in `sweep_curve`
+    """
+    groups = [table.columns[0], *([over] if over else [])]
+    met = 1 if "env" not in log else int(log.groupby(groups, observed=True)["env"].nunique().max())
     words = []
     for column, kind in (("env", "environments"), ("user", "users"), ("info.user", "users")):
-        if column in log.columns:
+        if column in log.columns and (column, met > 1) != ("env", True):
             names = log[column].dropna().unique()
             name = plain(names[0]).removeprefix("pushlab/") if len(names) == 1 else f"{len(names)} {kind}"
             words.append(f"user {name}" if kind == "users" and len(names) == 1 else name)
     episodes, counted = _episodes_of_runs(log, runs), "run" if runs == "seed" else "episode"
-    said = _plural(table["runs"], counted) + (f" of {_plural(episodes, 'episode')}" if episodes.max() > 1 else "")
+    said = _plural(table["runs"], counted) + (f" over {met} environments" if met > 1 else "")
+    said += (f" of {_plural(episodes, 'episode')}" if episodes.max() > 1 else "")
     words.append(said if table.iloc[:, 0].nunique() == 1 else f"{said} each")
-    over = f" over {counted}s" if cross or runs == "episode" or episodes.max() > 1 else ""
-    over += f" and {spoken(cross)}s" if cross else ""
-    words.append("no interval" if table["runs"].max() == 1 else f"95 % intervals{over}")
+    about = f" over {counted}s" if cross or runs == "episode" or episodes.max() > 1 or met > 1 else ""
+    about += f" and {spoken(cross)}s" if cross else ""
+    words.append("no interval" if table["runs"].max() == 1 else f"95 % intervals{about}")
     return ", ".join(words)
 
 

@@ -272,11 +272,25 @@ def set_ticks(axis: Axis, values: Iterable[float], unit: str = "", whole: bool =
     whole   True drops ticks between whole numbers
     """
     values = np.asarray([v for v in values if not whole or float(v).is_integer()])
-    digits = 0
-    while digits < 6 and not np.allclose(np.round(values, digits), values, rtol=0, atol=1e-9):
-        digits += 1
-    names = [f"{v:,.0f}" if float(v).is_integer() else f"{v:,.{digits}f}" for v in values]
-    names = [name.replace("-", "\N{MINUS SIGN}") for name in names]
+    names = tick_names(values)
     if unit and names:
         names[-1] += f" {unit}"
     axis.set_ticks(values, names)
+
+
+def tick_names(values: Iterable[float]) -> list[str]:
+    """Numbers of one axis as its ticks say them, millions and billions in short.
+
+    >>> tick_names([0, 2.5, 1000]), tick_names([0, 5e5, 1e6])
+    (['0', '2.5', '1,000'], ['0', '0.5 M', '1 M'])
+    """
+    values, digits = np.asarray(values, float), 0
+    size = np.abs(values).max(initial=0)
+    unit, word = (1e9, " bn") if 1e9 <= size < 1e12 else (1e6, " M") if 1e6 <= size < 1e9 else (1, "")
+    if size >= 1e12:
+        return [f"{v:.3g}".replace("-", "\N{MINUS SIGN}", 1) for v in values]
+    values = values / unit
+    while digits < 6 and not np.allclose(np.round(values, digits), values, rtol=0, atol=1e-9):
+        digits += 1
+    names = [(f"{v:,.0f}" if float(v).is_integer() else f"{v:,.{digits}f}") + (word if v else "") for v in values]
+    return [name.replace("-", "\N{MINUS SIGN}") for name in names]

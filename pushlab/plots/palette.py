@@ -72,13 +72,16 @@ def words_on(fill: str) -> str:
 def series_styles(names: Iterable[Any]) -> dict[Any, tuple]:
     """The fixed look of each agent (or user, or task): {name: (colour, dash, marker)}, in order of appearance.
 
-    The agent called "random" always takes the style of chance; a sixth and later name begin again from the first.
+    The agent called "random" always takes the style of chance. After four others the colours begin again, each time
+    with the next dash and marker, so that sixteen look different.
 
     >>> styles = series_styles(["random", "thompson", "linucb"])
     >>> styles["thompson"][0] == BLUE, styles["random"][0] == GREY
     (True, True)
+    >>> len(set(series_styles(range(16)).values()))
+    16
     """
-    looks = list(zip(SERIES, DASHES, MARKERS))
-    taken = [name for name in dict.fromkeys(names) if str(name).lower() != CHANCE]
-    styles = {name: looks[place % (len(looks) - 1)] for place, name in enumerate(taken)}
-    return {name: styles.get(name, looks[-1]) for name in dict.fromkeys(names)}
+    *looks, chance = zip(SERIES, DASHES, MARKERS)
+    taken, own = [name for name in dict.fromkeys(names) if str(name).lower() != CHANCE], len(looks)
+    styles = {name: (SERIES[place % own], *looks[(place + place // own) % own][1:]) for place, name in enumerate(taken)}
+    return {name: styles.get(name, chance) for name in dict.fromkeys(names)}

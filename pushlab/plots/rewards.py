@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from pushlab.ground.arguments import demand, has_rows
-from pushlab.plots.curve_tables import mean_over_runs, run_numbers
+from pushlab.plots.curve_tables import mean_over_runs, run_numbers, whole_runs
 from pushlab.plots.curves import log_lead
 from pushlab.plots.kit import banded_line, set_ticks, span, ticks_between
 from pushlab.plots.palette import INK, LEAD, SMALL, TITLE, deep, series_styles
@@ -35,15 +35,17 @@ def reward_parts_table(log: pd.DataFrame, parts: str | Sequence[str] | Mapping[s
     names = _part_names(log, parts)
     has_rows(log, by, along, *names, what="the log")
     demand(window >= 1, f"window must be at least 1 episode, got {window}")
-    rows, keys = log.assign(_run=run_numbers(log, without=(along,))), [by, "_run", along]
+    whole = whole_runs(log, next(iter(names)), by, without=(along,))
+    rows, keys = log.assign(_run=run_numbers(log, without=(along,)), _whole=whole), [by, "_whole", "_run", along]
     each = {"episode"} & {*log} - {along}           # along something else than episodes, a run is the mean of its own
     ends = rows.groupby([*keys, *each], sort=False, observed=True)[list(names)].last().astype(float)
-    ends = ends.groupby(level=keys, sort=False).mean()
+    for kept in (keys, [by, "_whole", along]):              # over its episodes, then over its environments
+        ends = ends.groupby(level=kept, sort=False).mean()
     ends = ends.rename(columns=names).assign(**{TOTAL: ends.sum(axis=1)})
     tables = {}
     for name, own in ends.groupby(level=by, sort=False):
         for part in own:
-            runs = own[part].droplevel(by).unstack("_run").sort_index()
+            runs = own[part].droplevel(by).unstack("_whole").sort_index()
             tables[name, part] = mean_over_runs(runs.rolling(window, min_periods=1).mean().where(runs.notna()))
     return pd.concat(tables, names=[by, "part"]).reset_index()
 

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from pushlab.ground.arguments import has_rows
 from pushlab.plots.kit import banded_line, end_labels, set_ticks, span, ticks_between
-from pushlab.plots.palette import BOUND_DASH, CHANCE, DASHES, GREY, INK, LEAD, PAPER, TICK, deep, series_styles
+from pushlab.plots.palette import BOUND_DASH, CHANCE, INK, LEAD, PAPER, TICK, deep, series_styles
 from pushlab.plots.rows import Rows
 from pushlab.plots.sheet import MARGIN, Stage, Words, fit, house_style, plain, text_width
 from pushlab.plots.words import alike_numbers, short_number
@@ -67,8 +67,6 @@ def performance_profiles(table: pd.DataFrame, title: Words = None, lead: Words =
     ax = stage.axes(MARGIN + 34, 104, 740 - 2 * MARGIN - 34 - widest - 60, 284)
     for place, (name, line) in enumerate(table.groupby("agent", sort=False)):
         colour, dash, _ = styles[name]
-        if place >= 4 and colour != GREY:                                       # another has this colour
-            dash = DASHES[(place + place // 4) % 4]
         banded_line(ax, line["threshold"], line.rename(columns={"share": "mean"}), (colour, dash))
         right, high = 740 - MARGIN - widest, 112 + 20 * place
         stage.line([(right - 46, high), (right - 8, high)], colour, 2.2, dash)

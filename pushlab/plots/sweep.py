@@ -32,6 +32,10 @@ def sweep_curve(log: pd.DataFrame, over: str, value: str = "return", by: str = "
                 figure: Figure | None = None) -> Axes:
     """How well each agent does at each setting of a number, with 95 % intervals; settings that double lie evenly.
 
+    This is for logs in which a number was turned, such as the capacity of a memory. Rows of `pushlab.sweep` have a
+    column of their own only for agents and environments, and `params` for what was turned in an environment: make the
+    number a column first, such as `log.assign(alpha=log["params"].map(json.loads).str["alpha"])`.
+
     log      an episode log; see `sweep_table`, which holds the numbers that are drawn, and says what `runs` is
     best     a bound as a number; None draws none
     returns  Axes on a sheet of 6.4 x 4.4 inches
@@ -40,7 +44,7 @@ def sweep_curve(log: pd.DataFrame, over: str, value: str = "return", by: str = "
     lines = {name: line.sort_values(over) for name, line in table.groupby(by, sort=False)}
     ends, styles = {name: line.iloc[-1] for name, line in lines.items()}, series_styles(lines)
     stage = Stage(640, 440, figure)
-    top = stage.heading(title or _title(log, over, value, by, runs), lead or log_lead(log, table, runs))
+    top = stage.heading(title or _title(log, over, value, by, runs), lead or log_lead(log, table, runs, over=over))
     stage.label(MARGIN, 82 + top, unit or spoken(value))
     labels = [(end[over], end["mean"], f"{fit(plain(name), 150, TICK, 'bold')} {short_number(end['mean'])}",
                styles[name][0], "bold") for name, end in ends.items()]

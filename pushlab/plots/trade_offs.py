@@ -11,7 +11,7 @@ from matplotlib.transforms import Bbox
 
 from pushlab.ground.arguments import demand, has_rows
 from pushlab.metrics.estimate import crossed_interval
-from pushlab.plots.curve_tables import mean_of_scores, run_numbers, run_scores
+from pushlab.plots.curve_tables import mean_of_scores, run_scores, whole_runs
 from pushlab.plots.curves import log_lead
 from pushlab.plots.kit import span
 from pushlab.plots.palette import CHANCE, GREY, LEAD, PAPER, SMALL, TEXT, TICK, deep, series_styles
@@ -47,18 +47,18 @@ def trade_off_table(log: pd.DataFrame, x: str, y: str, by: str = "agent", statis
     for value in (x, y):
         table = mean_of_scores(run_scores(log, value, by, statistic, runs))
         if cross is not None:
-            table[["low", "high"]] = [_crossed_ends(log[log[by] == name], value, cross) for name in table.index]
+            table[["low", "high"]] = [_crossed_ends(log[log[by] == name], value, by, cross) for name in table.index]
         tables.append(table.rename(columns={"mean": value, "low": f"{value} low", "high": f"{value} high"}))
     counts = pd.concat([table.pop("runs") for table in tables], axis=1).max(axis=1)
     return pd.concat(tables, axis=1).assign(runs=counts).rename_axis(by).reset_index()
 
 
-def _crossed_ends(rows, value, cross):
+def _crossed_ends(rows, value, by, cross):
     """The ends of the interval of the mean over runs and over the values of another column; NaN where there is none.
 
     An episode is a value of that column (a day, say), and no run of its own; of several rows of both the mean counts.
     """
-    rows = rows.assign(_run=run_numbers(rows, without=(cross,)))
+    rows = rows.assign(_run=whole_runs(rows, value, by, without=(cross,)))
     grid = rows.pivot_table(index="_run", columns=cross, values=value, observed=True).to_numpy(float)
     if min(grid.shape) < 2 or not np.isfinite(grid).all():
         return np.nan, np.nan
@@ -92,10 +92,8 @@ def trade_off(log: pd.DataFrame, x: str, y: str, by: str = "agent", statistic: s
     ax.grid(True, axis="both")
     _set_limits(ax, table, x, y)
     styles = series_styles(whole[by])
-    for place, line in enumerate(table.to_dict("records")):
+    for line in table.to_dict("records"):
         colour, _, marker = styles[line[by]]
-        again = any(styles[other] == styles[line[by]] for other in table[by][:place])      # colours begin anew
-        marker = "v" if again else marker
         inside, edge = (PAPER, colour) if str(line[by]).lower() == CHANCE else (colour, PAPER)
         for ends in (((line[f"{x} low"], line[f"{x} high"]), (line[y],) * 2),
                      ((line[x],) * 2, (line[f"{y} low"], line[f"{y} high"]))):

@@ -85,12 +85,15 @@ def short_number(value: float) -> str:
     """A number for a label: two decimals while it is small, separators of thousands when it is large.
 
     >>> [short_number(v) for v in (0.8, -3.25, 136, 52.04, 2040.4, 3.1e7, -0.001)]
-    ['0.80', '−3.25', '136', '52.0', '2,040', '3.1e+07', '0']
+    ['0.80', '−3.25', '136', '52.0', '2,040', '31.0 M', '0']
+    >>> [short_number(v) for v in (1.5e6, -2.34e9, 3.1e12)]
+    ['1.5 M', '−2.3 bn', '3.1e+12']
     """
     if not np.isfinite(value):
         return "none" if np.isnan(value) else "∞" if value > 0 else "\N{MINUS SIGN}∞"
     size = abs(value)
-    text = (f"{value:.1e}" if size >= 1e6 else f"{value:,.0f}" if size >= 100 else f"{value:.0f}"
+    text = (f"{value:.1e}" if size >= 1e12 else f"{value / 1e9:.1f} bn" if size >= 1e9 else
+            f"{value / 1e6:.1f} M" if size >= 1e6 else f"{value:,.0f}" if size >= 100 else f"{value:.0f}"
             if value == int(value) else f"{value:.1f}" if size >= 10 else f"{value:.2f}")
     return "0" if text in ("-0.00", "-0", "0.00") else text.replace("-", "\N{MINUS SIGN}", 1) if value < 0 else text
 

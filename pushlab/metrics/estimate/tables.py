@@ -53,9 +53,11 @@ def score_table(scores: Mapping[str, ArrayLike], statistics: Mapping[str, Callab
                 against: str | None = None, level: float = 0.95, **more: Any) -> pd.DataFrame:
     """Statistics of each agent with their stratified bootstrap intervals, a DataFrame with a row a statistic and agent.
 
-    scores      {agent: array (runs, tasks)}
+    scores      {agent: array (runs, tasks)}, normalised where tasks differ in their scales: 0 for chance, say, 1 for
+                the best that is known
     statistics  {name: function of scores}; None is the interquartile mean and the optimality gap, or, against another,
-                the probability of improvement
+                the probability of improvement. The gap is to a score of 1, and means nothing for raw returns: it is
+                left out where every score of every agent is beyond 1
     against     an agent that all others are held against: statistics are functions of theirs and its scores
     more        resamples, seed, paired: see `stratified_interval`
     returns     statistic, agent, value, low, high, runs, tasks, level
@@ -64,12 +66,16 @@ def score_table(scores: Mapping[str, ArrayLike], statistics: Mapping[str, Callab
     [['interquartile mean', 0.75], ['optimality gap', 0.375]]
     >>> score_table({"a": [[1.0], [3.0]], "b": [[0.0], [2.0]]}, against="b")[["statistic", "agent", "value"]].values
     array([['probability of improvement over b', 'a', 0.75]], dtype=object)
+    >>> score_table({"a": [[146.0, 190.0], [166.0, 180.0]]})["statistic"].tolist()
+    ['interquartile mean']
     """
     demand(scores, "there is nothing to tell: scores are {agent: array (runs, tasks)}")
     theirs = None if against is None else scores[one_of("against", against, scores)]
     if statistics is None:
         statistics = STATISTICS if against is None else {
             f"probability of improvement over {against}": probability_of_improvement}
+        if min(np.min(values) for values in scores.values()) > 1:
+            statistics = {name: function for name, function in statistics.items() if function is not optimality_gap}
     rows = [(name, agent, *stratified_interval(values, function, theirs, level=level, **more), *np.shape(values), level)
             for name, function in statistics.items() for agent, values in scores.items() if agent != against]
     return pd.DataFrame(rows, columns=["statistic", "agent", "value", "low", "high", "runs", "tasks", "level"])
