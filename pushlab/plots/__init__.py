@@ -6,7 +6,7 @@ the last expression of a cell. Beside each chart stands the table it is drawn fr
 
 >>> from pushlab import plots
 >>> sorted(plots.__all__)[:3]
-['Stage', 'against_expert', 'arrival_table']
+['Stage', 'ability_radar', 'ability_table']
 """
 
 import lazy_loader

@@ -18,6 +18,7 @@ they are the same, digit by digit, on one core, on two and on a cluster.
 from __future__ import annotations
 
 import re
+import sys
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -178,6 +179,9 @@ def _run(cells, places, todo, found, workers, time_limit, name, progress):
     return failed
 
 
+_known: dict[str, list[str]] = {}           # where the processes that are there look for modules
+
+
 def _side_by_side(cells, places, some, workers, time_limit):
     """Does some cells: what `do_cell` gives of each, as they are done."""
     from joblib import Parallel, delayed
@@ -186,8 +190,9 @@ def _side_by_side(cells, places, some, workers, time_limit):
 
     backend, asked = get_active_backend()
     workers = workers if workers is not None else asked if asked != 1 else -1
-    if own_files_changed() and workers != 1:                    # processes that are there have loaded the old ones
-        get_reusable_executor().shutdown(wait=True)
+    if workers != 1 and (own_files_changed() or _known.get("path") != sys.path):
+        get_reusable_executor().shutdown(wait=True)             # processes that are there have loaded the old ones
+        _known["path"] = list(sys.path)
     # Ray's tells only when all is done: the bar then stands still until the end.
     returned = "generator_unordered" if backend.supports_return_generator else "list"
     return Parallel(n_jobs=workers, return_as=returned)(
