@@ -17,6 +17,7 @@ from pushlab.studies.bench.command import REFERENCE, SEEDS, add_rows, content_of
 from pushlab.studies.bench.protocol import JUDGED, load_agent, run_cell
 from pushlab.studies.bench.tasks import ABILITIES, KINDS, QUICK, VERSION, VERSIONS, find_task, read_tasks, task_table
 from pushlab.studies.bench.views import ORACLE, BudgetSpent, DoesNotFit, Trial, standard
+from pushlab.studies.specs import content_of_env, user_content
 
 REC = find_task("recommender-drift", QUICK)._replace(steps=200, episodes=3)
 
@@ -405,7 +406,12 @@ def test_rows_are_added_in_place_of_older_ones(tmp_path):
 def test_an_edited_world_or_user_is_another_task():
     told = {task.name: content_of(task) for task in read_tasks()}
     assert told["push-2019"] != told["push-quiet"] and told["credit"] != told["zika-outbreak"]
-    assert told["zika-outbreak"] == told["zika-noisy"]
+    assert told["zika-outbreak"][0][:2] == told["zika-noisy"][0][:2]          # one world
+
+
+def test_a_user_that_a_world_takes_by_itself_counts():
+    assert content_of_env("pushlab/evalumap2-v0", {})[-1] == [user_content("mira")]
+    assert content_of_env("pushlab/evalumap2-v0", {"user": "theo"})[-1] == [user_content("theo")]
 
 
 # ---------------------------------------------------------------- the best there is

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -105,7 +104,6 @@ def sweep_command(file: Grid = None, out: Folder = None, workers: Workers = None
         raise typer.Exit(0 if sound else 1)
     if file is None:
         raise typer.BadParameter("name a FILE with a grid, or a folder with --status")
-    sys.path.insert(0, "")                                  # a module in the working directory, as with python -m
     with ended_by(1):
         grid = read_grid(file)
         folder = out or (Path(grid.pop("out")) if "out" in grid else None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import inspect
 import itertools
+import sys
 import threading
 from collections.abc import Callable, Mapping
 from importlib import import_module
@@ -136,13 +137,16 @@ def found(target: Any) -> Callable:
                                  "cell would share")
         return target
     module, _, name = target.rpartition(":")
+    if module and (here := str(Path.cwd())) not in sys.path:
+        sys.path.insert(0, here)                        # a module in the working directory, as with python -m
     names = [] if module else dir(import_module(AGENTS))
     try:
         return getattr(import_module(module or AGENTS), name)
-    except (ImportError, AttributeError):
+    except (ImportError, AttributeError) as error:
         close = difflib.get_close_matches(name, names, 1) or ["RandomAgent"]
+        why = f": {error}" if module else ""
         raise ValueError(f"{target!r} is no agent of pushlab.agents (such as {close[0]}) and no module:name that can "
-                         "be imported") from None
+                         f"be imported{why}") from error
 
 
 def make_sure(axes: dict[str, dict]) -> None:
@@ -169,31 +173,34 @@ def make_sure(axes: dict[str, dict]) -> None:
 
 def _with_content(spec):
     """The Spec with a checksum of all that it is made of."""
-    parts = [spec.kind, content_of("", spec.arguments)]
     if spec.kind == "syllabus":
-        met = {one.told(): one for phase in spec.make().phases for one in phase.experiences}
-        parts += [of_value(spec.make().phases), *([of_env(one.env), content_of("", one.params)]
-                                                  for one in met.values())]
+        phases = spec.make().phases
+        parts = [of_value(phases), *(content_of_env(one.env, one.params) for phase in phases
+                                     for one in phase.experiences)]
     elif spec.by_name:
         import gymnasium as gym
 
-        told = gym.spec(spec.target)
-        parts += [spec.target, of_env(spec.target), of_value(spec.arguments), content_of("", _defaults(told))]
+        parts, told = content_of_env(spec.target, spec.arguments), gym.spec(spec.target)
         if not str(told.entry_point).startswith(("pushlab", "gymnasium.")):
             spec = spec._replace(target=told)           # a process elsewhere may not have registered it
     else:
-        parts += [of_value(found(spec.target)), of_value(spec.arguments)]
-    return spec._replace(content=checksum(*parts))
+        parts = [of_value(found(spec.target)), of_value(spec.arguments), content_of("", spec.arguments)]
+    return spec._replace(content=checksum(spec.kind, *parts))
 
 
-def _defaults(told):
-    """Arguments of a world that it takes by itself, such as its user, {name: value}."""
-    world = told.kwargs.get("world", "")
-    if not isinstance(world, str) or not world.startswith("pushlab."):
-        return {}
-    module, _, name = world.partition(":")
-    asked = inspect.signature(getattr(import_module(module), name)).parameters
-    return {one: asked[one].default for one in ("user", "data") if one in asked}
+def content_of_env(name: str, arguments: Mapping[str, Any]) -> list:
+    """Checksums of what an environment by name is made of: its world, its arguments, and the files that they name.
+
+    A user that the world takes by itself counts like one that is given.
+    """
+    import gymnasium as gym
+
+    world, by_itself = gym.spec(name).kwargs.get("world", ""), {}
+    if isinstance(world, str) and world.startswith("pushlab."):
+        module, _, cls = world.partition(":")
+        asked = inspect.signature(getattr(import_module(module), cls)).parameters
+        by_itself = {one: asked[one].default for one in ("user", "data") if one in asked}
+    return [name, of_env(name), of_value(dict(arguments)), content_of("", {**by_itself, **arguments})]
 
 
 def content_of(name: str, value: Any) -> Any:
@@ -217,6 +224,8 @@ def content_of(name: str, value: Any) -> Any:
 def user_content(user: str) -> str:
     """A checksum of a user's tables: every file of the user's folder and beside it. OSError where there is none."""
     folder = data_dir() / "push" / user if user in list_users() else Path(user)
+    if folder.is_file():                                # a wheel of users
+        return checksum(folder.read_bytes())
     if not folder.is_dir():
         raise FileNotFoundError(f"there is no folder {user!r}, and no shipped user of that name; the shipped users are "
                                 + ", ".join(list_users()))

@@ -19,13 +19,12 @@ import typer
 
 from pushlab.ground.arguments import demand, one_of, whole
 from pushlab.ground.files import data_dir, write_text
-from pushlab.ground.origins import of_env
 from pushlab.lifetimes.command import ended_by
 from pushlab.lifetimes.syllabi import read_syllabus
 from pushlab.studies.bench.protocol import DoesNotFit, Trial, fit_for, load_agent, run_cell
 from pushlab.studies.bench.tasks import QUICK, VERSION, Task, read_tasks, task_table
 from pushlab.studies.cells import Cell, run_cells
-from pushlab.studies.specs import user_content
+from pushlab.studies.specs import content_of_env
 from pushlab.studies.store import status
 
 SEEDS = {VERSION: 5, QUICK: 3}
@@ -111,13 +110,12 @@ def check_folder(out: Path, labels: Sequence[str]) -> None:
                                       f"{' and '.join(labels)}")
 
 
-def content_of(task: Task) -> list[str]:
+def content_of(task: Task) -> list:
     """Checksums of what a task's numbers come from beside its own fields: its worlds, and its users' tables."""
-    lived = [one for phase in read_syllabus(task.env).phases for one in phase.experiences] if (
-        task.kind == "lifetime") else []
-    ids, arguments = {one.env for one in lived} or {task.env}, [one.params for one in lived] or task.each
-    users = sorted({one["user"] for one in arguments if "user" in one})
-    return [*map(of_env, sorted(ids)), *map(user_content, users), *(one.told() for one in lived)]
+    if task.kind != "lifetime":
+        return [content_of_env(task.env, arguments) for arguments in task.each]
+    phases = read_syllabus(task.env).phases
+    return [content_of_env(one.env, one.params) for phase in phases for one in phase.experiences]
 
 
 def normalised(scores: pd.DataFrame, version: str) -> pd.DataFrame:

@@ -45,10 +45,8 @@ never to be set beside those of the full one.
 from __future__ import annotations
 
 import inspect
-import sys
 from collections.abc import Callable
 from contextlib import closing, suppress
-from pathlib import Path
 from time import process_time
 from typing import Any
 
@@ -67,8 +65,6 @@ LONG = 1_000_000_000                # more episodes than any budget has
 
 def load_agent(name: str) -> Callable:
     """The function or class that `module:make` names, also of a module in the folder where one stands."""
-    if (here := str(Path.cwd())) not in sys.path:
-        sys.path.insert(0, here)
     make = found(name)
     demand(callable(make), f"{name!r} is no agent but {make!r:.60}; {WANTED}")
     return make
