@@ -285,7 +285,7 @@ def test_dask_loses_a_worker_and_the_sweep_is_complete(tmp_path, calls):
     from dask.distributed import Client, LocalCluster
 
     out, cells = tmp_path / "out", cells_of(calls, 40, breaks=(), nap=0.05)
-    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50) as cluster, \
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as cluster, \
             Client(cluster) as client, parallel_config("dask"):
         first = next(iter(client.run(os.getpid).values()))
         client.get_executor().submit(end_after, calls, 10, first)

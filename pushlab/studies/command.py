@@ -75,7 +75,8 @@ def cluster(where: str | None) -> Iterator[None]:
     else:
         from dask.distributed import Client, LocalCluster
 
-        place: Any = LocalCluster(threads_per_worker=1, dashboard_address=None) if where == "local" else where
+        # Any free port for its page: two clusters on one machine would otherwise quarrel about 8787.
+        place: Any = LocalCluster(threads_per_worker=1, dashboard_address=":0") if where == "local" else where
         try:
             with Client(place, timeout="10s"), parallel_config("dask"):
                 yield

@@ -243,10 +243,19 @@ class Lab:
         return control.locator(f"xpath=ancestor::*{has_image}[1]").locator("img.widget-image").first
 
     def picture(self, image):
-        """A checksum of the file that `image` shows; an error when it shows nothing."""
+        """A checksum of the file that `image` shows; an error when it shows nothing.
+
+        A player may put another file in its place while this one is decoded, which counts as an error: look again.
+        """
         return image.evaluate(
             """async (image) => {
-                await image.decode();
+                for (let tries = 0, shown = null; tries < 50 && shown !== image.src; tries++) {
+                    shown = image.src;
+                    await image.decode().catch((error) => {
+                        if (tries > 20 || shown === image.src && image.complete && !image.naturalWidth) throw error;
+                        shown = null;
+                    });
+                }
                 const file = await fetch(image.src);
                 const sum = await crypto.subtle.digest("SHA-256", await file.arrayBuffer());
                 return Array.from(new Uint8Array(sum));
