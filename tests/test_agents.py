@@ -1,7 +1,10 @@
 """The agents: what each is said to do, on users small enough to be learned in a moment."""
 
+import itertools
 import json
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import gymnasium as gym
 import numpy as np
@@ -9,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import pushlab  # noqa: F401
+import pushlab
 from pushlab import plots
 from pushlab.agents import (
     EpsilonGreedy,
@@ -26,6 +29,7 @@ from pushlab.agents.features import ContextFeatures, candidates_of
 from pushlab.agents.weights import WeightBlocks, expected_chance
 from pushlab.datasets.periods import Period
 from pushlab.datasets.reading import load_user
+from pushlab.envs import TABLE
 from pushlab.logs.rollout import rollout
 from pushlab.users.judges import fit_judge, judge_for
 from pushlab.users.simulated import SimulatedUser
@@ -385,3 +389,18 @@ def test_replaying_still_sends_the_history():
     user = short_user(8)
     assert np.array_equal(live(gym.make(TWO, user=user), ReplayHistory(user.history))[0],
                           user.history.notification_codes[:8])
+
+
+def readme_pairs():
+    """(environment, agent) of each pair that README's table says to fit."""
+    text = (Path(__file__).resolve().parents[1] / "README.md").read_text(encoding="utf-8")
+    rows = text.split("| agents that need no arguments |")[1].split("\n\n")[0].splitlines()[2:]
+    for agents, envs in (row.strip("|").split("|") for row in rows):
+        names = re.findall(r"`(.+?)`", envs) or [name.removeprefix("pushlab/") for name, *_ in TABLE]
+        yield from itertools.product(names, re.findall(r"`(.+?)`", agents))
+
+
+@pytest.mark.parametrize(("env", "agent"), readme_pairs())
+def test_readme_says_which_agents_fit(env, agent):
+    log = rollout(f"pushlab/{env}", getattr(pushlab.agents, agent)(), steps=3, progress=False)
+    assert len(log)

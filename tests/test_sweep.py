@@ -220,6 +220,15 @@ def test_the_folder_of_another_sweep_is_refused(tmp_path, calls):
         run_cells([*cells_of(calls, 1), *cells_of(calls, 1)], out, **QUIET)
 
 
+def test_a_table_of_older_cells_goes_when_all_fail_and_what_is_not_ours_stays(tmp_path, calls):
+    out = tmp_path / "out"
+    run_cells(cells_of(calls, 2), out, **QUIET)
+    (out / "my_summary.csv").write_text("mine\n")
+    with pytest.raises(CellsFailed):
+        run_cells(cells_of(calls, 2, breaks=(0, 1)), out, **QUIET)
+    assert not (out / "rows.csv").exists() and (out / "my_summary.csv").read_text() == "mine\n"
+
+
 def leave(number, calls):
     note(calls, number)
     if number == 3:

@@ -86,8 +86,9 @@ def run_cells(cells: Sequence[Cell], out: Any = None, workers: int | None = None
     if folder is not None and out is not None:
         for table, rows in tables.items():
             write_text(folder / f"{table}.csv", rows.to_csv(index=False, lineterminator="\n"))
-        for older in {path.stem for path in folder.glob("*.csv")} - {"cells", *tables}:
-            (folder / f"{older}.csv").unlink()
+        written = {name.rsplit(".", 2)[1] for name in names_in(folder) if name.endswith(".csv")}
+        for older in written - {*tables}:                   # of a call before; what else lies here is not ours
+            (folder / f"{older}.csv").unlink(missing_ok=True)
     if failed:
         _tell(cells, failed, folder, strict)
     return tables
