@@ -92,7 +92,7 @@ def test_numbers_are_those_worked_out_by_hand(tmp_path):
     assert told["missing"] == [{"task": "patient", "seed": None, "reason": "it was not run"}]
 
 
-def test_what_failed_counts_as_random_play_and_is_told(tmp_path):
+def test_what_failed_counts_as_the_lowest_known_and_is_told(tmp_path):
     mine = make_scores("mine", phone=[0.5, None, 1.0], room=[0.25, 0.25, None])
     failed = pd.DataFrame({"task": ["phone"], "seed": [1], "reason": ["ValueError: an action outside <the space>"]})
     unfit = pd.DataFrame({"task": ["patient"], "reason": ["needs discrete actions; this task has Box"]})
@@ -105,8 +105,18 @@ def test_what_failed_counts_as_random_play_and_is_told(tmp_path):
     rows = {row["task"]: row for row in told["by_task"] if row["agent"] == "mine"}
     assert (rows["phone"]["mean_normalised"], rows["phone"]["mean"], rows["phone"]["failed"]) == (0.5, 15.0, 1)
     assert told["summary"][0]["runs"] == 3
-    assert "over 2 of 3 tasks, 3 runs each" in words and "2 of the runs failed and count as random play" in words
+    assert "over 2 of 3 tasks, 3 runs each" in words and "2 of the runs failed and count as the lowest" in words
     assert "an action outside <the space>" in words and "needs discrete actions" in words and "quick version" in words
+
+
+def test_who_breaks_off_where_others_do_badly_gains_nothing():
+    bad, phone = [-3.0, -2.0], [0.5, 0.5]
+    other = make_scores("other", phone=phone, room=[-4.0, -1.0])
+    failed = pd.DataFrame({"task": "room", "seed": [0, 1], "reason": "KeyError: 'x'"})
+    whole, broken = (report(make_scores("mine", phone=phone, **more), TASKS, other, failed=lost)
+                     for more, lost in (({"room": bad}, FAILED), ({}, failed)))
+    assert broken["summary"][0]["value"] <= whole["summary"][0]["value"]
+    assert [run["normalised"] for run in broken["runs"] if run["agent"] == "mine" and run["failed"]] == [-4.0, -4.0]
 
 
 def test_fewer_tasks_never_make_an_agent_look_better_beside_another():

@@ -1,7 +1,7 @@
 """Pictures of a benchmark: the runs of one agent beside those of others, by task and by ability.
 
 They take scores as `pushlab bench` writes them, a row a run: agent, task, seed, score, and normalised, which is 0 for
-random play and 1 for the best that is known. A column `failed`, where there is one, marks runs that count as random.
+random play and 1 for the best that is known. A column `failed`, where there is one, marks runs that failed.
 """
 
 from collections.abc import Mapping

@@ -1,8 +1,9 @@
 """The report of a benchmark: a page to read, its numbers as JSON, its pictures as PNG.
 
 Which tasks a number is over is part of the number. An agent is held against another over the tasks that both did and
-no others, and a run that failed counts as random play, so that nobody gains by doing less. (The AutoML benchmark fills
-failed runs with a constant predictor's scores: Gijsbers et al. 2024, Journal of Machine Learning Research 25(101).)
+no others, and a run that failed counts as the lowest known of its task, or as random play where that is lower, so that
+nobody gains by doing less. (The AutoML benchmark fills failed runs with a constant predictor's scores: Gijsbers et al.
+2024, Journal of Machine Learning Research 25(101); some learners here do worse than that.)
 """
 
 import platform
@@ -91,9 +92,11 @@ def report(scores: pd.DataFrame, tasks: pd.DataFrame, reference: pd.DataFrame | 
     has_columns(failed, *FAILED, what="the table of what failed")
     names = [agent] if agent is not None else list(scores["agent"].unique())
     demand(len(names) == 1, f"a report is of one agent; the table of scores has {len(names)}")
-    agent, parts = names[0], [count_failed(scores, tasks, names[0], failed)]
-    for name, own in () if reference is None else reference.groupby("agent", sort=False):
-        parts.append(count_failed(own, tasks, f"{name} (reference)" if name == agent else name))
+    others = scores[:0] if reference is None else reference
+    lowest = pd.concat([scores, others]).groupby("task")["normalised"].min().clip(upper=0.0)
+    agent, parts = names[0], [count_failed(scores, tasks, names[0], lowest, failed)]
+    for name, own in others.groupby("agent", sort=False):
+        parts.append(count_failed(own, tasks, f"{name} (reference)" if name == agent else name, lowest))
     runs, tables = pd.concat(parts, ignore_index=True), dict.fromkeys(TABLES)
     if len(parts[0]):
         by_task = task_means(runs, "score").merge(task_means(runs), on=["agent", "task", "runs", "failed"],
@@ -104,23 +107,24 @@ def report(scores: pd.DataFrame, tasks: pd.DataFrame, reference: pd.DataFrame | 
             **{name: _rows(table) for name, table in tables.items()}}
 
 
-def count_failed(scores: pd.DataFrame, tasks: pd.DataFrame, agent: str, failed: pd.DataFrame = FAILED) -> pd.DataFrame:
+def count_failed(scores: pd.DataFrame, tasks: pd.DataFrame, agent: str, lowest: Mapping[str, float],
+                 failed: pd.DataFrame = FAILED) -> pd.DataFrame:
     """All runs of one agent's tasks, a DataFrame: agent, task, seed, score, normalised, failed.
 
-    A run that failed, or of which there is no score, has that of random play. The agent's tasks are those of which a
-    run finished or failed, its seeds those of all its runs.
+    A run that failed, or of which there is no score, has the normalised score that `lowest` gives its task, or 0. The
+    agent's tasks are those of which a run finished or failed, its seeds those of all its runs.
     """
     scores = scores[np.isfinite(scores["normalised"].astype(float))]
     tried, seeds = {*scores["task"], *failed["task"]}, sorted({*scores["seed"], *failed["seed"]})
     if strange := tried - {*tasks["name"]}:
         raise ValueError(f"there is no task {min(strange)!r}; there are {', '.join(tasks['name'])}")
-    every = tasks.loc[tasks["name"].isin(tried), ["name", "random"]].rename(columns={"name": "task"}).merge(
+    every = tasks.loc[tasks["name"].isin(tried), ["name", "random", "best"]].rename(columns={"name": "task"}).merge(
         pd.DataFrame({"seed": np.array(seeds, int)}), how="cross")
     runs = every.merge(scores[["task", "seed", "score", "normalised"]], how="left", on=["task", "seed"])
-    lost = runs["score"].isna()
+    lost, worst = runs["score"].isna(), np.array([lowest.get(task, 0.0) for task in runs["task"]], float)
     return pd.DataFrame({"agent": agent, "task": runs["task"], "seed": runs["seed"],
-                         "score": runs["score"].where(~lost, runs["random"]),
-                         "normalised": runs["normalised"].where(~lost, 0.0), "failed": lost})
+                         "score": runs["score"].where(~lost, runs["random"] + worst * (runs["best"] - runs["random"])),
+                         "normalised": runs["normalised"].where(~lost, worst), "failed": lost})
 
 
 def _statistics(runs, agent):
