@@ -1,0 +1,1 @@
+"""Logs as the data sets of other libraries, and back."""
