@@ -50,6 +50,15 @@ def test_the_table_and_the_files_say_what_the_report_says(folder, tmp_path):
         assert (tmp_path / "out" / name).read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.parametrize("more", [(), ("--recursive",)])
+def test_what_could_not_be_reported_is_not_said_to_be_written(folder, tmp_path, more):
+    for path in folder.rglob("data-log.tsv"):
+        path.write_text(path.read_text().replace("reward", "score"))
+    done = call("lifelong", folder, "-o", tmp_path / "out", *more)
+    assert done.exit_code == 1 and "written to" not in done.stdout and not (tmp_path / "out").exists()
+    assert f"nothing was written to {tmp_path / 'out'}" in done.stderr
+
+
 def test_options_and_settings_files_change_the_numbers(folder, tmp_path):
     plain = call("lifelong", folder, "--normalization", "none", "--smoothing", "none", "--no-plot",
                  "--save-settings", tmp_path / "s.json", "-o", tmp_path / "out")

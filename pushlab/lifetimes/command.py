@@ -103,7 +103,7 @@ def lifelong(
             if recursive and reports:
                 write_text(out / "lifetimes.tsv",
                            _over_lifetimes(reports, faults).to_csv(sep="\t", lineterminator="\n"))
-        typer.echo(f"written to {out}")
+        typer.echo(f"{'' if reports else 'nothing was '}written to {out}", err=not reports)
     partly = len(set(faults) & set(reports))
     if partly:
         typer.echo(f"{partly} of {len(logs)} lifetimes are reported without what is at fault", err=True)
