@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pushlab.agents.random import RandomAgent
 from pushlab.agents.rec import GreedyItem, LinearQ, LinUCBItem, Planner, SoftmaxItem
 from pushlab.envs.rec.models import NoDrift, Satiation
 from pushlab.envs.rec.world import RECEnv
@@ -179,6 +180,24 @@ def test_a_log_holds_what_the_policy_did_and_repeats_itself():
     pd.testing.assert_frame_equal(log, collect("pushlab/RECEnv-v0", policy, episodes=300, seed=4))
     own = rollout("pushlab/RECEnv-v0", lambda seen: 0, seed=4, first=2, progress=False)
     assert log.query("episode == 2 and step == 0")["obs.0"].item() == own["obs.0"].iloc[0]
+
+
+@pytest.mark.parametrize("env, menu", [("evalumap2", True), ("ODE-HIV-Goal", False)])
+def test_observations_that_are_dicts_are_logged_as_a_rollout_logs_them(env, menu):
+    """The policy sees the columns of the log in their order; a menu of vectors says what its numbers mean."""
+    env, shapes = f"pushlab/{env}-v0", set()
+    own = rollout(env, RandomAgent(), seed=3, steps=2, progress=False)
+    menu = own.filter(like="action.").to_numpy() if menu else None
+
+    def policy(observations):
+        shapes.add(observations.shape)
+        return np.full((len(observations), 2), 0.5)
+
+    log = collect(env, policy, episodes=2, seed=3, actions=menu)
+    columns = [column for column in own if column.startswith("obs.")]
+    assert [column for column in log if column.startswith("obs.")] == columns
+    assert shapes == {(2, len(columns))}
+    assert log.loc[0, columns].tolist() == own.loc[0, columns].tolist()
 
 
 @pytest.mark.parametrize("model", [None, NoDrift, Satiation])

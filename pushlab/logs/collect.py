@@ -1,7 +1,8 @@
 """Logged data: what a known policy saw, did and earned, with the probabilities of what it did; and true values.
 
 A policy is a function of observations (rows, features) that returns probabilities (rows, actions), or an object with
-such a method `probabilities`.
+such a method `probabilities`. Features are the log's columns `obs.…` in their order: observations that are dicts come
+as one matrix too.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ def collect(env: str, policy: Policy, episodes: int, seed: int = 0, actions: np.
     seed      of environment and policy
     actions   array (actions, …): what the policy's action number k means to the environment; None where it is k
     kwargs    arguments of the environment
-    returns   columns env, seed, episode, step, action (a number), reward, propensity, `obs.<name>`
+    returns   columns env, seed, episode, step, action (a number), reward, propensity, and `obs.<name>`, of dicts
+              `obs.<key>.<name>`, as in `rollout`
 
     >>> from pushlab.agents.rec import SoftmaxItem
     >>> log = collect("pushlab/RECEnv-v0", SoftmaxItem(np.eye(5)), episodes=2, seed=7, step_per_episode=3)
@@ -41,25 +43,40 @@ def collect(env: str, policy: Policy, episodes: int, seed: int = 0, actions: np.
     envs: Any = gym.make_vec(env, num_envs=episodes, **kwargs)
     chance = own_chance(seed)
     seen, _ = envs.reset(seed=[episode_seed(seed, episode) for episode in range(episodes)])
+    names = _names(seen, envs.unwrapped.world.observation_names)
     over, parts, step = np.zeros(episodes, bool), [], 0
     while not over.all():
+        seen = _matrix(seen)
         likely = np.asarray(getattr(policy, "probabilities", policy)(seen), float)
         chosen = _draw(likely, chance.random(episodes))
         following, reward, terminated, truncated, _ = envs.step(chosen if actions is None else actions[chosen])
         on = np.flatnonzero(~over)                      # a copy that is over has begun again: not logged
         parts.append({"episode": on, "step": np.full(len(on), step), "action": chosen[on], "reward": reward[on],
-                      "propensity": likely[on, chosen[on]], "obs": np.asarray(seen)[on]})
+                      "propensity": likely[on, chosen[on]], "obs": seen[on]})
         over |= terminated | truncated
         seen, step = following, step + 1
-    names = envs.unwrapped.world.observation_names
     envs.close()
     columns = {key: np.concatenate([part[key] for part in parts]) for key in parts[0]}
     observed = columns.pop("obs")
-    columns |= {f"obs.{name}": observed[:, at] for at, name in enumerate(names or range(observed.shape[1]))}
+    columns |= dict(zip(names, observed.T, strict=True))
     log = pd.DataFrame(columns).sort_values(["episode", "step"], ignore_index=True)
     log.insert(0, "env", env.split("/")[-1])
     log.insert(1, "seed", seed)
     return log
+
+
+def _matrix(seen):
+    """A batch of observations as one array (rows, features), the parts of a dict side by side."""
+    if isinstance(seen, dict):
+        return np.hstack([_matrix(part) for part in seen.values()])
+    return np.asarray(seen).reshape(len(seen), -1)
+
+
+def _names(seen, names, prefix="obs"):
+    """What the columns of `_matrix(seen)` are called in a log."""
+    if isinstance(seen, dict):
+        return [name for key, part in seen.items() for name in _names(part, (names or {}).get(key), f"{prefix}.{key}")]
+    return [f"{prefix}.{name}" for name in names or range(_matrix(seen).shape[1])]
 
 
 def _draw(probabilities, uniforms):
