@@ -127,7 +127,8 @@ def test_codes_out_of_range_are_refused():
 def test_agents_are_rewarded_each_and_share_the_question():
     env = gym.make("pushlab/RoomEnv-v0", n_agents=3)
     (observations, question), info = env.reset(seed=8)
-    assert len(observations) == 3 and len({time for *_, time in observations}) == 1 and info == {}
+    assert len(observations) == 3 and len({time for *_, time in observations}) == 1
+    assert info["rewards"].tolist() == [0.0, 0.0, 0.0]          # nobody was asked yet
     state = env.unwrapped.state
     right = env.unwrapped.world.locations[state["place"][0, state["asked"][0]]]
     _, reward, _, _, info = env.step((right, "nowhere", right.upper()))

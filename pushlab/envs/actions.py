@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from gymnasium import spaces
+from gymnasium.error import ResetNeeded
 
 from pushlab.envs.world import World
 from pushlab.ground.compiled import compiled_in_place
@@ -45,6 +46,29 @@ def reader_of(world: World) -> Callable[[Any, int], Any]:
     if isinstance(space, spaces.MultiBinary) and len(space.shape) == 1:
         return _whole_reader(space.shape, np.zeros(space.shape), np.full(space.shape, 2), names)
     return lambda action, n: action
+
+
+def choices(space: spaces.Space) -> int:
+    """How many values the components of an action have in all; AttributeError where they cannot be counted.
+
+    >>> choices(spaces.Discrete(5)), choices(spaces.MultiDiscrete([2, 3])), choices(spaces.MultiBinary(4))
+    (5, 5, 8)
+    """
+    if isinstance(space, spaces.Discrete):
+        return int(space.n)
+    if isinstance(space, spaces.MultiDiscrete):
+        return int(space.nvec.sum())
+    if isinstance(space, spaces.MultiBinary):
+        return 2 * int(np.prod(space.shape))
+    raise AttributeError(f"the actions of {space} cannot be counted, so that there are no masks of them")
+
+
+def masks(world: World, state: dict | None, n: int) -> np.ndarray:
+    """Which actions each of n copies may take, bool (n, choices): the world's own mask, or all of them."""
+    if state is None:
+        raise ResetNeeded("there are no masks of actions before reset()")
+    mask = world.mask(state)
+    return np.ones((n, choices(world.action_space)), bool) if mask is None else mask.astype(bool)
 
 
 def _number_reader(space, names):

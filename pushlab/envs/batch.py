@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from gymnasium.vector import AutoresetMode
 from gymnasium.vector import VectorEnv as GymVectorEnv
 from gymnasium.vector.utils import batch_space
 
-from pushlab.envs.actions import reader_of
+from pushlab.envs.actions import choices, masks, reader_of
 from pushlab.envs.chance import Chance
 from pushlab.envs.shell import at_row, build_world, check_options, keep_frame
 from pushlab.envs.world import World
@@ -178,6 +178,12 @@ class VectorEnv(GymVectorEnv):
         return self.world.observe(self.state), infos
 
     # ------------------------------------------------------------ infos
+
+    @property
+    def action_masks(self) -> Callable[[], np.ndarray]:
+        """action_masks() tells which actions each copy may take now, bool (n, actions); see `Env.action_masks`."""
+        choices(self.single_action_space)
+        return lambda: masks(self.world, self.state, self.num_envs)
 
     def _told(self, state, outcome):
         """What the infos say of a state, arrays by key."""

@@ -54,10 +54,11 @@ class EvalUMAP1(UserWorld):
     Start        the first context of the period. With several users one is drawn, or named: options={"user": name}
                  (in a batch also a list, one for each copy)
     End          terminated after the last context (the last observation repeats it); never truncated
-    Info         after a step: "opened" and "actual", bool; "probability" of opening what was sent; "best", the highest
-                 probability that any notification of the catalogue reaches in that context, where the true user
-                 answers by chance (a senseless combination, outside the catalogue, may now and then reach more);
-                 "user", the place of the user in the list, where there are several
+    Info         "opened" and "actual", bool; "probability" of opening what was sent; "best", the highest probability
+                 that any notification of the catalogue reaches in that context, where the true user answers by chance
+                 (a senseless combination, outside the catalogue, may now and then reach more). They are about the
+                 last step; before the first one, when there is no answer yet, they are False and 0. "user", the place
+                 of the user in the list, where there are several
     Arguments    user        name of a shipped user, a folder, a User, or a list of them
                  period      "test" (default), "history" or any other period of the user
                  judge       who opens: "truth", "logistic", "plain", "adaboost", "tree" or "bayes"
@@ -102,7 +103,7 @@ class EvalUMAP1(UserWorld):
         self._arrived = np.concatenate([part["arrived"] for part in parts])
         known = all("best" in part for part in parts)
         self._best = np.concatenate([part["best"] for part in parts]) if known else None
-        self._told = ("opened", "actual", "probability", *(("best",) if known else ()))
+        self._told = {"opened": bool, "actual": bool, "probability": float, **({"best": float} if known else {})}
         self._cutoffs = [part["cutoff"] for part in parts]
         self._chances = [part["chances"] for part in parts]
         self._tables = getattr(self._chances[0], "args", None) if isinstance(self.judge, SimulatedUser) else None
@@ -152,7 +153,8 @@ class EvalUMAP1(UserWorld):
         return state["row"] == (self._last if len(self._last) == 1 else self._last.take(state["user"]))
 
     def info(self, state: dict, outcome: dict | None) -> dict:
-        told = {} if outcome is None else {key: outcome[key] for key in self._told}
+        told = {key: np.zeros(len(state["row"]), kind) if outcome is None else outcome[key]
+                for key, kind in self._told.items()}
         return {**told, "user": state["user"]} if len(self.users) > 1 else told
 
     def frame(self, state: dict, outcome: dict | None, at: int = 0) -> dict:

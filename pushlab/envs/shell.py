@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from importlib import import_module
 from operator import itemgetter
@@ -12,7 +12,7 @@ import gymnasium as gym
 import numpy as np
 from gymnasium.error import ResetNeeded
 
-from pushlab.envs.actions import reader_of
+from pushlab.envs.actions import choices, masks, reader_of
 from pushlab.envs.chance import Chance
 from pushlab.envs.world import World
 
@@ -173,6 +173,15 @@ class Env(gym.Env):
     def outcome(self) -> Any:
         """What came of the last step, arrays with a leading axis of 1; None after a reset."""
         return self._copy.now()[1]
+
+    @property
+    def action_masks(self) -> Callable[[], np.ndarray]:
+        """action_masks() tells which actions are allowed now, bool (n,), as sb3-contrib asks it.
+
+        Of MultiDiscrete, where no world restricts anything, (sum of nvec,). A Box, and words, have no such attribute.
+        """
+        choices(self.action_space)
+        return lambda: masks(self.world, self.state, 1)[0]
 
     def __getattr__(self, name: str) -> Any:
         """What the world exports: a plain attribute as it is, a method with this environment as its first argument."""

@@ -81,7 +81,11 @@ class World:
         return None
 
     def info(self, state: dict, outcome: dict | None) -> dict:
-        """What else is told, a dict of arrays (n, …); `outcome` is None right after a reset."""
+        """What else is told, a dict of arrays (n, …); `outcome` is None right after a reset.
+
+        The keys, types and shapes are the same then, for recorders that lay out their tables by the first info: what
+        has no value before the first step is False or 0.
+        """
         return {}
 
     def solo(self) -> Any:

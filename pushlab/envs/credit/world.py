@@ -42,9 +42,10 @@ class Credit(World):
     Start        nobody has moved; or everybody has answered the weights options={"theta": …}, (11,) or one row for
                  each copy
     End          never terminated; truncated at `config.end_time`, after 25 rounds
-    Info         "time", rounds; after a step also "loss"; "accuracy", the share told apart rightly; "refused_repaid"
-                 and "refused_behind", the shares of both groups; "moved", how far everybody now is from where they
-                 began, in standard units; "cost", what the step cost a person, in units of the score
+    Info         "time", rounds; and of the last step, 0 before the first: "loss"; "accuracy", the share told apart
+                 rightly; "refused_repaid" and "refused_behind", the shares of both groups; "moved", how far everybody
+                 now is from where they began, in standard units; "cost", what the step cost a person, in units of the
+                 score
     Arguments    people       None for 18,357 generated people, the path of a table like Kaggle's cs-training.csv, or
                               Borrowers (`pushlab.datasets.borrowers`)
                  config       {parameter: value} to change, or a CreditConfig: epsilon, changeable, l2_penalty,
@@ -221,7 +222,7 @@ class Credit(World):
         return state["step"] >= self.steps
 
     def info(self, state: dict, outcome: dict | None) -> dict:
-        told = {} if outcome is None else {key: outcome[key] for key in (
+        told = {key: np.zeros(len(state["step"])) if outcome is None else outcome[key] for key in (
             "loss", "accuracy", "refused_repaid", "refused_behind", "moved", "cost")}
         return {"time": self._time(state["step"]), **told}
 

@@ -185,7 +185,8 @@ class RoomAlone:
         self.action = None
         self.right = int(self.start["place"][0, self.start["asked"][0]])
         seen = self.world.codes_seen(self.start)[0]
-        return (seen if self.indexed else self.world.to_words(seen)), {}
+        info = {} if self.world.n_agents == 1 else {"rewards": np.zeros(self.world.n_agents)}
+        return (seen if self.indexed else self.world.to_words(seen)), info
 
     def step(self, action: Any, draws: np.ndarray) -> tuple[Any, float, bool, bool, dict]:
         """Judges the answer and goes on: observation, reward, terminated, truncated, info."""

@@ -36,7 +36,7 @@ class Room(World):
                  places the same one again with p_new_location; two people switch spots with p_switch_person; the next
                  placement is seen and the next question asked, each person's object being equally likely
     End          never terminates; registered with 1,000 steps
-    Info         nothing for one agent; "rewards", float64 (n_agents,), after a step for several
+    Info         nothing for one agent; for several "rewards" of the last step, float64 (n_agents,), 0 before the first
     Arguments    size             "small" (10 people, 10 objects, 10 locations) or "big" (20, 80, 49)
                  n_people, n_objects, n_locations   other numbers than the size's; objects are the table's first ones,
                                   locations their usual places first, then others of the table
@@ -230,7 +230,9 @@ class Room(World):
         return seen
 
     def info(self, state: dict, outcome: dict | None) -> dict:
-        return {} if outcome is None or self.n_agents == 1 else {"rewards": outcome["rewards"]}
+        if self.n_agents == 1:
+            return {}
+        return {"rewards": np.zeros((len(state["time"]), self.n_agents)) if outcome is None else outcome["rewards"]}
 
     def solo(self) -> RoomAlone:
         return RoomAlone(self)
