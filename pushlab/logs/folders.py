@@ -45,6 +45,7 @@ SCENARIO, LOGGER = "scenario_info.json", "logger_info.json"
 STEPS = "steps.tsv"
 TYPES = ("train", "test")
 KINDS = ("CL", "ANT_A", "ANT_B")
+NO_TIME = "19700101T000000.000000"      # l2metrics reads a time; one that is always the same keeps files the same
 
 
 # ---------------------------------------------------------------- reading
@@ -276,7 +277,7 @@ def write_log(log: pd.DataFrame, folder: Path | str, measure: str | None = None,
 
 def _to_table(rows, worker):
     """A DataFrame with L2Logger's columns first, in its order, filled in where a log has none, then all others."""
-    filled = {"worker": worker, "block_subtype": "wake", "params": "{}", "status": "complete", "timestamp": "",
+    filled = {"worker": worker, "block_subtype": "wake", "params": "{}", "status": "complete", "timestamp": NO_TIME,
               "episode": np.arange(len(rows))}
     table = rows[[name for name in rows if name not in THEIRS]].copy()
     for at, (ours, theirs) in enumerate(THEIRS.items()):
