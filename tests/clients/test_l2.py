@@ -1,4 +1,4 @@
-"""Lifetimes exchanged with l2logger 1.8.2 and l2metrics 3.1.0 themselves: what each writes the other reads and evaluates.
+"""Lifetimes exchanged with l2logger 1.8.2 and l2metrics 3.1.0 themselves: what one writes, the other evaluates.
 
     python tests/clients/test_l2.py        # writes tests/samples/l2 anew, which the ordinary suite compares with
 
@@ -17,16 +17,16 @@ import pytest
 
 pytest.importorskip("l2metrics")
 
-from l2logger.l2logger import DataLogger  # noqa: E402
-from l2logger.util import read_log_data, read_logger_info, validate_log  # noqa: E402
-from l2metrics.report import MetricsReport  # noqa: E402
-from l2metrics.util import store_ste_data  # noqa: E402
+from l2logger.l2logger import DataLogger
+from l2logger.util import read_log_data, read_logger_info, validate_log
+from l2metrics.report import MetricsReport
+from l2metrics.util import store_ste_data
 
-from pushlab.agents import LinearQ  # noqa: E402
-from pushlab.lifetimes.live import run_syllabus  # noqa: E402
-from pushlab.logs.folders import read_log, write_log  # noqa: E402
-from pushlab.metrics.lifelong import Settings, lifelong_report  # noqa: E402
-from pushlab.metrics.lifelong.release import RELEASE_NAMES  # noqa: E402
+from pushlab.agents import LinearQ
+from pushlab.lifetimes.live import run_syllabus
+from pushlab.logs.folders import read_log, write_log
+from pushlab.metrics.lifelong import Settings, lifelong_report
+from pushlab.metrics.lifelong.release import RELEASE_NAMES
 
 SAMPLES = Path(__file__).parents[1] / "samples" / "l2"
 TASKS = ("pier_one", "quay_one")
