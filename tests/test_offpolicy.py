@@ -167,6 +167,31 @@ def test_a_target_that_is_no_policy_is_refused():
             off_policy(whole_log(), wrong)
 
 
+@pytest.mark.parametrize("env, episodes", [("ODE-Opioid-v0", 40), ("ODE-World3-v1", 40), ("push-v0", 15)])
+def test_every_log_can_be_asked_whatever_its_units_and_however_wide(env, episodes):
+    """People by the million and their products; 45 columns of codes, which have 1,081 products."""
+    count = int(gym.make(f"pushlab/{env}").action_space.n)
+    log = collect(f"pushlab/{env}", lambda seen: np.full((len(seen), count), 1 / count), episodes, seed=1)
+    near = (1 + 0.01 * np.arange(count)) / (1 + 0.01 * np.arange(count)).sum()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)            # few episodes
+        table = off_policy(log, lambda seen: np.tile(near, (len(seen), 1))).set_index("estimator")
+    told, naive = table.loc["doubly robust"], table.loc["naive"]
+    assert naive["low"] - 1 < told["value"] < naive["high"] + 1   # the two policies are nearly one
+
+
+@given(st.floats(2, 1e9), st.floats(-1e6, 1e6))
+@settings(max_examples=20)
+def test_units_of_what_is_seen_do_not_matter(unit, zero):
+    rng = np.random.default_rng(0)
+    log = pd.DataFrame({"episode": np.arange(200), "step": 0, "action": rng.integers(2, size=200), "propensity": 0.5,
+                        "obs.dose": 100 * rng.normal(size=200)})
+    log["reward"] = log["obs.dose"] * (1 + log["action"])
+    asked = [off_policy(one, lambda seen: np.tile([0.3, 0.7], (len(seen), 1)), features=linear)["value"]
+             for one in (log, log.assign(**{"obs.dose": log["obs.dose"] * unit + zero}))]
+    assert asked[1].to_numpy() == pytest.approx(asked[0].to_numpy(), rel=1e-4)
+
+
 # ---------------------------------------------------------------- RECEnv: logs and true values
 
 def test_a_log_holds_what_the_policy_did_and_repeats_itself():

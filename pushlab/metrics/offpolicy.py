@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 
 from pushlab.ground.arguments import has_columns, number
 from pushlab.metrics.estimate import Interval, half_width, mean_interval
-from pushlab.metrics.value_models import cross_fitted_values, quadratic
+from pushlab.metrics.value_models import by_width, cross_fitted_values
 
 ENOUGH = 50     # effective episodes below which an importance-weighted interval is not to be trusted; a rule of thumb
 
@@ -175,6 +175,7 @@ class Episodes(NamedTuple):
     ratios: np.ndarray          # (episodes, steps), 1 after the end
     target: np.ndarray          # (episodes, steps, actions), the target's probabilities, 0 after the end
     alive: np.ndarray           # (episodes, steps) bool
+    aimed: np.ndarray | None = None     # of actions that are vectors: observations with the target's action beside them
 
     @property
     def ess(self) -> float:
@@ -228,7 +229,7 @@ def _probabilities(target, observations):
 # ---------------------------------------------------------------- all at once
 
 def off_policy(log: pd.DataFrame, target: Any, discount: float = 1.0, level: float = 0.95, folds: int = 5,
-               features: Callable = quadratic, penalty: float = 1.0, seed: int = 0) -> pd.DataFrame:
+               features: Callable = by_width, penalty: float = 1.0, seed: int = 0) -> pd.DataFrame:
     """All estimates of the target's value per episode from a log of another policy, a DataFrame, a row an estimator.
 
     log       DataFrame: episode, step, action, reward, propensity, obs.…

@@ -9,6 +9,8 @@ import numpy as np
 
 from pushlab.ground.arguments import whole
 
+WIDE, LEVELS = 20, 20       # observations' components that are multiplied pairwise; values that are told apart one by one
+
 
 def quadratic(observations: np.ndarray) -> np.ndarray:
     """Features of observations (rows, features): a 1, the observations, and all their products.
@@ -25,48 +27,86 @@ def linear(observations: np.ndarray) -> np.ndarray:
     return np.hstack([np.ones((len(observations), 1)), observations])
 
 
-def cross_fitted_values(episodes: Any, discount: float = 1.0, folds: int = 5, features: Callable = quadratic,
+def indicators(observations: np.ndarray) -> np.ndarray:
+    """Features of codes (rows, features): a 1, then for each column one 0/1 for each of its values but the lowest.
+
+    A column of more than 20 different values stays as it is.
+
+    >>> indicators(np.array([[2, 0], [4, 0], [9, 1]])).tolist()
+    [[1.0, 0.0, 0.0, 0.0], [1.0, 1.0, 0.0, 0.0], [1.0, 0.0, 1.0, 1.0]]
+    """
+    values = [np.unique(column) for column in observations.T]
+    return np.hstack([np.ones((len(observations), 1))] + [column[:, None] == found[1:] if len(found) <= LEVELS else
+                     column[:, None] for column, found in zip(observations.T, values)])
+
+
+def by_width(observations: np.ndarray) -> np.ndarray:
+    """Features of observations (rows, features): `quadratic` up to 20 columns, `indicators` beyond."""
+    return (quadratic if observations.shape[1] <= WIDE else indicators)(observations)
+
+
+def cross_fitted_values(episodes: Any, discount: float = 1.0, folds: int = 5, features: Callable = by_width,
                         penalty: float = 1.0, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     """Q̂ (episodes, steps, actions) and V̂ (episodes, steps) under the target, each from the other folds' episodes.
 
     Fitted Q evaluation from the last step backwards: for each step and action a ridge regression of reward plus the
-    next step's V̂ on features of the observation.
+    next step's V̂ on features of the observation. Features that are longer than 1 (root mean square over a step's
+    training episodes) are standardised first, so that units do not matter; the others are taken as they are.
+
+    features  function of the observations of all rows (rows, features) to features (rows, any number)
 
     Source  Le, Voloshin & Yue (2019), Batch policy learning under constraints, ICML (fitted Q evaluation).
     """
-    count = len(episodes.rewards)
+    count, steps = episodes.rewards.shape
     whole("folds, at most one an episode,", folds, 2, count)
     fold = np.random.default_rng(seed).permutation(count) % folds
-    flat = features(episodes.observations.reshape(-1, episodes.observations.shape[2]))
-    described = flat.reshape(*episodes.rewards.shape, -1)
-    action_values = np.zeros(episodes.target.shape)
+    # actions that are vectors stand beside the observation: once the one taken, once the target's
+    pair = [episodes.observations] + ([] if episodes.aimed is None else [episodes.aimed])
+    described = features(np.concatenate(pair).reshape(-1, pair[0].shape[2])).reshape(len(pair), count, steps, -1)
+    taken, aimed = described[0], described[-1]
+    action_values, aimed_values = np.zeros((2, *episodes.target.shape))
     for held_out in range(folds):
-        train, test = fold != held_out, fold == held_out
-        weights, means = _fit_backwards(episodes, described, train, discount, penalty)
-        for step in range(episodes.rewards.shape[1]):
-            action_values[test, step] = described[test, step] @ weights[step] + means[step]
+        test = fold == held_out
+        models = _fit_backwards(episodes, taken, aimed, ~test, discount, penalty)
+        for step, (weights, mean, centre, scale) in enumerate(models):
+            action_values[test, step] = (taken[test, step] - centre) / scale @ weights + mean
+            aimed_values[test, step] = (aimed[test, step] - centre) / scale @ weights + mean
     action_values *= episodes.alive[:, :, None]
-    return action_values, (episodes.target * action_values).sum(axis=2)
+    aimed_values *= episodes.alive[:, :, None]
+    return action_values, (episodes.target * aimed_values).sum(axis=2)
 
 
-def _fit_backwards(episodes, described, train, discount, penalty):
-    """Weights (features, actions) and mean for each step, from the episodes `train`."""
+def _fit_backwards(episodes, taken, aimed, train, discount, penalty):
+    """A tuple for each step: weights (features, actions), mean, and what features are centred and scaled by."""
     steps, actions = episodes.target.shape[1:]
-    weights, means = np.zeros((steps, described.shape[2], actions)), np.zeros(steps)
-    following = np.zeros(train.sum())
+    models, following = [], np.zeros(train.sum())
     for step in reversed(range(steps)):
         alive = episodes.alive[train, step]
         aims = episodes.rewards[train, step] + discount * following
-        seen, taken = described[train, step], episodes.actions[train, step]
-        means[step] = aims[alive].mean() if alive.any() else 0.0
+        mean, did = aims[alive].mean() if alive.any() else 0.0, episodes.actions[train, step]
+        centre, scale = _units(taken[train, step][alive])
+        seen, weights = (taken[train, step] - centre) / scale, np.zeros((taken.shape[2], actions))
         for action in range(actions):
-            rows = alive & (taken == action)
-            weights[step, :, action] = _ridge(seen[rows], aims[rows] - means[step], penalty)
-        values = episodes.target[train, step] * (seen @ weights[step] + means[step])
+            rows = alive & (did == action)
+            weights[:, action] = _ridge(seen[rows], aims[rows] - mean, penalty)
+        values = episodes.target[train, step] * ((aimed[train, step] - centre) / scale @ weights + mean)
         following = values.sum(axis=1) * alive
-    return weights, means
+        models.append((weights, mean, centre, scale))
+    return models[::-1]
+
+
+def _units(features):
+    """Centre and scale of each feature: mean and deviation of a long one, 0 and 1 of others; constants vanish."""
+    if not len(features):
+        return 0.0, 1.0
+    mean, size = features.mean(axis=0), np.sqrt((features**2).mean(axis=0))
+    deviation, is_long = features.std(axis=0), size > 1 + 1e-9
+    return np.where(is_long, mean, 0), np.where(is_long, np.where(deviation > 1e-9 * size, deviation, np.inf), 1)
 
 
 def _ridge(features, aims, penalty):
-    """Weights that minimise squared error plus penalty × squared length."""
-    return np.linalg.solve(features.T @ features + penalty * np.eye(features.shape[1]), features.T @ aims)
+    """Weights that minimise squared error plus penalty × squared length, from the smaller of the two systems."""
+    rows, columns = features.shape
+    if rows < columns:
+        return features.T @ np.linalg.solve(features @ features.T + penalty * np.eye(rows), aims)
+    return np.linalg.solve(features.T @ features + penalty * np.eye(columns), features.T @ aims)
