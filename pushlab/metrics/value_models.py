@@ -9,7 +9,7 @@ import numpy as np
 
 from pushlab.ground.arguments import whole
 
-WIDE, LEVELS = 20, 20       # observations' components that are multiplied pairwise; values that are told apart one by one
+WIDE, LEVELS = 20, 20       # most components that are multiplied pairwise; most values that are told apart
 
 
 def quadratic(observations: np.ndarray) -> np.ndarray:
