@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +17,8 @@ from pushlab.ground.seeds import episode_seed
 
 CONSTANT = ("run", "env", "agent", "seed", "lifetime", "phase", "block", "block_type", "task", "params")
 RECORDS = ("steps", "episodes", "frames")
+
+
 def rollout(env: Any, agent: Agent | Callable, episodes: int = 1, seed: int = 0, progress: bool = True,
             record: str = "steps", learn: bool = True, explore: bool = True, steps: int | None = None, first: int = 0,
             seeding: str = "independent", **labels: Any) -> Any:
@@ -37,7 +39,9 @@ def rollout(env: Any, agent: Agent | Callable, episodes: int = 1, seed: int = 0,
 
     Columns: run, env, agent, seed, lifetime, phase, block, block_type, task, params, then episode, step, time, action,
     reward, terminated, truncated, response_time (seconds the agent took to act), `obs.<name>` (what the agent saw when
-    it acted) and `info.<name>` (what the environment told afterwards). A vector is one column a component.
+    it acted), `last` and `info.<name>` (what the environment told afterwards). A vector is one column a component.
+    `last` is None but in the last row of an episode, ended or broken off: there it is what was seen after that step, a
+    list of plain numbers or words in the order of the `obs.` columns.
 
     >>> import gymnasium as gym, pushlab
     >>> log = rollout("pushlab/evalumap1-v0", pushlab.agents.RandomAgent(), seed=7, steps=3, progress=False)
@@ -94,7 +98,10 @@ def _plain(value):
 
 
 class Lived(NamedTuple):
-    """What happened in an episode, lists with an entry a step: observations, actions, rewards, ends, infos, seconds."""
+    """What happened in an episode, lists with an entry a step: observations, actions, rewards, ends, infos, seconds.
+
+    Of observations there is one more, the last.
+    """
 
     seen: list
     done: list
@@ -133,6 +140,7 @@ def _run_episode(env, agent, seed, learn, explore, steps, record):
         if frame:
             film.append(frame())
         observation, info, over = following, next_info, terminated or truncated
+    seen.append(observation)
     return Lived(seen, done, rewards, ends, infos, seconds), film
 
 
@@ -154,10 +162,21 @@ def _episode_table(env, episode, seen, done, rewards, ends, infos, seconds):
     terminated, truncated = np.array(ends, bool).reshape(-1, 2).T
     columns |= {"reward": np.array(rewards, float), "terminated": terminated, "truncated": truncated,
                 "response_time": seconds}
-    columns |= _columns("obs", seen, getattr(world, "observation_names", None), scalar="obs.value")
+    observed = _columns("obs", seen, getattr(world, "observation_names", None), scalar="obs.value")
+    columns |= {key: values[:-1] for key, values in observed.items()}
+    columns["last"] = [*[None] * (len(number) - 1), plain_list(values[-1] for values in observed.values())][:len(number)]
     for key, values in told.items():
         columns |= _columns(f"info.{key}", values)
     return pd.DataFrame(columns)
+
+
+def plain_list(values: Iterable) -> list:
+    """A list of Python's own numbers and words, for the column `last`.
+
+    >>> plain_list([np.int64(3), np.float32(0.5), "home", None])
+    [3, 0.5, 'home', None]
+    """
+    return [value.tolist() if hasattr(value, "tolist") else value for value in values]
 
 
 def _columns(name, values, parts=None, scalar=None):
@@ -171,7 +190,7 @@ def _columns(name, values, parts=None, scalar=None):
         return {key: column for at in range(len(first))
                 for key, column in _columns(f"{name}.{at}", [value and value[at] for value in values]).items()}
     if np.ndim(first) == 0:
-        return {scalar or name: values}
+        return {scalar or name: [value.item() if isinstance(value, np.ndarray) else value for value in values]}
     rows = [np.full(np.size(first), np.nan) if value is None else np.ravel(value) for value in values]
     if len({len(row) for row in rows}) > 1:
         return {name: values}               # of different lengths: kept as they are
@@ -199,9 +218,12 @@ def by_episode(log: pd.DataFrame) -> pd.DataFrame:
 
 
 def readable(log: pd.DataFrame, env: Any) -> pd.DataFrame:
-    """The log with words in place of codes: `obs.<feature>` and `action.<feature>` as the schema spells them."""
+    """The log with words in place of codes: `obs.<feature>` and `action.<feature>` as the schema spells them.
+
+    The column `last` is left out, as it has the codes of observations in the order of columns that are no more.
+    """
     world = env.unwrapped.world
-    log = log.copy()
+    log = log.drop(columns="last", errors="ignore")
     seen = "obs.context" if isinstance(world.observation_names, dict) else "obs"
     for prefix, half in ((seen, world.schema.context), ("action", world.schema.notification)):
         components = half.components
