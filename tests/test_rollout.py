@@ -6,9 +6,12 @@ import pandas as pd
 import pytest
 
 import pushlab
-from pushlab.agents import Agent, RandomAgent, ReplayHistory
+from pushlab.agents import Agent, Constant, RandomAgent, ReplayHistory
 from pushlab.datasets.reading import load_user
+from pushlab.logs.collect import collect
+from pushlab.logs.folders import read_steps, write_log
 from pushlab.logs.rollout import CONSTANT, by_episode, readable, rollout
+from pushlab.studies.store import encode, gather
 
 ID = "pushlab/evalumap1-v0"
 
@@ -211,3 +214,56 @@ def test_agents_that_read_codes_refuse_changed_observations():
     env = gym.wrappers.FlattenObservation(gym.make("pushlab/evalumap2-v0"))
     with pytest.raises(ValueError, match="a wrapper changes the observations"):
         rollout(env, ThompsonSampling(), steps=2, progress=False)
+
+
+# ---------------------------------------------------------------- what was seen last
+
+class Countdown(gym.Env):
+    """Ends when nothing is left; tells what is left in every kind of space."""
+
+    observation_space = gym.spaces.Dict({"left": gym.spaces.Discrete(9), "pair": gym.spaces.Tuple([
+        gym.spaces.Box(0, 9, (2,), np.float32), gym.spaces.Text(5)])})
+    action_space = gym.spaces.Discrete(3)
+
+    def _tell(self):
+        return {"left": self.left, "pair": (np.full(2, self.left / 4, np.float32), f"n {self.left}")}
+
+    def reset(self, seed=None, options=None):
+        self.left = 3
+        return self._tell(), {}
+
+    def step(self, action):
+        self.left -= 1
+        return self._tell(), np.float64(1), self.left == 0, False, {}
+
+
+def test_the_last_observation_of_an_episode_stands_in_its_last_row():
+    log = rollout(Countdown(), lambda observation: 1, episodes=2, progress=False)
+    assert log["obs.left"].tolist() == [3, 2, 1] * 2
+    assert log["last"].tolist() == [None, None, [0, 0.0, 0.0, "n 0"]] * 2
+    assert log.filter(like="obs.").columns.tolist() == ["obs.left", "obs.pair.0.0", "obs.pair.0.1", "obs.pair.1"]
+    broken_off = rollout(Countdown(), lambda observation: 1, steps=2, progress=False)
+    assert broken_off["last"].tolist() == [None, [1, 0.25, 0.25, "n 1"]]
+    assert rollout(Countdown(), lambda observation: 1, steps=0, progress=False)["last"].tolist() == []
+
+
+@pytest.mark.parametrize("env", ["pushlab/RECEnv-v0", "pushlab/ODE-HIV-Goal-v0"])
+def test_collected_logs_end_as_played_ones_do(env):
+    played = rollout(env, Constant(1), episodes=2, seed=5, progress=False)
+    collected = collect(env, lambda seen: np.eye(gym.make(env).action_space.n)[[1] * len(seen)], 2, seed=5)
+    for name in ("terminated", "truncated", "last"):
+        assert collected[name].tolist() == played[name].tolist()
+    assert played["last"].notna().tolist() == (played["terminated"] | played["truncated"]).tolist()
+
+
+def test_zero_dimensional_arrays_are_plain_numbers_in_a_log():
+    log = rollout(Countdown(), lambda observation: np.array(2), progress=False)
+    assert log["action"].dtype == np.int64 and log["action"].tolist() == [2, 2, 2]
+
+
+def test_the_last_observation_outlives_the_disk(tmp_path):
+    log = rollout(Countdown(), lambda observation: 1, episodes=3, progress=False)
+    pd.testing.assert_frame_equal(read_steps(write_log(log, tmp_path)), log)
+    form, text = encode("rows", log)
+    kept = gather([{}], [{"rows": (form, text)}])["rows"]
+    assert kept["last"].tolist() == log["last"].tolist()

@@ -31,8 +31,8 @@ def collect(env: str, policy: Policy, episodes: int, seed: int = 0, actions: np.
     seed      of environment and policy
     actions   array (actions, …): what the policy's action number k means to the environment; None where it is k
     kwargs    arguments of the environment
-    returns   columns env, seed, episode, step, action (a number), reward, propensity, and `obs.<name>`, of dicts
-              `obs.<key>.<name>`, as in `rollout`
+    returns   columns env, seed, episode, step, action (a number), reward, propensity, terminated, truncated, and
+              `obs.<name>`, of dicts `obs.<key>.<name>`, and `last`, as in `rollout`
 
     >>> from pushlab.agents.rec import SoftmaxItem
     >>> log = collect("pushlab/RECEnv-v0", SoftmaxItem(np.eye(5)), episodes=2, seed=7, step_per_episode=3)
@@ -44,21 +44,24 @@ def collect(env: str, policy: Policy, episodes: int, seed: int = 0, actions: np.
     chance = own_chance(seed)
     seen, _ = envs.reset(seed=[episode_seed(seed, episode) for episode in range(episodes)])
     names = _names(seen, envs.unwrapped.world.observation_names)
-    over, parts, step = np.zeros(episodes, bool), [], 0
+    over, parts, step, seen = np.zeros(episodes, bool), [], 0, _matrix(seen)
     while not over.all():
-        seen = _matrix(seen)
         likely = np.asarray(getattr(policy, "probabilities", policy)(seen), float)
         chosen = _draw(likely, chance.random(episodes))
         following, reward, terminated, truncated, _ = envs.step(chosen if actions is None else actions[chosen])
-        on = np.flatnonzero(~over)                      # a copy that is over has begun again: not logged
+        on, following = np.flatnonzero(~over), _matrix(following)       # a copy that is over has begun again
+        last = np.full(len(on), None)
+        for row in np.flatnonzero((terminated | truncated)[on]):
+            last[row] = following[on[row]].tolist()
         parts.append({"episode": on, "step": np.full(len(on), step), "action": chosen[on], "reward": reward[on],
-                      "propensity": likely[on, chosen[on]], "obs": seen[on]})
+                      "propensity": likely[on, chosen[on]], "terminated": terminated[on], "truncated": truncated[on],
+                      "obs": seen[on], "last": last})
         over |= terminated | truncated
         seen, step = following, step + 1
     envs.close()
     columns = {key: np.concatenate([part[key] for part in parts]) for key in parts[0]}
-    observed = columns.pop("obs")
-    columns |= dict(zip(names, observed.T, strict=True))
+    observed, last = columns.pop("obs"), columns.pop("last")
+    columns |= dict(zip(names, observed.T, strict=True)) | {"last": last}
     log = pd.DataFrame(columns).sort_values(["episode", "step"], ignore_index=True)
     log.insert(0, "env", env.split("/")[-1])
     log.insert(1, "seed", seed)
