@@ -164,7 +164,8 @@ def _episode_table(env, episode, seen, done, rewards, ends, infos, seconds):
                 "response_time": seconds}
     observed = _columns("obs", seen, getattr(world, "observation_names", None), scalar="obs.value")
     columns |= {key: values[:-1] for key, values in observed.items()}
-    columns["last"] = [*[None] * (len(number) - 1), plain_list(values[-1] for values in observed.values())][:len(number)]
+    last = plain_list(values[-1] for values in observed.values())
+    columns["last"] = [*[None] * (len(number) - 1), last][:len(number)]
     for key, values in told.items():
         columns |= _columns(f"info.{key}", values)
     return pd.DataFrame(columns)
