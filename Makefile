@@ -24,6 +24,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 LATEST := .venv-latest
 FROZEN := .venv-constraints
+# Libraries of others: the extra rl, and three whose needs go neither with it nor with one another (tests/clients/*.txt).
+RL := .venv-rl
+APART := l2 obp eco
 NOTEBOOK := notebooks/00_start_here.ipynb
 JUPYTER_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 
@@ -61,6 +64,16 @@ test-latest: $(LATEST)/.python  ## the same with the newest release of every pac
 	@echo "Installing the newest releases into $(LATEST) ..."
 	$(LATEST)/bin/python -m pip install -qq --upgrade --upgrade-strategy eager -e '.[test]'
 	@$(MAKE) $(SIDE_BY_SIDE) PYTEST="$(LATEST)/bin/python -m pytest -q" BROWSERS=1 browser unit saved-lax
+
+# Tests of a library that is not in an environment are skipped there; each is in one of them.
+.PHONY: clients clients-rl $(APART:%=clients-%)
+clients:  ## try the libraries of others on pushlab: stable-baselines3, Minari, l2metrics, obp ... (optional, weekly)
+	@$(MAKE) --no-print-directory --keep-going clients-rl $(APART:%=clients-%) && echo "All clients passed."
+clients-rl clients-%: export OMP_NUM_THREADS := 1
+clients-rl: $(RL)/.extra
+	$(RL)/bin/python -m pytest -q -W ignore tests/clients tests/test_outside.py
+$(APART:%=clients-%): clients-%: .venv-%/.apart
+	PYTHONPATH=$(CURDIR) .venv-$*/bin/python -m pytest -q -W ignore tests/clients
 
 # The parts of `make test`; PYTEST says with which environment.
 .PHONY: unit saved saved-lax browser
@@ -106,7 +119,7 @@ constraints:  ## write constraints.txt anew from the newest releases
 	$(FROZEN)/bin/python -m pip list --format=freeze --exclude-editable --exclude pip --exclude setuptools \
 		> constraints.txt.new
 	mv constraints.txt.new constraints.txt
-	@echo "constraints.txt: $$(wc -l < constraints.txt) packages. Now run: make test"
+	@echo "constraints.txt: $$(wc -l < constraints.txt) packages. Now run: make test clients"
 
 # Environments. A stamp file says what was installed last, so nothing is installed twice.
 %/.python:
@@ -135,7 +148,20 @@ $(VENV)/.test: $(VENV)/.python pyproject.toml constraints.txt
 	-$(BIN)/pushlab warm
 	@touch $@ $(VENV)/.lab
 
+$(RL)/.extra: $(RL)/.python pyproject.toml constraints.txt constraints-rl.txt
+	@echo "Installing pushlab, its tests' needs and the extra rl into $(RL) (minutes, once) ..."
+	$(RL)/bin/python -m pip install -qq -c constraints.txt -c constraints-rl.txt -e '.[rl,test]'
+	@touch $@
+
+# obp and scope-rl ask for versions of NumPy and Python from before 2023, and run with later ones.
+.venv-obp/.apart: UNASKED := obp==0.5.7 scope-rl==0.2.1
+.venv-%/.apart: .venv-%/.python tests/clients/%.txt
+	@echo "Installing what tests/clients/$*.txt lists into .venv-$* (minutes, once) ..."
+	$(if $(UNASKED),.venv-$*/bin/python -m pip install -qq --no-deps --ignore-requires-python $(UNASKED))
+	.venv-$*/bin/python -m pip install -qq -r tests/clients/$*.txt
+	@touch $@
+
 .PHONY: clean
 clean:  ## remove the environments, caches and compiled loops
-	rm -rf $(VENV) $(LATEST) $(FROZEN) .pytest_cache .hypothesis .ruff_cache .mypy_cache .import_linter_cache .benchmarks
+	rm -rf $(VENV) $(LATEST) $(FROZEN) $(RL) $(APART:%=.venv-%) .pytest_cache .hypothesis .ruff_cache .mypy_cache .import_linter_cache .benchmarks
 	find pushlab -name '*.nb[ci]' -delete

@@ -1,4 +1,4 @@
-"""Learners of other libraries in the benchmark. Those tests that train one are skipped without the extra sb3."""
+"""Learners of other libraries in the benchmark. Those tests that train one are skipped without the extra rl."""
 
 import sys
 
@@ -16,7 +16,7 @@ ENTRANTS = (outside.dqn, outside.ppo, outside.maskable_ppo, outside.recurrent_pp
 def test_a_missing_library_is_named_with_how_to_get_it(make, monkeypatch):
     for library in ("stable_baselines3", "sb3_contrib"):
         monkeypatch.setitem(sys.modules, library, None)
-    with pytest.raises(ImportError, match=rf"{make.__name__} needs .* pip install 'pushlab\[sb3\]'"):
+    with pytest.raises(ImportError, match=rf"{make.__name__} needs .* pip install 'pushlab\[rl\]'"):
         make()
 
 

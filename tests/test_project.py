@@ -104,8 +104,16 @@ def test_running_versions_satisfy_the_environment():
     assert not outside, f"installed, but outside the range of environment.yml: {outside}"
 
 
-def test_constraints_are_plain_versions():
-    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+def pins(file):
+    """The lines of a file of constraints, without those that begin with #."""
+    lines = (ROOT / file).read_text(encoding="utf-8").splitlines()
+    return [line for line in lines if not line.startswith("#")]
+
+
+@pytest.mark.parametrize("file", ["constraints.txt", "constraints-rl.txt", *sorted(
+    path.relative_to(ROOT).as_posix() for path in (ROOT / "tests" / "clients").glob("*.txt"))])
+def test_constraints_are_plain_versions(file):
+    lines = pins(file)
     odd = [line for line in lines if not re.fullmatch(r"[A-Za-z0-9][\w.-]*==\d[\w.]*", line)]
     assert lines and not odd, f"not name==version: {odd}"
     names = [canonicalize_name(line.split("==")[0]) for line in lines]
@@ -113,12 +121,19 @@ def test_constraints_are_plain_versions():
     assert "pushlab" not in names
 
 
-def test_constraints_satisfy_pyproject():
-    pinned = dict(line.split("==") for line in (ROOT / "constraints.txt").read_text(encoding="utf-8").split())
+@pytest.mark.parametrize("file", ["constraints.txt", "constraints-rl.txt"])
+def test_constraints_satisfy_pyproject(file):
+    pinned = dict(line.split("==") for line in pins(file))
     pinned = {canonicalize_name(name): Version(number) for name, number in pinned.items()}
-    for name, specifier in (needed() | extra("test")).items():
-        assert name in pinned, f"constraints.txt lacks {name}: run make constraints"
-        assert pinned[name] in specifier, f"constraints.txt has {name} {pinned[name]}, pyproject.toml {specifier}"
+    for name, specifier in (needed() | extra("test") if file == "constraints.txt" else extra("rl")).items():
+        assert name in pinned, f"{file} lacks {name}: run make constraints"
+        assert pinned[name] in specifier, f"{file} has {name} {pinned[name]}, pyproject.toml {specifier}"
+
+
+def test_the_extra_of_clients_is_pinned_beside_the_constraints_and_not_in_them():
+    both = [{canonicalize_name(line.split("==")[0]) for line in pins(f"constraints{name}.txt")} for name in ("", "-rl")]
+    assert not both[0] & both[1] and "torch" in both[1]
+    assert all(">=" in str(ranges) and "<" in str(ranges).replace("<=", "") for ranges in extra("rl").values())
 
 
 @pytest.fixture(scope="module")

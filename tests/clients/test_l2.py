@@ -2,7 +2,7 @@
 
     python tests/clients/test_l2.py        # writes tests/samples/l2 anew, which the ordinary suite compares with
 
-Both want NumPy 1 and pandas 2.2, and so an environment of their own: constraints-l2.txt.
+Both want NumPy 1 and pandas 2.2, and so an environment of their own, tests/clients/l2.txt (make clients-l2).
 """
 
 import json

@@ -1,6 +1,6 @@
 """Learners of other libraries as agents of the benchmark: unmodified, with their libraries' default settings.
 
-    pip install 'pushlab[sb3]'
+    pip install 'pushlab[rl]'
     pushlab bench --agent pushlab.studies.bench.outside:dqn --out DIR
 
 `dqn` and `ppo` are of stable-baselines3, `maskable_ppo` and `recurrent_ppo` of sb3-contrib. Nothing was tuned:
@@ -46,7 +46,7 @@ class Outside(Agent):
         try:
             self._algorithm = getattr(import_module(module), kind)
         except ImportError as error:
-            raise ImportError(f"{name} needs {module} ({error}); get it by pip install 'pushlab[sb3]'") from error
+            raise ImportError(f"{name} needs {module} ({error}); get it by pip install 'pushlab[rl]'") from error
         self.name, self._policy, self._rollout = name, policy, rollout
         self._masked = "action_masks" in signature(self._algorithm.predict).parameters
         self.model: Any = None
