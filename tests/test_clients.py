@@ -1,11 +1,28 @@
 """What other people's tools ask of every environment and batch: infos, masks, copies, lengths, wrappers."""
 
+import copy
+import multiprocessing
+import pickle
+from dataclasses import replace
+
 import gymnasium as gym
 import numpy as np
 import pytest
 from gymnasium import spaces
+from gymnasium.vector import VectorEnv as GymVectorEnv
 
-from tests.test_envs import IDS
+from pushlab.envs.batch import VectorEnv
+from pushlab.envs.evalumap import EvalUMAP1
+from pushlab.envs.ode.models import load_model
+from pushlab.envs.ode.world import ODE
+from pushlab.envs.push.world import Push
+from pushlab.envs.rec.models import BaseUserModel
+from pushlab.envs.rec.world import RECEnv
+from pushlab.envs.shell import Env
+from pushlab.ground.compiled import inlined
+from pushlab.users.judges import fit_judge
+from tests.test_evalumap import short_user
+from tests.test_envs import IDS, same
 
 USUAL = [
     ("pushlab/evalumap1-v0", {"user": ["mira", "omar"]}), ("pushlab/evalumap1-v0", {"judge": "logistic"}),
@@ -79,3 +96,171 @@ def test_masks_say_of_every_choice_whether_it_is_allowed(name, kwargs):
 def test_before_the_first_reset_there_are_none():
     with pytest.raises(gym.error.ResetNeeded, match="no masks"):
         gym.make("pushlab/push-v0").get_wrapper_attr("action_masks")()
+
+
+# ---------------------------------------------------------------- copies and pickles
+
+class Stubborn(BaseUserModel):
+    """A user who never changes, with no batch method and chance of its own."""
+
+    def user_preference_dynamics(self, state, action, item_feature_vector):
+        return state
+
+    def reward_function(self, state, action, item_feature_vector):
+        return float(state @ item_feature_vector[action] + self.random_.normal())
+
+
+@inlined
+def slowly(time, y, constants, dose, slope):
+    """A model of one's own: everything fades, and what is given slows it down."""
+    for v in range(y.shape[0]):
+        for i in range(y.shape[1]):
+            slope[v, i] = (dose[0, i] - 1) * 0.1 * y[v, i]
+
+
+def made_worlds():
+    """Worlds that are instances, made of objects."""
+    user = short_user(6)
+    judge = fit_judge(user.history, "plain")
+    model = replace(load_model("hiv"), name="fading", derivative=slowly)
+    return [EvalUMAP1(user=[user], judge=judge), Push(user=user, judge=judge), RECEnv(UserModel=Stubborn()),
+            ODE(model, actions="box", solver="rk4"), ODE("zika", solver="scipy")]
+
+
+def lived(env, actions):
+    """What the actions lead to, with a reset in the middle."""
+    told = []
+    for at, action in enumerate(actions):
+        told.append(env.step(action))
+        if at == 3 or not isinstance(env, GymVectorEnv) and (told[-1][2] or told[-1][3]):
+            told.append(env.reset())
+    return told
+
+
+def in_the_middle(env):
+    """The environment three steps into an episode, and actions for the next ones."""
+    env.action_space.seed(1)
+    env.reset(seed=1)
+    for _ in range(3):
+        env.step(env.action_space.sample())
+    return env, [env.action_space.sample() for _ in range(7)]
+
+
+def same_life(ours, theirs):
+    return all(same(one[:-1], other[:-1]) and same(one[-1], other[-1]) for one, other in zip(ours, theirs, strict=True))
+
+
+@every_way
+@pytest.mark.parametrize("batch", [False, True])
+def test_copies_and_pickles_go_on_from_the_middle_of_an_episode(name, kwargs, batch):
+    """Each lives by itself what the original lives, which has gone on before they do."""
+    env, actions = in_the_middle(gym.make_vec(name, num_envs=3, **kwargs) if batch else gym.make(name, **kwargs))
+    twins = [pickle.loads(pickle.dumps(env)), copy.deepcopy(env), copy.copy(env.unwrapped)]
+    ours = lived(env, actions)
+    assert all(same_life(ours, lived(twin, actions)) for twin in twins)
+
+
+@pytest.mark.filterwarnings("ignore:user model Stubborn")
+@pytest.mark.parametrize("place", range(5))
+def test_so_do_those_of_worlds_that_are_made_of_objects(place):
+    for kind, kwargs in ((Env, {}), (VectorEnv, {"num_envs": 2})):
+        env, actions = in_the_middle(kind(made_worlds()[place], **kwargs))
+        twins = [pickle.loads(pickle.dumps(env)), copy.deepcopy(env), copy.copy(env)]
+        ours = lived(env, actions)
+        assert all(same_life(ours, lived(twin, actions)) for twin in twins)
+
+
+def live_elsewhere(pickled):
+    env, actions = pickle.loads(pickled)
+    return lived(env, actions)
+
+
+def test_another_process_that_is_spawned_goes_on_with_them():
+    """Nothing is inherited there, so compiled loops have to be found by their names."""
+    env, actions = in_the_middle(gym.make("pushlab/ODE-HIV-v0"))
+    envs, many = in_the_middle(VectorEnv(made_worlds()[3], num_envs=2))
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        told = pool.map(live_elsewhere, [pickle.dumps((env, actions)), pickle.dumps((envs, many))])
+    assert same_life(lived(env, actions), told[0]) and same_life(lived(envs, many), told[1])
+
+
+def test_loops_are_pickled_by_name():
+    """A process that gets their code instead compiles it anew, for seconds."""
+    from pushlab.envs.push import rules
+
+    for loop in (rules.act_each, load_model("hiv").derivative):
+        assert len(pickle.dumps(loop)) < 100 and pickle.loads(pickle.dumps(loop)) is loop
+    assert len(pickle.dumps(gym.make("pushlab/ODE-World3-v1"))) < 40_000
+
+
+def test_gymnasiums_spawned_workers_live_as_the_native_batch():
+    name = "pushlab/evalumap2-v0"
+    batch, workers = gym.make_vec(name, num_envs=2), gym.make_vec(
+        name, num_envs=2, vectorization_mode="async", vector_kwargs={"context": "spawn"})
+    try:
+        assert same(batch.reset(seed=4)[0], workers.reset(seed=4)[0])
+        batch.action_space.seed(4)
+        for _ in range(5):
+            actions = batch.action_space.sample()
+            assert same(batch.step(actions)[:4], workers.step(actions)[:4])
+    finally:
+        workers.close()
+
+
+def test_a_window_on_the_screen_stays_with_the_environment_that_opened_it():
+    from pushlab.plots import screen
+
+    env = gym.make("pushlab/RECEnv-v0", render_mode="human").unwrapped
+    env.reset(seed=1)
+    screen._windows[env] = "a window"
+    twins = pickle.loads(pickle.dumps(env)), copy.deepcopy(env), copy.copy(env)
+    assert not any(twin in screen._windows for twin in twins)
+    screen._windows.pop(env)
+
+
+# ---------------------------------------------------------------- actions as learners give them
+
+BOXES = [name for name in IDS if name.startswith("pushlab/ODE") or "Credit" in name]
+
+
+@pytest.mark.parametrize("name", BOXES)
+@pytest.mark.parametrize("side", ["low", "high"])
+def test_float32_actions_at_the_bounds_are_taken_and_laid_on_them(name, side):
+    """The float32 nearest to a bound, and the next one on its far side."""
+    env, envs = gym.make(name, actions="box").unwrapped, gym.make_vec(name, num_envs=2, actions="box")
+    space, bound = env.action_space, getattr(env.action_space, side)
+    near = bound.astype(np.float32)
+    beyond = np.nextafter(near, np.float32(np.inf if side == "high" else -np.inf))
+    for action in (near, np.where(near == 0, near, beyond)):                # the neighbours of 0 are no rounding of it
+        exact = np.clip(action.astype(np.float64), space.low, space.high)
+        env.reset(seed=0), envs.reset(seed=0)
+        told, all_told = env.step(exact), envs.step(np.stack([exact, exact]))
+        env.reset(seed=0), envs.reset(seed=0)
+        assert same(env.step(action), told) and same(envs.step(np.stack([action, action])), all_told)
+
+
+@pytest.mark.parametrize("name", BOXES)
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_what_lies_further_out_is_refused_with_the_number_that_does(name, kind):
+    env, envs = gym.make(name, actions="box").unwrapped, gym.make_vec(name, num_envs=2, actions="box")
+    env.reset(seed=0), envs.reset(seed=0)
+    high = env.action_space.high
+    wrong = high.astype(kind)
+    wrong[-1] += kind(2e-6 * abs(high[-1]))
+    with pytest.raises(ValueError, match=rf"component {len(high) - 1} .* is {float(wrong[-1])!r}; .*and is .* beyond"):
+        env.step(wrong)
+    with pytest.raises(ValueError, match=rf"component {len(high) - 1} .*of copy 1 is {float(wrong[-1])!r}; "):
+        envs.step(np.stack([high, wrong]))
+    for nonsense in (np.nan, np.inf):
+        with pytest.raises(ValueError, match=f"is {nonsense}; it must be a number from"):
+            env.step(np.full(len(high), nonsense, kind))
+
+
+@every_way
+def test_an_array_without_axes_is_a_number(name, kwargs):
+    env = gym.make(name, **kwargs)
+    if isinstance(env.action_space, spaces.Discrete):
+        env.reset(seed=0)
+        told = env.step(1)
+        env.reset(seed=0)
+        assert same(env.step(np.array(1)), told)

@@ -510,5 +510,5 @@ def test_weights_out_of_bounds_are_refused(people):
     env = box(people)
     env.reset(seed=0)
     for wrong in (np.full(11, 21.0), np.full(11, np.nan)):
-        with pytest.raises(ValueError, match="leaves the bounds"):
+        with pytest.raises(ValueError, match="component 0 .* must be a number from -20.0 to 20.0"):
             env.unwrapped.step(wrong)

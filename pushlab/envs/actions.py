@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -32,20 +33,26 @@ def reader_of(world: World) -> Callable[[Any, int], Any]:
     """A function (action, n) → array (n, …) for a world; it raises ValueError naming what is wrong with an action.
 
     Discrete, MultiDiscrete and MultiBinary become int64, Box its own dtype; any other space hands actions on as
-    they are and leaves the checking to its world. A world with a `read_action` reads them itself.
+    they are and leaves the checking to its world. A world with a `read_action` reads them itself. What leaves the
+    bounds of a Box by no more than float32 rounds is taken for the bound. Readers can be pickled.
     """
     space, names = world.action_space, world.action_names
     if world.read_action is not None:
         return world.read_action
     if isinstance(space, spaces.Box):
-        return _box_reader(space)
+        return partial(_read_box, space, names)
     if isinstance(space, spaces.Discrete):
-        return _number_reader(space, names)
+        whole = partial(_read_whole, (), np.array([space.start], WHOLE), np.array([space.n], WHOLE), names)
+        return partial(_read_number, int(space.start), int(space.start + space.n), whole)
     if isinstance(space, spaces.MultiDiscrete) and space.nvec.ndim == 1:
-        return _whole_reader(space.nvec.shape, space.start, space.nvec, names)
+        return partial(_read_whole, space.nvec.shape, space.start.astype(WHOLE), space.nvec.astype(WHOLE), names)
     if isinstance(space, spaces.MultiBinary) and len(space.shape) == 1:
-        return _whole_reader(space.shape, np.zeros(space.shape), np.full(space.shape, 2), names)
-    return lambda action, n: action
+        return partial(_read_whole, space.shape, np.zeros(space.shape, WHOLE), np.full(space.shape, 2), names)
+    return _hand_on
+
+
+def _hand_on(action, n):
+    return action
 
 
 def choices(space: spaces.Space) -> int:
@@ -71,53 +78,63 @@ def masks(world: World, state: dict | None, n: int) -> np.ndarray:
     return np.ones((n, choices(world.action_space)), bool) if mask is None else mask.astype(bool)
 
 
-def _number_reader(space, names):
-    low, beyond = int(space.start), int(space.start + space.n)
-    read_any = _whole_reader((), np.array([space.start]), np.array([space.n]), names)
-
-    def read(action, n):
-        if n == 1 and action.__class__ in NUMBERS and low <= action < beyond:
-            array = np.empty(1, WHOLE)                  # the commonest case, in a quarter of the time
-            array[0] = action
-            return array
-        return read_any(action, n)
-
-    return read
-
-
-def _whole_reader(shape, lows, sizes, names):
-    lows, sizes = lows.astype(np.int64), sizes.astype(np.int64)
-    wide = len(sizes)
-
-    def read(action, n):
-        array = np.array(action)        # a copy: the caller may go on writing in his own
-        if array.dtype.kind not in "iub":
-            raise ValueError(f"an action is made of whole numbers; got {action!r}")
-        if not (n == 1 and array.shape == shape) and array.shape != (n, *shape):
-            raise ValueError(f"an action has shape {(n, *shape) if n > 1 else shape}; got {array.shape}")
-        if array.dtype != WHOLE:
-            array = array.astype(WHOLE)
-        array = array.reshape(n, wide)
-        wrong = _first_outside(array, lows, sizes)
-        if wrong >= 0:
-            row, column = divmod(wrong, wide)
-            which = f" component {column}" + (f" ({names[column]})" if names else "") if shape else ""
-            copy = f" of copy {row}" if n > 1 else ""
-            raise ValueError(f"action{which}{copy} is {array[row, column]}; it must be from {lows[column]} to "
-                             f"{lows[column] + sizes[column] - 1}")
-        return array if shape else array[:, 0]
-
-    return read
-
-
-def _box_reader(space):
-    def read(action, n):
-        array = np.array(action, space.dtype)       # a copy: the caller may go on writing in his own
-        if not (n == 1 and array.shape == space.shape) and array.shape != (n, *space.shape):
-            raise ValueError(f"an action has shape {(n, *space.shape) if n > 1 else space.shape}; got {array.shape}")
-        array = array.reshape((n, *space.shape))
-        if not ((array >= space.low) & (array <= space.high)).all():
-            raise ValueError(f"action {action!r} leaves the bounds {space.low} to {space.high}, or is not a number")
+def _read_number(low, beyond, read_any, action, n):
+    if n == 1 and action.__class__ in NUMBERS and low <= action < beyond:
+        array = np.empty(1, WHOLE)                      # the commonest case, in a quarter of the time
+        array[0] = action
         return array
+    return read_any(action, n)
 
-    return read
+
+def _read_whole(shape, lows, sizes, names, action, n):
+    array, wide = np.array(action), len(sizes)      # a copy: the caller may go on writing in his own
+    if array.dtype.kind not in "iub":
+        raise ValueError(f"an action is made of whole numbers; got {action!r}")
+    _check_shape(array, shape, n)
+    if array.dtype != WHOLE:
+        array = array.astype(WHOLE)
+    array = array.reshape(n, wide)
+    wrong = _first_outside(array, lows, sizes)
+    if wrong >= 0:
+        row, column = divmod(wrong, wide)
+        raise ValueError(f"{_part(shape, names, row, column, n)} is {array[row, column]}; it must be from "
+                         f"{lows[column]} to {lows[column] + sizes[column] - 1}")
+    return array if shape else array[:, 0]
+
+
+def _read_box(space, names, action, n):
+    array = np.array(action, space.dtype)           # a copy, as above
+    _check_shape(array, space.shape, n)
+    array = array.reshape((n, *space.shape))
+    if not ((array >= space.low) & (array <= space.high)).all():
+        return _to_bounds(array, space, names, n)
+    return array
+
+
+def _to_bounds(array, space, names, n):
+    """The actions with what left the bounds by no more than float32 rounds, laid on them; ValueError for the rest.
+
+    Learners work in float32, whose nearest number to a bound such as 0.7 may lie beyond it.
+    """
+    low, high = (bound.astype(np.float64) for bound in (space.low, space.high))
+    largest = np.nan_to_num(np.abs([low, high]), posinf=0.0).max(axis=0)
+    beyond = np.maximum(low - array, array - high)
+    wrong = ~(beyond <= 2 * np.finfo(np.float32).eps * largest)         # so written, NaN is wrong too
+    if wrong.any():
+        row, *at = np.argwhere(wrong)[0]
+        value, least, most, by = (part[tuple(at)].item() for part in (array[row], low, high, beyond[row]))
+        column = np.ravel_multi_index(at, space.shape) if at else 0
+        raise ValueError(f"{_part(space.shape, names, row, column, n)} is {value!r}; it must be a number from "
+                         f"{least!r} to {most!r}" + (f", and is {by:.3g} beyond" if by == by else ""))
+    return np.clip(array, space.low, space.high)
+
+
+def _check_shape(array, shape, n):
+    if not (n == 1 and array.shape == shape) and array.shape != (n, *shape):
+        raise ValueError(f"an action has shape {(n, *shape) if n > 1 else shape}; got {array.shape}")
+
+
+def _part(shape, names, row, column, n):
+    """Which number of which copy's action, in words."""
+    which = f" component {column}" + (f" ({names[column]})" if names else "") if shape else ""
+    return f"action{which}" + (f" of copy {row}" if n > 1 else "")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -58,6 +59,9 @@ class VectorEnv(GymVectorEnv):
         self._frames: list[list[dict]] = [[] for _ in range(num_envs)]
         self._chance, self._read = Chance(num_envs, self.world.uniforms), reader_of(self.world)
         self._seeds: list[int | None] = [None] * num_envs
+
+    def __copy__(self) -> VectorEnv:
+        return deepcopy(self, {id(self.world): self.world})     # as that of an Env
 
     # ------------------------------------------------------------ seeding
 

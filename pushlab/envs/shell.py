@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from copy import deepcopy
 from functools import partial
 from importlib import import_module
 from operator import itemgetter
@@ -140,6 +141,9 @@ class Env(gym.Env):
         self._over = True
         self._frames: list[dict] = []
         self._chance = Chance(1, self.world.uniforms)
+
+    def __copy__(self) -> Env:
+        return deepcopy(self, {id(self.world): self.world})     # a world never changes, and copies may share it
 
     def reset(self, *, seed: int | None = None, options: dict | None = None) -> tuple[Any, dict]:
         """Starts an episode. A seed repeats it exactly; without one the generator goes on where it stands."""

@@ -6,8 +6,10 @@ where a line was changed, of the loop or of anything that it reaches in whatever
 
 import hashlib
 import re
+import sys
 import types
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -98,9 +100,25 @@ else:
             return None
         return thing.__dict__.get("_made_of", "somebody else's, and when it was compiled nobody knows")
 
+    def _njit(**options):
+        """numba's njit, whose functions are pickled by name where they can be found by it.
+
+        numba would send their code along, which every process that gets it compiles anew.
+        """
+        def decorate(loop):
+            loop = njit(**options)(loop)
+            loop.__reduce_ex__ = partial(_by_name, loop)
+            return loop
+        return decorate
+
+    def _by_name(loop, protocol):
+        elsewhere = loop.__module__ != "__main__"       # another process has another main module
+        found = elsewhere and getattr(sys.modules.get(loop.__module__), loop.__name__, None) is loop
+        return loop.__name__ if found else type(loop).__reduce_ex__(loop, protocol)
+
     def _compile(**options):
         def decorate(loop):
-            loop = njit(nogil=True, no_cfunc_wrapper=True, **options)(loop)
+            loop = _njit(nogil=True, no_cfunc_wrapper=True, **options)(loop)
             with suppress(RuntimeError, AttributeError):    # nowhere to keep it; numba is switched off
                 loop._cache = ContentCache(loop)
             return loop
@@ -108,7 +126,7 @@ else:
 
     def _compile_inside(**options):
         def decorate(function):
-            function = njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **options)(function)
+            function = _njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **options)(function)
             if isinstance(function, Dispatcher):
                 function.__class__, function._cache = _Inside, _Noted(function)
             return function
@@ -129,7 +147,7 @@ else:
     # For sums over many numbers: they may be added in another order, several at a time. Nothing else is loosened.
     compiled_sums = _compile(error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
     # For functions of numbers that a loop calls in one place: they are pasted into it before anything is compiled.
-    inlined = njit(inline="always", error_model="numpy")
+    inlined = _njit(inline="always", error_model="numpy")
     # For those that are called in several places, by loops alone: a third of the work of compiling them is what Python
     # would need to call them.
     inner = _compile_inside(error_model="numpy")

@@ -78,14 +78,24 @@ class ODE(World):
         self.noise, tolerance = float(number("noise", noise, 0, 5)), number("tolerance", tolerance, 1e-13, 1e-2)
         self.solver = one_of("solver", solver, ("compiled", *METHODS, "scipy"))
         self._fineness = self.dt if solver in METHODS else float(tolerance)
-        parts = self.model.derivative, self.model.reward, len(self.model.names)
-        self._one, self._many = (integrator(*parts, lanes, solver) for lanes in (1, LANES))
+        self._set_loops()
         one_of("actions", actions, ("discrete", "box"))
         self.interventions = _chosen(self.model, interventions, actions)
         self.told = self.model.told(self.config, [item.name for item in self.interventions])
         self._constants = self.model.constants(self.config)
         self._set_actions(actions)
         self._set_observations(observe, bins, log_observation)
+
+    def _set_loops(self):
+        parts = self.model.derivative, self.model.reward, len(self.model.names)
+        self._one, self._many = (integrator(*parts, lanes, self.solver) for lanes in (1, LANES))
+
+    def __getstate__(self):
+        return {**vars(self), "_one": None, "_many": None}      # which are made for a model, and known by no name
+
+    def __setstate__(self, kept):
+        vars(self).update(kept)
+        self._set_loops()
 
     # ------------------------------------------------------------ spaces
 
@@ -118,7 +128,7 @@ class ODE(World):
         self._seen = np.array([self.model.names.index(name) for name in observe])
         self.log_observation = bool(log_observation)
         self.uniforms = 2 * len(observe) if self.noise else 0
-        self.edges = _edges(self.model, observe, bins)
+        self.edges = self.model.edges(observe, bins)
         if self.edges is not None:
             self.observation_space = spaces.MultiDiscrete([len(edges) + 1 for edges in self.edges.values()])
             return
@@ -278,18 +288,3 @@ def _chosen(model, interventions, actions):
                f"actions='box' takes (low, high) for {name}; got {values}")
         chosen.append(replace(own, options=values, bounds=values if actions == "box" else own.bounds))
     return tuple(chosen)
-
-
-def _edges(model, observe, bins):
-    """{variable: increasing edges}, or None."""
-    if bins is None or bins is False:
-        return None
-    if bins is True:
-        bins = {variable.name: variable.edges for variable in model.variables if variable.name in observe}
-    demand(set(bins) == set(observe),
-           f"bins gives edges for each variable observed, {', '.join(observe)}; got {', '.join(bins)}")
-    edges = {name: np.asarray(bins[name], np.float64) for name in observe}
-    for name, values in edges.items():
-        demand(values.ndim == 1 and len(values) and np.isfinite(values).all() and (np.diff(values) > 0).all(),
-               f"the edges of {name} are numbers that increase; got {bins[name]!r}")
-    return edges

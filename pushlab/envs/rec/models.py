@@ -9,6 +9,7 @@ from __future__ import annotations
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -136,16 +137,15 @@ def batch_method(model: Any) -> Callable[..., Answers]:
     """The model's `respond`, or one that asks the model copy by copy and says so once."""
     if has_batch_method(model):
         return model.respond
-    said: list[bool] = []
+    return partial(_one_by_one, model, [])
 
-    def one_by_one(states, actions, item_feature_vector, draws):
-        if len(states) > 1 and not said:
-            said.append(True)
-            warnings.warn(f"user model {type(model).__name__} has no batch method `respond` for what it does, so the "
-                          f"{len(states):,} copies are asked one after the other", stacklevel=2)
-        return BaseUserModel.respond(model, states, actions, item_feature_vector, draws)
 
-    return one_by_one
+def _one_by_one(model, said, states, actions, item_feature_vector, draws):
+    if len(states) > 1 and not said:
+        said.append(True)
+        warnings.warn(f"user model {type(model).__name__} has no batch method `respond` for what it does, so the "
+                      f"{len(states):,} copies are asked one after the other", stacklevel=2)
+    return BaseUserModel.respond(model, states, actions, item_feature_vector, draws)
 
 
 # ---------------------------------------------------------------- the standard model

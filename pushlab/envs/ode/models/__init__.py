@@ -159,6 +159,23 @@ class Model:
                f"a state of {self.name} is {len(self.levels)} numbers from 0 up, in the order {order}; got {state!r}")
         return values if whole else self.settled(config or self.Config(), values)
 
+    def edges(self, observe: Collection[str], bins: Any) -> dict[str, np.ndarray] | None:
+        """{variable: increasing edges} for the variables observed: the model's own where bins is True, else those given.
+
+        None where bins is None or False. Raises ValueError for edges of other variables, or that do not increase.
+        """
+        if bins is None or bins is False:
+            return None
+        if bins is True:
+            bins = {variable.name: variable.edges for variable in self.variables if variable.name in observe}
+        demand(set(bins) == set(observe),
+               f"bins gives edges for each variable observed, {', '.join(observe)}; got {', '.join(bins)}")
+        edges = {name: np.asarray(bins[name], np.float64) for name in observe}
+        for name, values in edges.items():
+            demand(values.ndim == 1 and len(values) and np.isfinite(values).all() and (np.diff(values) > 0).all(),
+                   f"the edges of {name} are numbers that increase; got {bins[name]!r}")
+        return edges
+
 
 def load_model(model: str | Model) -> Model:
     """A Model by its name, or the Model itself."""
