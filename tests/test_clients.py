@@ -21,8 +21,8 @@ from pushlab.envs.rec.world import RECEnv
 from pushlab.envs.shell import Env
 from pushlab.ground.compiled import inlined
 from pushlab.users.judges import fit_judge
-from tests.test_evalumap import short_user
 from tests.test_envs import IDS, same
+from tests.test_evalumap import short_user
 
 USUAL = [
     ("pushlab/evalumap1-v0", {"user": ["mira", "omar"]}), ("pushlab/evalumap1-v0", {"judge": "logistic"}),

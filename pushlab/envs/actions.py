@@ -90,7 +90,8 @@ def _read_whole(shape, lows, sizes, names, action, n):
     array, wide = np.array(action), len(sizes)      # a copy: the caller may go on writing in his own
     if array.dtype.kind not in "iub":
         raise ValueError(f"an action is made of whole numbers; got {action!r}")
-    _check_shape(array, shape, n)
+    if not (n == 1 and array.shape == shape) and array.shape != (n, *shape):
+        raise _misshapen(array, shape, n)
     if array.dtype != WHOLE:
         array = array.astype(WHOLE)
     array = array.reshape(n, wide)
@@ -104,7 +105,8 @@ def _read_whole(shape, lows, sizes, names, action, n):
 
 def _read_box(space, names, action, n):
     array = np.array(action, space.dtype)           # a copy, as above
-    _check_shape(array, space.shape, n)
+    if not (n == 1 and array.shape == space.shape) and array.shape != (n, *space.shape):
+        raise _misshapen(array, space.shape, n)
     array = array.reshape((n, *space.shape))
     if not ((array >= space.low) & (array <= space.high)).all():
         return _to_bounds(array, space, names, n)
@@ -129,9 +131,8 @@ def _to_bounds(array, space, names, n):
     return np.clip(array, space.low, space.high)
 
 
-def _check_shape(array, shape, n):
-    if not (n == 1 and array.shape == shape) and array.shape != (n, *shape):
-        raise ValueError(f"an action has shape {(n, *shape) if n > 1 else shape}; got {array.shape}")
+def _misshapen(array, shape, n):
+    return ValueError(f"an action has shape {(n, *shape) if n > 1 else shape}; got {array.shape}")
 
 
 def _part(shape, names, row, column, n):

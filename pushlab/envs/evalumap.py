@@ -153,8 +153,8 @@ class EvalUMAP1(UserWorld):
         return state["row"] == (self._last if len(self._last) == 1 else self._last.take(state["user"]))
 
     def info(self, state: dict, outcome: dict | None) -> dict:
-        told = {key: np.zeros(len(state["row"]), kind) if outcome is None else outcome[key]
-                for key, kind in self._told.items()}
+        told = {key: outcome[key] for key in self._told} if outcome is not None else {
+            key: np.zeros(len(state["row"]), kind) for key, kind in self._told.items()}
         return {**told, "user": state["user"]} if len(self.users) > 1 else told
 
     def frame(self, state: dict, outcome: dict | None, at: int = 0) -> dict:

@@ -160,7 +160,7 @@ class Model:
         return values if whole else self.settled(config or self.Config(), values)
 
     def edges(self, observe: Collection[str], bins: Any) -> dict[str, np.ndarray] | None:
-        """{variable: increasing edges} for the variables observed: the model's own where bins is True, else those given.
+        """{variable: increasing edges} of the variables observed: the model's own where bins is True, or bins itself.
 
         None where bins is None or False. Raises ValueError for edges of other variables, or that do not increase.
         """
