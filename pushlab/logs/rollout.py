@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -55,13 +55,13 @@ def rollout(env: Any, agent: Agent | Callable, episodes: int = 1, seed: int = 0,
     env, made = (gym.make(env), True) if isinstance(env, str) else (env, False)
     agent = as_agent(agent)
     constant = _constants(env, agent, seed, labels)
-    tables, films = [], []
+    tables, films, world = [], [], getattr(env.unwrapped, "world", None)
     try:
         numbers = range(first, first + episodes)
         for episode in tqdm(numbers, desc=agent.name, disable=not progress, unit="episode"):
             own = episode_seed(seed, episode, seeding)
             lived, film = _run_episode(env, agent, own, learn, explore, steps, record)
-            tables.append(lived.rewards if record == "episodes" else _episode_table(env, episode, *lived))
+            tables.append(lived.rewards if record == "episodes" else episode_table(world, episode, *lived))
             films.append(film)
     finally:
         if made:
@@ -150,9 +150,9 @@ def _reward_table(rewards, first):
                          "reward": np.concatenate([np.array(some, float) for some in rewards])})
 
 
-def _episode_table(env, episode, seen, done, rewards, ends, infos, seconds):
-    """A DataFrame of one episode, a row a step."""
-    world = getattr(env.unwrapped, "world", None)
+def episode_table(world: Any, episode: int, seen: Sequence, done: Sequence, rewards: Sequence, ends: Sequence,
+                  infos: Sequence, seconds: Any) -> pd.DataFrame:
+    """A DataFrame of one episode, a row a step; after the world, which may be None, and a number what `Lived` holds."""
     number = np.arange(len(rewards))
     unlogged = getattr(world, "unlogged", ())
     keys = dict.fromkeys(key for info in infos for key in info if key not in unlogged)
