@@ -9,7 +9,9 @@ import gymnasium as gym
 import numpy as np
 import pytest
 from gymnasium import spaces
+from gymnasium.envs.registration import EnvSpec
 from gymnasium.vector import VectorEnv as GymVectorEnv
+from gymnasium.wrappers import TimeAwareObservation
 
 from pushlab.envs.batch import VectorEnv
 from pushlab.envs.evalumap import EvalUMAP1
@@ -264,3 +266,64 @@ def test_an_array_without_axes_is_a_number(name, kwargs):
         told = env.step(1)
         env.reset(seed=0)
         assert same(env.step(np.array(1)), told)
+
+
+# ---------------------------------------------------------------- how long an episode lasts
+
+PAIR = [short_user(4), short_user(6, "omar")]
+LENGTHS = [
+    ("pushlab/evalumap1-v0", {}, 2866), ("pushlab/evalumap2-v0", {"user": PAIR}, 6), ("pushlab/RoomEnv-v0", {}, 1000),
+    ("pushlab/RECEnv-v0", {}, 10), ("pushlab/RECEnv-v0", {"step_per_episode": 4}, 4), ("pushlab/ODE-HIV-v0", {}, 400),
+    ("pushlab/ODE-HIV-v0", {"config": {"end_time": 20.0}, "timestep": 3.0}, 7), ("pushlab/ODE-HIV-Goal-v0", {}, 200),
+    ("pushlab/ODE-LotkaVolterra-v0", {"timestep": 1.0}, 100), ("pushlab/ODE-Opioid-v0", {}, 28),
+    ("pushlab/ODE-Zika-v0", {}, 100), ("pushlab/ODE-World3-v1", {}, 200), ("pushlab/Credit-v0", {}, 25),
+    ("pushlab/Credit-v0", {"config": {"end_time": 9}, "timestep": 2}, 5)]
+every_length = pytest.mark.parametrize("name, kwargs, steps", LENGTHS)
+
+
+def to_the_end(env, **reset):
+    """An episode under random actions."""
+    env.action_space.seed(2)
+    told = [env.reset(seed=2, **reset)]
+    while len(told) == 1 or not (told[-1][2] or told[-1][3]):
+        told.append(env.step(env.action_space.sample()))
+    return told
+
+
+@every_length
+def test_the_spec_tells_how_long_an_episode_lasts_and_a_clock_ends_with_it(name, kwargs, steps):
+    env = gym.make(name, **kwargs)
+    assert env.spec.max_episode_steps == steps
+    assert gym.make_vec(name, num_envs=2, **kwargs).spec.max_episode_steps == steps
+    clock = TimeAwareObservation(env, flatten=False)
+    life = to_the_end(clock, **({"options": {"user": "omar"}} if kwargs.get("user") else {}))
+    last = life[-1][0]
+    time = last[-1] if isinstance(last, tuple) else last["time"]
+    assert len(life) == steps + 1 and time.item() == steps == clock.max_timesteps and last in clock.observation_space
+
+
+def test_where_nothing_fixes_a_length_there_is_none():
+    assert gym.make("pushlab/push-v0").spec.max_episode_steps is None
+    assert gym.make_vec("pushlab/push-v0", num_envs=2).spec.max_episode_steps is None
+    assert gym.make("pushlab/push-v0", max_episode_steps=9).spec.max_episode_steps == 9
+    assert gym.make_vec("pushlab/RECEnv-v0", num_envs=2, max_episode_steps=3).spec.max_episode_steps == 3
+    assert ODE("hiv").most_steps == 400 and Env(ODE("hiv")).spec is None
+
+
+@every_length
+def test_a_spec_makes_the_same_environment_again(name, kwargs, steps):
+    env = gym.make(name, **kwargs)
+    specs = [env.spec]
+    if kwargs.get("user") is not PAIR:                              # a user has no JSON
+        specs.append(EnvSpec.from_json(env.spec.to_json()))
+        assert specs[0] == specs[1]
+    ours = to_the_end(env)
+    for spec in specs:
+        theirs = to_the_end(gym.make(spec))
+        assert same([told[:3] for told in ours], [told[:3] for told in theirs])
+        assert same([told[4] for told in ours[1:]], [told[4] for told in theirs[1:]])
+        assert not any(told[3] for told in theirs[1:-1])            # the length is no end before the end
+    envs = gym.make_vec(name, num_envs=2, **kwargs)
+    again = gym.make_vec(envs.spec)
+    assert again.num_envs == 2 and again.spec.max_episode_steps == steps
+    assert same(envs.reset(seed=3)[0], again.reset(seed=3)[0])

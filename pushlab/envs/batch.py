@@ -15,7 +15,7 @@ from gymnasium.vector.utils import batch_space
 
 from pushlab.envs.actions import choices, masks, reader_of
 from pushlab.envs.chance import Chance
-from pushlab.envs.shell import at_row, build_world, check_options, keep_frame
+from pushlab.envs.shell import Spec, at_row, build_world, check_options, keep_frame
 from pushlab.envs.world import World
 from pushlab.ground.arguments import demand, one_of, whole
 
@@ -39,6 +39,7 @@ class VectorEnv(GymVectorEnv):
 
     metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": 4,
                                 "autoreset_mode": AutoresetMode.NEXT_STEP}
+    spec = Spec()
 
     def __init__(self, world: World | type[World] | str, num_envs: int = 1, max_episode_steps: int | None = None,
                  autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP, render_mode: str | None = None,

@@ -110,6 +110,7 @@ class EvalUMAP1(UserWorld):
         lengths = np.array([len(part["contexts"]) for part in parts])
         self._first = np.concatenate([[0], np.cumsum(lengths)[:-1]])    # where each user's contexts begin
         self._last = self._first + lengths - 1                          # and the row that repeats the last one
+        self.most_steps = int(lengths.max()) - 1
         self.observation_space, self.action_space = self.schema.context.space, self.schema.notification.space
         self.observation_names, self.action_names = self.schema.context.components, self.schema.notification.components
         self.action_choices = [(feature.name, list(feature.words)) for feature in self.schema.notification]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from copy import deepcopy
+from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from operator import itemgetter
@@ -11,6 +12,7 @@ from typing import Any
 
 import gymnasium as gym
 import numpy as np
+from gymnasium.envs.registration import EnvSpec
 from gymnasium.error import ResetNeeded
 
 from pushlab.envs.actions import choices, masks, reader_of
@@ -117,6 +119,22 @@ def life_of(world: World) -> Any:
     return (None if changed else world.solo()) or Alone(world)
 
 
+class Spec:
+    """The attribute `spec` of an Env or VectorEnv, which says how many steps an episode lasts at most if it is fixed.
+
+    gym.make sets it, with None there: its own limits are those of wrappers. `env.spec.max_episode_steps` is what
+    clocks look at, such as Gymnasium's TimeAwareObservation. gym.make(env.spec) puts a TimeLimit of as many steps
+    around the environment, so that the last step of a world that ends by itself is then truncated as well.
+    """
+
+    def __get__(self, env: Any, kind: Any = None) -> EnvSpec | None:
+        return None if env is None else vars(env).get("_spec")
+
+    def __set__(self, env: Any, spec: EnvSpec | None) -> None:
+        limits = [limit for limit in (env.world.most_steps, vars(env).get("max_episode_steps")) if limit is not None]
+        env._spec = replace(spec, max_episode_steps=min(limits)) if spec is not None and limits else spec
+
+
 class Env(gym.Env):
     """One copy of a world as a Gymnasium environment; `env.unwrapped.world` is the world, whose docstring is the page.
 
@@ -128,6 +146,7 @@ class Env(gym.Env):
     """
 
     metadata = {"render_modes": RENDER_MODES, "render_fps": 4}
+    spec = Spec()
 
     def __init__(self, world: World | type[World] | str, render_mode: str | None = None, **params: Any):
         if render_mode is not None and render_mode not in RENDER_MODES:

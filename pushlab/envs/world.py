@@ -39,6 +39,7 @@ class World:
     observation_names: Any = None       # a name for each component of a vector observation, for the log
     action_names: Sequence[str] | None = None       # a name for each component of a vector action
     exports: tuple[str, ...] = ()       # names of what the Env offers as its own; a method is given the Env
+    most_steps: int | None = None       # how long an episode lasts at most, if the arguments fix it: `spec` tells it
     rests = False               # whether advance() leaves a copy that has ended as it is, gives new arrays only, and
                                 # info() tells the same with and without an outcome: a batch then need not be parted
     trail_of: tuple[str, ...] = ()      # names of outcome entries that the Env keeps of each step of the episode, in

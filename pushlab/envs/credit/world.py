@@ -98,7 +98,8 @@ class Credit(World):
             self.config = replace(self.config, penalise_bias=False)
         length = int(self.config.end_time - self.config.start_time)
         whole("timestep", timestep, 1, length, of="rounds of the episode")
-        self.timestep, self.length, self.steps = int(timestep), length, -(-length // int(timestep))
+        self.timestep, self.length = int(timestep), length
+        self.steps = self.most_steps = -(-length // int(timestep))
         number("bound", bound, above=0, most=1_000_000)
         self.bound, self._places = float(bound), self.config.places
         self._set_actions(actions, candidates)

@@ -73,7 +73,7 @@ class ODE(World):
         timestep = self.model.timestep if timestep is None else timestep
         self.timestep = float(number(f"timestep ({self.model.time_unit})", timestep, above=0, most=length))
         self.dt = float(number("dt", self.timestep / 100 if dt is None else dt, above=0, most=self.timestep))
-        self.steps = int(np.ceil(length / self.timestep - 1e-9))
+        self.steps = self.most_steps = int(np.ceil(length / self.timestep - 1e-9))
         self._last = np.array(self.steps)
         self.noise, tolerance = float(number("noise", noise, 0, 5)), number("tolerance", tolerance, 1e-13, 1e-2)
         self.solver = one_of("solver", solver, ("compiled", *METHODS, "scipy"))

@@ -79,7 +79,8 @@ class Push(UserWorld):
                  options={"day": "2019-02-19" or its number, "user": name} (in a batch also a list, one for each copy)
     End          terminated after the last moment of the horizon; what still waits expires then, and all that is
                  outstanding is paid in that step, undiscounted. With M moments and A arrivals in the horizon every
-                 policy is there within max_forbidden × (M + A + 2 A M) steps; mostly it is some M + 2 A.
+                 policy is there within max_forbidden × (M + A + 2 A M) steps; mostly it is some M + 2 A. As that is no
+                 length to set a clock by, `env.spec.max_episode_steps` is None.
     Info         "time", minutes since the first midnight; "day", number of the first day; counts so far: "shown",
                  "dismissed" (by the agent), "cached" (deferrals), "expired", "forbidden", and of what is paid already
                  "opens", "refusals" (dismissed by the user), "missed", "spared"; "load", shown a day; "delay", mean

@@ -81,7 +81,7 @@ class RECEnv(World):
                  reward_type: str = "continuous", reward_std: float = 0.0, obs_std: float = 0.0,
                  UserModel: Any = models.UserModel, random_state: int | None = None,
                  item_names: Sequence[str] | None = None, reference: str | None = None):
-        self.step_per_episode = whole("step_per_episode", step_per_episode, 1)
+        self.step_per_episode = self.most_steps = whole("step_per_episode", step_per_episode, 1)
         self._length = np.array(self.step_per_episode)      # see ONE
         self.n_items, self.n_users = whole("n_items", n_items, 1), whole("n_users", n_users, 1)
         self.item_feature_dim = whole("item_feature_dim", item_feature_dim, 1)
