@@ -10,21 +10,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from pushlab.agents.protocol import Agent, own_chance
-
-if TYPE_CHECKING:
-    pass
+from pushlab.agents.protocol import Agent, Deterministic, own_chance
 
 SHOW, DISMISS, CACHE, CHECK, STAND_BY = range(5)
 ACTIONS = ("show", "dismiss", "cache", "check-cache", "stand-by")
 NOBODY = -1                     # in place of a notification's number
 
 
-class ShowAll(Agent):
+class ShowAll(Deterministic):
     """Shows whatever arrives as it arrives, which is what phones do."""
 
     name = "show all"
@@ -33,7 +30,7 @@ class ShowAll(Agent):
         return SHOW if info["action_mask"][SHOW] else STAND_BY
 
 
-class DismissAll(Agent):
+class DismissAll(Deterministic):
     """Keeps everything from the user."""
 
     name = "dismiss all"
@@ -42,7 +39,7 @@ class DismissAll(Agent):
         return DISMISS if info["action_mask"][DISMISS] else STAND_BY
 
 
-class DoNotDisturb(Agent):
+class DoNotDisturb(Deterministic):
     """What phones offer: in quiet hours, and while the ringer is silent, all is put off; afterwards all of it is shown.
 
     quiet   first and last hour of the quiet time, which may pass midnight; by default from midnight to seven
@@ -144,18 +141,18 @@ class NotificationLearner(Agent):
         return action
 
     def _choose(self, observation, mask, explore):
-        trying = explore and self._rng.random() < self._chance_to_try()
+        epsilon = self._chance_to_try() if explore else 0.0
+        trying = explore and self._rng.random() < epsilon
         if mask[SHOW]:
-            if trying:
-                return int(self._rng.integers(3))
             values = self.values_of(self.describe(observation[self._hand], observation))
-            return max((DISMISS, SHOW, CACHE), key=values.__getitem__)
-        if not mask[CHECK]:
-            return STAND_BY
-        if trying:
-            return int(self._rng.integers(CHECK, STAND_BY + 1))
-        choice = (one for number, one in self._cache.items() if number > self._taken and number != self._fresh)
-        return CHECK if any(self._is_due(one, observation) for one in choice) else STAND_BY
+            choice, best = (SHOW, DISMISS, CACHE), max((DISMISS, SHOW, CACHE), key=values.__getitem__)
+        else:
+            choice = (CHECK, STAND_BY) if mask[CHECK] else (STAND_BY,)
+            waits = (one for number, one in self._cache.items() if number > self._taken and number != self._fresh)
+            best = CHECK if mask[CHECK] and any(self._is_due(one, observation) for one in waits) else STAND_BY
+        action = choice[self._rng.integers(len(choice))] if trying else best
+        self.propensity = epsilon / len(choice) + (1 - epsilon) * (action == best)
+        return action
 
     def _is_due(self, one, observation):
         values = self.values_of(self.describe(one.codes, observation))

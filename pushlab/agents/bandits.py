@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from pushlab.agents.features import ContextFeatures, candidates_of, columns_that_differ, context_of
+from pushlab.agents.features import ContextFeatures, candidates_of, columns_that_differ, context_of, shares_of
 from pushlab.agents.protocol import Agent, own_chance
 from pushlab.agents.weights import WeightBlocks, expected_chance
 from pushlab.ground.arguments import number
@@ -85,12 +85,16 @@ class Bandit(Agent):
 
     def act(self, observation, info, explore=True):
         centre, variance = self._sums(observation)
+        self.propensity = None if explore else 1.0
         if explore:
             return self.candidates[self._try(centre, variance)].copy()
         return self.candidates[centre[self._members].sum(axis=1).argmax()].copy()
 
     def _try(self, centre, variance):
-        """Which candidate to send while learning, from mean and variance of what each block adds."""
+        """Which candidate to send while learning, from mean and variance of what each block adds.
+
+        One who can tell how likely that was sets `propensity`.
+        """
         raise NotImplementedError(f"{type(self).__name__} has to say how it tries things out")
 
     def learn(self, transition):
@@ -143,11 +147,17 @@ class EpsilonGreedy(Bandit):
         number("epsilon", epsilon, 0, 1)
         self.epsilon, self.half_at, self._steps = epsilon, half_at, 0
 
+    def begin(self, env, seed):
+        super().begin(env, seed)
+        self._shares = shares_of(self.candidates)
+
     def _try(self, centre, variance):
         epsilon = self.epsilon / (1 + self._steps / self.half_at) if self.half_at else self.epsilon
-        if self._rng.random() < epsilon:
-            return self._rng.integers(len(self.candidates))
-        return centre[self._members].sum(axis=1).argmax()
+        best = centre[self._members].sum(axis=1).argmax()
+        row = self._rng.integers(len(self.candidates)) if self._rng.random() < epsilon else best
+        is_best = (self.candidates[row] == self.candidates[best]).all()
+        self.propensity = float(epsilon * self._shares[row] + (1 - epsilon) * is_best)
+        return row
 
     def learn(self, transition):
         super().learn(transition)
@@ -181,6 +191,7 @@ class LinUCB(Bandit):
         self.width = width
 
     def _try(self, centre, variance):
+        self.propensity = 1.0
         own = self._members[:, 1:]          # what all notifications share makes none of them better
         return (centre[own].sum(axis=1) + self.width * np.sqrt(variance[own].sum(axis=1))).argmax()
 

@@ -29,6 +29,16 @@ def candidates_of(env: gym.Env) -> np.ndarray:
     return np.ascontiguousarray(candidates, np.int64)
 
 
+def shares_of(candidates: np.ndarray) -> np.ndarray:
+    """The probability of each candidate (k,) where any row is taken as often: one that is there twice is likelier.
+
+    >>> shares_of(np.array([[0, 1], [0, 2], [0, 1], [3, 3]]))
+    array([0.5 , 0.25, 0.5 , 0.25])
+    """
+    _, kinds, counts = np.unique(candidates, axis=0, return_inverse=True, return_counts=True)
+    return counts[kinds.ravel()] / len(candidates)
+
+
 def columns_that_differ(candidates: np.ndarray) -> np.ndarray:
     """Which components are not the same in all candidates, int64 (d,): only they can make one better than another.
 

@@ -19,6 +19,8 @@ class Wrapped(Agent):
     name  for logs and pictures
     """
 
+    propensity = property(lambda self: getattr(self.learner, "propensity", None))
+
     def __init__(self, make: Callable[[], Agent], name: str | None = None) -> None:
         self.make, self.name = make, name or self.name
         self.learner = make()

@@ -54,9 +54,10 @@ class MemoryAgent(Agent):
         best = self.recall(person, thing)
         if self.diary:
             self.pages.append(self._page(gone, best))
-        answer = best.place if best is not None else None
+        answer, self.propensity = best.place if best is not None else None, 1.0
         if self.world.encoding == "index" and answer is None:
             answer = int(self.chance.integers(len(self.world.locations)))       # a code has to be something
+            self.propensity = 1 / len(self.world.locations)
         return answer if self.world.n_agents == 1 else (answer,) * self.world.n_agents
 
     def recall(self, person: Any, thing: Any) -> Placement | Belief | None:

@@ -75,7 +75,9 @@ class LearnedAgent(MemoryAgent):
     def act(self, observation, info, explore=True):
         self._explore = explore
         *_, self._asked = self._read(observation)
-        return super().act(observation, info, explore)
+        answer = super().act(observation, info, explore)
+        self.propensity = None if explore else self.propensity      # what it tried to keep is one way of many
+        return answer
 
     def keep(self, placement: Placement, episodic: Episodic, semantic: Semantic) -> Placement | Belief | None:
         now, gone = placement.time, None

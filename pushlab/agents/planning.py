@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from pushlab.agents.protocol import Agent, as_generator, own_chance
+from pushlab.agents.protocol import Agent, Deterministic, as_generator, own_chance
 from pushlab.ground.compiled import compiled
 
 
-class Constant(Agent):
+class Constant(Deterministic):
     """The same action in every state.
 
     >>> Constant(3, "both drugs").act(observation=None, info={})
@@ -26,7 +26,7 @@ class Constant(Agent):
         return np.array(self.action) if np.ndim(self.action) else self.action
 
 
-class BangBang(Agent):
+class BangBang(Deterministic):
     """Full treatment while one observed variable is high, none while it is low, and between the two as before.
 
     component    which component of the observation is watched
@@ -90,13 +90,16 @@ class FittedQIteration(Agent):
         return int(self.act_each(np.asarray(observation)[None], explore)[0])
 
     def act_each(self, observations: np.ndarray, explore: bool = True) -> np.ndarray:
-        """An action for each of many observations (n, …), int64 (n,)."""
-        n = len(observations)
-        chance = self._rng.random(n) < self.explore if explore else np.zeros(n, bool)
+        """An action for each of many observations (n, …), int64 (n,); `propensity` is then that of the last."""
+        n, share = len(observations), self.explore if explore else 0.0
+        chance = self._rng.random(n) < share if explore else np.zeros(n, bool)
         if self.forests is None:
+            self.propensity = 1 / self.actions
             return self._rng.integers(self.actions, size=n)
         best = self.values(observations).argmax(axis=1)
-        return np.where(chance, self._rng.integers(self.actions, size=n), best) if explore else best
+        chosen = np.where(chance, self._rng.integers(self.actions, size=n), best) if explore else best
+        self.propensity = share / self.actions + (1 - share) * float(chosen[-1] == best[-1])
+        return chosen
 
     def values(self, observations: np.ndarray) -> np.ndarray:
         """What each action is worth, float64 (n, actions)."""

@@ -26,9 +26,14 @@ class Agent:
 
     `name` labels it in logs and pictures. What an agent has learned stays from episode to episode; a new instance
     starts afresh.
+
+    `propensity` is the probability, before any dice, of the action that `act` has just returned, given the observation,
+    info and all that the agent has learned and remembers; of a continuous action its density; None where it cannot
+    tell. `rollout` writes it down, so that other policies can be judged by the log (`pushlab.metrics.offpolicy`).
     """
 
     name = "agent"
+    propensity: Any = None
 
     def begin_task(self, task: str, learning: bool) -> None:
         """In a lifetime (`pushlab.lifetimes.live`) the episodes of a task begin; `learning` is False in tests.
@@ -62,6 +67,12 @@ class Agent:
             raise ValueError(f"{type(self).__name__} learns nothing, so it has no place for {', '.join(state)}")
 
 
+class Deterministic(Agent):
+    """An agent without dice: observation, info and what it remembers leave it one action."""
+
+    propensity = 1.0
+
+
 def own_chance(seed: int) -> np.random.Generator:
     """A generator for an agent's chance that shares no numbers with an environment reset with the same seed.
 
@@ -71,7 +82,12 @@ def own_chance(seed: int) -> np.random.Generator:
 
 
 class FunctionAgent(Agent):
-    """A function of the observation, or of observation and info, as an agent that learns nothing."""
+    """A function of the observation, or of observation and info, as an agent that learns nothing.
+
+    A function, or an object that can be called, may tell its `propensity` as an attribute, as an Agent does.
+    """
+
+    propensity = property(lambda self: getattr(self.policy, "propensity", None))
 
     def __init__(self, policy: Callable, name: str | None = None) -> None:
         self.policy = policy

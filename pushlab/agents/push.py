@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pushlab.agents.features import candidates_of, columns_that_differ, context_of, demand_features
-from pushlab.agents.protocol import Agent, own_chance
+from pushlab.agents.features import candidates_of, columns_that_differ, context_of, demand_features, shares_of
+from pushlab.agents.protocol import Agent, Deterministic, own_chance
 from pushlab.ground.arguments import number
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ class ReplayHistory(Agent):
     def act(self, observation, info, explore=True):
         row = self._rng.integers(len(self.codes)) if self.shuffle else self._sent % len(self.codes)
         self._sent += 1
+        self.propensity = float((self.codes == self.codes[row]).all(axis=1).mean()) if self.shuffle else 1.0
         return np.array(self.codes[row])
 
 
@@ -53,10 +54,12 @@ class RandomCandidate(Agent):
 
     def begin(self, env, seed):
         self.candidates = candidates_of(env)
-        self._rng = own_chance(seed)
+        self._rng, self._shares = own_chance(seed), shares_of(self.candidates).tolist()
 
     def act(self, observation, info, explore=True):
-        return self.candidates[self._rng.integers(len(self.candidates))].copy()
+        row = self._rng.integers(len(self.candidates))
+        self.propensity = self._shares[row]
+        return self.candidates[row].copy()
 
 
 class MostOpened(Agent):
@@ -86,7 +89,7 @@ class MostOpened(Agent):
         self._by = [at for at, name in enumerate(schema.context.components) if name.partition(".")[0] in by]
         self._differ = columns_that_differ(self.candidates)
         self._place = {self._kind(codes): row for row, codes in enumerate(self.candidates)}
-        self._rng = own_chance(seed)
+        self._rng, self._shares = own_chance(seed), shares_of(self.candidates).tolist()
         if not self._counted:
             self._count_history()
         self._tally()
@@ -118,7 +121,10 @@ class MostOpened(Agent):
     def act(self, observation, info, explore=True):
         ever = self._tallies[None]
         if not ever.any():
-            return self.candidates[self._rng.integers(len(self.candidates)) if explore else 0].copy()
+            row = self._rng.integers(len(self.candidates)) if explore else 0
+            self.propensity = self._shares[row] if explore else 1.0
+            return self.candidates[row].copy()
+        self.propensity = 1.0
         here = self._tallies.get(self._such(context_of(observation)), ever)
         return self.candidates[(here * (ever.sum() + 1) + ever).argmax()].copy()
 
@@ -141,7 +147,7 @@ class MostOpened(Agent):
             self._tally()
 
 
-class OfflineModel(Agent):
+class OfflineModel(Deterministic):
     """Sends the candidate that a model of the user, fitted to a history, says will be opened.
 
     judge      a fitted judge (`pushlab.users.judges.fit_judge`), or a Period to fit the default one to

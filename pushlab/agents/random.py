@@ -1,8 +1,10 @@
 """Chance itself: the line every other agent is held against."""
 
-
-
 import copy
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
 
 from pushlab.agents.protocol import Agent, own_chance
 
@@ -15,7 +17,26 @@ class RandomAgent(Agent):
     def begin(self, env, seed):
         self._space = copy.deepcopy(env.action_space)
         self._space.seed(int(own_chance(seed).integers(2**31)))
+        self._any = sampling_chance(self._space)
 
     def act(self, observation, info, explore=True):
         mask = info.get("action_mask")
+        self.propensity = self._any if mask is None else sampling_chance(self._space, mask)
         return self._space.sample(mask) if mask is not None else self._space.sample()
+
+
+def sampling_chance(space: spaces.Space, mask: Any = None) -> float | None:
+    """The probability of each element that `space.sample(mask)` may give, of floats the density; None: not the same.
+
+    >>> sampling_chance(spaces.Discrete(5), np.array([1, 1, 0, 0, 1], np.int8)), sampling_chance(spaces.Box(0, 4, (2,)))
+    (0.3333333333333333, 0.0625)
+    """
+    if isinstance(space, spaces.Discrete):
+        return float(1 / (space.n if mask is None else max(np.sum(mask), 1)))
+    if isinstance(space, spaces.MultiBinary):
+        return float(0.5 ** (np.prod(space.shape) if mask is None else np.sum(mask == 2)))      # 2: either
+    if isinstance(space, spaces.MultiDiscrete) and (mask is None or space.nvec.ndim == 1):
+        return float(1 / np.prod([max(np.sum(part), 1) for part in (mask or [*map(np.ones, space.nvec.ravel())])]))
+    if isinstance(space, spaces.Box) and space.is_bounded():
+        return float(1 / np.prod(space.high.astype(float) - space.low + (space.dtype.kind in "iu")))
+    return None

@@ -5,7 +5,7 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from pushlab.agents.protocol import Agent, own_chance
+from pushlab.agents.protocol import Agent, Deterministic, own_chance
 from pushlab.agents.weights import WeightBlocks
 from pushlab.ground.arguments import number, whole
 from pushlab.metrics.value_models import quadratic
@@ -19,7 +19,7 @@ def world_of(env: gym.Env, agent: Agent) -> Any:
     return world
 
 
-class GreedyItem(Agent):
+class GreedyItem(Deterministic):
     """Shows what the observed preference likes best now: the largest preference · item. It knows the items."""
 
     name = "greedy"
@@ -64,10 +64,12 @@ class SoftmaxItem(Agent):
 
     def act(self, observation, info, explore=True):
         likely = self.probabilities(np.asarray(observation)[None])[0]
-        return int(self._rng.choice(len(likely), p=likely)) if explore else int(likely.argmax())
+        item = int(self._rng.choice(len(likely), p=likely) if explore else likely.argmax())
+        self.propensity = float(likely[item]) if explore else 1.0
+        return item
 
 
-class LinUCBItem(Agent):
+class LinUCBItem(Deterministic):
     """Learns each item's engagement as a linear function of the observed preference, with the benefit of the doubt.
 
     It is not told the items, and does not look ahead: it takes the user for one who stays as they are.
@@ -142,9 +144,11 @@ class LinearQ(Agent):
         return self.weights @ quadratic(np.asarray(observation)[None])[0]
 
     def act(self, observation, info, explore=True):
-        if explore and self._rng.random() < self.epsilon / (1 + self.episodes / self.half_at):
-            return int(self._rng.integers(len(self.weights)))
-        return int(self.values(observation).argmax())
+        epsilon = self.epsilon / (1 + self.episodes / self.half_at) if explore else 0.0
+        best = int(self.values(observation).argmax())
+        item = int(self._rng.integers(len(self.weights))) if explore and self._rng.random() < epsilon else best
+        self.propensity = epsilon / len(self.weights) + (1 - epsilon) * (item == best)
+        return item
 
     def learn(self, transition):
         features = quadratic(np.asarray(transition.observation)[None])[0]
@@ -163,7 +167,7 @@ class LinearQ(Agent):
         self.episodes = int(state.get("episodes", 0))
 
 
-class Planner(Agent):
+class Planner(Deterministic):
     """An oracle: sees the true state, knows the user model, and searches for the best items up to the end.
 
     A beam search: of all ways to go on, the `beam` best are kept at each step, by reward so far plus what repeating the

@@ -4,7 +4,7 @@
 
 import numpy as np
 
-from pushlab.agents.protocol import Agent
+from pushlab.agents.protocol import Deterministic
 from pushlab.datasets.borrowers import FEATURES
 from pushlab.envs.credit.rules import fit, logistic_loss
 from pushlab.ground.arguments import number
@@ -12,7 +12,7 @@ from pushlab.ground.arguments import number
 WEIGHTS = len(FEATURES) + 1
 
 
-class Lender(Agent):
+class Lender(Deterministic):
     """What lenders share: they see the people, publish weights, and keep the last ones.
 
     A lender trains on the observation where it is a table, else on what the environment shows of its people when

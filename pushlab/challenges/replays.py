@@ -89,7 +89,7 @@ def _columns_of(env, worded):
     names = (readable(sample, env) if worded else sample).columns.tolist()
     needed = [name for name in names if name.startswith(("action.", "obs.context."))
               or name in ("seed", "episode", "step", "response_time", "info.opened")]
-    return needed, [name for name in (*CONSTANT, *names) if name not in needed]
+    return needed, [name for name in (*CONSTANT, "propensity", *names) if name not in needed]
 
 
 def _read_actions(log, half, worded, file, lines):

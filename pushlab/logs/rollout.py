@@ -6,7 +6,7 @@ import copy
 import json
 import time
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -38,10 +38,10 @@ def rollout(env: Any, agent: Agent | Callable, episodes: int = 1, seed: int = 0,
     labels    other values for the columns that are constant over a run: run, lifetime, phase, block, block_type, task
 
     Columns: run, env, agent, seed, lifetime, phase, block, block_type, task, params, then episode, step, time, action,
-    reward, terminated, truncated, response_time (seconds the agent took to act), `obs.<name>` (what the agent saw when
-    it acted), `last` and `info.<name>` (what the environment told afterwards). A vector is one column a component.
-    `last` is None but in the last row of an episode, ended or broken off: there it is what was seen after that step, a
-    list of plain numbers or words in the order of the `obs.` columns.
+    reward, terminated, truncated, response_time (seconds the agent took to act), propensity (how likely its action was,
+    where it can tell), `obs.<name>` (what the agent saw when it acted), `last` and `info.<name>` (what the environment
+    told afterwards). A vector is one column a component. `last` is None but in the last row of an episode, ended or
+    broken off: there it is what was seen after that step, a list of plain numbers or words in the order of `obs.…`.
 
     >>> import gymnasium as gym, pushlab
     >>> log = rollout("pushlab/evalumap1-v0", pushlab.agents.RandomAgent(), seed=7, steps=3, progress=False)
@@ -61,7 +61,7 @@ def rollout(env: Any, agent: Agent | Callable, episodes: int = 1, seed: int = 0,
         for episode in tqdm(numbers, desc=agent.name, disable=not progress, unit="episode"):
             own = episode_seed(seed, episode, seeding)
             lived, film = _run_episode(env, agent, own, learn, explore, steps, record)
-            tables.append(lived.rewards if record == "episodes" else episode_table(world, episode, *lived))
+            tables.append(lived["rewards"] if record == "episodes" else episode_table(world, episode, **lived))
             films.append(film)
     finally:
         if made:
@@ -97,22 +97,8 @@ def _plain(value):
     return getattr(value, "name", repr(value))
 
 
-class Lived(NamedTuple):
-    """What happened in an episode, lists with an entry a step: observations, actions, rewards, ends, infos, seconds.
-
-    Of observations there is one more, the last.
-    """
-
-    seen: list
-    done: list
-    rewards: list
-    ends: list
-    infos: list
-    seconds: list
-
-
 def _run_episode(env, agent, seed, learn, explore, steps, record):
-    """What happened in one episode, and its frames before the first and after each step.
+    """What happened in one episode, lists as `episode_table` takes them, and its frames: the first, and of each step.
 
     Of the frames, and of all but the rewards, only what the record is made of is kept; the other lists stay empty.
     """
@@ -120,7 +106,7 @@ def _run_episode(env, agent, seed, learn, explore, steps, record):
     agent.begin(env, seed)
     frame = getattr(env.unwrapped, "frame", None) if record == "frames" else None
     film = [frame()] if frame else []
-    seen, done, rewards, ends, infos, seconds = [], [], [], [], [], []
+    seen, done, rewards, ends, infos, seconds, chances = [], [], [], [], [], [], []
     over = False
     while not over and (steps is None or len(rewards) < steps):
         before = time.perf_counter()
@@ -137,11 +123,13 @@ def _run_episode(env, agent, seed, learn, explore, steps, record):
             ends.append((terminated, truncated))
             infos.append(next_info)
             seconds.append(took)
+            chances.append(getattr(agent, "propensity", None))
         if frame:
             film.append(frame())
         observation, info, over = following, next_info, terminated or truncated
     seen.append(observation)
-    return Lived(seen, done, rewards, ends, infos, seconds), film
+    return {"seen": seen, "done": done, "rewards": rewards, "ends": ends, "infos": infos, "seconds": seconds,
+            "chances": chances}, film
 
 
 def _reward_table(rewards, first):
@@ -151,8 +139,16 @@ def _reward_table(rewards, first):
 
 
 def episode_table(world: Any, episode: int, seen: Sequence, done: Sequence, rewards: Sequence, ends: Sequence,
-                  infos: Sequence, seconds: Any) -> pd.DataFrame:
-    """A DataFrame of one episode, a row a step; after the world, which may be None, and a number what `Lived` holds."""
+                  infos: Sequence, seconds: Any, chances: Sequence = ()) -> pd.DataFrame:
+    """A DataFrame of one episode, a row a step, as `rollout` tells of it.
+
+    world     whose names the columns get; None numbers them
+    episode   its number
+    seen      observations, one more than steps; all others have an entry a step
+    done, rewards, ends, infos   actions, rewards, (terminated, truncated), and what was told after the step
+    seconds   for `response_time`, or one for all
+    chances   propensities; the column is left out where nobody can tell
+    """
     number = np.arange(len(rewards))
     unlogged = getattr(world, "unlogged", ())
     keys = dict.fromkeys(key for info in infos for key in info if key not in unlogged)
@@ -162,6 +158,8 @@ def episode_table(world: Any, episode: int, seen: Sequence, done: Sequence, rewa
     terminated, truncated = np.array(ends, bool).reshape(-1, 2).T
     columns |= {"reward": np.array(rewards, float), "terminated": terminated, "truncated": truncated,
                 "response_time": seconds}
+    if any(chance is not None for chance in chances):
+        columns["propensity"] = np.array(chances, float)
     observed = _columns("obs", seen, getattr(world, "observation_names", None), scalar="obs.value")
     columns |= {key: values[:-1] for key, values in observed.items()}
     last = plain_list(values[-1] for values in observed.values())
