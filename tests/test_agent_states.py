@@ -15,8 +15,8 @@ from pushlab.datasets.reading import load_user
 from pushlab.logs.rollout import rollout
 from pushlab.users.judges import fit_judge
 
-COLD, ARRIVALS, ITEMS, ROOM, PATIENT, CREDIT = (f"pushlab/{name}-v0" for name in (
-    "evalumap2", "push", "RECEnv", "RoomEnv", "ODE-LotkaVolterra", "Credit"))
+COLD, ARRIVALS, ITEMS, ROOM, PATIENT, CREDIT = (f"pushlab/{name}" for name in (
+    "evalumap2-v0", "push-v0", "RECEnv-v0", "RoomEnv-v0", "ODE-LotkaVolterra-v1", "Credit-v0"))
 ROOM_SIZE = {"max_episode_steps": 60}
 ROUNDS = {"actions": "box", "max_episode_steps": 3}
 NOT_AGENTS = {"Agent", "FunctionAgent", "Transition", "as_agent"}

@@ -33,7 +33,7 @@ USUAL = [
     ("pushlab/RoomEnv-v0", {"encoding": "index", "n_agents": 2}),
     ("pushlab/RECEnv-v0", {"obs_std": 0.1, "UserModel": "Satiation"}),
     ("pushlab/ODE-HIV-v0", {"actions": "box", "log_observation": True}), ("pushlab/ODE-HIV-v0", {"bins": True}),
-    ("pushlab/ODE-HIV-Goal-v0", {"noise": 0.1}), ("pushlab/ODE-LotkaVolterra-v0", {"actions": "box"}),
+    ("pushlab/ODE-HIV-Goal-v0", {"noise": 0.1}), ("pushlab/ODE-LotkaVolterra-v1", {"actions": "box"}),
     ("pushlab/ODE-Opioid-v0", {"actions": "box"}), ("pushlab/ODE-Zika-v0", {"actions": "box"}),
     ("pushlab/ODE-World3-v1", {"actions": "box"}),
     ("pushlab/Credit-v0", {"actions": "box"}), ("pushlab/Credit-v0", {"observe": "table"}),
@@ -275,7 +275,7 @@ LENGTHS = [
     ("pushlab/evalumap1-v0", {}, 2866), ("pushlab/evalumap2-v0", {"user": PAIR}, 6), ("pushlab/RoomEnv-v0", {}, 1000),
     ("pushlab/RECEnv-v0", {}, 10), ("pushlab/RECEnv-v0", {"step_per_episode": 4}, 4), ("pushlab/ODE-HIV-v0", {}, 400),
     ("pushlab/ODE-HIV-v0", {"config": {"end_time": 20.0}, "timestep": 3.0}, 7), ("pushlab/ODE-HIV-Goal-v0", {}, 200),
-    ("pushlab/ODE-LotkaVolterra-v0", {"timestep": 1.0}, 100), ("pushlab/ODE-Opioid-v0", {}, 28),
+    ("pushlab/ODE-LotkaVolterra-v1", {"timestep": 1.0}, 100), ("pushlab/ODE-Opioid-v0", {}, 28),
     ("pushlab/ODE-Zika-v0", {}, 100), ("pushlab/ODE-World3-v1", {}, 200), ("pushlab/Credit-v0", {}, 25),
     ("pushlab/Credit-v0", {"config": {"end_time": 9}, "timestep": 2}, 5)]
 every_length = pytest.mark.parametrize("name, kwargs, steps", LENGTHS)

@@ -18,7 +18,7 @@ from pushlab.envs.ode.integrate import integrator
 from pushlab.envs.ode.models import Intervention, Model, Variable, load_model
 from pushlab.envs.ode.models.lotka_volterra import invariant
 from pushlab.envs.ode.world import ODE, ODEEnv
-from pushlab.envs.ode.worlds import HIV, LotkaVolterra
+from pushlab.envs.ode.worlds import HIV, LotkaVolterra, LotkaVolterraV0
 from pushlab.ground.compiled import inlined
 from pushlab.ground.content import of_function
 from pushlab.plots.widgets import you_are_the_agent
@@ -39,18 +39,77 @@ def run(world, actions):
 # ---------------------------------------------------------------- Lotka and Volterra
 
 def test_rabbits_and_foxes_keep_their_invariant_over_fifty_units_of_time():
-    world = LotkaVolterra(timestep=0.5)
+    world = LotkaVolterraV0(timestep=0.5)
     kept = invariant(run(world, [1] * 100), world.config)
     assert np.abs(kept / kept[0] - 1).max() < 1e-6
 
 
 def test_rabbits_and_foxes_stay_where_they_are_in_balance():
-    assert run(LotkaVolterra(initial_state="balance"), [1] * 50) == pytest.approx(np.tile([20.0, 10.0], (51, 1)))
+    assert run(LotkaVolterraV0(initial_state="balance"), [1] * 50) == pytest.approx(np.tile([20.0, 10.0], (51, 1)))
 
 
 def test_fewer_foxes_grow_when_their_growth_is_held_back():
     held, free = run(LotkaVolterra(), [0] * 3), run(LotkaVolterra(), [1] * 3)
     assert (held[1:, 1] < free[1:, 1]).all() and (held[1:, 0] > free[1:, 0]).all()
+
+
+def test_without_crowding_they_live_as_before_to_the_last_digit():
+    """What pushlab 0.3 gave."""
+    env = gym.make("pushlab/ODE-LotkaVolterra-v0", actions="box").unwrapped
+    env.reset(seed=0)
+    for step in range(200):
+        observation, reward, *_ = env.step([(0.4, 1.3, 0.75, 0.6)[step // 5 % 4]])
+    assert (*observation.tolist(), reward) == (0.0108096870602187, 0.01848316228183247, -0.21419031293978136)
+
+
+def seasons(policy, copies=1, **arguments):
+    """Observations (201, copies, 2) and returns (copies,) of an episode under policy(observations, step)."""
+    envs = gym.make_vec("pushlab/ODE-LotkaVolterra-v1", num_envs=copies, **arguments)
+    seen, earned = [envs.reset(seed=0)[0]], 0.0
+    for step in range(200):
+        observation, reward, _, truncated, _ = envs.step(policy(seen[-1], step))
+        seen.append(observation)
+        earned = earned + reward
+    assert truncated.all()
+    return np.array(seen), earned
+
+
+def test_where_rabbits_crowd_each_other_there_is_still_something_to_do():
+    """The numbers in the docstring of LotkaVolterra."""
+    seen, free = seasons(lambda seen, step: [1])
+    wide = [np.ptp(seen[part, 0, 0]) for part in (slice(0, 41), slice(-41, None))]
+    assert free.round() == 1842 and np.round(wide) == pytest.approx([32, 21])
+    assert seasons(lambda seen, step: np.where(seen[:, 1] > 15, 0, 1))[1].round() == 1966
+    rng = np.random.default_rng(0)
+    assert seasons(lambda seen, step: rng.uniform(0, 2, (50, 1)), 50, actions="box")[1].mean().round() == -352
+    wide = np.ptp(seasons(lambda seen, step: [1], config={"crowding": 1 / 200})[0][-40:, 0, 0])
+    assert wide < 1
+
+
+@pytest.mark.parametrize("growth, balance", [(0.75, [20.0, 9.9]), (0.4, [37.5, 9.8125])])
+def test_crowded_rabbits_and_their_foxes_have_a_balance_inside_the_space(growth, balance):
+    seen, _ = seasons(lambda seen, step: [[growth]], actions="box", initial_state=balance)
+    assert seen[-1, 0] == pytest.approx(balance, rel=1e-5)
+
+
+@given(doses=st.lists(st.floats(0, 2), min_size=1, max_size=8),
+       start=st.tuples(st.floats(0.1, 5000), st.floats(0, 500)),
+       capacity=st.floats(5, 10_000), growth=st.floats(0, 3), death=st.floats(0, 3), own=st.floats(0, 4))
+def test_no_box_policy_leaves_the_bounds_of_crowded_rabbits(doses, start, capacity, growth, death, own):
+    world = ODE("lotka_volterra", actions="box", initial_state=start, timestep=2.0, config={
+        "crowding": 1 / capacity, "rabbit_growth": growth, "fox_death": death, "fox_growth": own})
+    state = world.initial(NO_DRAWS, {})
+    for step in range(world.steps):
+        state, outcome = world.advance(state, np.array([[doses[step * len(doses) // world.steps]]]), NO_DRAWS)
+        assert world.observe(state)[0] in world.observation_space and np.isfinite(outcome["reward"]).all()
+
+
+@pytest.mark.parametrize("doses", [[0.0], [2.0], [0.0, 2.0]])
+def test_crowded_rabbits_and_foxes_are_numbers_in_float32(doses):
+    seen, earned = seasons(lambda seen, step: [[doses[step // 50 % len(doses)]]], actions="box")
+    space = gym.make("pushlab/ODE-LotkaVolterra-v1").observation_space
+    assert all(one[0] in space for one in seen) and np.isfinite(earned.astype(np.float32)).all()
+    assert np.isfinite(space.high.astype(np.float32)).all() and (space.high < 5000).all()
 
 
 # ---------------------------------------------------------------- solver
@@ -211,7 +270,7 @@ def test_the_terminal_time_truncates_and_cuts_the_last_step_short(end, timestep,
 
 
 def test_a_batch_is_truncated_at_the_terminal_time_too():
-    envs = gym.make_vec("pushlab/ODE-LotkaVolterra-v0", num_envs=3, config={"end_time": 2.0})
+    envs = gym.make_vec("pushlab/ODE-LotkaVolterra-v1", num_envs=3, config={"end_time": 2.0})
     envs.reset(seed=0)
     ends = [envs.step(envs.action_space.sample())[3].all() for _ in range(9)]
     assert ends == [False, False, False, True, False, False, False, False, True]     # a step to begin anew

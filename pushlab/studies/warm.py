@@ -89,7 +89,7 @@ WORK: tuple[tuple, ...] = (
     (play, ("pushlab/push-v0", {})),
     (play, ("pushlab/ODE-Zika-v0", {})),
     (play, ("pushlab/ODE-HIV-v0", {}), ("pushlab/ODE-HIV-Goal-v0", {})),
-    (play, ("pushlab/ODE-LotkaVolterra-v0", {})),
+    (play, ("pushlab/ODE-LotkaVolterra-v1", {})),
     (play, ("pushlab/RoomEnv-v0", {})),
     (learn, "pushlab/evalumap2-v0", "LinUCB"),
     (learn, "pushlab/push-v0", "LinearArrivalQ"),
@@ -98,6 +98,6 @@ WORK: tuple[tuple, ...] = (
     (play, ("pushlab/Credit-v0", {})),
     (play, ("pushlab/RECEnv-v0", {})),
 )
-# By these; evalumap1 and World3's first version share the loops of others. Worlds that are not named come last.
-PLAYED = {"pushlab/ODE-World3-v1", "pushlab/ODE-World3-v0", "pushlab/evalumap1-v0", "pushlab/evalumap2-v0",
-          *(world[0] for job, *worlds in WORK for world in worlds if job is play)}
+# By these; evalumap1 and the first versions of others share their loops. Worlds that are not named come last.
+PLAYED = {"pushlab/ODE-World3-v1", "pushlab/ODE-World3-v0", "pushlab/ODE-LotkaVolterra-v0", "pushlab/evalumap1-v0",
+          "pushlab/evalumap2-v0", *(world[0] for job, *worlds in WORK for world in worlds if job is play)}

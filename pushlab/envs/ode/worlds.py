@@ -56,26 +56,51 @@ class HIV(ODE):
 class LotkaVolterra(ODE):
     """Keep rabbits and foxes from coming too close to dying out, by holding back how foxes multiply.
 
-    Observation  Box (2,), float64: rabbits and foxes, animals. Edges of bins=True: rabbits 5, 10, 20, 40; foxes 2, 5,
-                 10, 20
+    Observation  Box (2,), float64: rabbits and foxes, animals, at most 2,002 and 4,682. Edges of bins=True: rabbits 5,
+                 10, 20, 40; foxes 2, 5, 10, 20
     Action       Discrete(2): fox_growth 0.4 or 0.75 (undisturbed); or with actions="box" Box (1,) from 0 to 2
     Reward       the number of the rarer animal, less 10 times the squared change of fox_growth
-    Start        10 rabbits and 5 foxes; or "balance", 20 and 10, where the undisturbed numbers stay
+    Start        10 rabbits and 5 foxes; or "balance", 20 and 10, near where the undisturbed numbers stay
     End          truncated at config.end_time, 100, after steps of 0.5
     Info         "time"
-    Arguments    those of `ODE` but the model
+    Arguments    preset  "crowded": rabbits crowd each other, so that there are 2,000 at most, 1 / crowding; None: they
+                         do not, as in ODE-LotkaVolterra-v0
+                 and those of `ODE` but the model
     Source       Lotka (1925); Volterra (1926), Nature 118, 558-560; parameters of the simulator in WhyNot 0.12, where
-                 it is no environment
+                 it is no environment. Crowding as in Verhulst (1838), and for prey in Murray (2002), Mathematical
+                 Biology I, chapter 3
+
+    Without crowding, rabbits grow without end once there are no foxes: an agent that holds these back by a Box action
+    of 0 meets 2e44 rabbits, more than float32 holds, and learners get no number. With it every policy stays within
+    bounds that float32 can hold. The balances with the foxes are 20 rabbits and 9.9 foxes undisturbed, and 37.5 and
+    9.81 at a growth of 0.4, and the cycles last: those of the rabbits are 32 wide in the first 20 units of time and 21
+    in the last, if nothing is done. With a capacity of 200 they would be gone, and nothing would be left to do. An
+    episode then brings 1,842, one of random numbers in the box -352, and holding back at more than 15 foxes 1,966
+    (`pytest tests/test_ode.py -k crowded`).
 
     >>> import gymnasium as gym, pushlab
-    >>> gym.make("pushlab/ODE-LotkaVolterra-v0", timestep=1.0).reset(seed=7)[0]
+    >>> gym.make("pushlab/ODE-LotkaVolterra-v1", timestep=1.0).reset(seed=7)[0]
     array([10.,  5.])
+    """
+
+    name = "ODE-LotkaVolterra-v1"
+
+    def __init__(self, preset: str | None = "crowded", **arguments: Any) -> None:
+        super().__init__("lotka_volterra", preset=preset, **arguments)
+
+
+class LotkaVolterraV0(LotkaVolterra):
+    """The rabbits and foxes of `LotkaVolterra` as they were up to pushlab 0.3: nothing crowds the rabbits.
+
+    >>> import gymnasium as gym, pushlab
+    >>> gym.make("pushlab/ODE-LotkaVolterra-v0").unwrapped.config.crowding
+    0.0
     """
 
     name = "ODE-LotkaVolterra-v0"
 
-    def __init__(self, **arguments: Any) -> None:
-        super().__init__("lotka_volterra", **arguments)
+    def __init__(self, preset: str | None = None, **arguments: Any) -> None:
+        super().__init__(preset=preset, **arguments)
 
 
 class HIVGoal(HIV):
