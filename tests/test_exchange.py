@@ -1,13 +1,19 @@
 """Logs in the form of other libraries, as far as that can be seen without them."""
 
+import sys
+
 import gymnasium as gym
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 from pushlab import RandomAgent, clients, rollout
+from pushlab.__main__ import app
 from pushlab.agents import Constant, SoftmaxItem
 from pushlab.envs import TABLE
 from pushlab.logs.collect import collect
+from pushlab.logs.columns import write_parquet
+from pushlab.logs.folders import read_log
 from pushlab.metrics.offpolicy import off_policy
 
 
@@ -78,7 +84,19 @@ def test_logs_that_have_no_such_form_are_refused(make, message):
 
 @pytest.mark.parametrize("name", ["minari", "d3rlpy"])
 def test_without_its_library_an_adapter_says_what_to_install(name, monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, name, None)
+    monkeypatch.setitem(sys.modules, name, None)
     log = rollout("pushlab/RECEnv-v0", Constant(1), progress=False)
     with pytest.raises(ImportError, match=rf"to_{name} needs {name} .*pip install 'pushlab\[rl\]'"):
         clients.to_minari(log, "pushlab/RECEnv-v0", "x-v0") if name == "minari" else clients.to_d3rlpy(log)
+
+
+def test_without_pyarrow_a_parquet_file_says_what_to_install(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    (tmp_path / "life.parquet").touch()
+    for call in (lambda: write_parquet(logged(1), tmp_path / "log.parquet"),
+                 lambda: read_log(tmp_path / "life.parquet")):
+        with pytest.raises(ImportError, match=r"Parquet needs pyarrow .*pip install 'pushlab\[rl\]'"):
+            call()
+    assert not (tmp_path / "log.parquet").exists()
+    told = CliRunner().invoke(app, ["lifelong", str(tmp_path / "life.parquet")])
+    assert told.exit_code == 1 and "pip install 'pushlab[rl]'" in told.output

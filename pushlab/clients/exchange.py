@@ -13,9 +13,9 @@ import numpy as np
 import pandas as pd
 from gymnasium import spaces
 
-from pushlab.clients.libraries import bring
 from pushlab.envs.shell import at_row
 from pushlab.ground.arguments import demand, has_columns, has_rows
+from pushlab.ground.libraries import bring
 from pushlab.logs.rollout import CONSTANT, episode_table
 
 OF_EPISODES = (*CONSTANT, "episode")

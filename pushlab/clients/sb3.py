@@ -11,10 +11,10 @@ import numpy as np
 from gymnasium import spaces
 from gymnasium.vector import AutoresetMode
 
-from pushlab.clients.libraries import bring
 from pushlab.envs.batch import VectorEnv
 from pushlab.envs.shell import Alone, Env, at_row
 from pushlab.ground.arguments import demand, whole
+from pushlab.ground.libraries import bring
 
 TAKEN = (spaces.Box, spaces.Discrete, spaces.MultiDiscrete, spaces.MultiBinary)     # spaces that their networks take
 

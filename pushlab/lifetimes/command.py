@@ -34,7 +34,7 @@ def ended_by(status: int) -> Iterator[None]:
     """Bad input ends the command with a status and its message, without a traceback."""
     try:
         yield
-    except (ValueError, OSError, KeyError) as error:
+    except (ValueError, OSError, KeyError, ImportError) as error:
         typer.echo(error.args[0] if isinstance(error, KeyError) else str(error), err=True)
         raise typer.Exit(status) from error
 
@@ -56,7 +56,7 @@ def with_settings(command: Callable) -> Callable:
 
 @with_settings
 def lifelong(
-        logdir: Annotated[Path, typer.Argument(help="An L2Logger folder, TSV or CSV file; with -R a folder of them.")],
+        logdir: Annotated[Path, typer.Argument(help="An L2Logger folder, TSV, CSV or Parquet file; -R: a folder.")],
         measure: Measure = None,
         syllabus_type: Annotated[str | None, typer.Option(help="CL, ANT_A or ANT_B, which chooses the metrics; else "
                                                                "what the log says, or looks like.")] = None,
@@ -173,7 +173,7 @@ def _report_each(logs, root, complete, how):
         try:
             log = read_log(path, how[1], strict=False)
             reports[name] = lifelong_report(log, *how)
-        except (ValueError, OSError) as error:
+        except (ValueError, OSError, ImportError) as error:
             typer.echo("; ".join([f"{name}: {error}", *getattr(error, "__notes__", ())]), err=True)
             faults[name] = len(getattr(error, "faults", [error]))
             continue

@@ -2,7 +2,7 @@
 
 A table of numbers and words cannot say whether an empty cell is an empty word or nothing, nor 1 from 1.0. `spell_out`
 says it beside the table, and writes what a cell cannot hold (line breaks, lists, nothing) as JSON. Rows are counted out
-as bytes before they are parsed, since a parser fills a torn one up without a word.
+as bytes before they are parsed, since a parser fills a torn one up without a word. Parquet files need none of this.
 """
 
 from __future__ import annotations
@@ -18,9 +18,12 @@ import numpy as np
 import pandas as pd
 
 from pushlab.ground.faults import Fault
+from pushlab.ground.files import write_bytes
+from pushlab.ground.libraries import bring
 
 NUMBER, FLAG = re.compile(r"u?int(8|16|32|64)|float(16|32|64)"), "bool"
 WORDS, JSON = ("object", "str"), ("json object", "json str")
+PARQUET = "pushlab: columns of JSON"        # what a Parquet file's attributes tell of them
 QUOTE, NEW_LINE = ord('"'), ord("\n")
 NO_END = "a whole line: the file is torn off, and the last value may be; end it with a new line if it is whole"
 AMID = "a quote stands amid a cell, so that nobody can tell where rows end"
@@ -65,6 +68,31 @@ def _as_json(value, name):
     except TypeError:
         raise TypeError(f"column {name!r} holds {value!r:.60}, which a log on disk cannot; numbers, text, lists of "
                         f"them and nothing can be written") from None
+
+
+def write_parquet(log: pd.DataFrame, path: Path | str) -> Path:
+    """Writes any log as a Parquet file, from which `read_parquet` gives the same one back; returns the path.
+
+    Columns of Python's objects, such as lists, are JSON in it: other readers find text there.
+    Raises ImportError without pyarrow, TypeError for a cell that JSON cannot hold.
+    """
+    bring("pyarrow", "Parquet")
+    spelt = {name: [_as_json(value, name) for value in column] for name, column in log.items()
+             if str(column.dtype) == "object"}
+    table = log.assign(**spelt)
+    table.attrs = {**log.attrs, PARQUET: [*spelt]}
+    return write_bytes(path, table.to_parquet(engine="pyarrow"))
+
+
+def read_parquet(path: Path | str) -> pd.DataFrame:
+    """The log that `write_parquet` wrote, or the table of any other Parquet file.
+
+    Raises ImportError without pyarrow, ValueError for a file that is none.
+    """
+    bring("pyarrow", "Parquet")
+    table = pd.read_parquet(path, engine="pyarrow")
+    spelt = table.attrs.pop(PARQUET, ())
+    return table.assign(**{name: pd.Series([*map(json.loads, table[name])], table.index, object) for name in spelt})
 
 
 # ---------------------------------------------------------------- reading
@@ -124,7 +152,10 @@ def read_whole(path: Path, file: str) -> tuple[bytes, list[str] | None, np.ndarr
 
     The header is None for a table that is empty or no text. `file` is what faults call it.
     """
-    data = path.read_bytes().removeprefix(b"\xef\xbb\xbf")
+    if path.suffix == ".parquet":
+        data = read_parquet(path).to_csv(index=False, lineterminator="\n").encode()
+    else:
+        data = path.read_bytes().removeprefix(b"\xef\xbb\xbf")
     if not data.strip():
         return b"", None, np.zeros(0, int), [Fault(file, None, None, None, "a table with a header; this file is empty")]
     try:
@@ -142,7 +173,7 @@ def read_whole(path: Path, file: str) -> tuple[bytes, list[str] | None, np.ndarr
 
 def separator_of(path: Path) -> str:
     """What stands between two cells of a table on disk."""
-    return "," if path.suffix == ".csv" else "\t"
+    return "," if path.suffix in (".csv", ".parquet") else "\t"
 
 
 def whole_rows(body: bytes, columns: int, file: str, separator: str = "\t") -> tuple[bytes, np.ndarray, list[Fault]]:

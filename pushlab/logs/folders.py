@@ -51,7 +51,7 @@ NO_TIME = "19700101T000000.000000"      # l2metrics reads a time; one that is al
 # ---------------------------------------------------------------- reading
 
 def read_log(path: Path | str, measure: str | None = None, strict: bool = True) -> pd.DataFrame:
-    """Reads one lifetime: an L2Logger folder, or a single TSV or CSV file with the columns of either naming.
+    """Reads one lifetime: an L2Logger folder, or a TSV, CSV or Parquet file with the columns of either naming.
 
     measure  the column to measure by; by default what `logger_info.json` names first, else "reward"
     strict   False goes on with the rows that are sound, if there are any, as an interrupted run leaves them behind;
