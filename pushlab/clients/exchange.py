@@ -212,7 +212,8 @@ def to_scope_rl(log: pd.DataFrame, actions: int | None = None) -> dict[str, Any]
     log      with the column propensity; actions are whole numbers (of floats scope-rl wants a density for each part)
     actions  as in `to_d3rlpy`
 
-    Raises ValueError for episodes of different lengths, of which scope-rl has no form.
+    Give its OffPolicyEvaluation `disable_reward_after_done=False`: by default it leaves out the reward of each
+    episode's last step. Raises ValueError for episodes of different lengths, of which scope-rl has no form.
 
     >>> log = pd.DataFrame({"step": [0, 1] * 2, "action": 1, "reward": 0.5, "propensity": 0.5, "obs.x": 3.0})
     >>> told = to_scope_rl(log)
