@@ -19,7 +19,7 @@ COLD, ARRIVALS, ITEMS, ROOM, PATIENT, CREDIT = (f"pushlab/{name}" for name in (
     "evalumap2-v0", "push-v0", "RECEnv-v0", "RoomEnv-v0", "ODE-LotkaVolterra-v1", "Credit-v0"))
 ROOM_SIZE = {"max_episode_steps": 60}
 ROUNDS = {"actions": "box", "max_episode_steps": 3}
-NOT_AGENTS = {"Agent", "FunctionAgent", "Transition", "as_agent"}
+NOT_AGENTS = {"Agent", "FunctionAgent", "Transition", "as_agent", "policy_from_log"}
 
 
 def items_of(name=ITEMS):
@@ -42,6 +42,7 @@ MAKERS = {
     "EpsilonGreedy": (agents.EpsilonGreedy, COLD, {"max_episode_steps": 80}),
     "FittedQIteration": (lambda: agents.FittedQIteration(5, trees=4, growths=1, sweeps=4, every=2), ITEMS, {}),
     "Foresighted": (agents.Foresighted, CREDIT, ROUNDS),
+    "GaussianActions": (lambda: agents.GaussianActions(lambda seen: 0.3, 0.2), PATIENT, {"actions": "box"}),
     "GivenAgent": (lambda: agents.GivenAgent(8), ROOM, ROOM_SIZE),
     "GradientStep": (agents.GradientStep, CREDIT, ROUNDS),
     "GreedyItem": (agents.GreedyItem, ITEMS, {}),

@@ -25,12 +25,14 @@ from .push import MostOpened as MostOpened
 from .push import OfflineModel as OfflineModel
 from .push import RandomCandidate as RandomCandidate
 from .push import ReplayHistory as ReplayHistory
+from .random import GaussianActions as GaussianActions
 from .random import RandomAgent as RandomAgent
 from .rec import GreedyItem as GreedyItem
 from .rec import LinearQ as LinearQ
 from .rec import LinUCBItem as LinUCBItem
 from .rec import Planner as Planner
 from .rec import SoftmaxItem as SoftmaxItem
+from .rec import policy_from_log as policy_from_log
 from .scorers import Foresighted as Foresighted
 from .scorers import GradientStep as GradientStep
 from .scorers import Retrained as Retrained

@@ -1,4 +1,4 @@
-"""Chance itself: the line every other agent is held against."""
+"""Chance itself: the line every other agent is held against; and chance around a mean, for logs with densities."""
 
 import copy
 from typing import Any
@@ -7,6 +7,7 @@ import numpy as np
 from gymnasium import spaces
 
 from pushlab.agents.protocol import Agent, own_chance
+from pushlab.ground.arguments import demand
 
 
 class RandomAgent(Agent):
@@ -40,3 +41,39 @@ def sampling_chance(space: spaces.Space, mask: Any = None) -> float | None:
     if isinstance(space, spaces.Box) and space.is_bounded():
         return float(1 / np.prod(space.high.astype(float) - space.low + (space.dtype.kind in "iu")))
     return None
+
+
+class GaussianActions(Agent):
+    """Draws vector actions around a mean, cut off at the bounds of the action space, and knows their density.
+
+    `rollout` writes the density of each action down as `propensity`; `pushlab.metrics.offpolicy.kernel_episodes` takes
+    such a log. Components are independent, each from a normal distribution truncated at its bounds.
+
+    mean     function of the observation to an action
+    spread   standard deviation before the cut, above 0; or one for each component
+
+    >>> import gymnasium as gym
+    >>> agent = GaussianActions(lambda seen: 0.3, spread=0.2)
+    >>> agent.begin(gym.make("pushlab/ODE-HIV-v0", actions="box"), seed=7)
+    >>> agent.act(None, {}).shape, agent.propensity > 0
+    ((2,), True)
+    """
+
+    name = "gaussian"
+
+    def __init__(self, mean: Any, spread: Any) -> None:
+        self.mean, self.spread = mean, np.asarray(spread, float)
+        demand((self.spread > 0).all(), f"spread is above 0; got {spread}")
+
+    def begin(self, env, seed):
+        self._low, self._high, self._rng = env.action_space.low, env.action_space.high, own_chance(seed)
+
+    def act(self, observation, info, explore=True):
+        from scipy.special import ndtr, ndtri
+
+        middle = np.broadcast_to(self.mean(observation), self._low.shape).astype(float)
+        below, above = ndtr((self._low - middle) / self.spread), ndtr((self._high - middle) / self.spread)
+        drawn = ndtri(below + (above - below) * self._rng.random(middle.shape))
+        density = np.prod(np.exp(-drawn**2 / 2) / (np.sqrt(2 * np.pi) * self.spread * (above - below)))
+        self.propensity = float(density) if explore else None
+        return np.clip(middle + self.spread * drawn if explore else middle, self._low, self._high)

@@ -1,4 +1,7 @@
-"""Agents for recommenders: greedy, LinUCB, linear Q-learning that looks ahead, an oracle that plans, and a softmax."""
+"""Agents for recommenders: greedy, LinUCB, linear Q-learning that looks ahead, an oracle that plans, and a softmax.
+
+`policy_from_log` learns from the log of any task of one step with numbered actions.
+"""
 
 from typing import Any
 
@@ -7,8 +10,9 @@ import numpy as np
 
 from pushlab.agents.protocol import Agent, Deterministic, own_chance
 from pushlab.agents.weights import WeightBlocks
-from pushlab.ground.arguments import number, whole
-from pushlab.metrics.value_models import quadratic
+from pushlab.ground.arguments import demand, number, whole
+from pushlab.metrics.offpolicy.logs import episodes_of
+from pushlab.metrics.value_models import cross_fitted_values, linear, quadratic
 
 
 def world_of(env: gym.Env, agent: Agent) -> Any:
@@ -39,6 +43,7 @@ class SoftmaxItem(Agent):
     items      array (n_items, features)
     sharpness  0 shows all equally often, infinity would be greedy
     floor      share of the steps in which any item is shown, so that none is ever impossible, 0 to 1
+    features   function of observations (rows, …) to what items are multiplied with; None takes them as they are
 
     >>> policy = SoftmaxItem([[1.0, 0.0], [0.0, 1.0]], sharpness=2.0, floor=0.1)
     >>> policy.probabilities(np.array([[1.0, 0.0]])).round(3)
@@ -47,14 +52,15 @@ class SoftmaxItem(Agent):
 
     name = "softmax"
 
-    def __init__(self, items: Any, sharpness: float = 1.0, floor: float = 0.0) -> None:
+    def __init__(self, items: Any, sharpness: float = 1.0, floor: float = 0.0, features: Any = None) -> None:
         number("floor", floor, 0, 1)
         number("sharpness", sharpness)
-        self.items, self.sharpness, self.floor = np.asarray(items, float), sharpness, floor
+        self.items, self.sharpness, self.floor, self.features = np.asarray(items, float), sharpness, floor, features
 
     def probabilities(self, observations: np.ndarray) -> np.ndarray:
         """Probability of each item (rows, n_items) for observations (rows, features)."""
-        scores = self.sharpness * (np.asarray(observations) @ self.items.T)
+        observations = np.asarray(observations) if self.features is None else self.features(np.asarray(observations))
+        scores = self.sharpness * (observations @ self.items.T)
         likely = np.exp(scores - scores.max(axis=1, keepdims=True))
         likely /= likely.sum(axis=1, keepdims=True)
         return (1 - self.floor) * likely + self.floor / len(self.items)
@@ -67,6 +73,54 @@ class SoftmaxItem(Agent):
         item = int(self._rng.choice(len(likely), p=likely) if explore else likely.argmax())
         self.propensity = float(likely[item]) if explore else 1.0
         return item
+
+
+def policy_from_log(log: Any, actions: int, features: Any = linear, penalty: float = 1e-3, floor: float = 0.0,
+                    folds: int = 5, seed: int = 0) -> SoftmaxItem:
+    """Learns from a log of single steps the policy whose doubly robust value is largest: a softmax of linear scores.
+
+    Each row says of each action what it would have earned: Q̂, and for the one taken Q̂ + (reward - Q̂) / propensity,
+    with Q̂ from the other folds. The policy maximises the mean of Σ π(a|x) times that, less penalty × squared weights.
+    It has `probabilities` and acts: `off_policy` judges it (on another log), `rollout` runs it. For logs of several
+    steps there is `FittedQIteration`.
+
+    log        DataFrame as `pushlab.metrics.offpolicy.off_policy` takes it, of episodes of one step
+    actions    how many there are
+    features   function of observations (rows, features) to features (rows, any number), row by row
+    penalty    for features of mean square 1, 0 or more
+    floor      share of the steps in which the policy takes any action, 0 to 1
+    folds, seed   of the value model
+
+    Source     Dudík, Langford & Li (2011), Doubly robust policy evaluation and learning, ICML; with cross-fitting,
+               Athey & Wager (2021), Policy learning with observational data, Econometrica 89(1)
+
+    >>> import pandas as pd
+    >>> log = pd.DataFrame({"episode": range(200), "step": 0, "action": [0, 1] * 100, "propensity": 0.5,
+    ...                     "obs.0": [-1.0, -1.0, 1.0, 1.0] * 50, "reward": [1.0, 0.0, 0.0, 1.0] * 50})
+    >>> policy_from_log(log, actions=2).probabilities([[-1.0], [1.0]]).round(1).tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+    from scipy.optimize import minimize
+    from scipy.special import softmax
+
+    number("penalty", penalty, 0)
+    episodes = episodes_of(log, lambda seen: np.full((len(seen), actions), 1 / actions))
+    demand(episodes.rewards.shape[1] == 1, "this learner takes episodes of one step, FittedQIteration longer ones")
+    scores = cross_fitted_values(episodes, folds=folds, seed=seed)[0][:, 0]
+    inverse = (episodes.actions == np.arange(actions)) * actions * episodes.ratios      # 1 / propensity, or 0
+    scores = scores + inverse * (episodes.rewards - scores)
+    described = features(episodes.observations[:, 0])
+    described = described / (size := np.sqrt((described**2).mean(axis=0)) + 1e-12)
+
+    def loss(weights):
+        weights = weights.reshape(actions, -1)
+        likely = softmax(described @ weights.T, axis=1)
+        value = (likely * scores).sum(axis=1, keepdims=True)
+        slope = 2 * penalty * weights - (likely * (scores - value)).T @ described / len(scores)
+        return penalty * (weights**2).sum() - value.mean(), slope.ravel()
+
+    found = minimize(loss, np.zeros(actions * described.shape[1]), jac=True, method="L-BFGS-B").x
+    return SoftmaxItem(found.reshape(actions, -1) / size, floor=floor, features=features)
 
 
 class LinUCBItem(Deterministic):

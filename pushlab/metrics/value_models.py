@@ -71,9 +71,7 @@ def cross_fitted_values(episodes: Any, discount: float = 1.0, folds: int = 5, fe
         for step, (weights, mean, centre, scale) in enumerate(models):
             action_values[test, step] = (taken[test, step] - centre) / scale @ weights + mean
             aimed_values[test, step] = (aimed[test, step] - centre) / scale @ weights + mean
-    action_values *= episodes.alive[:, :, None]
-    aimed_values *= episodes.alive[:, :, None]
-    return action_values, (episodes.target * aimed_values).sum(axis=2)
+    return action_values * episodes.alive[:, :, None], (episodes.target * aimed_values).sum(axis=2)
 
 
 def _fit_backwards(episodes, taken, aimed, train, discount, penalty):
@@ -84,24 +82,23 @@ def _fit_backwards(episodes, taken, aimed, train, discount, penalty):
         alive = episodes.alive[train, step]
         aims = episodes.rewards[train, step] + discount * following
         mean, did = aims[alive].mean() if alive.any() else 0.0, episodes.actions[train, step]
-        centre, scale = _units(taken[train, step][alive])
+        centre, scale = _units(taken[train, step][alive] if alive.any() else taken[train, step])
         seen, weights = (taken[train, step] - centre) / scale, np.zeros((taken.shape[2], actions))
         for action in range(actions):
             rows = alive & (did == action)
             weights[:, action] = _ridge(seen[rows], aims[rows] - mean, penalty)
-        values = episodes.target[train, step] * ((aimed[train, step] - centre) / scale @ weights + mean)
-        following = values.sum(axis=1) * alive
+        # after the end the target's probabilities are 0
+        values = (aimed[train, step] - centre) / scale @ weights + mean
+        following = (episodes.target[train, step] * values).sum(axis=1)
         models.append((weights, mean, centre, scale))
     return models[::-1]
 
 
 def _units(features):
     """Centre and scale of each feature: mean and deviation of a long one, 0 and 1 of others; constants vanish."""
-    if not len(features):
-        return 0.0, 1.0
-    mean, size = features.mean(axis=0), np.sqrt((features**2).mean(axis=0))
-    deviation, is_long = features.std(axis=0), size > 1 + 1e-9
-    return np.where(is_long, mean, 0), np.where(is_long, np.where(deviation > 1e-9 * size, deviation, np.inf), 1)
+    size, deviation = np.sqrt((features**2).mean(axis=0)), features.std(axis=0)
+    scale = np.where(deviation > 1e-9 * size, deviation, np.inf)
+    return np.where(size > 1 + 1e-9, (features.mean(axis=0), scale), [[0], [1]])
 
 
 def _ridge(features, aims, penalty):

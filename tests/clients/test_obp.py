@@ -1,0 +1,65 @@
+"""Off-policy estimates by obp and scope-rl themselves: what is kept in tests/offpolicy_log.json, of obp 0.5.7 and
+scope-rl 0.2.1, and what tests/test_blends.py holds ours against.
+
+scope-rl imports old releases of gym and d3rlpy that its estimators do not need; names stand in for them.
+"""
+
+import json
+import sys
+from pathlib import Path
+from unittest.mock import MagicMock
+
+import numpy as np
+import pytest
+
+pytest.importorskip("obp")
+pytest.importorskip("scope_rl")
+
+from obp import ope
+from obp.ope import estimators_continuous
+
+for name in ("gym", "gym.spaces", "d3rlpy", "d3rlpy.preprocessing", "d3rlpy.dataset", "scope_rl.ope.ops",
+             "scope_rl.ope.ope", "scope_rl.ope.input", "scope_rl.ope.online"):
+    sys.modules.setdefault(name, MagicMock(__path__=[]))
+
+from scope_rl import utils  # noqa: E402
+from scope_rl.ope import discrete  # noqa: E402
+
+KEPT = json.loads((Path(__file__).parents[1] / "offpolicy_log.json").read_text(encoding="utf-8"))
+ONE, LONG, DOSE = ({key: np.array(values) for key, values in KEPT[part].items()} for part in ("one", "long", "dose"))
+ROWS = np.arange(len(ONE["action"]))
+LOGGED = {"reward": ONE["reward"], "action": ONE["action"], "pscore": ONE["behaviour"][ROWS, ONE["action"]],
+          "action_dist": ONE["target"][:, :, None], "estimated_rewards_by_reg_model": ONE["model"][:, :, None],
+          "position": np.zeros(len(ROWS), int)}
+DOSED = {"reward": DOSE["reward"], "action_by_behavior_policy": DOSE["taken"], "pscore": DOSE["density"],
+         "action_by_evaluation_policy": DOSE["aim"]}
+LIVED = {"step_per_trajectory": KEPT["steps"], "action": LONG["action"], "reward": LONG["reward"],
+         "gamma": KEPT["discount"], "pscore": LONG["behaviour"][np.arange(len(LONG["action"])), LONG["action"]],
+         "evaluation_policy_action_dist": LONG["target"], "state_action_value_prediction": LONG["model"]}
+CONTINUOUS = {"kernel": estimators_continuous.KernelizedInverseProbabilityWeighting,
+              "kernel self-normalised": estimators_continuous.KernelizedSelfNormalizedInverseProbabilityWeighting,
+              "kernel doubly robust": estimators_continuous.KernelizedDoublyRobust}
+
+
+def theirs(name, setting):
+    """What the library says."""
+    if name.startswith("kernel"):
+        more = {"estimated_rewards_by_reg_model": DOSE["model"]} if name == "kernel doubly robust" else {}
+        return CONTINUOUS[name](kernel="gaussian", bandwidth=setting).estimate_policy_value(**DOSED, **more)
+    if name == "empirical Bernstein":
+        rewards = ONE["reward"] - ONE["reward"].min()
+        told = utils.estimate_confidence_interval_by_empirical_bernstein(rewards, alpha=setting)
+        return told["mean"] - min(told.values())
+    if name == "weighted doubly robust":
+        return discrete.SelfNormalizedDR().estimate_policy_value(**LIVED)
+    if name == "per-decision":
+        return discrete.PerDecisionImportanceSampling().estimate_policy_value(**LIVED)
+    if name == "doubly robust":
+        return discrete.DoublyRobust().estimate_policy_value(**LIVED)
+    kind = ope.SwitchDoublyRobust if name.startswith("SWITCH") else ope.DoublyRobustWithShrinkage
+    return kind(lambda_=setting).estimate_policy_value(**LOGGED)
+
+
+@pytest.mark.parametrize(("name", "setting", "value"), KEPT["published"])
+def test_what_is_written_down_is_what_the_libraries_say(name, setting, value):
+    assert theirs(name, setting) == pytest.approx(value, abs=1e-9)
