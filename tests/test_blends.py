@@ -192,6 +192,7 @@ def test_doubly_robust_kernels_are_not_blurred_by_a_right_model():
     assert table.loc["naive", "value"] == pytest.approx(1 - 1 / 6, abs=0.02)
 
 
+@pytest.mark.filterwarnings("ignore:effective sample size")
 def test_a_rollout_with_densities_can_be_asked_for_another_dose():
     """The log's own mean action, hardly blurred: near what was earned; and the density is that of the action."""
     env = gym.make("pushlab/ODE-LotkaVolterra-v0", actions="box", max_episode_steps=2)
