@@ -1,6 +1,6 @@
 """Estimators that weigh what was logged, with the model-based ones that they are held against, on arrays."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -126,7 +126,7 @@ def on_policy_value(log: pd.DataFrame, discount: float = 1.0, level: float = 0.9
     return mean_interval((log["reward"] * discount ** log["step"]).groupby(log["episode"]).sum(), level)
 
 
-def marginalised(rewards: ArrayLike, ratios: ArrayLike, states: ArrayLike, discount: float = 1.0, level: float = 0.95,
+def marginalised(rewards: Any, ratios: Any, states: ArrayLike, discount: float = 1.0, level: float = 0.95,
                  normalised: bool = True) -> Estimate:
     """Each reward weighted by how much oftener the target comes to its state, times the ratio of that one action.
 
@@ -168,8 +168,8 @@ def marginalised(rewards: ArrayLike, ratios: ArrayLike, states: ArrayLike, disco
     return estimate_of(values[:, 0] + returns_of(surprises, discount), ess, level)
 
 
-def kernel_ratios(actions: ArrayLike, aims: ArrayLike, densities: ArrayLike, bandwidth: ArrayLike,
-                  low: ArrayLike = -np.inf, high: ArrayLike = np.inf) -> np.ndarray:
+def kernel_ratios(actions: Any, aims: Any, densities: ArrayLike, bandwidth: Any, low: Any = -np.inf,
+                  high: Any = np.inf) -> np.ndarray:
     """What stands for the ratio where the target is sure: K((aim - action) / h) / (h density), (episodes, steps).
 
     With these as ratios `importance_sampling`, `self_normalised` and `doubly_robust` are the kernel estimators. They
@@ -199,7 +199,7 @@ def kernel_ratios(actions: ArrayLike, aims: ArrayLike, densities: ArrayLike, ban
 
 # ---------------------------------------------------------------- bounds that hold for any number of episodes
 
-def bernstein(values: ArrayLike, largest: float, chance: float = 0.05, count: int | None = None) -> float:
+def bernstein(values: Any, largest: float, chance: float = 0.05, count: int | None = None) -> float:
     """How far below the mean of values from 0 to `largest` the true mean may lie, but for a chance: the allowance.
 
     sqrt(2 s² ln(2 / chance) / n) + 7 largest ln(2 / chance) / (3 (n - 1)), with s² the variance of the sample (n - 1)
@@ -211,7 +211,7 @@ def bernstein(values: ArrayLike, largest: float, chance: float = 0.05, count: in
     >>> round(bernstein([0.0, 1.0] * 500, 1.0), 3)
     0.052
     """
-    count, logarithm = count or len(np.asarray(values)), np.log(2 / chance)
+    count, logarithm = count or len(values), np.log(2 / chance)
     return float(np.sqrt(2 * np.var(values, ddof=1) * logarithm / count) + 7 * largest * logarithm / (3 * (count - 1)))
 
 
