@@ -120,13 +120,15 @@ def slowly(time, y, constants, dose, slope):
             slope[v, i] = (dose[0, i] - 1) * 0.1 * y[v, i]
 
 
-def made_worlds():
-    """Worlds that are instances, made of objects."""
+def of_a_user(world):
     user = short_user(6)
-    judge = fit_judge(user.history, "plain")
-    model = replace(load_model("hiv"), name="fading", derivative=slowly)
-    return [EvalUMAP1(user=[user], judge=judge), Push(user=user, judge=judge), RECEnv(UserModel=Stubborn()),
-            ODE(model, actions="box", solver="rk4"), ODE("zika", solver="scipy")]
+    return world(user=user, judge=fit_judge(user.history, "plain"))
+
+
+FADING = replace(load_model("hiv"), name="fading", derivative=slowly)
+MADE = {"a user and a judge": lambda: of_a_user(EvalUMAP1), "their phone": lambda: of_a_user(Push),
+        "a user model": lambda: RECEnv(UserModel=Stubborn()),
+        "a model": lambda: ODE(FADING, actions="box", solver="rk4"), "SciPy": lambda: ODE("zika", solver="scipy")}
 
 
 def lived(env, actions):
@@ -163,10 +165,10 @@ def test_copies_and_pickles_go_on_from_the_middle_of_an_episode(name, kwargs, ba
 
 
 @pytest.mark.filterwarnings("ignore:user model Stubborn")
-@pytest.mark.parametrize("place", range(5))
-def test_so_do_those_of_worlds_that_are_made_of_objects(place):
+@pytest.mark.parametrize("made_of", MADE)
+def test_so_do_those_of_worlds_that_are_made_of_objects(made_of):
     for kind, kwargs in ((Env, {}), (VectorEnv, {"num_envs": 2})):
-        env, actions = in_the_middle(kind(made_worlds()[place], **kwargs))
+        env, actions = in_the_middle(kind(MADE[made_of](), **kwargs))
         twins = [pickle.loads(pickle.dumps(env)), copy.deepcopy(env), copy.copy(env)]
         ours = lived(env, actions)
         assert all(same_life(ours, lived(twin, actions)) for twin in twins)
@@ -180,7 +182,7 @@ def live_elsewhere(pickled):
 def test_another_process_that_is_spawned_goes_on_with_them():
     """Nothing is inherited there, so compiled loops have to be found by their names."""
     env, actions = in_the_middle(gym.make("pushlab/ODE-HIV-v0"))
-    envs, many = in_the_middle(VectorEnv(made_worlds()[3], num_envs=2))
+    envs, many = in_the_middle(VectorEnv(MADE["a model"](), num_envs=2))
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         told = pool.map(live_elsewhere, [pickle.dumps((env, actions)), pickle.dumps((envs, many))])
     assert same_life(lived(env, actions), told[0]) and same_life(lived(envs, many), told[1])
@@ -197,8 +199,8 @@ def test_loops_are_pickled_by_name():
 
 def test_gymnasiums_spawned_workers_live_as_the_native_batch():
     name = "pushlab/evalumap2-v0"
-    batch, workers = gym.make_vec(name, num_envs=2), gym.make_vec(
-        name, num_envs=2, vectorization_mode="async", vector_kwargs={"context": "spawn"})
+    batch, workers = gym.make_vec(name, num_envs=1), gym.make_vec(
+        name, num_envs=1, vectorization_mode="async", vector_kwargs={"context": "spawn"})
     try:
         assert same(batch.reset(seed=4)[0], workers.reset(seed=4)[0])
         batch.action_space.seed(4)

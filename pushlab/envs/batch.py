@@ -69,11 +69,13 @@ class VectorEnv(GymVectorEnv):
     @property                           # type: ignore[misc]
     def np_random(self) -> tuple:       # type: ignore[override]
         """The generators of the copies, a tuple."""
+        self._seed(None, self._all)
         return tuple(self._chance.generators)
 
     @property
     def np_random_seed(self) -> tuple:  # type: ignore[override]
-        """The seeds of the copies, a tuple; None where a copy was never seeded."""
+        """The seeds of the copies, a tuple; whoever asks before a reset seeds those that have none, by chance."""
+        self._seed(None, self._all)
         return tuple(self._seeds)
 
     def _seed(self, seed, rows):
