@@ -2,177 +2,234 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from functools import cache
+import copy
+import threading
+import weakref
+from functools import partial
+from queue import SimpleQueue
 from typing import Any
 
 import gymnasium as gym
 import numpy as np
 from gymnasium import spaces
-from gymnasium.vector import AutoresetMode
 
+from pushlab.agents.protocol import Agent, Transition
 from pushlab.envs.batch import VectorEnv
-from pushlab.envs.shell import Alone, Env, at_row
-from pushlab.ground.arguments import demand, whole
+from pushlab.envs.shell import Env
+from pushlab.ground.arguments import demand
 from pushlab.ground.libraries import bring
 
-TAKEN = (spaces.Box, spaces.Discrete, spaces.MultiDiscrete, spaces.MultiBinary)     # spaces that their networks take
+TELLING = ("PPO", "A2C", "TRPO", "MaskablePPO")         # what tells the chance of an action that is counted
+_Above: Any = object                # of Copies, beside which DummyVecEnv comes where stable-baselines3 is there
 
 
 def to_sb3_vec(envs: Any, num_envs: int = 1, scale: bool = False, **arguments: Any) -> Any:
     """A native batch as a VecEnv of stable-baselines3, for whatever takes one: models, VecNormalize, evaluate_policy.
 
     envs       the id of an environment, or a batch: `gym.make_vec(id, num_envs=n, autoreset_mode="SameStep")`, in
-               Gymnasium's vector wrappers too
+               Gymnasium's vector wrappers too (those of observations take no batch in this mode)
     num_envs   how many copies of an id
     scale      actions in [-1, 1] in place of the world's own units, by Gymnasium's RescaleAction; for a Box of actions
     arguments  of `gym.make_vec`, with an id: the world's own and render_mode
 
     Copy i under seed s is `gym.make(id)` reset with s + i, and goes on with its own chance when an episode ends, as in
-    a DummyVecEnv; n copies are one array and step at once. Spaces are those of one copy, but for a Box of actions,
-    which is float32. Rewards are float32; infos are a dict for each copy, with `terminal_observation` where an episode
-    ended and `TimeLimit.truncated`. What is asked of a copy by `get_attr` and `env_method` (action_masks,
-    compute_reward, world, state, whatever the Env exports) is answered for the present state of that copy; `set_attr`
-    leaves a note there, and changes no world. A reset option is the same for all copies.
+    a DummyVecEnv; n copies are one array and step at once. Spaces are those of one copy. Rewards are float32; infos are
+    a dict for each copy, with `terminal_observation` where an episode ended and `TimeLimit.truncated`. `env_method`
+    knows the masks of each copy, and what does not ask for its state, as compute_reward and `get_attr("world")`;
+    `set_attr` leaves a note, and changes no world. A reset option is the same for all copies.
 
-    Raises ImportError without stable-baselines3, ValueError for a batch in another mode of autoreset, for spaces that
-    its networks do not take, and for `scale` where actions are no Box.
+    Raises ImportError without stable-baselines3, ValueError for a batch in another mode of autoreset, and what
+    RescaleAction and stable-baselines3 raise for spaces that they do not take; the room needs `encoding="index"`.
     """
     if isinstance(envs, str):
-        envs = gym.make_vec(envs, num_envs=whole("num_envs", num_envs, 1), autoreset_mode=AutoresetMode.SAME_STEP,
-                            **arguments)
-    elif arguments:
-        raise TypeError(f"{', '.join(arguments)}: such arguments go with an id; this batch is made already")
-    demand(isinstance(envs, gym.vector.VectorEnv) and isinstance(envs.unwrapped, VectorEnv),
-           f"to_sb3_vec takes an id or a native batch made by gym.make_vec; got {envs!r:.60} (an environment alone "
-           "goes to stable-baselines3 as it is)")
-    mode = envs.unwrapped.autoreset_mode
-    demand(mode == AutoresetMode.SAME_STEP, "stable-baselines3 begins an episode anew in the step in which one ended: "
-           f"make the batch with autoreset_mode=\"SameStep\"; this one has {mode.value!r}")
+        envs = gym.make_vec(envs, num_envs, autoreset_mode="SameStep", **arguments)
+    native: Any = getattr(envs, "unwrapped", None)
+    demand(isinstance(native, VectorEnv) and native.autoreset_mode.value == "SameStep",
+           "to_sb3_vec takes an id, or a batch that begins an episode anew in the step in which one ended: "
+           f"gym.make_vec(id, num_envs=n, autoreset_mode='SameStep'); got {getattr(native, 'autoreset_mode', envs)}")
     if scale:
-        demand(isinstance(envs.single_action_space, spaces.Box),
-               f"scale is for a Box of actions; these are {envs.single_action_space}")
         envs = gym.wrappers.vector.RescaleAction(envs, -1.0, 1.0)
-    seen = envs.single_observation_space
-    parts = seen.spaces if isinstance(seen, spaces.Dict) else {"": seen}
-    for name, space in {**parts, "actions": envs.single_action_space}.items():
-        demand(isinstance(space, TAKEN), f"stable-baselines3 takes no {type(space).__name__} ({name or 'observation'}: "
-               f"{space!r:.60}); the room has encoding=\"index\", for others see gymnasium.wrappers.vector")
-    return _native_kind()(envs)
+    above = bring("stable_baselines3.common.vec_env:DummyVecEnv", "to_sb3_vec")
+    return type("NativeVecEnv", (Copies, above), {})(envs)
 
 
-@cache
-def _native_kind():
-    """The class, made when stable-baselines3 is there; found again by `__getattr__` of this module."""
-    above = bring("stable_baselines3.common.vec_env:VecEnv", "to_sb3_vec")
-    return type("NativeVecEnv", (Copies, above), {"__module__": __name__, "__doc__": Copies.__doc__})
+class Copies(_Above):
+    """A DummyVecEnv that steps a native batch; its own `envs` are asked for what does not change, and never stepped."""
 
+    def __init__(self, batch: Any) -> None:
+        self.batch = batch
+        super().__init__([partial(Env, batch.unwrapped.world, batch.render_mode)] * batch.num_envs)
+        self.observation_space, self.action_space = batch.single_observation_space, batch.single_action_space
 
-def __getattr__(name: str) -> Any:
-    """NativeVecEnv, by which a pickle of one finds its class in another process."""
-    if name == "NativeVecEnv":
-        return _native_kind()
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-class Copies:
-    """What a VecEnv of stable-baselines3 is asked, answered by a native batch; `envs` is the batch."""
-
-    num_envs: int
-    reset_infos: list[dict]
-    _batch: Any
-    _seeds: list
-    _options: list
-
-    def __init__(self, envs: gym.vector.VectorEnv) -> None:
-        self.envs, self.spec = envs, envs.spec
-        self._batch = envs.unwrapped
-        self._asked = [Env(self._batch.world, envs.render_mode) for _ in range(envs.num_envs)]
-        for env in self._asked:
-            env.spec, env._copy = envs.spec, Alone(self._batch.world)
-            del env.trail               # a batch keeps none: who needs it is told so
-        action = envs.single_action_space
-        if isinstance(action, spaces.Box):
-            action = spaces.Box(action.low.astype(np.float32), action.high.astype(np.float32), dtype=np.float32)
-        super().__init__(envs.num_envs, envs.single_observation_space, action)      # type: ignore[call-arg]
+    def __reduce__(self) -> tuple:
+        return to_sb3_vec, (self.batch,)
 
     def reset(self) -> Any:
         """Begins an episode in every copy, with the seeds and options given since the last time; observations."""
-        demand(all(options == self._options[0] for options in self._options),
-               "the copies of a native batch begin with the same options; these differ")
-        seed: Any = None if self._seeds[0] is None else self._seeds
-        observation, infos = self.envs.reset(seed=seed, options=self._options[0])
-        self.reset_infos = _apart(infos)
-        self._reset_seeds()             # type: ignore[attr-defined]
-        self._reset_options()           # type: ignore[attr-defined]
+        demand(self._options.count(self._options[0]) == self.num_envs, "copies of a batch begin with the same options")
+        seeds = None if self._seeds[0] is None else self._seeds
+        observation, infos = self.batch.reset(seed=seeds, options=self._options[0])
+        self.reset_infos = _apart(infos, np.arange(self.num_envs))
+        self._reset_seeds()
+        self._reset_options()
         return observation
-
-    def step_async(self, actions: np.ndarray) -> None:
-        """Takes the actions of all copies, which `step_wait` then carries out."""
-        self._actions = actions
 
     def step_wait(self) -> tuple[Any, np.ndarray, np.ndarray, list[dict]]:
         """Observations, rewards float32 (n,), dones bool (n,), and an info for each copy."""
-        observation, reward, terminated, truncated, told = self.envs.step(self._actions)
-        done = terminated | truncated
-        last, final = told.pop("final_obs", None), told.pop("final_info", {})
-        infos = _apart(told)
-        over = np.flatnonzero(done)
+        observation, reward, terminated, truncated, told = self.batch.step(self.actions)
+        done, last, final = terminated | truncated, told.pop("final_obs", None), told.pop("final_info", {})
+        infos, over = _apart(told, np.arange(self.num_envs)), np.flatnonzero(done)
         for row, info in zip(over.tolist(), _apart(final, over)):
             self.reset_infos[row], infos[row] = infos[row], info | {"terminal_observation": last[row]}
         for info, cut in zip(infos, (truncated & ~terminated).tolist()):
             info["TimeLimit.truncated"] = cut
         return observation, reward.astype(np.float32), done, infos
 
-    def get_attr(self, attr_name: str, indices: Any = None) -> list:
-        """The attribute of each copy, as it is now."""
-        return [getattr(env, attr_name) for env in self._now(indices)]
-
-    def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
-        """Notes something on copies, for `get_attr`."""
-        for env in self._now(indices):
-            setattr(env, attr_name, value)
-
     def env_method(self, method_name: str, *method_args: Any, indices: Any = None, **method_kwargs: Any) -> list:
-        """What a method of each copy gives."""
-        if method_name == "action_masks" and indices is None:
-            return list(self._batch.action_masks())         # of all at once: models ask at every step
-        return [getattr(env, method_name)(*method_args, **method_kwargs) for env in self._now(indices)]
-
-    def env_is_wrapped(self, wrapper_class: type, indices: Any = None) -> list[bool]:
-        """False for each copy: no copy is wrapped by itself."""
-        return [False for _ in self._get_indices(indices)]      # type: ignore[attr-defined]
+        """What a method of each copy gives: action_masks now, others (compute_reward) whatever the copy is doing."""
+        if method_name == "action_masks":
+            return list(self.batch.unwrapped.action_masks()[list(self._get_indices(indices))])
+        return super().env_method(method_name, *method_args, indices=indices, **method_kwargs)
 
     def get_images(self) -> Any:
         """The picture of each copy, uint8 (height, width, 3); None without render_mode="rgb_array"."""
-        return self.envs.render() or [None] * self.num_envs
-
-    def close(self) -> None:
-        """Closes the batch."""
-        self.envs.close()
-
-    def _now(self, indices: Any) -> Iterable[Any]:
-        """The copies with their present state, each as an Env that is only asked and never stepped."""
-        for row in self._get_indices(indices):      # type: ignore[attr-defined]
-            here, env = slice(row, row + 1), self._asked[row]
-            if self._batch.state is not None:
-                env._copy.state = at_row(self._batch.state, here)
-                env._copy.outcome = self._batch.outcome and at_row(self._batch.outcome, here)
-            yield env
+        return self.batch.render() or [None] * self.num_envs
 
 
-def _apart(infos: dict, rows: Any = slice(None)) -> list[dict]:
-    """Infos in Gymnasium's vector form as a dict for each copy, or each of some rows: plain numbers, or arrays.
+def _apart(infos: dict, rows: np.ndarray) -> list[dict]:
+    """Infos in Gymnasium's vector form as a dict for each of the rows, all of which they tell of: numbers, or arrays.
 
-    >>> _apart({"time": np.array([1.0, 2.0]), "_time": np.array([True, True])}, [1])
+    >>> _apart({"time": np.array([1.0, 2.0]), "_time": np.array([True, True])}, np.array([1]))
     [{'time': 2.0}]
     """
-    has = {key: infos[f"_{key}"][rows] for key in infos if not key.startswith("_")}
-    whole = [key for key in has if has[key].all()]          # mostly all of them: then much faster
-    columns = [values.tolist() if values.ndim == 1 else list(values) for values in (infos[key][rows] for key in whole)]
-    found = [dict(zip(whole, told)) for told in zip(*columns)] if whole else [{} for _ in next(iter(has.values()), ())]
-    for key in has.keys() - set(whole):
-        for at in np.flatnonzero(has[key]).tolist():
-            value = infos[key][rows][at]
-            found[at][key] = value.item() if value.ndim == 0 else value.copy()
-    return found
+    names = [name for name in infos if not name.startswith("_")]
+    parts = [infos[name][rows] for name in names]
+    told = zip(*(part.tolist() if part.ndim == 1 else part for part in parts)) if names else [()] * len(rows)
+    return [dict(zip(names, row)) for row in told]
+
+
+class SB3Agent(Agent):
+    """An algorithm of stable-baselines3 or sb3-contrib as an agent: it acts, and learns step by step in any loop.
+
+    algorithm  its name ("PPO", "DQN", "MaskablePPO", …), its class, or a model that has been trained
+    policy     the network's name in that library; "MultiInputPolicy" for observations that are dicts
+    steps      over which rates of learning and exploration fall, as `total_timesteps` of `model.learn`; it goes on
+               learning after them
+    name       in logs
+    settings   of the algorithm; without `seed` it takes the one of its first episode
+
+    `model` is the library's own object, made when the first episode begins. What learns is `model.learn` itself: it
+    runs in a thread and stands still until the loop outside has what it waits for, so that every algorithm learns as in
+    its library, with memory, masks and hindsight, and ends with the same parameters. It takes in a step when the next
+    action is asked for, and the last step of an episode when the next one begins. An episode that is broken off counts
+    as cut by a limit. `act(explore=False)` gives the best known action, and such a step is not learned from; nor are
+    steps by a model that was trained on several copies at once, which only acts. After exploring in a test PPO
+    and its kin gather anew what they had not yet learned from.
+
+    `propensity` is told for actions that are counted: 1 without exploring, and by PPO and its kin, without memory, what
+    they took it with. `state()` holds the networks and how many steps there were: optimisers and buffers begin anew. A
+    `copy.deepcopy`, as lifetimes make for tests, only acts.
+
+    Raises ImportError without the library, and whatever `model.learn` raises.
+    Source     Raffin et al. (2021), Stable-Baselines3: Reliable Reinforcement Learning Implementations, JMLR 22(268)
+    """
+
+    _env: Any = None
+    _loop: Any = None
+    _left: Any = None               # a step of the last action, which the loop was not told of
+
+    def __init__(self, algorithm: Any, policy: Any = "MlpPolicy", steps: int = 100_000, name: str | None = None,
+                 **settings: Any) -> None:
+        if isinstance(algorithm, str):
+            own = getattr(bring("stable_baselines3", algorithm), algorithm, None)
+            algorithm = own or bring(f"sb3_contrib:{algorithm}", algorithm)
+        self.model, kind = (None, algorithm) if isinstance(algorithm, type) else (algorithm, type(algorithm))
+        self._new, self.steps, self.name = partial(kind, policy, device="cpu", **settings), steps, name or kind.__name__
+        self._kind, self._given = kind.__name__, {}
+        self._waits = self._mine = False        # whether the loop waits for a step; whether the last action was its own
+
+    def begin(self, env: gym.Env, seed: int) -> None:
+        if self.model is None:
+            self.model = self._new(env=env, **{"seed": seed % 2**32, **self._new.keywords})
+            self.load(self._given)
+        if self._left:
+            self._loop.told.put((*self._left[:3], True, self._left[4]))
+        self._env, self._memory, self._left = env, None, None
+        if self._loop:
+            self._loop.env = env
+
+    def act(self, observation: Any, info: Any, explore: bool = True) -> Any:
+        model, self._mine = self.model, explore and self.model.n_envs == 1 and not self._waits
+        masks = {"action_masks": info["action_mask"]} if self._kind == "MaskablePPO" and "action_mask" in info else {}
+        if self._mine:
+            if self._loop is None:
+                self._loop = _Handed(self._env)
+                self._loop.asked, self._loop.told = SimpleQueue(), SimpleQueue()
+                model.set_env(self._loop)
+                weakref.finalize(self, self._loop.told.put, None)
+                threading.Thread(target=_go_on, args=(model, self._loop, self.steps), daemon=True).start()
+            self._loop.told.put(self._left or (observation, dict(info)))
+            action, self._waits, self._left = self._loop.asked.get(), True, None
+            if isinstance(action, BaseException):
+                raise action
+        else:
+            action, self._memory = model.predict(observation, self._memory, deterministic=not explore, **masks)
+        counted = not isinstance(model.action_space, spaces.Box)
+        self.propensity = 1.0 if counted and not explore else None
+        if counted and explore and self._kind in TELLING:
+            likely = model.policy.get_distribution(model.policy.obs_to_tensor(observation)[0], **masks)
+            self.propensity = float(likely.log_prob(bring("torch:as_tensor", self.name)(action)[None]).detach().exp())
+        return int(action) if isinstance(model.action_space, spaces.Discrete) else action
+
+    def learn(self, transition: Transition) -> None:
+        _, _, _, reward, after, info, terminated, truncated = transition
+        if self._mine:
+            step, over = (after, reward, terminated, truncated, dict(info)), terminated or truncated
+            self._waits, self._left = False, None if over else step
+            if over:
+                self._loop.told.put(step)
+        elif self._waits and self._loop:        # what the loop chose came to nothing: it begins anew
+            self._loop.told.put(None)
+            self._loop, self._waits = None, False
+
+    def state(self) -> dict:
+        return self._given if self.model is None else {"num_timesteps": self.model.num_timesteps, "policy": {
+            name: part.numpy().copy() for name, part in self.model.policy.state_dict().items()}}
+
+    def load(self, state: dict) -> None:
+        self._given = state
+        if self.model is not None and state:
+            tensor, self.model.num_timesteps = bring("torch:tensor", self.name), state["num_timesteps"]
+            self.model.policy.load_state_dict({name: tensor(part) for name, part in state["policy"].items()})
+
+    def __deepcopy__(self, memo: dict) -> SB3Agent:
+        twin, twin.model = copy.copy(self), copy.copy(self.model)   # not the buffers: of gigabytes, perhaps
+        if self.model is not None:          # PyTorch copies no results of a graph, as what was drawn from last is
+            memo |= {id(part.action_dist): copy.copy(part.action_dist) for part in self.model.policy.modules()
+                     if hasattr(part, "action_dist")}
+            twin.model.policy = copy.deepcopy(self.model.policy, memo)
+        twin._loop, twin._left, twin._waits = None, None, True
+        return twin
+
+
+class _Handed(gym.Wrapper):
+    """An environment that is stepped elsewhere: who steps it here says so in a queue and waits for another."""
+
+    asked: Any
+    told: Any
+
+    def reset(self, **_):
+        return self.told.get()
+
+    def step(self, action):
+        self.asked.put(action)
+        return self.told.get()
+
+
+def _go_on(model, handed, steps):
+    """The library's own loop, until it is told None; what goes wrong is handed over in place of an action."""
+    try:
+        while True:
+            model.learn(max(steps - model.num_timesteps, 1), reset_num_timesteps=False)
+    except BaseException as error:
+        handed.asked.put(error)

@@ -1,5 +1,7 @@
 """A native batch as a VecEnv of stable-baselines3: the same lives as in a DummyVecEnv, and what takes one takes it."""
 
+import pickle
+
 import gymnasium as gym
 import numpy as np
 import pytest
@@ -80,8 +82,6 @@ MODELS = [
                          ids=[f"{one[0].split(':')[1]}-{one[2][8:]}" for one in MODELS])
 def test_models_train_on_it_as_on_a_dummy_vec_env(algorithm, policy, name, arguments, settings):
     """The same seed gives the same parameters, through VecMonitor too.
-
-    Number by number, but for boxes of actions: those drawn at random in the beginning are float32 in one of the two.
     """
     kind = getattr({"stable_baselines3": stable_baselines3, "sb3_contrib": sb3_contrib}[algorithm.split(":")[0]],
                    algorithm.split(":")[1])
@@ -89,15 +89,14 @@ def test_models_train_on_it_as_on_a_dummy_vec_env(algorithm, policy, name, argum
 
     def alone():
         env = gym.make(name, **plain)
-        return gym.wrappers.RescaleAction(env, np.float32(-1), np.float32(1)) if "scale" in arguments else env
+        return gym.wrappers.RescaleAction(env, -1.0, 1.0) if "scale" in arguments else env
 
     learned = []
     for env in (to_sb3_vec(name, 2, **arguments), vec_env.DummyVecEnv([alone, alone])):
         model = kind(policy, vec_env.VecMonitor(env), seed=5, device="cpu", **settings).learn(128)
         learned.append(model.policy.state_dict())
-        assert np.isfinite(evaluate_policy(model, env, 2)[0])
-    apart = max((value - learned[1][key]).abs().max().item() for key, value in learned[0].items())
-    assert apart < 1e-3 if "scale" in arguments else apart == 0
+        assert "evalumap" in name or np.isfinite(evaluate_policy(model, env, 2)[0])     # whose episodes are long
+    assert all((value == learned[1][key]).all() for key, value in learned[0].items())
 
 
 def test_hindsight_asks_the_batch_for_rewards():
@@ -109,19 +108,30 @@ def test_hindsight_asks_the_batch_for_rewards():
     assert env.env_method("compute_reward", goals, goals[[0, 0]], [{}, {}], indices=[0])[0].tolist() == [0.0, -1.0]
 
 
+def test_the_room_in_words_is_refused_by_the_library():
+    with pytest.raises(NotImplementedError, match="Nested observation spaces"):
+        to_sb3_vec("pushlab/RoomEnv-v0")
+
+
 def test_what_copies_are_asked_and_told():
     env = to_sb3_vec("pushlab/ODE-HIV-v0", 3, render_mode="rgb_array", config={"end_time": 9.0})
     env.set_options({"initial_state": "unhealthy"})
-    env.reset()
+    begun = env.reset()
     assert env.reset_infos[2]["time"] == 0.0
-    assert env.get_attr("time") == [0, 0, 0] and env.get_attr("spec", 1)[0].id == "pushlab/ODE-HIV-v0"
+    assert not same(begun, env.reset())                 # options hold for one reset
     env.set_attr("note", "hers", [1])
-    assert env.has_attr("time") and not env.has_attr("note") and env.get_attr("note", 1) == ["hers"]
+    assert env.has_attr("world") and not env.has_attr("note") and env.get_attr("note", 1) == ["hers"]
     assert env.render().ndim == 3 and env.env_is_wrapped(gym.Wrapper) == [False] * 3
-    begun = env.get_attr("state")[0]["values"]
-    env.reset()                                                 # options hold for one reset
-    assert not same(begun, env.get_attr("state")[0]["values"])
     env.set_options([{"initial_state": "unhealthy"}, {}, {}])
     with pytest.raises(ValueError, match="the same options"):
         env.reset()
     env.close()
+
+
+def test_a_pickle_goes_on_as_the_batch_does():
+    env = vec_env.VecNormalize(to_sb3_vec("pushlab/push-v0", 3), norm_obs=False)
+    env.seed(1)
+    env.reset()
+    copy = pickle.loads(pickle.dumps(env.venv))
+    assert isinstance(copy, vec_env.VecEnv)
+    assert same(copy.step(np.zeros(3, int))[3][1], env.venv.step(np.zeros(3, int))[3][1])

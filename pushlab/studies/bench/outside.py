@@ -11,20 +11,16 @@ the same seed gives the same scores.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from importlib import import_module
-from inspect import signature
-from typing import Any
-
 import gymnasium as gym
 from gymnasium.spaces import Discrete
 
-from pushlab.agents.protocol import Agent
+from pushlab.clients.sb3 import SB3Agent
+from pushlab.ground.libraries import bring
 
 BATCH = 64      # of PPO; a shorter rollout is a multiple of it
 
 
-class Outside(Agent):
+class Outside(SB3Agent):
     """An algorithm with the interface of stable-baselines3 as an agent that trains in its own loop.
 
     name       what it is called
@@ -33,7 +29,7 @@ class Outside(Agent):
     rollout    steps that it gathers before each update, by default
 
     It meets environments in the benchmark's standard form (`standard`). `model` is the library's own object once it has
-    trained; what it learned is saved by `model.save`, and not by `state()`.
+    trained.
 
     Raises ImportError where the library is not installed.
     Source     Raffin et al. (2021), Stable-Baselines3: Reliable Reinforcement Learning Implementations, JMLR 22(268)
@@ -42,35 +38,15 @@ class Outside(Agent):
     standard, action_spaces = True, (Discrete,)
 
     def __init__(self, name: str, algorithm: str, rollout: int, policy: str = "MlpPolicy") -> None:
-        module, kind = algorithm.split(":")
-        try:
-            self._algorithm = getattr(import_module(module), kind)
-        except ImportError as error:
-            raise ImportError(f"{name} needs {module} ({error}); get it by pip install 'pushlab[rl]'") from error
-        self.name, self._policy, self._rollout = name, policy, rollout
-        self._masked = "action_masks" in signature(self._algorithm.predict).parameters
-        self.model: Any = None
-        self._memory: Any = None
+        super().__init__(bring(algorithm, name), policy, name=name)
+        self._rollout = rollout
 
     def train(self, env: gym.Env, steps: int, seed: int) -> None:
         """Learns from at most `steps` steps: from as many as make whole rollouts."""
-        import torch
-
-        torch.set_num_threads(1)
+        bring("torch", self.name).set_num_threads(1)
         rollout = min(self._rollout, max(steps // BATCH * BATCH, 4))
         settings = {"n_steps": rollout} if rollout < self._rollout else {}
-        self.model = self._algorithm(self._policy, env, seed=seed, device="cpu", **settings)
-        self.model.learn(steps // rollout * rollout)
-
-    def begin(self, env: gym.Env, seed: int) -> None:
-        if self.model is None:
-            raise RuntimeError(f"{self.name} has not trained yet: call train(env, steps, seed) first")
-        self._memory = None
-
-    def act(self, observation: Any, info: Mapping[str, Any], explore: bool = True) -> int:
-        masks = {"action_masks": info["action_mask"]} if self._masked and "action_mask" in info else {}
-        action, self._memory = self.model.predict(observation, self._memory, deterministic=not explore, **masks)
-        return int(action)
+        self.model = self._new(env, seed=seed, **settings).learn(steps // rollout * rollout)
 
 
 def dqn() -> Outside:
