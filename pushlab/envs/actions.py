@@ -58,16 +58,12 @@ def _hand_on(action, n):
 def choices(space: spaces.Space) -> int:
     """How many values the components of an action have in all; AttributeError where they cannot be counted.
 
-    >>> choices(spaces.Discrete(5)), choices(spaces.MultiDiscrete([2, 3])), choices(spaces.MultiBinary(4))
-    (5, 5, 8)
+    >>> choices(spaces.Discrete(5)), choices(spaces.MultiDiscrete([2, 3, 4]))
+    (5, 9)
     """
-    if isinstance(space, spaces.Discrete):
-        return int(space.n)
-    if isinstance(space, spaces.MultiDiscrete):
-        return int(space.nvec.sum())
-    if isinstance(space, spaces.MultiBinary):
-        return 2 * int(np.prod(space.shape))
-    raise AttributeError(f"the actions of {space} cannot be counted, so that there are no masks of them")
+    if not isinstance(space, (spaces.Discrete, spaces.MultiDiscrete)):
+        raise AttributeError(f"there are no masks of actions in {space}")
+    return spaces.flatdim(space)
 
 
 def masks(world: World, state: dict | None, n: int) -> np.ndarray:
@@ -91,7 +87,7 @@ def _read_whole(shape, lows, sizes, names, action, n):
     if array.dtype.kind not in "iub":
         raise ValueError(f"an action is made of whole numbers; got {action!r}")
     if not (n == 1 and array.shape == shape) and array.shape != (n, *shape):
-        raise _misshapen(array, shape, n)
+        raise ValueError(f"an action has shape {(n, *shape) if n > 1 else shape}; got {array.shape}")
     if array.dtype != WHOLE:
         array = array.astype(WHOLE)
     array = array.reshape(n, wide)
@@ -106,7 +102,7 @@ def _read_whole(shape, lows, sizes, names, action, n):
 def _read_box(space, names, action, n):
     array = np.array(action, space.dtype)           # a copy, as above
     if not (n == 1 and array.shape == space.shape) and array.shape != (n, *space.shape):
-        raise _misshapen(array, space.shape, n)
+        raise ValueError(f"an action has shape {(n, *space.shape) if n > 1 else space.shape}; got {array.shape}")
     array = array.reshape((n, *space.shape))
     if not ((array >= space.low) & (array <= space.high)).all():
         return _to_bounds(array, space, names, n)
@@ -118,21 +114,16 @@ def _to_bounds(array, space, names, n):
 
     Learners work in float32, whose nearest number to a bound such as 0.7 may lie beyond it.
     """
-    low, high = (bound.astype(np.float64) for bound in (space.low, space.high))
+    low, high, values = space.low.ravel(), space.high.ravel(), array.reshape(n, -1)
     largest = np.nan_to_num(np.abs([low, high]), posinf=0.0).max(axis=0)
-    beyond = np.maximum(low - array, array - high)
+    beyond = np.maximum(low - values, values - high)
     wrong = ~(beyond <= 2 * np.finfo(np.float32).eps * largest)         # so written, NaN is wrong too
     if wrong.any():
-        row, *at = np.argwhere(wrong)[0]
-        value, least, most, by = (part[tuple(at)].item() for part in (array[row], low, high, beyond[row]))
-        column = np.ravel_multi_index(at, space.shape) if at else 0
-        raise ValueError(f"{_part(space.shape, names, row, column, n)} is {value!r}; it must be a number from "
+        row, at = np.argwhere(wrong)[0]
+        value, least, most, by = (part[at].item() for part in (values[row], low, high, beyond[row]))
+        raise ValueError(f"{_part(space.shape, names, row, at, n)} is {value!r}; it must be a number from "
                          f"{least!r} to {most!r}" + (f", and is {by:.3g} beyond" if by == by else ""))
     return np.clip(array, space.low, space.high)
-
-
-def _misshapen(array, shape, n):
-    return ValueError(f"an action has shape {(n, *shape) if n > 1 else shape}; got {array.shape}")
 
 
 def _part(shape, names, row, column, n):
