@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from pushlab.agents.features import ContextFeatures, candidates_of, columns_that_differ, context_of, shares_of
+from pushlab.agents.features import ContextFeatures, candidates_of, columns_that_differ, context_of
 from pushlab.agents.protocol import Agent, own_chance
 from pushlab.agents.weights import WeightBlocks, expected_chance
 from pushlab.ground.arguments import number
@@ -86,9 +86,8 @@ class Bandit(Agent):
     def act(self, observation, info, explore=True):
         centre, variance = self._sums(observation)
         self.propensity = None if explore else 1.0
-        if explore:
-            return self.candidates[self._try(centre, variance)].copy()
-        return self.candidates[centre[self._members].sum(axis=1).argmax()].copy()
+        row = self._try(centre, variance) if explore else centre[self._members].sum(axis=1).argmax()
+        return self.candidates[row].copy()
 
     def _try(self, centre, variance):
         """Which candidate to send while learning, from mean and variance of what each block adds.
@@ -147,16 +146,11 @@ class EpsilonGreedy(Bandit):
         number("epsilon", epsilon, 0, 1)
         self.epsilon, self.half_at, self._steps = epsilon, half_at, 0
 
-    def begin(self, env, seed):
-        super().begin(env, seed)
-        self._shares = shares_of(self.candidates)
-
     def _try(self, centre, variance):
         epsilon = self.epsilon / (1 + self._steps / self.half_at) if self.half_at else self.epsilon
-        best = centre[self._members].sum(axis=1).argmax()
-        row = self._rng.integers(len(self.candidates)) if self._rng.random() < epsilon else best
-        is_best = (self.candidates[row] == self.candidates[best]).all()
-        self.propensity = float(epsilon * self._shares[row] + (1 - epsilon) * is_best)
+        best, count = centre[self._members].sum(axis=1).argmax(), len(self.candidates)
+        row = self._rng.integers(count) if self._rng.random() < epsilon else best
+        self.propensity = epsilon / count + (1 - epsilon) * bool(row == best)
         return row
 
     def learn(self, transition):

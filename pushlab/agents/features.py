@@ -18,7 +18,7 @@ def context_of(observation: np.ndarray) -> np.ndarray:
 
 
 def candidates_of(env: gym.Env) -> np.ndarray:
-    """The notifications that may be chosen in an environment, int64 (k, notification components)."""
+    """The notifications that may be chosen in an environment, int64 (k, notification components), each once."""
     world = getattr(env.unwrapped, "world", None)
     candidates = getattr(world, "candidates", None)
     if candidates is not None and env.observation_space != world.observation_space:
@@ -26,17 +26,8 @@ def candidates_of(env: gym.Env) -> np.ndarray:
     if candidates is None:
         raise ValueError("this environment has no candidates to choose from; pushlab/evalumap1-v0 and "
                          "pushlab/evalumap2-v0 have")
-    return np.ascontiguousarray(candidates, np.int64)
-
-
-def shares_of(candidates: np.ndarray) -> np.ndarray:
-    """The probability of each candidate (k,) where any row is taken as often: one that is there twice is likelier.
-
-    >>> shares_of(np.array([[0, 1], [0, 2], [0, 1], [3, 3]]))
-    array([0.5 , 0.25, 0.5 , 0.25])
-    """
-    _, kinds, counts = np.unique(candidates, axis=0, return_inverse=True, return_counts=True)
-    return counts[kinds.ravel()] / len(candidates)
+    once = np.unique(candidates, axis=0)
+    return np.ascontiguousarray(candidates if len(once) == len(candidates) else once, np.int64)
 
 
 def columns_that_differ(candidates: np.ndarray) -> np.ndarray:

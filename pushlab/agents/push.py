@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pushlab.agents.features import candidates_of, columns_that_differ, context_of, demand_features, shares_of
+from pushlab.agents.features import candidates_of, columns_that_differ, context_of, demand_features
 from pushlab.agents.protocol import Agent, Deterministic, own_chance
 from pushlab.ground.arguments import number
 
@@ -54,12 +54,10 @@ class RandomCandidate(Agent):
 
     def begin(self, env, seed):
         self.candidates = candidates_of(env)
-        self._rng, self._shares = own_chance(seed), shares_of(self.candidates).tolist()
+        self._rng, self.propensity = own_chance(seed), 1 / len(self.candidates)
 
     def act(self, observation, info, explore=True):
-        row = self._rng.integers(len(self.candidates))
-        self.propensity = self._shares[row]
-        return self.candidates[row].copy()
+        return self.candidates[self._rng.integers(len(self.candidates))].copy()
 
 
 class MostOpened(Agent):
@@ -89,7 +87,7 @@ class MostOpened(Agent):
         self._by = [at for at, name in enumerate(schema.context.components) if name.partition(".")[0] in by]
         self._differ = columns_that_differ(self.candidates)
         self._place = {self._kind(codes): row for row, codes in enumerate(self.candidates)}
-        self._rng, self._shares = own_chance(seed), shares_of(self.candidates).tolist()
+        self._rng = own_chance(seed)
         if not self._counted:
             self._count_history()
         self._tally()
@@ -119,14 +117,12 @@ class MostOpened(Agent):
             self._tallies.setdefault(such, np.zeros(len(self.candidates), np.int64))[row] += count
 
     def act(self, observation, info, explore=True):
-        ever = self._tallies[None]
-        if not ever.any():
-            row = self._rng.integers(len(self.candidates)) if explore else 0
-            self.propensity = self._shares[row] if explore else 1.0
-            return self.candidates[row].copy()
-        self.propensity = 1.0
+        ever, count = self._tallies[None], len(self.candidates)
+        blind = explore and not ever.any()
+        self.propensity = 1 / count if blind else 1.0
         here = self._tallies.get(self._such(context_of(observation)), ever)
-        return self.candidates[(here * (ever.sum() + 1) + ever).argmax()].copy()
+        row = self._rng.integers(count) if blind else (here * (ever.sum() + 1) + ever).argmax()
+        return self.candidates[row].copy()
 
     def learn(self, transition):
         if transition.next_info["opened"]:

@@ -16,10 +16,10 @@ from gymnasium import spaces
 from pushlab.envs.shell import at_row
 from pushlab.ground.arguments import demand, has_columns, has_rows
 from pushlab.ground.libraries import bring
-from pushlab.logs.rollout import CONSTANT, episode_table
+from pushlab.logs.rollout import CONSTANT, episode_table, put_together
 
 OF_EPISODES = (*CONSTANT, "episode")
-OF_STEPS = ("step", "reward", "terminated", "truncated", "last")    # for which Minari has a place of its own, or none
+OF_STEPS = {"rewards": "reward", "terminations": "terminated", "truncations": "truncated"}      # Minari's names: ours
 KEPT = "pushlab"                # entry of a data set's metadata: what Minari has no place for
 
 
@@ -93,8 +93,7 @@ def to_minari(log: pd.DataFrame, env: gym.Env | str, dataset_id: str, **about: A
         seen = pd.concat([rows[observed], pd.DataFrame([last], columns=observed)]).astype(log[observed].dtypes)
         buffers.append(minari.data_collector.EpisodeBuffer(
             observations=observations_of(seen, made), actions=_in_form(rows, made.action_space, "action"),
-            rewards=rows["reward"].to_numpy(), terminations=rows["terminated"].to_numpy(),
-            truncations=rows["truncated"].to_numpy(),
+            **{theirs: rows[name].to_numpy() for theirs, name in OF_STEPS.items()},
             infos={key: np.insert(values, 0, np.nan if values.dtype.kind == "f" else 0, axis=0)
                    for key, values in ((key, rows[names].to_numpy()) for key, names in infos.items())}))
     dataset = minari.create_dataset_from_buffers(dataset_id, buffers, env=made, **about)
@@ -105,14 +104,13 @@ def to_minari(log: pd.DataFrame, env: gym.Env | str, dataset_id: str, **about: A
 
 def _infos(log):
     """{key of infos: a column, or a list of them for a vector} of what Minari has no other place for."""
-    taken, infos = {*_named(log, "obs"), *_named(log, "action"), *OF_EPISODES, *OF_STEPS}, {}
+    taken = {*_named(log, "obs"), *_named(log, "action"), *OF_EPISODES, "step", "last", *OF_STEPS.values()}
+    infos = {}
     for name in [column for column in log if column not in taken]:
         demand(log[name].dtype.kind in "iufb", f"column {name}: Minari holds numbers; drop it, or number its values")
-        stem, _, part = name.removeprefix("info.").rpartition(".")
-        if part.isdecimal():
-            infos.setdefault(stem, []).append(name)
-        else:
-            infos[name.removeprefix("info.")] = name
+        key = name.removeprefix("info.")
+        stem, _, part = key.rpartition(".")
+        infos |= {stem: [*infos.get(stem, ()), name]} if part.isdecimal() else {key: name}
     return infos
 
 
@@ -127,21 +125,21 @@ def from_minari(dataset: Any) -> pd.DataFrame:
     env = dataset.recover_environment() if spec is not None and spec.id.startswith("pushlab/") else None
     world, tables = getattr(getattr(env, "unwrapped", None), "world", None), []
     for number, one in enumerate(dataset):
-        count, infos = len(one.rewards), one.infos or {}
-        tables.append(episode_table(
-            world, number, [at_row(one.observations, at) for at in range(count + 1)],
-            [at_row(one.actions, at) for at in range(count)], one.rewards, list(zip(one.terminations, one.truncations)),
-            [at_row(infos, at - count) for at in range(count)], np.nan))    # from their end: a reset's comes before
-    log, kept = pd.concat(tables, ignore_index=True), about.get(KEPT)
+        count, infos = len(one.rewards), one.infos or {}                # infos from their end: a reset's comes before
+        lived = [(at_row(one.observations, at), at_row(one.actions, at), *ends, at_row(infos, at - count), np.nan, None)
+                 for at, ends in enumerate(zip(one.rewards, one.terminations, one.truncations))]
+        tables.append(episode_table(world, number, lived, at_row(one.observations, count)))
+    kept = about.get(KEPT)
     if kept is None:
-        name = spec.id.split("/")[-1] if spec is not None else dataset.spec.dataset_id
-        agent = about.get("algorithm_name", "unknown")
-        whose = (dataset.spec.dataset_id, name, agent, 0, 0, "1.train", 0, "train", name, "{}")
-        log = log.rename(columns={"info.propensity": "propensity"}).assign(**dict(zip(CONSTANT, whose)))
-        return log[[*dict.fromkeys((*CONSTANT, *log))]]
+        run, agent = dataset.spec.dataset_id, about.get("algorithm_name", "unknown")
+        name = run if spec is None else spec.id.split("/")[-1]
+        whose = dict(zip(CONSTANT, (run, name, agent, 0, 0, "1.train", 0, "train", name, "{}")))
+        return put_together(tables, whose).rename(columns={"info.propensity": "propensity"})
+    log = put_together(tables, {})
     order = [_named(log, "obs").index(name) for name in _named(kept["columns"], "obs")]     # that of Minari differs
     log["last"] = [value and [value[at] for at in order] for value in log["last"]]
-    own = {name: np.repeat(np.array(values, object), [*map(len, tables)]) for name, values in kept["episodes"].items()}
+    own = {name: np.repeat(np.array(values, object)[dataset.episode_indices], [*map(len, tables)])
+           for name, values in kept["episodes"].items()}
     told = {name: log[f"info.{name}"] for name in kept["columns"] if f"info.{name}" in log}
     return log.assign(**own, **told)[[*kept["columns"]]].astype(kept["columns"])
 
@@ -227,7 +225,6 @@ def to_scope_rl(log: pd.DataFrame, actions: int | None = None) -> dict[str, Any]
             "action_type": "discrete", "n_actions": told["n_actions"], "action_dim": None, "action_keys": None,
             "action_meaning": {number: number for number in range(told["n_actions"])},
             "state_dim": told["context"].shape[1], "state_keys": _named(log, "obs"), "state": told["context"],
-            "action": told["action"], "reward": told["reward"], "done": done, "terminal": done,
+            **{key: told[key] for key in ("action", "reward", "pscore")}, "done": done, "terminal": done,
             "info": {name.removeprefix("info."): log[name].to_numpy() for name in _named(log, "info")},
-            "pscore": told["pscore"], "behavior_policy": str(log.get("agent", pd.Series(["logged"])).iloc[0]),
-            "dataset_id": 0}
+            "behavior_policy": str(log["agent"].iloc[0] if "agent" in log else "logged"), "dataset_id": 0}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -60,15 +60,15 @@ def rollout(env: Any, agent: Agent | Callable, episodes: int = 1, seed: int = 0,
         numbers = range(first, first + episodes)
         for episode in tqdm(numbers, desc=agent.name, disable=not progress, unit="episode"):
             own = episode_seed(seed, episode, seeding)
-            lived, film = _run_episode(env, agent, own, learn, explore, steps, record)
-            tables.append(lived["rewards"] if record == "episodes" else episode_table(world, episode, **lived))
+            lived, last, film = _run_episode(env, agent, own, learn, explore, steps, record)
+            tables.append(lived if record == "episodes" else episode_table(world, episode, lived, last))
             films.append(film)
     finally:
         if made:
             env.close()
     if record == "episodes":
-        return by_episode(_put_together([_reward_table(tables, first)] if tables else [], constant))
-    log = _put_together(tables, constant)
+        return by_episode(put_together([_reward_table(tables, first)] if tables else [], constant))
+    log = put_together(tables, constant)
     return (log, films) if record == "frames" else log
 
 
@@ -98,17 +98,16 @@ def _plain(value):
 
 
 def _run_episode(env, agent, seed, learn, explore, steps, record):
-    """What happened in one episode, lists as `episode_table` takes them, and its frames: the first, and of each step.
+    """What happened in one episode, a list with an entry a step, its last observation, and its frames.
 
-    Of the frames, and of all but the rewards, only what the record is made of is kept; the other lists stay empty.
+    Only what the record is made of is kept: entries are as `episode_table` takes them, or rewards; of the frames there
+    is one more than of steps, or none.
     """
     observation, info = env.reset(seed=seed)
     agent.begin(env, seed)
     frame = getattr(env.unwrapped, "frame", None) if record == "frames" else None
-    film = [frame()] if frame else []
-    seen, done, rewards, ends, infos, seconds, chances = [], [], [], [], [], [], []
-    over = False
-    while not over and (steps is None or len(rewards) < steps):
+    film, lived, over = [frame()] if frame else [], [], False
+    while not over and (steps is None or len(lived) < steps):
         before = time.perf_counter()
         action = agent.act(observation, info, explore)
         took = time.perf_counter() - before
@@ -116,20 +115,12 @@ def _run_episode(env, agent, seed, learn, explore, steps, record):
         following, reward, terminated, truncated, next_info = env.step(action)
         if learn:
             agent.learn(Transition(observation, info, action, reward, following, next_info, terminated, truncated))
-        rewards.append(reward)
-        if record != "episodes":
-            seen.append(observation)
-            done.append(sent)
-            ends.append((terminated, truncated))
-            infos.append(next_info)
-            seconds.append(took)
-            chances.append(getattr(agent, "propensity", None))
+        lived.append(reward if record == "episodes" else (observation, sent, reward, terminated, truncated, next_info,
+                                                          took, getattr(agent, "propensity", None)))
         if frame:
             film.append(frame())
         observation, info, over = following, next_info, terminated or truncated
-    seen.append(observation)
-    return {"seen": seen, "done": done, "rewards": rewards, "ends": ends, "infos": infos, "seconds": seconds,
-            "chances": chances}, film
+    return lived, observation, film
 
 
 def _reward_table(rewards, first):
@@ -138,44 +129,33 @@ def _reward_table(rewards, first):
                          "reward": np.concatenate([np.array(some, float) for some in rewards])})
 
 
-def episode_table(world: Any, episode: int, seen: Sequence, done: Sequence, rewards: Sequence, ends: Sequence,
-                  infos: Sequence, seconds: Any, chances: Sequence = ()) -> pd.DataFrame:
+def episode_table(world: Any, episode: int, lived: Sequence[tuple], last: Any) -> pd.DataFrame:
     """A DataFrame of one episode, a row a step, as `rollout` tells of it.
 
     world     whose names the columns get; None numbers them
     episode   its number
-    seen      observations, one more than steps; all others have an entry a step
-    done, rewards, ends, infos   actions, rewards, (terminated, truncated), and what was told after the step
-    seconds   for `response_time`, or one for all
-    chances   propensities; the column is left out where nobody can tell
+    lived     of each step observation, action, reward, terminated, truncated, the info that followed, seconds, and
+              propensity; that column is left out where nobody can tell
+    last      the last observation
     """
-    number = np.arange(len(rewards))
+    seen, done, rewards, terminated, truncated, infos, seconds, chances = zip(*lived) if lived else [()] * 8
+    number = np.arange(len(lived))
     unlogged = getattr(world, "unlogged", ())
     keys = dict.fromkeys(key for info in infos for key in info if key not in unlogged)
     told = {key: [info.get(key) for info in infos] for key in keys}
     columns = {"episode": episode, "step": number, "time": told.pop("time", number)}
     columns |= _columns("action", done, getattr(world, "action_names", None))
-    terminated, truncated = np.array(ends, bool).reshape(-1, 2).T
-    columns |= {"reward": np.array(rewards, float), "terminated": terminated, "truncated": truncated,
-                "response_time": seconds}
+    columns |= {"reward": np.array(rewards, float), "terminated": np.array(terminated, bool),
+                "truncated": np.array(truncated, bool), "response_time": np.array(seconds, float)}
     if any(chance is not None for chance in chances):
         columns["propensity"] = np.array(chances, float)
-    observed = _columns("obs", seen, getattr(world, "observation_names", None), scalar="obs.value")
+    observed = _columns("obs", [*seen, last], getattr(world, "observation_names", None), scalar="obs.value")
     columns |= {key: values[:-1] for key, values in observed.items()}
-    last = plain_list(values[-1] for values in observed.values())
-    columns["last"] = [*[None] * (len(number) - 1), last][:len(number)]
+    plain = [value.tolist() if hasattr(value, "tolist") else value for *_, value in observed.values()]
+    columns["last"] = [*[None] * (len(lived) - 1), plain][:len(lived)]
     for key, values in told.items():
         columns |= _columns(f"info.{key}", values)
     return pd.DataFrame(columns)
-
-
-def plain_list(values: Iterable) -> list:
-    """A list of Python's own numbers and words, for the column `last`.
-
-    >>> plain_list([np.int64(3), np.float32(0.5), "home", None])
-    [3, 0.5, 'home', None]
-    """
-    return [value.tolist() if hasattr(value, "tolist") else value for value in values]
 
 
 def _columns(name, values, parts=None, scalar=None):
@@ -198,7 +178,8 @@ def _columns(name, values, parts=None, scalar=None):
     return {f"{name}.{part}": column for part, column in zip(parts, table.T)}
 
 
-def _put_together(tables, constant):
+def put_together(tables: Sequence[pd.DataFrame], constant: Mapping[str, Any]) -> pd.DataFrame:
+    """One log of those of episodes, with columns in front that are the same in all rows, {name: value}."""
     log = pd.concat(tables, ignore_index=True) if tables else pd.DataFrame({"episode": [], "step": [], "reward": []})
     front = pd.DataFrame({key: [value] * len(log) for key, value in constant.items()})
     return pd.concat([front, log], axis=1)

@@ -61,7 +61,7 @@ def test_propensities_and_masks_are_carried_too():
 def test_minaris_recorder_works_everywhere_and_gives_the_log_of_a_rollout(id):
     pytest.importorskip("jax")          # which it needs, and to_minari does not: minari[create]
     env = minari.DataCollector(gym.make(id, max_episode_steps=6), record_infos=True)
-    log = rollout(env, RandomAgent(), episodes=2, seed=3, progress=False)
+    log = rollout(env, RandomAgent(), episodes=2, seed=3, progress=False).drop(columns="propensity", errors="ignore")
     dataset = env.create_dataset("recorded-v0", algorithm_name="random")
     back = from_minari(dataset)
     assert set(back) == set(log)            # parts of dicts come in Minari's order, that of the alphabet
@@ -69,6 +69,12 @@ def test_minaris_recorder_works_everywhere_and_gives_the_log_of_a_rollout(id):
     if "Dict" not in repr(env.observation_space):
         assert back["last"].tolist() == log["last"].tolist()
     pd.testing.assert_frame_equal(back[same], log[same], check_dtype=False)
+
+
+def test_some_episodes_of_a_data_set_are_their_rows_of_the_log():
+    log = rollout("pushlab/RECEnv-v0", RandomAgent(), episodes=4, seed=3, progress=False)
+    some = to_minari(log, "pushlab/RECEnv-v0", "all-v0").filter_episodes(lambda episode: episode.id in (1, 3))
+    assert from_minari(some).equals(log[log["episode"].isin([1, 3])].reset_index(drop=True))
 
 
 def test_what_minari_cannot_hold_is_named():
