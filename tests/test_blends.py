@@ -195,7 +195,7 @@ def test_doubly_robust_kernels_are_not_blurred_by_a_right_model():
 @pytest.mark.filterwarnings("ignore:effective sample size")
 def test_a_rollout_with_densities_can_be_asked_for_another_dose():
     """The log's own mean action, hardly blurred: near what was earned; and the density is that of the action."""
-    env = gym.make("pushlab/ODE-LotkaVolterra-v0", actions="box", max_episode_steps=2)
+    env = gym.make("pushlab/ODE-LotkaVolterra-v1", actions="box", max_episode_steps=2)
     agent = GaussianActions(lambda seen: 0.1, spread=0.02)
     log = rollout(env, agent, episodes=60, seed=2, progress=False)
     ratios = kernel_episodes(log, lambda seen: np.full((len(seen), 1), 0.1), low=0.0, high=1.0).ratios
@@ -217,6 +217,11 @@ def test_gaussian_actions_keep_to_the_bounds_and_tell_their_density():
     twin.begin(env, seed=1)
     assert (twin.act(None, {}) == drawn[0]).all() and twin.propensity == density[0]
     assert (twin.act(None, {}, explore=False) == [0.0, 0.2]).all() and twin.propensity is None
+    far = GaussianActions(lambda seen: 1e9, spread=0.01)
+    far.begin(env, seed=1)
+    assert (far.act(None, {}) <= env.action_space.high).all() and np.isfinite(far.propensity)
+    with pytest.raises(ValueError, match="takes a Box of actions; this is Discrete"):
+        far.begin(gym.make("pushlab/ODE-HIV-v0"), seed=1)
 
 
 @pytest.mark.parametrize("spoil, message", [

@@ -49,7 +49,7 @@ class GaussianActions(Agent):
     `rollout` writes the density of each action down as `propensity`; `pushlab.metrics.offpolicy.kernel_episodes` takes
     such a log. Components are independent, each from a normal distribution truncated at its bounds.
 
-    mean     function of the observation to an action
+    mean     function of the observation to an action; beyond the bounds it counts as the bound
     spread   standard deviation before the cut, above 0; or one for each component
 
     >>> import gymnasium as gym
@@ -66,12 +66,13 @@ class GaussianActions(Agent):
         demand((self.spread > 0).all(), f"spread is above 0; got {spread}")
 
     def begin(self, env, seed):
+        demand(hasattr(env.action_space, "low"), f"{self.name} takes a Box of actions; this is {env.action_space}")
         self._low, self._high, self._rng = env.action_space.low, env.action_space.high, own_chance(seed)
 
     def act(self, observation, info, explore=True):
         from scipy.special import ndtr, ndtri
 
-        middle = np.broadcast_to(self.mean(observation), self._low.shape).astype(float)
+        middle = np.clip(np.broadcast_to(self.mean(observation), self._low.shape), self._low, self._high).astype(float)
         below, above = ndtr((self._low - middle) / self.spread), ndtr((self._high - middle) / self.spread)
         drawn = ndtri(below + (above - below) * self._rng.random(middle.shape))
         density = np.prod(np.exp(-drawn**2 / 2) / (np.sqrt(2 * np.pi) * self.spread * (above - below)))
