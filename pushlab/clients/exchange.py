@@ -47,9 +47,8 @@ def _in_form(log, space, name):
         return tuple(_in_form(log, part, f"{name}.{at}") for at, part in enumerate(space))
     columns, size = _named(log, name), int(np.prod(space.shape or ()))
     demand(len(columns) == size, f"{space!r:.80} takes {size} columns {name}.…; the log has {len(columns)}")
-    if isinstance(space, spaces.Text):
-        return log[columns[0]].tolist()
-    return log[columns].to_numpy(space.dtype).reshape(len(log), *space.shape)
+    words = isinstance(space, spaces.Text)
+    return log[columns[0]].tolist() if words else log[columns].to_numpy(space.dtype).reshape(len(log), *space.shape)
 
 
 def _named(columns, name):
@@ -122,8 +121,8 @@ def from_minari(dataset: Any) -> pd.DataFrame:
               name of the algorithm; episodes are numbered as they come, response_time is NaN
     """
     about, spec = dataset.storage.metadata, dataset.spec.env_spec
-    env = dataset.recover_environment() if spec is not None and spec.id.startswith("pushlab/") else None
-    world, tables = getattr(getattr(env, "unwrapped", None), "world", None), []
+    ours, tables = spec is not None and spec.id.startswith("pushlab/"), []
+    world = dataset.recover_environment().unwrapped.world if ours else None
     for number, one in enumerate(dataset):
         count, infos = len(one.rewards), one.infos or {}                # infos from their end: a reset's comes before
         lived = [(at_row(one.observations, at), at_row(one.actions, at), *ends, at_row(infos, at - count), np.nan, None)
@@ -163,13 +162,9 @@ def to_d3rlpy(log: pd.DataFrame, actions: int | None = None) -> Any:
     ended[np.cumsum([*map(len, _episodes(log))]) - 1] = True
     over = log["terminated"].to_numpy(bool)
     return d3rlpy.dataset.MDPDataset(
-        _seen(log).astype(np.float32), taken, log["reward"].to_numpy(np.float32), over, ended & ~over,
+        log[_named(log, "obs")].to_numpy(np.float32), taken, log["reward"].to_numpy(np.float32), over, ended & ~over,
         action_space=d3rlpy.ActionSpace.DISCRETE if actions else d3rlpy.ActionSpace.CONTINUOUS,
         action_size=actions or taken.shape[1])
-
-
-def _seen(log):
-    return log[_named(log, "obs")].to_numpy(float)
 
 
 def _actions(log, count):
@@ -199,9 +194,9 @@ def to_bandit_feedback(log: pd.DataFrame, actions: int | None = None, every_step
     (taken, count), alone = _actions(log, actions), len(_episodes(log)) == len(log)
     demand(count is not None, "obp and scope-rl get actions that are numbers from 0, and here they are floats")
     demand(every_step or alone, "a bandit's episodes have one step; every_step=True makes a round of each step")
-    return {"n_rounds": len(log), "n_actions": count, "context": _seen(log), "action": taken, "position": None,
-            "reward": log["reward"].to_numpy(float), "expected_reward": None,
-            "pscore": log["propensity"].to_numpy(float)}
+    numbers = {"reward": log["reward"].to_numpy(float), "pscore": log["propensity"].to_numpy(float)}
+    return {"n_rounds": len(log), "n_actions": count, "context": log[_named(log, "obs")].to_numpy(float),
+            "action": taken, "position": None, "expected_reward": None, **numbers}
 
 
 def to_scope_rl(log: pd.DataFrame, actions: int | None = None) -> dict[str, Any]:
