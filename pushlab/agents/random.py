@@ -7,7 +7,6 @@ import numpy as np
 from gymnasium import spaces
 
 from pushlab.agents.protocol import Agent, own_chance
-from pushlab.ground.arguments import demand
 
 
 class RandomAgent(Agent):
@@ -62,19 +61,16 @@ class GaussianActions(Agent):
     name = "gaussian"
 
     def __init__(self, mean: Any, spread: Any) -> None:
-        self.mean, self.spread = mean, np.asarray(spread, float)
-        demand((self.spread > 0).all(), f"spread is above 0; got {spread}")
+        self.mean, self.spread = mean, spread
 
     def begin(self, env, seed):
-        demand(hasattr(env.action_space, "low"), f"{self.name} takes a Box of actions; this is {env.action_space}")
-        self._low, self._high, self._rng = env.action_space.low, env.action_space.high, own_chance(seed)
+        self._ends, self._rng = (env.action_space.low, env.action_space.high), own_chance(seed)
 
     def act(self, observation, info, explore=True):
-        from scipy.special import ndtr, ndtri
+        from scipy.stats import truncnorm
 
-        middle = np.clip(np.broadcast_to(self.mean(observation), self._low.shape), self._low, self._high).astype(float)
-        below, above = ndtr((self._low - middle) / self.spread), ndtr((self._high - middle) / self.spread)
-        drawn = ndtri(below + (above - below) * self._rng.random(middle.shape))
-        density = np.prod(np.exp(-drawn**2 / 2) / (np.sqrt(2 * np.pi) * self.spread * (above - below)))
-        self.propensity = float(density) if explore else None
-        return np.clip(middle + self.spread * drawn if explore else middle, self._low, self._high)
+        middle = np.clip(np.broadcast_to(self.mean(observation), self._ends[0].shape), *self._ends).astype(float)
+        law = truncnorm(*[(end - middle) / self.spread for end in self._ends], middle, self.spread)
+        action = law.rvs(middle.shape, self._rng) if explore else middle
+        self.propensity = float(law.pdf(action).prod()) if explore else None
+        return action

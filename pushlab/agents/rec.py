@@ -75,24 +75,23 @@ class SoftmaxItem(Agent):
         return item
 
 
-def policy_from_log(log: Any, actions: int, features: Any = linear, penalty: float = 1e-3, floor: float = 0.0,
-                    folds: int = 5, seed: int = 0) -> SoftmaxItem:
-    """Learns from a log of single steps the policy whose doubly robust value is largest: a softmax of linear scores.
+def policy_from_log(log: Any, actions: int, features: Any = linear, floor: float = 0.0, folds: int = 5,
+                    seed: int = 0) -> SoftmaxItem:
+    """Learns from a log of single steps: in each the action whose doubly robust score, as regressed, is highest.
 
     Each row says of each action what it would have earned: Q̂, and for the one taken Q̂ + (reward - Q̂) / propensity,
-    with Q̂ from the other folds. The policy maximises the mean of Σ π(a|x) times that, less penalty × squared weights.
+    with Q̂ from the other folds. These scores are regressed on features (least squares), and the policy takes the best.
     It has `probabilities` and acts: `off_policy` judges it (on another log), `rollout` runs it. For logs of several
     steps there is `FittedQIteration`.
 
     log        DataFrame as `pushlab.metrics.offpolicy.off_policy` takes it, of episodes of one step
     actions    how many there are
     features   function of observations (rows, features) to features (rows, any number), row by row
-    penalty    for features of mean square 1, 0 or more
     floor      share of the steps in which the policy takes any action, 0 to 1
     folds, seed   of the value model
 
-    Source     Dudík, Langford & Li (2011), Doubly robust policy evaluation and learning, ICML; with cross-fitting,
-               Athey & Wager (2021), Policy learning with observational data, Econometrica 89(1)
+    Source     Dudík, Langford & Li (2011), Doubly robust policy evaluation and learning, ICML (the scores); with
+               cross-fitting, Athey & Wager (2021), Policy learning with observational data, Econometrica 89(1)
 
     >>> import pandas as pd
     >>> log = pd.DataFrame({"episode": range(200), "step": 0, "action": [0, 1] * 100, "propensity": 0.5,
@@ -100,27 +99,14 @@ def policy_from_log(log: Any, actions: int, features: Any = linear, penalty: flo
     >>> policy_from_log(log, actions=2).probabilities([[-1.0], [1.0]]).round(1).tolist()
     [[1.0, 0.0], [0.0, 1.0]]
     """
-    from scipy.optimize import minimize
-    from scipy.special import softmax
-
-    number("penalty", penalty, 0)
     episodes = episodes_of(log, lambda seen: np.full((len(seen), actions), 1 / actions))
     demand(episodes.rewards.shape[1] == 1, "this learner takes episodes of one step, FittedQIteration longer ones")
     scores = cross_fitted_values(episodes, folds=folds, seed=seed)[0][:, 0]
     inverse = (episodes.actions == np.arange(actions)) * actions * episodes.ratios      # 1 / propensity, or 0
-    scores = scores + inverse * (episodes.rewards - scores)
     described = features(episodes.observations[:, 0])
-    described = described / (size := np.sqrt((described**2).mean(axis=0)) + 1e-12)
-
-    def loss(weights):
-        weights = weights.reshape(actions, -1)
-        likely = softmax(described @ weights.T, axis=1)
-        value = (likely * scores).sum(axis=1, keepdims=True)
-        slope = 2 * penalty * weights - (likely * (scores - value)).T @ described / len(scores)
-        return penalty * (weights**2).sum() - value.mean(), slope.ravel()
-
-    found = minimize(loss, np.zeros(actions * described.shape[1]), jac=True, method="L-BFGS-B").x
-    return SoftmaxItem(found.reshape(actions, -1) / size, floor=floor, features=features)
+    size = np.sqrt((described**2).mean(axis=0)) + 1e-12
+    weights = np.linalg.lstsq(described / size, scores + inverse * (episodes.rewards - scores), rcond=None)[0]
+    return SoftmaxItem(weights.T / size, 1e9, floor, features)    # as good as certain
 
 
 class LinUCBItem(Deterministic):

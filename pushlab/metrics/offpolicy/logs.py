@@ -52,7 +52,7 @@ def kernel_episodes(log: pd.DataFrame, target: Callable, bandwidth: ArrayLike | 
     """The Episodes of a log of vector actions under a sure target; `off_policy` judges them with all its estimators.
 
     log        DataFrame: episode, step, `action` or `action.…`, reward, propensity (here a density), obs.…; a rollout
-               of `pushlab.agents.GaussianActions` is one
+               of `pushlab.agents.GaussianActions` or `RandomAgent` is one
     target     function of observations (rows, features) to actions (rows,) or (rows, components)
     bandwidth  None takes each component's deviation in the log times (rows of the log) ** (-1 / 5), the rate at which
                the best one falls; try others beside it
@@ -100,10 +100,9 @@ def _in_order(log, most):
 def _probabilities(target, observations):
     """The target's probabilities (rows, actions), checked."""
     probabilities = np.asarray(getattr(target, "probabilities", target)(observations), float)
-    demand(probabilities.ndim == 2 and len(probabilities) == len(observations), "the target returns probabilities "
-           f"(rows, actions) for {len(observations)} rows; got {probabilities.shape}")
-    demand((probabilities >= 0).all() and np.allclose(probabilities.sum(axis=1), 1),
-           "the target's probabilities are not below 0 and sum to 1 in each row")
+    demand(probabilities.ndim == 2 and len(probabilities) == len(observations) and (probabilities >= 0).all()
+           and np.allclose(probabilities.sum(axis=1), 1), f"the target returns probabilities ({len(observations)} "
+           f"rows, actions), not below 0 and of sum 1 in each row; got {probabilities.shape}")
     return probabilities
 
 

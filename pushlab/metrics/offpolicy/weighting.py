@@ -126,19 +126,17 @@ def on_policy_value(log: pd.DataFrame, discount: float = 1.0, level: float = 0.9
     return mean_interval((log["reward"] * discount ** log["step"]).groupby(log["episode"]).sum(), level)
 
 
-def marginalised(rewards: Any, ratios: Any, states: ArrayLike, discount: float = 1.0, level: float = 0.95,
-                 normalised: bool = True) -> Estimate:
+def marginalised(rewards: Any, ratios: Any, states: ArrayLike, discount: float = 1.0, level: float = 0.95) -> Estimate:
     """Each reward weighted by how much oftener the target comes to its state, times the ratio of that one action.
 
     Sum over t of discount^t w_t(s_t) ratio_t r_t, where w_t(s), the target's share of episodes that are in s at step t
     divided by the log's, goes from step to step: w_{t+1}(s') is the mean of w_t(s_t) ratio_t over the episodes that
     come to s'. Weights of a long episode are not multiplied, so that variance does not explode with its length; right
-    where the label is all that the future depends on. The interval is that of the estimator's influence function.
+    where the label is all that the future depends on. Ours: ratios are divided by their mean within a state and step,
+    for a little bias and much less variance. The interval is that of the estimator's influence function.
 
     rewards, ratios as in `importance_sampling`
     states          array (episodes, steps) of labels, numbers or words; after the end a label of its own
-    normalised      divide ratios by their mean within a state and step: a little bias, much less variance; False is the
-                    paper's estimator
 
     Source  Xie, Ma & Wang (2019), Towards optimal off-policy evaluation for reinforcement learning with marginalized
             importance sampling, NeurIPS, section 3, tabular.
@@ -153,17 +151,15 @@ def marginalised(rewards: Any, ratios: Any, states: ArrayLike, discount: float =
     def mean_within(place, amounts):
         return (np.bincount(place, amounts) / np.bincount(place))[place]
 
-    if normalised:
-        within = np.transpose([mean_within(place, ratios[:, step]) for step, place in enumerate(places)])
-        ratios = ratios / np.maximum(within, 1e-300)
+    within = np.transpose([mean_within(place, ratios[:, step]) for step, place in enumerate(places)])
+    ratios = ratios / np.maximum(within, 1e-300)
     values, oftener = np.zeros((len(rewards), rewards.shape[1] + 1)), np.ones(rewards.shape)
     for step, place in reversed(list(enumerate(places))):
         gained = ratios[:, step] * (rewards[:, step] + discount * values[:, step + 1])
         values[:, step] = mean_within(place, gained)
     for step, place in enumerate(places[1:]):
         oftener[:, step + 1] = mean_within(place, oftener[:, step] * ratios[:, step])
-    expected = values[:, :-1] * (ratios if normalised else 1)       # of a ratio of means, or of a mean
-    surprises = oftener * (ratios * (rewards + discount * values[:, 1:]) - expected)
+    surprises = oftener * ratios * (rewards + discount * values[:, 1:] - values[:, :-1])
     ess = effective_sample_size(oftener[:, -1] * ratios[:, -1])
     return estimate_of(values[:, 0] + returns_of(surprises, discount), ess, level)
 
@@ -199,19 +195,17 @@ def kernel_ratios(actions: Any, aims: Any, densities: ArrayLike, bandwidth: Any,
 
 # ---------------------------------------------------------------- bounds that hold for any number of episodes
 
-def bernstein(values: Any, largest: float, chance: float = 0.05, count: int | None = None) -> float:
+def bernstein(values: Any, largest: float, chance: float = 0.05) -> float:
     """How far below the mean of values from 0 to `largest` the true mean may lie, but for a chance: the allowance.
 
     sqrt(2 s² ln(2 / chance) / n) + 7 largest ln(2 / chance) / (3 (n - 1)), with s² the variance of the sample (n - 1)
-
-    count   for how many values; None takes as many as there are
 
     Source  Maurer & Pontil (2009), Empirical Bernstein bounds and sample variance penalization, COLT, theorem 4.
 
     >>> round(bernstein([0.0, 1.0] * 500, 1.0), 3)
     0.052
     """
-    count, logarithm = count or len(values), np.log(2 / chance)
+    count, logarithm = len(values), np.log(2 / chance)
     return float(np.sqrt(2 * np.var(values, ddof=1) * logarithm / count) + 7 * largest * logarithm / (3 * (count - 1)))
 
 
@@ -225,29 +219,21 @@ def high_confidence(rewards: ArrayLike, ratios: ArrayLike, lowest: float, highes
 
     rewards, ratios as in `importance_sampling`; propensities have to be the true ones
     lowest, highest limits of an episode's (discounted) return, known beforehand, not read off the log
-    cut             weight × gain is cut off at cut × (highest - lowest), chosen beforehand; None chooses for each end
-                    by the first twentieth of the episodes, which then do not count
+    cut             weight × gain is cut off at cut × (highest - lowest), chosen beforehand; None takes the cube root of
+                    the number of episodes, which grows with what can be borne
     returns         Estimate: value by importance sampling, low and high the bounds
 
     Source  Thomas, Theocharous & Ghavamzadeh (2015), High-confidence off-policy evaluation, AAAI: theorem 1 with one
-            threshold, chosen as in their section "Optimizing the threshold"; Maurer & Pontil (2009). Ours: the upper
-            end mirrored.
+            threshold; Maurer & Pontil (2009). Ours: the upper end mirrored, and the default threshold.
     """
     rewards, ratios = pair_of(rewards, ratios)
     weights, returns, span = ratios.prod(axis=1), returns_of(rewards, discount), highest - lowest
     demand(lowest <= returns.min() and returns.max() <= highest and len(returns) > 3, "bounds take 4 episodes at least "
            f"and returns from {lowest} to {highest}; got {len(returns)}, {returns.min():.6g} to {returns.max():.6g}")
-    chance, few = (1 - share("level", level)) / 2, 0 if cut is not None else max(2, len(weights) // 20)
-    tops = span * (np.geomspace(0.1, len(weights), 100) if cut is None else np.array([cut]))
-
-    def at_least(gains):
-        def bound(top, values):
-            kept = np.minimum(values, top)
-            return kept.mean() - bernstein(kept, top, chance, len(gains) - few)
-        return bound(max(tops, key=lambda top: bound(top, gains[:few] if few else gains)), gains[few:])
-
-    low, high = at_least(weights * (returns - lowest)), at_least(weights * (highest - returns))
-    return Estimate(float(np.mean(weights * returns)), max(lowest, lowest + low), min(highest, highest - high),
+    chance, top = (1 - share("level", level)) / 2, span * (len(weights)**(1 / 3) if cut is None else cut)
+    kept = np.minimum(weights * np.array([returns - lowest, highest - returns]), top)
+    below, above = (one.mean() - bernstein(one, top, chance) for one in kept)
+    return Estimate(float(np.mean(weights * returns)), max(lowest, lowest + below), min(highest, highest - above),
                     effective_sample_size(weights))
 
 
