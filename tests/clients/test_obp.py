@@ -1,13 +1,9 @@
 """Off-policy estimates by obp and scope-rl themselves: what is kept in tests/offpolicy_log.json, of obp 0.5.7 and
 scope-rl 0.2.1, and what tests/test_blends.py holds ours against.
-
-scope-rl imports old releases of gym and d3rlpy that its estimators do not need; names stand in for them.
 """
 
 import json
-import sys
 from pathlib import Path
-from unittest.mock import MagicMock
 
 import numpy as np
 import pytest
@@ -17,13 +13,8 @@ pytest.importorskip("scope_rl")
 
 from obp import ope
 from obp.ope import estimators_continuous
-
-for name in ("gym", "gym.spaces", "d3rlpy", "d3rlpy.preprocessing", "d3rlpy.dataset", "scope_rl.ope.ops",
-             "scope_rl.ope.ope", "scope_rl.ope.input", "scope_rl.ope.online"):
-    sys.modules.setdefault(name, MagicMock(__path__=[]))
-
-from scope_rl import utils  # noqa: E402
-from scope_rl.ope import discrete  # noqa: E402
+from scope_rl import utils
+from scope_rl.ope import discrete
 
 KEPT = json.loads((Path(__file__).parents[1] / "offpolicy_log.json").read_text(encoding="utf-8"))
 ONE, LONG, DOSE = ({key: np.array(values) for key, values in KEPT[part].items()} for part in ("one", "long", "dose"))
