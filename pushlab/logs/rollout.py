@@ -169,7 +169,8 @@ def _columns(name, values, parts=None, scalar=None):
         return {key: column for at in range(len(first))
                 for key, column in _columns(f"{name}.{at}", [value and value[at] for value in values]).items()}
     if np.ndim(first) == 0:
-        return {scalar or name: [value.item() if isinstance(value, np.ndarray) else value for value in values]}
+        plain = not isinstance(first, np.ndarray)
+        return {scalar or name: values if plain else [value if value is None else value.item() for value in values]}
     rows = [np.full(np.size(first), np.nan) if value is None else np.ravel(value) for value in values]
     if len({len(row) for row in rows}) > 1:
         return {name: values}               # of different lengths: kept as they are
