@@ -32,11 +32,10 @@ import pushlab  # noqa: F401  the ids
 from pushlab import agents, rollout
 from pushlab.envs import TABLE
 from pushlab.ground.files import write_text
-from pushlab.metrics import estimate
 
 FILE = Path(__file__).parents[2] / "data" / "clients" / "table.csv"
 PAGE = FILE.with_name("README.md")
-BEGIN, END = "<!-- {}: written by tests/clients/table.py -->", "<!-- end of {} -->"
+BEGIN, END = "<!-- table.csv: written by tests/clients/table.py -->", "<!-- end of table.csv -->"
 FAMILIES = {"evalumap": "EvalUMAP", "push-": "push-v0", "RECEnv": "RECEnv", "RoomEnv": "RoomEnv", "ODE-": "ODE",
             "Credit": "Credit"}
 IDS = [name for name, *_ in TABLE]
@@ -385,35 +384,9 @@ def in_short(table):
 
 
 def write_page(table):
-    """Writes what the tables beside the page say into it: what was tried, what was earned, how fast batches are."""
-    page = PAGE.read_text(encoding="utf-8")
-    for name, told in (("table.csv", partial(in_short, table)), ("returns.csv", earned), ("speed.csv", faster)):
-        begin, end = BEGIN.format(name), END.format(name)
-        before, found, rest = page.partition(begin)
-        page = f"{before}{begin}\n\n{told()}\n{end}{rest.partition(end)[2]}" if found else page
-    write_text(PAGE, page)
-
-
-def earned():
-    """Returns of each task and agent as Markdown, means and 95 % intervals over the seeds of training."""
-    told = pd.read_csv(FILE.with_name("returns.csv"))
-    lines = ["| task | agent | return | steps of training | CPU seconds |", "|---|---|---|---|---|"]
-    for (task, agent), runs in told.groupby(["task", "agent"], sort=False):
-        value, low, high = estimate.mean_interval(runs["return"])
-        lines.append(f"| {task} | {agent} | {value:,.4g} ({low:,.4g} to {high:,.4g}) | {runs['steps'].mean():,.0f} | "
-                     f"{runs['seconds'].mean():,.0f} |")
-    return "\n".join(lines) + "\n"
-
-
-def faster():
-    """Steps a second of a native batch and of a DummyVecEnv as Markdown, medians over the repetitions."""
-    told = pd.read_csv(FILE.with_name("speed.csv"))
-    rates = told.groupby(["task", "copies", "what", "vec"], sort=False)["steps_per_second"].median().unstack()
-    lines = ["| task | copies | what is timed | native | DummyVecEnv | ratio |", "|---|---|---|---|---|---|"]
-    for (task, copies, what), row in rates.iterrows():
-        timed, native, dummy = "steps alone" if what == "steps" else "training with PPO", row["native"], row["dummy"]
-        lines.append(f"| {task} | {copies} | {timed} | {native:,.0f} | {dummy:,.0f} | {native / dummy:.1f} |")
-    return "\n".join(lines) + "\n"
+    """Writes the table in short into the page beside it."""
+    before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
+    write_text(PAGE, f"{before}{BEGIN}\n\n{in_short(table)}\n{END}{rest.partition(END)[2]}")
 
 
 def cell(rows):
