@@ -41,6 +41,7 @@ TASKS = {
     "hiv": ("pushlab/ODE-HIV-v0", HIV, 4_000),
     "opioid": ("pushlab/ODE-Opioid-v0", BOX, 4_000),
     "zika": ("pushlab/ODE-Zika-v0", BOX, 4_000),
+    "rabbits": ("pushlab/ODE-LotkaVolterra-v1", BOX, 4_000),
     "recommender": ("pushlab/RECEnv-v0", {}, 40_960),
 }
 PPO = {"n_steps": GATHERED // COPIES}
@@ -58,9 +59,10 @@ LEARNERS = {
     "room": {"RecurrentPPO": ("sb3_contrib:RecurrentPPO", "MlpLstmPolicy", {}),
              "PPO": ("stable_baselines3:PPO", "MlpPolicy", PPO)},
     "recommender": {"PPO": ("stable_baselines3:PPO", "MlpPolicy", PPO)},
-    **{task: {"SAC": ("stable_baselines3:SAC", "MlpPolicy", {})} for task in ("hiv", "opioid", "zika")},
+    **{task: {"SAC": ("stable_baselines3:SAC", "MlpPolicy", {})} for task in ("hiv", "opioid", "zika", "rabbits")},
 }
 LIMIT = 16          # memories of the room's agents
+NO_RULES = ("goal", "treated", "hiv", "opioid", "zika", "rabbits")
 
 
 def doses(task):
@@ -83,7 +85,10 @@ def own(task):
             agents.EpisodicAgent, agents.SemanticAgent, agents.BothAgent, agents.GivenAgent, agents.LearnedAgent)}
     elif task == "recommender":
         found |= {"linear Q": agents.LinearQ, "LinUCB": agents.LinUCBItem, "planner": agents.Planner}
-    else:
+    elif "actions" in TASKS[task][1]:
+        found |= {"linear Q": agents.LinearQ, "fitted Q": lambda: agents.FittedQIteration(
+            gym.make(TASKS[task][0]).action_space.n, trees=10, growths=4, sweeps=25, leaf=5, every=5)}
+    if task in NO_RULES:
         found["best constant"] = lambda: max((agents.Constant(dose) for dose in doses(task)), key=lambda agent: rollout(
             gym.make(TASKS[task][0], **TASKS[task][1]), agent, record="episodes", progress=False)["return"].sum())
     return found
@@ -139,6 +144,8 @@ def learned_outside(task, agent, seed):
 def learned_here(task, agent, seed):
     """The same of an agent of the workbook, which begins no further episode once it has had the steps."""
     name, arguments, steps = TASKS[task]
+    if agent in ("linear Q", "fitted Q"):           # which choose among the world's own doses
+        arguments = {key: value for key, value in arguments.items() if key != "actions"}
     env, one = gym.make(name, **arguments), own(task)[agent]()
     before, had, episode = time.process_time(), 0, 0
     learns = type(one).learn is not agents.Agent.learn
