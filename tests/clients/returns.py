@@ -66,12 +66,12 @@ NO_RULES = ("goal", "treated", "hiv", "opioid", "zika", "rabbits")
 
 
 def doses(task):
-    """Corners and middle of a box of doses, or all actions of a Discrete space, to be given always."""
+    """All actions of a Discrete space; of a box of doses its corners and 300 from within; to be given always."""
     space = gym.make(TASKS[task][0], **TASKS[task][1]).action_space
     if isinstance(space, gym.spaces.Discrete):
         return list(range(space.n))
     corners = np.stack(np.meshgrid(*zip(space.low, space.high)), -1).reshape(-1, len(space.low))
-    return [*corners, (space.low + space.high) / 2]
+    return [*corners, *np.random.default_rng(0).uniform(space.low, space.high, (300, len(space.low)))]
 
 
 def own(task):
