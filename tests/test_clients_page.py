@@ -32,3 +32,16 @@ def test_versions_on_the_page_are_those_that_were_tried_and_are_pinned():
     for library, version in set(zip(TRIED["library"], TRIED["version"])):
         assert f"{library}=={version}" in pinned
         assert f"| {library} {version} |" in PAGE.read_text(encoding="utf-8")
+
+
+def test_what_learners_earn_is_on_the_page_as_it_is_stored():
+    """Mean, and lowest to highest seed where they differ; HIV in millions; from 100 on without decimals."""
+    page, stored = PAGE.read_text(encoding="utf-8"), pd.read_csv(PAGE.with_name("returns.csv"))
+    rows = dict(re.findall(r"^\| `(\w+)`: (.*)$", page, re.MULTILINE))
+    assert rows.keys() == set(stored["task"])
+    for (task, agent), returns in stored.groupby(["task", "agent"])["return"]:
+        returns = returns / (1e6 if task == "hiv" else 1)
+        mean, low, high = (f"{value:,.{int(abs(returns.mean()) < 100)}f}".replace("-", "−")
+                           for value in (returns.mean(), returns.min(), returns.max()))
+        told = f"{agent.removesuffix(' 16')} {mean}" + (f" ({low} to {high})" if low != high else "")
+        assert re.search(rf"(^|[ |]){re.escape(told)}( [|]|[,;] )", rows[task]), f"{task}: {told}"
