@@ -312,19 +312,36 @@ def test_where_nothing_fixes_a_length_there_is_none():
     assert ODE("hiv").most_steps == 400 and Env(ODE("hiv")).spec is None
 
 
+def test_a_spec_from_disk_or_without_a_limit_makes_longer_episodes_too():
+    env = gym.make("pushlab/RECEnv-v0")
+    for spec, more in ((EnvSpec.from_json(env.spec.to_json()), {}), (env.spec, {"max_episode_steps": -1})):
+        longer = gym.make(spec, step_per_episode=50, **more)
+        assert len(to_the_end(longer)) == 51 and longer.spec.max_episode_steps == 50
+    for limit in (3, 12):
+        cut = EnvSpec.from_json(gym.make("pushlab/RECEnv-v0", max_episode_steps=limit).spec.to_json())
+        assert cut.max_episode_steps == limit and len(to_the_end(gym.make(cut, step_per_episode=50))) == limit + 1
+    envs = EnvSpec.from_json(gym.make_vec("pushlab/RECEnv-v0", num_envs=2).spec.to_json())
+    assert gym.make_vec(envs, step_per_episode=50).spec.max_episode_steps == 50
+    limited = EnvSpec.from_json(gym.make_vec("pushlab/RECEnv-v0", num_envs=2, max_episode_steps=3).spec.to_json())
+    assert gym.make_vec(limited).spec.max_episode_steps == 3
+    assert pickle.loads(pickle.dumps(env.spec)) == env.spec == copy.deepcopy(env.spec)
+
+
 @every_length
 def test_a_spec_makes_the_same_environment_again(name, kwargs, steps):
     env = gym.make(name, **kwargs)
     specs = [env.spec]
     if kwargs.get("user") is not PAIR:                              # a user has no JSON
         specs.append(EnvSpec.from_json(env.spec.to_json()))
-        assert specs[0] == specs[1]
+        assert gym.make(specs[1]).spec == specs[0]
     ours = to_the_end(env)
     for spec in specs:
         theirs = to_the_end(gym.make(spec))
         assert same([told[:3] for told in ours], [told[:3] for told in theirs])
         assert same([told[4] for told in ours[1:]], [told[4] for told in theirs[1:]])
         assert not any(told[3] for told in theirs[1:-1])            # the length is no end before the end
+        if spec is not specs[0]:                                    # on disk it has no limit that nobody gave
+            assert [told[2:4] for told in ours[1:]] == [told[2:4] for told in theirs[1:]]
     envs = gym.make_vec(name, num_envs=2, **kwargs)
     again = gym.make_vec(envs.spec)
     assert again.num_envs == 2 and again.spec.max_episode_steps == steps

@@ -69,10 +69,15 @@ def test_episodes_of_one_length_are_scope_rls_trajectories():
 
 @pytest.mark.parametrize("make, message", [
     (lambda log: clients.to_bandit_feedback(log), "every_step=True makes a round of each step"),
-    (lambda log: clients.to_bandit_feedback(log, 4, every_step=True), "column action: 4 is none of 4 actions"),
+    (lambda log: clients.to_bandit_feedback(log, 4, every_step=True), "column action: 0 to 4 are not all of 4 actions"),
     (lambda log: clients.to_bandit_feedback(log.drop(columns="propensity")), "no column 'propensity'"),
     (lambda log: clients.to_bandit_feedback(log.assign(action=0.5), every_step=True), "here they are floats"),
     (lambda log: clients.to_bandit_feedback(log.assign(**{"action.0": 1})), "here 2 columns int64; number those"),
+    (lambda log: clients.to_bandit_feedback(log.assign(action=-1), 5, True), "-1 to -1 are not all of 5 actions"),
+    (lambda log: clients.to_bandit_feedback(log.assign(propensity=log["propensity"].where(log["step"] > 0)), 5, True),
+     "each is a probability above 0; .* 400 are NaN"),
+    (lambda log: clients.to_bandit_feedback(log.assign(propensity=0.0), every_step=True), "here the lowest is 0.0"),
+    (lambda log: write_parquet(log, "log.csv"), "ends in .parquet; got 'log.csv'"),
     (lambda log: clients.to_scope_rl(log.drop(index=[2])), "here are 2 to 3 steps"),
     (lambda log: clients.to_scope_rl(log.drop(index=[4])), r"from row 3 on they are \[0, 2\]"),
     (lambda log: clients.observations_of(log, "pushlab/ODE-HIV-v0"), r"(?s)Box\(.*takes 6 columns obs"),
@@ -80,6 +85,20 @@ def test_episodes_of_one_length_are_scope_rls_trajectories():
 def test_logs_that_have_no_such_form_are_refused(make, message):
     with pytest.raises(ValueError, match=message):
         make(logged(3))
+
+
+def test_actions_of_several_numbers_are_numbered_as_the_refusal_says():
+    log = rollout("pushlab/evalumap1-v0", RandomAgent(), progress=False)
+    with pytest.raises(ValueError, match=r"here 7 columns int64; number those that occur: parts = ") as refused:
+        clients.to_bandit_feedback(log, every_step=True)
+    first, then = str(refused.value).partition("occur: ")[2].split("; ")
+    names = {"log": log}
+    exec(first, names)
+    told = clients.to_bandit_feedback(eval(then, names), every_step=True)
+    codes = log.filter(regex=r"^action\.").to_numpy()
+    for number in range(told["n_actions"]):
+        assert len(np.unique(codes[told["action"] == number], axis=0)) == 1
+    assert told["n_actions"] == len(np.unique(codes, axis=0))
 
 
 @pytest.mark.parametrize("name", ["minari", "d3rlpy"])

@@ -6,6 +6,8 @@ those of `rollout` or `collect`, several below each other too: whole episodes, s
 
 from __future__ import annotations
 
+import re
+from types import SimpleNamespace
 from typing import Any
 
 import gymnasium as gym
@@ -80,25 +82,38 @@ def to_minari(log: pd.DataFrame, env: gym.Env | str, dataset_id: str, **about: A
     False or NaN, also in masks of actions. Besides `info.…` they hold time, response_time, propensity and whatever
     other columns there are. A vector is one array. What is constant over an episode is in the metadata.
 
-    Raises ImportError without Minari; ValueError for a log that is not whole, and for infos that are no numbers.
+    Raises ImportError without Minari; ValueError for a log that is not whole or not of this environment, for infos that
+    are no numbers, and for a name without a version.
     """
     minari = bring("minari", "to_minari")
+    demand(re.search(r"-v\d+$", dataset_id), f"dataset_id ends in a version, as in 'rec/random-v0'; got {dataset_id!r}")
     has_columns(log, "last", "terminated", "truncated", what="the log")
     log, made, buffers = log.reset_index(drop=True), gym.make(env) if isinstance(env, str) else env, []
     infos, observed, episodes = _infos(log), _named(log, "obs"), _episodes(log)
+    taken, space = _in_form(log, made.action_space, "action"), made.action_space
+    rows = range(0 if isinstance(space, spaces.Box) else len(log))      # a Box takes float32 bounds, a bit further out
+    wrong = [f"row {at}: {at_row(taken, at)}" for at in rows if at_row(taken, at) not in space]
+    demand(not wrong, f"column action, {'; '.join(wrong):.60}: not in {space!r:.60}")
+    others = {*log.get("env", ())} - {made.spec and made.spec.id.split("/")[-1]}
+    demand(made.spec is None or not others, f"the log is of {others}, as its column env says, and not of {made}")
     for rows in episodes:
         last = rows["last"].iloc[-1]
         demand(last is not None, f"column last, row {rows.index[-1]}: an episode has no last observation")
         seen = pd.concat([rows[observed], pd.DataFrame([last], columns=observed)]).astype(log[observed].dtypes)
         buffers.append(minari.data_collector.EpisodeBuffer(
-            observations=observations_of(seen, made), actions=_in_form(rows, made.action_space, "action"),
+            observations=observations_of(seen, made), actions=at_row(taken, slice(rows.index[0], rows.index[-1] + 1)),
             **{theirs: rows[name].to_numpy() for theirs, name in OF_STEPS.items()},
-            infos={key: np.insert(values, 0, np.nan if values.dtype.kind == "f" else 0, axis=0)
-                   for key, values in ((key, rows[names].to_numpy()) for key, names in infos.items())}))
+            infos={key: _after_reset(rows[names].to_numpy()) for key, names in infos.items()}))
     dataset = minari.create_dataset_from_buffers(dataset_id, buffers, env=made, **about)
     own = {name: [rows[name].tolist()[0] for rows in episodes] for name in OF_EPISODES if name in log}
     dataset.storage.update_metadata({KEPT: {"columns": log.dtypes.astype(str).to_dict(), "episodes": own}})
     return dataset
+
+
+def _after_reset(values):
+    """Infos with an entry for the reset in front; numbers as a list, since Minari's Arrow cannot read 1-d arrays."""
+    values = np.insert(values, 0, np.nan if values.dtype.kind == "f" else 0, axis=0)
+    return values if values.ndim > 1 else values.tolist()
 
 
 def _infos(log):
@@ -118,17 +133,21 @@ def from_minari(dataset: Any) -> pd.DataFrame:
 
     dataset   a MinariDataset, as `minari.load_dataset` gives it
     returns   a DataFrame with a row a step. Of others' data run is the data set's id, env the environment's, agent the
-              name of the algorithm; episodes are numbered as they come, response_time is NaN
+              name of the algorithm; episodes are numbered as they come, response_time is NaN. What
+              `minari.combine_datasets` made is such data too: it keeps no word of whose rows they were
     """
-    about, spec = dataset.storage.metadata, dataset.spec.env_spec
-    ours, tables = spec is not None and spec.id.startswith("pushlab/"), []
-    world = dataset.recover_environment().unwrapped.world if ours else None
+    about, spec, tables, world = dataset.storage.metadata, dataset.spec.env_spec, [], None
+    kept = about.get(KEPT)
+    if kept is not None:
+        world = SimpleNamespace(observation_names=_names(dataset.observation_space, kept["columns"], "obs"),
+                                action_names=_names(dataset.action_space, kept["columns"], "action"))
+    elif spec is not None and spec.id.startswith("pushlab/"):
+        world = dataset.recover_environment().unwrapped.world
     for number, one in enumerate(dataset):
         count, infos = len(one.rewards), one.infos or {}                # infos from their end: a reset's comes before
         lived = [(at_row(one.observations, at), at_row(one.actions, at), *ends, at_row(infos, at - count), np.nan, None)
                  for at, ends in enumerate(zip(one.rewards, one.terminations, one.truncations))]
         tables.append(episode_table(world, number, lived, at_row(one.observations, count)))
-    kept = about.get(KEPT)
     if kept is None:
         run, agent = dataset.spec.dataset_id, about.get("algorithm_name", "unknown")
         name = run if spec is None else spec.id.split("/")[-1]
@@ -143,6 +162,13 @@ def from_minari(dataset: Any) -> pd.DataFrame:
     return log.assign(**own, **told)[[*kept["columns"]]].astype(kept["columns"])
 
 
+def _names(space, columns, name):
+    """What the columns call the parts of a space, in the form of a world's `observation_names`."""
+    if isinstance(space, spaces.Dict):
+        return {key: _names(part, columns, f"{name}.{key}") for key, part in space.items()}
+    return [column.removeprefix(f"{name}.") for column in _named(columns, name)]
+
+
 # ---------------------------------------------------------------- d3rlpy, obp, scope-rl
 
 def to_d3rlpy(log: pd.DataFrame, actions: int | None = None) -> Any:
@@ -153,14 +179,17 @@ def to_d3rlpy(log: pd.DataFrame, actions: int | None = None) -> Any:
     Observations are the columns `obs.…` in their order, float32. Actions are one whole number (for DiscreteCQL and its
     kin) or columns of floats (for CQL, whose policies act between -1 and 1: give it a MinMaxActionScaler). Rows in
     which an episode ended otherwise than by termination, or was broken off, are timeouts. d3rlpy has no place for what
-    was seen after them, so it learns no transition from these rows.
+    was seen after them without an action that was taken there, so it learns no transition from these rows.
 
-    Raises ImportError without d3rlpy, ValueError for whole numbers in several columns and for a log that is not whole.
+    Raises ImportError without d3rlpy, ValueError for whole numbers in several columns, for a log that is not whole, and
+    where d3rlpy would have no transition at all.
     """
     d3rlpy = bring("d3rlpy", "to_d3rlpy")
     ended, (taken, actions) = np.zeros(len(log), bool), _actions(log, actions)
     ended[np.cumsum([*map(len, _episodes(log))]) - 1] = True
     over = log["terminated"].to_numpy(bool)
+    demand((over | ~ended).any(), f"d3rlpy learns nothing from {len(log)} episodes of one step and a timeout; "
+           "log.assign(terminated=True) takes their ends for real ones, as those of a bandit are")
     return d3rlpy.dataset.MDPDataset(
         log[_named(log, "obs")].to_numpy(np.float32), taken, log["reward"].to_numpy(np.float32), over, ended & ~over,
         action_space=d3rlpy.ActionSpace.DISCRETE if actions else d3rlpy.ActionSpace.CONTINUOUS,
@@ -173,8 +202,10 @@ def _actions(log, count):
     if taken.dtype.kind == "f":
         return taken.astype(np.float32), None
     demand(taken.shape[1] == 1 and taken.dtype.kind in "iu", f"actions are one whole number or floats, and here "
-           f"{taken.shape[1]} columns {taken.dtype}; number those that occur, as `actions` of `collect` does")
-    demand(count is None or taken.max() < count, f"column action: {taken.max()} is none of {count} actions from 0 on")
+           f"{taken.shape[1]} columns {taken.dtype}; number those that occur: parts = [*log.filter(regex='^action')]; "
+           "log.drop(columns=parts).assign(action=log.groupby(parts).ngroup())")
+    demand(taken.min() >= 0 and taken.max() < (count or np.inf), f"column action: {taken.min()} to {taken.max()} are "
+           f"not all of {count or 'the'} actions from 0 on")
     return taken[:, 0].astype(np.int64), count or int(taken.max()) + 1
 
 
@@ -195,6 +226,8 @@ def to_bandit_feedback(log: pd.DataFrame, actions: int | None = None, every_step
     demand(count is not None, "obp and scope-rl get actions that are numbers from 0, and here they are floats")
     demand(every_step or alone, "a bandit's episodes have one step; every_step=True makes a round of each step")
     numbers = {"reward": log["reward"].to_numpy(float), "pscore": log["propensity"].to_numpy(float)}
+    demand((numbers["pscore"] > 0).all(), "column propensity: each is a probability above 0; here the lowest is "
+           f"{log['propensity'].min()}, and {log['propensity'].isna().sum()} are NaN")
     return {"n_rounds": len(log), "n_actions": count, "context": log[_named(log, "obs")].to_numpy(float),
             "action": taken, "position": None, "expected_reward": None, **numbers}
 

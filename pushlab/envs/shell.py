@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from copy import deepcopy
-from dataclasses import replace
+from copy import copy, deepcopy
 from functools import partial
 from importlib import import_module
 from operator import itemgetter
@@ -119,12 +118,26 @@ def life_of(world: World) -> Any:
     return (None if changed else world.solo()) or Alone(world)
 
 
+class ToldSpec(EnvSpec):
+    """A spec that tells how long its environment's episodes are. On disk it does not: that world ends by itself."""
+
+    own: int | None = None              # the length that the world has; a TimeLimit tells another one
+
+    def to_json(self) -> str:
+        """As that of EnvSpec, from which gym.make makes the same environment, without a TimeLimit that nobody gave."""
+        told = copy(self)
+        if told.max_episode_steps == self.own:
+            told.max_episode_steps = None
+        return super(ToldSpec, told).to_json()
+
+
 class Spec:
     """The attribute `spec` of an Env or VectorEnv, which says how many steps an episode lasts at most if it is fixed.
 
     gym.make sets it, with None there: its own limits are those of wrappers. `env.spec.max_episode_steps` is what
-    clocks look at, such as Gymnasium's TimeAwareObservation. gym.make(env.spec) puts a TimeLimit of as many steps
-    around the environment, so that the last step of a world that ends by itself is then truncated as well.
+    clocks look at, such as Gymnasium's TimeAwareObservation. gym.make(env.spec) cannot tell it from a limit that was
+    given, and puts a TimeLimit of as many steps around the environment: the last step of a world that ends by itself is
+    then truncated as well, and longer episodes are cut. gym.make(env.spec, max_episode_steps=-1) puts none.
     """
 
     def __get__(self, env: Any, kind: Any = None) -> EnvSpec | None:
@@ -132,7 +145,10 @@ class Spec:
 
     def __set__(self, env: Any, spec: EnvSpec | None) -> None:
         limits = [limit for limit in (env.world.most_steps, vars(env).get("max_episode_steps")) if limit is not None]
-        env._spec = replace(spec, max_episode_steps=min(limits)) if spec is not None and limits else spec
+        env._spec = copy(spec)
+        if spec is not None and limits:
+            env._spec.__class__ = ToldSpec
+            env._spec.max_episode_steps = env._spec.own = min(limits)
 
 
 class Env(gym.Env):

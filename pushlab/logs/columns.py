@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from pushlab.ground.arguments import demand
 from pushlab.ground.faults import Fault
 from pushlab.ground.files import write_bytes
 from pushlab.ground.libraries import bring
@@ -74,8 +75,9 @@ def write_parquet(log: pd.DataFrame, path: Path | str) -> Path:
     """Writes any log as a Parquet file, from which `read_parquet` gives the same one back; returns the path.
 
     Columns of Python's objects, such as lists, are JSON in it: other readers find text there.
-    Raises ImportError without pyarrow, TypeError for a cell that JSON cannot hold.
+    Raises ImportError without pyarrow, TypeError for a cell that JSON cannot hold, ValueError for another ending.
     """
+    demand(Path(path).suffix == ".parquet", f"the name of a Parquet file ends in .parquet; got {str(path)!r}")
     bring("pyarrow", "Parquet")
     spelt = {name: [_as_json(value, name) for value in column] for name, column in log.items()
              if str(column.dtype) == "object"}

@@ -13,6 +13,16 @@ from pushlab.clients import to_d3rlpy
 from pushlab.logs.collect import collect
 
 
+def test_episodes_of_one_step_are_refused_unless_their_end_is_a_real_one():
+    log = rollout(gym.make("pushlab/RECEnv-v0", step_per_episode=1), RandomAgent(), episodes=5, progress=False)
+    with pytest.raises(ValueError, match="nothing from 5 episodes of one step and a timeout"):
+        to_d3rlpy(log, actions=5)
+    dataset = to_d3rlpy(log.assign(terminated=True), actions=5)
+    assert dataset.transition_count == 5 and dataset.transition_picker(dataset.episodes[2], 0).terminal == 1
+    with pytest.raises(ValueError, match="column action: -1 to -1 are not all of 5 actions"):
+        to_d3rlpy(log.assign(action=-1), actions=5)
+
+
 def test_transitions_are_those_of_the_log():
     env = gym.make("pushlab/evalumap2-v0", max_episode_steps=4)
     log = collect("pushlab/ODE-HIV-Goal-v0", lambda seen: np.full((len(seen), 4), 0.25), 3, seed=1, timestep=50)

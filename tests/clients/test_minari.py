@@ -9,10 +9,13 @@ pytest.importorskip("minari")
 
 import minari
 
-from pushlab import RandomAgent, rollout
+from pushlab import RandomAgent, load_user, rollout
 from pushlab.agents import SoftmaxItem
 from pushlab.clients import from_minari, observations_of, to_minari
 from pushlab.envs import TABLE
+from pushlab.envs.ode.worlds import HIVGoal
+from pushlab.envs.push.world import Push
+from pushlab.envs.shell import Env
 from pushlab.logs.collect import collect
 
 IDS = [name for name, *_ in TABLE]
@@ -44,6 +47,38 @@ def test_a_log_comes_back_from_minari_as_it_was(id, more):
     again = dataset.recover_environment()
     assert again.spec.kwargs == env.spec.kwargs and again.observation_space == env.observation_space
     assert dataset.observation_space == env.observation_space and dataset.action_space == env.action_space
+
+
+@pytest.mark.parametrize("id, made", [
+    ("pushlab/push-v0", lambda: gym.make("pushlab/push-v0", user=load_user("mira"))),
+    ("pushlab/evalumap2-v0", lambda: gym.make("pushlab/evalumap2-v0", user=load_user("mira"))),
+    ("pushlab/ODE-HIV-v0", lambda: gym.make("pushlab/ODE-HIV-v0", initial_state=np.full(6, 100.0))),
+    ("pushlab/ODE-HIV-Goal-v0", lambda: Env(HIVGoal())), ("pushlab/push-v0", lambda: Env(Push()))])
+def test_a_log_comes_back_where_its_environment_cannot(id, made):
+    log = rollout(made(), RandomAgent(), episodes=2, steps=4, progress=False)
+    to_minari(log, made(), "kept-v0")
+    dataset = minari.load_dataset("kept-v0")
+    assert dataset.spec.env_spec is None
+    pd.testing.assert_frame_equal(from_minari(dataset), log)
+
+
+@pytest.mark.parametrize("data_format", ["arrow", "parquet"])
+@pytest.mark.parametrize("id", ["pushlab/push-v0", "pushlab/evalumap2-v0", "pushlab/ODE-HIV-v0", "pushlab/RoomEnv-v0"])
+def test_a_log_comes_back_out_of_minaris_other_formats(id, data_format):
+    pytest.importorskip("pyarrow")
+    log = rollout(gym.make(id), RandomAgent(), episodes=2, steps=4, progress=False)
+    to_minari(log, id, "other-v0", data_format=data_format)
+    dataset = minari.load_dataset("other-v0")
+    assert dataset[0].infos["response_time"].shape == (5,)
+    pd.testing.assert_frame_equal(from_minari(dataset), log)
+
+
+def test_the_environment_of_a_data_set_ends_as_the_log_does():
+    log = rollout("pushlab/evalumap1-v0", RandomAgent(), seed=3, progress=False)
+    again = to_minari(log, "pushlab/evalumap1-v0", "ends-v0").recover_environment()
+    replayed = rollout(again, RandomAgent(), seed=3, progress=False)
+    assert log["terminated"].iloc[-1] and not log["truncated"].any()
+    pd.testing.assert_frame_equal(replayed.drop(columns="response_time"), log.drop(columns="response_time"))
 
 
 def test_propensities_and_masks_are_carried_too():
@@ -81,10 +116,15 @@ def test_what_minari_cannot_hold_is_named():
     log = rollout("pushlab/RECEnv-v0", RandomAgent(), progress=False)
     odd = log.assign(**{"info.odd": [[1], [2, 3]] * (len(log) // 2)})
     for wrong, message in ((odd, "column info.odd: Minari holds numbers"),
+                           (log.assign(action=77), r"column action, row 0: 77; .* not in Discrete\(5\)"),
                            (log.drop(columns="last"), "no column 'last'"),
                            (log.iloc[:-1], "an episode has no last observation"),
                            (log.iloc[1:], "from row 0 on they are")):
         with pytest.raises(ValueError, match=message):
             to_minari(wrong, "pushlab/RECEnv-v0", "wrong-v0")
+    for env, name, message in (("RECEnv-v0", "rec", "ends in a version, .* got 'rec'"),
+                               ("push-v0", "rec-v0", r"the log is of \{'RECEnv-v0'\}.* not of .*push-v0")):
+        with pytest.raises(ValueError, match=message):
+            to_minari(log, f"pushlab/{env}", name)
     with pytest.raises(ValueError, match=r"(?s)Box\(.*takes 6 columns obs"):
         observations_of(log, "pushlab/ODE-HIV-v0")
