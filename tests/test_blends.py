@@ -47,7 +47,7 @@ def ours(name, setting):
         rewards = ONE["reward"] - ONE["reward"].min()
         return offpolicy.bernstein(rewards, rewards.max(), setting)
     if name == "weighted doubly robust":        # what MAGIC mixes in the end
-        return blends._partial(*long, DISCOUNT)[0][:, -1].mean()
+        return blends._partial(blends._weighed(*long, DISCOUNT))[:, -1].mean()
     if name == "per-decision":
         return offpolicy.per_decision(*long[:2], DISCOUNT).value
     if name == "doubly robust":
@@ -90,13 +90,15 @@ def test_a_choice_leaves_out_what_costs_more_than_it_mends():
 def test_magic_mixes_so_that_no_other_shares_have_less_error():
     """Against all mixtures of three partial estimates on a fine grid; the error is what the method minimises."""
     known = [values[:, :2] for values in arrays(LONG, STEPS)]
-    partial = blends._partial(*known, 1.0)[0]
-    sure, means = offpolicy.weighting.estimate_of(partial[:, -1], 0, 0.5), partial.mean(axis=0)
-    bias = means - np.clip(means, sure.low, sure.high)
+    partial = blends._partial(blends._weighed(*known, 1.0))
+    rng, means = np.random.default_rng(1), partial.mean(axis=0)
+    drawn = [rng.integers(len(partial), size=len(partial)) for _ in range(2000)]
+    again = [blends._partial(blends._weighed(*(values[some] for values in known), 1.0))[:, -1].mean() for some in drawn]
+    bias = means - np.clip(means, *np.quantile(again, [0.25, 0.75]))
     error = np.cov(partial.T) / len(partial) + np.outer(bias, bias)
     grid = np.array([(a, b, 1 - a - b) for a in np.linspace(0, 1, 101) for b in np.linspace(0, 1, 101) if a + b <= 1])
     best = grid[np.einsum("gi,ij,gj->g", grid, error, grid).argmin()]
-    assert offpolicy.magic(*known).value == pytest.approx(means @ best, abs=0.01)
+    assert offpolicy.magic(*known).value == pytest.approx(means @ best, abs=0.02)
     assert means[0] == pytest.approx(known[3][:, 0].mean())
     one_step = known[3][:, 0] * 0 + (known[1] * (known[0] - known[2]))[:, 0] / known[1][:, 0].mean()
     then = known[3][:, 0].mean() + one_step.mean() + (known[1][:, 0] * known[3][:, 1]).mean() / known[1][:, 0].mean()
@@ -112,6 +114,43 @@ def test_magic_takes_the_model_where_it_is_right_and_the_weights_where_it_is_wro
         taken = np.take_along_axis(q, episodes.actions[:, :, None], axis=2)[:, :, 0]
         told = offpolicy.magic(episodes.rewards, episodes.ratios, taken, (episodes.target * q).sum(axis=2))
         assert told.value == pytest.approx(truth, abs=within)
+
+
+def dominated(seed, episodes, steps, high=1.9):
+    """Rewards around 0 that a model of 0 knows exactly, and ratios of which few hold all the weight in the end."""
+    rng = np.random.default_rng(seed)
+    ratios = np.where(rng.random((episodes, steps)) < 0.5, high, 2 - high)
+    return rng.normal(size=ratios.shape), ratios, np.zeros(ratios.shape), np.zeros(ratios.shape)
+
+
+def test_magic_does_not_believe_one_episode_that_dominates():
+    told = [offpolicy.magic(*dominated(seed, 60, 50)) for seed in range(40)]
+    assert np.sqrt(np.mean([one.value**2 for one in told])) < 2.5        # by the delta method: over 5
+    assert sum(one.low <= 0 <= one.high for one in told) >= 36
+
+
+def test_what_the_data_choose_is_as_unsure_as_doubly_robust():
+    """The target is the log's own policy and the model is off: what leaves the weights out is right by luck only."""
+    rng, held = np.random.default_rng(0), {"SWITCH": 0, "DRos": 0, "MAGIC": 0}
+    for _ in range(100):
+        rewards, ratios = rng.normal(size=(200, 1)), np.ones((200, 1))
+        model = np.full((200, 1), rng.normal(0, 0.07))
+        robust = offpolicy.doubly_robust(rewards, ratios, model, model)
+        for name, estimator in zip(held, (offpolicy.switch, offpolicy.shrunk, offpolicy.magic)):
+            told = estimator(rewards, ratios, model, model)
+            held[name] += told.low <= 0 <= told.high
+            assert np.isnan(told.ess) and told.high - told.low >= robust.high - robust.low - 1e-9
+    assert all(90 <= count <= 99 for count in held.values())
+
+
+@pytest.mark.parametrize("steps, high", [(200, 1.6), (400, 1.99), (3000, 1.6)])
+def test_long_and_sharp_logs_are_no_reason_to_give_up(steps, high):
+    """Products of ratios vanish, in two of these logs beyond what can be squared: then no end is told."""
+    known = dominated(0, 60, steps, high)
+    for estimator in (offpolicy.switch, offpolicy.shrunk, offpolicy.magic):
+        told = estimator(*known)
+        assert np.isfinite(told.value)
+        assert np.isnan(told.low) == (steps > 200)
 
 
 # ---------------------------------------------------------------- states
@@ -164,6 +203,20 @@ def test_marginalised_intervals_hold_the_truth_and_do_not_explode_with_length():
     assert 90 <= held <= 99
     plain = offpolicy.per_decision(rewards, np.where(actions == 1, 1.6, 0.4))
     assert max(widths) < 0.3 * (plain.high - plain.low)
+
+
+def test_what_the_log_never_shows_in_a_state_is_said():
+    states = np.repeat([0, 1], 50)[:, None]
+    with pytest.warns(UserWarning, match=r"50\.00% of the target's episodes"):
+        told = offpolicy.marginalised(np.ones((100, 1)), np.where(states == 0, 1.0, 0.0), states)
+    assert told.value == 0.5
+
+
+def test_few_who_hold_the_weight_at_any_step_are_the_effective_sample():
+    ratios = np.ones((100, 2))
+    ratios[:, 0] = [50.0] * 2 + [0.0] * 98              # all in one state, then all apart again
+    told = offpolicy.marginalised(np.ones((100, 2)), ratios, np.zeros((100, 2)))
+    assert told.ess == pytest.approx(2)
 
 
 # ---------------------------------------------------------------- actions that are vectors
@@ -240,6 +293,21 @@ def test_a_log_of_doses_that_will_not_do_is_refused(spoil, message):
         kernel_episodes(doses(10), lambda seen: seen[:, 0], bandwidth=0.0)
 
 
+def test_the_default_bandwidth_knows_how_many_doses_an_episode_has():
+    log = doses(400)
+    longer = log.assign(episode=np.arange(400) // 4, step=np.arange(400) % 4)
+    for one, episodes, dimensions in ((log, 400, 1), (longer, 100, 4)):
+        width = one["action.0"].std(ddof=0) * episodes ** (-1 / (4 + dimensions))
+        given = kernel_episodes(one, lambda seen: seen[:, 0], bandwidth=width)
+        assert kernel_episodes(one, lambda seen: seen[:, 0]).ratios == pytest.approx(given.ratios)
+    with pytest.raises(ValueError, match=r"aims lie within .* 0.0 to 1.0; got 30 to 30"):
+        kernel_episodes(log, lambda seen: np.full(len(seen), 30.0), low=0.0, high=1.0)
+    with pytest.raises(ValueError, match="column action.0: always the same action"):
+        kernel_episodes(log.assign(**{"action.0": 0.5}), lambda seen: seen[:, 0])
+    with pytest.raises(ValueError, match="blurred target"):
+        off_policy(kernel_episodes(log, lambda seen: seen[:, 0]), limits=(0, 1))
+
+
 # ---------------------------------------------------------------- bounds
 
 def test_bounds_hold_where_intervals_do_not():
@@ -267,6 +335,11 @@ def test_bounds_close_in_on_the_truth_as_episodes_grow():
     assert fixed.low <= 5.8 <= fixed.high and fixed.high - fixed.low < 0.1
     with pytest.raises(ValueError, match="returns from 0 to 1; got 30000, 5 to 6"):
         offpolicy.high_confidence(5 + done, np.where(done, 1.6, 0.4), 0, 1)
+
+
+def test_bounds_forgive_rounding_in_sums_of_rewards():
+    told = offpolicy.high_confidence(np.full((10, 3), 0.1), np.ones((10, 3)), 0, 0.3)       # 0.1 + 0.1 + 0.1 > 0.3
+    assert told.low <= 0.3 == pytest.approx(told.high)
 
 
 # ---------------------------------------------------------------- learning from a log

@@ -155,6 +155,10 @@ def test_too_small_a_sample_is_said():
     (lambda log: log.assign(propensity=0.0), "column propensity, row 0: 0.0 is no probability"),
     (lambda log: log.assign(action=2), "column action: numbers from 0 to 1"),
     (lambda log: log.assign(episode=0), "a step twice"),
+    (lambda log: log[log["step"] == 1], "column step, row 1: .* without a gap"),
+    (lambda log: log[log["episode"] == 0], "2 episodes at least"),
+    (lambda log: log.iloc[::-1].assign(reward=log["reward"].where(log.index != 7)), "column reward, row 7: nan"),
+    (lambda log: log.assign(**{"obs.state": np.inf}), "column obs.state, row 0: inf is no finite number"),
 ])
 def test_a_log_that_will_not_do_is_refused(spoil, message):
     with pytest.raises(ValueError, match=message):
@@ -180,7 +184,7 @@ def test_every_log_can_be_asked_whatever_its_units_and_however_wide(env, episode
     assert naive["low"] - 1 < told["value"] < naive["high"] + 1   # the two policies are nearly one
 
 
-@given(st.floats(2, 1e9), st.floats(-1e6, 1e6))
+@given(st.floats(1e-9, 1e9), st.floats(-1e3, 1e3))
 @settings(max_examples=20)
 def test_units_of_what_is_seen_do_not_matter(unit, zero):
     rng = np.random.default_rng(0)
@@ -188,11 +192,25 @@ def test_units_of_what_is_seen_do_not_matter(unit, zero):
                         "obs.dose": 100 * rng.normal(size=200)})
     log["reward"] = log["obs.dose"] * (1 + log["action"])
     asked = [off_policy(one, lambda seen: np.tile([0.3, 0.7], (len(seen), 1)), features=linear)["value"]
-             for one in (log, log.assign(**{"obs.dose": log["obs.dose"] * unit + zero}))]
+             for one in (log, log.assign(**{"obs.dose": (log["obs.dose"] + zero) * unit}))]
     assert asked[1].to_numpy() == pytest.approx(asked[0].to_numpy(), rel=1e-4)
 
 
+def test_a_log_without_any_of_the_targets_actions_tells_no_interval():
+    with pytest.warns(UserWarning, match="effective sample size 0.0"):
+        table = off_policy(whole_log().assign(action=0), lambda seen: np.tile([0.0, 1.0], (len(seen), 1)))
+    told = table.set_index("estimator").drop(index=["naive", "direct method"])
+    assert told[["low", "high"]].isna().all(axis=None)
+
+
 # ---------------------------------------------------------------- RECEnv: logs and true values
+
+def test_a_log_is_of_a_policy_whose_probabilities_are_some():
+    for wrong in ([0.1] * 5, [0.5, 0.5, -0.5, 0.25, 0.25]):
+        with pytest.raises(ValueError, match="the policy returns probabilities"):
+            collect("pushlab/RECEnv-v0", lambda seen, wrong=wrong: np.tile(wrong, (len(seen), 1)), 2)
+
+
 
 def test_a_log_holds_what_the_policy_did_and_repeats_itself():
     policy = SoftmaxItem(RECEnv().items, sharpness=2.0, floor=0.1)

@@ -29,7 +29,8 @@ class Agent:
 
     `propensity` is the probability, before any dice, of the action that `act` has just returned, given the observation,
     info and all that the agent has learned and remembers; of a continuous action its density; None where it cannot
-    tell. `rollout` writes it down, so that other policies can be judged by the log (`pushlab.metrics.offpolicy`).
+    tell. `rollout` writes it down, so that other policies can be judged by the log (`pushlab.metrics.offpolicy`, whose
+    intervals take episodes for independent: those of an agent that learns on are not).
     """
 
     name = "agent"

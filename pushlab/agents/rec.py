@@ -105,7 +105,9 @@ def policy_from_log(log: Any, actions: int, features: Any = linear, floor: float
     inverse = (episodes.actions == np.arange(actions)) * actions * episodes.ratios      # 1 / propensity, or 0
     described = features(episodes.observations[:, 0])
     size = np.sqrt((described**2).mean(axis=0)) + 1e-12
-    weights = np.linalg.lstsq(described / size, scores + inverse * (episodes.rewards - scores), rcond=None)[0]
+    scores = scores + inverse * (episodes.rewards - scores)
+    scores = (scores - scores.mean()) / (scores.std() or 1)
+    weights = np.linalg.lstsq(described / size, scores, rcond=None)[0]
     return SoftmaxItem(weights.T / size, 1e9, floor, features)    # as good as certain
 
 

@@ -15,6 +15,7 @@ import pandas as pd
 
 from pushlab.agents.protocol import own_chance
 from pushlab.ground.seeds import episode_seed
+from pushlab.metrics.offpolicy.logs import probabilities_of
 
 MOST_STATES = 5_000_000     # that an enumeration may visit
 
@@ -26,7 +27,7 @@ def collect(env: str, policy: Policy, episodes: int, seed: int = 0, actions: np.
     """A log of a policy in an environment, made in its native batch version: a DataFrame with a row a step.
 
     env       id of an environment
-    policy    the behaviour policy
+    policy    the behaviour policy; ValueError unless its probabilities are not below 0 and of sum 1
     episodes  how many; episode e is that of an environment reset with `episode_seed(seed, e)`, as in `rollout`
     seed      of environment and policy
     actions   array (actions, …): what the policy's action number k means to the environment; None where it is k
@@ -46,7 +47,7 @@ def collect(env: str, policy: Policy, episodes: int, seed: int = 0, actions: np.
     names = _names(seen, envs.unwrapped.world.observation_names)
     over, parts, step, seen = np.zeros(episodes, bool), [], 0, _matrix(seen)
     while not over.all():
-        likely = np.asarray(getattr(policy, "probabilities", policy)(seen), float)
+        likely = probabilities_of(policy, seen)
         chosen = _draw(likely, chance.random(episodes))
         following, reward, terminated, truncated, _ = envs.step(chosen if actions is None else actions[chosen])
         on, following = np.flatnonzero(~over), _matrix(following)       # a copy that is over has begun again

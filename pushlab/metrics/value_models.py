@@ -50,8 +50,8 @@ def cross_fitted_values(episodes: Any, discount: float = 1.0, folds: int = 5, fe
     """Q̂ (episodes, steps, actions) and V̂ (episodes, steps) under the target, each from the other folds' episodes.
 
     Fitted Q evaluation from the last step backwards: for each step and action a ridge regression of reward plus the
-    next step's V̂ on features of the observation. Features that are longer than 1 (root mean square over a step's
-    training episodes) are standardised first, so that units do not matter; the others are taken as they are.
+    next step's V̂ on a 1 and features of the observation. Features are standardised first (mean 0 and deviation 1 over a
+    step's training episodes), so that units do not matter; constant ones vanish.
 
     features  function of the observations of all rows (rows, features) to features (rows, any number)
 
@@ -68,37 +68,41 @@ def cross_fitted_values(episodes: Any, discount: float = 1.0, folds: int = 5, fe
     for held_out in range(folds):
         test = fold == held_out
         models = _fit_backwards(episodes, taken, aimed, ~test, discount, penalty)
-        for step, (weights, mean, centre, scale) in enumerate(models):
-            action_values[test, step] = (taken[test, step] - centre) / scale @ weights + mean
-            aimed_values[test, step] = (aimed[test, step] - centre) / scale @ weights + mean
+        for step, (weights, mean, units) in enumerate(models):
+            action_values[test, step] = _standardised(taken[test, step], *units) @ weights + mean
+            aimed_values[test, step] = _standardised(aimed[test, step], *units) @ weights + mean
     return action_values * episodes.alive[:, :, None], (episodes.target * aimed_values).sum(axis=2)
 
 
 def _fit_backwards(episodes, taken, aimed, train, discount, penalty):
-    """A tuple for each step: weights (features, actions), mean, and what features are centred and scaled by."""
+    """A tuple for each step: weights (1 + features, actions), mean, and what features are centred and scaled by."""
     steps, actions = episodes.target.shape[1:]
     models, following = [], np.zeros(train.sum())
     for step in reversed(range(steps)):
         alive = episodes.alive[train, step]
         aims = episodes.rewards[train, step] + discount * following
         mean, did = aims[alive].mean() if alive.any() else 0.0, episodes.actions[train, step]
-        centre, scale = _units(taken[train, step][alive] if alive.any() else taken[train, step])
-        seen, weights = (taken[train, step] - centre) / scale, np.zeros((taken.shape[2], actions))
+        units = _units(taken[train, step][alive] if alive.any() else taken[train, step])
+        seen, weights = _standardised(taken[train, step], *units), np.zeros((1 + taken.shape[2], actions))
         for action in range(actions):
             rows = alive & (did == action)
             weights[:, action] = _ridge(seen[rows], aims[rows] - mean, penalty)
         # after the end the target's probabilities are 0
-        values = (aimed[train, step] - centre) / scale @ weights + mean
+        values = _standardised(aimed[train, step], *units) @ weights + mean
         following = (episodes.target[train, step] * values).sum(axis=1)
-        models.append((weights, mean, centre, scale))
+        models.append((weights, mean, units))
     return models[::-1]
 
 
 def _units(features):
-    """Centre and scale of each feature: mean and deviation of a long one, 0 and 1 of others; constants vanish."""
+    """Centre and scale of each feature, its mean and deviation; a constant's scale is infinite."""
     size, deviation = np.sqrt((features**2).mean(axis=0)), features.std(axis=0)
-    scale = np.where(deviation > 1e-9 * size, deviation, np.inf)
-    return np.where(size > 1 + 1e-9, (features.mean(axis=0), scale), [[0], [1]])
+    return features.mean(axis=0), np.where(deviation > 1e-9 * size, deviation, np.inf)
+
+
+def _standardised(features, centre, scale):
+    """A 1 and the features in their units."""
+    return np.hstack([np.ones((len(features), 1)), (features - centre) / scale])
 
 
 def _ridge(features, aims, penalty):

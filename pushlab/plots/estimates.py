@@ -83,7 +83,7 @@ def estimator_intervals(estimates: pd.DataFrame, truth: float | None, title: Wor
         rows.dot(row, line.value, colour, mec=PAPER, mew=1.2)
         words = f"{short_number(line.value)}, {short_number(line.low)} to {short_number(line.high)}"
         rows.say(row, line.estimator, words, colour)
-    return _finish(rows, estimates[["low", "high"]], truth)
+    return _finish(rows, estimates[["value", "low", "high"]], truth)
 
 
 def _colour(name):

@@ -9,6 +9,9 @@ probability with which the behaviour policy chose that action, known because it 
 `pushlab.logs.collect.collect` makes one. The target policy is a function of observations (rows, features) that returns
 probabilities (rows, actions).
 
+Episodes are taken for independent of one another: intervals of a log whose policy learned from episode to episode, or
+in which the same users come again, promise too much.
+
 Every estimator is a plain function of arrays with a row an episode and a column a step, and returns an Estimate;
 `off_policy` fits the value models and runs them all. `__init__.pyi` lists what there is.
 """

@@ -1,13 +1,22 @@
 """Estimators between a model and weights, on arrays: SWITCH, shrinkage, MAGIC.
 
-All take rewards, ratios, action_values, values as `doubly_robust` does.
+All take rewards, ratios, action_values, values as `doubly_robust` does. Where the data choose how much the weights may
+say, the interval is the chosen value plus and minus doubly robust's half width, since the choice only tries to lower
+doubly robust's error (ours: the papers give no interval), and `ess` is NaN. That holds the truth about as
+often as doubly robust's; less often where a wrong model meets so few weights that nothing can tell.
 """
-
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pushlab.metrics.offpolicy.weighting import Estimate, effective_sample_size, estimate_of, pair_of, returns_of
+from pushlab.metrics.offpolicy.weighting import (
+    Estimate,
+    doubly_robust,
+    effective_sample_size,
+    estimate_of,
+    pair_of,
+    returns_of,
+)
 
 
 def switch(rewards: ArrayLike, ratios: ArrayLike, action_values: ArrayLike, values: ArrayLike,
@@ -18,7 +27,7 @@ def switch(rewards: ArrayLike, ratios: ArrayLike, action_values: ArrayLike, valu
                 squared error, variance plus squared bias, as `shrunk` does
 
     For an episode of several steps (ours) w is the product up to a step and weighs the surprise of that step, reward
-    plus next value less action value. The interval knows nothing of the bias, nor that the threshold was chosen.
+    plus next value less action value. A threshold given has an interval of its own, which knows nothing of the bias.
 
     Source  Wang, Agarwal & Dudík (2017), Optimal and adaptive off-policy evaluation in contextual bandits, ICML,
             section 3, with the doubly robust estimator below the threshold; the choice as in `shrunk`.
@@ -51,22 +60,34 @@ def magic(rewards: ArrayLike, ratios: ArrayLike, action_values: ArrayLike, value
     """The best mixture of weighting the first j steps and leaving the rest to the model, over all j (MAGIC).
 
     From j = 0, the direct method, to all steps, weighted doubly robust (WDR: the weights of each step are divided by
-    their mean). The shares x, not below 0 and of sum 1, make x'(covariance + bias bias')x smallest; a partial
-    estimate's bias is its distance from the interval of level `trust` around the one of all steps. Ours: that interval
-    is Student's, where the paper draws bootstraps. The interval given is by the delta method, as if x were fixed.
+    their sum). The shares x, not below 0 and of sum 1, make x'(covariance + bias bias')x smallest: the sample
+    covariance of what each episode adds, and a partial estimate's distance from the middle `trust` of 200 bootstraps of
+    the one of all steps. Ours: steps that no weight reaches are left out, and the bootstraps' dice are always the same.
 
     Source  Thomas & Brunskill (2016), Data-efficient off-policy policy evaluation for reinforcement learning, ICML.
     """
     from scipy.optimize import nnls
 
-    blends, ess = _partial(rewards, ratios, action_values, values, discount)
-    around, means = estimate_of(blends[:, -1], ess, trust), blends.mean(axis=0)
-    bias = means - np.clip(means, around.low, around.high)
-    sizes, axes = np.linalg.eigh(np.cov(blends.T) / len(blends) + np.outer(bias, bias))
+    robust = doubly_robust(rewards, ratios, action_values, values, discount, level)
+    weighed = _weighed(rewards, ratios, action_values, values, discount)
+    blends, count = _partial(weighed), len(weighed[0][0])
+    draws, means = np.random.default_rng(0).multinomial(count, np.full(count, 1 / count), 200), blends.mean(axis=0)
+    with np.errstate(invalid="ignore"):         # a draw of episodes without any weight says nothing
+        again = sum((draws @ (weights * amounts) / (draws @ weights)).sum(axis=1) for weights, amounts in weighed)
+    low, high = np.nanquantile(again, ((1 - trust) / 2, (1 + trust) / 2))
+    bias = means - np.clip(means, min(low, means[-1]), max(high, means[-1]))
+    sizes, axes = np.linalg.eigh(np.cov(blends.T) / count + np.outer(bias, bias))
     root = np.sqrt(np.maximum(sizes, 0))[:, None] * axes.T
     # the least of |root x|² + (1'x - 1)² lies on the same ray as the least of |root x|² among shares
     shares, _ = nnls(np.vstack([root / (np.abs(root).max() or 1), np.ones(len(root))]), np.eye(len(root) + 1)[-1])
-    return estimate_of(blends @ (shares / shares.sum()), ess, level)
+    mixed = estimate_of(blends @ (shares / shares.sum()), np.nan, level)
+    return _as_sure_as(robust, mixed.value, mixed.high - mixed.value)
+
+
+def _as_sure_as(robust, value, least=0.0):
+    """A value that the data chose, with doubly robust's half width, or `least` where that is more."""
+    half = np.maximum((robust.high - robust.low) / 2, least)
+    return Estimate(value, value - half, value + half, np.nan)
 
 
 def _softened(rewards, ratios, action_values, values, soften, power, given, discount, level):
@@ -79,26 +100,32 @@ def _softened(rewards, ratios, action_values, values, soften, power, given, disc
     def pulls(at):
         return values[:, 0] + returns_of(soften(weights, at) * surprises, discount)
 
-    if given is None:
-        ends = np.quantile(weights[weights > 0], (0.05, 1)) ** power if weights.any() else (1, 1)
-        whole = pulls(np.inf).mean()
-        given = min(np.geomspace(ends[0] / 2, 100 ** (power - 1) * ends[1], 30),
-                    key=lambda at: pulls(at).var() / len(weights) + (pulls(at).mean() - whole) ** 2)
-    return estimate_of(pulls(given), effective_sample_size(soften(weights, given)[:, -1]), level)
+    def told(at):
+        return estimate_of(pulls(at), effective_sample_size(soften(weights, at)[:, -1]), level)
+
+    if given is not None:
+        return told(given)
+    robust = told(np.inf)
+    least, most = np.quantile(weights[weights > 0], (0.05, 1)) if weights.any() else (1, 1)
+    most = max(most, 1e-100)                    # products of many ratios vanish, and a grid takes no 0
+    grid = np.geomspace(max(least, 1e-8 * most) ** power / 2, 100 ** (power - 1) * most ** power, 30)
+    error = [pulls(at).var() / len(weights) + (pulls(at).mean() - robust.value) ** 2 for at in grid]
+    return _as_sure_as(robust, float(pulls(grid[np.argmin(error)]).mean()))
 
 
-def _partial(rewards, ratios, action_values, values, discount):
-    """What each episode adds if its first 0, 1, … all steps are weighted, (episodes, steps + 1); and the ESS."""
+def _weighed(rewards, ratios, action_values, values, discount):
+    """Weights of the surprises and the surprises, weights of V̂ and V̂: (episodes, steps that a weight reaches)."""
     rewards, ratios = pair_of(rewards, ratios)
-    up_to = np.cumprod(ratios, axis=1)
-    before = np.hstack([np.ones((len(up_to), 1)), up_to[:, :-1]])
+    weights, later = np.cumprod(ratios, axis=1), discount ** np.arange(rewards.shape[1])
+    reached = weights.any(axis=0).sum()
+    before = np.hstack([np.ones((len(weights), 1)), weights])[:, :min(reached + 1, rewards.shape[1])]
+    surprises, told = later * (rewards - np.asarray(action_values, float)), later * np.asarray(values, float)
+    return (weights[:, :reached], surprises[:, :reached]), (before, told[:, :before.shape[1]])
 
-    def weighted(weights, amounts):
-        weights = weights / np.maximum(weights.mean(axis=0), 1e-300)
-        middle = (weights * amounts).mean(axis=0)
-        return discount ** np.arange(rewards.shape[1]) * (weights * (amounts - middle) + middle)
 
-    none = np.zeros((len(rewards), 1))
-    known = np.hstack([none, np.cumsum(weighted(up_to, rewards - np.asarray(action_values, float)), axis=1)])
-    told = np.cumsum(np.hstack([weighted(before, np.asarray(values, float)), none]), axis=1)
-    return known + told, effective_sample_size(up_to[:, -1])
+def _partial(weighed):
+    """What each episode adds if its first 0, 1, … all steps are weighted, (episodes, steps + 1)."""
+    known, told = (np.cumsum(len(weights) * (weights / weights.sum(axis=0)) * amounts, axis=1)
+                   for weights, amounts in weighed)
+    known = np.hstack([np.zeros((len(known), 1)), known])
+    return known + told[:, np.minimum(np.arange(known.shape[1]), told.shape[1] - 1)]

@@ -1,5 +1,6 @@
 """Estimators that weigh what was logged, with the model-based ones that they are held against, on arrays."""
 
+import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -133,7 +134,9 @@ def marginalised(rewards: Any, ratios: Any, states: ArrayLike, discount: float =
     divided by the log's, goes from step to step: w_{t+1}(s') is the mean of w_t(s_t) ratio_t over the episodes that
     come to s'. Weights of a long episode are not multiplied, so that variance does not explode with its length; right
     where the label is all that the future depends on. Ours: ratios are divided by their mean within a state and step,
-    for a little bias and much less variance. The interval is that of the estimator's influence function.
+    for a little bias and much less variance. The interval is that of the estimator's influence function; `ess` is the
+    smallest over steps. Warns where the target comes to a state in which the log never did what the target would do:
+    what it earns from there on counts as 0.
 
     rewards, ratios as in `importance_sampling`
     states          array (episodes, steps) of labels, numbers or words; after the end a label of its own
@@ -160,7 +163,11 @@ def marginalised(rewards: Any, ratios: Any, states: ArrayLike, discount: float =
     for step, place in enumerate(places[1:]):
         oftener[:, step + 1] = mean_within(place, oftener[:, step] * ratios[:, step])
     surprises = oftener * ratios * (rewards + discount * values[:, 1:] - values[:, :-1])
-    ess = effective_sample_size(oftener[:, -1] * ratios[:, -1])
+    reached = (oftener * ratios).T
+    if reached[-1].mean() < 1 - 1e-6:
+        warnings.warn(f"{1 - reached[-1].mean():.2%} of the target's episodes come to a state and step in which "
+                      "the log shows none of its actions; what they earn from there on counts as 0", stacklevel=2)
+    ess = min(map(effective_sample_size, reached))
     return estimate_of(values[:, 0] + returns_of(surprises, discount), ess, level)
 
 
@@ -176,7 +183,8 @@ def kernel_ratios(actions: Any, aims: Any, densities: ArrayLike, bandwidth: Any,
     aims       array like actions: what the target would have done
     densities  array (episodes, steps): the behaviour policy's density at the actions
     bandwidth  h, in units of the action; or one for each component
-    low, high  limits of actions: the kernel's part beyond them is made up for by the part within
+    low, high  limits of actions: the kernel's part beyond them is made up for by the part within. Without them, an aim
+               at the limit of what was logged loses half of its weight for each component and step
 
     Source  Kallus & Zhou (2018), Policy evaluation and optimization with continuous treatments, AISTATS; for sequences
             the product over steps.
@@ -188,6 +196,8 @@ def kernel_ratios(actions: Any, aims: Any, densities: ArrayLike, bandwidth: Any,
 
     demand((np.asarray(bandwidth) > 0).all(), f"a bandwidth is above 0; got {bandwidth}")
     actions, aims = (np.asarray(array, float).reshape(*np.shape(densities), -1) for array in (actions, aims))
+    demand((low <= aims).all() and (aims <= high).all(), f"aims lie within the limits of actions, {low} to {high}; got "
+           f"{aims.min():.6g} to {aims.max():.6g}")
     within = ndtr((high - aims) / bandwidth) - ndtr((low - aims) / bandwidth)
     near = np.exp(-(((aims - actions) / bandwidth)**2) / 2) / (np.sqrt(2 * np.pi) * bandwidth * within)
     return near.prod(axis=2) / np.asarray(densities, float)
@@ -228,8 +238,10 @@ def high_confidence(rewards: ArrayLike, ratios: ArrayLike, lowest: float, highes
     """
     rewards, ratios = pair_of(rewards, ratios)
     weights, returns, span = ratios.prod(axis=1), returns_of(rewards, discount), highest - lowest
-    demand(lowest <= returns.min() and returns.max() <= highest and len(returns) > 3, "bounds take 4 episodes at least "
-           f"and returns from {lowest} to {highest}; got {len(returns)}, {returns.min():.6g} to {returns.max():.6g}")
+    rounding = 1e-9 * max(abs(lowest), abs(highest))
+    demand(lowest - rounding <= returns.min() and returns.max() <= highest + rounding and len(returns) > 3,
+           f"bounds take 4 episodes at least and returns from {lowest} to {highest}; got {len(returns)}, "
+           f"{returns.min():.6g} to {returns.max():.6g}")
     chance, top = (1 - share("level", level)) / 2, span * (len(weights)**(1 / 3) if cut is None else cut)
     kept = np.minimum(weights * np.array([returns - lowest, highest - returns]), top)
     below, above = (one.mean() - bernstein(one, top, chance) for one in kept)
@@ -244,6 +256,7 @@ def pair_of(rewards: ArrayLike, ratios: ArrayLike) -> tuple[np.ndarray, np.ndarr
     rewards, ratios = np.asarray(rewards, float), np.asarray(ratios, float)
     demand(rewards.ndim == 2 and rewards.shape == ratios.shape and len(rewards) > 1, "rewards and ratios are two "
            f"arrays (episodes, steps) of at least 2 episodes; got {rewards.shape} and {ratios.shape}")
+    demand(np.isfinite(rewards).all(), "rewards are finite numbers")
     demand(np.isfinite(ratios).all() and (ratios >= 0).all(),
            "a ratio of probabilities is finite and not below 0; is there a propensity of 0?")
     return rewards, ratios
@@ -256,9 +269,12 @@ def returns_of(rewards: ArrayLike, discount: float) -> np.ndarray:
 
 
 def estimate_of(pulls: np.ndarray, ess: float, level: float, value: float | None = None) -> Estimate:
-    """The mean of what pulls at a value, or the value that is given, with the interval that their spread gives."""
+    """The mean of what pulls at a value, or the value that is given, with the interval that their spread gives.
+
+    Where no weight is left (ess 0) the ends are NaN.
+    """
     value = float(pulls.mean() if value is None else value)
-    half = float(half_width(pulls.std(ddof=1), len(pulls), level))
+    half = float(half_width(pulls.std(ddof=1), len(pulls), level)) if ess else np.nan
     return Estimate(value, value - half, value + half, ess)
 
 
