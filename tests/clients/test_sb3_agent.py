@@ -2,8 +2,10 @@
 
 import copy
 import json
+import pickle
 
 import gymnasium as gym
+import numpy as np
 import pytest
 
 pytest.importorskip("sb3_contrib")
@@ -11,12 +13,15 @@ pytest.importorskip("sb3_contrib")
 import sb3_contrib
 import stable_baselines3
 import torch
+from stable_baselines3.common import vec_env
+from stable_baselines3.common.utils import set_random_seed
 
 import pushlab  # noqa: F401  the ids
 from pushlab import rollout, run_syllabus
 from pushlab.agents import Transition
 from pushlab.agents.protocol import plain_state
-from pushlab.clients import SB3Agent
+from pushlab.clients import SB3Agent, to_sb3_vec
+from pushlab.metrics.offpolicy import off_policy
 
 HIV = {"actions": "box", "log_observation": True, "timestep": 5.0, "config": {"end_time": 60.0}}
 LATE = {"learning_starts": 20, "buffer_size": 500}
@@ -155,9 +160,100 @@ def test_what_goes_wrong_in_its_loop_is_heard():
         rollout(env, agent, progress=False)
 
 
-def test_who_was_trained_on_several_copies_acts_and_does_not_learn():
-    from pushlab.clients import to_sb3_vec
-
+def test_who_was_trained_on_several_copies_acts_and_says_that_it_does_not_learn():
     model = stable_baselines3.PPO("MlpPolicy", to_sb3_vec("pushlab/RECEnv-v0", 4), n_steps=8, device="cpu").learn(32)
-    log = rollout("pushlab/RECEnv-v0", SB3Agent(model), episodes=2, progress=False)
+    with pytest.warns(UserWarning, match="PPO only acts: it is a copy, or learned on several copies at once"):
+        log = rollout("pushlab/RECEnv-v0", SB3Agent(model), episodes=2, progress=False)
     assert len(log) == 20 and model.num_timesteps == 32
+
+
+@pytest.mark.parametrize("algorithm", ["PPO", "DQN"])
+def test_rates_fall_no_further_than_to_their_end(algorithm):
+    rates = []
+    settings = {"PPO": {"n_steps": 16, "batch_size": 16}, "DQN": {"learning_starts": 10}}[algorithm]
+    agent = SB3Agent(algorithm, steps=40, learning_rate=lambda rest: rates.append(rest) or 1e-4 * rest, **settings)
+    rollout("pushlab/RECEnv-v0", agent, episodes=12, progress=False)
+    assert min(rates) == rates[-1] == 0.0 and max(rates) == 1.0
+    assert agent.model.num_timesteps > 100
+
+
+def test_a_subclass_is_taken_for_what_it_is():
+    class Mine(sb3_contrib.MaskablePPO):
+        pass
+
+    env = gym.make("pushlab/push-v0")
+    logs = [rollout(env, SB3Agent(kind, name="same", seed=0), episodes=1, learn=False, progress=False)
+            .drop(columns="response_time") for kind in (Mine, sb3_contrib.MaskablePPO)]
+    assert logs[0].equals(logs[1]) and not logs[0]["info.forbidden"].any() and logs[0]["propensity"].lt(1).any()
+
+
+def normalised(copies=1):
+    """A PPO trained under VecNormalize, and what that is."""
+    around = vec_env.VecNormalize(to_sb3_vec("pushlab/ODE-HIV-v0", copies, config={"end_time": 60.0}))
+    return stable_baselines3.PPO("MlpPolicy", around, n_steps=16, batch_size=16, seed=0, device="cpu").learn(32), around
+
+
+def test_who_learned_under_vec_normalize_sees_by_it():
+    model, around = normalised(2)
+    seen, info = gym.make("pushlab/ODE-HIV-v0").reset(seed=1)
+    agent = SB3Agent(model)
+    agent.begin(gym.make("pushlab/ODE-HIV-v0"), 0)
+    expected = model.policy.get_distribution(torch.as_tensor(around.normalize_obs(seen)[None])).distribution.probs
+    assert np.array_equal(agent.probabilities(seen[None]), expected.detach().numpy())
+    action = agent.act(seen, info, explore=False)
+    assert action == model.predict(around.normalize_obs(seen), deterministic=True)[0]
+    agent.act(seen, info)
+    assert agent.propensity in expected[0].tolist()
+
+
+def test_who_learned_under_vec_normalize_goes_on_learning_under_it():
+    (theirs, around), (mine, _) = normalised(), normalised()
+    around.seed(3)
+    theirs.set_env(around)
+    set_random_seed(7)
+    theirs.learn(32, reset_num_timesteps=False)
+    ours = SB3Agent(mine, steps=64)
+    set_random_seed(7)
+    live(gym.make("pushlab/ODE-HIV-v0", config={"end_time": 60.0}), ours, 32, 3)
+    assert torch.equal(parameters(mine), parameters(theirs)) and mine.num_timesteps == 64
+    assert np.array_equal(mine.get_vec_normalize_env().obs_rms.mean, around.obs_rms.mean)
+
+
+@pytest.mark.parametrize("algorithm", ["PPO", "RecurrentPPO", "SAC", "MaskablePPO", "DQN"])
+def test_a_pickle_or_copy_of_what_has_begun_acts_the_same(algorithm):
+    policy, name, arguments, settings = {**CASES, "DQN": ("MlpPolicy", "pushlab/Credit-v0", {}, LATE)}[algorithm]
+    agent, env = SB3Agent(algorithm, policy, seed=0, **settings), gym.make(name, **arguments)
+    rollout(env, agent, steps=40, progress=False)
+    logs = [rollout(env, one, episodes=1, seed=5, learn=False, explore=False, progress=False)
+            .drop(columns="response_time") for one in (pickle.loads(pickle.dumps(agent)), copy.deepcopy(agent), agent)]
+    assert logs[0].equals(logs[2]) and logs[1].equals(logs[2])
+    with pytest.warns(UserWarning, match="only acts"):
+        rollout(env, pickle.loads(pickle.dumps(agent)), steps=1, progress=False)
+
+
+def test_a_pickle_of_what_has_not_begun_learns():
+    agent = pickle.loads(pickle.dumps(SB3Agent("PPO", n_steps=8, batch_size=8)))
+    rollout("pushlab/RECEnv-v0", agent, episodes=3, progress=False)
+    assert agent.model.num_timesteps > 20
+
+
+def test_a_log_judges_it_by_its_probabilities():
+    """Of itself the ratios are 1; the probabilities are those that acting told."""
+    agent = SB3Agent("PPO", n_steps=64, seed=0)
+    with pytest.raises(ValueError, match="PPO tells no probabilities: only A2C, MaskablePPO, PPO, TRPO do, once begun"):
+        agent.probabilities(np.zeros((1, 5)))
+    log = rollout("pushlab/RECEnv-v0", agent, episodes=10, learn=False, progress=False)
+    likely = agent.probabilities(log.filter(like="obs.").to_numpy())
+    assert np.allclose(likely[np.arange(len(log)), log["action"]], log["propensity"])
+    values = off_policy(log, agent).set_index("estimator")["value"]
+    assert np.isclose(values["importance sampling"], log.groupby("episode")["reward"].sum().mean())
+    masked = SB3Agent("MaskablePPO", n_steps=64, seed=0)
+    masked.begin(gym.make("pushlab/RECEnv-v0"), 0)
+    allowed = np.array([[True, False, True, False, False]])
+    likely = masked.probabilities(log.filter(like="obs.").to_numpy()[:1], allowed)
+    assert np.isclose(likely.sum(), 1) and (likely[~allowed] == 0).all()
+    for other in ("DQN", "RecurrentPPO"):
+        agent = SB3Agent(other, {"RecurrentPPO": "MlpLstmPolicy"}.get(other, "MlpPolicy"))
+        agent.begin(gym.make("pushlab/RECEnv-v0"), 0)
+        with pytest.raises(ValueError, match=f"{other} tells no probabilities"):
+            agent.probabilities(np.zeros((1, 5)))

@@ -108,11 +108,6 @@ def test_hindsight_asks_the_batch_for_rewards():
     assert env.env_method("compute_reward", goals, goals[[0, 0]], [{}, {}], indices=[0])[0].tolist() == [0.0, -1.0]
 
 
-def test_the_room_in_words_is_refused_by_the_library():
-    with pytest.raises(NotImplementedError, match="Nested observation spaces"):
-        to_sb3_vec("pushlab/RoomEnv-v0")
-
-
 def test_what_copies_are_asked_and_told():
     env = to_sb3_vec("pushlab/ODE-HIV-v0", 3, render_mode="rgb_array", config={"end_time": 9.0})
     env.set_options({"initial_state": "unhealthy"})
@@ -128,6 +123,42 @@ def test_what_copies_are_asked_and_told():
     env.close()
 
 
+def test_copies_are_asked_for_what_they_are_now():
+    env, alone = to_sb3_vec("pushlab/ODE-HIV-v0", 2, config={"end_time": 9.0}), gym.make("pushlab/ODE-HIV-v0")
+    assert env.get_attr("state") == [None, None]
+    env.seed(4)
+    env.reset()
+    alone.reset(seed=5)
+    for action in (1, 2):
+        assert env.get_attr("time", 1) == [alone.unwrapped.time]
+        assert all(same(env.get_attr(name, 1)[0], getattr(alone.unwrapped, name)) for name in ("state", "outcome"))
+        env.step(np.array([0, action]))
+        alone.step(action)
+    while not env.step(np.array([0, 0]))[2].any():
+        pass
+    assert env.get_attr("time") == [0.0, 0.0] and env.get_attr("outcome") == [None, None]
+    assert env.spec.id == env.get_attr("spec")[0].id == "pushlab/ODE-HIV-v0"
+    assert not env.has_attr("trail")            # a batch keeps none
+    for method in ("reset", "step"):
+        with pytest.raises(ValueError, match=f"the copies of a batch {method} together"):
+            env.env_method(method)
+
+
+def test_statistics_of_episodes_reach_the_learner():
+    batch = gym.make_vec("pushlab/RECEnv-v0", 3, autoreset_mode="SameStep", step_per_episode=4)
+    env = to_sb3_vec(gym.wrappers.vector.RecordEpisodeStatistics(batch))
+    env.seed(0)
+    env.reset()
+    total = 0.0
+    for _ in range(4):
+        assert not any("episode" in info for info in env.reset_infos)
+        _, reward, _, infos = env.step(np.zeros(3, int))
+        total = total + reward
+    assert np.allclose([info["episode"]["r"] for info in infos], total) and infos[0]["episode"]["l"] == 4
+    assert not any("episode" in info for info in env.reset_infos)
+    assert not any("episode" in info for info in env.step(np.zeros(3, int))[3])
+
+
 def test_a_pickle_goes_on_as_the_batch_does():
     env = vec_env.VecNormalize(to_sb3_vec("pushlab/push-v0", 3), norm_obs=False)
     env.seed(1)
@@ -135,3 +166,11 @@ def test_a_pickle_goes_on_as_the_batch_does():
     copy = pickle.loads(pickle.dumps(env.venv))
     assert isinstance(copy, vec_env.VecEnv)
     assert same(copy.step(np.zeros(3, int))[3][1], env.venv.step(np.zeros(3, int))[3][1])
+
+
+def test_a_pickle_keeps_a_seed_that_is_given_and_not_yet_used():
+    env = to_sb3_vec("pushlab/RECEnv-v0", 2)
+    env.seed(11)
+    copy = pickle.loads(pickle.dumps(env))
+    first = env.reset()
+    assert same(copy.reset(), first) and not same(copy.reset(), first)      # it is used once
