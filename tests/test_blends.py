@@ -368,6 +368,16 @@ def test_a_curved_task_takes_curved_features_and_units_do_not_matter():
     assert right.mean() > 0.9
 
 
+@pytest.mark.parametrize("scale, shift", [(1e-12, 0), (1e12, 0), (1, 1e8)])
+def test_units_of_rewards_do_not_matter_to_what_is_learned(scale, shift):
+    rng = np.random.default_rng(0)
+    seen, action = rng.uniform(-1, 1, 500), rng.integers(2, size=500)
+    log = pd.DataFrame({"episode": np.arange(500), "step": 0, "action": action, "propensity": 0.5, "obs.0": seen,
+                        "reward": shift + scale * (action == (seen > 0))})
+    right = policy_from_log(log, actions=2).probabilities(seen[:, None])[np.arange(500), (seen > 0).astype(int)]
+    assert right.mean() > 0.95
+
+
 def test_a_log_of_several_steps_is_no_log_of_single_ones():
     with pytest.raises(ValueError, match="FittedQIteration"):
         policy_from_log(whole_log(), actions=2)

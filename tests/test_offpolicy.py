@@ -21,6 +21,7 @@ from pushlab.metrics.estimate import mean_interval
 from pushlab.metrics.offpolicy import effective_sample_size, episodes_of, off_policy
 from pushlab.metrics.rec import filter_bubble, item_diversity, polarisation, turned
 from pushlab.metrics.value_models import cross_fitted_values, linear
+from pushlab.plots.estimates import estimator_intervals
 from pushlab.studies import offpolicy as study
 
 # ---------------------------------------------------------------- a world small enough to write down whole
@@ -201,6 +202,9 @@ def test_a_log_without_any_of_the_targets_actions_tells_no_interval():
         table = off_policy(whole_log().assign(action=0), lambda seen: np.tile([0.0, 1.0], (len(seen), 1)))
     told = table.set_index("estimator").drop(index=["naive", "direct method"])
     assert told[["low", "high"]].isna().all(axis=None)
+    axes = estimator_intervals(pd.DataFrame([{"estimator": "DRos", "value": 2.0, "low": np.nan, "high": np.nan},
+                                             {"estimator": "naive", "value": 0.0, "low": -1.0, "high": 1.0}]), None)
+    assert axes.get_xlim()[0] <= -1 and axes.get_xlim()[1] >= 2          # the dot is in the picture
 
 
 # ---------------------------------------------------------------- RECEnv: logs and true values

@@ -227,7 +227,8 @@ def high_confidence(rewards: ArrayLike, ratios: ArrayLike, lowest: float, highes
     known limits; an empirical Bernstein bound of that is a lower bound. The upper one is the same from above, with
     highest - return: no limit of the weights is needed. Each end errs with a chance of (1 - level) / 2 at most.
 
-    rewards, ratios as in `importance_sampling`; propensities have to be the true ones
+    rewards, ratios as in `importance_sampling`; propensities have to be the true ones. Of kernels: bounds of the
+                    blurred target
     lowest, highest limits of an episode's (discounted) return, known beforehand, not read off the log
     cut             weight × gain is cut off at cut × (highest - lowest), chosen beforehand; None takes the cube root of
                     the number of episodes, which grows with what can be borne
