@@ -134,7 +134,7 @@ class SB3Agent(Agent):
     """An algorithm of stable-baselines3 or sb3-contrib as an agent: it acts, and learns step by step in any loop.
 
     algorithm  its name ("PPO", "DQN", "MaskablePPO", …), its class, or a model that has been trained; one that was
-               trained on several copies at once only acts, and warns when it is to learn
+               trained on several copies at once only acts, and warns once when it is to learn
     policy     the network's name in that library; "MultiInputPolicy" for observations that are dicts
     steps      over which rates of learning and exploration fall, as `total_timesteps` of `model.learn`; it goes on
                learning after them, by the last rates
@@ -171,7 +171,7 @@ class SB3Agent(Agent):
         self._new = partial(kind, policy, **{"device": "cpu"} | settings)
         self.steps, self.name = steps, name or kind.__name__
         self._kinds, self._given = {one.__name__ for one in kind.__mro__}, {}
-        self._waits = self._mine = False        # whether the loop waits for a step; whether the last action was its own
+        self._warned = self._waits = self._mine = False     # it has warned; the loop waits; the last action was its own
 
     def begin(self, env: gym.Env, seed: int) -> None:
         if self.model is None:
@@ -242,7 +242,8 @@ class SB3Agent(Agent):
         elif self._waits and self._loop:        # what the loop chose came to nothing: it begins anew
             self._loop.told.put(None)
             self._loop, self._waits = None, False
-        elif self._waits or self.model.n_envs > 1:
+        elif not self._warned and (self._waits or self.model.n_envs > 1):
+            self._warned = True
             warnings.warn(f"{self.name} only acts: it is a copy, or learned on several copies at once", stacklevel=2)
 
     def state(self) -> dict:

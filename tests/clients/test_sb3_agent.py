@@ -162,9 +162,9 @@ def test_what_goes_wrong_in_its_loop_is_heard():
 
 def test_who_was_trained_on_several_copies_acts_and_says_that_it_does_not_learn():
     model = stable_baselines3.PPO("MlpPolicy", to_sb3_vec("pushlab/RECEnv-v0", 4), n_steps=8, device="cpu").learn(32)
-    with pytest.warns(UserWarning, match="PPO only acts: it is a copy, or learned on several copies at once"):
+    with pytest.warns(UserWarning, match="PPO only acts: it is a copy, or learned on several copies at once") as told:
         log = rollout("pushlab/RECEnv-v0", SB3Agent(model), episodes=2, progress=False)
-    assert len(log) == 20 and model.num_timesteps == 32
+    assert len(told) == 1 and len(log) == 20 and model.num_timesteps == 32
 
 
 @pytest.mark.parametrize("algorithm", ["PPO", "DQN"])
