@@ -325,7 +325,8 @@ def _of_data(name, expression):
 def _of_module(name, expression):
     if name.split(".")[0] != "pushlab":
         raise ValueError(f"expected a module of pushlab, got {name!r}")
-    return eval(expression.strip(), dict(vars(importlib.import_module(name))))
+    module = importlib.import_module(name)
+    return eval(expression.strip(), {**{word: getattr(module, word) for word in dir(module)}, **vars(module)})
 
 
 OPERATIONS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
