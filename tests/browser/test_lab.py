@@ -34,6 +34,8 @@ def press_play(lab):
     before = lab.picture(image)
     play.click()
     lab.wait_for_another_picture(image, before, "Play was pressed")
+    # Stopped, or it would play on after its notebook is closed, and complain in the next one that it has no kernel.
+    lab.page.locator(".widget-play").first.locator("button").nth(1).click()
 
 
 def send_push(lab):
