@@ -381,3 +381,10 @@ def test_units_of_rewards_do_not_matter_to_what_is_learned(scale, shift):
 def test_a_log_of_several_steps_is_no_log_of_single_ones():
     with pytest.raises(ValueError, match="FittedQIteration"):
         policy_from_log(whole_log(), actions=2)
+
+
+def test_gaussian_actions_say_what_they_need():
+    with pytest.raises(ValueError, match="spread is above 0; got 0"):
+        GaussianActions(lambda seen: 0.0, spread=0.0)
+    with pytest.raises(ValueError, match="in a Box, and these are Discrete"):
+        GaussianActions(lambda seen: 0.0, spread=1.0).begin(gym.make("pushlab/RECEnv-v0"), 0)

@@ -7,6 +7,7 @@ import numpy as np
 from gymnasium import spaces
 
 from pushlab.agents.protocol import Agent, own_chance
+from pushlab.ground.arguments import demand
 
 
 class RandomAgent(Agent):
@@ -51,6 +52,8 @@ class GaussianActions(Agent):
     mean     function of the observation to an action; beyond the bounds it counts as the bound
     spread   standard deviation before the cut, above 0; or one for each component
 
+    Raises ValueError for another spread and, when an episode begins, for actions that are no Box.
+
     >>> import gymnasium as gym
     >>> agent = GaussianActions(lambda seen: 0.3, spread=0.2)
     >>> agent.begin(gym.make("pushlab/ODE-HIV-v0", actions="box"), seed=7)
@@ -61,10 +64,13 @@ class GaussianActions(Agent):
     name = "gaussian"
 
     def __init__(self, mean: Any, spread: Any) -> None:
+        demand((np.asarray(spread) > 0).all(), f"spread is above 0; got {spread!r}")
         self.mean, self.spread = mean, spread
 
     def begin(self, env, seed):
-        self._ends, self._rng = (env.action_space.low, env.action_space.high), own_chance(seed)
+        space = env.action_space
+        demand(isinstance(space, spaces.Box), f"GaussianActions draws actions in a Box, and these are {space}")
+        self._ends, self._rng = (space.low, space.high), own_chance(seed)
 
     def act(self, observation, info, explore=True):
         from scipy.stats import truncnorm
