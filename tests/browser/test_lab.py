@@ -75,14 +75,14 @@ INTERACTIONS = {
     "00_start_here": {SLIDER: move_slider, PLAYER: press_play, SEND: send_push},
     "01_the_data": {SLIDER: move_slider},
     "03_challenge_2_cold_start": {SLIDER: move_slider, PLAYER: press_play},
-    "04_managing_arrivals": {SLIDER: move_slider, PLAYER: press_play, STAND_BY: stand_by},
-    "05_recommender": {SLIDER: move_slider, PLAYER: press_play, SPORT: show_sport},
-    "07_interventions": {SLIDER: move_slider, PLAYER: press_play},
-    "08_why_not": {SLIDER: move_slider, PLAYER: press_play},
-    "06_the_room": {SLIDER: move_slider, PLAYER: press_play, ANSWER: answer_desk},
-    "10_capstone": {SLIDER: move_slider},
-    "11_research_scale": {SLIDER: move_slider},
-    "09_lifelong_metrics": {SLIDER: move_slider},
+    "05_managing_arrivals": {SLIDER: move_slider, PLAYER: press_play, STAND_BY: stand_by},
+    "06_recommender": {SLIDER: move_slider, PLAYER: press_play, SPORT: show_sport},
+    "08_interventions": {SLIDER: move_slider, PLAYER: press_play},
+    "09_why_not": {SLIDER: move_slider, PLAYER: press_play},
+    "07_the_room": {SLIDER: move_slider, PLAYER: press_play, ANSWER: answer_desk},
+    "12_capstone": {SLIDER: move_slider},
+    "13_research_scale": {SLIDER: move_slider},
+    "11_lifelong_metrics": {SLIDER: move_slider},
 }
 
 

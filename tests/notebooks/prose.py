@@ -128,7 +128,7 @@ def numbers_in(markdown):
     Left out are code, link targets, HTML tags, the numbers of headings, lists, notebooks and exercises, the sources
     at the end, years of citations, digits within names (T1, evalumap2-v0), exponents and subscripts.
 
-    >>> [one.text for one in numbers_in("From 3.0 to 5.3 % of 1,234 [−0.48, 2.1]; `x = 7`, T1, notebook 4, (Ng, 2004)")]
+    >>> [one.text for one in numbers_in("From 3.0 to 5.3 % of 1,234 [−0.48, 2.1]; `x = 7`, T1, notebook 5, (Ng, 2004)")]
     ['3.0', '5.3 %', '1,234', '−0.48', '2.1']
     >>> [one.text for one in numbers_in(r"$0.2\\,(1 - p)^{10}$, $20\\,000\\ k_1$, 0.98²⁰⁰, 9.26 billion")]
     ['0.2', '1', '20\\\\,000', '0.98', '9.26 billion']

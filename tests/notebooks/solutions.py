@@ -2,16 +2,23 @@
 
 An exercise is a code cell tagged "exercise". After it come its check, one or more code cells tagged "check", and a text
 cell with the folded solution, `<details>`: its one ```python block takes the whole exercise cell's place.
+
+Wrong answers that tempt stand in wrong/NOTEBOOK.py, each for the whole exercise cell too, under a line that says which
+exercise it is for and what is wrong with it:
+
+    # %% 2 · forgets to discount
 """
 
 import copy
 import re
 from dataclasses import dataclass
+from pathlib import Path
 
 import nbformat
 
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
-PASSED = "✓"
+WRONG = re.compile(r"^# %% (\d+) · (.+)\n((?:(?!# %% ).*\n?)*)", re.MULTILINE)
+PASSED, REFUSED = "✓", "✗"
 PATIENCE = 1800         # seconds; it ends only what hangs: a busy machine may need ten times as long as another
 # Pictures and HTML are not compared, so the kernel need not make them: half of a notebook's time.
 TEXT_ONLY = "get_ipython().display_formatter.active_types = ['text/plain']"
@@ -31,9 +38,13 @@ class Exercise:
 
 @dataclass(frozen=True)
 class Solved:
-    """An exercise that was run with its solution: the position of the solution's text, and the cells as they ran."""
+    """An exercise that was run with its solution: the position of the solution's text, and the cells as they ran.
+
+    wrong  {what is wrong: what the check printed}, of each wrong answer; they ran before the solution did
+    """
     position: int | None
     cells: tuple
+    wrong: dict
 
 
 def is_tagged(cell, tag):
@@ -57,26 +68,54 @@ def exercises(cells):
     return found
 
 
-def run(notebook, folder):
+def wrong_answers(path):
+    """The wrong answers for the notebook at `path`, {number of the exercise: {what is wrong: code}}."""
+    found = {}
+    file = Path(__file__).parent / "wrong" / f"{path.stem}.py"
+    for number, what, code in WRONG.findall(file.read_text(encoding="utf-8") if file.is_file() else ""):
+        found.setdefault(int(number), {})[what.strip()] = code.strip() + "\n"
+    return found
+
+
+def run(notebook, folder, wrong=None):
     """Run a notebook with its solutions in place, as far as the last check, in a fresh kernel in `folder`.
 
+    Before each solution the exercise runs as it stands and with its `wrong` answers, one after the other: as with a
+    student who tries, what one leaves behind is there when the next one runs.
+
+    wrong    {number of the exercise: {what is wrong: code}}, numbers from 1, such as `wrong_answers` reads
     returns  [Solved, …], one an exercise that has a solution; [] without starting a kernel where there is none
     Raises nbclient's CellExecutionError when a cell fails.
     """
     from nbclient import NotebookClient
 
-    solvable = [one for one in exercises(notebook.cells) if one.code]
+    found = exercises(notebook.cells)
+    solvable = {one.position: (number, one) for number, one in enumerate(found, start=1) if one.code}
     if not solvable:
         return []
     notebook = copy.deepcopy(notebook)
-    for one in solvable:
-        notebook.cells[one.position].source = one.code
-    notebook.cells = notebook.cells[:max(max(one.checks, default=one.position) for one in solvable) + 1]
-    notebook.cells.insert(0, nbformat.v4.new_code_cell(TEXT_ONLY))
+    last = max(max(one.checks, default=one.position) for _, one in solvable.values())
+    cells, attempts = [nbformat.v4.new_code_cell(TEXT_ONLY)], []
+    for position, cell in enumerate(notebook.cells[:last + 1]):
+        if position in solvable:
+            number, one = solvable[position]
+            tries = []
+            for what, code in {"as it stands": cell.source, **(wrong or {}).get(number, {})}.items():
+                tries.append((what, [attempt(code), *(attempt(notebook.cells[at].source) for at in one.checks)]))
+                cells += tries[-1][1]
+            cell.source = one.code
+            attempts.append((one, tries, [cell, *(notebook.cells[at] for at in one.checks)]))
+        cells.append(cell)
+    notebook.cells = cells
     NotebookClient(notebook, timeout=PATIENCE, startup_timeout=PATIENCE, kernel_name="python3",
                    resources={"metadata": {"path": str(folder)}}).execute()
-    ran = notebook.cells[1:]
-    return [Solved(one.solution, tuple(ran[at] for at in (one.position, *one.checks))) for one in solvable]
+    return [Solved(one.solution, tuple(solved), {what: text_of(ran[1:]) for what, ran in tries})
+            for one, tries, solved in attempts]
+
+
+def attempt(code):
+    """A code cell that is run and never saved."""
+    return nbformat.v4.new_code_cell(code)
 
 
 def text_of(cells):

@@ -74,9 +74,9 @@ def test_the_time_a_notebook_takes_is_the_same_in_the_readme():
 @pytest.mark.parametrize(
     ("markdown", "numbers"),
     [
-        ("# 4 · Managing arrivals\n\n## Exercise 2: 50 minutes", ["50"]),
+        ("# 5 · Managing arrivals\n\n## Exercise 2: 50 minutes", ["50"]),
         ("1. one\n2. 20 users", ["20"]),
-        ("notebook 4, notebooks 4 and 5, [4 · Arrivals](04_a.ipynb), Challenge 1, Table 2 has 3", ["3"]),
+        ("notebook 5, notebooks 5 and 6, [4 · Arrivals](04_a.ipynb), Challenge 1, Table 2 has 3", ["3"]),
         ("`x = 7`, ``a `8` b``\n\n```python\ny = 9\n```\n10", ["10"]),
         ("![6 curves](pictures/7.png) [8](https://a.b/9) <img width=10> &#8217;", ["6", "8"]),
         ("Ernst (2006), (Ernst and others, 2005; Adams, 2004), (2004) and 2019", ["2019"]),

@@ -16,7 +16,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 NOTEBOOKS = sorted((Path(__file__).resolve().parents[2] / "notebooks").glob("*.ipynb"))
 LONGEST_CELL = 25  # lines
 LARGEST_PICTURE = 150_000  # bytes of PNG
-LARGEST_NOTEBOOK = 2_000_000  # bytes of file
+LARGEST_NOTEBOOK = 600_000  # bytes of file
 MACHINE_PATH = re.compile(r"(?<![\w.])/(?:home|root|Users|tmp|work|opt|usr|var)/\w|site-packages|\b[A-Z]:\\\\?Users")
 BARE_REPR = re.compile(r"^\[?<[^>]*>\]?$|^(?:Figure|Text)\(")
 EXERCISE_HEADING = re.compile(r"^#+ +Exercise\b", re.MULTILINE)
@@ -119,6 +119,29 @@ def check_pictures_described(notebook):
     ]
 
 
+def check_alternative_texts(notebook):
+    """Of saved pictures; `make notebooks` writes what the cell prints."""
+    return [
+        f"code cell {n} shows a picture without an alternative text: save it anew"
+        for n, cell in code_cells(notebook)
+        for output in cell.outputs
+        if "image/png" in output.get("data", {}) and not output.metadata.get("image/png", {}).get("alt")
+    ]
+
+
+def check_guesses_come_first(notebook):
+    """Under a "**Guess" the next code cell's outputs are folded, so that no eye falls on the answer."""
+    complaints = []
+    for position, cell in enumerate(notebook.cells):
+        if cell.cell_type == "markdown" and "**Guess" in cell.source:
+            below = (one for one in notebook.cells[position + 1:] if one.cell_type == "code" and one.outputs)
+            after = next(below, None)
+            if after is not None and not after.metadata.get("jupyter", {}).get("outputs_hidden"):
+                complaints.append(f'text cell {position} asks for a guess and the answer below it is not folded: '
+                                  '"jupyter": {"outputs_hidden": true}')
+    return complaints
+
+
 def check_cells_short(notebook):
     return [
         f"code cell {n} has {lines} lines; the most is {LONGEST_CELL}"
@@ -171,6 +194,8 @@ CHECKS = [
     check_no_machine_paths,
     check_pictures_small,
     check_pictures_described,
+    check_alternative_texts,
+    check_guesses_come_first,
     check_cells_short,
     check_nothing_left_to_fill_in,
     check_ids_unique,
@@ -206,8 +231,9 @@ def printed(text, name="stdout"):
     return new_output("stream", name=name, text=text)
 
 
-def shown(**data):
-    return new_output("display_data", data={kind.replace("_", "/"): value for kind, value in data.items()})
+def shown(alt="", **data):
+    return new_output("display_data", data={kind.replace("_", "/"): value for kind, value in data.items()},
+                      metadata={"image/png": {"alt": alt}})
 
 
 def sound_notebook():
@@ -217,7 +243,8 @@ def sound_notebook():
         run_cell("x = 1", 1),
         run_cell("print(x)", 2, printed("1\n")),
         new_code_cell("  "),
-        run_cell("draw(x)", 3, printed("best 0.61\n"), shown(image_png=PICTURE, text_plain="<Figure size 600x400>")),
+        run_cell("draw(x)", 3, printed("best 0.61\n"),
+                 shown("best 0.61", image_png=PICTURE, text_plain="<Figure size 600x400>")),
         new_markdown_cell("## Exercise 1 · Another one"),
         run_cell("y = 0", 4),
         run_cell("print(y == 2)", 5, printed("not yet\n")),
@@ -277,6 +304,14 @@ def with_picture_beside_a_bare_repr(notebook):
     notebook.cells[4].outputs[0] = new_output("execute_result", data={"text/plain": "<Axes: title={'center': 'a'}>"})
 
 
+def with_nameless_picture(notebook):
+    del notebook.cells[4].outputs[1].metadata["image/png"]
+
+
+def with_the_answer_in_sight(notebook):
+    notebook.cells[0].source = "**Guess** what is printed."
+
+
 def with_long_cell(notebook):
     notebook.cells[1].source = "\n".join(f"x{i} = {i}" for i in range(LONGEST_CELL + 1))
 
@@ -325,6 +360,8 @@ def test_a_sound_notebook_passes(check):
         (check_pictures_small, with_large_picture, "150,001 bytes"),
         (check_pictures_described, with_silent_picture, "code cell 3 shows a picture"),
         (check_pictures_described, with_picture_beside_a_bare_repr, "code cell 3 shows a picture"),
+        (check_alternative_texts, with_nameless_picture, "code cell 3 shows a picture without an alternative text"),
+        (check_guesses_come_first, with_the_answer_in_sight, "text cell 0 asks for a guess"),
         (check_cells_short, with_long_cell, "code cell 1 has 26 lines"),
         (check_nothing_left_to_fill_in, with_a_placeholder, "text cell 0 says 'POLICIES'"),
         (check_ids_unique, with_repeated_id, "used twice"),

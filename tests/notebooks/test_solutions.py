@@ -1,4 +1,4 @@
-"""Every exercise can be solved: with its solution in its place the notebook runs, and the check says so.
+"""Every exercise can be solved, and not by a wrong answer: its check says ✓, or ✗ with a reason and a hint.
 
 One run a notebook, as far as its last check; the same run is held against the numbers that the solution's text quotes.
 """
@@ -11,6 +11,7 @@ import prose
 import pytest
 import solutions
 
+FEWEST, TEMPTING = 4, 3     # exercises a notebook, wrong answers an exercise
 NOTEBOOKS = sorted((Path(__file__).resolve().parents[2] / "notebooks").glob("*.ipynb"))
 
 
@@ -18,18 +19,30 @@ NOTEBOOKS = sorted((Path(__file__).resolve().parents[2] / "notebooks").glob("*.i
 def solved(path):
     """The notebook as it is saved, and its exercises as they ran with their solutions."""
     notebook = nbformat.read(path, as_version=4)
-    return notebook, solutions.run(notebook, path.parent)
+    return notebook, solutions.run(notebook, path.parent, solutions.wrong_answers(path))
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_the_check_tells_a_solution_from_the_exercise_as_it_stands(path):
-    notebook, ran = solved(path)
-    assert ran, "no exercise has a solution"
-    for exercise, with_solution in zip(solutions.exercises(notebook.cells), ran, strict=True):
-        as_it_stands = solutions.text_of(notebook.cells[at] for at in exercise.checks)
-        when_solved = solutions.text_of(with_solution.cells[1:])
-        assert solutions.PASSED in when_solved, f"cell {exercise.position}, solved:\n{when_solved}"
-        assert solutions.PASSED not in as_it_stands, f"cell {exercise.position}, as it stands:\n{as_it_stands}"
+def test_the_check_tells_a_solution_from_the_exercise_as_it_stands_and_from_wrong_answers(path):
+    _, ran = solved(path)
+    assert len(ran) >= FEWEST, f"{len(ran)} exercises"
+    for number, exercise in enumerate(ran, start=1):
+        said = solutions.text_of(exercise.cells[1:])
+        assert solutions.PASSED in said and solutions.REFUSED not in said, f"exercise {number}, solved:\n{said}"
+        assert len(exercise.wrong) > TEMPTING, f"exercise {number}: {len(exercise.wrong) - 1} wrong answers"
+        for what, said in exercise.wrong.items():
+            assert solutions.PASSED not in said and solutions.REFUSED in said, f"exercise {number}, {what}:\n{said}"
+            assert "Hint: " in said, f"exercise {number}, {what}: no hint\n{said}"
+        stopped = [what for what, said in exercise.wrong.items() if "stopped with" in said and "stops" not in what]
+        assert not stopped, f"exercise {number}: {stopped} ended in an error; a wrong answer is one that runs"
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_each_check_is_graded(path):
+    notebook, _ = solved(path)
+    for number, exercise in enumerate(solutions.exercises(notebook.cells), start=1):
+        last = notebook.cells[exercise.checks[-1]].source.splitlines()[-1]
+        assert last == f"check.exercise({number})"
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
