@@ -362,6 +362,14 @@ def test_the_picture_is_drawn_from_its_table():
     assert {f"{share:.2f}" for share in table["expected"]} == drawn
 
 
+def test_names_of_columns_stand_on_one_line_and_a_wide_one_on_two():
+    env, agent = gym.make(TWO, user=short_user(300)), ThompsonSampling()
+    live(env, agent)
+    words = plots.learned_heatmap(agent, env, most=8).figure.axes[0].texts
+    heights = {text.get_text(): text.get_position()[1] for text in words}
+    assert heights["early"] == heights["afternoon"] == heights["evening"] == heights["night"]
+
+
 def test_the_true_column_is_the_judges_mean():
     user = short_user(60)
     env, agent = gym.make(TWO, user=user), LinUCB()

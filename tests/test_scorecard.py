@@ -117,6 +117,13 @@ def test_the_picture_says_what_was_reached_and_names_every_judge():
     assert {"true user", "logistic", "AdaBoost", "tree", "naive Bayes", "random", "0.60", "0.80"} <= set(words)
 
 
+def test_names_of_agents_are_whole_on_one_line_or_two():
+    names = ("offline model", "random", "most opened", "a model with a longer name")
+    figure = plots.scorecard([make_card(name) for name in names])
+    assert " ".join(names) in " ".join(shown_words(figure))
+    assert_good_picture(figure)
+
+
 def test_response_times_are_drawn_only_where_asked_for():
     assert "response time" not in shown_words(plots.scorecard(TIMED))
     words = shown_words(plots.scorecard(TIMED, times=True))

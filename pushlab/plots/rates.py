@@ -26,7 +26,7 @@ from pushlab.plots.palette import (
     words_on,
 )
 from pushlab.plots.rows import Rows
-from pushlab.plots.sheet import MARGIN, Stage, Words, fit, house_style, plain, text_width
+from pushlab.plots.sheet import MARGIN, Stage, Words, fit, house_style, plain, text_width, wrap
 from pushlab.plots.words import app_name, spoken, value_words
 
 TABLE = "the table of engagements"
@@ -247,12 +247,13 @@ def draw_cell(ax: Axes, row: int, column: int, fill: str, words: str, bold: bool
 
 
 def name_columns(stage: Stage, names: Sequence[str], left: float, width: float, top: float) -> None:
-    """Names under the columns of a heat map; where they are wide, on two levels in turn."""
+    """Names under the columns of a heat map, a wide one in two lines; with a word that is too wide, on two levels."""
     one = width / len(names)
-    levels = 1 if all(text_width(name, SMALL) <= one - 6 for name in names) else 2
-    for place, name in enumerate(names):
-        room = one * levels - 8
-        words = fit(name, room, SMALL)
-        half = text_width(words, SMALL) / 2
+    rows = [wrap(name, one - 6, SMALL) for name in names]
+    if any(text_width(word, SMALL) > one - 6 for name in names for word in name.split()):
+        rows = [("",) * (place % 2) + (fit(name, 2 * one - 8, SMALL),) for place, name in enumerate(names)]
+    for place, lines in enumerate(rows):
+        half = max(text_width(words, SMALL) for words in lines) / 2
         x = min(max(left + one * (place + .5), left + half - 20), stage.width - MARGIN - half)
-        stage.text(x, top + 14 + 17 * (place % levels), words, SMALL, TEXT, align="center")
+        for line, words in enumerate(lines):
+            stage.text(x, top + 14 + 17 * line, words, SMALL, TEXT, align="center")

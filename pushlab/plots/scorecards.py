@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from pushlab.ground.arguments import demand
 from pushlab.plots.palette import BLUE, CHANCE, INK, LEAD, PAPER, SMALL, TEXT, TITLE, TRACK, deep, series_styles
-from pushlab.plots.sheet import MARGIN, Stage, Words, fit, house_style, plain
+from pushlab.plots.sheet import MARGIN, Stage, Words, fit, house_style, plain, wrap
 
 BARS = (                                        # metric, its name, what a full bar is or what is counted
     ("performance_share", "performance", "share of the best possible"),
@@ -21,7 +21,7 @@ BARS = (                                        # metric, its name, what a full 
 JUDGES = {"truth": "true user", "adaboost": "AdaBoost", "bayes": "naive Bayes"}
 MOST_CARDS, MOST_JUDGES = 5, 5                  # what the panels and their key have room for
 LEFT, BAR, LENGTH = MARGIN, 244, 190            # of the bars, in hundredths of an inch
-PANELS, PANEL, PITCH = 566, 86, 104             # where the judges' panels begin, how wide they are, how far apart
+PANELS, PANEL, PITCH = 556, 80, 94              # where the judges' panels begin, how wide they are, how far apart
 
 
 def scorecard_table(cards: Any) -> pd.DataFrame:
@@ -164,11 +164,14 @@ def _draw_panels(stage, cards):
         ax.set(xlim=(-.6, max(len(cards), 2) - .4), ylim=(0, 1), xticks=())
         ax.set_yticks((0, .5, 1), ("0", "", "1") if place % 3 == 0 else ("", "", ""))
     x, y = _cell(len(judges))                                   # the key takes the place of one more
-    for at, card in enumerate(cards):
-        (colour, marker, inside), middle = looks[card.agent], y + 22 * (at + 1)
+    middle = y + 16
+    for card in cards:
+        colour, marker, inside = looks[card.agent]
         stage.ax.plot(x + 6, middle, marker=marker, color=colour, ms=5.5, mew=1.6, mfc=inside)
-        words = fit(plain(card.agent), stage.width - MARGIN - x - 20, SMALL, "bold")
-        stage.text(x + 20, middle, words, SMALL, deep(colour), "bold")
+        for words in wrap(plain(card.agent), stage.width - MARGIN - x - 20, SMALL, "bold"):
+            stage.text(x + 20, middle, words, SMALL, deep(colour), "bold")
+            middle += 14
+        middle += 6
 
 
 def _cell(place):
