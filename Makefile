@@ -24,9 +24,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 LATEST := .venv-latest
 FROZEN := .venv-constraints
-# Libraries of others: the extra rl, and three whose needs go neither with it nor with one another (tests/clients/*.txt).
+# Libraries of others: the extra rl, and four whose needs go neither with it nor with one another (tests/clients/*.txt).
 RL := .venv-rl
-APART := l2 obp eco
+APART := l2 obp eco nbgrader
 NOTEBOOK := notebooks/00_start_here.ipynb
 JUPYTER_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 
@@ -134,6 +134,9 @@ constraints:  ## write constraints.txt anew from the newest releases
 	@mkdir -p $*/etc/ipython
 	@echo 'c.IPKernelApp.log_level = "ERROR"  # a remark on encryption for every kernel otherwise' \
 		> $*/etc/ipython/ipython_kernel_config.py
+	@mkdir -p $*/share/jupyter/lab/settings
+	@echo '{"@jupyterlab/docmanager-extension:plugin": {"defaultViewers": {"markdown": "Markdown Preview"}}}' \
+		> $*/share/jupyter/lab/settings/overrides.json  # a link to the glossary shows a page
 	@touch $@
 
 $(VENV)/.lab: $(VENV)/.python pyproject.toml constraints.txt
@@ -155,10 +158,12 @@ $(RL)/.extra: $(RL)/.python pyproject.toml constraints.txt constraints-rl.txt
 
 # obp and scope-rl ask for versions of NumPy and Python from before 2023, and run with later ones.
 .venv-obp/.apart: UNASKED := obp==0.5.7 scope-rl==0.2.1
+# nbgrader runs notebooks, with all that they need.
+.venv-nbgrader/.apart: ITSELF := -c constraints.txt -e '.[test]'
 .venv-%/.apart: .venv-%/.python tests/clients/%.txt
 	@echo "Installing what tests/clients/$*.txt lists into .venv-$* (minutes, once) ..."
 	$(if $(UNASKED),.venv-$*/bin/python -m pip install -qq --no-deps --ignore-requires-python $(UNASKED))
-	.venv-$*/bin/python -m pip install -qq -r tests/clients/$*.txt
+	.venv-$*/bin/python -m pip install -qq -r tests/clients/$*.txt $(ITSELF)
 	@touch $@
 
 .PHONY: clean

@@ -1,0 +1,123 @@
+"""How long a notebook takes: what the lines under the titles and the table in notebooks/README.md say.
+
+    python tests/notebooks/minutes.py            write both anew; run times as they were measured last
+    python tests/notebooks/minutes.py --run      run every notebook first, one after the other, and measure
+
+Reading counts the words of text and code outside the exercises, 200 a minute, and the run. The exercises' minutes are
+those that stand under their headings: an estimate of ours.
+"""
+
+import argparse
+import re
+import resource
+import sys
+from dataclasses import dataclass
+
+import nbformat
+import refresh
+
+README = refresh.NOTEBOOKS / "README.md"
+WORDS_A_MINUTE = 200
+HEADING = re.compile(r"^#+ +Exercise +\d+ · ", re.MULTILINE)
+EFFORT = re.compile(r"^\*(\d+) points?, about (\d+) minutes\*", re.MULTILINE)
+LINE = re.compile(r"^&nbsp; (\d+ minutes.*?)(?:[,;] )(after .*|no notebook before it.*|for whoever.*)$", re.MULTILINE)
+TABLE = re.compile(r"(?<=<!-- minutes -->\n).*?(?=<!-- /minutes -->)", re.DOTALL)
+ROW = re.compile(r"^\| \[(.+?)\]\((\d\d_\w+)\.ipynb\) \|.*\| (\d+) \|$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Length:
+    """What a notebook asks of a reader.
+
+    words      of text and code outside its exercises
+    exercises  [(points, minutes), …]
+    """
+    words: int
+    exercises: tuple
+
+    @property
+    def reading(self):
+        """Minutes of reading and running, to the next five."""
+        return 5 * -(-self.words // (5 * WORDS_A_MINUTE))
+
+    @property
+    def points(self):
+        return sum(points for points, _ in self.exercises)
+
+    @property
+    def practice(self):
+        """Minutes of the exercises."""
+        return sum(minutes for _, minutes in self.exercises)
+
+
+def length(notebook):
+    """The Length of a notebook. An exercise goes from its heading to its folded solution."""
+    words, exercises, inside = 0, [], False
+    for cell in notebook.cells:
+        text = cell.source
+        if cell.cell_type == "markdown" and HEADING.search(text):
+            inside = True
+            exercises += [(int(points), int(minutes)) for points, minutes in EFFORT.findall(text)]
+        if not inside:
+            words += len(text.split())
+        if cell.cell_type == "markdown" and "<details" in text:
+            inside = False
+    return Length(words, tuple(exercises))
+
+
+def title(notebook):
+    return re.match(r"# (.+)", notebook.cells[0].source)[1]
+
+
+def line(measured):
+    """What stands under the title."""
+    return f"{measured.reading} minutes to read and run, {measured.practice} for the exercises"
+
+
+def needs(notebook):
+    """The line's end, such as "after [notebook 3](03_….ipynb)"."""
+    found = LINE.search(notebook.cells[0].source)
+    return found[2] if found else ""
+
+
+def table(rows):
+    """The table of notebooks/README.md, of [(stem, notebook, seconds), …]."""
+    lines = ["| notebook | needs | read and run | exercises | points | seconds to run |", "|---|---|---|---|---|---|"]
+    for stem, notebook, seconds in rows:
+        one = length(notebook)
+        before = ", ".join(re.findall(r"\[(?:notebooks? )?(\d+)\]", needs(notebook))) or "–"
+        lines.append(f"| [{title(notebook)}]({stem}.ipynb) | {before} | {one.reading} min | "
+                     f"{len(one.exercises)}, {one.practice} min | {one.points} | {seconds} |")
+    return "\n".join(lines) + "\n"
+
+
+def seconds_to_run(path):
+    """CPU seconds of a notebook in a fresh kernel, its start and its children included, to the next whole one."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    refresh.execute(nbformat.read(path, as_version=4), path.parent)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return -(-round(100 * (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)) // 100)
+
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser(description="Write how long each notebook takes.")
+    parser.add_argument("--run", action="store_true", help="measure the run times anew")
+    measure = parser.parse_args(arguments).run
+    known = {stem: int(seconds) for _, stem, seconds in ROW.findall(README.read_text(encoding="utf-8"))}
+    rows = []
+    for path in refresh.find_notebooks(()):
+        notebook = nbformat.read(path, as_version=4)
+        seconds = seconds_to_run(path) if measure else known.get(path.stem, 0)
+        written = LINE.sub(lambda found, notebook=notebook: f"&nbsp; {line(length(notebook))}; {found[2]}",
+                           notebook.cells[0].source)
+        if written != notebook.cells[0].source:
+            notebook.cells[0].source = written
+            refresh.save(notebook, path)
+        rows.append((path.stem, notebook, seconds))
+        print(f"{path.stem:40} {length(notebook).words:5} words  {line(length(notebook))}, {seconds} s")
+    README.write_text(TABLE.sub(lambda _: table(rows), README.read_text(encoding="utf-8")), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
