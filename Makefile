@@ -46,9 +46,12 @@ NBVAL := notebooks --nbval-current-env --nbval-sanitize-with tests/notebooks/nbv
 help:  ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
+# Terminals and `!pushlab` find the environment's commands; a login shell, which Jupyter takes where it has no terminal
+# itself, would forget them.
 .PHONY: lab
 lab: $(VENV)/.lab  ## open the workbook in JupyterLab
-	$(BIN)/jupyter lab --ServerApp.root_dir=. --LabApp.default_url=/lab/tree/$(NOTEBOOK) $(JUPYTER_ROOT) $(ARGS)
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/jupyter lab --ServerApp.root_dir=. --LabApp.default_url=/lab/tree/$(NOTEBOOK) \
+		--ServerApp.terminado_settings="shell_command=$${SHELL:-sh}" $(JUPYTER_ROOT) $(ARGS)
 
 # Two parts at a time, as the one with the browser mostly waits; what a part has to say comes when it is done.
 SIDE_BY_SIDE := --no-print-directory --keep-going --jobs=2 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)

@@ -25,6 +25,20 @@ app.command("sweep")(sweep_command)
 app.command()(bench)
 
 
+def _version(asked: bool):
+    if asked:
+        from pushlab import __version__
+
+        typer.echo(f"pushlab {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def about(version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True,
+                                                help="Say which version this is, and leave.")] = False):
+    """Personalised notifications and sequential decisions: environments, data, metrics."""
+
+
 Users = Annotated[str | None, typer.Option(help="A folder or wheel of users.")]
 Stretch = Annotated[str, typer.Option(help="test, or another period of the user.")]
 

@@ -18,6 +18,13 @@ if TYPE_CHECKING:
 SURE = 1e-6                     # a model's 0 and 1 are taken for this and 1 minus this: log-odds must be finite
 
 
+def _demand_period(history, agent):
+    if not hasattr(history, "notification_codes"):
+        kind = type(history).__name__
+        meant = "; its .history is meant" if kind == "User" else ", such as user.history"
+        raise TypeError(f"{type(agent).__name__} takes a Period; got a {kind}{meant}")
+
+
 class ReplayHistory(Agent):
     """Sends what the user got in the history, whatever the context: the n-th notification for the n-th context.
 
@@ -28,6 +35,7 @@ class ReplayHistory(Agent):
     name = "own history"
 
     def __init__(self, history: Period, shuffle: bool = False) -> None:
+        _demand_period(history, self)
         self.codes = history.notification_codes
         self.shuffle = shuffle
 
@@ -76,6 +84,8 @@ class MostOpened(Agent):
     name = "most opened"
 
     def __init__(self, history: Period | None = None, by: Sequence[str] | None = None) -> None:
+        if history is not None:
+            _demand_period(history, self)
         self.history, self.by = history, by
         self.opens = Counter()          # (context's codes, notification's codes): how many were opened
         self._counted = history is None

@@ -8,6 +8,7 @@
 Scorecard('own history', user 'mira', performance ...)
 """
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -98,9 +99,11 @@ class Challenge:
         file, lines    what a fault calls the table, and its rows (by default their places, from 0)
 
         Raises BadData with every fault. A value of an open feature (app, category, subject) that the history does not
-        have is no fault: it is coded as "other", and the scorecard says so.
+        have is no fault: it is coded as "other", and the scorecard says so; of a table that is no file, a warning too.
         """
         codes, seconds, notes = read_notifications(notifications, self.user.schema, len(self.world), file, lines)
+        for note in notes if lines is None else ():     # of a file, the report tells them
+            warnings.warn(note, stacklevel=2)
         count = len(codes)
         draws = own_draws(seed, count, self.world.uniforms)
         state = {"row": np.arange(count), "user": np.zeros(count, np.int64)}

@@ -70,7 +70,9 @@ class Scorecard:
     def __repr__(self) -> str:
         share = self.metrics.get("performance_share")
         best = "" if share is None else f", {share:.2f} of the best possible"
-        return f"Scorecard({self.agent!r}, user {self.user!r}, performance {self.metrics['performance']:,.1f}{best})"
+        notes = "".join(f"\n  note: {note}" for note in self.notes)
+        return (f"Scorecard({self.agent!r}, user {self.user!r}, performance "
+                f"{self.metrics['performance']:,.1f}{best}){notes}")
 
     @property
     def about(self) -> str:
@@ -146,11 +148,10 @@ class Scorecard:
     def _repr_html_(self):
         judges = [(name, expected, sampled, f"{low} to {high}", threshold)
                   for name, expected, sampled, low, high, threshold in self._judge_cells()]
-        notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
-        return (f"<p><b>{escape(self.agent)}</b><br>{escape(self.about)}</p>"
+        notes = "".join(f"<p>Note: {escape(note)}</p>" for note in self.notes)
+        return (f"<p><b>{escape(self.agent)}</b><br>{escape(self.about)}</p>" + notes
                 + html_table(("metric", "value", "meaning"), self._metric_cells())
-                + html_table(("judge", "expected to open", "opened by chance", "95 % interval", "at 0.5"), judges)
-                + notes)
+                + html_table(("judge", "expected to open", "opened by chance", "95 % interval", "at 0.5"), judges))
 
 
 def leaderboard(cards: Iterable[Scorecard]) -> pd.DataFrame:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from pushlab.challenges.answers import named_columns
 from pushlab.challenges.challenge import Challenge
 from pushlab.challenges.replays import MOST_EPISODES, score_log
 from pushlab.challenges.scorecard import DIGITS, Scorecard, csv_text, leaderboard, write_picture
@@ -39,6 +40,7 @@ def score_file(path: Path | str, challenge: Challenge, number: int = 1, seed: in
     path = Path(path)
     contexts = len(challenge.world)
     table, lines, faults = read_csv(path, contexts if number == 1 else contexts * MOST_EPISODES)
+    _demand_kind(table, challenge, number, path.name)
     score = partial(score_log, challenge, seeding=seeding) if number == 2 else challenge.evaluate
     if seed is not None:
         score = partial(score, seed=seed)
@@ -48,6 +50,17 @@ def score_file(path: Path | str, challenge: Challenge, number: int = 1, seed: in
         raise BadData(dict.fromkeys([*faults, *error.faults])) from None
     refuse(faults)
     return card
+
+
+def _demand_kind(table, challenge, number, file):
+    """BadData for a submission to the other challenge."""
+    names = set(named_columns(table))
+    is_log = any(name.startswith("action.") for name in names)
+    if is_log and number == 1:
+        raise BadData(Fault(file, right="this is a log, as Challenge 2 takes: score it with --challenge 2 (number=2)"))
+    if not is_log and number == 2 and names & set(challenge.user.schema.notification.names):
+        right = "these are notifications, as Challenge 1 takes; Challenge 2 takes the log that `rollout` returns"
+        raise BadData(Fault(file, right=right))
 
 
 def score_folder(folder: Path | str, challenge: Challenge, number: int = 1, seed: int | None = None,

@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from gymnasium.spaces import MultiDiscrete
 
+from pushlab.ground.arguments import meant
 from pushlab.ground.faults import Fault, refuse
 
 if TYPE_CHECKING:
@@ -244,7 +246,6 @@ class Features:
     def decode(self, codes: np.ndarray) -> pd.DataFrame:
         """A DataFrame of values, a row for each row of `codes` (rows, components)."""
         import pandas as pd
-
         codes, columns = np.asarray(codes), {}
         for feature, place in self.blocks:
             if feature.kind == "set":
@@ -255,8 +256,22 @@ class Features:
         return pd.DataFrame(columns)
 
     def encode_one(self, values: Mapping[str, str]) -> np.ndarray:
-        """The codes, int64 array (components,), of one dict of values."""
-        return self.encode({name: [value] for name, value in values.items()})[0]
+        """The codes, int64 array (components,), of one dict of values, one for each feature.
+
+        Raises ValueError for a key that is no feature, and for a value that is missing or not allowed. Warns of a value
+        of an open feature that the data do not have: it is coded as "other".
+        """
+        for name in values.keys() - set(self.names):
+            raise ValueError(f"{name!r} is no feature; there are {', '.join(self.names)}{meant(name, self.names)}")
+        codes: list[int] = []
+        for feature in self:
+            text = as_text(values.get(feature.name, ""))
+            found = feature.code(text) or self.encode({name: [value] for name, value in values.items()}, "values")[0]
+            codes += found
+            if feature.kind == "open" and feature.words[found[0]] == OTHER not in (text, feature.aliases.get(text)):
+                told = f"the data know no {feature.name} {text!r}, so it is coded as 'other'"
+                warnings.warn(told + meant(text, feature.words), stacklevel=2)
+        return np.array(codes, np.int64)
 
     def decode_one(self, codes: np.ndarray) -> dict[str, str]:
         """The values, a dict, of one array of codes (components,)."""

@@ -25,6 +25,7 @@ from pushlab.datasets.periods import Period, User
 from pushlab.datasets.schema import DATES, PERIODS, SECONDS, Schema
 from pushlab.datasets.tables import A_DURATION, Source, join_tables, read_numbers, read_table
 from pushlab.datasets.truth import read_truth
+from pushlab.ground.arguments import meant
 from pushlab.ground.faults import BadData, Fault, blame, refuse
 from pushlab.ground.files import data_dir
 
@@ -69,7 +70,7 @@ def load_user(where: Path | str | User, user: str | None = None, schema: Schema 
         if str(where) in shipped:
             raise ValueError(f"{where} is one shipped user and no folder of users, so user={user!r} is not in it")
         raise FileNotFoundError(f"there is no folder or file {str(where)!r}, and no shipped user of that name; "
-                                f"the shipped users are {', '.join(shipped)}")
+                                f"the shipped users are {', '.join(shipped)}{meant(where, shipped)}")
     source = _open(where)
     if user is None and source.is_folder:       # a user's own folder: its parent is the data set
         folder = source.path.resolve()

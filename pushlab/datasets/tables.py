@@ -6,7 +6,6 @@ CSV is read with Python's own reader, since a table with a torn row must be refu
 from __future__ import annotations
 
 import csv
-import difflib
 import io
 import zipfile
 import zlib
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
+from pushlab.ground.arguments import meant
 from pushlab.ground.faults import BadData, Fault, blame, refuse, short
 
 if TYPE_CHECKING:
@@ -105,6 +105,9 @@ def read_rows(file: BinaryIO, name: str, most: int | None = None) -> tuple[list,
         header = next(reader, [])
         if len(header) > WIDEST:
             raise BadData(Fault(name, 1, right=f"the header has {len(header):,} columns"))
+        if len(header) == 1 and (mark := next((mark for mark in ";\t|" if mark in header[0]), None)):
+            right = f"there is {mark!r} between the columns; save the file as CSV with commas"
+            raise BadData(Fault(name, 1, right=right))
         for row in reader:
             if len(row) == len(header):
                 count += 1
@@ -164,9 +167,7 @@ def find_columns(header: Iterable[Any], spellings: Mapping[str, Iterable[str]], 
             found[known[name]] = name
     missing = [ours for ours in spellings if ours not in found]
     for name in extra:
-        near = difflib.get_close_matches(name.lower(), [one.lower() for one in missing], 1, 0.7)
-        hint = next((f"; is {one!r} meant?" for one in missing if one.lower() in near), "")
-        right = f"the column is not one of {', '.join(filter(None, [*spellings, *optional]))}{hint}"
+        right = f"the column is not one of {', '.join(filter(None, [*spellings, *optional]))}{meant(name, missing)}"
         faults.append(Fault(file, line, name, right=right))
     return found, faults + [Fault(file, line, ours, right="the column is missing") for ours in missing]
 

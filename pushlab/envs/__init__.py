@@ -1,5 +1,9 @@
 """Worlds, and the Env and VectorEnv around them; the table of ids that `import pushlab` registers with Gymnasium."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
 # id, world, what it is in a few words. A world's docstring is the environment's page.
 TABLE = (
     ("pushlab/evalumap1-v0", "pushlab.envs.evalumap:EvalUMAP1",
@@ -33,6 +37,19 @@ TABLE = (
 )
 
 LIMITS = {"pushlab/RoomEnv-v0": 1000}       # steps after which an episode is cut short, where there is such a limit
+
+
+@contextmanager
+def naming_the_nearest(name: Any) -> Iterator[None]:
+    """While an environment is made: where Gymnasium knows no such id, the error names the one that is meant."""
+    from gymnasium.error import UnregisteredEnv
+
+    from pushlab.ground.arguments import meant
+
+    try:
+        yield
+    except UnregisteredEnv as error:
+        raise type(error)(f"{error}{meant(name, [known for known, *_ in TABLE])}") from None
 
 
 def register_all() -> None:

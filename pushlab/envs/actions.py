@@ -85,7 +85,7 @@ def _read_number(low, beyond, read_any, action, n):
 def _read_whole(shape, lows, sizes, names, action, n):
     array, wide = np.array(action), len(sizes)      # a copy: the caller may go on writing in his own
     if array.dtype.kind not in "iub":
-        raise ValueError(f"an action is made of whole numbers; got {action!r}")
+        raise ValueError(f"an action is made of whole numbers; got {_told(action, names)}")
     if not (n == 1 and array.shape == shape) and array.shape != (n, *shape):
         raise ValueError(f"an action has shape {(n, *shape) if n > 1 else shape}; got {array.shape}")
     if array.dtype != WHOLE:
@@ -97,6 +97,20 @@ def _read_whole(shape, lows, sizes, names, action, n):
         raise ValueError(f"{_part(shape, names, row, column, n)} is {array[row, column]}; it must be from "
                          f"{lows[column]} to {lows[column] + sizes[column] - 1}")
     return array if shape else array[:, 0]
+
+
+def _told(action, names):
+    """An action that is no whole numbers, in words: what it is, and what makes numbers of it."""
+    if action is None:
+        return "None: does the policy return its action?"
+    if hasattr(action, "columns"):
+        return f"a {type(action).__name__}" + ("; schema.notification.encode_one({…}) makes one of words, and "
+                                               "schema.notification.encode(table) one a row" if names else "")
+    if isinstance(action, dict):
+        return f"a dict, {action!r:.60}…" + ("; schema.notification.encode_one makes one of it" if names else "")
+    if np.asarray(action).dtype.kind == "f":
+        return f"{action!r}; {'action.astype(int)' if np.ndim(action) else 'int(action)'} makes one of it"
+    return f"{action!r:.200}"
 
 
 def _read_box(space, names, action, n):

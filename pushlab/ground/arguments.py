@@ -12,6 +12,7 @@ ValueError: discount is a number from 0 to below 1; got 1
 
 from __future__ import annotations
 
+import difflib
 import math
 from collections.abc import Iterable, Mapping
 from numbers import Integral, Real
@@ -25,6 +26,17 @@ def demand(holds: Any, otherwise: str) -> None:
     """ValueError with these words, unless it holds. (Words that take long to make go with an `if` and a `raise`.)"""
     if not holds:
         raise ValueError(otherwise)
+
+
+def meant(word: Any, choices: Iterable[str]) -> str:
+    """The end of a message that names the choice which is spelt nearly like `word`, in capitals or not; or nothing.
+
+    >>> meant("Freinds", ["family", "friends"]), meant("sports", ["family", "friends"])
+    ("; is 'friends' meant?", '')
+    """
+    known = {choice.casefold(): choice for choice in choices}
+    near = difflib.get_close_matches(str(word).casefold(), known, 1, 0.7)
+    return f"; is {known[near[0]]!r} meant?" if near else ""
 
 
 def is_number(value: Any) -> bool:

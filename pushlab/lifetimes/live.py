@@ -22,6 +22,7 @@ from typing import Any
 import pandas as pd
 
 from pushlab.agents.protocol import Agent, as_agent, plain_state
+from pushlab.envs import naming_the_nearest
 from pushlab.ground.arguments import whole
 from pushlab.ground.faults import BadData, Fault
 from pushlab.ground.files import write_text
@@ -97,7 +98,8 @@ def make_envs(phases: Iterable[Phase]) -> dict[str, Any]:
             if key in envs:
                 continue
             try:
-                envs[key] = gym.make(one.env, **one.params)
+                with naming_the_nearest(one.env):
+                    envs[key] = gym.make(one.env, **one.params)
             except (ValueError, TypeError, OSError) as error:
                 envs[key] = None
                 faults.append(Fault(f"phase {phase.name}, task {one.task}", None, None, None, str(error)))

@@ -14,6 +14,8 @@ import numpy as np
 import pandas as pd
 
 from pushlab.agents.protocol import own_chance
+from pushlab.envs import naming_the_nearest
+from pushlab.ground.arguments import whole
 from pushlab.ground.seeds import episode_seed
 from pushlab.metrics.offpolicy.logs import probabilities_of
 
@@ -41,7 +43,8 @@ def collect(env: str, policy: Policy, episodes: int, seed: int = 0, actions: np.
     [[0, 0], [0, 1], [0, 2], [1, 0], [1, 1], [1, 2]]
     """
     import gymnasium as gym
-    envs: Any = gym.make_vec(env, num_envs=episodes, **kwargs)
+    with naming_the_nearest(env):
+        envs: Any = gym.make_vec(env, num_envs=whole("episodes", episodes, 1), **kwargs)
     chance = own_chance(seed)
     seen, _ = envs.reset(seed=[episode_seed(seed, episode) for episode in range(episodes)])
     names = _names(seen, envs.unwrapped.world.observation_names)

@@ -12,7 +12,8 @@ import numpy as np
 import pandas as pd
 
 from pushlab.agents.protocol import Agent, Transition, as_agent
-from pushlab.ground.arguments import one_of
+from pushlab.envs import naming_the_nearest
+from pushlab.ground.arguments import one_of, whole
 from pushlab.ground.seeds import episode_seed
 
 CONSTANT = ("run", "env", "agent", "seed", "lifetime", "phase", "block", "block_type", "task", "params")
@@ -52,7 +53,11 @@ def rollout(env: Any, agent: Agent | Callable, episodes: int = 1, seed: int = 0,
     from tqdm.auto import tqdm
 
     one_of("record", record, RECORDS)
-    env, made = (gym.make(env), True) if isinstance(env, str) else (env, False)
+    whole("episodes", episodes, 1)
+    whole("steps", 0 if steps is None else steps, 0)
+    made = isinstance(env, str)
+    with naming_the_nearest(env):
+        env = gym.make(env) if made else env
     agent = as_agent(agent)
     constant = _constants(env, agent, seed, labels)
     tables, films, world = [], [], getattr(env.unwrapped, "world", None)
@@ -111,6 +116,8 @@ def _run_episode(env, agent, seed, learn, explore, steps, record):
         before = time.perf_counter()
         action = agent.act(observation, info, explore)
         took = time.perf_counter() - before
+        if action is None:
+            raise ValueError(f"the policy {agent.name!r} returned nothing: does its function end with `return action`?")
         sent = copy.copy(action) if isinstance(action, np.ndarray) else action     # an agent may fill one array again
         following, reward, terminated, truncated, next_info = env.step(action)
         if learn:

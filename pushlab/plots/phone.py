@@ -88,6 +88,9 @@ def phone(frames: Sequence[Mapping], figure: Figure | None = None, agent: str = 
     choosing  False shows the last push; True the context that waits, and an empty card
     returns   Figure, 9 x 4.2 inches
     """
+    if not isinstance(frames, (list, tuple)) or not all(isinstance(frame, Mapping) for frame in frames[-1:]):
+        raise TypeError("phone() draws the frames of one episode, such as films[0] after "
+                        f'`log, films = rollout(…, record="frames")`; got a {type(frames).__name__}')
     demand(frames, "phone() needs at least one frame: the one after reset()")
     now = frames[-1]
     pushes = [frame["push"] for frame in frames if frame["push"]]
