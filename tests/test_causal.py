@@ -1,5 +1,7 @@
 """Causal data sets against the simulators, estimators against arithmetic, and how often intervals hold the truth."""
 
+import itertools
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -456,3 +458,42 @@ def test_the_stored_study_holds_what_was_promised():
 def test_the_study_runs_on_a_small_scale():
     found = study.kinds_of("lotka_volterra", n=60, draws=2, resamples=50)
     assert len(found) == 16 and found["model"].unique().tolist() == ["lotka_volterra"]
+
+
+# ---------------------------------------------------------------- a hidden confounder
+
+@given(st.lists(st.tuples(st.floats(-50, 50), st.floats(0.1, 10)), min_size=1, max_size=7), st.floats(1, 8))
+def test_the_highest_weighted_mean_is_that_of_all_corners(units, factor):
+    y, odds = np.transpose(units)
+    corners = np.array(list(itertools.product((1 / factor, factor), repeat=len(y))))
+    weights = 1 + odds * corners
+    assert causal.highest_mean(y, odds, factor) == pytest.approx((weights @ y / weights.sum(axis=1)).max(), abs=1e-9)
+
+
+def test_bounds_begin_at_inverse_weighting_and_widen_until_they_hold_the_truth():
+    data = causal.unobserved("zika", 400, seed=7)
+    table = causal.sensitivity_table(data, (1, 2, 4, 8), resamples=50)
+    weighted = causal.estimate(data, causal.InverseWeighting())
+    assert table["low"][0] == pytest.approx(weighted.estimate) == pytest.approx(table["high"][0])
+    assert (table["low"].diff()[1:] < 0).all() and (table["high"].diff()[1:] > 0).all()
+    assert (table["low_end"] < table["low"]).all() and (table["high_end"] > table["high"]).all()
+    assert not table["low"][0] < data.average_effect and table["low"][3] < data.average_effect
+
+
+def test_bounds_hold_the_effect_where_the_hidden_odds_are_within_the_factor():
+    data = causal.unobserved("zika", 1000, seed=3, strength=0.3)       # odds between exp(-0.9) and exp(0.9): 2.5
+    [found] = causal.sensitivity_table(data, [2.5], resamples=50).to_dict("records")
+    assert found["low"] < data.average_effect < found["high"]
+
+
+def test_a_factor_below_one_is_refused():
+    with pytest.raises(ValueError, match="factor"):
+        causal.highest_mean([1.0], [1.0], 0.5)
+
+
+def test_a_causal_graph_is_drawn_whole(good_picture):
+    places = {"carriers": (0.5, 0), "spraying": (0, 0.5), "ill": (1, 0.5), "in the news": (0.5, 1)}
+    arrows = [("carriers", "spraying"), ("carriers", "ill"), ("spraying", "ill"), ("ill", "in the news")]
+    good_picture(plots.causal_graph(arrows, places, "spraying", "ill", hidden=("in the news",)))
+    with pytest.raises(ValueError, match="mosquitoes"):
+        plots.causal_graph([("mosquitoes", "ill")], places)

@@ -390,3 +390,12 @@ def test_an_edit_in_a_module_that_is_reached_changes_the_key_and_a_comment_does_
         path.write_text(source, encoding="utf-8")
     assert keys[0] == keys[1] == keys[3] != keys[2]
     assert keys[0].strip() == of_modules("pushlab.studies.lifelong")
+
+
+def test_compiled_code_calls_a_record_by_its_fields():
+    """And not by numba's count of types, of which each process has its own: parts of two loops would get one name."""
+    import pushlab.ground.compiled  # noqa: F401
+
+    fields = [("a", "f8"), ("b", "i8")]
+    one, other = numba.from_dtype(np.dtype(fields)), numba.from_dtype(np.dtype(fields[::-1]))
+    assert one.mangling_args == ("Record", (740735417753309065,)) != other.mangling_args

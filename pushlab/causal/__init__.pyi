@@ -21,6 +21,8 @@ from .experiments import experiment_table as experiment_table
 from .policies import TreatmentPolicy as TreatmentPolicy
 from .policies import learn_policy as learn_policy
 from .policies import policy_values as policy_values
+from .sensitivity import highest_mean as highest_mean
+from .sensitivity import sensitivity_table as sensitivity_table
 from .trials import by_size as by_size
 from .trials import repeat as repeat
 from .trials import summary as summary

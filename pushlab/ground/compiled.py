@@ -22,6 +22,7 @@ try:
     from numba.core import config
     from numba.core.caching import FunctionCache, IndexDataCacheFile, NullCache
     from numba.core.dispatcher import Dispatcher
+    from numba.core.types import Record
 except ImportError:     # numba is a normal dependency; a platform without it still runs everything
     def compiled(loop):
         """The loop as it is."""
@@ -29,6 +30,15 @@ except ImportError:     # numba is a normal dependency; a platform without it st
 
     compiled_numeric = compiled_in_place = compiled_sums = inlined = inner = inner_in_place = compiled
 else:
+    def _lasting_name(record):
+        """What a record is called within the names of compiled functions: by its fields.
+
+        numba takes a number that each process gives anew. Two loops from disk, compiled by two processes for records of
+        two kinds, would then have parts of one name, and the second would run with the parts of the first.
+        """
+        return "Record", (int(hashlib.sha256(record.name.encode()).hexdigest()[:15], 16),)
+
+    Record.mangling_args = property(_lasting_name)
     KEPT = 8            # former states of a loop that stay on disk: who takes a change back need not wait again
 
     class ContentCache(FunctionCache):
@@ -57,7 +67,7 @@ else:
             if not self._keeps:
                 return None
             known = (signature, target_context.codegen().magic_tuple(), numba.__version__, llvmlite.__version__,
-                     config.OPT, config.BOUNDSCHECK)
+                     config.OPT, config.BOUNDSCHECK, "records are named by their fields")
             words = hashlib.sha256(str(known).encode()).hexdigest()[:8]
             self._cache_file = IndexDataCacheFile(self._cache_path, f"{self._name}.{content[:16]}.{words}", content)
             return super().load_overload(signature, target_context)

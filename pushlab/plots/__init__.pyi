@@ -23,6 +23,7 @@ from .estimates import estimator_intervals as estimator_intervals
 from .estimates import estimator_spread as estimator_spread
 from .estimates import overlap as overlap
 from .estimates import policy_gains as policy_gains
+from .graphs import causal_graph as causal_graph
 from .inbox import inbox as inbox
 from .learned import learned_heatmap as learned_heatmap
 from .learned import learned_heatmap_table as learned_heatmap_table
