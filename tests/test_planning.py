@@ -8,6 +8,7 @@ import pushlab  # noqa: F401
 from pushlab.agents.planning import BangBang, Constant, FittedQIteration
 from pushlab.envs.ode.worlds import HIV
 from pushlab.logs.rollout import rollout
+from pushlab.studies import imitation
 from pushlab.studies import interventions as study
 
 
@@ -152,3 +153,42 @@ def test_the_stored_study_says_of_itself_what_replaying_it_gives():
     kept = study.disturb(world, study.following(schedule), schedule)
     assert kept["basin"] == disturbed["basin_by_schedule"].tolist() and kept["was"] == disturbed["was"].tolist()
     assert disturbed["basin_by_policy"].eq("healthy").sum() == best["by_policy"]
+
+
+# ---------------------------------------------------------------- imitation
+
+def thirsty(states):
+    """A teacher who gives both drugs while there is much virus."""
+    return np.where(states[:, 4] > 5000, 3, 0)
+
+
+def test_patients_may_begin_anywhere_and_do_not_meet():
+    world = study.make_world()
+    starts = imitation.near_unhealthy(world, 3, np.random.default_rng(1))
+    together = study.treat(world, thirsty, decisions=20, starts=starts)[0]
+    alone = [study.treat(world, thirsty, decisions=20, starts=starts[one:one + 1])[0][:, 0] for one in range(3)]
+    assert np.allclose(together, np.stack(alone, axis=1), rtol=1e-4) and np.array_equal(together[0], starts)
+    assert np.log(starts / world.model.state("unhealthy")).std() == pytest.approx(imitation.SPREAD, rel=0.5)
+
+
+def test_both_ways_of_imitating_begin_alike_and_pay_the_same():
+    world = study.make_world()
+    cloned, dagger = (list(imitation.imitate(world, thirsty, who, seed=3, rounds=2, depth=2))
+                      for who in ("teacher", "learner"))
+    assert [labels for _, labels, _ in cloned] == [labels for _, labels, _ in dagger] == [800, 1600]
+    first = [imitation.examine(world, thirsty, ways[0][0]) for ways in (cloned, dagger)]
+    assert first[0] == first[1] and cloned[0][2] == dagger[0][2]
+    assert imitation.examine(world, thirsty, thirsty)["agrees"] == 1
+
+
+def test_the_stored_imitation_is_the_study_that_is_described():
+    import pandas as pd
+
+    from pushlab.ground.files import data_dir
+
+    table = pd.read_csv(data_dir() / "ode" / "imitation.csv")
+    learned = table.dropna(subset=["seed"])
+    assert learned.groupby("who").size().to_dict() == dict.fromkeys(("learner", "teacher"), imitation.SEEDS * 8)
+    assert (learned["labels"] == 4 * 200 * learned["round"]).all() and imitation.ROUNDS == 8
+    first = learned[learned["round"] == 1].pivot(index="seed", columns="who", values="return")
+    assert (first["learner"] == first["teacher"]).all()

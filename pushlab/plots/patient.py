@@ -30,7 +30,8 @@ from pushlab.plots.palette import (
 )
 from pushlab.plots.sheet import MARGIN, house_style
 
-WIDTH = 500                             # of the panels over time, in hundredths of an inch
+WIDTH = 400                             # of the panels over time, in hundredths of an inch
+PATH = 644                              # where the axes of the path begin
 TOP, BOTTOM, GAP = 141, 427, 26         # of all panels together, and between two
 SOLID, DASHED = DASHES[:2]
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -148,12 +149,12 @@ def _say_goal(ax, place, aside, **more):
 
 
 def _draw_path(stage, film, axes):
-    """The phase portrait: light early, dark late."""
+    """The phase portrait: light early, dark late, from a ring to a dot."""
     (across, x_words), (up, y_words) = axes
-    ax = stage.axes(740, TOP, 136, BOTTOM - TOP)
-    stage.text(712, 84, "the same days as a path", SMALL, INK, "bold")
-    stage.label(712, 103, "light early, dark late")
-    stage.label(712, 128, y_words)
+    ax = stage.axes(PATH, TOP, 900 - MARGIN - PATH, BOTTOM - TOP)
+    stage.text(PATH - 38, 84, "the same days as a path", SMALL, INK, "bold")
+    stage.label(PATH - 38, 103, "light early, dark late, from ○ to ●")
+    stage.label(PATH - 38, 128, y_words)
     stage.label(876, 463, x_words, align="right")
     _set_height(ax.xaxis, film, [across], few=True)
     _set_height(ax.yaxis, film, [up])
@@ -162,8 +163,8 @@ def _draw_path(stage, film, axes):
         ax.add_patch(Rectangle((left, bottom), right - left, top - bottom, **EDGE))
         _say_goal(ax, ((left + right) / 2, top), (0, 4), ha="center")
     points = np.column_stack([_height(film, film.values[name]) for name in (across, up)])
-    shades = LinearSegmentedColormap.from_list("time", [LINE, INK])(np.linspace(0.15, 1, max(1, len(points) - 1)))
-    ax.add_collection(LineCollection(np.stack([points[:-1], points[1:]], axis=1), colors=shades, linewidths=1.8,
+    shades = LinearSegmentedColormap.from_list("time", [LINE, INK])(np.linspace(0.3, 1, max(1, len(points) - 1)))
+    ax.add_collection(LineCollection(np.stack([points[:-1], points[1:]], axis=1), colors=shades, linewidths=2.0,
                                      capstyle="round", zorder=3))
-    ax.plot(*points[0], "o", ms=8, mfc=PAPER, mec=INK, zorder=5)
-    ax.plot(*points[-1], "o", ms=8, color=INK, zorder=6)
+    ax.plot(*points[0], "o", ms=10, mfc=PAPER, mec=INK, mew=2, zorder=5)
+    ax.plot(*points[-1], "o", ms=10, color=INK, zorder=6)

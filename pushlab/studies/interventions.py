@@ -57,13 +57,16 @@ def in_logarithms(states: np.ndarray) -> np.ndarray:
     return np.log10(np.maximum(states, 1e-6))
 
 
-def treat(world: HIV, policy: Callable, patients: int = 1,
-          decisions: int = DECISIONS) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def treat(world: HIV, policy: Callable, patients: int = 1, decisions: int = DECISIONS,
+          starts: Any = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Treats patients side by side: states (decisions + 1, patients, 6), actions and rewards (decisions, patients).
 
     policy  function of states (patients, 6) → actions (patients,)
+    starts  the patients' first states (patients, 6); None: all begin where the world does
     """
+    patients = patients if starts is None else len(starts)
     state = world.initial(np.empty((patients, world.uniforms)), {})
+    state["values"] = state["values"] if starts is None else np.array(starts, float)
     states, actions, rewards = [state["values"]], [], []
     for _ in range(decisions):
         actions.append(policy(state["values"]))
