@@ -4,3 +4,4 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
+collect_ignore = ["wrong"]       # cells of notebooks, no modules
