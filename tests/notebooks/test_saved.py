@@ -22,7 +22,7 @@ BARE_REPR = re.compile(r"^\[?<[^>]*>\]?$|^(?:Figure|Text)\(")
 EXERCISE_HEADING = re.compile(r"^#+ +Exercise\b", re.MULTILINE)
 CAPITALS = re.compile(r"\b[A-Z]{5,}\d*\b")
 WITHOUT_WORDS = re.compile(r"```.*?```|`[^`]*`|\]\([^)]*\)", re.DOTALL)     # code, and where links lead
-NAMES_IN_CAPITALS = ("SMART", "SCOPE", "DARPA", "SWITCH", "MAGIC")
+NAMES_IN_CAPITALS = ("SMART", "SCOPE", "DARPA", "SWITCH", "MAGIC", "SARSA", "REINFORCE")
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 
 
