@@ -202,3 +202,7 @@ def test_pushlab_is_found_in_the_lab_of_the_makefile(tmp_path):
     first, *arguments = told.splitlines()
     assert first == str(tmp_path / "bin" / "pushlab")
     assert "--no-browser" in arguments and "--ServerApp.terminado_settings=shell_command=/bin/sh" in arguments
+
+
+def test_no_answer_in_words_is_an_answer():
+    assert rollout(gym.make("pushlab/RoomEnv-v0"), lambda seen: None, steps=3, progress=False)["reward"].sum() == 0

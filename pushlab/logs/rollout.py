@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from gymnasium.spaces import Text
 
 from pushlab.agents.protocol import Agent, Transition, as_agent
 from pushlab.envs import naming_the_nearest
@@ -116,7 +117,7 @@ def _run_episode(env, agent, seed, learn, explore, steps, record):
         before = time.perf_counter()
         action = agent.act(observation, info, explore)
         took = time.perf_counter() - before
-        if action is None:
+        if action is None and not isinstance(env.action_space, Text):        # in words, None is no answer
             raise ValueError(f"the policy {agent.name!r} returned nothing: does its function end with `return action`?")
         sent = copy.copy(action) if isinstance(action, np.ndarray) else action     # an agent may fill one array again
         following, reward, terminated, truncated, next_info = env.step(action)
