@@ -1,6 +1,10 @@
 """The command line: what it prints, and the exit status a script relies on."""
 
+import re
 import shutil
+import subprocess
+import sys
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -145,3 +149,27 @@ def test_a_class_plays_without_the_truth_and_its_lecturer_scores_it(class_data, 
     by_truth, by_judge = run(*words, "--data", folder), run(*words, "--data", handed_out)
     assert asked.exit_code == by_truth.exit_code == by_judge.exit_code == 0
     assert "answers by truth" in by_truth.stdout and "answers by logistic" in by_judge.stdout
+
+
+def test_readme_leads_to_a_scored_submission(tmp_path, monkeypatch):
+    """Its commands, its script and its example row, in an empty folder."""
+    part = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8").split("\n## ")[1]
+    [script] = re.findall(r"^```python\n(.*?)^```", part, re.MULTILINE | re.DOTALL)
+    [example] = re.findall(r"^```csv\n(.*?)^```", part, re.MULTILINE | re.DOTALL)
+    (tmp_path / "my_answers.py").write_text(script)
+    monkeypatch.chdir(tmp_path)
+    commands = [line.split("#")[0].split() for line in re.findall(r"^(?:pushlab|python) .*", part, re.MULTILINE)]
+    assert [words[:2] for words in commands] == [["pushlab", "contexts"], ["python", "my_answers.py"], ["pushlab", "score"]]
+    for program, *words in commands:
+        if program == "python":
+            subprocess.run([sys.executable, *words], check=True)
+        else:
+            told = run(*words)
+            assert told.exit_code == 0, told.stderr
+    assert "performance" in told.stdout and "note:" not in told.stdout
+    assert re.search(r"plausibility +1\.000", told.stdout)
+    assert (tmp_path / "scores" / "answers" / "scorecard.json").is_file()
+    header, row = example.splitlines()
+    written = (tmp_path / "answers.csv").read_text().splitlines()
+    assert set(header.split(",")) == set(written[0].split(","))
+    assert {"org.pushlab.chat", "friends"} < set(row.split(",")) and len(row.split(",")) == len(header.split(","))
