@@ -159,7 +159,7 @@ def test_readme_leads_to_a_scored_submission(tmp_path, monkeypatch):
     (tmp_path / "my_answers.py").write_text(script)
     monkeypatch.chdir(tmp_path)
     commands = [line.split("#")[0].split() for line in re.findall(r"^(?:pushlab|python) .*", part, re.MULTILINE)]
-    assert [words[:2] for words in commands] == [["pushlab", "contexts"], ["python", "my_answers.py"], ["pushlab", "score"]]
+    assert [" ".join(words[:2]) for words in commands] == ["pushlab contexts", "python my_answers.py", "pushlab score"]
     for program, *words in commands:
         if program == "python":
             subprocess.run([sys.executable, *words], check=True)
