@@ -52,6 +52,7 @@ CONVENTIONS = (
 # What is no number of the text, in the order in which it is taken out.
 LEFT_OUT = [re.compile(pattern, flags) for pattern, flags in (
     (r"^\*\*Sources?\*\*.*", re.MULTILINE | re.DOTALL),
+    (r"^\*\d+ points?, about \d+ minutes\*", re.MULTILINE),              # below the heading of an exercise
     (r"^[ >]*(```|~~~).*?^[ >]*\1", re.MULTILINE | re.DOTALL),          # fences
     (r"(`+)[^`].*?\1", re.DOTALL),                                      # code spans
     (r"(?<=\])\([^)\s]*\)", 0),                                         # where a link or a picture leads
