@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pushlab.datasets.features import Feature, as_text, encode_column
+from pushlab.datasets.features import OTHER, Feature, as_text, encode_column
 from pushlab.datasets.schema import Schema
 from pushlab.datasets.tables import A_DURATION, find_columns, read_numbers
 from pushlab.ground.faults import BadData, Fault, blame, refuse, short
@@ -101,10 +101,10 @@ def read_values(feature: Feature, column: pd.Series, name: str, file: str, lines
 
 
 def _unknown_values(feature, codes, column):
-    """A note on values of an open feature that the history does not have."""
+    """A note on values of an open feature that the history does not have; "other" is said on purpose."""
     if feature.kind != "open":
         return []
-    other = np.flatnonzero(codes[:, 0] == len(feature.words) - 1)
+    other = np.flatnonzero((codes[:, 0] == len(feature.words) - 1) & (column.to_numpy(dtype=object) != OTHER))
     if not len(other):
         return []
     some = list(dict.fromkeys(short(as_text(value)) for value in column.iloc[other]))
