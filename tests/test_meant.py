@@ -178,6 +178,7 @@ def test_notes_are_seen_wherever_the_scorecard_is_made(tmp_path, challenge):
     with warnings.catch_warnings():
         warnings.simplefilter("error")                  # the report of a file has the note, once
         assert score_file(tmp_path / "answers.csv", challenge).report().count("freinds") == 1
+        assert not challenge.evaluate(answers.assign(subject="other")).notes        # that is what it is called
 
 
 def test_the_command_says_its_version():
