@@ -67,7 +67,7 @@ def two_users_who_look_alike(most_disputed):
     slips = ((dict(slot=False), "It looks at the whole day", "Keep the rows of the time slot first"),
              (dict(relative=False), "It compares raw shares", "Subtract each user's own mean in that slot"),
              (dict(least=1), "It takes subjects that hardly came", "Leave out those with fewer than 15 notifications"),
-             (dict(size=lambda gap: gap), "It finds only what the first user opens more", "Take the gap without its sign"),
+             (dict(size=lambda gap: gap), "It finds only what the first opens more", "Take the gap without its sign"),
              (dict(size=lambda gap: -np.abs(gap)), "It finds where they agree most", "The widest gap is asked for"))
     for flags, reason, hint in slips:
         demand(got != [_disputed(users, *asked, **flags) for asked in ASKED] or got == right, reason, hint, earned=1)
@@ -119,7 +119,7 @@ def is_it_the_noise(within):
                "Weight the places: `np.average(gaps, weights=...)`", earned=2)
         for part in ("low", "high"):
             demand(abs(got - np.average(strata["gap"], weights=strata[part])) > 1e-9,
-                   f"The weights count only the notifications in {part} noise", "Count both values of a place", earned=2)
+                   f"The weights count only notifications in {part} noise", "Count both values of a place", earned=2)
         demand(abs(got - right) < 1e-9, f"{got:.4f} for a diary where {right:.4f} is right",
                "Print the gap and the number of notifications of each place", earned=1)
     return "Right for three diaries that were made up with an effect of 0.1, of -0.1 and of none."
@@ -156,7 +156,7 @@ def a_file_of_your_own(schema, export):
            "Learn from autumn.csv (`history`), judge by winter.csv (`test`)")
     demand(mine.history.opened.tolist() != [False, False, True, True], "Tapped is read as dismissed, swiped as opened",
            "Somebody who taps opens", earned=1)
-    demand("hour" in mine.schema.context.names, "The context has no `hour`", "The hour belongs to the context", earned=1)
+    demand("hour" in mine.schema.context.names, "The context has no `hour`", "The hour is part of the context", 1)
     codes = other.history.context_codes[:, mine.schema.context.components.index("hour")]
     demand(len(set(codes.tolist())) == 3, "8, 20 and 23 o'clock do not fall into three different bins",
            "Give the edges 6, 12, 17 and 21: the first hour of each slot but the night's", earned=2)
@@ -180,5 +180,6 @@ def learn_from_the_past(split, diary):
         demand(not mixed_up, f"{mixed_up:,} rows to learn from came after the first row to judge by",
                "Order the rows by `posted`, then cut: the table may come in any order")
         demand(abs(len(earlier) - share * len(diary)) <= 1,
-               f"The earlier part is {len(earlier) / len(diary):.0%}, not {share:.0%}", "`share` is the share of notifications that comes first", earned=1)
+               f"The earlier part is {len(earlier) / len(diary):.0%}, not {share:.0%}",
+               "`share` is the share of notifications that comes first", earned=1)
     return "All that is learned from lies before all that is judged by."
