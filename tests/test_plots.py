@@ -1,6 +1,7 @@
 """Every picture draws, for schemas known and unknown, with its words whole, apart, and on the sheet."""
 
 import gc
+import io
 import subprocess
 import sys
 from itertools import combinations
@@ -10,6 +11,7 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 from matplotlib.text import Text
+from PIL import Image
 
 from pushlab import plots
 from pushlab.plots.phone import chip_places, expected_best
@@ -343,3 +345,31 @@ def test_pictures_do_without_pyplot_and_pandas_comes_only_with_tables():
     code = "import sys, pushlab.plots; print('matplotlib.pyplot' in sys.modules, 'pandas' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False", "False"]
+
+
+def test_letters_kept_from_earlier_pictures_are_the_same_pixels():
+    """A figure used again, with kept letters and kept ground, against one of its own on Matplotlib's plain canvas."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    def draw(number, figure=None):
+        stage = plots.Stage(300, 200, figure)
+        stage.heading(f"Step {number}", "the same lead every time")
+        stage.text(100.3 + number, 120.7, "AVAW To.", halo="white", rotation=10 * number)
+        stage.box(20, 130, 60, 20 + number, fill="#cccccc")
+        stage.axes(150, 130, 120, 50).plot([0, number], [0, 1])
+        return stage.figure
+
+    figure = draw(0)
+    for number in (1, 2, 1):
+        used_again, fresh = draw(number, figure), draw(number)
+        canvas = FigureCanvasAgg(fresh)
+        canvas.draw()
+        png = Image.open(io.BytesIO(plots.png(used_again)))
+        assert png.mode == "RGB" and np.array_equal(np.asarray(png), np.asarray(canvas.buffer_rgba())[..., :3])
+        assert round(png.info["dpi"][0]) == 105
+
+
+def test_a_sheet_that_lets_something_through_keeps_its_alpha():
+    figure = plots.Stage(100, 100).figure
+    figure.set_facecolor((1, 1, 1, 0.5))
+    assert Image.open(io.BytesIO(plots.png(figure))).mode == "RGBA"

@@ -1,5 +1,7 @@
 """Widgets change their picture when a control moves, keep errors in sight, and have short texts for saved notebooks."""
 
+import asyncio
+
 import gymnasium as gym
 import ipywidgets as W
 import numpy as np
@@ -84,6 +86,86 @@ def test_pyplot_keeps_no_figure():
 def test_words_are_not_read_as_html():
     panel = explore(draw_bar, say=lambda height: "<b>", height=(0.0, 2.0, 0.1))
     assert "&lt;b&gt;" in panel.words.value
+
+
+def counted(drawn):
+    """A picture and its sentence, which note what they were asked for."""
+    def picture(height=0.0, names=None):
+        drawn.append(round(height, 9))
+        return draw_bar(height)
+
+    return picture
+
+
+def test_a_picture_shown_before_is_not_drawn_again_until_a_cell_is_run(monkeypatch):
+    drawn = []
+    panel = explore(counted(drawn), height=(0.0, 1.0, 0.1))
+    seen = {}
+    for height in (0.1, 0.3, 0.1):
+        panel.controls["height"].value = height
+        assert seen.setdefault(height, panel.image.value) == panel.image.value
+    assert drawn == [0.0, 0.1, 0.3]
+    monkeypatch.setattr("pushlab.plots.panel.moment", lambda: 5)            # a cell may have changed what it draws from
+    panel.controls["height"].value = 0.3
+    assert drawn == [0.0, 0.1, 0.3, 0.3]
+
+
+def test_no_more_pictures_are_kept_than_said(monkeypatch):
+    drawn = []
+    monkeypatch.setattr(explore, "keep", 2)
+    panel = explore(counted(drawn), height=(0, 9, 1))
+    for height in (1, 2, 1, 0):
+        panel.controls["height"].value = height
+    assert drawn == [0, 1, 2, 0]
+
+
+def test_values_of_a_menu_may_be_anything():
+    panel = explore(counted([]), height=(0.0, 1.0, 0.1), names={"one": [1], "two": {"a": np.zeros(2)}})
+    panel.controls["names"].value = panel.controls["names"].options["two"]
+    panel.controls["height"].value = 0.5
+    assert panel.words.value == "" and panel.values["height"] == 0.5
+
+
+def test_the_next_pictures_are_drawn_ahead_while_nothing_else_is_to_do():
+    drawn = []
+
+    async def reader():
+        panel = explore(counted(drawn), height=(0.0, 1.0, 0.1))
+        panel.controls["height"].value = 0.2
+        panel.controls["height"].value = 0.5                                # the first wish is dropped
+        while len(drawn) < 5:
+            await asyncio.sleep(0.01)
+        panel.controls["height"].value = 0.6
+        return len(drawn), panel.image.value
+
+    count, shown = asyncio.run(reader())
+    assert drawn == [0.0, 0.2, 0.5, 0.6, 0.7] and count == 5
+    assert shown == plots.png(draw_bar(0.6))
+
+
+def test_an_error_ahead_of_the_reader_is_shown_only_to_who_comes_there():
+    def picture(x=4):
+        print("drawn")
+        return draw_bar(1 / x)
+
+    async def reader():
+        panel = explore(picture, say=lambda x: f"x is {x}", x=(0, 4, 1))
+        panel.controls["x"].value = 2
+        await asyncio.sleep(0.3)
+        before = panel.words.value
+        panel.controls["x"].value = 0
+        return before, panel.words.value
+
+    before, after = asyncio.run(reader())
+    assert "x is 2" in before and "ZeroDivisionError" in after
+
+
+def test_what_is_slow_to_draw_waits_until_the_slider_is_let_go(monkeypatch):
+    panel = explore(draw_bar, height=(0.0, 2.0, 0.1))
+    assert panel.controls["height"].continuous_update
+    monkeypatch.setattr("pushlab.plots.widgets.SLOW", 0)
+    panel.controls["height"].value = 0.5
+    assert not panel.controls["height"].continuous_update
 
 
 # ---------------------------------------------------------------- player
@@ -217,7 +299,8 @@ def test_panels_show_themselves_with_a_short_text(make):
 @pytest.mark.parametrize("make", [
     lambda: explore(draw_bar, height=(0.0, 2.0, 0.1)), lambda: player([{}, {}], draw_count),
     lambda: you_are_the_agent(Pushes())])
-def test_the_image_is_no_wider_than_drawn_and_has_no_tooltip(make):
-    image = make().image
-    assert image.layout.max_width == "105px"
-    assert image.tooltip is None          # a tooltip on an image breaks it in ipywidgets 8
+def test_the_image_is_no_wider_than_drawn_and_says_what_it_shows(make):
+    panel = make()
+    assert panel.image.layout.max_width == "105px"
+    said = "Choose what to send." if isinstance(panel, you_are_the_agent) else repr(panel)
+    assert panel.image.tooltip == said and panel.image.description == ""      # without one, a tooltip breaks an image

@@ -5,17 +5,20 @@ without one stands still: put a static picture beside them.
 """
 
 import functools
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import ipywidgets as W
 import numpy as np
 
-from pushlab.plots.panel import Panel, parameters_of
+from pushlab.plots.panel import Panel, Shot, parameters_of, shoot
 from pushlab.plots.phone import phone
 
 NAMES = {"description_width": "initial"}
 WIDE, ROW = {"width": "420px", "max_width": "100%"}, {"flex_flow": "row wrap"}
+
+SLOW = 0.3                              # seconds: a slider over a picture that takes longer draws when it is let go
 
 
 def _count(number, noun):
@@ -66,13 +69,32 @@ class Explorer(Panel):
     def values(self) -> dict[str, Any]:
         return {name: control.value for name, control in self.controls.items()}
 
-    def _draw(self):
-        self.image.show(self.picture(**self.values))
-        self.write(self.say(**self.values) if self.say else "")
+    def shot_of(self, state: tuple) -> Shot:
+        values = {name: place if hasattr(control, "step") else control.value
+                  for (name, control), place in zip(self.controls.items(), state)}
+        return shoot(self.picture(**values), self.say(**values) if self.say else "")
 
-    def _redraw(self, _):
+    def _state(self, moved=None, to=None):
+        """Where all controls stand, or stood if one were moved: a menu by its place, as its values may be anything."""
+        places = [to if control is moved else getattr(control, "index", control.value)
+                  for control in self.controls.values()]
+        return tuple(round(place, 9) if isinstance(place, float) else place for place in places)
+
+    def _draw(self, next_states=()):
+        self.show_kept(self._state(), next_states)
+
+    def _redraw(self, change):
+        begun, moved = time.perf_counter(), change["owner"]
         with self.errors_shown():
-            self._draw()
+            self._draw(self._after(moved, change["old"], change["new"]) if hasattr(moved, "step") else ())
+        if hasattr(moved, "step"):                      # what is slow to draw waits until the slider is let go
+            moved.continuous_update = time.perf_counter() - begun < SLOW
+
+    def _after(self, moved, old, new):
+        """The states that come next if the slider is moved on as it was."""
+        step = moved.step if new > old else -moved.step
+        places = [place for place in (new + step, new + 2 * step) if moved.min <= round(place, 9) <= moved.max]
+        return [self._state(moved, place) for place in places]
 
 
 def _control(name, values, default):
@@ -97,7 +119,7 @@ def _slider(name, values, default, look):
     starts_at_default = isinstance(default, int | float) and not isinstance(default, bool) and low <= default <= high
     kind = W.IntSlider if whole else W.FloatSlider
     more = {} if whole else {"readout_format": ".2f" if step < 0.1 else ".1f"}
-    return kind(value=default if starts_at_default else low, min=low, max=high, step=step, continuous_update=False,
+    return kind(value=default if starts_at_default else low, min=low, max=high, step=step, continuous_update=True,
                 layout=W.Layout(**WIDE), **look, **more)
 
 
@@ -155,10 +177,10 @@ class Player(Panel):
             raise ValueError("player() needs at least one frame; rollout(..., record='frames') keeps them")
         self.frames, self.more, last = list(frames), more, len(frames) - 1
         self.play = W.Play(min=0, max=last, interval=max(100, interval), show_repeat=False)
-        self.slider = W.IntSlider(min=0, max=max(last, 1), description="step", continuous_update=False, style=NAMES,
-                                  layout=W.Layout(**WIDE), disabled=last == 0)
+        self.slider = W.IntSlider(min=0, max=max(last, 1), description="step", style=NAMES, layout=W.Layout(**WIDE),
+                                  disabled=last == 0)
         super().__init__(picture, say, [W.HBox([self.play, self.slider], layout=W.Layout(**ROW))])
-        self.draw_frames(self.frames[:1], given=self.more)
+        self.show_kept(0)
         self.play.observe(lambda change: setattr(self.slider, "value", change["new"]), "value")
         self.slider.observe(self._move, "value")
 
@@ -167,8 +189,13 @@ class Player(Panel):
 
     def _move(self, change):
         self.play.value = change["new"]                 # play goes on from where the slider was put
+        old, new = change["old"], change["new"]
+        onward = range(new + 1, len(self.frames)) if new > old else range(new - 1, -1, -1)
         with self.errors_shown():
-            self.draw_frames(self.frames[:change["new"] + 1], given=self.more)
+            self.show_kept(new, onward[:2])
+
+    def shot_of(self, state: int) -> Shot:
+        return self.shot_of_frames(self.frames[:state + 1], given=self.more)
 
 
 # ---------------------------------------------------------------- you are the agent
@@ -261,7 +288,7 @@ class Seat(Panel):
         for number, button in enumerate(self.buttons):
             button.disabled = self.over or (not self.several and mask is not None and not mask[number])
         with self.errors_shown():                      # the episode goes on
-            self.draw_frames(self.frames, words, agent="you", choosing=not self.over)
+            self.show(self.shot_of_frames(self.frames, words, agent="you", choosing=not self.over))
 
 
 explore, player, you_are_the_agent = Explorer, Player, Seat

@@ -138,10 +138,9 @@ def playwright():
         yield running
 
 
-@pytest.fixture(scope="session")
-def server(chromium, playwright, tmp_path_factory):
-    """JupyterLab on a copy of notebooks/, for all browser tests together."""
-    home = tmp_path_factory.mktemp("home")
+@contextmanager
+def serving(home):
+    """JupyterLab on a copy of notebooks/ in the folder `home`, as a Server, for the length of a `with` block."""
     folder, log = home / "notebooks", home / "jupyterlab.log"
     copy_without_outputs(NOTEBOOKS, folder)
     command = [
@@ -159,6 +158,13 @@ def server(chromium, playwright, tmp_path_factory):
             process.wait(20)
         except subprocess.TimeoutExpired:
             process.kill()
+
+
+@pytest.fixture(scope="session")
+def server(chromium, playwright, tmp_path_factory):
+    """JupyterLab on a copy of notebooks/, for all browser tests together."""
+    with serving(tmp_path_factory.mktemp("home")) as served:
+        yield served
 
 
 @pytest.fixture(scope="session")

@@ -106,6 +106,8 @@ def test_notebook_runs_and_its_widgets_answer(lab, path):
         interact(lab)
     assert failures(lab.cells()) == []
     assert lab.page.get_by_text("Error displaying widget").count() == 0
+    unnamed = lab.page.locator("img.widget-image").evaluate_all("images => images.filter(image => !image.title).length")
+    assert unnamed == 0, "a screen reader has nothing to say of a widget's picture"
     assert lab.outside == [], "the notebook asked for something outside the machine"
     assert lab.errors == [], "the browser's console complained"
 
@@ -129,6 +131,24 @@ def test_failing_cell_is_seen(lab, server):
     warning, error = sorted(failures(lab.cells()), key=lambda failure: "missing" in failure)
     assert "careful" in warning
     assert "name 'missing' is not defined" in error
+
+
+def test_a_widget_names_its_picture_for_screen_readers(lab, server):
+    """By the sentence of `say`, and a new one when the slider moved; without one by how the controls stand."""
+    write_notebook(server, "named.ipynb", "from pushlab.plots import Stage, widgets", """def picture(height=1):
+    stage = Stage(200, 100)
+    stage.line([(0, 50), (200, 100 - 10 * height)])
+    return stage.figure""", "widgets.explore(picture, say=lambda height: f'It is {height} high.', height=(0, 9, 1))",
+                   "widgets.explore(picture, height=(0, 9, 1))")
+    lab.open("named.ipynb")
+    lab.run_all()
+    lab.page.get_by_role("img", name="It is 1 high.", exact=True).wait_for()
+    handle = lab.find(SLIDER)
+    handle.focus()
+    handle.press("ArrowRight")
+    lab.page.get_by_role("img", name="It is 2 high.", exact=True).wait_for()
+    lab.page.get_by_role("img", name="explore: height = 1", exact=True).wait_for()
+    assert failures(lab.cells()) == [] and lab.errors == []
 
 
 @pytest.mark.parametrize("host", ["pushlab.invalid", "127.0.0.2"])
