@@ -5,8 +5,6 @@ process, and thousands of times without a leak.
 """
 
 import functools
-import struct
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.resources import files
@@ -24,6 +22,7 @@ from matplotlib.patches import Circle, FancyBboxPatch, Polygon
 from matplotlib.patheffects import withStroke
 from matplotlib.text import Text
 
+from pushlab.plots.canvas import Canvas, png_file
 from pushlab.plots.palette import INK, LEAD, SMALL, SURFACE, TEXT, TITLE
 
 DPI = 105
@@ -87,74 +86,7 @@ def png(figure: Any) -> bytes:
         figure.set_canvas(usual)
     if pixels[..., 3].min() == 255:
         pixels = pixels[..., :3]                            # a quarter less to pack where nothing shines through
-    return _png_file(pixels, figure.dpi)
-
-
-def _png_file(pixels, dpi):
-    """Pixels (height, width, 3 or 4) as a file: rows as they are, packed lightly, half the time of Pillow's."""
-    height, width, depth = pixels.shape
-    rows = np.zeros((height, 1 + width * depth), np.uint8)  # a row begins with its filter: none
-    rows[:, 1:] = pixels.reshape(height, -1)
-    metre = round(dpi / 0.0254)
-    parts = {b"IHDR": struct.pack(">2I5B", width, height, 8, {3: 2, 4: 6}[depth], 0, 0, 0),
-             b"pHYs": struct.pack(">2IB", metre, metre, 1), b"IDAT": zlib.compress(rows, 1), b"IEND": b""}
-    return b"\x89PNG\r\n\x1a\n" + b"".join(
-        struct.pack(">I", len(part)) + name + part + struct.pack(">I", zlib.crc32(name + part))
-        for name, part in parts.items())
-
-
-class Recorder:
-    """Stands for Agg while one text is drawn, and notes its letters: (bitmap, x, y, angle)."""
-
-    def __init__(self, agg):
-        self.agg, self.letters = agg, []
-
-    def __getattr__(self, name):
-        return getattr(self.agg, name)
-
-    def draw_text_image(self, bitmap, x, y, angle, gc):
-        self.letters.append((np.array(bitmap), x, y, angle))
-        self.agg.draw_text_image(bitmap, x, y, angle, gc)
-
-
-class Renderer(RendererAgg):
-    """Agg that keeps the letters of words: those that stand where they stood before are set and not shaped anew.
-
-    Words are most of a picture's time, and from one picture of a widget to the next most of them stay.
-    """
-
-    kept: dict[tuple, list] = {}                            # shared by all sheets; the same pixels whoever asks
-
-    def draw_text(self, gc, x, y, s, prop, angle, ismath=False, mtext=None):
-        more = (mtext.get_fontfeatures(), mtext.get_language()) if hasattr(mtext, "get_fontfeatures") else None
-        key = s, x, y, angle, hash(prop), self.height, self.dpi, gc.get_antialiased(), more
-        if ismath or key not in self.kept:
-            agg = self._renderer
-            self._renderer = Recorder(agg)
-            try:
-                super().draw_text(gc, x, y, s, prop, angle, ismath, mtext)
-                letters = self._renderer.letters
-            finally:
-                self._renderer = agg
-            if not ismath:
-                if len(self.kept) >= 4096:
-                    self.kept.clear()
-                self.kept[key] = letters
-            return
-        for bitmap, left, bottom, turned in self.kept[key]:
-            self._renderer.draw_text_image(bitmap, left, bottom, turned, gc)
-
-
-class Canvas(FigureCanvasAgg):
-    """The canvas of a sheet."""
-
-    def get_renderer(self):
-        width, height = self.get_width_height(physical=True)
-        renderer = getattr(self, "renderer", None)
-        if not isinstance(renderer, Renderer) or (renderer.width, renderer.height, renderer.dpi) != (
-                width, height, self.figure.dpi):
-            self.renderer = Renderer(width, height, self.figure.dpi)
-        return self.renderer
+    return png_file(pixels, figure.dpi)
 
 
 def figure_of(picture: Any) -> Figure:
@@ -259,11 +191,11 @@ class Stage:
         self.ax = self._used_before() or self.figure.add_axes((0, 0, 1, 1), axes_class=Chart)
         self.ax.set_axis_off()
         self.ax.set(xlim=(0, width), ylim=(height, 0), autoscale_on=False)
-        self.figure.ground = self.ax
+        vars(self.figure)["ground"] = self.ax
 
     def _used_before(self):
         """The empty axes of the last stage on this figure: to make others costs as much as a tenth of a picture."""
-        ax = getattr(self.figure, "ground", None)
+        ax = vars(self.figure).get("ground")
         if ax is not None:
             for artist in (*ax.texts, *ax.lines, *ax.patches, *ax.images, *ax.collections, *ax.artists):
                 artist.remove()

@@ -1,4 +1,4 @@
-"""How fast the pictures that move answer: each notebook in JupyterLab in Chromium, its sliders, players and seats moved.
+"""How fast the pictures that move answer: each notebook in JupyterLab in Chromium, sliders, players, seats moved.
 
 `make benchmarks ARGS=widgets` writes data/widgets/widgets.csv (some five minutes on an idle machine);
 `python tests/benchmarks/table.py widgets 05 07` prints those notebooks only and writes nothing. A row is a control:
@@ -92,14 +92,15 @@ RUN_CELLS = """async () => {
 # The next key or click begins the clock, the next picture loaded ends it.
 ARM = """(image) => {
     let begun = null;
+    const kinds = ["keydown", "click", "change"];
     const begin = (event) => { if (begun === null) begun = performance.now(); };
-    for (const kind of ["keydown", "click", "change"]) window.addEventListener(kind, begin, { capture: true, once: true });
+    for (const kind of kinds) window.addEventListener(kind, begin, { capture: true, once: true });
     const before = image.src;
     window.moved = new Promise((done) => {
         const look = () => {
             if (image.src === before) return;
             image.removeEventListener("load", look);
-            for (const kind of ["keydown", "click", "change"]) window.removeEventListener(kind, begin, { capture: true });
+            for (const kind of kinds) window.removeEventListener(kind, begin, { capture: true });
             done(performance.now() - begun);
         };
         image.addEventListener("load", look);
@@ -157,8 +158,9 @@ class Cell:
             yield "seat", lambda: self.click(self.node.locator("button.widget-button:not(:disabled)").first)
         else:
             for place in range(menus.count()):
-                yield menus.nth(place).evaluate("menu => menu.closest('.widget-dropdown').innerText.split('\\n')[0]"), (
-                    lambda menu=menus.nth(place), turn=[1]: self.choose(menu, turn))
+                menu = menus.nth(place)
+                name = menu.evaluate("menu => menu.closest('.widget-dropdown').innerText.split('\\n')[0]")
+                yield name, lambda menu=menu, turn=[1]: self.choose(menu, turn)
 
     def press(self, handle, turn):
         """An arrow key; back again at the ends."""
@@ -224,7 +226,8 @@ def measure(lab, name):
                    "rest_ms": np.median(fresh) - 1000 * whole, "kilobytes": size / 1000, "first_ms": found["first"],
                    "frames_a_second": cell.frames_a_second() if control == "player" else np.nan}
             rows.append(row)
-            print(f"{row['notebook']}, {control}: {row['median_ms']:.0f} ms, fresh {row['fresh_ms']:.0f} ms", file=sys.stderr, flush=True)
+            print(f"{row['notebook']}, {control}: {row['median_ms']:.0f} ms, fresh {row['fresh_ms']:.0f} ms",
+                  file=sys.stderr, flush=True)
     return rows
 
 
