@@ -188,10 +188,17 @@ class Stage:
     def __init__(self, width: float, height: float, figure: Figure | None = None):
         self.width, self.height = width, height
         self.figure = blank_figure(width / 100, height / 100, figure)
-        self.ax = self._used_before() or self.figure.add_axes((0, 0, 1, 1), axes_class=Chart)
+        self.ax = self._used_before() or self._new_ground()
         self.ax.set_axis_off()
         self.ax.set(xlim=(0, width), ylim=(height, 0), autoscale_on=False)
         vars(self.figure)["ground"] = self.ax
+
+    def _new_ground(self):
+        """Axes as large as the sheet, which tell every artist at once where they end and do not reckon it anew."""
+        ax = self.figure.add_axes((0, 0, 1, 1), axes_class=Chart)
+        edges = ax.patch.get_transform()
+        vars(ax.patch)["get_transform"] = lambda: edges
+        return ax
 
     def _used_before(self):
         """The empty axes of the last stage on this figure: to make others costs as much as a tenth of a picture."""
