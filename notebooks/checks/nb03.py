@@ -26,7 +26,8 @@ def epsilon_greedy(choose):
     never, always, some = (shares(choose, epsilon, values) for epsilon in (0.0, 1.0, 0.3))
     turned = shares(choose, 1.0, np.roll(values, 1))
     demand(not (always[2] > 0.99 and turned[3] > 0.99 and some[2] > 0.99),
-           "It always sends what looks best: it never explores", "with probability `epsilon`, ask `chance.integers` for any candidate")
+           "It always sends what looks best: it never explores",
+           "with probability `epsilon`, ask `chance.integers` for any candidate")
     demand(not (never[2] < 0.5 and always[2] > 0.99), "It explores with probability 1 − ε",
            "`chance.random() < epsilon` is true with probability ε")
     demand(never[2] > 0.99, f"With ε = 0 the best is sent {never[2]:.0%} of the time", "then it should never explore")
