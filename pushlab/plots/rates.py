@@ -185,9 +185,10 @@ def _rates_title(table, by, names):
     wide = simultaneous(counts, interval=lambda count, level: share_interval(*count, level))
     if wide[top].low <= wide[bottom].high:                  # as wide as they must be, since top and bottom are chosen
         return f"No {spoken(by)} stands out from the others"
-    names = [fit(name, 150, TITLE, "bold") for name in names]
-    return (f"{spoken(by).capitalize()}: {names[top]} {sure['opened'][top]:.2f} opened, "
+    told = (f"{spoken(by).capitalize()}: {names[top]} {sure['opened'][top]:.2f} opened, "
             f"{names[bottom]} {sure['opened'][bottom]:.2f}")
+    fits = text_width(told, TITLE, "bold") <= 600 - 2 * MARGIN
+    return told if fits else f"{names[top].capitalize()} opened most, {names[bottom]} least"
 
 
 @house_style()
@@ -204,7 +205,7 @@ def open_heatmap(engagements: pd.DataFrame, row: str, column: str, row_order: Se
     rows, columns = table[row].drop_duplicates(), table[column].drop_duplicates()
     shares = table["opened"].to_numpy().reshape(len(rows), len(columns))
     counts = table["notifications"].to_numpy().reshape(shares.shape)
-    row_names = [fit(shown_value(row, value, row_labels), 130, LEAD) for value in rows]
+    row_names = [fit(shown_value(row, value, row_labels), 190, LEAD) for value in rows]
     pitch = 38
     stage = Stage(640, 132 + pitch * len(rows) + 66, figure)
     stage.heading(title or f"Opened by {spoken(row)} and {spoken(column)}",
