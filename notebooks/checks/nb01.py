@@ -114,7 +114,8 @@ def is_it_the_noise(within):
         demand(abs(got - raw) > 1e-9, f"In a made-up diary {got:.3f} is the raw difference, all places mixed",
                "Compare loud with quiet within each place, then average over the places")
         right = np.average(strata["gap"], weights=strata["both"])
-        demand(abs(got + right) > 1e-9, f"In a made-up diary {got:.3f} has the wrong sign", "`other` less `one`, so loud less quiet")
+        demand(abs(got + right) > 1e-9, f"In a made-up diary {got:.3f} has the wrong sign",
+               "`other` less `one`, so loud less quiet")
         demand(abs(got - strata["gap"].mean()) > 1e-9, "A place with 50 notifications counts as much as one of 400",
                "Weight the places: `np.average(gaps, weights=...)`", earned=2)
         for part in ("low", "high"):
