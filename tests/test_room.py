@@ -5,6 +5,7 @@ import json
 
 import gymnasium as gym
 import numpy as np
+import pandas as pd
 import pytest
 from gymnasium.envs.registration import register, registry
 from gymnasium.utils.env_checker import data_equivalence
@@ -18,6 +19,7 @@ from pushlab.envs.room.world import PEOPLE, Room
 from pushlab.envs.stream import number
 from pushlab.ground.faults import BadData
 from pushlab.ground.files import data_dir
+from pushlab.studies import room as study
 from tests import test_envs
 
 INDEX = "tests.test_room:pushlab/RoomEnvIndex-v0"       # the module's name in front lets another process find it too
@@ -398,3 +400,13 @@ def test_checksums_of_the_shipped_tables_hold():
     assert set(sums) == {path.name for path in folder.iterdir()} - {"SHA256SUMS"}
     for name, digest in sums.items():
         assert hashlib.sha256((folder / name).read_bytes()).hexdigest() == digest
+
+
+# ---------------------------------------------------------------- the study
+
+@pytest.mark.parametrize(("room", "agent"), [("ours", "semantic"), ("original", "given"), ("original, early", "episodic")])
+def test_the_studys_table_is_what_the_code_gives(room, agent):
+    table = pd.read_csv(data_dir() / "room" / "memory.csv")
+    assert len(table) == len(study.ROOMS) * len(study.SYSTEMS) * len(study.CAPACITIES) * study.RUNS
+    kept = table[(table["room"] == room) & (table["agent"] == agent) & (table["capacity"] == 8)]
+    pd.testing.assert_frame_equal(study.answers_of(room, agent, 8), kept.reset_index(drop=True), check_dtype=False)
