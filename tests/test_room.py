@@ -404,7 +404,8 @@ def test_checksums_of_the_shipped_tables_hold():
 
 # ---------------------------------------------------------------- the study
 
-@pytest.mark.parametrize(("room", "agent"), [("ours", "semantic"), ("original", "given"), ("original, early", "episodic")])
+@pytest.mark.parametrize(("room", "agent"), [
+    ("ours", "semantic"), ("original", "given"), ("original, early", "episodic")])
 def test_the_studys_table_is_what_the_code_gives(room, agent):
     table = pd.read_csv(data_dir() / "room" / "memory.csv")
     assert len(table) == len(study.ROOMS) * len(study.SYSTEMS) * len(study.CAPACITIES) * study.RUNS
