@@ -6,6 +6,9 @@ from .arrivals import ShowAll as ShowAll
 from .bandits import EpsilonGreedy as EpsilonGreedy
 from .bandits import LinUCB as LinUCB
 from .bandits import ThompsonSampling as ThompsonSampling
+from .continual import Elastic as Elastic
+from .continual import Replaying as Replaying
+from .continual import SmallSteps as SmallSteps
 from .lifelong import Recognising as Recognising
 from .lifelong import Restarting as Restarting
 from .lifelong import Told as Told

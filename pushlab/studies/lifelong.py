@@ -12,11 +12,15 @@ the same learner, `LinearArrivalQ` with its defaults; they differ in what they d
     recognises   keeps a learner for each user it has met and tells users apart by how much they open
     told         keeps a learner for each user and is told who it is: what recognising could be worth at best
 
+Seven more learn by small steps: as they are, with replay of 1, 3 or 9 answers after each new one, and with elastic
+weights of strength 30, 60 or 100 (`pushlab.agents.continual`). Their dials were tried on that one lifetime, too.
+
 Window and surprise of the one that recognises were set beforehand and tried on a single lifetime, Mira and Theo under
 seed 0; the study's seeds begin at 1. Under one seed all agents meet the same days, so that they are compared in pairs.
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -36,6 +40,11 @@ AGENTS: dict[str, Callable[[], agents.Agent]] = {
     "recognises": lambda: agents.Recognising(agents.LinearArrivalQ),
     "told": lambda: agents.Told(agents.LinearArrivalQ),
 }
+REMEDIES: dict[str, Callable[[], agents.Agent]] = {
+    "small steps": agents.SmallSteps,
+    **{f"replay {times}": partial(agents.Replaying, times=times) for times in (1, 3, 9)},
+    **{f"elastic {strength}": partial(agents.Elastic, strength) for strength in (30, 60, 100)},
+}
 PAIRS = (("mira", "theo"), ("mira", "noor"), ("mira", "ines"), ("omar", "mira"))
 TRAIN_DAYS, TEST_DAYS, SEEDS, FIRST_SEED = 60, 14, 20, 1
 WINDOW = 10             # training days that a row of the curves is the mean of
@@ -51,7 +60,7 @@ def users_syllabus(first: str, second: str, train: int = TRAIN_DAYS, test: int =
 
 def make_agent(name: str) -> agents.Agent:
     """A fresh agent of the study, called as the study calls it."""
-    agent = AGENTS[name]()
+    agent = (AGENTS | REMEDIES)[name]()
     agent.name = name
     return agent
 
@@ -60,21 +69,26 @@ def make_agent(name: str) -> agents.Agent:
 
 def run_one(first: str, second: str, agent: str, seed: int, train: int = TRAIN_DAYS,
             test: int = TEST_DAYS) -> dict[str, list[dict]]:
-    """What one lifetime comes to: two tables.
+    """What one lifetime comes to: three tables.
 
     tests      a row a test phase and task: phase, task, reward (mean a day), users (how many users the agent told
                apart in the whole lifetime, or None)
     training   a row a phase and ten days of training: phase, day (the last), reward (mean a day)
+    recovery   one row: after how many days of the first user's second training it was as good as at the end of the
+               first (`recovery_time` of the lifelong metrics), inf where never; watched, the days of that training
     """
     from pushlab.lifetimes.live import run_syllabus
+    from pushlab.metrics.lifelong import lifelong_report
 
     one = make_agent(agent)
     log = run_syllabus(users_syllabus(first, second, train, test), one, seed, progress=False)
     users = len(one.users) if isinstance(one, agents.Recognising) else None
     tests, training = log[log["block_type"] == "test"], log[log["block_type"] == "train"]
     means = tests.groupby(["phase", "task"])["reward"].mean()
+    back = lifelong_report(log, metrics=["recovery_time"]).regimes.dropna(subset="recovery_time").iloc[0]
     return {"tests": [{"phase": phase, "task": user, "reward": means[phase, user], "users": users}
                       for phase in tests["phase"].unique() for user in (first, second)],
+            "recovery": [{"recovery": back["recovery_time"], "watched": back["count"]}],
             "training": [{"phase": phase, "day": number * WINDOW, "reward": mean}
                          for phase, rewards in training.groupby("phase")["reward"]
                          for number, mean in enumerate(tables.window_means(rewards.to_numpy(), WINDOW), start=1)]}
@@ -82,22 +96,22 @@ def run_one(first: str, second: str, agent: str, seed: int, train: int = TRAIN_D
 
 # ---------------------------------------------------------------- tables
 
-def run_study(pairs: Sequence[Sequence[str]] = PAIRS, names: Sequence[str] = tuple(AGENTS), seeds: int = SEEDS,
+def run_study(pairs: Sequence[Sequence[str]] = PAIRS, names: Sequence[str] = (*AGENTS, *REMEDIES), seeds: int = SEEDS,
               jobs: int = 1, keep: Any = None, fresh: bool = False, progress: bool = True,
-              train: int = TRAIN_DAYS, test: int = TEST_DAYS) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Runs what is not kept yet; returns two DataFrames.
+              train: int = TRAIN_DAYS, test: int = TEST_DAYS) -> tuple[pd.DataFrame, ...]:
+    """Runs what is not kept yet; returns three DataFrames.
 
     jobs, keep, fresh   as in `pushlab.studies.cells.run_cells`
     returns      tests, a row a lifetime, test phase and task: first, second (the pair), agent, seed, and the rest as in
                  `run_one`; training, a row a pair, agent, phase and ten days of training: day (the last), reward a day,
-                 low and high over the seeds
+                 low and high over the seeds; recovery, a row a lifetime
     """
     content = {user: user_content(user) for pair in pairs for user in pair}
     cells = [Cell({"first": first, "second": second, "agent": name, "seed": seed}, run_one,
                   (first, second, name, seed, train, test), [content[first], content[second]])
              for first, second in pairs for name in names for seed in range(FIRST_SEED, FIRST_SEED + seeds)]
     found = run_cells(cells, keep, jobs, fresh, progress, name="lifelong")
-    return found["tests"].astype({"users": "Int64"}).round(DIGITS), training_table(found["training"])
+    return found["tests"].astype({"users": "Int64"}).round(DIGITS), training_table(found["training"]), found["recovery"]
 
 
 def training_table(training: pd.DataFrame) -> pd.DataFrame:
@@ -169,6 +183,11 @@ def read_study(folder: Path | str | None = None) -> tuple[pd.DataFrame, pd.DataF
     return tests.astype({"users": "Int64"}), training
 
 
+def read_remedies(folder: Path | str | None = None) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Of the study that comes with pushlab: tests of the learners by small steps, and recovery of all eleven agents."""
+    return tables.read_tables(folder, "lifelong_remedies", "lifelong_recovery")
+
+
 # ---------------------------------------------------------------- the command
 
 def main(out: tables.Out,
@@ -180,9 +199,11 @@ def main(out: tables.Out,
     pairs = tuple(tuple(one.split(":")) for one in pair) if pair else PAIRS
     if any(len(one) != 2 for one in pairs):
         raise typer.BadParameter("a pair is two users with a colon between, such as mira:theo", param_hint="--pair")
-    tests, training = run_study(pairs, seeds=seeds, jobs=jobs, keep=keep, fresh=fresh)
+    tests, training, recovery = run_study(pairs, seeds=seeds, jobs=jobs, keep=keep, fresh=fresh)
+    remedies = tests[tests["agent"].isin(REMEDIES)].drop(columns="users")
+    tests, training = (table[table["agent"].isin(AGENTS)] for table in (tests, training))
     board = {"_board": board_table(tests)} if PAIRS[0] in pairs else {}
-    tables.write_tables(out, {"": tests, "_training": training, **board})
+    tables.write_tables(out, {"": tests, "_training": training, "_remedies": remedies, "_recovery": recovery, **board})
     for (first, second), some in tests.groupby(["first", "second"], sort=False):
         means = some.groupby(["agent", "phase", "task"], sort=False)["reward"].mean().unstack(["phase", "task"])
         typer.echo(f"Mean reward a day in tests, {first} and {second}:\n{means.round(1).to_string()}\n")
