@@ -58,28 +58,6 @@ def maintenance_from_its_definition(maintenance):
     return "It agrees with the library's, also where tasks are learned again."
 
 
-@check(3, points=2)
-def what_coming_back_costs(recovery_loss):
-    def loss(*trainings):
-        log = log_of(*(("train", task, values) for task, values in trainings))
-        return lifelong_report(log, metrics=[recovery_loss], settings=PLAIN).tasks["recovery_loss"]["A"]
-
-    first, other = ("A", [0, 4, 8]), ("B", [1, 1])
-    mine = loss(first, other, ("A", [5, 6, 8]))
-    demand(abs(mine - 5) < 1e-9, f"left at 8 and back with 5, 6, 8: {mine:g} for 3 + 2 + 0",
-           "add up level − curve, episode by episode")
-    mine = loss(first, other, ("A", [5, 9, 9]))
-    demand(abs(mine - 3) < 1e-9, f"left at 8 and back with 5, 9, 9: {mine:g} for 3",
-           "an episode above the level costs nothing, and pays nothing back", earned=1)
-    mine = loss(("A", [0, 9, 7]), other, ("A", [6, 8]))
-    demand(abs(mine - 1) < 1e-9, f"after a training 0, 9, 7, back with 6, 8: {mine:g} for 1",
-           "what counts is the level at which the task was left, not the highest", earned=1)
-    mine = loss(first, other, ("A", [7, 8]), other, ("A", [4, 8]), other, ("A", [8, 8]))
-    demand(abs(mine - 5) < 1e-9, f"three returns that cost 1, 4 and 0 give {mine:g}",
-           "add up over all returns of the task", earned=1)
-    return "It counts what is missing, and only that."
-
-
 def kaplan_meier(times, watched):
     """The median, written out: the first time at which the product of the shares that stay falls to one half."""
     least, share = np.minimum(times, watched), 1.0
@@ -90,7 +68,7 @@ def kaplan_meier(times, watched):
     return np.inf
 
 
-@check(4, points=3)
+@check(3, points=3)
 def a_median_with_censoring(median_recovery):
     def asked(times, watched):
         times, watched = np.array(times, float), np.array(watched, float)
@@ -115,6 +93,28 @@ def a_median_with_censoring(median_recovery):
         demand(mine == right or abs(mine - right) < 1e-9, f"in a simulated study of 25 it is {mine:g}, not {right:g}",
                "multiply 1 − recovered / at risk over the times, and stop where that is 0.5 or less", earned=2)
     return "The median, whoever stopped looking when."
+
+
+@check(4, points=2)
+def what_coming_back_costs(recovery_loss):
+    def loss(*trainings):
+        log = log_of(*(("train", task, values) for task, values in trainings))
+        return lifelong_report(log, metrics=[recovery_loss], settings=PLAIN).tasks["recovery_loss"]["A"]
+
+    first, other = ("A", [0, 4, 8]), ("B", [1, 1])
+    mine = loss(first, other, ("A", [5, 6, 8]))
+    demand(abs(mine - 5) < 1e-9, f"left at 8 and back with 5, 6, 8: {mine:g} for 3 + 2 + 0",
+           "add up level − curve, episode by episode")
+    mine = loss(first, other, ("A", [5, 9, 9]))
+    demand(abs(mine - 3) < 1e-9, f"left at 8 and back with 5, 9, 9: {mine:g} for 3",
+           "an episode above the level costs nothing, and pays nothing back", earned=1)
+    mine = loss(("A", [0, 9, 7]), other, ("A", [6, 8]))
+    demand(abs(mine - 1) < 1e-9, f"after a training 0, 9, 7, back with 6, 8: {mine:g} for 1",
+           "what counts is the level at which the task was left, not the highest", earned=1)
+    mine = loss(first, other, ("A", [7, 8]), other, ("A", [4, 8]), other, ("A", [8, 8]))
+    demand(abs(mine - 5) < 1e-9, f"three returns that cost 1, 4 and 0 give {mine:g}",
+           "add up over all returns of the task", earned=1)
+    return "It counts what is missing, and only that."
 
 
 @check(5, points=2)

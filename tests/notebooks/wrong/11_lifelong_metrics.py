@@ -98,7 +98,28 @@ def maintenance(blocks):
         differences[task] = 0.0
     return {task: (sum(some) / len(some) if some else 0.0) if isinstance(some, list) else some
             for task, some in differences.items()}
-# %% 3 · what is above the level pays back
+# %% 3 · takes the end of the look for a recovery
+def median_recovery(times, watched):
+    return float(np.median(np.minimum(times, watched)))
+# %% 3 · takes those not recovered for never
+def median_recovery(times, watched):
+    return float(np.median(times))
+# %% 3 · all stay at risk
+def median_recovery(times, watched):
+    for time in np.sort(times[np.isfinite(times)]):
+        if (times <= time).mean() >= 0.5:
+            return float(time)
+    return np.inf
+# %% 3 · who was last looked at now is no longer at risk
+def median_recovery(times, watched):
+    recovered, share = np.isfinite(times), 1.0
+    for time in np.unique(times[recovered]):
+        at_risk = (np.where(recovered, times, watched - 1) >= time).sum()
+        share *= 1 - (times == time).sum() / at_risk
+        if share <= 0.5 + 1e-9:
+            return float(time)
+    return np.inf
+# %% 4 · what is above the level pays back
 @metric("recovery_loss", unit="points", better="lower")
 def recovery_loss(life):
     """What is missing."""
@@ -109,7 +130,7 @@ def recovery_loss(life):
             level, curve = life.regimes.at[before, "terminal"], life.curve(now)
             losses[task] = losses.get(task, 0.0) + (level - curve).sum()
     return pd.Series(losses).reindex(life.tasks)
-# %% 3 · only the last return
+# %% 4 · only the last return
 @metric("recovery_loss", unit="points", better="lower")
 def recovery_loss(life):
     """What is missing."""
@@ -120,7 +141,7 @@ def recovery_loss(life):
             level, curve = life.regimes.at[before, "terminal"], life.curve(now)
             losses[task] = np.clip(level - curve, 0, None).sum()
     return pd.Series(losses).reindex(life.tasks)
-# %% 3 · below the highest level
+# %% 4 · below the highest level
 @metric("recovery_loss", unit="points", better="lower")
 def recovery_loss(life):
     """What is missing."""
@@ -131,7 +152,7 @@ def recovery_loss(life):
             level, curve = life.regimes.at[before, "saturation"], life.curve(now)
             losses[task] = losses.get(task, 0.0) + np.clip(level - curve, 0, None).sum()
     return pd.Series(losses).reindex(life.tasks)
-# %% 3 · counts episodes
+# %% 4 · counts episodes
 @metric("recovery_loss", unit="points", better="lower")
 def recovery_loss(life):
     """What is missing."""
@@ -142,27 +163,6 @@ def recovery_loss(life):
             level, curve = life.regimes.at[before, "terminal"], life.curve(now)
             losses[task] = losses.get(task, 0.0) + (curve < level).sum()
     return pd.Series(losses).reindex(life.tasks)
-# %% 4 · takes the end of the look for a recovery
-def median_recovery(times, watched):
-    return float(np.median(np.minimum(times, watched)))
-# %% 4 · takes those not recovered for never
-def median_recovery(times, watched):
-    return float(np.median(times))
-# %% 4 · all stay at risk
-def median_recovery(times, watched):
-    for time in np.sort(times[np.isfinite(times)]):
-        if (times <= time).mean() >= 0.5:
-            return float(time)
-    return np.inf
-# %% 4 · who was last looked at now is no longer at risk
-def median_recovery(times, watched):
-    recovered, share = np.isfinite(times), 1.0
-    for time in np.unique(times[recovered]):
-        at_risk = (np.where(recovered, times, watched - 1) >= time).sum()
-        share *= 1 - (times == time).sum() / at_risk
-        if share <= 0.5 + 1e-9:
-            return float(time)
-    return np.inf
 # %% 5 · begins anew
 mine = Restarting(LinearQ)
 # %% 5 · weighs all alike
