@@ -1,5 +1,6 @@
 """The study of a lifelong notification agent: its arithmetic, and that the shipped CSV is what it says."""
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -8,7 +9,17 @@ from pushlab.ground.files import data_dir
 from pushlab.lifetimes.live import run_syllabus
 from pushlab.lifetimes.syllabi import read_syllabus
 from pushlab.studies import lifelong
-from pushlab.studies.lifelong import AGENTS, PAIRS, SEEDS, comparison_table, forgetting, read_study
+from pushlab.studies.lifelong import (
+    AGENTS,
+    PAIRS,
+    REMEDIES,
+    SEEDS,
+    UNLIKE_AND_ALIKE,
+    comparison_table,
+    forgetting,
+    read_remedies,
+    read_study,
+)
 
 SHORT = {"train": 10, "test": 2}
 
@@ -55,6 +66,26 @@ def test_a_lifetime_of_the_shipped_study_comes_out_again(pair, name):
     pd.testing.assert_frame_equal(again, shipped[list(again)], atol=2e-3)
 
 
+def test_the_shipped_remedies_are_complete():
+    remedies, recovery = read_remedies()
+    assert len(remedies) == len(UNLIKE_AND_ALIKE) * len(REMEDIES) * SEEDS * 4 * 2 and not remedies.isna().any().any()
+    assert len(recovery) == (len(PAIRS) * len(AGENTS) + len(UNLIKE_AND_ALIKE) * len(REMEDIES)) * SEEDS
+    assert (recovery["watched"] == 60).all()
+    assert (np.isinf(recovery["recovery"]) | (recovery["recovery"] < recovery["watched"])).all()
+    first = remedies[remedies["phase"] == "1.test"].pivot_table(index=["second", "seed", "task"], columns="agent",
+                                                                values="reward")
+    small = [f"elastic {strength}" for strength in (30, 60, 100)]       # there is nothing to hold on to as yet
+    assert first[small].eq(first["small steps"], axis=0).all().all()
+
+
+@pytest.mark.parametrize("name", ["replay 3", "elastic 60"])
+def test_a_lifetime_with_a_remedy_comes_out_again(name):
+    again = lifelong.run_one("mira", "theo", name, 4)
+    for table, key, found in zip(read_remedies(), ("reward", "recovery"), (again["tests"], again["recovery"])):
+        shipped = table[(table["second"] == "theo") & (table["agent"] == name) & (table["seed"] == 4)]
+        assert shipped[key].tolist() == pytest.approx([row[key] for row in found], abs=2e-3)
+
+
 def test_the_board_says_the_same_as_the_tests():
     tests, _ = read_study()
     board = read_board(data_dir() / "studies" / "lifelong_board.csv").set_index("agent")
@@ -78,7 +109,8 @@ def test_the_command_writes_whole_files_and_prints_the_comparison(tmp_path, caps
     lifelong.main(tmp_path / "new" / "lifelong.csv", seeds=2, jobs=1, keep=tmp_path, pair=["mira:theo"])
     words = capsys.readouterr().out
     assert sorted(path.name for path in (tmp_path / "new").iterdir()) == [
-        "lifelong.csv", "lifelong_board.csv", "lifelong_training.csv"]
+        "lifelong.csv", "lifelong_board.csv", "lifelong_recovery.csv", "lifelong_remedies.csv", "lifelong_training.csv"]
+    assert len(read_remedies(tmp_path / "new")[1]) == 11 * 2
     assert len(read_study(tmp_path / "new")[0]) == 4 * 2 * 4 * 2 and len(read_board(
         tmp_path / "new" / "lifelong_board.csv")) == 4
     assert "Forgotten of the first user" in words and "users told apart with mira and theo" in words
