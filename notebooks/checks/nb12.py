@@ -29,8 +29,8 @@ def whose_answers_these_are(recognise):
     mine, _, _ = says((11, 19), [mira])
     demand(mine == 0, f"11 of 30 opened, and Mira opens 64 %: it says {mine}",
            "somebody new has to be likelier by more than `surprise`, not only a little", earned=1)
-    mine, _, _ = says((16, 14), [mira, (1, 0)])
-    demand(mine == 1, f"16 of 30, by (640, 360) or by one with a single answer, (1, 0): it says {mine}",
+    mine, _, _ = says((16, 14), [mira, (1, 1)])
+    demand(mine == 0, f"16 of 30, by (640, 360) or by one of whom two answers are known, (1, 1): it says {mine}",
            "a share of few answers is hardly known: compare likelihoods and not shares", earned=1)
     rng = np.random.default_rng(12)
     for _ in range(200):
