@@ -81,7 +81,7 @@ def a_median_with_censoring(median_recovery):
     demand(np.isinf(mine), f"one of four recovered: {mine:g}",
            "three of four are still out at the end: nobody knows the median, so return inf")
     mine, right = asked([4, never, never, 10, 12], [30, 5, 6, 30, 30])
-    demand(abs(mine - right) < 1e-9, f"recovered after 4, 10, 12; not after 5 and 6, when one stopped looking: {mine:g} "
+    demand(abs(mine - right) < 1e-9, f"recovered after 4, 10, 12; not by 5 and 6, when one stopped looking: {mine:g} "
            "for 10", "at 4 five are at risk and four stay; at 10 only two are still looked at: 4/5 · 1/2", earned=1)
     mine, right = asked([4, 10, never, 12, 20, never], [30, 30, 10, 30, 30, 5])
     demand(abs(mine - right) < 1e-9, f"one recovers at 10 and another is last looked at at 10: {mine:g}, not {right:g}",

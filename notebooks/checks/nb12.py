@@ -130,14 +130,14 @@ def keep_or_begin_anew(verdict):
     mine = verdict(shared, shared + small)
     demand(mine == "anew", f"with the two exchanged it says {mine!r}", "which sign has keeps − anew?")
     mine = verdict(shared + rng.normal(0, 1, 8), shared)
-    demand(mine == "unsure", f"differences scattered around 0 give {mine!r}", "a mean above 0 is no verdict: where does "
-           "its interval end?", earned=1)
+    demand(mine == "unsure", f"differences scattered around 0 give {mine!r}", "a mean above 0 is no verdict: where "
+           "does its interval end?", earned=1)
     for _ in range(100):
         keeps, anew = rng.normal(rng.normal(0, 1), 1, 4), rng.normal(0, 1, 4)
         gap = paired_interval(keeps, anew)
         right = "keeps" if gap.low > 0 else "anew" if gap.high < 0 else "unsure"
         near = min(abs(gap.low), abs(gap.high)) < 1e-3
         demand(near or verdict(keeps, anew) == right, f"four seeds with the difference {gap} give "
-               f"{verdict(keeps, anew)!r}", "with four seeds 1.96 standard errors are too few; `estimate.paired_interval`"
-               " knows how many", earned=1)
+               f"{verdict(keeps, anew)!r}", "with four seeds 1.96 standard errors are too few; look at what "
+               "`estimate.paired_interval` returns", earned=1)
     return "A verdict only where the interval of the difference leaves out 0."
