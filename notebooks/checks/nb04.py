@@ -25,15 +25,23 @@ def the_return_of_every_step(returns):
     rewards, gamma = np.random.default_rng(1).normal(size=8), 0.7
     found = np.asarray(returns(rewards, gamma), float)
     demand(found.shape == (8,), f"For 8 rewards it gives shape {found.shape}", "A return for each step, array (8,).")
+    steps = np.arange(8)
+    weights = np.triu(gamma ** np.abs(np.subtract.outer(steps, steps)))
+    truth = weights @ rewards
+    demand(not close(found, np.cumsum(gamma**steps * rewards)), "Each return adds up what came before its step",
+           "A return looks ahead. Begin at the end, and go backwards.")
+    demand(not close(found, gamma * truth), "The reward of the step itself is discounted too",
+           "What comes now counts in full; one step later it counts gamma.")
+    demand(not close(found, gamma**steps * truth), "Later returns are discounted from the first step of the episode",
+           "Each return counts its discount from its own step.")
     demand(close(found[-1], rewards[-1]), f"The last return is {found[-1]:.2f}, the last reward {rewards[-1]:.2f}",
            "After the last step nothing comes: begin there, and go backwards.")
-    weights = gamma ** np.abs(np.subtract.outer(np.arange(8), np.arange(8)))
     demand(not close(found, np.triu(np.ones((8, 8))) @ rewards), "The sums are right, but nothing is discounted",
            "Each step further away counts gamma times as much.")
     demand(not close(found, rewards + gamma * np.append(rewards[1:], 0)), "Only the next reward is in it, discounted",
            "After the next step more follows. What is the return there?")
-    demand(close(found, np.triu(weights) @ rewards), f"The first return is {found[0]:.3f}; it should be "
-           f"{weights[0] @ rewards:.3f}", "G of a step is its own reward, in full, and gamma times the G of the next.")
+    demand(close(found, truth), f"The first return is {found[0]:.3f}; it should be {truth[0]:.3f}",
+           "G of a step is its own reward, in full, and gamma times the G of the next.")
     return "Each step: its own reward, and the discounted return of the next."
 
 
@@ -70,8 +78,10 @@ def value_iteration_on_other_problems(value_iteration):
         demand(not close(V, np.zeros(5)), "All values are still 0", "Sweep, with the best action in place of the mean.")
         demand(not close(V, R.max(axis=1)), "It stops after one sweep", "Go on until V hardly changes any more.")
         demand(not close(V, mean, 1e-3), "These are the values of a coin", "Take the best action instead.")
-        demand(close(V, truth, 1e-3), f"A state is worth {truth[0]:.3f} and not {V[0]:.3f} on a random problem",
-               "Print V after each sweep. Is R + gamma * P @ V in it, and does it stop too early?")
+        demand((V < truth + 1e-3).all(), f"On a random problem it promises {V.max():.2f}; no policy earns more than "
+               f"{truth.max():.2f}", "P[s, a] says how likely each next state is: weigh by it.")
+        demand(close(V, truth, 1e-3), f"On a random problem a state is worth {truth[0]:.3f}; it gives {V[0]:.3f}",
+               "Print V after each sweep. Does it stop too early? Is gamma where it belongs?")
         Q = R + gamma * P @ truth
         demand(close(Q[np.arange(5), best], truth, 1e-3), "The values are right; the actions are not the best"
                + (": they look at the reward of now alone" if (best == myopic).all() else ""),
@@ -115,6 +125,7 @@ def epsilon_greedy(choose):
     Q, rng = np.array([[9.0, 0.0, 1.0, 2.0], [0.1, 0.4, 0.8, 0.3]]), np.random.default_rng(5)
     greedy = [choose(Q, s, 0.0, rng) for s in (0, 1) for _ in range(20)]
     demand(set(greedy) <= {0, 1, 2, 3}, f"It gives {greedy[0]!r}", "An action is a number from 0 to n - 1.")
+    demand(len(set(greedy[:20])) == 1, "With epsilon 0 it explores", "Explore when rng.random() is below epsilon.")
     demand(greedy[:20] == [0] * 20, "With epsilon 0 it does not take the best action", "Which of Q[s] is the largest?")
     demand(greedy[20:] == [2] * 20, "In another state it takes another than the best action",
            "Look at the row of state s, not at the whole table.")
@@ -123,11 +134,11 @@ def epsilon_greedy(choose):
     demand(drawn == [choose(Q, 1, 0.4, np.random.default_rng(seed)) for seed in range(1500)],
            "The same generator gives other actions the second time", "Take all chance from `rng`.")
     demand(share[2] < 0.99, "With epsilon 0.4 it never explores", "Throw the dice first: rng.random().")
+    demand(share[[0, 1, 3]].min() > 0.06, "It explores some actions and not others", "Draw any of the n actions alike.")
     demand(abs(share[2] - 0.6) > 0.03, "The greedy action comes with probability 1 - epsilon in all",
            "Exploring draws from all actions; the greedy one is among them.")
     demand(abs(share[2] - 0.7) < 0.05, f"With epsilon 0.4 and four actions the greedy one comes in {share[2]:.0%}",
            "How often should it explore? And which actions can it draw then?")
-    demand(share[[0, 1, 3]].min() > 0.06, "It explores some actions and not others", "Draw any of the n actions alike.")
     return "The best action in 7 of 10, the others alike: right for epsilon 0.4 and four actions."
 
 
@@ -148,7 +159,8 @@ def the_q_update(q_update):
         demand(not close(now, old + alpha * (r + gamma * value - old)), f"For what follows it takes {what}",
                "From s_next on, the best action is taken: which number of the table is that worth?", earned=1)
     best = Q[s_next].max()
-    demand(not close(now, old + alpha * (r + best - old)), "What follows is not discounted", "Gamma?", earned=1)
+    demand(not close(now, old + alpha * (r + best - old)), "What follows is not discounted",
+           "Where does gamma stand in the equation?", earned=1)
     demand(not close(now, old + alpha * (r + gamma * best)), "The old value is not subtracted",
            "The error is the target less Q[s, a].", earned=1)
     demand(close(now, old + alpha * (r + gamma * best - old)),
