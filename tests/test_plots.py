@@ -314,8 +314,9 @@ def test_a_wrong_action_is_named_with_its_row():
 # ---------------------------------------------------------------- the sheet
 
 def test_pictures_show_themselves_in_a_notebook():
-    assert plots.phone(make_frames(1))._repr_png_().startswith(b"\x89PNG")
-    assert plots.learning_curve(make_log())._repr_png_().startswith(b"\x89PNG")
+    for picture in (plots.phone(make_frames(1)), plots.learning_curve(make_log())):
+        png, metadata = picture._repr_png_()
+        assert png.startswith(b"\x89PNG") and metadata["alt"]
 
 
 def figures_alive():

@@ -55,17 +55,17 @@ def use_style() -> None:
 # ---------------------------------------------------------------- figures and their bytes
 
 class Sheet(Figure):
-    """A Matplotlib figure that a notebook shows as the last expression of a cell."""
+    """A Matplotlib figure that a notebook shows as the last expression of a cell; its title is the alternative text."""
 
     def _repr_png_(self):
-        return png(self)
+        return (png(self), {"alt": self.get_label()}) if self.get_label() else png(self)
 
 
 class Chart(Axes):
     """Matplotlib axes that a notebook shows, with their whole figure, as the last expression of a cell."""
 
     def _repr_png_(self):
-        return png(self.figure)
+        return Sheet._repr_png_(self.figure)
 
 
 def png(figure: Any) -> bytes:
@@ -105,6 +105,7 @@ def blank_figure(width: float, height: float, figure: Figure | None = None) -> F
     for ax in figure.axes:                  # figure.clear() alone would clear each of them before it goes: 5 ms each
         figure.delaxes(ax)
     figure.clear()
+    figure.set_label("")
     figure.set_layout_engine("none")
     figure.set_facecolor(matplotlib.rcParams["figure.facecolor"])
     if tuple(figure.get_size_inches()) != (width, height):
@@ -225,6 +226,7 @@ class Stage:
     def heading(self, title: str, lead: str = "", x: float = MARGIN, y: float = 32, title_lines: int = 2) -> float:
         """Title and lead line, wrapped to the sheet; returns by how much they are taller than one line each."""
         room, at = self.width - MARGIN - x, y
+        self.figure.set_label(title)
         for row in wrap(plain(title), room, TITLE, "bold", title_lines):
             self.text(x, at, row, TITLE, weight="bold")
             at += 20

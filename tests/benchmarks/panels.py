@@ -1,6 +1,6 @@
 """How fast the pictures that move answer: each notebook in JupyterLab in Chromium, sliders, players, seats moved.
 
-`make benchmarks ARGS=widgets` writes data/widgets/widgets.csv (some five minutes on an idle machine);
+`make benchmarks ARGS=widgets` writes data/widgets/widgets.csv and its README (some ten minutes on an idle machine);
 `python tests/benchmarks/table.py widgets 05 07` prints those notebooks only and writes nothing. A row is a control:
 
 median_ms, p90_ms   from the key or click, as the page sees it, to the new picture loaded, a move every 150 ms or so
@@ -231,7 +231,7 @@ def measure(lab, name):
     return rows
 
 
-def main(names=(), folder=None):
+def main(names=()):
     """Measures the notebooks whose names begin with one of `names`, or all, and stores the table of all."""
     import pandas as pd
     import table
@@ -254,5 +254,31 @@ def main(names=(), folder=None):
     print(found.to_string(index=False, float_format="%.0f", na_rep=""))
     if not names:
         found.insert(0, "machine", f"{table.processor()}, {os.cpu_count()} cores, {datetime.date.today()}")
-        tables.write_tables(data_dir() / "widgets", {"widgets": found}, float_format="%.4g")
+        folder = data_dir() / "widgets"
+        tables.write_tables(folder, {"widgets": found}, float_format="%.4g")
+        before = pd.read_csv(folder / "before.csv") if (folder / "before.csv").exists() else found.iloc[:0]
+        table.write_between(folder / "README.md", block(found, before))
     return 0
+
+
+def block(found, before):
+    """The table for data/widgets/README.md: a row a control, with what it was before where that is known."""
+    import table
+
+    def at(one, column):
+        there = before[(before["control"] == one.control) & (before["notebook"].str[3:] == one.notebook[3:])]
+        return f"{there[column].iloc[0]:.0f}" if len(there) and there[column].notna().all() else ""
+
+    def number(value):
+        return "" if value != value else f"{value:.0f}"
+
+    rows = [[one.notebook, one.control, at(one, "median_ms"), number(one.median_ms), number(one.p90_ms),
+             number(one.fresh_ms), at(one, "first_ms"), number(one.first_ms), at(one, "frames_a_second"),
+             number(one.frames_a_second)] for one in found.itertuples()]
+    head = ["notebook", "control", "median ms before", "median ms", "90th percentile", "fresh", "first paint before",
+            "first paint", "frames a second before", "frames a second"]
+    middle = found["median_ms"].median()
+    words = f"Measured on {found['machine'].iloc[0]}. Over all controls the median is {middle:.0f} ms"
+    if len(before):
+        words += f", before {before['median_ms'].median():.0f} ms"
+    return f"{table.filled(words + '.')}\n\n{table.table(head, rows)}"
