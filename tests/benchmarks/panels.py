@@ -265,9 +265,12 @@ def block(found, before):
     """The table for data/widgets/README.md: a row a control, with what it was before where that is known."""
     import table
 
+    found, before = (rows.assign(nth=rows.groupby(["notebook", "control"]).cumcount()) for rows in (found, before))
+
     def at(one, column):
-        there = before[(before["control"] == one.control) & (before["notebook"].str[3:] == one.notebook[3:])]
-        return f"{there[column].iloc[0]:.0f}" if len(there) and there[column].notna().all() else ""
+        there = before[(before["control"] == one.control) & (before["notebook"].str[3:] == one.notebook[3:])
+                       & (before["nth"] == one.nth)]
+        return number(there[column].iloc[0]) if len(there) else ""
 
     def number(value):
         return "" if value != value else f"{value:.0f}"
