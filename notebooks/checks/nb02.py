@@ -59,14 +59,13 @@ def a_judge_that_means_what_it_says(recalibrated):
            "is a group empty? A share of opened notifications cannot be outside")
     demand(np.ptp(found) > 1e-9, "All notifications get the same probability", "that is calibrated and of no use: "
            "what was rated higher should stay higher")
-    up = found[np.argsort(later)]
-    demand(up[-300:].mean() > up[:300].mean(), "What was rated higher is now lower", "the order should stay")
-    off = float(abs(found - later).mean())
-    before = float(abs(said(later) - later).mean())
+    low, high = later < np.quantile(later, 0.3), later > np.quantile(later, 0.7)
+    gap = found[high].mean() - found[low].mean()
+    demand(gap > 0, "What was rated higher is now lower", "the order should stay")
+    off, before = (float(abs(one - later).mean()) for one in (found, said(later)))
     demand(off < before, f"The probabilities are off by {off:.2f} on average; before, they were off by {before:.2f}",
            "which share was opened, of those that the judge rated like this one?")
-    low, high = later < np.quantile(later, 0.3), later > np.quantile(later, 0.7)
-    demand(found[high].mean() - found[low].mean() > 0.3, f"On average they are off by {off:.2f}: too little lies "
+    demand(gap > 0.3, f"On average they are off by {off:.2f}: too little lies "
            "between the lowest and the highest", "did the groups get equal numbers of notifications? The judge's "
            "probabilities lie close together", earned=1)
     demand(off < 0.06, f"In a later period, with more opens, they are off by {off:.2f} on average",
