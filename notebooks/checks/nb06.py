@@ -190,11 +190,11 @@ def a_wider_shelf(choose):
         seen, reward, *_ = envs.step(np.array([past[-1] for past in shown], int))
         earned += reward.mean()
     narrow = rec.polarisation(before, items).mean()
-    told = f"return {earned:.1f}, polarisation {narrow:.2f}"
+    told = f"Return {earned:.1f}, polarisation {narrow:.2f}"
     demand(earned >= 4, f"{told}: the users are not served", "Begin with the item that is liked best, and depart "
            "from it where it makes the user narrow")
     demand(narrow <= 0.9, f"{told}: the users get too narrow", "Work out where each item would turn the user, and how "
-           "polarised they were then; take that off the engagement", earned=1)
+           "polarised they were then; take that off the engagement")
     demand(earned >= 10, f"{told}: the users stay wide, but the return is too low", "What weight has the reward, and "
            "what weight the polarisation?", earned=2)
-    return f"{told[0].upper()}{told[1:]}: both objectives are met."
+    return f"{told}: both objectives are met."
