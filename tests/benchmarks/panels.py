@@ -9,7 +9,7 @@ draw_ms, png_ms     of fresh_ms in the kernel: the picture function with all its
 rest_ms             of fresh_ms everything else: two messages, ipywidgets, JupyterLab, decoding
 kilobytes           size of the PNG file
 first_ms            from running the cell, for the first time in a fresh kernel, to its picture loaded
-frames_a_second     of a player that plays: 3.3 are as many as an interval of 300 milliseconds, the default, lets through
+frames_a_second     of a player that plays; its interval, 300 milliseconds by default, lets 3.3 through
 """
 
 import datetime
