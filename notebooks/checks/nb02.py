@@ -5,6 +5,7 @@ import pandas as pd
 
 from checks import Checks, demand
 from pushlab.metrics import estimate
+from pushlab.users.candidates import catalogue_candidates
 
 check = Checks("2 · Challenge 1")
 
@@ -102,6 +103,13 @@ def sent_by(rule, user):
     return np.array([rule(context) for context in user.test.context_codes])
 
 
+def like_the_truth(sent, truth, user):
+    """The share of contexts, of every eighth one, in which the truth's own favourite was sent."""
+    candidates, contexts, sent = catalogue_candidates(user), user.test.context_codes[::8], sent[::8]
+    likes = [truth.probability(contexts, np.tile(one, (len(contexts), 1))) for one in candidates]
+    return float((sent == candidates[np.argmax(likes, axis=0)]).all(axis=1).mean())
+
+
 @check(4, points=3)
 def a_rule_of_your_own(my_rule, challenge, judges, codes):
     user = challenge.user
@@ -116,7 +124,9 @@ def a_rule_of_your_own(my_rule, challenge, judges, codes):
             for name, judge in judges.items()}
     gains = {name: estimate.mean_interval([week.mean() for week in np.array_split(gap, 12)])
              for name, gap in gaps.items()}
-    gain = gains.pop("truth")
+    gain, same = gains.pop("truth"), like_the_truth(mine, judges["truth"], user)
+    demand(same < 0.9, f"In {same:.0%} of the contexts you send what the truth likes best: this rule asks the truth",
+           "use the history; with a real user there is no truth to ask")
     demand(gain.mean > 0, f"It is behind \"most opened\" by {-gain.mean:.3f} opens a notification",
            "in which time of day does Noor open what? Look at her history by subject and time")
     demand(gain.low > 0, f"It is ahead by {gain}: over twelve weeks the interval includes zero",
