@@ -113,15 +113,20 @@ def regime_names(report: Report) -> dict[Any, str]:
 
 
 def _variant_words(rows):
-    """{regime: the parameters by which its variant is known}; those that most variants share need not be said."""
+    """{regime: the parameters by which its variant is known}; those that most variants share need not be said.
+
+    Of several only the first, "noise 1 +2", where that tells the variants apart.
+    """
     variants = {row.regime: _parameters(row.params) for row in rows.itertuples()}
     usual = _usual([variants[regime] for regime in rows.loc[rows["block_type"] != "test", "regime"]])
     words = {}
     for regime, variant in variants.items():
         told = {key: variant[key] for key in usual if key in variant}
         told = {key: value for key, value in told.items() if value != usual[key]} or told
-        words[regime] = ", ".join(f"{spoken(key)} {_short(value)}" for key, value in told.items())
-    return words
+        words[regime] = [f"{spoken(key)} {_short(value)}" for key, value in told.items()]
+    whole = {regime: ", ".join(parts) for regime, parts in words.items()}
+    first = {regime: "".join(parts[:1]) + f" +{len(parts) - 1}" * (len(parts) > 1) for regime, parts in words.items()}
+    return first if len(set(first.values())) == len(set(whole.values())) else whole
 
 
 def _usual(variants):
