@@ -114,7 +114,8 @@ def the_stable_point(find_stable):
                "Go on until the *weights* change by less than close, 1e-6; and solve exercise 3 first", earned=1)
     demand(find_stable(100.0, rounds=12) is None, "For epsilon 100 it returns weights, but they never come to rest",
            "After the last round, if the change is still large: return None", earned=2)
-    demand(find_stable(3.0, rounds=2) is None, "With rounds=2 it goes on for longer", "for _ in range(rounds)", earned=2)
+    demand(find_stable(3.0, rounds=2) is None, "With rounds=2 it goes on for longer", "for _ in range(rounds)",
+           earned=2)
     return "Another round changes nothing; and where there is no rest it says so."
 
 
@@ -137,6 +138,8 @@ def better_than_stable(my_weights):
     demand(_off(my_weights, stable) > 1e-5, "These are the stable weights", "Let people answer: risk(theta, theta)")
     demand(mine < theirs, f"A performative risk of {mine:.5f}, and the stable weights have {theirs:.5f}",
            "Minimise risk(theta, theta), where people answer the weights that are tried, not risk(theta, something)")
+    demand(_off(my_weights, best) > 1e-10, "That is what `optimum` returned",
+           "Search yourself: risk(theta, theta) is all that you need")
     won = (theirs - mine) / (theirs - least)
     demand(won >= 0.5, f"{won:.0%} of what can be won", "Take more steps, or begin at theta_stable", earned=1)
     return f"{won:.0%} of what can be won is won."
