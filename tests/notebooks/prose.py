@@ -46,7 +46,6 @@ CONVENTIONS = (
      "text: the level of an interval"),
     (re.compile(r"^20[012]\d$"), re.compile(r"challenge", re.IGNORECASE), "text: a year"),
     (re.compile(r"^\d+$"), re.compile(r"^.*Open in Binder.*minutes, (after|no) "), "text: the time it takes"),
-    (re.compile(r"^\d+$"), re.compile(r"^\*\d+ points?, about \d+ minutes\*$"), "text: what it counts, and takes"),
 )
 
 # What is no number of the text, in the order in which it is taken out.
