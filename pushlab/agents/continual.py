@@ -127,7 +127,7 @@ class Elastic(SmallSteps):
             self.applied = np.zeros_like(self.weights[:CACHE])
         nudge(self.applied[action], blocks, active, 1.0)
         self.answers[action] += 1
-        if self.fisher is not None:
+        if self.fisher is not None and self.anchor is not None:
             pull = self.strength * self.rate / (len(blocks) * len(active)) * self.fisher[action]
             self.weights[action] += np.minimum(pull, 1) * (self.anchor[action] - self.weights[action])
 

@@ -38,7 +38,7 @@ else:
         """
         return "Record", (int(hashlib.sha256(record.name.encode()).hexdigest()[:15], 16),)
 
-    Record.mangling_args = property(_lasting_name)
+    Record.mangling_args = property(_lasting_name)  # type: ignore[method-assign, assignment]
     KEPT = 8            # former states of a loop that stay on disk: who takes a change back need not wait again
 
     class ContentCache(FunctionCache):

@@ -1,4 +1,4 @@
-"""How long a notebook takes: what the lines under the titles and the table in notebooks/README.md say.
+"""How long a notebook takes: what the lines under the titles, README and notebooks/README.md say.
 
     python tests/notebooks/minutes.py            write both anew; run times as they were measured last
     python tests/notebooks/minutes.py --run      run every notebook first, one after the other, and measure
@@ -17,6 +17,8 @@ import nbformat
 import refresh
 
 README = refresh.NOTEBOOKS / "README.md"
+FRONT = refresh.NOTEBOOKS.parent / "README.md"
+OLD_SOURCE = "text: the time it takes"
 WORDS_A_MINUTE = 200
 HEADING = re.compile(r"^#+ +Exercise +\d+ · ", re.MULTILINE)
 EFFORT = re.compile(r"^\*(\d+) points?, about (\d+) minutes\*", re.MULTILINE)
@@ -80,15 +82,24 @@ def needs(notebook):
     return found[2] if found else ""
 
 
+def needed(notebook):
+    """The numbers of the notebooks to be read before, as words; those that only an exercise needs are left out."""
+    return re.findall(r"\[(?:notebooks? )?(\d+)\]", needs(notebook).split(";")[0])
+
+
 def table(rows):
     """The table of notebooks/README.md, of [(stem, notebook, seconds), …]."""
     lines = ["| notebook | needs | read and run | exercises | points | seconds to run |", "|---|---|---|---|---|---|"]
     for stem, notebook, seconds in rows:
         one = length(notebook)
-        before = ", ".join(re.findall(r"\[(?:notebooks? )?(\d+)\]", needs(notebook))) or "–"
+        before = ", ".join(needed(notebook)) or "–"
         lines.append(f"| [{title(notebook)}]({stem}.ipynb) | {before} | {one.reading} min | "
                      f"{len(one.exercises)}, {one.practice} min | {one.points} | {seconds} |")
     return "\n".join(lines) + "\n"
+
+
+def _sum(notebook):
+    return f"{length(notebook).reading} + {length(notebook).practice}"
 
 
 def seconds_to_run(path):
@@ -104,7 +115,7 @@ def main(arguments=None):
     parser.add_argument("--run", action="store_true", help="measure the run times anew")
     measure = parser.parse_args(arguments).run
     known = {stem: int(seconds) for _, stem, seconds in ROW.findall(README.read_text(encoding="utf-8"))}
-    rows = []
+    rows, front = [], FRONT.read_text(encoding="utf-8")
     for path in refresh.find_notebooks(()):
         notebook = nbformat.read(path, as_version=4)
         seconds = seconds_to_run(path) if measure else known.get(path.stem, 0)
@@ -112,9 +123,13 @@ def main(arguments=None):
                            notebook.cells[0].source)
         if written != notebook.cells[0].source:
             notebook.cells[0].source = written
+            numbers = notebook.cells[0].metadata.get("numbers", {})
+            notebook.cells[0].metadata["numbers"] = {k: v for k, v in numbers.items() if v != OLD_SOURCE}
             refresh.save(notebook, path)
         rows.append((path.stem, notebook, seconds))
         print(f"{path.stem:40} {length(notebook).words:5} words  {line(length(notebook))}, {seconds} s")
+        front = re.sub(rf"(\(notebooks/{path.name}\) \|.*\| )[^|]*\|$", rf"\g<1>{_sum(notebook)} |", front, flags=re.M)
+    FRONT.write_text(front, encoding="utf-8")
     README.write_text(TABLE.sub(lambda _: table(rows), README.read_text(encoding="utf-8")), encoding="utf-8")
     return 0
 

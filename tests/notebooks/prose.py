@@ -45,12 +45,12 @@ CONVENTIONS = (
     (re.compile(r"^(90|95|99) ?%$"), re.compile(r"interval|bar|band|confiden|level|median|middle|bootstrap"),
      "text: the level of an interval"),
     (re.compile(r"^20[012]\d$"), re.compile(r"challenge", re.IGNORECASE), "text: a year"),
-    (re.compile(r"^\d+$"), re.compile(r"^.*Open in Binder.*minutes, (after|no) "), "text: the time it takes"),
 )
 
 # What is no number of the text, in the order in which it is taken out.
 LEFT_OUT = [re.compile(pattern, flags) for pattern, flags in (
     (r"^\*\*Sources?\*\*.*", re.MULTILINE | re.DOTALL),
+    (r"^&nbsp; \d+ minutes to read and run, \d+ for the exercises;", re.MULTILINE),
     (r"^\*\d+ points?, about \d+ minutes\*", re.MULTILINE),              # below the heading of an exercise
     (r"^[ >]*(```|~~~).*?^[ >]*\1", re.MULTILINE | re.DOTALL),          # fences
     (r"(`+)[^`].*?\1", re.DOTALL),                                      # code spans

@@ -3,9 +3,11 @@
 Sources "solution" are taken on trust here: test_solutions.py runs the solutions, and holds them against the text.
 """
 
+import itertools
 import re
 from pathlib import Path
 
+import minutes
 import nbformat
 import numpy as np
 import prose
@@ -61,12 +63,38 @@ def test_a_changed_output_is_noticed():
 
 # Time: the README's table, and what the notebooks say of themselves.
 
-def test_the_time_a_notebook_takes_is_the_same_in_the_readme():
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+def test_the_time_a_notebook_takes_is_said_alike_everywhere():
+    readme, course = ((ROOT / folder / "README.md").read_text(encoding="utf-8") for folder in ("", "notebooks"))
     for path in NOTEBOOKS:
-        row = next(line for line in readme.splitlines() if f"({path.parent.name}/{path.name})" in line and "|" in line)
-        first = nbformat.read(path, as_version=4).cells[0].source
-        assert re.search(r"(\d+) minutes, (?:after|no)", first)[1] in re.findall(r"\d+", row.split("|")[-2]), row
+        notebook = nbformat.read(path, as_version=4)
+        taken = minutes.length(notebook)
+        assert f"&nbsp; {minutes.line(taken)}; " in notebook.cells[0].source, path.name
+        row = next(line for line in readme.splitlines() if f"(notebooks/{path.name})" in line and "|" in line)
+        assert row.endswith(f"| {taken.reading} + {taken.practice} |"), row
+        row = next(line for line in course.splitlines() if line.startswith("| [") and f"({path.name})" in line)
+        assert f"| {taken.reading} min | {len(taken.exercises)}, {taken.practice} min | {taken.points} |" in row, row
+        assert 0 < int(row.split("|")[-2]) <= 15, f"CPU seconds: {row}"
+        assert len(taken.exercises) == len(minutes.HEADING.findall("\n".join(cell.source for cell in notebook.cells)))
+
+
+def test_the_map_of_the_course_has_an_arrow_for_all_that_a_notebook_needs():
+    course = (ROOT / "notebooks" / "README.md").read_text(encoding="utf-8")
+    arrows = {(int(one), int(other)) for chain in re.findall(r"^  (N\d+.*-->.*)$", course, flags=re.M)
+              for one, other in itertools.pairwise(re.findall(r"N(\d+)", chain))}
+    needed = {(int(before), int(path.name[:2])) for path in NOTEBOOKS
+              for before in minutes.needed(nbformat.read(path, as_version=4))}
+    assert arrows == needed
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_links_into_the_glossary_lead_to_an_entry(path):
+    entries = re.findall(r"^### (.+)$", (ROOT / "notebooks" / "glossary.md").read_text(encoding="utf-8"), flags=re.M)
+    assert entries == sorted(entries, key=str.lower) and len(set(entries)) == len(entries)
+    anchors = {entry.lower().replace(" ", "-") for entry in entries}
+    text = "\n".join(cell.source for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "markdown")
+    assert set(re.findall(r"\(glossary\.md#([^)]*)\)", text)) <= anchors
+    files = {name for name in re.findall(r"\]\((?!https?:)([\w./-]+\.(?:ipynb|md))[)#]", text)}
+    assert [name for name in files if not (path.parent / name).is_file()] == []
 
 
 # What is a number of the text, and what is not.
