@@ -110,7 +110,10 @@ class Elastic(SmallSteps):
 
     def __init__(self, strength: float = 100.0, rate: float = 0.1) -> None:
         super().__init__(rate=rate)
-        self.strength, self.anchor, self.applied, self.fisher = strength, None, None, None
+        self.strength = strength
+        self.anchor: np.ndarray | None = None
+        self.applied: np.ndarray | None = None
+        self.fisher: np.ndarray | None = None
         self.answers = np.zeros(2)
 
     def begin_task(self, task, learning):
