@@ -18,7 +18,6 @@ import refresh
 
 README = refresh.NOTEBOOKS / "README.md"
 FRONT = refresh.NOTEBOOKS.parent / "README.md"
-OLD_SOURCE = "text: the time it takes"
 WORDS_A_MINUTE = 200
 HEADING = re.compile(r"^#+ +Exercise +\d+ · ", re.MULTILINE)
 EFFORT = re.compile(r"^\*(\d+) points?, about (\d+) minutes\*", re.MULTILINE)
@@ -123,8 +122,6 @@ def main(arguments=None):
                            notebook.cells[0].source)
         if written != notebook.cells[0].source:
             notebook.cells[0].source = written
-            numbers = notebook.cells[0].metadata.get("numbers", {})
-            notebook.cells[0].metadata["numbers"] = {k: v for k, v in numbers.items() if v != OLD_SOURCE}
             refresh.save(notebook, path)
         rows.append((path.stem, notebook, seconds))
         print(f"{path.stem:40} {length(notebook).words:5} words  {line(length(notebook))}, {seconds} s")

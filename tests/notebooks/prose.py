@@ -50,7 +50,7 @@ CONVENTIONS = (
 # What is no number of the text, in the order in which it is taken out.
 LEFT_OUT = [re.compile(pattern, flags) for pattern, flags in (
     (r"^\*\*Sources?\*\*.*", re.MULTILINE | re.DOTALL),
-    (r"^&nbsp; \d+ minutes to read and run, \d+ for the exercises;", re.MULTILINE),
+    (r"^&nbsp; \d+ minutes to read and run, \d+ for the exercises;.*", re.MULTILINE),
     (r"^\*\d+ points?, about \d+ minutes\*", re.MULTILINE),              # below the heading of an exercise
     (r"^[ >]*(```|~~~).*?^[ >]*\1", re.MULTILINE | re.DOTALL),          # fences
     (r"(`+)[^`].*?\1", re.DOTALL),                                      # code spans
