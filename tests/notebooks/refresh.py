@@ -13,6 +13,7 @@ import base64
 import io
 import os
 import sys
+import textwrap
 from pathlib import Path
 
 import nbformat
@@ -21,7 +22,7 @@ NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
 KERNELSPEC = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 KEPT_CELL_METADATA = ("tags", "jupyter", "slideshow", "numbers", "nbgrader")
-COLOURS = 256
+COLOURS, LONGEST_ALT = 256, 300
 PATIENCE = 1800  # seconds for a cell or the start of a kernel
 
 
@@ -77,24 +78,33 @@ def new_id(old, position, taken):
 
 
 def with_palette(encoded):
-    """A PNG in base64 with at most 256 colours, if that is smaller; flat drawings lose nothing that an eye can see."""
+    """A PNG in base64 with at most 256 colours, if that is smaller.
+
+    An octree keeps the colours of small areas: in notebooks 0 and 5 no channel moves by more than 15 of 255. By median
+    cuts it was 91, and a blue became green.
+    """
     from PIL import Image
 
     picture, smaller = Image.open(io.BytesIO(base64.b64decode(encoded))).convert("RGB"), io.BytesIO()
-    picture.quantize(COLOURS, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE).save(
+    picture.quantize(COLOURS, method=Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE).save(
         smaller, "PNG", optimize=True)
     found = base64.b64encode(smaller.getvalue()).decode()
     return min(encoded.replace("\n", ""), found, key=len)
 
 
 def describe(outputs):
-    """Put what the cell prints beside each of its pictures as `alt`, in place."""
-    said = " ".join(" ".join(output.text for output in outputs if output.output_type == "stream").split())
+    """Put the picture's title and what the cell prints beside each of its pictures as `alt`, in place."""
+    lines = [line for output in outputs if output.output_type == "stream" for line in output.text.splitlines()
+             if not line.startswith(("No guess was written down", "You guessed"))]
     tables = (output.data.get("text/plain", "") for output in outputs if "data" in output)
-    said = said or next((" ".join(text.split()) for text in tables if text and not text.startswith("<")), "")
+    said = " ".join(" ".join(lines).split()) or next(
+        (" ".join(text.split()) for text in tables if text and not text.startswith("<")), "")
     for output in outputs:
-        if "image/png" in output.get("data", {}) and said:
-            output.metadata.setdefault("image/png", nbformat.NotebookNode())["alt"] = said
+        if "image/png" in output.get("data", {}):
+            about = output.metadata.setdefault("image/png", nbformat.NotebookNode())
+            title = about.get("alt", "").strip()
+            about["alt"] = textwrap.shorten(". ".join(filter(None, (title.rstrip("."), said))), LONGEST_ALT,
+                                            placeholder=" …")
 
 
 def normalise(notebook):

@@ -1,12 +1,16 @@
 """The frame of the checks: verdict, reason, hint and points, whatever a student writes."""
 
+import base64
+import io
 import sys
 from pathlib import Path
 
 import nbformat
+import numpy as np
 import pytest
 import refresh
 import solutions
+from PIL import Image
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "notebooks"))
 from checks import Checks, demand
@@ -85,3 +89,13 @@ def test_saved_pictures_get_smaller_and_a_text(tmp_path):
     refresh.normalise(notebook)
     picture = notebook.cells[0].outputs[1]
     assert picture.metadata["image/png"]["alt"] == "up" and len(picture.data["image/png"]) < before
+
+
+def test_a_small_mark_keeps_its_colour_in_a_saved_picture():
+    shades = np.add.outer(np.arange(200), np.arange(300)) % 256
+    picture = np.stack([shades, 255 - shades, shades // 2], axis=2).astype(np.uint8)
+    picture[:4, :4] = 0, 114, 178
+    raw = io.BytesIO()
+    Image.fromarray(picture).save(raw, "PNG")
+    saved = Image.open(io.BytesIO(base64.b64decode(refresh.with_palette(base64.b64encode(raw.getvalue()).decode()))))
+    assert np.abs(np.asarray(saved.convert("RGB"))[1, 1].astype(int) - (0, 114, 178)).max() <= 16
