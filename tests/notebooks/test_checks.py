@@ -92,10 +92,11 @@ def test_saved_pictures_get_smaller_and_a_text(tmp_path):
 
 
 def test_a_small_mark_keeps_its_colour_in_a_saved_picture():
-    shades = np.add.outer(np.arange(200), np.arange(300)) % 256
-    picture = np.stack([shades, 255 - shades, shades // 2], axis=2).astype(np.uint8)
-    picture[:4, :4] = 0, 114, 178
+    picture, fade = np.full((300, 600, 3), 250, np.uint8), np.linspace(0, 1, 256)[:, None]
+    for row, ink in enumerate([(30, 40, 50), (0, 158, 115), (213, 94, 0), (230, 159, 0), (204, 121, 167)]):
+        picture[20 + 40 * row:50 + 40 * row, 20:276] = 250 * (1 - fade) + np.array(ink) * fade
+    picture[280:284, 4:8] = 0, 114, 178
     raw = io.BytesIO()
     Image.fromarray(picture).save(raw, "PNG")
     saved = Image.open(io.BytesIO(base64.b64decode(refresh.with_palette(base64.b64encode(raw.getvalue()).decode()))))
-    assert np.abs(np.asarray(saved.convert("RGB"))[1, 1].astype(int) - (0, 114, 178)).max() <= 16
+    assert np.abs(np.asarray(saved.convert("RGB"))[281, 5].astype(int) - (0, 114, 178)).max() <= 16
