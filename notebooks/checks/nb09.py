@@ -172,6 +172,8 @@ def doubly_robust_with_an_interval(doubly_robust):
     estimate, low, high = weights_only
     demand(low < estimate < high, "The interval does not lie around the estimate", "estimate ± 1.96 standard errors",
            earned=2)
+    demand(abs((low + high) / 2 - estimate) < 0.05 * (high - low), "The estimate is not in the middle of the interval",
+           "As far down as up: estimate - 1.96 standard errors, estimate + 1.96 standard errors", earned=2)
     demand(0.9 < (high - low) / (2 * 1.96 * error) < 1.1,
            f"The interval is {(high - low) / (2 * 1.96 * error):.2g} times as wide as it should be",
            "The standard error is the standard deviation *of the scores*, divided by the root of n", earned=2)
@@ -198,4 +200,20 @@ def the_highest_mean(highest_mean):
                "Sort the odds together with the outcomes; divide by the sum of the weights", earned=1)
         demand(near(found, right), f"{found:.2f} for {n} towns, but some weights give {right:.2f}",
                "Sort by the outcome, and try all n + 1 places to stop; each town keeps its own odds", earned=1)
-    return "As high as the best of all corners, for twenty small arms."
+    _demand_of_many(highest_mean, rng)
+    return "As high as the best of all corners, for twenty small arms, and for 500 towns."
+
+
+def _demand_of_many(highest_mean, rng):
+    """Demands the highest mean of 500 outcomes below zero, found the other way round: by the share it must balance."""
+    y, odds = rng.normal(-100, 40, 500), rng.uniform(0.2, 5, 500)
+    low, high = y.min(), y.max()
+    for _ in range(60):                             # the mean m at which the best weights leave y - m without a surplus
+        mean = (low + high) / 2
+        weights = np.where(y > mean, 1 + 3 * odds, 1 + odds / 3)
+        low, high = (mean, high) if weights @ (y - mean) > 0 else (low, mean)
+    found = highest_mean(y.copy(), odds.copy(), 3)
+    demand(not near(found, 0), "For outcomes below zero it gives 0, which is higher than all of them",
+           "Begin with the first mean that you compute, and not with 0", earned=1)
+    demand(near(found, mean), f"For 500 outcomes below zero it gives {found:.3f}, but {mean:.3f} is the highest",
+           "Sort by the outcome, and try all n + 1 places to stop", earned=1)

@@ -82,13 +82,13 @@ class RegressionAdjustment:
 class InverseWeighting:
     """Weighs each unit by how unlikely its treatment was, so that both groups look like everyone.
 
-    Right if the propensities are, and none is near 0 or 1. Weights are stabilised (divided by their sum in each group)
+    Right if the propensities are, and none is near 0 or 1. Weights are normalised (divided by their sum in each group)
     and propensities are clipped to lie between `clip` and 1 - `clip`: 0 clips none. Clipping more lowers the variance
     and adds a bias that no interval knows of; `data/causal/clips.csv` has both. The standard error allows for the
     propensities being estimated where they come from the logistic regression that `classifier=None` is.
 
-    Source  Horvitz & Thompson (1952), JASA 47, 663-685; with estimated propensities, Lunceford & Davidian (2004),
-            Statistics in Medicine 23, 2937-2960.
+    Source  Horvitz & Thompson (1952), JASA 47, 663-685, and Hájek (1971), who divides by the sum; with estimated
+            propensities, Lunceford & Davidian (2004), Statistics in Medicine 23, 2937-2960.
     """
 
     name = "inverse weighting"

@@ -122,7 +122,7 @@ def effect_estimates(tables: pd.DataFrame | Mapping[str, pd.DataFrame], title: W
     head, gap = 26 if any(tables) else 0, 10
     high = sum(head + PITCH * len(table) + gap for table in tables.values())
     held = [covers for table in tables.values() for covers in table["covers"] if covers is not None]
-    said = f"{sum(held)} of {len(held)} intervals hold the true effect" if held else "What the estimators say"
+    said = f"{sum(held)} of {len(held)} intervals include the true effect" if held else "What the estimators say"
     stage = Stage(740, 118 + high + 34, figure)
     stage.heading(title or said, lead, title_lines=1)
     stage.label(MARGIN, 82, unit)
@@ -173,10 +173,12 @@ def _span(rows, values):
 # ---------------------------------------------------------------- how much data
 
 @house_style()
-def data_needed(table: pd.DataFrame, title: Words = None, lead: str = "", figure: Figure | None = None) -> Axes:
+def data_needed(table: pd.DataFrame, title: Words = None, lead: str = "", unit: str = "units",
+                figure: Figure | None = None) -> Axes:
     """Error and coverage of each estimator over the number of units.
 
     table    of `pushlab.causal.by_size`: n, estimator, rmse, truth, covers, covers_low, covers_high
+    unit     what the units are called, such as "towns"
     returns  Axes (that of the error) on a sheet of 9 x 4.2 inches
     """
     demand(len(table), "there are no sizes: the table is empty")
@@ -186,10 +188,10 @@ def data_needed(table: pd.DataFrame, title: Words = None, lead: str = "", figure
     best = table[table["n"] == sizes[-1]].sort_values("rmse").iloc[0]
     stage = Stage(900, 396, figure)
     error_of = _writer(np.array([best["rmse"]]))(best["rmse"])
-    said = f"With {sizes[-1]:,} units {plain(best['estimator'])} is off by {error_of}"
+    said = f"With {sizes[-1]:,} {unit} {plain(best['estimator'])} is off by {error_of}"
     stage.heading(title or said, lead or f"{draws} data sets of each size", title_lines=1)
     stage.label(MARGIN, 84, "root mean squared error")
-    stage.label(528, 84, "share of 95 % intervals that hold the truth")
+    stage.label(528, 84, "share of 95 % intervals that include the truth")
     room = max(text_width(name, TICK, "bold") for name in names) + 16
     error = stage.axes(84, 108, 900 - 84 - room - 400, 240, xscale="log", yscale="log")
     cover = stage.axes(560, 108, 900 - 560 - MARGIN - 10, 240, xscale="log")
@@ -206,7 +208,7 @@ def data_needed(table: pd.DataFrame, title: Words = None, lead: str = "", figure
     for ax in (error, cover):
         ax.set_xlim(sizes[0] / 1.12, sizes[-1] * 1.12)
         ax.minorticks_off()
-        set_ticks(ax.xaxis, sizes[::-1][::1 + len(sizes) // 6][::-1], "units")
+        set_ticks(ax.xaxis, sizes[::-1][::1 + len(sizes) // 6][::-1], unit)
     _log_ticks(error, table["rmse"])
     cover.set_ylim(0, 1.02)
     set_ticks(cover.yaxis, (0, .25, .5, .75, .95))
@@ -226,11 +228,13 @@ def _log_ticks(ax, values):
 # ---------------------------------------------------------------- whom the log treated
 
 @house_style()
-def overlap(data: Any, bins: int = 20, title: Words = None, lead: Words = None, figure: Figure | None = None) -> Axes:
+def overlap(data: Any, bins: int = 20, title: Words = None, lead: Words = None, unit: str = "units",
+            figure: Figure | None = None) -> Axes:
     """How likely each unit was to be treated: the treated above the line, the others below it.
 
     data     a `pushlab.causal.CausalData`: its true propensity, or where that is unknown an estimate by logistic
              regression, is drawn
+    unit     what the units are called, such as "towns"
     returns  Axes on a sheet of 6 x 4 inches. Where one side is empty, the log cannot tell what treatment changes.
     """
     known, chance = data.propensity is not None, data.treatment_chances()
@@ -239,8 +243,8 @@ def overlap(data: Any, bins: int = 20, title: Words = None, lead: Words = None, 
     stage = Stage(600, 400, figure)
     apart = chance[data.treated].mean() - chance[~data.treated].mean()
     said = "Everyone was as likely to be treated" if apart < 0.02 else "The treated are not like the others"
-    shift = stage.heading(title or said, lead or f"{plain(data.description)}; {len(data):,} units", title_lines=1)
-    stage.label(MARGIN, 84 + shift, "units")
+    shift = stage.heading(title or said, lead or f"{plain(data.description)}; {len(data):,} {unit}", title_lines=1)
+    stage.label(MARGIN, 84 + shift, unit)
     ax = stage.axes(68, 100 + shift, 600 - 68 - MARGIN - 92, 226 - shift)
     ax.bar(edges[:-1], up, width=1 / bins, align="edge", color=BLUE, ec=PAPER, lw=1)
     ax.bar(edges[:-1], -down, width=1 / bins, align="edge", color=GREY, ec=PAPER, lw=1)

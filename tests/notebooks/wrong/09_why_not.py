@@ -131,6 +131,28 @@ def doubly_robust(m0, m1, chance, treated, outcome):
     estimate, error = scores.mean(), outcome.std(ddof=1) / np.sqrt(len(scores))
     return estimate, estimate - 1.96 * error, estimate + 1.96 * error
 
+# %% 5 · an interval that is not symmetric
+def doubly_robust(m0, m1, chance, treated, outcome):
+    scores = m1 - m0 + treated * (outcome - m1) / chance - (1 - treated) * (outcome - m0) / (1 - chance)
+    estimate, error = scores.mean(), scores.std(ddof=1) / np.sqrt(len(scores))
+    return estimate, estimate - 0.02 * error, estimate + 3.9 * error
+
+# %% 6 · tries all weights, and of many towns looks at ten only
+def highest_mean(outcome, odds, factor):
+    from itertools import product
+    outcome, odds = outcome[:10], odds[:10]
+    corners = [1 + odds * np.array(powers) for powers in product((1 / factor, factor), repeat=len(outcome))]
+    return max(np.average(outcome, weights=weights) for weights in corners)
+
+# %% 6 · begins at zero
+def highest_mean(outcome, odds, factor):
+    order, best = np.argsort(outcome)[::-1], 0.0
+    outcome, odds = outcome[order], odds[order]
+    for k in range(len(outcome) + 1):
+        weights = np.where(np.arange(len(outcome)) < k, 1 + odds * factor, 1 + odds / factor)
+        best = max(best, np.average(outcome, weights=weights))
+    return best
+
 # %% 6 · large weights for low outcomes
 def highest_mean(outcome, odds, factor):
     order = np.argsort(outcome)
