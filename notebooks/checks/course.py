@@ -51,8 +51,8 @@ def assignment(notebook: nbformat.NotebookNode, points: dict[int, int]) -> nbfor
             if graded[-1] not in points:
                 raise ValueError(f"check.exercise({graded[-1]}): there are points for {sorted(points)}")
             _mark(cell, f"check-{found[1]}", grade=True, locked=True, points=points[graded[-1]])
-    if graded != list(range(1, number + 1)):
-        raise ValueError(f"{number} exercises, but checks for {graded}")
+    if not graded == sorted(points) == list(range(1, number + 1)):
+        raise ValueError(f"{number} cells tagged exercise and checks for {graded}, but points for {sorted(points)}")
     return notebook
 
 

@@ -5,6 +5,7 @@ import sys
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Integral, Real
 from typing import Any
 
 
@@ -80,15 +81,22 @@ class Checks:
     @staticmethod
     def guess(mine: Any, truth: Any, within: float = 0.0) -> None:
         """Says how a guess compares with what came out; numbers that are `within` of the truth count as right."""
-        shown = f"{truth:.3g}" if isinstance(truth, float) else truth
+        shown = f"{truth:.3g}" if _is_number(truth) and not isinstance(truth, Integral) else truth
         if unwritten(mine):
             print(f"No guess was written down. It is {shown}.")
-        elif isinstance(truth, int | float) and not isinstance(truth, bool):
+        elif not _is_number(truth):
+            alike = str(mine).strip().lower() == str(truth).strip().lower()
+            print(f"You guessed {mine}; it is {shown}: {'right' if alike else 'not so'}.")
+        elif not _is_number(mine):
+            print(f"You guessed {mine!r}, which is no number: write one without quotes. It is {shown}.")
+        else:
             off = float(mine) - float(truth)
             how = "close enough" if abs(off) <= within else "too high" if off > 0 else "too low"
-            print(f"You guessed {mine:g}; it is {shown}: {how}.")
-        else:
-            print(f"You guessed {mine}; it is {shown}" + (": right." if mine == truth else "."))
+            print(f"You guessed {float(mine):g}; it is {shown}: {how}.")
+
+
+def _is_number(value):
+    return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def _points(earned, most):

@@ -1,7 +1,8 @@
 """Exercises of the notebooks, and what becomes of them when their solutions stand in their place.
 
-An exercise is a code cell tagged "exercise". After it come its check, one or more code cells tagged "check", and a text
-cell with the folded solution, `<details>`: its one ```python block takes the whole exercise cell's place.
+An exercise is a code cell tagged "exercise". After it come cells tagged "check", the first of them `check.exercise(n)`
+and nothing else, the others what the answer makes of the notebook's data; and a text cell with the folded solution,
+`<details>`: its one ```python block takes the whole exercise cell's place.
 
 Wrong answers that tempt stand in wrong/NOTEBOOK.py, each for the whole exercise cell too, under a line that says which
 exercise it is for and what is wrong with it:
@@ -101,7 +102,9 @@ def run(notebook, folder, wrong=None):
             number, one = solvable[position]
             tries = []
             for what, code in {"as it stands": cell.source, **(wrong or {}).get(number, {})}.items():
-                tries.append((what, [attempt(code), *(attempt(notebook.cells[at].source) for at in one.checks)]))
+                verdict, *shown = (notebook.cells[at].source for at in one.checks)
+                cells_of = [attempt(code), attempt(verdict), *(attempt(more, may_stop=True) for more in shown)]
+                tries.append((what, cells_of))
                 cells += tries[-1][1]
             cell.source = one.code
             attempts.append((one, tries, [cell, *(notebook.cells[at] for at in one.checks)]))
@@ -113,9 +116,9 @@ def run(notebook, folder, wrong=None):
             for one, tries, solved in attempts]
 
 
-def attempt(code):
-    """A code cell that is run and never saved."""
-    return nbformat.v4.new_code_cell(code)
+def attempt(code, may_stop=False):
+    """A code cell that is run and never saved. One that shows what an answer does may stop with an error."""
+    return nbformat.v4.new_code_cell(code, metadata={"tags": ["raises-exception"] if may_stop else []})
 
 
 def text_of(cells):

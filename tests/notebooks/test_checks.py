@@ -62,7 +62,12 @@ def test_an_exercise_that_is_not_there():
     (0.4, 0.5, 0.05, "too low"),
     (9, 3, 1, "You guessed 9; it is 3: too high."),
     (True, True, 0, "right"),
-    ("mira", "noor", 0, "You guessed mira; it is noor."),
+    ("mira", "noor", 0, "You guessed mira; it is noor: not so."),
+    ("Evening", "evening", 0, "right"),
+    ("about 5", 7, 0, "which is no number: write one without quotes. It is 7."),
+    ([1], 7, 0, "which is no number"),
+    (3, np.int64(4), 2, "close enough"),
+    (0.4, np.float32(0.5), 0.2, "close enough"),
 ])
 def test_a_guess_is_held_against_what_came_out(capsys, mine, truth, within, words):
     check.guess(mine, truth, within)

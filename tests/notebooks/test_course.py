@@ -3,6 +3,7 @@
 import sys
 from pathlib import Path
 
+import minutes
 import nbformat
 import pytest
 import solutions
@@ -28,6 +29,24 @@ def test_an_assignment_has_points_stubs_and_no_solutions(stem, tmp_path):
     assert (path.parent / "checks" / "frame.py").is_file() and (tmp_path / "nbgrader_config.py").is_file()
     with pytest.raises(FileExistsError, match="remove its folder"):
         course.build(tmp_path, [stem])
+
+
+def test_an_exercise_without_tags_is_not_dropped_in_silence():
+    notebook = nbformat.read(NOTEBOOKS / f"{STEMS[0]}.ipynb", as_version=4)
+    points = course.points_of(NOTEBOOKS / f"{STEMS[0]}.ipynb")
+    for cell in notebook.cells:
+        if cell.source == f"check.exercise({max(points)})" or "exercise" in cell.metadata.get("tags", ()):
+            last = cell
+    last.metadata["tags"] = []
+    with pytest.raises(ValueError, match="but points for"):
+        course.assignment(notebook, points)
+
+
+@pytest.mark.parametrize("stem", STEMS)
+def test_points_under_the_headings_are_those_of_the_checks(stem):
+    notebook = nbformat.read(NOTEBOOKS / f"{stem}.ipynb", as_version=4)
+    assert [points for points, _ in minutes.length(notebook).exercises] == list(
+        course.points_of(NOTEBOOKS / f"{stem}.ipynb").values())
 
 
 @pytest.mark.parametrize(("name", "words"), [("99", "0 notebooks"), ("0", "exactly one")])
