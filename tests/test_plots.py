@@ -15,6 +15,7 @@ from PIL import Image
 
 from pushlab import plots
 from pushlab.plots.phone import chip_places, expected_best
+from pushlab.plots.ticks import ticks_of_count
 
 KNOWN = {                                       # the features of EvalUMAP 2019
     "notification": {
@@ -374,3 +375,28 @@ def test_a_sheet_that_lets_something_through_keeps_its_alpha():
     figure = plots.Stage(100, 100).figure
     figure.set_facecolor((1, 1, 1, 0.5))
     assert Image.open(io.BytesIO(plots.png(figure))).mode == "RGBA"
+
+
+# ---------------------------------------------------------------- ends of axes
+
+@pytest.mark.parametrize("last", [9, 29, 99, 363, 999, 5000, 12_345])
+def test_what_is_counted_has_a_tick_at_its_end_and_its_unit_below(last):
+    log = pd.DataFrame({"agent": "mine", "seed": 0, "step": np.arange(last + 1), "reward": 0.5})
+    ax = plots.learning_curve(log)
+    words = [tick.get_text() for tick in ax.get_xticklabels()]
+    assert words[0] == "0" and words[-1] == f"{last:,}" and ax.get_xlabel() == "steps"
+    assert np.diff(ax.get_xticks()).min() > 0.1 * last and len(words) <= 7
+
+
+def test_an_end_too_wide_for_a_tick_is_left_out():
+    assert ticks_of_count(0, 2_999_999, 4).tolist() == [0, 1e6, 2e6]
+
+
+def test_the_unit_of_a_sweep_stands_below_and_not_beside_the_last_number():
+    log = pd.DataFrame({"agent": "mine", "seed": np.tile([0, 1], 4), "capacity": np.repeat([2, 8, 32, 64], 2),
+                        "return": [1, 2, 3, 4, 5, 6, 7, 8]})
+    ax = plots.sweep_curve(log, "capacity")
+    assert [tick.get_text() for tick in ax.get_xticklabels()] == ["2", "8", "32", "64"]
+    below = ax.xaxis.label.get_window_extent().y1
+    assert ax.get_xlabel() == "capacity"
+    assert below <= min(tick.get_window_extent().y0 for tick in ax.get_xticklabels()) + 1

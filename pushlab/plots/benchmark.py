@@ -14,10 +14,10 @@ from matplotlib.figure import Figure
 
 from pushlab.ground.arguments import has_rows, one_of
 from pushlab.metrics.estimate import interquartile_mean, mean_interval, score_matrices, stratified_interval
-from pushlab.plots.kit import span
 from pushlab.plots.palette import BLUE, BOUND_DASH, CHANCE, INK, LEAD, LINE, MUTED, PAPER, SMALL, TEXT, TITLE, deep
 from pushlab.plots.rows import Rows
 from pushlab.plots.sheet import MARGIN, Stage, Words, fit, house_style, plain, text_width
+from pushlab.plots.ticks import span
 
 LOWEST, HIGHEST = -0.5, 1.25                    # normalised; what lies beyond is drawn there, a mean as an arrow
 CENTRE, RIM, RADIUS = -0.25, 1.1, 150           # of the radar: scores in its middle and at its rim; its ring of 1

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from pushlab.datasets.borrowers import BIAS, FEATURES, WORDS
 from pushlab.ground.arguments import demand, has_rows
 from pushlab.plots.curve_tables import RUN
-from pushlab.plots.kit import end_labels, set_ticks, span, ticks_between
+from pushlab.plots.kit import end_labels
 from pushlab.plots.palette import (
     BAND,
     BLUE,
@@ -34,6 +34,7 @@ from pushlab.plots.palette import (
     series_styles,
 )
 from pushlab.plots.sheet import MARGIN, Stage, Words, fit, house_style, plain, text_width
+from pushlab.plots.ticks import count_along, set_ticks, span, ticks_of_count
 from pushlab.plots.words import listed
 
 GROUPS = (("paid back", BLUE), ("fell behind", ORANGE))
@@ -120,7 +121,7 @@ def _draw_losses(stage, frames):
     ax = stage.axes(SIDE + 42, TOP + 4, 168, LOW)
     _set_loss_axis(ax, [*paid, *promised, *([] if best is None else [best]), *([] if done else [np.log(2)])])
     ax.set_xlim(0.5, frames[-1]["of"] + 0.5)
-    set_ticks(ax.xaxis, ticks_between(1, frames[-1]["of"], 4), whole=True)
+    set_ticks(ax.xaxis, ticks_of_count(1, frames[-1]["of"], 4))
     if best is not None:
         ax.axhline(best, color=INK, lw=1.6, ls=BOUND_DASH, zorder=2)
         if ax.get_yscale() == "linear":
@@ -226,8 +227,7 @@ def retraining(log: pd.DataFrame, by: str = "agent", best: float | None = None, 
         loss.axhline(best, color=INK, lw=1.6, ls=BOUND_DASH)
         ends.append((last, best, "best", INK, "normal"))
     for ax in (change, loss):
-        ax.set_xlim(1, max(2, last))
-        set_ticks(ax.xaxis, ticks_between(1, max(2, last), 4), "rounds" if ax is change else "", whole=True)
+        count_along(ax, 1, max(2, last), 4, "rounds")
     end_labels(loss, ends)
     return stage.figure
 

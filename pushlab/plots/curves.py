@@ -6,10 +6,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from pushlab.plots.curve_tables import curve_settings, mean_of_scores, reward_of, run_numbers, run_scores, smooth_runs
-from pushlab.plots.kit import banded_line, end_labels, set_ticks, span, tick_names, ticks_around, ticks_between
+from pushlab.plots.kit import banded_line, end_labels
 from pushlab.plots.palette import BOUND_DASH, CHANCE, INK, LEAD, PAPER, TICK, series_styles
 from pushlab.plots.rows import Rows
 from pushlab.plots.sheet import MARGIN, Stage, Words, fit, house_style, plain, text_width
+from pushlab.plots.ticks import count_along, span, tick_names, ticks_around
 from pushlab.plots.words import order_title, short_number, spoken
 
 POINTS = 250                                    # about as many are drawn of a line
@@ -81,8 +82,7 @@ def draw_curves(lines: dict, table: pd.DataFrame, bound: pd.Series | None, share
     span(ax.yaxis, low, high, 4)
     first, last = table[over].min(), table[over].max()
     begin = 0 if first < 0.2 * last else first
-    ax.set_xlim(begin, max(last, begin + 1))
-    set_ticks(ax.xaxis, ticks_between(begin, max(last, begin + 1), 4), f"{over}s", whole=True)
+    count_along(ax, begin, max(last, begin + 1), 4, f"{over}s")
     if ax.get_ylim()[0] < 0:
         ax.axhline(0, color=INK, lw=0.8, zorder=1)
     end_labels(ax, labels)

@@ -7,9 +7,9 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from pushlab.plots.film import LEFT, Days, Film, draw_lanes, draw_lines, draw_time, film_stage
-from pushlab.plots.kit import set_ticks, ticks_between
 from pushlab.plots.palette import BLUE, DASHES, DISMISSED, GREY, INK, ORANGE, PURPLE, SMALL
 from pushlab.plots.sheet import MARGIN, house_style
+from pushlab.plots.ticks import set_ticks, ticks_between
 
 WIDTH = 640                             # of lanes and panels, in hundredths of an inch
 BOTTOM, GAP = 444, 33                   # of all panels, and between two for the name of the lower

@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from pushlab.ground.arguments import demand
-from pushlab.plots.kit import end_labels, set_ticks, span, ticks_around
+from pushlab.plots.kit import end_labels
 from pushlab.plots.palette import (
     BAND,
     BLUE,
@@ -34,6 +34,7 @@ from pushlab.plots.palette import (
 )
 from pushlab.plots.rows import Rows
 from pushlab.plots.sheet import MARGIN, Stage, Words, fit, house_style, plain, text_width
+from pushlab.plots.ticks import set_ticks, span, ticks_around
 from pushlab.plots.words import short_number
 
 # Estimators keep their looks, in the order of series; one that is not known takes the fourth.

@@ -7,9 +7,10 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from pushlab.ground.arguments import demand
-from pushlab.plots.kit import end_labels, set_ticks, ticks_between
+from pushlab.plots.kit import end_labels
 from pushlab.plots.palette import DRUG_1, DRUG_2, GREY, ORANGE, PURPLE, SMALL, SOFT, blend
 from pushlab.plots.sheet import Stage, fit, plain
+from pushlab.plots.ticks import set_ticks, ticks_between, ticks_of_count
 
 LEFT = 62                               # of lanes and panels, in hundredths of an inch
 DRUGS = (DRUG_1, DRUG_2, PURPLE, GREY, ORANGE)
@@ -131,7 +132,8 @@ def draw_lines(ax: Axes, film: Film, lines: Iterable[tuple], dx: float = 10) -> 
 
 def draw_time(ax: Axes, film: Film, count: int, last: bool = True) -> None:
     """About `count` ticks of time, named only on the last panel: years as they are, other numbers with the unit."""
-    times, unit = ticks_between(film.time[0], film.end, count), film.model["time_unit"]
+    begin, end, unit = film.time[0], film.end, film.model["time_unit"]
+    times = (ticks_of_count if end - begin >= count else ticks_between)(begin, end, count)
     if not last:
         ax.set_xticks(times, [""] * len(times))
         ax.tick_params(axis="x", length=0)

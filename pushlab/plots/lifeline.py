@@ -9,9 +9,9 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.patheffects import withStroke
 
-from pushlab.plots.kit import set_ticks, ticks_around, ticks_between
 from pushlab.plots.palette import INK, PAPER, TICK
 from pushlab.plots.sheet import MARGIN, Stage, fit, plain, text_width
+from pushlab.plots.ticks import count_along, set_ticks, ticks_around, ticks_between
 
 TEST_COLUMN = "#E9ECF0"
 COLUMN, ALL_COLUMNS = 0.053, 0.36               # shares of the width: one test block, and all of them at most
@@ -182,8 +182,7 @@ def set_heights(ax: Axes, heights: Iterable) -> None:
 
 def count_experiences(ax: Axes, number: int) -> None:
     """An x axis of so many experiences."""
-    ax.set_xlim(0, max(1, number - 1))
-    set_ticks(ax.xaxis, ticks_between(*ax.get_xlim(), 4), "experiences", whole=True)
+    count_along(ax, 0, max(1, number - 1), 4, "experiences")
 
 
 # ---------------------------------------------------------------- lines, marks and arrows

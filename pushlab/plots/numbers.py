@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from pushlab.plots.kit import set_ticks, ticks_around, ticks_between
 from pushlab.plots.palette import BLUE, SMALL, deep
 from pushlab.plots.sheet import MARGIN, Stage, house_style, plain
+from pushlab.plots.ticks import count_along, set_ticks, ticks_around
 
-LEFT, TOP, BOTTOM, GAP = 62, 92, 440, 34        # of the panels, in hundredths of an inch, and between two for a name
+LEFT, TOP, BOTTOM, GAP = 62, 92, 432, 34        # of the panels, in hundredths of an inch, and between two for a name
 MOST = 5                                        # panels on a sheet
 
 
@@ -41,7 +41,10 @@ def numbers(frames: Sequence[Mapping[str, Any]], title: str | None = None, figur
         ax.plot(values, color=deep(BLUE), marker="o" if last < 2 else "", clip_on=False)
         low, high = (np.nanmin(values), np.nanmax(values)) if np.isfinite(values).any() else (0.0, 1.0)
         margin = 0.08 * (high - low) or 0.5
-        ax.set(xlim=(0, max(last, 1)), ylim=(low - margin, high + margin))
+        ax.set(ylim=(low - margin, high + margin))
         set_ticks(ax.yaxis, ticks_around(low, high, 3 if height > 60 else 2))
-        set_ticks(ax.xaxis, ticks_between(0, max(last, 1), 6) if name == names[-1] else [], "steps", whole=True)
+        if name == names[-1]:
+            count_along(ax, 0, max(last, 1), 6, "steps")
+        else:
+            ax.set(xlim=(0, max(last, 1)), xticks=[])
     return stage.figure

@@ -11,7 +11,6 @@ from matplotlib.patches import Rectangle
 from matplotlib.patheffects import withStroke
 
 from pushlab.plots.film import DRUGS, LEFT, Days, Film, draw_lanes, draw_lines, draw_time, film_stage
-from pushlab.plots.kit import set_ticks, ticks_around
 from pushlab.plots.palette import (
     BLUE,
     BOUND_DASH,
@@ -29,6 +28,7 @@ from pushlab.plots.palette import (
     blend,
 )
 from pushlab.plots.sheet import MARGIN, house_style
+from pushlab.plots.ticks import set_ticks, ticks_around
 
 WIDTH = 400                             # of the panels over time, in hundredths of an inch
 PATH = 644                              # where the axes of the path begin

@@ -23,17 +23,7 @@ from pushlab.plots.cards import (
     draw_phone,
     topic,
 )
-from pushlab.plots.kit import (
-    CHIP_EDGES,
-    badge,
-    chip,
-    clock,
-    end_labels,
-    priority_mark,
-    set_ticks,
-    ticks_around,
-    ticks_between,
-)
+from pushlab.plots.kit import CHIP_EDGES, badge, chip, clock, end_labels, priority_mark
 from pushlab.plots.palette import (
     BLUE,
     BOUND_DASH,
@@ -50,6 +40,7 @@ from pushlab.plots.palette import (
     blend,
 )
 from pushlab.plots.sheet import MARGIN, Stage, fit, house_style, plain, text_width
+from pushlab.plots.ticks import count_along, set_ticks, ticks_around
 from pushlab.plots.words import UNKNOWN, chip_name, role, short_number, symbol
 
 HEIGHT = 420
@@ -210,14 +201,14 @@ def _draw_score(stage, frames, pushes, agent, top):
     lines = earned if best is None else np.concatenate((earned, best))
     low, high = lines.min(), max(2, lines.max())
     heights = ticks_around(low if low < -.05 * high else 0, high, 3)
-    ax.set(xlim=(steps[0], max(last, steps[0] + 10)), ylim=(min(low, heights[0]), heights[-1]))
+    ax.set(ylim=(min(low, heights[0]), heights[-1]))
     if best is not None:
         ax.plot(steps, best, color=INK, lw=1.6, ls=BOUND_DASH)
         ax.fill_between(steps, earned, best, color=GREY, alpha=.10, lw=0)
     ax.plot(steps, earned, color=BLUE, lw=2.2, ls="-")
     ax.plot(last, earned[-1], "o", color=BLUE, ms=6.5, clip_on=False, zorder=6)
     set_ticks(ax.yaxis, heights, whole=True)
-    set_ticks(ax.xaxis, ticks_between(*ax.get_xlim(), 4), "steps", whole=True)
+    count_along(ax, steps[0], max(last, steps[0] + 10), 4, "steps")
     if heights[0] < 0:
         ax.axhline(0, color=LINE, lw=1.6, zorder=0)
     if pushes:

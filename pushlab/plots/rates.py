@@ -11,7 +11,6 @@ from matplotlib.patches import Rectangle
 
 from pushlab.ground.arguments import demand, has_rows
 from pushlab.metrics.estimate import share_interval, simultaneous
-from pushlab.plots.kit import set_ticks
 from pushlab.plots.palette import (
     LEAD,
     LINE,
@@ -27,6 +26,7 @@ from pushlab.plots.palette import (
 )
 from pushlab.plots.rows import Rows
 from pushlab.plots.sheet import MARGIN, Stage, Words, fit, house_style, plain, text_width, wrap
+from pushlab.plots.ticks import set_ticks
 from pushlab.plots.words import app_name, spoken, value_words
 
 TABLE = "the table of engagements"

@@ -10,9 +10,10 @@ from matplotlib.figure import Figure
 from pushlab.ground.arguments import demand, has_rows
 from pushlab.plots.curve_tables import mean_over_runs, run_numbers, whole_runs
 from pushlab.plots.curves import log_lead
-from pushlab.plots.kit import banded_line, set_ticks, span, ticks_between
+from pushlab.plots.kit import banded_line
 from pushlab.plots.palette import INK, LEAD, SMALL, TITLE, deep, series_styles
 from pushlab.plots.sheet import MARGIN, Stage, Words, fit, house_style, plain, text_width
+from pushlab.plots.ticks import count_along, span
 from pushlab.plots.words import short_number, spoken
 
 TOTAL = "all parts"
@@ -106,8 +107,7 @@ def _draw_part(ax, part, lines, by, along, styles, scale):
     heights = scale[["mean", "low", "high"]].to_numpy()
     span(ax.yaxis, min(0.0, np.nanmin(heights)), max(0.0, np.nanmax(heights)), 4)
     first, final = lines[along].min(), max(lines[along].max(), lines[along].min() + 1)
-    ax.set_xlim(first, final)
-    set_ticks(ax.xaxis, ticks_between(first, final, 3), whole=True)
+    count_along(ax, first, final, 3)
     ax.tick_params(labelsize=SMALL)
     if ax.get_ylim()[0] < 0:
         ax.axhline(0, color=INK, lw=.8, zorder=1)

@@ -8,10 +8,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from pushlab.ground.arguments import has_rows
-from pushlab.plots.kit import banded_line, end_labels, set_ticks, span, ticks_between
+from pushlab.plots.kit import banded_line, end_labels
 from pushlab.plots.palette import BOUND_DASH, CHANCE, INK, LEAD, PAPER, TICK, deep, series_styles
 from pushlab.plots.rows import Rows
 from pushlab.plots.sheet import MARGIN, Stage, Words, fit, house_style, plain, text_width
+from pushlab.plots.ticks import count_along, set_ticks, span, ticks_between
 from pushlab.plots.words import alike_numbers, short_number
 
 PITCH, GAP = 32, 62             # height of a row, and of the space between two blocks of rows
@@ -105,8 +106,8 @@ def power_curve(table: pd.DataFrame, wanted: float = 0.8, title: Words = None,
                        "bold"))
     stage.heading(title or first, lead, title_lines=1)
     stage.label(MARGIN, 82, "power")
-    ax.set(xlim=(table["runs"].min(), table["runs"].max()), ylim=(0, 1.01))
-    set_ticks(ax.xaxis, ticks_between(*ax.get_xlim(), 5), "runs", whole=True)
+    ax.set(ylim=(0, 1.01))
+    count_along(ax, table["runs"].min(), table["runs"].max(), 5, "runs")
     set_ticks(ax.yaxis, sorted({0, 0.25, 0.5, wanted, 1}))
     end_labels(ax, labels)
     return ax

@@ -8,10 +8,10 @@ from matplotlib.figure import Figure
 
 from pushlab.ground.arguments import one_of
 from pushlab.plots.curves import draw_curves
-from pushlab.plots.kit import span
 from pushlab.plots.palette import INK, LEAD, TEXT, deep, series_styles
 from pushlab.plots.rows import Rows
 from pushlab.plots.sheet import MARGIN, Stage, fit, house_style, plain, text_width
+from pushlab.plots.ticks import span
 from pushlab.plots.words import order_title, spoken
 
 DRAWN = ("Thompson", "LinUCB", "eps-greedy", "most opened", "random")

@@ -8,9 +8,10 @@ from matplotlib.figure import Figure
 from pushlab.ground.arguments import has_rows
 from pushlab.plots.curve_tables import policy_table, run_scores
 from pushlab.plots.curves import log_lead
-from pushlab.plots.kit import banded_line, end_labels, set_ticks, span
+from pushlab.plots.kit import banded_line, end_labels
 from pushlab.plots.palette import BOUND_DASH, CHANCE, INK, LEAD, MUTED, PAPER, TICK, series_styles
 from pushlab.plots.sheet import MARGIN, Stage, Words, fit, house_style, plain, text_width
+from pushlab.plots.ticks import set_ticks, span
 from pushlab.plots.words import order_title, short_number, spoken
 
 

@@ -13,9 +13,9 @@ from pushlab.ground.arguments import demand, has_rows
 from pushlab.metrics.estimate import crossed_interval
 from pushlab.plots.curve_tables import mean_of_scores, run_scores, whole_runs
 from pushlab.plots.curves import log_lead
-from pushlab.plots.kit import span
 from pushlab.plots.palette import CHANCE, GREY, LEAD, PAPER, SMALL, TEXT, TICK, deep, series_styles
 from pushlab.plots.sheet import MARGIN, Stage, Words, fit, house_style, plain, text_width
+from pushlab.plots.ticks import span
 from pushlab.plots.words import spoken
 
 CORNERS = {"upper left": (0, 1), "upper right": (1, 1), "lower left": (0, 0), "lower right": (1, 0)}
