@@ -42,6 +42,9 @@ def the_return_of_every_step(returns):
            "After the next step more follows. What is the return there?")
     demand(close(found, truth), f"The first return is {found[0]:.3f}; it should be {truth[0]:.3f}",
            "G of a step is its own reward, in full, and gamma times the G of the next.")
+    whole = np.asarray(returns(np.array([2, 1, 0, 2]), 0.5), float)
+    demand(close(whole, [2.75, 1.5, 1.0, 2.0]), f"For the whole numbers 2, 1, 0, 2 it gives {whole.tolist()}",
+           "An array made like whole numbers, with `zeros_like` for example, cuts off what stands behind the point.")
     return "Each step: its own reward, and the discounted return of the next."
 
 
@@ -86,7 +89,26 @@ def value_iteration_on_other_problems(value_iteration):
         demand(close(Q[np.arange(5), best], truth, 1e-3), "The values are right; the actions are not the best"
                + (": they look at the reward of now alone" if (best == myopic).all() else ""),
                "The best action has the largest Q, and Q counts what follows too.", earned=2)
-    return "Values and actions are right on three random problems."
+    it_stops_when_asked(value_iteration)
+    return "Values and actions are right on three random problems, and it stops when it should."
+
+
+def it_stops_when_asked(value_iteration):
+    """A state that earns nothing and one that earns 1 or costs 1 for ever: after k sweeps it is worth 1 - gamma^k."""
+    stay, gamma, wide, tight = np.eye(2)[:, None], 0.99, 0.5, 1e-6            # P[s, a, s'] with one action
+    for reward in (-1.0, 1.0):
+        V = {stop: float(np.asarray(value_iteration(stay, np.array([[0.0], [reward]]), gamma, stop)[0], float)[1])
+             for stop in (wide, tight)}
+        end = reward / (1 - gamma)
+        demand(abs(V[tight] - end) < 0.01, f"A state with reward {reward:g} at every step, discount 0.99 and `close` "
+               f"{tight:g}: it gives {V[tight]:.1f}; it should be {end:.0f}",
+               "Go on as long as *any* value changes, up or down, by more than `close`: how many sweeps is that?",
+               earned=2)
+        demand(abs(V[wide]) < 0.7 * abs(end), "With `close` at 0.5 it sweeps as long as with a small one",
+               "`close` says when to stop: when no value changed by more in the last sweep.", earned=2)
+    V = np.asarray(value_iteration(stay, np.array([[1.0], [-1.0]]), 0.9, tight)[0], float)
+    demand(close(V, [10.0, -10.0], 0.01), f"Where one value rises and the other falls it gives {V.round(1).tolist()}",
+           "A rise must not cancel a fall: look at the largest change of all states, without its sign.", earned=2)
 
 
 def iterate(P, R, gamma, choose):
@@ -133,7 +155,7 @@ def epsilon_greedy(choose):
     share = np.bincount(drawn, minlength=4) / 1500
     demand(drawn == [choose(Q, 1, 0.4, np.random.default_rng(seed)) for seed in range(1500)],
            "The same generator gives other actions the second time", "Take all chance from `rng`.")
-    demand(share[2] < 0.99, "With epsilon 0.4 it never explores", "Throw the dice first: rng.random().")
+    demand(share[2] < 0.99, "With epsilon 0.4 it never explores", "Draw a number first: rng.random().")
     demand(share[[0, 1, 3]].min() > 0.06, "It explores some actions and not others", "Draw any of the n actions alike.")
     demand(abs(share[2] - 0.6) > 0.03, "The greedy action comes with probability 1 - epsilon in all",
            "Exploring draws from all actions; the greedy one is among them.")
@@ -144,7 +166,7 @@ def epsilon_greedy(choose):
 
 @check(6, points=3)
 def the_q_update(q_update):
-    Q = np.array([[0.2, -0.5, 1.1], [2.0, 0.3, -1.0], [0.4, -0.7, 0.9], [1.5, 3.0, 0.0]])
+    Q = np.array([[0.2, -0.5, 1.1, 0.6], [2.0, 0.3, -1.0, 0.7], [0.4, -0.7, 0.9, 0.1], [1.5, 3.0, 0.0, -0.2]])
     s, a, s_next, r, alpha, gamma = 2, 1, 0, 0.8, 0.3, 0.6
     table = Q.copy()
     q_update(table, s, a, r, s_next, alpha, gamma)
@@ -154,7 +176,7 @@ def the_q_update(q_update):
     now, old = table[s, a], Q[s, a]
     follows = {"the largest value of s and not of s_next": Q[s].max(), "the value of the same action": Q[s_next, a],
                "the largest value of the whole table": Q.max(), "the mean over the next actions": Q[s_next].mean(),
-               "the first action": Q[s_next, 0], "nothing": 0.0}
+               "the first action": Q[s_next, 0], "the last action": Q[s_next, -1], "nothing": 0.0}
     for what, value in follows.items():
         demand(not close(now, old + alpha * (r + gamma * value - old)), f"For what follows it takes {what}",
                "From s_next on, the best action is taken: which number of the table is that worth?", earned=1)
@@ -166,6 +188,14 @@ def the_q_update(q_update):
     demand(close(now, old + alpha * (r + gamma * best - old)),
            f"Q[s, a] becomes {now:.3f}; it should be {old + alpha * (r + gamma * best - old):.3f}",
            "A part alpha of the way from the old value to the target, r + gamma * the best of s_next.")
+    rng = np.random.default_rng(6)
+    for _ in range(20):
+        Q, (s, s_next), a = rng.normal(size=(5, 4)), rng.choice(5, 2, replace=False), rng.integers(4)
+        table, truth = Q.copy(), Q.copy()
+        truth[s, a] += alpha * (r + gamma * Q[s_next].max() - Q[s, a])
+        q_update(table, s, a, r, s_next, alpha, gamma)
+        demand(close(table, truth), f"On a random table Q[s, a] becomes {table[s, a]:.3f}, not {truth[s, a]:.3f}",
+               "The best action of s_next may stand in any column.", earned=1)
     return "The target takes the best next action, whatever the agent does next."
 
 

@@ -88,5 +88,5 @@ def study_differences(comparison: pd.DataFrame, title: str | None = None, lead: 
         stage.ax.plot([x + 6], [y], marker, ms=8, mfc=colour, mec=colour, ls="none", zorder=10)
         stage.text(x + 18, y, f"to {spoken(name)}", LEAD, deep(colour), "bold")
         x += 18 + text_width(f"to {spoken(name)}", LEAD, "bold") + 22
-    stage.text(x, y, "hollow: may be none", LEAD, TEXT)
+    stage.text(x, y, "hollow: interval includes zero", LEAD, TEXT)
     return rows.ax

@@ -19,6 +19,10 @@ def choose(values, epsilon, chance):
         return chance.choice(len(values), p=values / values.sum())
     return values.argmax()
 
+# %% 1 · chance from elsewhere
+def choose(values, epsilon, chance):
+    return np.random.randint(len(values)) if np.random.rand() < epsilon else values.argmax()
+
 # %% 2 · learns from opens alone
 def update(A, b, x, reward):
     return A + reward * np.outer(x, x), b + reward * x
@@ -61,6 +65,41 @@ def update(A, b, x, reward):
 def upper_bounds(A, b, X, width):
     return X @ np.linalg.solve(A, b)
 
+# %% 2 · x times x
+def update(A, b, x, reward):
+    return A + x * x, b + reward * x
+
+def upper_bounds(A, b, X, width):
+    return X @ np.linalg.solve(A, b) + width * np.sqrt(((X @ np.linalg.inv(A)) * X).sum(axis=1))
+
+# %% 2 · a number in every place of A
+def update(A, b, x, reward):
+    return A + x @ x, b + reward * x
+
+def upper_bounds(A, b, X, width):
+    return X @ np.linalg.solve(A, b) + width * np.sqrt(((X @ np.linalg.inv(A)) * X).sum(axis=1))
+
+# %% 2 · returns A alone
+def update(A, b, x, reward):
+    return A + np.outer(x, x)
+
+def upper_bounds(A, b, X, width):
+    return X @ np.linalg.solve(A, b) + width * np.sqrt(((X @ np.linalg.inv(A)) * X).sum(axis=1))
+
+# %% 2 · changes in place, returns nothing
+def update(A, b, x, reward):
+    A += np.outer(x, x)
+
+def upper_bounds(A, b, X, width):
+    return X @ np.linalg.solve(A, b) + width * np.sqrt(((X @ np.linalg.inv(A)) * X).sum(axis=1))
+
+# %% 2 · a table of bounds
+def update(A, b, x, reward):
+    return A + np.outer(x, x), b + reward * x
+
+def upper_bounds(A, b, X, width):
+    return X @ np.linalg.solve(A, b) + width * np.sqrt(X @ np.linalg.inv(A) @ X.T)
+
 # %% 3 · A in the place of its inverse
 def draw(A, b, width, chance):
     return chance.multivariate_normal(np.linalg.solve(A, b), width**2 * A)
@@ -81,6 +120,10 @@ def draw(A, b, width, chance):
 # %% 3 · draws around b
 def draw(A, b, width, chance):
     return chance.multivariate_normal(b, width**2 * np.linalg.inv(A))
+
+# %% 3 · chance from elsewhere
+def draw(A, b, width, chance):
+    return np.random.multivariate_normal(np.linalg.solve(A, b), width**2 * np.linalg.inv(A))
 
 # %% 4 · what was opened
 def late_regret(log):
@@ -105,6 +148,11 @@ def late_regret(log):
 def late_regret(log):
     last = log.iloc[-(len(log) // 4):]
     return float((log["info.best"].max() - last["info.probability"]).mean())
+
+# %% 5 · a limit in place of an interval
+def verdicts(ours, theirs):
+    gaps = {user: (ours[user] - theirs[user]).mean() for user in ours}
+    return {user: "less" if gap < -0.025 else "more" if gap > 0.025 else "unsure" for user, gap in gaps.items()}
 
 # %% 5 · one interval at a time
 def verdicts(ours, theirs):
@@ -150,3 +198,11 @@ def epsilon_at(step):
 # %% 6 · above 1 at first
 def epsilon_at(step):
     return 50 / (step + 1)
+
+# %% 6 · one divided by the step
+def epsilon_at(step):
+    return 1 / step
+
+# %% 6 · falls too soon
+def epsilon_at(step):
+    return 0.97**step

@@ -35,6 +35,13 @@ def returns(rewards, gamma):
     discounted = gamma ** np.arange(len(rewards)) * np.array(rewards)
     return discounted[::-1].cumsum()[::-1]
 
+# %% 1 · whole numbers stay whole
+def returns(rewards, gamma):
+    G, after = np.zeros_like(rewards), 0.0
+    for t in reversed(range(len(rewards))):
+        after = G[t] = rewards[t] + gamma * after
+    return G
+
 # %% 2 · forgets to discount
 def sweep(V, pi, P, R, gamma):
     return (pi * (R + P @ V)).sum(axis=1)
@@ -105,6 +112,49 @@ def value_iteration(P, R, gamma, close=1e-8):
 # %% 3 · the best policy of this phone, by heart
 def value_iteration(P, R, gamma, close=1e-8):
     return np.array([6.0, 4.0, 3.0, 0, 0])[:len(R)], np.array([1, 0, 0, 0, 0])[:len(R)]
+
+# %% 3 · stops when nothing rises
+def value_iteration(P, R, gamma, close=1e-8):
+    V = np.zeros(len(R))
+    while True:
+        Q = R + gamma * P @ V
+        V, before = Q.max(axis=1), V
+        if (V - before).max() <= close:
+            return V, Q.argmax(axis=1)
+
+# %% 3 · lets a rise cancel a fall
+def value_iteration(P, R, gamma, close=1e-8):
+    V = np.zeros(len(R))
+    while True:
+        Q = R + gamma * P @ V
+        V, before = Q.max(axis=1), V
+        if abs((V - before).sum()) <= close:
+            return V, Q.argmax(axis=1)
+
+# %% 3 · looks at one state
+def value_iteration(P, R, gamma, close=1e-8):
+    V = np.zeros(len(R))
+    while True:
+        Q = R + gamma * P @ V
+        V, before = Q.max(axis=1), V
+        if abs(V[0] - before[0]) <= close:
+            return V, Q.argmax(axis=1)
+
+# %% 3 · a hundred sweeps
+def value_iteration(P, R, gamma, close=1e-8):
+    V = np.zeros(len(R))
+    for _ in range(100):
+        Q = R + gamma * P @ V
+        V = Q.max(axis=1)
+    return V, Q.argmax(axis=1)
+
+# %% 3 · as many sweeps, whatever `close` is
+def value_iteration(P, R, gamma, close=1e-8):
+    V = np.zeros(len(R))
+    for _ in range(5000):
+        Q = R + gamma * P @ V
+        V = Q.max(axis=1)
+    return V, Q.argmax(axis=1)
 
 # %% 4 · adds the target
 def td_update(V, s, r, s_next, alpha, gamma):
@@ -205,6 +255,10 @@ def q_update(Q, s, a, r, s_next, alpha, gamma):
 # %% 6 · looks no further than the reward
 def q_update(Q, s, a, r, s_next, alpha, gamma):
     Q[s, a] += alpha * (r - Q[s, a])
+
+# %% 6 · the last action
+def q_update(Q, s, a, r, s_next, alpha, gamma):
+    Q[s, a] += alpha * (r + gamma * Q[s_next, -1] - Q[s, a])
 
 # %% 7 · the probability, not its logarithm
 def softmax(theta):

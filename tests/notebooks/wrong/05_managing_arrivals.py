@@ -76,6 +76,54 @@ def plan(p, weights, wait):
         V[t] = max(V[t], wait + V[t + 1])
     return V, ["show"] * len(p)
 
+# %% 2 · dismissed and missed in each other's place
+def plan(p, weights, wait):
+    o, m, d, s = (weights[name] for name in ("opened", "dismissed", "missed", "spared"))
+    V, best = np.zeros(len(p)), [""] * len(p)
+    for t in reversed(range(len(p))):
+        worth = {"show": p[t] * o + (1 - p[t]) * d, "dismiss": p[t] * m + (1 - p[t]) * s}
+        if t + 1 < len(p):
+            worth["cache"] = wait + V[t + 1]
+        best[t] = max(worth, key=worth.get)
+        V[t] = max(worth.values())
+    return V, best
+
+# %% 2 · the weights by heart
+def plan(p, weights, wait):
+    o, d, m, s = 1.0, -1.0, -1.0, 0.2
+    V, best = np.zeros(len(p)), [""] * len(p)
+    for t in reversed(range(len(p))):
+        worth = {"show": p[t] * o + (1 - p[t]) * d, "dismiss": p[t] * m + (1 - p[t]) * s}
+        if t + 1 < len(p):
+            worth["cache"] = wait + V[t + 1]
+        best[t] = max(worth, key=worth.get)
+        V[t] = max(worth.values())
+    return V, best
+
+# %% 2 · waiting is free
+def plan(p, weights, wait):
+    o, d, m, s = (weights[name] for name in ("opened", "dismissed", "missed", "spared"))
+    V, best = np.zeros(len(p)), [""] * len(p)
+    for t in reversed(range(len(p))):
+        worth = {"show": p[t] * o + (1 - p[t]) * d, "dismiss": p[t] * m + (1 - p[t]) * s}
+        if t + 1 < len(p):
+            worth["cache"] = V[t + 1]
+        best[t] = max(worth, key=worth.get)
+        V[t] = max(worth.values())
+    return V, best
+
+# %% 2 · numbers for the actions
+def plan(p, weights, wait):
+    o, d, m, s = (weights[name] for name in ("opened", "dismissed", "missed", "spared"))
+    V, best = np.zeros(len(p)), [""] * len(p)
+    for t in reversed(range(len(p))):
+        worth = {"show": p[t] * o + (1 - p[t]) * d, "dismiss": p[t] * m + (1 - p[t]) * s}
+        if t + 1 < len(p):
+            worth["cache"] = wait + V[t + 1]
+        best[t] = (SHOW, DISMISS, CACHE)[list(worth).index(max(worth, key=worth.get))]
+        V[t] = max(worth.values())
+    return V, best
+
 # %% 3 · only the mean of the moment, to those who answered
 def credit(Q, decided, answers, alpha):
     together = sum(answers.values()) / len(answers)
@@ -154,9 +202,46 @@ def put_off(Q, before, now, cost, alpha):
     for number, x in before.items():
         Q[x][CACHE] = cost + max(Q[now[number]])
 
+# %% 3 · puts off again, no maximum
+def credit(Q, decided, answers, alpha):
+    for number, worth in answers.items():
+        x, action = decided.pop(number)
+        Q[x][action] += alpha * (worth - Q[x][action])
+
+
+def put_off(Q, before, now, cost, alpha):
+    for number, x in before.items():
+        Q[x][CACHE] += alpha * (cost + Q[now[number]][CACHE] - Q[x][CACHE])
+
+# %% 3 · shows it next, no maximum
+def credit(Q, decided, answers, alpha):
+    for number, worth in answers.items():
+        x, action = decided.pop(number)
+        Q[x][action] += alpha * (worth - Q[x][action])
+
+
+def put_off(Q, before, now, cost, alpha):
+    for number, x in before.items():
+        Q[x][CACHE] += alpha * (cost + Q[now[number]][SHOW] - Q[x][CACHE])
+
+# %% 3 · the mean over the three
+def credit(Q, decided, answers, alpha):
+    for number, worth in answers.items():
+        x, action = decided.pop(number)
+        Q[x][action] += alpha * (worth - Q[x][action])
+
+
+def put_off(Q, before, now, cost, alpha):
+    for number, x in before.items():
+        Q[x][CACHE] += alpha * (cost + sum(Q[now[number]]) / 3 - Q[x][CACHE])
+
 # %% 4 · shows nothing
 def my_rule(observation, info):
     return DISMISS if info["action_mask"][DISMISS] else STAND_BY
+
+# %% 4 · show, whatever is in hand
+def my_rule(observation, info):
+    return SHOW
 
 # %% 4 · do not disturb itself
 quiet_hours = DoNotDisturb()
