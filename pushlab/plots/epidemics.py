@@ -34,7 +34,7 @@ class Panel:
 
 PANELS = {
     "opioid": (
-        Panel("people, millions", 1e6, (("nonmedical_users", "nonmedical", BLUE, SOLID),
+        Panel("people, millions", 1e6, (("nonmedical_users", "misuse", BLUE, SOLID),
                                         ("oud_users", "with a disorder", ORANGE, DASHED),
                                         ("illicit_users", "illicit", PURPLE, DASH_DOT)), share=3),
         Panel("overdose deaths a year, thousands", 1e3, (("overdose_deaths", "deaths", DISMISSED, SOLID),),

@@ -54,7 +54,7 @@ CURVES = (
     Curve("population", 1e-9, "{:.2f} billion people", 16.0, "{:.3g} billion people", BLUE),
     Curve("resources", 100.0, "{:.0f} % of resources", 100.0, "{:.3g} % of resources", TEXT),
     Curve("food", 1.0, "{:.0f} kg food a head", 1000.0, "{:,.0f} kg food", ORANGE),
-    Curve("output", 1.0, "{:.0f} dollars a head", 500.0, "{:,.0f} dollars", PURPLE),
+    Curve("output", 1.0, "industry, {:.0f} dollars", 500.0, "{:,.0f} dollars", PURPLE),
     Curve("pollution", 1.0, "{:.1f} × pollution", 32.0, "{:.3g} times the pollution of 1970", DISMISSED),
 )
 

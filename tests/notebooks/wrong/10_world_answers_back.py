@@ -32,6 +32,13 @@ def settles_at(mu, epsilon):
 def settles_at(mu, epsilon):
     return mu / (1 - epsilon) if 0 <= epsilon < 1 else None
 
+# %% 2 · many rounds
+def settles_at(mu, epsilon):
+    theta = mu
+    for _ in range(100):
+        theta = mu + epsilon * theta
+    return theta if abs(epsilon) < 1 else None
+
 # %% 3 · moves with the weights
 def one_round(theta, epsilon):
     moved = table.copy()
@@ -80,18 +87,32 @@ def find_stable(epsilon, rounds=30, close=1e-6):
     last, theta = theta, one_round(theta, epsilon)
     return theta if np.linalg.norm(theta - last) < close else None
 
-# %% 5 · the weights of the past
-my_weights = fit(table, behind, gaming)
+# %% 5 · people do not answer the weights that are tried
+def less_than_stable(risk, start):
+    from scipy.optimize import minimize
+    return minimize(lambda theta: risk(theta, start), 1.1 * start, method="BFGS").x
+
+# %% 5 · people as they were
+def less_than_stable(risk, start):
+    from scipy.optimize import minimize
+    return minimize(lambda theta: risk(theta, 0 * theta), start, method="BFGS").x
 
 # %% 5 · less on what can be changed
-my_weights = theta_stable.copy()
-my_weights[CHANGEABLE] /= 2
+def less_than_stable(risk, start):
+    weights = start.copy()
+    weights[CHANGEABLE] /= 2
+    return weights
 
-# %% 5 · one more round
-my_weights = retrain(people, theta_stable, gaming)
+# %% 5 · a step that is too small
+def less_than_stable(risk, start):
+    slope = [(risk(start + step, start + step) - risk(start, start)) / 1e-5 for step in 1e-5 * np.eye(len(start))]
+    return start - 0.05 * np.array(slope)
 
-# %% 5 · a step in the direction of nothing
-my_weights = 0.99 * theta_stable
+# %% 5 · the weights of this notebook
+def less_than_stable(risk, start):
+    return theta_best
 
-# %% 5 · what the library found
-my_weights = theta_best.copy()
+# %% 5 · returns the risk
+def less_than_stable(risk, start):
+    from scipy.optimize import minimize
+    return minimize(lambda theta: risk(theta, theta), start, method="BFGS").fun
