@@ -114,9 +114,9 @@ def the_stable_point(find_stable):
                "Return theta when the change is smaller than `close`; None only after the last round")
         demand(np.shape(found) == (11,), "It does not return eleven weights", "return theta")
         left = float(np.linalg.norm(retrain(people, np.asarray(found), rules) - found))
-        demand(left < 2e-6, f"One more round with epsilon {epsilon} changes the weights by {left:.1e}: not converged yet",
+        demand(left < 2e-6, f"One more round with epsilon {epsilon} changes the weights by {left:.1e}: too early",
                "Go on until the *weights* change by less than close, 1e-6; and solve exercise 3 first", earned=1)
-    demand(find_stable(100.0, rounds=12) is None, "For epsilon 100 it returns weights, but retraining does not converge",
+    demand(find_stable(100.0, rounds=12) is None, "For epsilon 100 it returns weights, but there it does not converge",
            "After the last round, if the change is still large: return None", earned=2)
     demand(find_stable(3.0, rounds=2) is None, "With rounds=2 it goes on for longer", "for _ in range(rounds)",
            earned=2)
@@ -125,7 +125,7 @@ def the_stable_point(find_stable):
 
 @functools.cache
 def _fewer_people():
-    """Every ninth borrower, who moves by another epsilon: risk(theta, published), the stable weights, the least risk."""
+    """Every ninth borrower, with another epsilon: risk(theta, published), the stable weights, the least risk."""
     from scipy.optimize import minimize
 
     people, rules = load_borrowers(), _rules(7.0, 0.02)
