@@ -473,3 +473,21 @@ def test_a_picture_of_a_table_asks_for_the_model_as_it_is_told(model):
         plots.patient(ODEEnv("hiv").simulate(0), model=model)
     with pytest.raises(ValueError, match="frames, or a table"):
         plots.epidemic(5)
+
+
+def test_a_short_path_is_large_and_its_beginning_is_seen_under_its_end():
+    env = ODEEnv("hiv", initial_state="unhealthy", timestep=5, config={"end_time": 200})
+    days = env.simulate(0)                                          # a steady state: the path is one point
+    panel = plots.patient(days, goal={"V": (200, 800)}).axes[-1]
+    assert np.ptp(panel.get_xlim()) == pytest.approx(3) and np.ptp(panel.get_ylim()) == pytest.approx(1)
+    ring, dot = panel.lines[-2:]
+    assert ring.get_markersize() > dot.get_markersize() + 4 and ring.get_markerfacecolor() == "none"
+    shades = panel.collections[0].get_colors()
+    assert shades[0][2] - shades[0][0] > 0.1 and shades[-1][:3].max() < 0.3       # from blue to nearly black
+
+
+def test_goal_is_written_beside_its_panel():
+    days = ODEEnv("hiv", initial_state="unhealthy", timestep=5, config={"end_time": 200}).simulate(3)
+    figure = plots.patient(days, goal={"V": (200, 800)})
+    beside = [text for ax in figure.axes[1:4] for text in ax.texts if text.get_text() == "goal"]
+    assert [text.xy[0] for text in beside] == [200]

@@ -188,7 +188,8 @@ def test_the_stored_imitation_is_the_study_that_is_described():
 
     table = pd.read_csv(data_dir() / "ode" / "imitation.csv")
     learned = table.dropna(subset=["seed"])
-    assert learned.groupby("who").size().to_dict() == dict.fromkeys(("learner", "teacher"), imitation.SEEDS * 8)
+    sizes = learned.groupby(["depth", "who"]).size()
+    assert (sizes == imitation.SEEDS * 8).all() and [*sizes.index.levels[0]] == [*imitation.DEPTHS]
     assert (learned["labels"] == 4 * 200 * learned["round"]).all() and imitation.ROUNDS == 8
-    first = learned[learned["round"] == 1].pivot(index="seed", columns="who", values="return")
+    first = learned[learned["round"] == 1].pivot(index=["depth", "seed"], columns="who", values="return")
     assert (first["learner"] == first["teacher"]).all()

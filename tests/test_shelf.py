@@ -81,3 +81,18 @@ def test_estimates_are_drawn_around_the_truth(truth, stray_words):
         assert stray_words(axes.figure) == ([], [])
         if truth is not None:
             assert axes.get_xlim()[0] <= truth <= axes.get_xlim()[1]
+
+
+def test_an_item_under_the_arrow_and_one_beside_it_are_named():
+    angles = np.radians([0, 60, 120, 190])
+    items = np.c_[np.cos(angles), np.sin(angles)] * [[0.3], [0.4], [1.0], [0.5]]
+    names = ["news", "cooking", "sport", "film"]
+    env = gym.make("pushlab/RECEnv-v0", n_items=4, item_names=names, item_feature_dim=2, item_feature_vector=items,
+                   n_users=1, user_feature_dim=2, user_feature_vector=[[1.0, 0.0]])
+    env.reset(seed=1)
+    figure = shelf([env.unwrapped.frame()])
+    words = {text.get_text(): text for text in figure.axes[0].texts}
+    assert {*names, "preference now"} <= set(words)
+    assert words["preference now"].get_position()[0] > words["film"].get_position()[0] + 100      # at the arrow's tip
+    map_of = preference_map({"a": np.ones((1, 2, 2)), "b": np.ones((1, 2, 2))}, items, item_names=names)
+    assert [text.get_text() for text in map_of.axes[0].texts].count("sport") == 2

@@ -133,14 +133,14 @@ class Semantic:
 
     def recall(self, thing: Any) -> Belief | None:
         """The belief that answers where a thing usually is, or None."""
-        found = [(strength, pair) for pair, strength in self.strengths.items() if pair[0] == thing]
+        found = [pair for pair in self.strengths if pair[0] == thing]
         if not found:
             return None
         if self.answer == "random":
-            strength, pair = found[int(self.chance.integers(len(found)))]
+            pair = found[int(self.chance.integers(len(found)))]
         else:
-            strength, pair = max(reversed(found), key=lambda each: each[0])
-        return Belief(*pair, strength)
+            pair = found[0] if len(found) == 1 else max(reversed(found), key=self.strengths.__getitem__)
+        return Belief(*pair, self.strengths[pair])
 
     def fill(self, usual: Mapping[Any, Any]) -> None:
         """Takes over usual places, {thing: place}, as far as there is room, and learns nothing from then on."""

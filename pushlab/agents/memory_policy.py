@@ -57,7 +57,7 @@ class LearnedAgent(MemoryAgent):
         shape = (len(MOMENTS), len(BELIEFS), len(AGES), len(DECISIONS))
         self.values, self.counts = np.zeros(shape), np.zeros(shape, np.int64)
         self.usually, self.answers = 0.0, 0         # the reward of an answer, lately; how many there were
-        self._class = np.searchsorted(AGES, np.arange(AGES[-1] + 1), side="right") - 1
+        self._class = np.searchsorted(AGES, np.arange(AGES[-1] + 1), side="right").tolist()
 
     def begin(self, env, seed):
         super().begin(env, seed)
@@ -100,7 +100,7 @@ class LearnedAgent(MemoryAgent):
     def _decide(self, moment, placement, semantic, now, age):
         belief = semantic.recall(placement.thing)
         known = 0 if belief is None else 1 if belief.place == placement.place else 2
-        situation = moment, known, self._class[min(age, AGES[-1])]
+        situation = moment, known, self._class[min(age, AGES[-1])] - 1
         if self._explore and self._chance() < self.epsilon:
             choice = int(self._chance() * 3)
         else:
@@ -138,8 +138,8 @@ class LearnedAgent(MemoryAgent):
         while self._tried and (now - self._tried[0][0] >= self.horizon):
             _, where, reward, thing = tried = self._tried.popleft()
             self._about[thing].remove(tried)
-            self.counts[where] += 1
-            self.values[where] += (reward - self.values[where]) / min(self.counts[where], 5000)   # old policies fade
+            count, value = self.counts[where].item() + 1, self.values[where].item()
+            self.counts[where], self.values[where] = count, value + (reward - value) / min(count, 5000)
 
     def state(self):
         return {"values": self.values.copy(), "counts": self.counts.copy(), "usually": self.usually,

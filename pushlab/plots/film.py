@@ -118,9 +118,12 @@ def draw_lanes(stage: Stage, film: Film, width: float) -> float:
     return y + 12
 
 
-def draw_lines(ax: Axes, film: Film, lines: Iterable[tuple], dx: float = 10) -> None:
-    """Lines (times, heights, words, colour, dash, width) with their words at the right end; a single value is a dot."""
-    ends = []
+def draw_lines(ax: Axes, film: Film, lines: Iterable[tuple], dx: float = 10, beside: Iterable[tuple] = ()) -> None:
+    """Lines (times, heights, words, colour, dash, width) with their words at the right end; a single value is a dot.
+
+    beside   further words there, (height, words, colour)
+    """
+    ends = [(film.end, *one, "bold") for one in beside]
     for times, heights, words, colour, dash, wide in lines:
         ax.plot(times, heights, color=colour, ls=dash, lw=wide)
         if len(heights) == 1:

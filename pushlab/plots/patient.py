@@ -8,7 +8,6 @@ from matplotlib.collections import LineCollection
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
-from matplotlib.patheffects import withStroke
 
 from pushlab.plots.film import DRUGS, LEFT, Days, Film, draw_lanes, draw_lines, draw_time, film_stage
 from pushlab.plots.palette import (
@@ -19,7 +18,6 @@ from pushlab.plots.palette import (
     GOAL,
     GOAL_EDGE,
     INK,
-    LINE,
     ORANGE,
     PAPER,
     PURPLE,
@@ -34,6 +32,7 @@ WIDTH = 400                             # of the panels over time, in hundredths
 PATH = 644                              # where the axes of the path begin
 TOP, BOTTOM, GAP = 141, 427, 26         # of all panels together, and between two
 SOLID, DASHED = DASHES[:2]
+EARLY, EARLY_EDGE = blend(BLUE, 0.3), blend(BLUE, 0.7)          # of the path's first days, and the ring where it begins
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 EDGE = {"fc": GOAL, "ec": GOAL_EDGE, "lw": 1.2, "ls": BOUND_DASH, "zorder": 1}         # of what is to be reached
 
@@ -101,21 +100,33 @@ def _height(film, values):
     return np.log10(np.maximum(values, 1e-9)) if film.model["logarithmic"] else np.asarray(values, float)
 
 
-def _set_height(axis, film, names, few=False):
-    """Limits and ticks for some variables and their goals; returns the limits. `few` names two or three numbers."""
+def _set_height(axis, film, names, few=False, tight=False):
+    """Limits and ticks for some variables and their goals; returns the limits.
+
+    few     names two or three numbers only
+    tight   on a logarithmic axis: from the power of ten below to the one above, so that a short path is large
+    """
     heights = np.concatenate([_height(film, film.values[name]) for name in names]
                              + [_height(film, film.goal[name]) for name in names if name in film.goal])
     low, high = np.nanmin(heights), np.nanmax(heights)
     if film.model["logarithmic"]:
-        low, high = min(0.0, low - 0.3), max(6.5, high + 0.3)
-        ticks = np.arange(np.ceil((low - 1) / 2) * 2 + 1, high, 2).astype(int)
-        axis.set_ticks(ticks, [f"10{str(tick).translate(SUPERSCRIPTS)}" if tick != 1 else "10" for tick in ticks])
+        if tight:
+            low, high = np.floor(low - 0.05), np.ceil(high + 0.05)
+            ticks = np.arange(low, high + 1, 1 + (high - low) // 4).astype(int)
+        else:
+            low, high = min(0.0, low - 0.3), max(6.5, high + 0.3)
+            ticks = np.arange(np.ceil((low - 1) / 2) * 2 + 1, high, 2).astype(int)
+        axis.set_ticks(ticks, [_power(tick) for tick in ticks])
     else:
         ticks = ticks_around(0.0, max(high, 1e-9) * 1.02, 4)
         low, high = ticks[0], ticks[-1]
         set_ticks(axis, ticks[::max(1, len(ticks) // 2)] if few else ticks)
     axis.axes.set(**{f"{axis.axis_name}lim": (low, high)})
     return low, high
+
+
+def _power(exponent):
+    return {0: "1", 1: "10"}.get(exponent, f"10{str(exponent).translate(SUPERSCRIPTS)}")
 
 
 # ---------------------------------------------------------------- the panels and the path
@@ -133,19 +144,13 @@ def _draw_panel(ax, film, lines):
     low, high = _set_height(ax.yaxis, film, [name for name, *_ in lines])
     ax.set_xlim(film.time[0], film.end)
     _tint(ax, film)
+    goal = []
     if len(lines) == 1 and lines[0][0] in film.goal:
         bottom, top = np.clip(_height(film, film.goal[lines[0][0]]), low, high)
         ax.axhspan(bottom, top, **EDGE)
-        above = top < high - 0.25 * (high - low)
-        _say_goal(ax, (1, top if above else bottom), (-6, 3 if above else -3), xycoords=("axes fraction", "data"),
-                  ha="right", va="bottom" if above else "top", zorder=9,
-                  path_effects=[withStroke(linewidth=3, foreground=PAPER)])
+        goal = [((bottom + top) / 2, "goal", GOAL_EDGE)]
     draw_lines(ax, film, [(film.time, _height(film, film.values[name]), words, colour, dash, 2.0)
-                          for name, words, colour, dash in lines])
-
-
-def _say_goal(ax, place, aside, **more):
-    ax.annotate("goal", place, aside, textcoords="offset points", size=SMALL, color=GOAL_EDGE, weight="bold", **more)
+                          for name, words, colour, dash in lines], beside=goal)
 
 
 def _draw_path(stage, film, axes):
@@ -156,15 +161,17 @@ def _draw_path(stage, film, axes):
     stage.label(PATH - 38, 103, "light early, dark late, from ○ to ●")
     stage.label(PATH - 38, 128, y_words)
     stage.label(876, 463, x_words, align="right")
-    _set_height(ax.xaxis, film, [across], few=True)
-    _set_height(ax.yaxis, film, [up])
+    _set_height(ax.xaxis, film, [across], few=True, tight=True)
+    _set_height(ax.yaxis, film, [up], tight=True)
     if across in film.goal and up in film.goal:
         (left, right), (bottom, top) = (_height(film, film.goal[name]) for name in (across, up))
         ax.add_patch(Rectangle((left, bottom), right - left, top - bottom, **EDGE))
-        _say_goal(ax, ((left + right) / 2, top), (0, 4), ha="center")
+        ax.annotate("goal", ((left + right) / 2, top), (0, 4), textcoords="offset points", size=SMALL, color=GOAL_EDGE,
+                    weight="bold", ha="center")
     points = np.column_stack([_height(film, film.values[name]) for name in (across, up)])
-    shades = LinearSegmentedColormap.from_list("time", [LINE, INK])(np.linspace(0.3, 1, max(1, len(points) - 1)))
+    shades = LinearSegmentedColormap.from_list("time", [EARLY, BLUE, INK])(np.linspace(0, 1, max(1, len(points) - 1)))
     ax.add_collection(LineCollection(np.stack([points[:-1], points[1:]], axis=1), colors=shades, linewidths=2.0,
                                      capstyle="round", zorder=3))
-    ax.plot(*points[0], "o", ms=10, mfc=PAPER, mec=INK, mew=2, zorder=5)
-    ax.plot(*points[-1], "o", ms=10, color=INK, zorder=6)
+    ax.plot(*points[0], "o", ms=14, mfc="none", mec=PAPER, mew=4.5, zorder=4)
+    ax.plot(*points[0], "o", ms=14, mfc="none", mec=EARLY_EDGE, mew=2, zorder=5)    # around the dot where both are one
+    ax.plot(*points[-1], "o", ms=8, color=INK, mec=PAPER, mew=1, zorder=6)

@@ -145,10 +145,13 @@ def _draw_preference(stage, frames):
     stage.disc(*CENTRE, 4.5, BLUE, z=9)
     shaft = CENTRE + np.linspace(0, 1, 14)[:, None] * (tip - CENTRE)
     taken = [_around(place, 5) for place in (*shaft, *recent)]
-    taken += [_around(place, 5) for place in _on_sheet(item_places(frames[-1]["items"]))]
+    taken += [_around(place, 15 if at == frames[-1]["action"] else 5)
+              for at, place in enumerate(_on_sheet(item_places(frames[-1]["items"])))]
     right, below = 1 if tip[0] < CENTRE[0] + 10 else -1, 1 if tip[1] <= CENTRE[1] else -1
-    sides = [(12 * x, 15 * y) for y in (below, -below) for x in (right, -right)]
-    taken.append(_write(stage, CENTRE, sides, "preference now", taken, BLUE, "bold"))
+    beside = [(-12 * right, y) for y in (0, -14 * below, 14 * below)] + [(12 * right, y) for y in (-18, 18)]
+    at_centre = [(12 * x, 15 * y) for y in (below, -below) for x in (right, -right)]
+    words = "preference now", taken, BLUE, "bold"
+    taken.append(_write(stage, tip, beside, *words, must=False) or _write(stage, CENTRE, at_centre, *words))
     if len(places) > 1 and np.hypot(*(places[0] - tip)) > 24:
         out = 1 if places[0, 0] >= CENTRE[0] else -1
         sides = [(9 * x, y) for x, y in ((out, 0), (-out, 0), (out, -12), (out, 12), (-out, -12), (-out, 12))]
@@ -190,12 +193,12 @@ def _draw_items(stage, frame, taken):
         stage.disc(*places[shown], 13, LIT, ORANGE, 1.6, z=6)
         stage.disc(*places[shown], 6, ORANGE, z=7)
     others = [at for at in range(len(places)) if at != shown]
-    _dots(stage, places[others], 5 if len(places) <= 30 else 3, GREY, 6)
+    _dots(stage, places[others], 5 if len(places) <= 30 else 3, GREY, 9)       # above the arrow
     order = sorted(range(len(places)), key=lambda at: (at != shown, -np.hypot(*(places[at] - CENTRE))))
     for at in order:
         here, out = at == shown, 1 if places[at, 0] >= CENTRE[0] else -1
         size, weight, colour = (LEAD, "bold", INK) if here else (SMALL, "normal", TEXT)
-        offsets = [((19 if here else 10) * side * out, lift) for lift in (0, -11, 11) for side in (1, -1)]
+        offsets = [((19 if here else 10) * side * out, lift) for lift in (0, -11, 11, -17, 17) for side in (1, -1)]
         name = fit(plain(frame["item_names"][at]), 110, size, weight)
         here_too = _around(places[at], 1)           # its own disc, and points that lie on it, are no hindrance
         near = [box for box in taken if box[2] - box[0] > 11 or not _touch(box, here_too)]
@@ -266,7 +269,7 @@ def preference_map(paths: Mapping[str, Any], items: Any, title: str | None = Non
         stage.text(left, 92, fit(plain(name), 250, LEAD, "bold"), LEAD, deep(styles[name][0]), "bold")
         centre, radius = (left + 130, 244), 118
         _draw_users(stage, centre, radius, _on_sheet(np.asarray(paths[name]) @ axes.T, centre, radius),
-                    _on_sheet(places, centre, radius), styles[name][0], item_names if at == 0 else ())
+                    _on_sheet(places, centre, radius), styles[name][0], item_names)
     return stage.figure
 
 

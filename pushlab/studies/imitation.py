@@ -1,10 +1,11 @@
-"""A small tree imitates a doctor: from her own patients, or from its own (DAgger). About half a minute of one core.
+"""A small tree imitates a doctor: from her own patients, or from its own (DAgger). About a minute of one core.
 
     python -m pushlab.studies.imitation --out data/ode
 
 The teacher is fitted Q iteration after five rounds of twenty patients, as notebook 8 learns it. The learner is a
-decision tree of limited depth. In each round four new patients are treated, who begin near the unhealthy state, and the
-teacher says for each of their states what she would do; all answers so far make the next tree. Who treats the four?
+decision tree: of 8 levels, which cannot hold the teacher's whole policy, or of 30, which can. In each round four new
+patients are treated, who begin near the unhealthy state, and the teacher says for each of their states what she would
+do; all answers so far make the next tree. Who treats the four?
 
     teacher   the teacher herself: the tree learns from states that she leads to (behaviour cloning)
     learner   the tree of the round before: it learns from states that it leads to itself (DAgger, with a mixture of
@@ -16,6 +17,7 @@ Source: Ross, Gordon & Bagnell (2011), A reduction of imitation learning and str
 learning, AISTATS 15, 627-635. Ours: patients, tree and teacher.
 """
 
+import itertools
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -29,7 +31,7 @@ from pushlab.studies import interventions, tables
 TEACHER_SEED = 6            # one that ends healthy; interventions says how often that happens
 SPREAD = 0.2                # of first states, log-normal
 PATIENTS, EXAMINED = 4, 20
-DEPTH, ROUNDS, SEEDS = 8, 8, 10
+DEPTHS, ROUNDS, SEEDS = (8, 30), 8, 10
 
 
 def make_teacher(world: HIV) -> Callable[[np.ndarray], np.ndarray]:
@@ -46,7 +48,7 @@ def near_unhealthy(world: HIV, patients: int, rng: np.random.Generator) -> np.nd
 
 
 def imitate(world: HIV, teacher: Callable, who: str, seed: int, rounds: int = ROUNDS,
-            depth: int = DEPTH) -> Iterator[tuple[Callable, int, float]]:
+            depth: int = DEPTHS[0]) -> Iterator[tuple[Callable, int, float]]:
     """Yields after each round: the learner's policy, the teacher's answers so far, the share that its tree gives, too.
 
     who  "teacher" or "learner": who treats the patients that the tree learns from; the first four are the teacher's
@@ -82,16 +84,15 @@ def main(out: tables.OutFolder = Path("data/ode"), seeds: int = SEEDS, rounds: i
     world = interventions.make_world()
     teacher = make_teacher(world)
     rows = [{"who": "the teacher herself", "labels": 0, **examine(world, teacher, teacher)}]
-    for seed in range(seeds):
-        for who in ("teacher", "learner"):
-            for number, (policy, labels, fits) in enumerate(imitate(world, teacher, who, seed, rounds), start=1):
-                rows.append({"who": who, "seed": seed, "round": number, "labels": labels, "fits": fits,
-                             **examine(world, teacher, policy)})
-    table = pd.DataFrame(rows).astype({"seed": "Int64", "round": "Int64"})
-    columns = ["who", "seed", "round", "labels", "fits", "agrees", "return", "healthy"]
+    for depth, seed, who in itertools.product(DEPTHS, range(seeds), ("teacher", "learner")):
+        for number, (policy, labels, fits) in enumerate(imitate(world, teacher, who, seed, rounds, depth), start=1):
+            rows.append({"who": who, "depth": depth, "seed": seed, "round": number, "labels": labels, "fits": fits,
+                         **examine(world, teacher, policy)})
+    table = pd.DataFrame(rows).astype({"depth": "Int64", "seed": "Int64", "round": "Int64"})
+    columns = ["who", "depth", "seed", "round", "labels", "fits", "agrees", "return", "healthy"]
     tables.write_tables(out, {"imitation": table[columns]}, float_format="%.6g")
     last = table[table["round"] == rounds]
-    typer.echo(last.groupby("who")[["fits", "agrees", "return", "healthy"]].median().to_string())
+    typer.echo(last.groupby(["depth", "who"])[["fits", "agrees", "return", "healthy"]].median().to_string())
 
 
 if __name__ == "__main__":
