@@ -384,3 +384,19 @@ def test_plain_percentiles_of_five_runs_are_too_narrow():
 def test_the_stratified_bootstrap_of_five_runs_holds_the_truth(method):
     """A true coverage of 0.955 gives less than 0.90 of 250 about once in 5,000 times."""
     assert kept(method, "normal", 5, tasks=4, studies=250) > 0.90
+
+
+def test_an_interval_that_its_mark_would_hide_is_drawn_upon_the_mark(tmp_path):
+    import matplotlib.pyplot as plt
+
+    def white_in_the_middle(half):
+        table = pd.DataFrame([{"statistic": "mean", "agent": name, "value": at, "low": at - half, "high": at + half,
+                               "runs": 5, "tasks": 1, "level": 0.95} for name, at in (("a", 0.2), ("b", 0.8))])
+        ax = plots.score_intervals(table)
+        ax.figure.savefig(tmp_path / "rows.png", dpi=100)
+        x, y = ax.transData.transform((0.8, 1)) * 100 / ax.figure.dpi
+        picture = plt.imread(tmp_path / "rows.png")
+        row, column = len(picture) - round(y), round(x) - 1
+        return picture[row - 1:row + 1, column, :3].min(axis=-1).max() > 0.7
+
+    assert white_in_the_middle(0.004) and not white_in_the_middle(0.15)

@@ -207,3 +207,31 @@ def test_pushlab_is_found_in_the_lab_of_the_makefile(tmp_path):
 
 def test_no_answer_in_words_is_an_answer():
     assert rollout(gym.make("pushlab/RoomEnv-v0"), lambda seen: None, steps=3, progress=False)["reward"].sum() == 0
+
+
+@pytest.mark.parametrize(("old", "new", "words"), [
+    (",False,private", ",FALSE,private", "'FALSE' is not one of False, True; is 'False' meant?"),
+    ("id,postingApp,category,subject,numberOfUpdates,priority,ongoing,visibility\n", "",
+     "row 1: none of these is a column; the first line should name them: postingApp"),
+    ("\n", "\n0,org.pushlab.chat,msg,friends,none,default,False,private\n",
+     "are the most that there can be: user mira has 2,866 contexts. Is this file for another user?"),
+])
+def test_a_submission_that_went_wrong_in_a_common_way_is_told_so(tmp_path, old, new, words):
+    head = "id,postingApp,category,subject,numberOfUpdates,priority,ongoing,visibility\n"
+    rows = [f"{number},org.pushlab.chat,msg,friends,none,default,False,private\n" for number in range(2866)]
+    (tmp_path / "answers.csv").write_text("".join([head, *rows]).replace(old, new))
+    with pytest.raises(BadData) as told:
+        score_file(tmp_path / "answers.csv", Challenge.load("mira"))
+    assert words in str(told.value)
+
+
+def test_a_note_on_an_unknown_value_names_its_neighbour(tmp_path):
+    rows = [f"{number},org.pushlab.chat,msg,freinds,none,default,False,private\n" for number in range(2866)]
+    head = "id,postingApp,category,subject,numberOfUpdates,priority,ongoing,visibility\n"
+    (tmp_path / "answers.csv").write_text("".join([head, *rows]))
+    assert score_file(tmp_path / "answers.csv", Challenge.load("mira")).notes[0].endswith("; is 'friends' meant?")
+
+
+def test_a_name_is_no_challenge(tmp_path):
+    with pytest.raises(TypeError, match=r"such as Challenge.load\('mira'\), got 'mira'"):
+        score_file(tmp_path / "answers.csv", "mira")

@@ -101,7 +101,7 @@ def test_a_byte_order_mark_windows_line_ends_and_blank_lines_do_no_harm(challeng
     (lambda text: "", [(None, None, "the file is empty")]),
     (lambda text: "\n", [(None, None, "the file is empty")]),
     (lambda text: text.splitlines()[0] + "\n", [(None, None, "a header and no rows")]),
-    (lambda text: "PK\x03\x04 a spreadsheet, not a table", [(1, "postingApp", "missing")]),
+    (lambda text: "PK\x03\x04 a spreadsheet, not a table", [(1, None, "the first line should name them: postingApp")]),
     (lambda text: ",".join(map(str, range(5000))), [(1, None, "5,000 columns")]),
 ])
 def test_a_faulty_file_is_refused_with_place_and_reason(challenge, answers, tmp_path, change, wanted):

@@ -17,7 +17,7 @@ POINTS = {(False, False): 0, (True, True): 1, (False, True): 2, (True, False): -
 
 @check(1)
 def what_an_answer_is_worth(reward_of):
-    got = {(actual, opened): reward_of(np.bool_(actual), np.bool_(opened)) for actual, opened in POINTS}
+    got = {(actual, opened): reward_of(actual, opened) for actual, opened in POINTS}
     demand(all(isinstance(value, (int, float, np.number)) for value in got.values()),
            "`reward_of` does not always return a number", "Return 2, 1, 0 or -1 on every way through the function")
     demand(len(set(got.values())) > 1, "The reward is always the same", "Look at both arguments")
@@ -48,12 +48,13 @@ def your_own_policy(my_policy, user):
            "End with `return schema.notification.encode_one(choice)`")
     again = [my_policy(one.copy()) for one in contexts[::-1]][::-1]
     demand(np.array_equal(sent, again), "Asked twice about one context, it answered two different things",
-           "Let nothing but the observation decide: no dice, no counting")
+           "Let nothing but the observation decide: no chance, no counting")
     codes = np.array(sent)
     _demand_sense(half.decode(codes), user)
     different, times = np.unique(codes, axis=0, return_counts=True)
     demand(len(different) > 1, "It sends the same notification whatever the context",
-           "Find two cells of the table above that want different subjects, and tell them apart by `context[...]`")
+           "Find two cells of the table above that want different subjects, and tell them apart by `context[...]`. "
+           f"Its times are called {', '.join(user.schema.context['time'].words[:5])}")
     earned = _earned(user, codes)
     gain = estimate.paired_interval(earned, _earned(user, np.tile(half.encode_one(HEADLINES), (len(codes), 1))))
     demand(gain.mean > 0, f"It earns {-gain.mean:.3f} points a push less than the headlines",
@@ -90,7 +91,10 @@ def _earned(user, codes, seeds=range(100, 110)):
 # ---------------------------------------------------------------- 3 · the loop
 
 class Counter(gym.Env):
-    """Shows its number, and rewards who says it. Ends after `end` steps, terminated or (`cut`) truncated."""
+    """Shows its number; saying it earns 1 in the first episode, 2 in the second, and so on.
+
+    Ends after `end` steps, terminated or (`cut`) truncated.
+    """
 
     def __init__(self, end=1000, cut=False):
         self.end, self.cut, self.seeds, self.late = end, cut, [], 0
@@ -102,7 +106,7 @@ class Counter(gym.Env):
 
     def step(self, action):
         self.late += self.step_count >= self.end
-        reward = float(action == 100 * len(self.seeds) + self.step_count)
+        reward = float(len(self.seeds) * (action == 100 * len(self.seeds) + self.step_count))
         self.step_count += 1
         over = self.step_count >= self.end
         return np.array([100 * len(self.seeds) + self.step_count]), reward, over and not self.cut, over and self.cut, {}
@@ -115,10 +119,14 @@ def the_loop_in_your_own_words(play):
     demand(np.shape(means) == (3,), f"Three episodes gave {means!r:.60}", "Return a list with a number an episode")
     demand(len(env.seeds) == 3, f"`reset` was called {len(env.seeds)} times for 3 episodes", "Reset once an episode")
     demand(env.step_count == 6, f"An episode had {env.step_count} steps; `steps` said 6", "Call `env.step` in a loop")
-    demand(not np.allclose(means, 6), "The rewards were added and not averaged", "Divide by the number of pushes")
-    demand(not np.allclose(means, 1 / 6), "The policy is asked about the first observation again and again",
+    worth = np.array([1, 2, 3])                         # of a push, in each episode
+    demand(not np.allclose(means, 6 * worth), "The rewards were added and not averaged",
+           "Divide by the number of pushes")
+    demand(not np.allclose(means, worth / 6), "The policy is asked about the first observation again and again",
            "Put what `step` returns first into `observation`, so that the policy sees it next", earned=1)
-    demand(np.allclose(means, 1), f"A policy that is always right got {np.round(means, 2)} and not 1",
+    demand(not np.allclose(means, worth.cumsum() / worth), "Rewards of earlier episodes are in the mean as well",
+           "Begin each episode with an empty list", earned=1)
+    demand(np.allclose(means, worth), f"Episodes that pay 1, 2 and 3 a push got {np.round(means, 2)}",
            "Collect `reward` at each step")
     demand(env.seeds == [40, 41, 42], f"Seed 40 began the episodes with the seeds {env.seeds}",
            "Episode e is reset with `seed + e`: with one seed all episodes are the same", earned=1)
@@ -126,7 +134,7 @@ def the_loop_in_your_own_words(play):
         env = Counter(4, cut)
         means = play(env, lambda observation: observation[0], 0, 2, 6)
         demand(not env.late, f"It goes on after `{word}` was True", f"Leave the loop when {word} is True", earned=1)
-        demand(np.allclose(means, 1), f"An episode that ended early got {means[0]:.2f} and not 1",
+        demand(np.allclose(means, worth[:2]), f"An episode that ended early got {means[0]:.2f} and not 1",
                "Divide by the pushes that there were", earned=1)
     return "It resets, asks, steps and stops as `rollout` does."
 
@@ -155,6 +163,8 @@ def a_paired_interval(paired):
                "Divide the standard deviation by the root of the number of episodes", earned=1)
         demand(abs(half / (wide * gap.std() / n**0.5) - 1) > 1e-6, "The standard deviation divides by n",
                "Say `ddof=1`: the mean was estimated from the same numbers", earned=1)
+        demand(abs(half / (wide * gap.std(ddof=1) / n) - 1) > 1e-6, f"With {n} episodes it is {half:.3f} up and down",
+               "The spread of a mean falls with the *root* of the number of episodes", earned=1)
         demand(abs(half - right.high + right.mean) < 1e-6, f"Half the width is {half:.3f} with {n} episodes",
                "With few episodes 1.96 is too little: take Student's t for 0.975 and n - 1", earned=1)
     return "It agrees with `estimate.paired_interval` for 30 episodes and for 4."

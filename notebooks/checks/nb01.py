@@ -31,10 +31,11 @@ def an_opening_rate(opening_rate):
         demand(abs((low + high) / 2 - share) > 1e-9, f"{said} lies around the share itself",
                "Wilson's centre is pulled towards one half", earned=1)
         demand(-1e-9 < low and high < 1 + 1e-9, f"{said} leaves 0 to 1",
-               "Both the centre and the half width are divided by 1 + z²/n", earned=1)
-        demand(abs(low - right.low) < 2e-4 and abs(high - right.high) < 2e-4,
-               f"{said}, and Wilson's is [{right.low:.3f}, {right.high:.3f}]", "Compare the width with the formula",
+               "Compare both, term by term, with the formula: 2n and 4n² stand below z², 1 + z²/n below all",
                earned=1)
+        demand(abs(low - right.low) < 2e-4 and abs(high - right.high) < 2e-4,
+               f"{said}, and Wilson's is [{right.low:.3f}, {right.high:.3f}]",
+               "Compare the centre and the width with the formula", earned=1)
     return "It agrees with `share_interval`, for 10 of 10 and 0 of 8 as well."
 
 
@@ -87,6 +88,7 @@ def _made_up(seed, effect, missing=False):
         noise = rng.random(count) < loud
         opened = rng.random(count) < rate + effect * noise
         rows += [(place, "high" if one else "low", "opened" if two else "dismissed") for one, two in zip(noise, opened)]
+        rows += [(place, "medium", "opened")] * int(60 * loud)
     if missing:
         rows += [("gym", "high", "dismissed")] * 90
     return pd.DataFrame(rows, columns=["place", "noise", "action"]).sample(frac=1, random_state=seed)
@@ -94,6 +96,7 @@ def _made_up(seed, effect, missing=False):
 
 def _strata(diary):
     """Gap and sizes by place: DataFrame with gap, low, high, and both."""
+    diary = diary[diary["noise"] != "medium"]
     opened = diary["action"].eq("opened")
     table = opened.groupby([diary["place"], diary["noise"]]).agg(["mean", "size"]).unstack("noise").dropna()
     low, high = table["size"]["low"], table["size"]["high"]
@@ -121,14 +124,25 @@ def is_it_the_noise(within):
         for part in ("low", "high"):
             demand(abs(got - np.average(strata["gap"], weights=strata[part])) > 1e-9,
                    f"The weights count only notifications in {part} noise", "Count both values of a place", earned=2)
+        everybody = diary["place"].value_counts()[strata.index]
+        demand(abs(got - np.average(strata["gap"], weights=everybody)) > 1e-9, "Notifications in medium noise have a "
+               "part in the weights", "Count those of the two values that are compared, and no others", earned=2)
         demand(abs(got - right) < 1e-9, f"{got:.4f} for a diary where {right:.4f} is right",
                "Print the gap and the number of notifications of each place", earned=1)
+        other = diary.rename(columns={"noise": "bell", "place": "room"}).replace({"low": "off", "high": "on"})
+        try:
+            same = within(other, "bell", "off", "on", "room")
+        except KeyError as missing:
+            same, got = 0, f"it looked for {missing}"
+        demand(same == got, "With other names of columns and values it does not work",
+               "Use the arguments `feature`, `one`, `other` and `by`", earned=2)
     return "Right for three diaries that were made up with an effect of 0.1, of -0.1 and of none."
 
 
 # ---------------------------------------------------------------- 4 · a file of one's own
 
-HIDDEN = {"autumn.csv": "program,hour,answer\nbank,8,tapped\nchat,20,tapped\nchat,23,swiped\n",
+HOURS = (0, 5, 6, 11, 12, 16, 17, 20, 21, 23)          # the first and the last of each slot
+HIDDEN = {"autumn.csv": "program,hour,answer\n" + "".join(f"bank,{hour},tapped\n" for hour in HOURS),
           "winter.csv": "program,hour,answer\ngames,2,swiped\nchat,7,tapped\n"}
 
 
@@ -159,8 +173,13 @@ def a_file_of_your_own(schema, export):
            "Somebody who taps opens", earned=1)
     demand("hour" in mine.schema.context.names, "The context has no `hour`", "The hour is part of the context", 1)
     codes = other.history.context_codes[:, mine.schema.context.components.index("hour")]
-    demand(len(set(codes.tolist())) == 3, "8, 20 and 23 o'clock do not fall into three different bins",
-           "Give the edges 6, 12, 17 and 21: the first hour of each slot but the night's", earned=2)
+    bins = dict(zip(HOURS, codes.tolist()))
+    for before, first in ((5, 6), (11, 12), (16, 17), (20, 21)):
+        demand(bins[before] != bins[first], f"{before} and {first} o'clock fall into one bin",
+               "A slot begins at 6, 12, 17 and 21: each of these is an edge", earned=2)
+    for first, last in zip(HOURS[::2], HOURS[1::2]):
+        demand(bins[first] == bins[last], f"{first} and {last} o'clock fall into different bins",
+               "An integer with four edges has five bins, a slot each", earned=2)
     return "Both your export and another phone's are read."
 
 
@@ -181,6 +200,7 @@ def learn_from_the_past(split, diary):
         demand(not mixed_up, f"{mixed_up:,} rows to learn from came after the first row to judge by",
                "Order the rows by `posted`, then cut: the table may come in any order")
         demand(abs(len(earlier) - share * len(diary)) <= 1,
-               f"The earlier part is {len(earlier) / len(diary):.0%}, not {share:.0%}",
-               "`share` is the share of notifications that comes first", earned=1)
+               f"The earlier part has {len(earlier):,} of {len(diary):,} rows; {share:.0%} is "
+               f"{share * len(diary):,.0f}",
+               "`share` is a share of the notifications, and not of the days", earned=1)
     return "All that is learned from lies before all that is judged by."

@@ -41,7 +41,7 @@ def log_loss_of_a_judge(log_loss):
     demand(near(mine, right), f"For 400 notifications you get {mine:.3f}, and the log-loss is {right:.3f}",
            "for each notification: the probability that the judge gave to what then happened; its logarithm")
     demand(np.isfinite(sure) and sure > 5, f"A judge who said 1 and was wrong loses {2 * sure - loss(0.3, True):.1f}",
-           "not infinity, but a lot: np.clip keeps probabilities a tiny step away from 0 and 1", earned=1)
+           "not infinity, but a lot: let np.clip keep probabilities 1e-15 away from 0 and 1", earned=1)
     return "Small is good, and being sure and wrong costs most."
 
 
@@ -54,7 +54,11 @@ def a_judge_that_means_what_it_says(recalibrated):
         return 0.3 + 0.25 * true ** 1.5
 
     opened = chance.random(4000) < share
-    found = np.asarray(recalibrated(said(share), opened, said(later)), float)
+    try:
+        found = np.asarray(recalibrated(said(share), opened, said(later)), float)
+    except IndexError as error:
+        demand(False, f"A probability belongs to a group that is not there ({error})",
+               "ten groups have nine borders between them: leave out the lowest and the highest quantile")
     demand(found.shape == later.shape, f"The result has the shape {found.shape}", "one probability for each of `p_new`")
     demand(np.isfinite(found).all() and found.min() >= 0 and found.max() <= 1, "Not all results lie between 0 and 1",
            "is a group empty? A share of opened notifications cannot be outside")
@@ -66,6 +70,9 @@ def a_judge_that_means_what_it_says(recalibrated):
     off, before = (float(abs(one - later).mean()) for one in (found, said(later)))
     demand(off < before, f"The probabilities are off by {off:.2f} on average; before, they were off by {before:.2f}",
            "which share was opened, of those that the judge rated like this one?")
+    different = len(np.unique(found.round(6)))
+    demand(different > 5, f"The notifications get {different} different probabilities in all", "the judge's "
+           "probabilities lie close together: make groups of equal *size*, by quantiles", earned=1)
     demand(gap > 0.3, f"On average they are off by {off:.2f}: too little lies "
            "between the lowest and the highest", "did the groups get equal numbers of notifications? The judge's "
            "probabilities lie close together", earned=1)
@@ -127,6 +134,7 @@ def a_rule_of_your_own(my_rule, challenge, judges, codes):
     gain, same = gains.pop("truth"), like_the_truth(mine, judges["truth"], user)
     demand(same < 0.9, f"In {same:.0%} of the contexts you send what the truth likes best: this rule asks the truth",
            "use the history; with a real user there is no truth to ask")
+    demand(abs(gain.mean) > 1e-9, "It sends what \"most opened\" sends", "add what you know of Noor's days and places")
     demand(gain.mean > 0, f"It is behind \"most opened\" by {-gain.mean:.3f} opens a notification",
            "in which time of day does Noor open what? Look at her history by subject and time")
     demand(gain.low > 0, f"It is ahead by {gain}: over twelve weeks the interval includes zero",

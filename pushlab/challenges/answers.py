@@ -13,6 +13,7 @@ import pandas as pd
 from pushlab.datasets.features import OTHER, Feature, as_text, encode_column
 from pushlab.datasets.schema import Schema
 from pushlab.datasets.tables import A_DURATION, find_columns, read_numbers
+from pushlab.ground.arguments import meant
 from pushlab.ground.faults import BadData, Fault, blame, refuse, short
 
 OPTIONAL = ("id", "response_time")      # columns that notifications may have besides their features
@@ -97,7 +98,8 @@ def _match_ids(table, columns, wanted, file, lines):
 def read_values(feature: Feature, column: pd.Series, name: str, file: str, lines: Any) -> tuple[np.ndarray, list]:
     """Codes (rows, components) of a feature's column, and the faults met."""
     codes, bad = encode_column(feature, np.where(column.isna(), np.nan, column.to_numpy(dtype=object)))
-    return codes, [Fault(file, int(lines[row]), name, short(text), feature.right) for row, text in bad]
+    right = {text: feature.right + meant(text, feature.words or ()) for text in dict(bad).values()}
+    return codes, [Fault(file, int(lines[row]), name, short(text), right[text]) for row, text in bad]
 
 
 def _unknown_values(feature, codes, column):
@@ -110,7 +112,8 @@ def _unknown_values(feature, codes, column):
     some = list(dict.fromkeys(short(as_text(value)) for value in column.iloc[other]))
     named = ", ".join(map(repr, some[:3])) + (", …" if len(some) > 3 else "")
     rows = f"{len(other):,} row{'s have' if len(other) > 1 else ' has'}"
-    return [f"{rows} a value of {feature.name} that the history does not know ({named}), coded as 'other'"]
+    near = meant(some[0], feature.words) if len(some) == 1 else ""
+    return [f"{rows} a value of {feature.name} that the history does not know ({named}), coded as 'other'{near}"]
 
 
 def whole_number(text: str) -> int | None:

@@ -37,10 +37,15 @@ def score_file(path: Path | str, challenge: Challenge, number: int = 1, seed: in
 
     Raises BadData with every fault.
     """
+    if not isinstance(challenge, Challenge):
+        raise TypeError(f"expected a Challenge, such as Challenge.load('mira'), got {challenge!r:.60}")
     path = Path(path)
     contexts = len(challenge.world)
     table, lines, faults = read_csv(path, contexts if number == 1 else contexts * MOST_EPISODES)
     _demand_kind(table, challenge, number, path.name)
+    if number == 1:
+        more = f": user {challenge.user.name} has {contexts:,} contexts. Is this file for another user?"
+        faults = [one._replace(right=one.right + more) if "are the most" in one.right else one for one in faults]
     score = partial(score_log, challenge, seeding=seeding) if number == 2 else challenge.evaluate
     if seed is not None:
         score = partial(score, seed=seed)

@@ -166,6 +166,9 @@ def find_columns(header: Iterable[Any], spellings: Mapping[str, Iterable[str]], 
         else:
             found[known[name]] = name
     missing = [ours for ours in spellings if ours not in found]
+    if extra and line and not found:
+        right = f"none of these is a column; the first line should name them: {', '.join(spellings)}"
+        return {}, [Fault(file, line, right=right)]
     for name in extra:
         right = f"the column is not one of {', '.join(filter(None, [*spellings, *optional]))}{meant(name, missing)}"
         faults.append(Fault(file, line, name, right=right))

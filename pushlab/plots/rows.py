@@ -2,8 +2,30 @@
 
 from typing import Any
 
+import numpy as np
+from matplotlib.backend_bases import RendererBase
+from matplotlib.lines import Line2D
+
 from pushlab.plots.palette import BOUND_DASH, INK, LEAD, PAPER, TICK, deep
 from pushlab.plots.sheet import MARGIN, Stage, fit, plain
+
+
+class Core(Line2D):
+    """What a mark hides of its interval, drawn upon the mark; not where the interval is twice as long as the mark.
+
+    xs, ys   the two ends; at, the mark's place; size, its width in points
+    """
+
+    def __init__(self, xs: Any, ys: Any, at: tuple[float, float], colour: str, size: float):
+        super().__init__(xs, ys, color=colour, lw=1.5, ls="-", marker="", solid_capstyle="butt", zorder=8)
+        self.ends, self.at, self.size = np.transpose([xs, ys]), at, size
+
+    def draw(self, renderer: RendererBase) -> None:
+        scale, reach = self.axes.transData, renderer.points_to_pixels(self.size) / 2
+        ends, middle = scale.transform(self.ends), scale.transform(self.at)
+        if np.ptp(ends, axis=0).max() < 4 * reach:
+            self.set_data(*scale.inverted().transform(np.clip(ends, middle - reach, middle + reach)).T)
+            super().draw(renderer)
 
 
 class Rows:
@@ -19,6 +41,7 @@ class Rows:
 
     def __init__(self, stage: Stage, count: float, pitch: float, top: float, left: float, right: float):
         self.stage, self.pitch, self.top, self.left, self.right = stage, pitch, top, left, right
+        self.ends: dict[float, tuple[float, float]] = {}            # of the interval in each row
         high = pitch * count
         self.ax = stage.axes(left, top, stage.width - left - right, high, ylim=(count - 0.5, -0.5), yticks=[])
         self.ax.grid(False)
@@ -36,11 +59,14 @@ class Rows:
         """A bar from one end of an interval to the other."""
         look = {"lw": 2.4, "ls": "-", "solid_capstyle": "butt", "zorder": 4, **look}
         self.ax.plot((low, high), (y, y), color=colour, **look)
+        self.ends[y] = low, high
 
     def dot(self, y: float, value: float, colour: str, marker: str = "o", hollow: bool = False, **look: Any) -> None:
-        """A mark at a value."""
+        """A mark at a value. A short interval of the row, which it would hide, is drawn upon it."""
         look = {"ms": 7, "mfc": PAPER if hollow else colour, "mec": colour, "mew": 1.6, "zorder": 6, **look}
         self.ax.plot(value, y, marker, **look)
+        if y in self.ends:
+            self.ax.add_line(Core(self.ends[y], (y, y), (value, y), colour if hollow else PAPER, look["ms"]))
 
     def upright(self, x: float, words: str, colour: str = INK, edge: float = 0.2, up: float = 4, **look: Any) -> None:
         """A dashed line across all rows with its name above the chart, see `name_above`."""

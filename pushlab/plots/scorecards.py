@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 
 from pushlab.ground.arguments import demand
 from pushlab.plots.palette import BLUE, CHANCE, INK, LEAD, PAPER, SMALL, TEXT, TITLE, TRACK, deep, series_styles
+from pushlab.plots.rows import Core
 from pushlab.plots.sheet import MARGIN, Stage, Words, fit, house_style, plain, wrap
 
 BARS = (                                        # metric, its name, what a full bar is or what is counted
@@ -161,6 +162,8 @@ def _draw_panels(stage, cards):
             ends = [[rate["sampled"] - rate["low"]], [rate["high"] - rate["sampled"]]]
             ax.errorbar(at, rate["sampled"], ends, fmt=marker, color=colour, ms=5.5, lw=2, mew=1.6, mfc=inside,
                         clip_on=False, zorder=5)
+            upon = colour if inside == PAPER else PAPER
+            ax.add_line(Core((at, at), (rate["low"], rate["high"]), (at, rate["sampled"]), upon, 7))
         ax.set(xlim=(-.6, max(len(cards), 2) - .4), ylim=(0, 1), xticks=())
         ax.set_yticks((0, .5, 1), ("0", "", "1") if place % 3 == 0 else ("", "", ""))
     x, y = _cell(len(judges))                                   # the key takes the place of one more

@@ -126,7 +126,10 @@ def timeline(stage: Stage, left: float, right: float, top: float, frame: Mapping
         _draw_event(stage, event, ruler, top + FIRST, since, now)
     bottom = top + FIRST + GAP * (len(LANES) - 1)
     stage.line([(ruler.at(now), top - 9), (ruler.at(now), bottom + 12)], INK, 1.3, z=14)
-    _draw_hours(stage, left, bottom + 27, ruler)
+    _draw_hours(stage, bottom + 27, ruler)
+    if any(event["outcome"] == "expired" and event["closed"] >= since for event in frame["events"]):
+        mark(stage, "expired", left + 10, bottom + 46, 6)
+        stage.text(left + 26, bottom + 46, "expired: unseen, because its time was over", SMALL, TEXT)
 
 
 def _draw_places(stage, places, ruler, top, now, words):
@@ -144,7 +147,7 @@ def _draw_places(stage, places, ruler, top, now, words):
         stop = stop if after else min(stop, x - room)
         room_here = stop - start - 10
         said = "" if plain(place).lower() in UNKNOWN else fit_list(value_words(place), room_here, SMALL, "normal")
-        if len(said.rstrip("…")) > 2 and text_width(said, SMALL) <= room_here:
+        if said and "…" not in said and text_width(said, SMALL) <= room_here:
             stage.text((start + stop) / 2, top, said, SMALL, TEXT, align="center")
     if not after:
         stage.box(x - room - 2, top - 9, room + 2, 18, 4, TRACK, z=3)
@@ -225,11 +228,9 @@ def _draw_event(stage, event, ruler, first, since, now):
             mark(stage, kind, ruler.at(minute), first + GAP * LANES.index(lane), radius, halo=halo)
 
 
-def _draw_hours(stage, left, y, ruler):
+def _draw_hours(stage, y, ruler):
     for minute in range(int(ruler.begin), int(ruler.end) + 1, 180):
         words = "24:00" if minute == ruler.end else clock_time(minute)
         stage.text(ruler.at(minute), y, words, SMALL, TEXT, align="center")
-    mark(stage, "expired", left + 10, y, 6)
-    stage.text(left + 26, y, "expired", SMALL, TEXT)
 
 

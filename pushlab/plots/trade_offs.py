@@ -91,18 +91,19 @@ def trade_off(log: pd.DataFrame, x: str, y: str, by: str = "agent", statistic: s
     ax = stage.axes(70, 102 + shift, 600 - 70 - MARGIN - 16, 440 - 102 - shift - 56)
     ax.grid(True, axis="both")
     _set_limits(ax, table, x, y)
-    styles = series_styles(whole[by])
+    styles, bars = series_styles(whole[by]), []
     for line in table.to_dict("records"):
         colour, _, marker = styles[line[by]]
         inside, edge = (PAPER, colour) if str(line[by]).lower() == CHANCE else (colour, PAPER)
         for ends in (((line[f"{x} low"], line[f"{x} high"]), (line[y],) * 2),
                      ((line[x],) * 2, (line[f"{y} low"], line[f"{y} high"]))):
             ax.plot(*ends, color=colour, lw=2.0, ls="-", solid_capstyle="butt", zorder=4)
+            bars += [ends] if np.isfinite(ends).all() else []
         ax.plot(line[x], line[y], marker, ms=9, mfc=inside, mec=edge, mew=1.2, zorder=6, clip_on=False)
     if better:
         _draw_aim(ax, better)
     _name_points(ax, [(line[x], line[y], fit(plain(line[by]), 150, TICK, "bold"), styles[line[by]][0])
-                      for line in table.to_dict("records")], better)
+                      for line in table.to_dict("records")], bars, better)
     return ax
 
 
@@ -129,12 +130,15 @@ def _draw_aim(ax, corner):
                 va="top" if top else "bottom")
 
 
-def _name_points(ax, points, better):
-    """Names beside the marks: for each the first place at which it touches no mark, no other name and no edge."""
+def _name_points(ax, points, bars, better):
+    """Names beside the marks: for each the first place at which it touches no mark, no bar, no other name, no edge."""
     width, height = np.array(ax.get_position().size) * ax.figure.get_size_inches() * 100
     (x0, x1), (y0, y1) = ax.get_xlim(), ax.get_ylim()
     spots = [(width * (x - x0) / (x1 - x0), height * (y - y0) / (y1 - y0)) for x, y, *_ in points]
     taken = [Bbox.from_bounds(x - 8, y - 8, 16, 16) for x, y in spots]
+    for (left, right), (low, high) in bars:
+        ends = [(width * (x - x0) / (x1 - x0), height * (y - y0) / (y1 - y0)) for x, y in ((left, low), (right, high))]
+        taken.append(Bbox(ends).padded(1))
     if better:
         right, top = CORNERS[better]
         taken.append(Bbox.from_bounds(.86 * width * right, .78 * height * top, .14 * width, .22 * height))

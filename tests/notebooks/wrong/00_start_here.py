@@ -74,6 +74,14 @@ def my_policy(observation):
     context = schema.context.decode_one(observation)
     return other if context["time"] in ("evening", "night") else headlines
 
+# %% 2 · a time that is not called so
+other = {**headlines, "postingApp": "org.pushlab.chat", "category": "msg", "subject": "friends"}
+
+def my_policy(observation):
+    context = schema.context.decode_one(observation)
+    choice = other if context["time"] == "Evening" else headlines
+    return schema.notification.encode_one(choice)
+
 # %% 3 · sees the first observation for ever
 def play(env, policy, seed, episodes, steps):
     means = []
@@ -144,6 +152,19 @@ def play(env, policy, seed, episodes, steps):
         means.append(total / steps)
     return means
 
+# %% 3 · the rewards of all episodes in one list
+def play(env, policy, seed, episodes, steps):
+    means, rewards = [], []
+    for episode in range(episodes):
+        observation, info = env.reset(seed=seed + episode)
+        for step in range(steps):
+            observation, reward, terminated, truncated, info = env.step(policy(observation))
+            rewards.append(reward)
+            if terminated or truncated:
+                break
+        means.append(np.mean(rewards))
+    return means
+
 # %% 4 · not paired
 def paired(ours, theirs):
     ours, theirs = np.asarray(ours), np.asarray(theirs)
@@ -167,4 +188,10 @@ def paired(ours, theirs):
 def paired(ours, theirs):
     gap = np.asarray(ours) - np.asarray(theirs)
     half = t.ppf(0.975, len(gap) - 1) * gap.std() / len(gap) ** 0.5
+    return gap.mean(), gap.mean() - half, gap.mean() + half
+
+# %% 4 · divided by n
+def paired(ours, theirs):
+    gap = np.asarray(ours) - np.asarray(theirs)
+    half = t.ppf(0.975, len(gap) - 1) * gap.std(ddof=1) / len(gap)
     return gap.mean(), gap.mean() - half, gap.mean() + half

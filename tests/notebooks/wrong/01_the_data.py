@@ -101,6 +101,28 @@ def within(diary, feature, one, other, by):
     weights = table["size"].fillna(0)[one] + table["size"].fillna(0)[other]
     return np.average(table["mean"][other] - table["mean"][one], weights=weights)
 
+# %% 3 · weights of the whole group
+def within(diary, feature, one, other, by):
+    gaps, weights = [], []
+    for _, group in diary.groupby(by):
+        opened = group["action"].eq("opened")
+        here, there = opened[group[feature] == one], opened[group[feature] == other]
+        if len(here) and len(there):
+            gaps.append(there.mean() - here.mean())
+            weights.append(len(group))
+    return np.average(gaps, weights=weights)
+
+# %% 3 · for noise and places alone
+def within(diary, feature, one, other, by):
+    gaps, weights = [], []
+    for _, group in diary.groupby("place"):
+        opened = group["action"].eq("opened")
+        here, there = opened[group["noise"] == "low"], opened[group["noise"] == "high"]
+        if len(here) and len(there):
+            gaps.append(there.mean() - here.mean())
+            weights.append(len(here) + len(there))
+    return np.average(gaps, weights=weights)
+
 # %% 4 · tapped and swiped the wrong way round
 columns = {"program": "app", "hour": "hour", "answer": "action"}
 schema = {
@@ -147,6 +169,39 @@ schema = {
     "layouts": [{"root": "", "periods": {"history": [{"file": "autumn.csv", "columns": columns}],
                                          "test": [{"file": "winter.csv", "columns": columns}]}}]}
 
+# %% 4 · two edges
+columns = {"program": "app", "hour": "hour", "answer": "action"}
+schema = {
+    "name": "phone export",
+    "notification": [{"name": "app", "kind": "open"}],
+    "context": [{"name": "hour", "kind": "integer", "edges": [10, 22]}],
+    "action": {"opened": ["tapped"], "dismissed": ["swiped"]},
+    "layouts": [{"root": "", "periods": {
+        "history": [{"file": "autumn.csv", "columns": columns}],
+        "test": [{"file": "winter.csv", "columns": columns}]}}]}
+
+# %% 4 · edges an hour late
+columns = {"program": "app", "hour": "hour", "answer": "action"}
+schema = {
+    "name": "phone export",
+    "notification": [{"name": "app", "kind": "open"}],
+    "context": [{"name": "hour", "kind": "integer", "edges": [7, 13, 18, 22]}],
+    "action": {"opened": ["tapped"], "dismissed": ["swiped"]},
+    "layouts": [{"root": "", "periods": {
+        "history": [{"file": "autumn.csv", "columns": columns}],
+        "test": [{"file": "winter.csv", "columns": columns}]}}]}
+
+# %% 4 · every hour by itself
+columns = {"program": "app", "hour": "hour", "answer": "action"}
+schema = {
+    "name": "phone export",
+    "notification": [{"name": "app", "kind": "open"}],
+    "context": [{"name": "hour", "kind": "open"}],
+    "action": {"opened": ["tapped"], "dismissed": ["swiped"]},
+    "layouts": [{"root": "", "periods": {
+        "history": [{"file": "autumn.csv", "columns": columns}],
+        "test": [{"file": "winter.csv", "columns": columns}]}}]}
+
 # %% 5 · trusts the order of the table
 def split(diary, share):
     cut = round(share * len(diary))
@@ -168,3 +223,9 @@ def split(diary, share):
     ordered = diary.sort_values("posted")
     cut = round((1 - share) * len(ordered))
     return ordered.iloc[:cut], ordered.iloc[cut:]
+
+# %% 5 · by days, not by notifications
+def split(diary, share):
+    first, last = diary["posted"].min(), diary["posted"].max()
+    early = diary["posted"] < first + share * (last - first)
+    return diary[early], diary[~early]
