@@ -42,8 +42,8 @@ def a_grid_that_survives_a_failure(run_all):
         run_all([8], interrupted, {})
     except KeyboardInterrupt:
         return "What failed is tried again, what is finished is not, and Ctrl-C still works."
-    demand(False, "Ctrl-C was taken for a cell that failed", "KeyboardInterrupt is no Exception: which do you catch?",
-           earned=1)
+    demand(False, "Ctrl-C was taken for a cell that failed",
+           "KeyboardInterrupt is not an Exception: which do you catch?", earned=1)
 
 
 @check(2)
@@ -59,7 +59,7 @@ def the_interquartile_mean(middle_half):
         for wrong, reason, hint in (
                 (scores.mean(), "This is the mean of all scores", "Sort them, and leave out a quarter at either end"),
                 (np.median(scores), "This is the median", "It leaves out nearly all; a quarter at either end is asked"),
-                (scores.ravel()[cut:scores.size - cut].mean(), "The scores were not sorted", "The first are no lowest"),
+                (scores.ravel()[cut:scores.size - cut].mean(), "The scores were not sorted", "They are in any order"),
                 (np.clip(scores, low, high).mean(), "Low and high scores were clipped, not left out", "Drop them"),
                 (values[cut:].mean(), "Only the lowest quarter is left out", "And the highest"),
                 (values[:len(values) - cut].mean(), "Only the highest quarter is left out", "And the lowest")):
@@ -157,6 +157,9 @@ def another_scale(reachable, survives, runs, chance):
     half = np.asarray(reachable(runs.assign(regret_last=(runs["floor_last"] + random) / 2)), float)
     demand(np.allclose(half, 0.5), "Half of the way does not score 0.5", "Between its ends a scale is a line", earned=1)
     other = estimate.score_matrices(runs.assign(score=reachable(runs)), task="user")
+    wanted = ["Thompson minus LinUCB", "Thompson minus eps-greedy"]
+    demand(isinstance(survives, dict) and sorted(survives) == wanted, f"`survives` is {survives!r:.60}",
+           "It says True or False of both leads: leave its two keys as they are", earned=2)
     leads = {pair: other["Thompson"] - other[pair.split(" minus ")[1]] for pair in survives}
     for pair, interval in estimate.simultaneous(leads, interval=estimate.crossed_interval).items():
         demand(survives[pair] in (True, False), f"{pair}: you did not say", "True or False", earned=2)

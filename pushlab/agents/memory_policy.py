@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -74,10 +74,13 @@ class LearnedAgent(MemoryAgent):
 
     def act(self, observation, info, explore=True):
         self._explore = explore
-        *_, self._asked = self._read(observation)
         answer = super().act(observation, info, explore)
         self.propensity = None if explore else self.propensity      # what it tried to keep is one way of many
         return answer
+
+    def recall(self, person: Any, thing: Any) -> Placement | Belief | None:
+        self._asked = thing                         # only rewards of questions about it count
+        return super().recall(person, thing)
 
     def keep(self, placement: Placement, episodic: Episodic, semantic: Semantic) -> Placement | Belief | None:
         now, gone = placement.time, None

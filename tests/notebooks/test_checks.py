@@ -74,6 +74,31 @@ def test_a_guess_is_held_against_what_came_out(capsys, mine, truth, within, word
     assert words in capsys.readouterr().out
 
 
+def test_a_round_of_dagger_may_ask_the_teacher_for_all_labels_anew():
+    from checks import nb08
+
+    from pushlab.studies import interventions
+
+    class Tree:
+        def __init__(self, states, answers):
+            self.known = {tuple(state): answer for state, answer in zip(states, answers)}
+
+        def __call__(self, states):
+            return np.array([self.known.get(tuple(state), 2) for state in states])
+
+    def one_round(states, answers, teacher, learner, starts):
+        states = np.vstack([states, states_of(learner, starts)])
+        return states, teacher(states), Tree(states, teacher(states))
+
+    world = interventions.make_world()
+
+    def states_of(policy, starts):
+        return interventions.treat(world, policy, starts=starts)[0][:-1].reshape(-1, 6)
+
+    said = nb08.check.exercises[3].judge(one_round, states_of, Tree, world)
+    assert "nothing is forgotten" in said
+
+
 def test_wrong_answers_run_before_the_solution_in_one_kernel(tmp_path):
     cell = nbformat.v4.new_code_cell
     notebook = nbformat.v4.new_notebook(cells=[

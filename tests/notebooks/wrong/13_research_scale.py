@@ -159,3 +159,10 @@ def reachable(runs):
     return ((random - runs["regret_last"]) / (random - runs["floor_last"])) ** 2
 
 survives = {"Thompson minus LinUCB": True, "Thompson minus eps-greedy": False}
+
+# %% 6 · speaks of one lead only
+def reachable(runs):
+    random = runs["user"].map(chance)
+    return (random - runs["regret_last"]) / (random - runs["floor_last"])
+
+survives = {"Thompson minus LinUCB": True}
