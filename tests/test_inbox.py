@@ -260,6 +260,21 @@ def test_counts_stand_beside_their_lanes(frames, good_picture):
     assert {lane: lanes[lanes.index(lane) + 1] for lane in counts} == {k: str(v) for k, v in counts.items()}
 
 
+def test_a_place_is_named_whole_or_not_at_all(frames, good_picture):
+    frame = {**moment(frames, lambda frame: frame["now"] > 1000)[-1]}
+    frame["places"] = [(0.0, 600.0, "home"), (600.0, 760.0, "TYPE_ACCOUNTING"), (760.0, frame["now"], "TYPE_ATM")]
+    words = good_picture(plots.inbox([frame]))
+    assert "home" in words and not any(word.startswith("acco") for word in words)
+
+
+def test_expired_is_explained_only_where_something_expired(good_picture):
+    for max_age in (200, 10_000):
+        frame = live(seed=0, max_age=max_age)[-1]
+        expired = any(event["outcome"] == "expired" for event in frame["events"])
+        said = any(word.startswith("expired:") for word in good_picture(plots.inbox([frame])))
+        assert said == expired == (max_age == 200)
+
+
 def test_a_wait_goes_from_arrival_to_showing_or_now():
     event = {"arrived": 10.0, "shown": None, "closed": None, "outcome": "waiting"}
     events = [event, {**event, "shown": 30.0, "closed": 50.0, "outcome": "opened"},

@@ -192,3 +192,15 @@ def test_reward_parts_name_what_is_wrong():
         plots.reward_parts(make_learning(), "part:")
     with pytest.raises(ValueError, match="at least 1 episode, got 0"):
         plots.reward_parts(make_learning(), window=0)
+
+
+def test_a_policys_name_touches_no_interval_of_another():
+    rows = [(name, seed, x + 4 * (seed - 1), y + 2 * (seed - 1)) for name, x, y in
+            (("linear Q", 30, 19.5), ("Q-learning", 29.5, 17.1), ("do not disturb", 36, 18), ("show all", 36.6, 15.7))
+            for seed in range(3)]
+    ax = plots.trade_off(pd.DataFrame(rows, columns=["agent", "seed", "shown", "opened"]), "shown", "opened")
+    ax.figure.canvas.draw()
+    bars = [line.get_window_extent() for line in ax.lines if len(line.get_xdata()) == 2]
+    names = [text.get_window_extent() for text in ax.texts if text.get_weight() == "bold"]
+    assert len(bars) == 8 and len(names) == 4
+    assert not any(name.count_overlaps(bars) for name in names)
