@@ -265,6 +265,8 @@ def test_a_place_is_named_whole_or_not_at_all(frames, good_picture):
     frame["places"] = [(0.0, 600.0, "home"), (600.0, 760.0, "TYPE_ACCOUNTING"), (760.0, frame["now"], "TYPE_ATM")]
     words = good_picture(plots.inbox([frame]))
     assert "home" in words and not any(word.startswith("acco") for word in words)
+    frame["context"] = {**frame["context"], "place": "TYPE_AMUSEMENT_PARK TYPE_ART_GALLERY TYPE_ATM"}
+    assert not any("galle…" in word for word in good_picture(plots.inbox([frame])))
 
 
 def test_expired_is_explained_only_where_something_expired(good_picture):

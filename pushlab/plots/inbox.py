@@ -22,7 +22,7 @@ from pushlab.plots.cards import (
     draw_phone,
     topic,
 )
-from pushlab.plots.kit import app_colour, mark, tile
+from pushlab.plots.kit import app_colour, fit_list, mark, tile
 from pushlab.plots.palette import BLUE, DAWN, DISMISSED, INK, LEAD, LINE, SMALL, SOFT, SURFACE, TEXT, TITLE, blend, deep
 from pushlab.plots.sheet import MARGIN, Stage, fit, house_style, plain, text_width
 from pushlab.plots.timeline import DAY, clock_time, length_of_time, midnight_before, timeline
@@ -151,7 +151,7 @@ def _draw_screen(stage, now, agent, choosing):
     weekday, day = day_words(now, known)
     stage.text(sx + 16, sy + 46, fit(plain(f"{weekday} {time}"), sw - 32, LEAD, "bold"), LEAD, SURFACE, "bold")
     where = ", ".join(known[role] for role in ("place", "activity") if role in known) or day or "place unknown"
-    stage.text(sx + 16, sy + 62, fit(where, sw - 32, SMALL), SMALL, "#D7E3EC")
+    stage.text(sx + 16, sy + 62, fit_list(where, sw - 32, SMALL, "normal"), SMALL, "#D7E3EC")
 
     dealt = None if choosing else just_dealt(now)
     x, y, width = sx + 8, sy + 80, sw - 16
