@@ -392,10 +392,70 @@ def test_an_edit_in_a_module_that_is_reached_changes_the_key_and_a_comment_does_
     assert keys[0].strip() == of_modules("pushlab.studies.lifelong")
 
 
-def test_compiled_code_calls_a_record_by_its_fields():
-    """And not by numba's count of types, of which each process has its own: parts of two loops would get one name."""
-    import pushlab.ground.compiled  # noqa: F401
+PARTS = """
+import numpy as np
+from pushlab.ground.compiled import compiled, inner
 
-    fields = [("a", "f8"), ("b", "i8")]
-    one, other = numba.from_dtype(np.dtype(fields)), numba.from_dtype(np.dtype(fields[::-1]))
-    assert one.mangling_args == ("Record", (740735417753309065,)) != other.mangling_args
+@inner
+def part(rows):
+    total = 0.0
+    for at in range(len(rows)):
+        for step in range(5):
+            total += rows[at]["a"] * FACTOR + step
+            if total > 1e9:
+                total = total / 3.0
+    return total
+
+def make(**types):
+    rows = np.zeros(3, list(types.items()))
+    rows["a"], rows["b"] = [1, 2, 3], 100
+
+    @compiled
+    def loop(rows):
+        return part(rows) + part(rows[1:]) + part(rows[2:])
+    return loop, rows
+"""
+MADE = {"a kind of record each": ("2.0", ["a='f8', b='f8'", "b='f8', c='f8', a='f8'"]),
+        "before and after an edit": (None, ["a='f8', b='f8'"] * 2)}
+RUN = """
+import importlib, os, sys
+text = open("parts.py").read()
+import pushlab.ground.compiled
+def run(factor, types):
+    open("thing.py", "w").write(text.replace("FACTOR", factor))
+    thing = importlib.reload(sys.modules["thing"]) if "thing" in sys.modules else importlib.import_module("thing")
+    loop, rows = eval(f"thing.make({types})")
+    print(loop(rows), loop.py_func(rows), sum(loop.stats.cache_hits.values()), flush=True)
+makers = sys.argv[2:]
+if sys.argv[1] == "fork":
+    for each in makers:
+        if not (child := os.fork()):
+            run(*each.split("|"))
+            os._exit(0)
+        os.waitpid(child, 0)
+else:
+    for each in makers:
+        run(*each.split("|"))
+"""
+
+
+@pytest.mark.parametrize("start", ["spawn", pytest.param("fork", marks=pytest.mark.skipif(
+    not hasattr(os, "fork"), reason="Windows cannot"))])
+@pytest.mark.parametrize("kind", MADE)
+def test_loops_that_two_processes_compiled_share_no_parts_in_a_third(tmp_path, kind, start):
+    """numba counts functions and records in each process anew: parts of two loops would have one name."""
+    factor, types = MADE[kind]
+    makers = [f"{factor or number}|{each}" for number, each in zip(("2.0", "3.0"), types)]
+    (tmp_path / "parts.py").write_text(PARTS, encoding="utf-8")
+    more = {"PYTHONPATH": os.pathsep.join([str(PACKAGE.parent), str(tmp_path)]), "PYTHONDONTWRITEBYTECODE": "1"}
+
+    def run(*words):
+        told = subprocess.run([sys.executable, "-c", RUN, *words], capture_output=True, text=True, cwd=tmp_path,
+                              env={**os.environ, **more, "NUMBA_CACHE_DIR": str(tmp_path / "kept")})
+        assert told.returncode == 0, told.stderr[-2000:]
+        return [line.split() for line in told.stdout.splitlines()]
+
+    for hits, found in (("0", run("fork", *makers) if start == "fork" else [*run("", makers[0]), *run("", makers[1])]),
+                        ("1", run("", *makers))):
+        assert [seen for seen, _, _ in found] == [expected for _, expected, _ in found]
+        assert [found_on_disk for _, _, found_on_disk in found] == [hits, hits]

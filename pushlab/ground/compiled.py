@@ -5,6 +5,8 @@ where a line was changed, of the loop or of anything that it reaches in whatever
 """
 
 import hashlib
+import itertools
+import os
 import re
 import sys
 import types
@@ -20,9 +22,9 @@ try:
     import numba
     from numba import njit
     from numba.core import config
+    from numba.core.bytecode import FunctionIdentity
     from numba.core.caching import FunctionCache, IndexDataCacheFile, NullCache
     from numba.core.dispatcher import Dispatcher
-    from numba.core.types import Record
 except ImportError:     # numba is a normal dependency; a platform without it still runs everything
     def compiled(loop):
         """The loop as it is."""
@@ -30,15 +32,18 @@ except ImportError:     # numba is a normal dependency; a platform without it st
 
     compiled_numeric = compiled_in_place = compiled_sums = inlined = inner = inner_in_place = compiled
 else:
-    def _lasting_name(record):
-        """What a record is called within the names of compiled functions: by its fields.
+    def _begin_names():
+        """From now on compiled functions are numbered from a number that no other process begins with.
 
-        numba takes a number that each process gives anew. Two loops from disk, compiled by two processes for records of
-        two kinds, would then have parts of one name, and the second would run with the parts of the first.
+        The number is part of a function's name, and numba counts from 1 in every process. So parts of two loops from
+        disk could have one name, as before and after an edit, and the second loop would run with the parts of the first.
         """
-        return "Record", (int(hashlib.sha256(record.name.encode()).hexdigest()[:15], 16),)
+        FunctionIdentity._unique_ids = itertools.count(int.from_bytes(os.urandom(6), "big"))
 
-    Record.mangling_args = property(_lasting_name)  # type: ignore[method-assign, assignment]
+    _begin_names()
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=_begin_names)
+
     KEPT = 8            # former states of a loop that stay on disk: who takes a change back need not wait again
 
     class ContentCache(FunctionCache):
@@ -67,7 +72,7 @@ else:
             if not self._keeps:
                 return None
             known = (signature, target_context.codegen().magic_tuple(), numba.__version__, llvmlite.__version__,
-                     config.OPT, config.BOUNDSCHECK, "records are named by their fields")
+                     config.OPT, config.BOUNDSCHECK, "names begin anywhere")
             words = hashlib.sha256(str(known).encode()).hexdigest()[:8]
             self._cache_file = IndexDataCacheFile(self._cache_path, f"{self._name}.{content[:16]}.{words}", content)
             return super().load_overload(signature, target_context)
