@@ -1,5 +1,7 @@
 """Learners that rehearse or hold on: what they have in common with the one that does neither, and what they keep."""
 
+import copy
+
 import gymnasium as gym
 import numpy as np
 import pytest
@@ -107,3 +109,21 @@ def test_regression_weighs_what_it_has_seen_alike_in_whatever_order(env):
                    for (_, active), _, outcome in answers(begun(env, make()), 200)]
         one, other = (taught(begun(env, make()), some).weights for some in (lessons, lessons[::-1]))
         assert np.abs(one).max() > 0.01 and np.allclose(one, other) == same
+
+
+@pytest.mark.parametrize("make", [SmallSteps, Replaying, Elastic, LinearArrivalQ])
+def test_a_state_stands_still_while_the_agent_learns_on(env, make):
+    agent = make()
+    for task in ("mira", "theo"):
+        agent.begin_task(task, True)
+        rollout(env, agent, episodes=1, seed=3, progress=False)
+    state = agent.state()
+    before = copy.deepcopy(state)
+    rollout(env, agent, episodes=1, seed=9, progress=False)
+    np.testing.assert_equal(state, before)
+
+
+@pytest.mark.parametrize("wrong", [{"size": 0}, {"times": -1}])
+def test_a_memory_of_nothing_is_refused(wrong):
+    with pytest.raises(ValueError, match=f"{next(iter(wrong))} is a whole number"):
+        Replaying(**wrong)

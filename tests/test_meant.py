@@ -65,6 +65,7 @@ def test_known_words_and_other_itself_are_not_warned_of(half):
     ({**CHAT, "place": "home"}, "'place' is no feature; there are postingApp"),
     ({**CHAT, "priority": "hihg"}, "column priority.*'hihg' is not one of unknown, min"),
     ({name: CHAT[name] for name in CHAT if name != "priority"}, "column priority: the column is missing"),
+    ({**CHAT, "subject": None}, "column subject: the column is missing"),
 ])
 def test_a_wrong_key_or_value_is_refused(half, words, message):
     with pytest.raises(ValueError, match=re.compile(message, re.DOTALL)):

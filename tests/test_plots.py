@@ -1,7 +1,9 @@
 """Every picture draws, for schemas known and unknown, with its words whole, apart, and on the sheet."""
 
+import copy
 import gc
 import io
+import pickle
 import subprocess
 import sys
 from itertools import combinations
@@ -369,6 +371,54 @@ def test_letters_kept_from_earlier_pictures_are_the_same_pixels():
         png = Image.open(io.BytesIO(plots.png(used_again)))
         assert png.mode == "RGB" and np.array_equal(np.asarray(png), np.asarray(canvas.buffer_rgba())[..., :3])
         assert round(png.info["dpi"][0]) == 105
+
+
+@pytest.mark.parametrize("settings", [{"font.sans-serif": ["DejaVu Serif"]}, {"text.hinting": "none"}])
+def test_letters_of_other_settings_are_other_letters(settings):
+    import matplotlib
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    def draw():
+        figure = plots.Stage(300, 100).figure
+        figure.text(0.1, 0.5, "how much AVAW", family="sans-serif", size=11)
+        return figure
+
+    with matplotlib.rc_context({"font.sans-serif": ["DejaVu Sans"], "text.hinting": "force_autohint"}):
+        before = plots.png(draw())
+    with matplotlib.rc_context({"font.sans-serif": ["DejaVu Sans"], "text.hinting": "force_autohint", **settings}):
+        after, canvas = plots.png(draw()), FigureCanvasAgg(draw())
+        canvas.draw()
+    assert before != after
+    assert np.array_equal(np.asarray(Image.open(io.BytesIO(after))), np.asarray(canvas.buffer_rgba())[..., :3])
+
+
+@pytest.mark.parametrize("leave", [
+    lambda ax: ax.plot([0, 100], [0, 100], label="old") and ax.legend(), lambda ax: ax.set_title("old"),
+    lambda ax: ax.set_title("old", loc="left"), lambda ax: ax.table([["old"]]),
+    lambda ax: ax.inset_axes([0.2, 0.2, 0.5, 0.5]), lambda ax: ax.set_xscale("log"), lambda ax: ax.set_aspect("equal")])
+def test_a_figure_used_again_keeps_nothing_of_before(leave):
+    def draw(figure=None):
+        stage = plots.Stage(300, 200, figure)
+        stage.box(20, 30, 60, 20, fill="#cccccc")
+        return stage
+
+    used = draw()
+    leave(used.ax)
+    assert plots.png(draw(used.figure)) == plots.png(draw())
+
+
+def test_the_axes_of_a_stage_are_used_again():
+    """Making others takes a tenth of a picture."""
+    stage = plots.Stage(300, 200)
+    stage.text(20, 30, "words")
+    assert plots.Stage(300, 200, stage.figure).ax is stage.ax
+
+
+def test_a_figure_can_be_pickled_and_copied():
+    stage = plots.Stage(100, 100)
+    stage.box(20, 30, 60, 20, fill="#cccccc")
+    assert plots.png(pickle.loads(pickle.dumps(stage.figure))) == plots.png(stage.figure)
+    assert plots.png(copy.deepcopy(stage.figure)) == plots.png(stage.figure)
 
 
 def test_a_sheet_that_lets_something_through_keeps_its_alpha():

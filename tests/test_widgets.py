@@ -1,6 +1,10 @@
 """Widgets change their picture when a control moves, keep errors in sight, and have short texts for saved notebooks."""
 
 import asyncio
+import contextlib
+import io
+import sys
+import warnings
 
 import gymnasium as gym
 import ipywidgets as W
@@ -55,8 +59,9 @@ def test_an_error_is_shown_and_goes_away():
     before = panel.image.value
     panel.controls["x"].value = 0
     assert "ZeroDivisionError: division by zero" in panel.words.value and panel.image.value == before
+    assert panel.image.tooltip == "The picture from before this error: ZeroDivisionError: division by zero"
     panel.controls["x"].value = 2
-    assert "x is 2" in panel.words.value
+    assert "x is 2" in panel.words.value and panel.image.tooltip == "x is 2"
 
 
 @pytest.mark.parametrize("values", [(1, 0, 1), (0, 1, 0), "abc", [], (1, 2, 3, 4)])
@@ -97,26 +102,86 @@ def counted(drawn):
     return picture
 
 
-def test_a_picture_shown_before_is_not_drawn_again_until_a_cell_is_run(monkeypatch):
+@pytest.fixture
+def pause(monkeypatch):
+    """As in a notebook between two cells; it returns a function that sets the number of the pause."""
+    def to(number):
+        monkeypatch.setattr("pushlab.plots.panel.moment", lambda: number)
+
+    to(1)
+    return to
+
+
+def move(control, to):
+    """As the page does it; `control.value = to` is what code does."""
+    control.set_state({"value": to})
+
+
+def test_a_picture_shown_before_is_not_drawn_again_until_a_cell_is_run(pause):
     drawn = []
     panel = explore(counted(drawn), height=(0.0, 1.0, 0.1))
     seen = {}
     for height in (0.1, 0.3, 0.1):
-        panel.controls["height"].value = height
+        move(panel.controls["height"], height)
         assert seen.setdefault(height, panel.image.value) == panel.image.value
     assert drawn == [0.0, 0.1, 0.3]
-    monkeypatch.setattr("pushlab.plots.panel.moment", lambda: 5)            # a cell may have changed what it draws from
-    panel.controls["height"].value = 0.3
+    pause(2)                                                                # a cell may have changed what it draws from
+    move(panel.controls["height"], 0.3)
     assert drawn == [0.0, 0.1, 0.3, 0.3]
 
 
-def test_no_more_pictures_are_kept_than_said(monkeypatch):
+def test_nothing_is_kept_outside_of_notebooks_nor_while_a_cell_runs():
     drawn = []
-    monkeypatch.setattr(explore, "keep", 2)
-    panel = explore(counted(drawn), height=(0, 9, 1))
+    panel = explore(counted(drawn), height=(0.0, 1.0, 0.1))
+    for height in (0.1, 0.3, 0.1):
+        move(panel.controls["height"], height)
+    assert drawn == [0.0, 0.1, 0.3, 0.1]
+
+
+def test_code_that_moves_a_control_may_have_changed_more(pause):
+    drawn = []
+    panel = explore(counted(drawn), height=(0.0, 1.0, 0.1))
+    move(panel.controls["height"], 0.1)
+    panel.controls["height"].value = 0.3
+    for height in (0.1, 0.3):
+        move(panel.controls["height"], height)
+    assert drawn == [0.0, 0.1, 0.3, 0.1, 0.3]
+
+
+def test_no_more_pictures_are_kept_than_said(pause):
+    drawn = []
+    panel = explore(counted(drawn), keep=2, height=(0, 9, 1))
     for height in (1, 2, 1, 0):
-        panel.controls["height"].value = height
+        move(panel.controls["height"], height)
     assert drawn == [0, 1, 2, 0]
+    with pytest.raises(ValueError, match="keep is a whole number"):
+        explore(counted(drawn), keep=-1, height=(0, 9, 1))
+
+
+def test_a_panel_that_keeps_none_draws_the_same_state_again(pause):
+    drawn = []
+    panel = player([{}, {}, {}], lambda frames: drawn.append(len(frames)) or draw_bar())
+    panel.keep = 0
+    for place in (1, 1):
+        panel.show_kept(place)
+    assert drawn == [1, 2, 2]
+
+
+def test_cells_are_told_from_the_pauses_between_them():
+    """Also cells without a number, and an error in one: the events of a shell say so, not the count of its cells."""
+    shell = pytest.importorskip("IPython.core.interactiveshell").InteractiveShell()
+    from pushlab.plots.panel import _cells_of
+
+    seen = []
+    shell.user_ns.update(cells=lambda: _cells_of(shell), seen=seen)
+    for code in ("seen.append(cells().runs)", "seen.append(cells().runs); 1 / 0", "seen.append(cells().runs)"):
+        with contextlib.redirect_stdout(io.StringIO()):
+            shell.run_cell(code, store_history=False)
+        seen.append((cells := _cells_of(shell)).seen)
+        assert not cells.runs
+    assert seen[::2] == [True] * 3 and len(set(seen[1::2])) == 3
+    shell.events.trigger("pre_execute")                                     # as every message of a widget does
+    assert not cells.runs and cells.seen == seen[-1]
 
 
 def test_values_of_a_menu_may_be_anything():
@@ -126,16 +191,18 @@ def test_values_of_a_menu_may_be_anything():
     assert panel.words.value == "" and panel.values["height"] == 0.5
 
 
-def test_the_next_pictures_are_drawn_ahead_while_nothing_else_is_to_do():
+def test_the_next_pictures_are_drawn_ahead_while_nothing_else_is_to_do(pause):
     drawn = []
 
     async def reader():
         panel = explore(counted(drawn), height=(0.0, 1.0, 0.1))
-        panel.controls["height"].value = 0.2
-        panel.controls["height"].value = 0.5                                # the first wish is dropped
-        while len(drawn) < 5:
+        move(panel.controls["height"], 0.2)
+        move(panel.controls["height"], 0.5)                                 # the first wish is dropped
+        for _ in range(500):
             await asyncio.sleep(0.01)
-        panel.controls["height"].value = 0.6
+            if len(drawn) == 5:
+                break
+        move(panel.controls["height"], 0.6)
         return len(drawn), panel.image.value
 
     count, shown = asyncio.run(reader())
@@ -143,29 +210,73 @@ def test_the_next_pictures_are_drawn_ahead_while_nothing_else_is_to_do():
     assert shown == plots.png(draw_bar(0.6))
 
 
-def test_an_error_ahead_of_the_reader_is_shown_only_to_who_comes_there():
+def rested(picture, moves, begun=None, **more):
+    """The panel after these moves, each with time to draw ahead; `begun` is called after the first one."""
+    async def reader():
+        panel = explore(picture, x=(0, 9, 1), **more)
+        for place in moves:
+            move(panel.controls["x"], place)
+            if begun and place == moves[0]:
+                begun()
+            await asyncio.sleep(0.2)
+        return panel
+    return asyncio.run(reader())
+
+
+@pytest.mark.parametrize("why", ["keep", "slow", "cell"])
+def test_nothing_is_drawn_ahead_that_should_not_be(pause, monkeypatch, why):
+    """Of a generator's draws, after a slow picture, and once a cell has begun."""
+    drawn = []
+    if why == "slow":
+        monkeypatch.setattr("pushlab.plots.panel.SLOW", 0)
+    rested(lambda x=0: drawn.append(x) or draw_bar(), [1], begun=(lambda: pause(0)) if why == "cell" else None,
+           keep=0 if why == "keep" else None)
+    assert drawn == [0, 1]
+
+
+def test_what_a_picture_prints_or_warns_of_is_told_whenever_it_is_shown(pause, capsys, monkeypatch):
+    monkeypatch.setattr("warnings.showwarning", lambda message, *_: sys.stderr.write(f"{message}\n"))
+    warnings.simplefilter("default")                                        # pytest takes it back
+
+    def picture(x=0):
+        if x == 2:
+            print("two")
+        if x == 4:
+            warnings.warn("four", stacklevel=1)
+        return draw_bar()
+
+    rested(picture, [1, 2, 1, 2, 3])
+    assert capsys.readouterr() == ("two\ntwo\n", "")                        # 2 and 4 were drawn ahead as well
+    rested(picture, [3, 4])
+    assert capsys.readouterr() == ("", "four\n")
+
+
+def test_an_error_ahead_of_the_reader_is_shown_only_to_who_comes_there(pause):
     def picture(x=4):
-        print("drawn")
         return draw_bar(1 / x)
 
     async def reader():
         panel = explore(picture, say=lambda x: f"x is {x}", x=(0, 4, 1))
-        panel.controls["x"].value = 2
+        move(panel.controls["x"], 2)
         await asyncio.sleep(0.3)
         before = panel.words.value
-        panel.controls["x"].value = 0
+        move(panel.controls["x"], 0)
         return before, panel.words.value
 
     before, after = asyncio.run(reader())
     assert "x is 2" in before and "ZeroDivisionError" in after
 
 
-def test_what_is_slow_to_draw_waits_until_the_slider_is_let_go(monkeypatch):
+def test_what_is_slow_to_draw_waits_until_the_slider_is_let_go(pause, monkeypatch):
     panel = explore(draw_bar, height=(0.0, 2.0, 0.1))
-    assert panel.controls["height"].continuous_update
-    monkeypatch.setattr("pushlab.plots.widgets.SLOW", 0)
-    panel.controls["height"].value = 0.5
-    assert not panel.controls["height"].continuous_update
+    slider = panel.controls["height"]
+    assert slider.continuous_update
+    monkeypatch.setattr("pushlab.plots.panel.SLOW", 0)
+    move(slider, 0.5)
+    assert not slider.continuous_update
+    monkeypatch.setattr("pushlab.plots.panel.SLOW", 9)
+    move(slider, 1.0)                                                       # this one is kept, which says nothing
+    assert not slider.continuous_update
 
 
 # ---------------------------------------------------------------- player

@@ -7,12 +7,14 @@ made of, does not: its Bayesian regression weighs all that it has ever seen alik
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any
 
 import numpy as np
 
 from pushlab.agents.arrival_values import LinearArrivalQ, nudge
 from pushlab.agents.arrivals import CACHE
+from pushlab.ground.arguments import whole
 
 
 class SmallSteps(LinearArrivalQ):
@@ -61,7 +63,7 @@ class Replaying(SmallSteps):
 
     def __init__(self, size: int = 1000, times: int = 1, rate: float = 0.1) -> None:
         super().__init__(rate=rate)
-        self.size, self.times, self.memory, self.met = size, times, [], 0
+        self.size, self.times, self.memory, self.met = whole("size", size, 1), whole("times", times, 0), [], 0
 
     def begin(self, env, seed):
         super().begin(env, seed)
@@ -137,7 +139,7 @@ class Elastic(SmallSteps):
     def state(self):
         """As its parent's, with `answers` (2,), `applied`, `anchor` and `fisher` (2, blocks, size), or None."""
         more = ("answers", "applied", "anchor", "fisher")
-        return {**super().state(), **{name: getattr(self, name) for name in more}}
+        return {**super().state(), **{name: copy(getattr(self, name)) for name in more}}
 
     def load(self, state):
         super().load(state)

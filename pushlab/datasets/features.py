@@ -263,10 +263,11 @@ class Features:
         """
         for name in values.keys() - set(self.names):
             raise ValueError(f"{name!r} is no feature; there are {', '.join(self.names)}{meant(name, self.names)}")
+        given = {name: value for name, value in values.items() if value is not None}
         codes: list[int] = []
         for feature in self:
-            text = as_text(values.get(feature.name, ""))
-            found = feature.code(text) or self.encode({name: [value] for name, value in values.items()}, "values")[0]
+            text = as_text(given.get(feature.name, ""))
+            found = feature.code(text) or self.encode({name: [value] for name, value in given.items()}, "values")[0]
             codes += found
             if feature.kind == "open" and feature.words[found[0]] == OTHER not in (text, feature.aliases.get(text)):
                 told = f"the data know no {feature.name} {text!r}, so it is coded as 'other'"

@@ -36,7 +36,7 @@ else:
         """From now on compiled functions are numbered from a number that no other process begins with.
 
         The number is part of a function's name, and numba counts from 1 in every process. So parts of two loops from
-        disk could have one name, as before and after an edit, and the second loop would run with the parts of the first.
+        disk could have one name, as before and after an edit; the second loop would run with the parts of the first.
         """
         FunctionIdentity._unique_ids = itertools.count(int.from_bytes(os.urandom(6), "big"))
 

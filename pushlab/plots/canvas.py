@@ -7,7 +7,9 @@ import struct
 import zlib
 
 import numpy as np
+from matplotlib import rcParams
 from matplotlib.backends.backend_agg import FigureCanvasAgg, RendererAgg
+from matplotlib.font_manager import findfont
 
 
 class _Recorder:
@@ -34,7 +36,8 @@ class _Renderer(RendererAgg):
 
     def draw_text(self, gc, x, y, s, prop, angle, ismath=False, mtext=None):
         more = (mtext.get_fontfeatures(), mtext.get_language()) if hasattr(mtext, "get_fontfeatures") else None
-        key = s, x, y, angle, hash(prop), self.height, self.dpi, gc.get_antialiased(), more
+        style = findfont(prop), rcParams["text.hinting"], rcParams["text.hinting_factor"]
+        key = s, x, y, angle, hash(prop), style, self.height, self.dpi, gc.get_antialiased(), more
         if ismath or key not in self.kept:
             agg = self._renderer
             self._renderer = _Recorder(agg)

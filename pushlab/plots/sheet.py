@@ -18,7 +18,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties, findfont, get_font
 from matplotlib.lines import Line2D
-from matplotlib.patches import Circle, FancyBboxPatch, Polygon
+from matplotlib.patches import Circle, FancyBboxPatch, Polygon, Rectangle
 from matplotlib.patheffects import withStroke
 from matplotlib.text import Text
 
@@ -179,6 +179,13 @@ def wrap(words: str, width: float, size: float, weight: str = "normal", lines: i
 
 # ---------------------------------------------------------------- the stage
 
+class _Edges(Rectangle):
+    """The edge of a ground, whose transform is made once."""
+
+    def get_transform(self):
+        return vars(self)["edges"]
+
+
 class Stage:
     """A sheet to draw on: x to the right, y down, one unit a hundredth of an inch, so that corners stay round.
 
@@ -198,17 +205,24 @@ class Stage:
         """Axes as large as the sheet, which tell every artist at once where they end and do not reckon it anew."""
         ax = self.figure.add_axes((0, 0, 1, 1), axes_class=Chart)
         edges = ax.patch.get_transform()
-        vars(ax.patch)["get_transform"] = lambda: edges
+        ax.patch.__class__, vars(ax.patch)["edges"] = _Edges, edges
         return ax
 
     def _used_before(self):
-        """The empty axes of the last stage on this figure: to make others costs as much as a tenth of a picture."""
+        """The empty axes of the last stage on this figure: to make others costs as much as a tenth of a picture.
+
+        None where something was done to them that is not undone by taking away what was drawn.
+        """
         ax = vars(self.figure).get("ground")
-        if ax is not None:
-            for artist in (*ax.texts, *ax.lines, *ax.patches, *ax.images, *ax.collections, *ax.artists):
-                artist.remove()
-            self.figure.add_axes(ax)
-        return ax
+        if ax is None:
+            return None
+        for artist in (*ax.texts, *ax.lines, *ax.patches, *ax.images, *ax.collections, *ax.artists):
+            artist.remove()
+        rest = [child for child in ax.get_children() if not isinstance(child, Text) or child.get_text()]
+        as_made = [*ax.spines.values(), ax.xaxis, ax.yaxis, ax.patch]
+        if rest != as_made or (ax.get_xscale(), ax.get_yscale(), ax.get_aspect()) != ("linear", "linear", "auto"):
+            return None
+        return self.figure.add_axes(ax)
 
     def _add(self, artist, z):
         """Hands the artist to the axes without the search for data limits, which a stage does not need."""

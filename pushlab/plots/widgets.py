@@ -5,20 +5,19 @@ without one stands still: put a static picture beside them.
 """
 
 import functools
-import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import ipywidgets as W
 import numpy as np
 
-from pushlab.plots.panel import Panel, Shot, parameters_of, shoot
+from pushlab.ground.arguments import whole
+from pushlab.plots import panel
+from pushlab.plots.panel import Panel, Shot, from_page, parameters_of, shoot
 from pushlab.plots.phone import phone
 
 NAMES = {"description_width": "initial"}
 WIDE, ROW = {"width": "420px", "max_width": "100%"}, {"flex_flow": "row wrap"}
-
-SLOW = 0.3                              # seconds: a slider over a picture that takes longer draws when it is let go
 
 
 def _count(number, noun):
@@ -32,6 +31,9 @@ class Explorer(Panel):
 
     picture   function of the names in `ranges` that returns a Figure or Axes
     say       function of the same names that returns one sentence, for whoever cannot see the picture
+    keep      0 where the picture depends on more than the names and the cells: on draws of a random generator, say, or
+              on what another widget's function sets. Otherwise what was shown is shown again without drawing, and the
+              next two steps of a slider are drawn ahead, before anybody asks for them
     ranges    name=(low, high, step) a slider, of whole numbers where all three are whole; name=[values] a menu;
               name=True or False a box. A slider begins at the default of `picture`, or else at its low end.
     controls  {name: widget}; `.controls[name].value = ...` moves a control from code
@@ -51,14 +53,17 @@ class Explorer(Panel):
     False
     """
 
-    def __init__(self, picture: Callable, /, say: Callable | None = None, **ranges: Any) -> None:
+    def __init__(self, picture: Callable, /, say: Callable | None = None, keep: int | None = None,
+                 **ranges: Any) -> None:
+        if keep is not None:
+            self.keep = whole("keep", keep, 0)
         if not ranges:
             raise ValueError("explore() needs at least one range, such as threshold=(0.0, 1.0, 0.1)")
         parameters = parameters_of(picture)
         self.controls = {name: _control(name, values, getattr(parameters.get(name), "default", None))
                          for name, values in ranges.items()}
         super().__init__(picture, say, list(self.controls.values()))
-        self._draw()                                    # the first picture's error belongs to the cell
+        self.show_kept(self._state())                   # the first picture's error belongs to the cell
         for control in self.controls.values():
             control.observe(self._redraw, "value")
 
@@ -80,15 +85,14 @@ class Explorer(Panel):
                   for control in self.controls.values()]
         return tuple(round(place, 9) if isinstance(place, float) else place for place in places)
 
-    def _draw(self, next_states=()):
-        self.show_kept(self._state(), next_states)
-
     def _redraw(self, change):
-        begun, moved = time.perf_counter(), change["owner"]
+        moved = change["owner"]
+        slides = hasattr(moved, "step")
         with self.errors_shown():
-            self._draw(self._after(moved, change["old"], change["new"]) if hasattr(moved, "step") else ())
-        if hasattr(moved, "step"):                      # what is slow to draw waits until the slider is let go
-            moved.continuous_update = time.perf_counter() - begun < SLOW
+            next_states = self._after(moved, change["old"], change["new"]) if slides else ()
+            drawn = self.show_kept(self._state(), next_states, from_page(moved))
+            if slides and drawn:                        # what is slow to draw waits until the slider is let go
+                moved.continuous_update = self.took < panel.SLOW
 
     def _after(self, moved, old, new):
         """The states that come next if the slider is moved on as it was."""
@@ -192,7 +196,7 @@ class Player(Panel):
         old, new = change["old"], change["new"]
         onward = range(new + 1, len(self.frames)) if new > old else range(new - 1, -1, -1)
         with self.errors_shown():
-            self.show_kept(new, onward[:2])
+            self.show_kept(new, onward[:2], from_page(self.play, self.slider))
 
     def shot_of(self, state: int) -> Shot:
         return self.shot_of_frames(self.frames[:state + 1], given=self.more)
