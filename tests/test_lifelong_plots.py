@@ -238,3 +238,14 @@ def test_sliders_over_settings_change_curves_and_numbers():
         seen.add(panel.image.value)
         said.add(panel.words.value)
     assert len(seen) == 4 and len(said) >= 3 and not any("Error" in words for words in said)
+
+
+def test_tests_whose_values_are_all_alike_promise_no_interval():
+    from pushlab.metrics.lifelong import log_of
+    from pushlab.plots.lifelong_words import interval_words
+
+    alike, apart = (evaluation_table([lifelong_report(log_of(("test", {"A": first}), ("train", "A", [0, 4, 8]),
+                                                             ("test", {"A": [8, 8]})))])
+                    for first in ([0, 0], [0, 2]))
+    assert interval_words(alike) == "2 episodes"
+    assert interval_words(apart) == "2 episodes, 95 % intervals"

@@ -4,6 +4,7 @@ import numpy as np
 
 from checks import Checks, demand
 from pushlab import Settings, lifelong_report
+from pushlab.lifetimes.live import run_syllabi
 from pushlab.metrics.estimate import paired_interval
 from pushlab.metrics.lifelong import log_of
 
@@ -77,6 +78,9 @@ def a_median_with_censoring(median_recovery):
     never = np.inf
     mine, right = asked([3, 5, 9, 4, 7], [20] * 5)
     demand(abs(mine - right) < 1e-9, f"all recovered, after 3, 4, 5, 7 and 9: {mine:g}", "then it is the median, 5")
+    mine, right = asked([2, 4, 6, 8], [20] * 4)
+    demand(abs(mine - right) < 1e-9, f"all recovered, after 2, 4, 6 and 8: {mine:g}, and after 4 half are still out",
+           "one half *or less*: compare with `<=`, at 0.5 + 1e-9")
     mine, _ = asked([3, never, never, never], [20] * 4)
     demand(np.isinf(mine), f"one of four recovered: {mine:g}",
            "three of four are still out at the end: nobody knows the median, so return inf")
@@ -118,8 +122,8 @@ def what_coming_back_costs(recovery_loss):
 
 
 @check(5, points=2)
-def an_agent_that_forgets_less(mine, my_logs, usual_logs):
-    demand(len(my_logs) == len(usual_logs), "these are other lifetimes than linear Q's", "run the cell below as it is")
+def an_agent_that_forgets_less(mine, short, usual_logs):
+    my_logs = run_syllabi(short, [mine], seeds=len(usual_logs), progress=False)[mine.name]
     names, plain = (MAINTENANCE, "mean_evaluation_performance"), Settings(normalization="none")
     read = {who: [lifelong_report(log, metrics=names, settings=plain).lifetime for log in logs]
             for who, logs in (("mine", my_logs), ("usual", usual_logs))}

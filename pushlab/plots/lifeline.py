@@ -90,6 +90,7 @@ class Board:
     line     the Lifeline that is its x axis, or None
     tests    `evaluation_table` of what is drawn, and `dodge` {(block, task): x} where its marks stand
     curves   points (n, 2) in data coordinates that words had better not cover
+    pale     the same of curves as lived: words cover them where there is no better place
     taken    rectangles (left, top, right, bottom) on the stage that hold words
     """
 
@@ -100,6 +101,7 @@ class Board:
     tests: pd.DataFrame | None = None
     dodge: dict = field(default_factory=dict)
     curves: list = field(default_factory=list)
+    pale: list = field(default_factory=list)
     taken: list = field(default_factory=list)
 
     def on_stage(self, x: Any, y: Any) -> tuple[Any, Any]:
@@ -109,9 +111,9 @@ class Board:
         return (left + (np.asarray(x, float) - x0) / (x1 - x0) * width,
                 top + (y1 - np.asarray(y, float)) / (y1 - y0) * height)
 
-    def keep_off(self, x: Sequence | np.ndarray, y: Sequence | np.ndarray) -> None:
+    def keep_off(self, x: Sequence | np.ndarray, y: Sequence | np.ndarray, pale: bool = False) -> None:
         """Points in data coordinates that words should not hide."""
-        self.curves.append(np.column_stack(self.on_stage(x, y)))
+        (self.pale if pale else self.curves).append(np.column_stack(self.on_stage(x, y)))
 
     def points(self) -> np.ndarray:
         """All of them on the stage (n, 2)."""
@@ -142,9 +144,9 @@ class Board:
         for other in self.taken:
             across, down = min(right, other[2]) - max(left, other[0]), min(bottom, other[3]) - max(top, other[1])
             cost += 1e3 * across * down if across > 0 and down > 0 else 0
-        for points in self.curves:
+        for points, least in [(points, 2) for points in self.curves] + [(points, 0) for points in self.pale]:
             inside = (points[:, 0] > left) & (points[:, 0] < right) & (points[:, 1] > top) & (points[:, 1] < bottom)
-            cost += 40 * inside.mean() + 2 * inside.any()
+            cost += 40 * inside.mean() + least * inside.any()
         return cost
 
 
@@ -182,7 +184,7 @@ def set_heights(ax: Axes, heights: Iterable) -> None:
 
 def count_experiences(ax: Axes, number: int) -> None:
     """An x axis of so many experiences."""
-    count_along(ax, 0, max(1, number - 1), 4, "experiences")
+    count_along(ax, 0, max(1, number), 4, "experiences")
 
 
 # ---------------------------------------------------------------- lines, marks and arrows

@@ -185,6 +185,7 @@ def _draw_regime(board, x, rows, colour, dash):
     """One stretch of learning: thin and pale as lived, thick where smoothed."""
     thick = rows["thick"].to_numpy()
     draw_raw(board.ax, x, rows["thin"].to_numpy(), colour)
+    board.keep_off(x, rows["thin"], pale=True)
     every = slice(None, None, max(1, len(x) // 250))
     mark = "." if len(x) == 1 else None         # a line needs two points
     board.ax.plot(x[every], thick[every], color=colour, lw=2.4, ls=dash, solid_capstyle="butt", marker=mark)

@@ -110,9 +110,11 @@ def _draw_curves(stage, shift, own, experts, expert, floor, name, style):
         ax.plot(*thinned(np.arange(len(run)), run), color=INK, lw=.8, alpha=.35, ls="-")
     for x in np.flatnonzero(np.diff(own["regime"])) + 1:
         ax.axvline(x, color=INK, lw=.8, ls=(0, (1, 3)), alpha=.5, zorder=1)
+        board.keep_off(np.full(20, x), np.linspace(*ax.get_ylim(), 20))
     ax.plot(*thinned(at, own["thick"].to_numpy(), 2000), color=colour, lw=2.4, ls=dash, solid_capstyle="butt")
     ax.plot(*thinned(np.arange(len(expert)), expert, 2000), color=INK, lw=1.8, ls=BOUND_DASH)
     board.keep_off(at, own["thick"])
+    board.keep_off(at, own["thin"], pale=True)
     board.keep_off(np.arange(len(expert)), expert)
     end_labels(ax, labels)
     return board
@@ -130,6 +132,7 @@ def _draw_peak(board, share, time, level, colour, marker):
     height = low + share * (high - low)
     draw_hollow(board.ax, time, level, marker, colour)
     halo_line(board.ax, (time, time), (height, level), colour=colour)
+    board.keep_off(np.full(20, time), np.linspace(height, level, 20))
     if time > 0:
         double_arrow(board.ax, (0, height), (time, height), colour=colour)
     (begin, end), y = board.on_stage([0, time], height)

@@ -48,6 +48,8 @@ def interval_words(tests: pd.DataFrame) -> str:
     """What the intervals of an `evaluation_table` are over."""
     fewest, most, over = tests["count"].min(), tests["count"].max(), tests["over"].iloc[0]
     number = f"{most:,}" if fewest == most else f"{fewest:,} to {most:,}"
+    if most > 1 and not (tests["high"] > tests["low"]).any():               # all alike: there is nothing to see
+        return f"{number} {over}"
     return f"{number} {over}, 95 % intervals" if most > 1 else f"{number} {over.removesuffix('s')}, no interval"
 
 

@@ -99,6 +99,28 @@ class Reservoir:
     def add(self, item):
         self.met += 1
         self.items.append(item)
+# %% 3 · counts one too few
+class Reservoir:
+    def __init__(self, size, rng):
+        self.size, self.rng, self.items, self.met = size, rng, [], 0
+
+    def add(self, item):
+        self.met += 1
+        if len(self.items) < self.size:
+            self.items.append(item)
+        elif self.rng.random() < self.size / (self.met - 1):
+            self.items[self.rng.integers(self.size)] = item
+# %% 3 · counts one too many
+class Reservoir:
+    def __init__(self, size, rng):
+        self.size, self.rng, self.items, self.met = size, rng, [], 0
+
+    def add(self, item):
+        self.met += 1
+        if len(self.items) < self.size:
+            self.items.append(item)
+        elif self.rng.random() < self.size / (self.met + 1):
+            self.items[self.rng.integers(self.size)] = item
 # %% 4 · learns nothing
 class Mine(Wrapped):
     name = "mine"
