@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.axis import Axis, XAxis, YAxis
+from matplotlib.axis import XAxis, YAxis
 from matplotlib.ticker import MaxNLocator
 
 from pushlab.plots.palette import MUTED, TICK
@@ -36,7 +36,7 @@ def ticks_around(low: float, high: float, count: int) -> np.ndarray:
     return values[first:last + 1]
 
 
-def set_ticks(axis: Axis, values: Iterable[float], unit: str = "", whole: bool = False) -> None:
+def set_ticks(axis: XAxis | YAxis, values: Iterable[float], unit: str = "", whole: bool = False) -> None:
     """Sets an axis' ticks as plain numbers with separators of thousands; the unit is its title, at its far end.
 
     whole   True drops ticks between whole numbers
