@@ -21,7 +21,7 @@ class Core(Line2D):
         self.ends, self.at, self.size = np.transpose([xs, ys]), at, size
 
     def draw(self, renderer: RendererBase) -> None:
-        scale, reach = self.axes.transData, renderer.points_to_pixels(self.size) / 2
+        scale, reach = self.axes.transData, np.asarray(renderer.points_to_pixels(self.size), float) / 2
         ends, middle = scale.transform(self.ends), scale.transform(self.at)
         if np.ptp(ends, axis=0).max() < 4 * reach:
             self.set_data(*scale.inverted().transform(np.clip(ends, middle - reach, middle + reach)).T)
