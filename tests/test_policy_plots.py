@@ -129,6 +129,18 @@ def test_trade_off_is_good_and_names_every_policy(better, spread, good_picture):
     assert "push-v0, user mira, 8 runs each, 95 % intervals" in words
 
 
+def test_a_name_crosses_no_interval_where_there_is_room():
+    means = {"Q-learning": (29.5, 17.1), "linear Q": (30.1, 19.5), "do not disturb": (35, 17.6), "show all": (37, 15)}
+    log = pd.DataFrame([{"agent": agent, "seed": seed, "shown": x + 1.3 * (seed - 1), "opened": y + 0.6 * (seed - 1)}
+                        for agent, (x, y) in means.items() for seed in range(3)])
+    picture = plots.trade_off(log, "shown", "opened", better="upper left")
+    picture.figure.canvas.draw()
+    names = {text.get_text(): text.get_window_extent() for text in picture.texts if text.get_text() in means}
+    bars = [line.get_window_extent() for line in picture.lines if len(line.get_xdata()) == 2]
+    assert set(names) == set(means) and len(bars) == 8
+    assert not any(box.count_overlaps(bars) for box in names.values())
+
+
 def test_trade_off_of_single_runs_and_of_equal_policies(good_picture):
     assert "push-v0, user mira, 1 run each, no interval" in good_picture(
         plots.trade_off(make_episodes(seeds=1), "shown", "opened"))

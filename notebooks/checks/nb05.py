@@ -146,7 +146,7 @@ def of_do_not_disturb(env, seeds):
 
 @check(4, points=2)
 def a_better_rule(my_rule, learning, judged):
-    seen, fresh = range(2), range(20, 22)                  # the seeds that the notebook prints, and others
+    seen, fresh = range(2), range(20, 24)                  # the seeds that the notebook prints, and others
     lives = lived(learning, my_rule, seen)
     ours, theirs = rewards_of(lives), of_do_not_disturb(learning, seen)
     ahead = estimate.crossed_interval(ours, theirs)
@@ -171,7 +171,7 @@ WORDS = ("more", "less", "unsure")
 
 
 @check(5, points=2)
-def whoever_hates_missing_something(means, changes):
+def a_user_who_hates_to_miss_something(means, changes):
     costs = list(dict.fromkeys(means.index.get_level_values(0)))
     demand(len(costs) > 1, f"Only the weight {costs[0]:g} was trained", "MISSED has to hold two.")
     demand(costs[:2] == [-1.0, -2.0], f"The weights are {costs}", "The usual -1 first, and then the double of it.")
