@@ -263,8 +263,7 @@ class Features:
         """
         for name in values.keys() - set(self.names):
             raise ValueError(f"{name!r} is no feature; there are {', '.join(self.names)}{meant(name, self.names)}")
-        given = {name: value for name, value in values.items() if value is not None}
-        codes: list[int] = []
+        codes, given = list[int](), {name: value for name, value in values.items() if value is not None}
         for feature in self:
             text = as_text(given.get(feature.name, ""))
             found = feature.code(text) or self.encode({name: [value] for name, value in given.items()}, "values")[0]
