@@ -1,6 +1,5 @@
 """The project as a whole: its files agree with one another, Binder understands it, and what is built from it works."""
 
-import json
 import os
 import re
 import shutil
@@ -262,14 +261,6 @@ def test_no_file_names_a_path_of_one_machine():
 
 
 # ---------------------------------------------------------------- what README says of the notebooks
-
-def test_readme_gives_every_notebook_its_own_minutes():
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    said = dict(re.findall(r"^\| \[\d+ · [^\]]+\]\(notebooks/([\w.]+)\) \|.*\| (\d+) \|$", readme, re.MULTILINE))
-    for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
-        first = "".join(json.loads(path.read_text(encoding="utf-8"))["cells"][0]["source"])
-        assert said.get(path.name) == re.search(r"&nbsp; (\d+) minutes", first).group(1), path.name
-
 
 def test_readme_lists_every_environment():
     from pushlab.envs import TABLE
