@@ -277,12 +277,11 @@ def block(found, before):
         return "" if value != value else f"{value:.0f}"
 
     rows = [[one.notebook, one.control, at(one, "median_ms"), number(one.median_ms), number(one.p90_ms),
-             number(one.fresh_ms), at(one, "first_ms"), number(one.first_ms), at(one, "frames_a_second"),
-             number(one.frames_a_second)] for one in found.itertuples()]
-    head = ["notebook", "control", "median ms before", "median ms", "90th percentile", "fresh", "first paint before",
-            "first paint", "frames a second before", "frames a second"]
+             number(one.fresh_ms), number(one.first_ms), number(one.frames_a_second)] for one in found.itertuples()]
+    head = ["notebook", "control", "median ms before", "median ms", "90th percentile", "fresh", "first paint",
+            "frames a second"]
     middle = found["median_ms"].median()
     words = f"Measured on {found['machine'].iloc[0]}. Over all controls the median is {middle:.0f} ms"
     if len(before):
-        words += f", before {before['median_ms'].median():.0f} ms"
+        words += f"; of the {len(before)} that were measured before, it was {before['median_ms'].median():.0f} ms then"
     return f"{table.filled(words + '.')}\n\n{table.table(head, rows)}"
