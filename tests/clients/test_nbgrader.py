@@ -1,5 +1,6 @@
 """nbgrader itself makes an assignment of a notebook, hands it out, and grades what comes back."""
 
+import os
 import shutil
 import subprocess
 import sys
@@ -19,7 +20,9 @@ NOTEBOOK = "04_value"
 
 
 def nbgrader(folder, *words):
-    done = subprocess.run([sys.executable, "-m", "nbgrader", *words], cwd=folder, capture_output=True, text=True)
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"         # nbgrader calls `alembic` by name
+    done = subprocess.run([sys.executable, "-m", "nbgrader", *words], cwd=folder, capture_output=True, text=True,
+                          env={**os.environ, "PATH": path})
     assert done.returncode == 0, done.stderr[-3000:]
 
 
