@@ -213,7 +213,7 @@ def the_gradient_of_a_log_probability(score):
     demand(not found[[0, 2]].any(), "Rows of other states are not 0", "Is theta of another state in the formula?")
     demand(found[s].any(), "The row of s is 0", "theta(s, a) is in the formula twice.")
     demand(not close(found[s], np.eye(4)[a]), "The first term is right; the second is missing",
-           "What is the derivative of the logarithm of a sum?", earned=1)
+           "What is the derivative of the logarithm of a sum?")
     demand(not close(found[s], share[a] * truth[s], 1e-5), "That is the gradient of the probability",
            "Asked is its logarithm: divide by the probability.", earned=1)
     demand(not close(found, -truth, 1e-5), "All signs are the wrong way round", "Taking a must raise theta[s, a].")

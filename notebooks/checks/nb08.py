@@ -65,7 +65,7 @@ def one_iteration_of_fitted_Q_iteration(one_iteration):
              "We want to act as well as we can afterwards"),
             (rewards + 0.7 * Q(after).max(), "One maximum was taken over all steps", "Over the actions: axis=1"),
             (rewards + 0.7 * Q(after).min(axis=1), "The smallest of the next values was taken", "Look for the best")):
-        demand(not np.allclose(got, targets), reason, hint, earned=1)
+        demand(not np.allclose(got, targets), reason, hint, earned=int(targets is not rewards))
     demand(np.allclose(got, rewards + 0.7 * best), "The targets are not those of Bellman's equation",
            "Compute one of them by hand, in the corridor, and print yours beside it")
     return "Targets from the last Q, and a regression an action: this is all of it."
@@ -184,8 +184,7 @@ def a_reward_of_your_own(my_reward, treated, clinic):
         outbreak.loc[50, "V"] = 1e6
         outbreaks.append(total(_days(effectors=effectors, drugs=1)) - total(outbreak))
     demand(min(outbreaks) > 0, "A day of a million copies costs less than a hundred decisions of both drugs",
-           "A term for days above some number of copies, and large enough; compare it with the price of the drugs",
-           earned=1)
+           "A term for days above some number of copies, and large enough; compare it with the price of the drugs")
     demand(total(treated) > total(always), "Both drugs always now earn more than the learned treatment",
            "Your outbreaks cost too much beside what effectors are worth; compare the terms, one by one", earned=2)
     return "More effectors, less virus, fewer drugs, and no outbreaks: defended on every point."

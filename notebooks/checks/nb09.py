@@ -46,7 +46,7 @@ def is_the_path_blocked(is_blocked):
         demand(is_blocked(path, {"b"}, arrows), f"{kind} is said to be open although we adjust for b",
                "A middle that is no collider blocks when we adjust for it")
     demand(is_blocked(path, set(), collider), "a → b ← c is said to be open without adjusting",
-           "Look at the arrows on both sides: a collider blocks", earned=1)
+           "Look at the arrows on both sides: a collider blocks")
     demand(not is_blocked(path, {"b"}, collider), "a → b ← c is said to be blocked although we adjust for b",
            "Adjusting for a collider opens the path", earned=1)
     demand(not is_blocked(path, {"d"}, [*collider, ("b", "d")]), "a → b ← c stays blocked, but d, moved by b, is given",
@@ -162,7 +162,7 @@ def doubly_robust_with_an_interval(doubly_robust):
            f"With right predictions and wrong chances it is off by {abs(predictions_only[0] - truth):.1f}",
            "A residual is the outcome less the prediction for the arm that was *observed*")
     demand(not near(weights_only[0], 0, 1e-9), "With useless predictions it says 0: nothing corrects them",
-           "Add the weighted residuals to the scores", earned=1)
+           "Add the weighted residuals to the scores")
     demand(abs(weights_only[0] - truth) < 0.6,
            f"With useless predictions and right chances it is off by {abs(weights_only[0] - truth):.1f}",
            "Treated: + residual / e. Others: - residual / (1 - e)", earned=1)

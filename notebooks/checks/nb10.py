@@ -115,7 +115,7 @@ def the_stable_point(find_stable):
         demand(np.shape(found) == (11,), "It does not return eleven weights", "return theta")
         left = float(np.linalg.norm(retrain(people, np.asarray(found), rules) - found))
         demand(left < 2e-6, f"One more round with epsilon {epsilon} changes the weights by {left:.1e}: too early",
-               "Go on until the *weights* change by less than close, 1e-6; and solve exercise 3 first", earned=1)
+               "Go on until the *weights* change by less than close, 1e-6; and solve exercise 3 first")
     demand(find_stable(100.0, rounds=12) is None, "For epsilon 100 it returns weights, but there it does not converge",
            "After the last round, if the change is still large: return None", earned=2)
     demand(find_stable(3.0, rounds=2) is None, "With rounds=2 it goes on for longer", "for _ in range(rounds)",

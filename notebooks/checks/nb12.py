@@ -26,7 +26,7 @@ def whose_answers_these_are(recognise):
                f"{opened} opens are likeliest of number {who}; return the number in the list")
     mine, _, _ = says((30, 0), [mira, theo])
     demand(mine == 2, f"30 of 30 opened is unlike both, and it says {mine}",
-           "compare with somebody new, who is known by (0, 0) answers; then return len(known)", earned=1)
+           "compare with somebody new, who is known by (0, 0) answers; then return len(known)")
     mine, _, _ = says((11, 19), [mira])
     demand(mine == 0, f"11 of 30 opened, and Mira opens 64 %: it says {mine}",
            "somebody new has to be likelier by more than `surprise`, not only a little", earned=1)
@@ -92,7 +92,7 @@ def a_reservoir(Reservoir):
            "never more than `size`, and never fewer once it is full")
     demand(all(len(set(one)) == 10 for one in kept), "an item is in it twice", "put a new item in an old one's place")
     demand(len(set(map(tuple, kept))) > 1, "it holds the same items whatever chance says", "draw from self.rng: a new "
-           "item comes in with some chance, and then takes a random place", earned=1)
+           "item comes in with some chance, and then takes a random place")
     early, late = (np.mean([sum(low <= item < low + 10 for item in one) for one in kept]) / 10 for low in (0, 90))
     counts = f"of the first ten items {early:.0%} are kept, of the last ten {late:.0%}; 10 % of each would be fair"
     demand(late < 0.125, counts, "too many new ones: with what chance may the 100th item come in, if all 100 are to "
@@ -134,7 +134,7 @@ def keep_or_begin_anew(verdict):
     demand(mine == "anew", f"with the two exchanged it says {mine!r}", "which sign has keeps − anew?")
     mine = verdict(shared + rng.normal(0, 1, 8), shared)
     demand(mine == "unsure", f"differences scattered around 0 give {mine!r}", "a mean above 0 is no verdict: where "
-           "does its interval end?", earned=1)
+           "does its interval end?")
     for _ in range(100):
         keeps, anew = rng.normal(rng.normal(0, 1), 1, 4), rng.normal(0, 1, 4)
         gap = paired_interval(keeps, anew)

@@ -30,6 +30,7 @@ def test_the_check_tells_a_solution_from_the_exercise_as_it_stands_and_from_wron
         said = solutions.text_of(exercise.cells[1:])
         assert solutions.PASSED in said and solutions.REFUSED not in said, f"exercise {number}, solved:\n{said}"
         assert len(exercise.wrong) > TEMPTING, f"exercise {number}: {len(exercise.wrong) - 1} wrong answers"
+        assert f"✗ Exercise {number}: 0 of" in exercise.wrong["as it stands"], "nothing written, nothing earned"
         for what, said in exercise.wrong.items():
             refused = f"✓ Exercise {number}" not in said and f"✗ Exercise {number}" in said
             assert refused, f"exercise {number}, {what}:\n{said}"
