@@ -1,7 +1,6 @@
 """The frame of the checks: it finds the names, says the verdict, keeps the points."""
 
 import inspect
-import sys
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -124,7 +123,7 @@ def _given(judge, names):
 
 def _accident(error):
     """Reason and hint for an answer that raised."""
-    own = [step for step in traceback.extract_tb(sys.exc_info()[2])
+    own = [step for step in traceback.extract_tb(error.__traceback__)
            if "ipykernel" in step.filename or step.filename.startswith("<")]
     at = f", in `{own[-1].line}`" if own and own[-1].line else ""
     reason = f"Your answer stopped with {type(error).__name__}: {error}{at}"
