@@ -100,7 +100,8 @@ class Elastic(SmallSteps):
     goes down the penalty strength / 2 · Σ F (w - w*)². F is the diagonal of the Fisher information of all answers so
     far, per answer; for a sum of weights with Gaussian noise of variance 1 that is the share of the answers in which a
     weight applied. With the whole matrix for its diagonal, and the sum over the answers for their mean, the penalty
-    would lose nothing of a linear model's old answers: that is Bayesian regression. `LinearArrivalQ` keeps the matrix of each block of weights.
+    would lose nothing of a linear model's old answers: that is Bayesian regression. `LinearArrivalQ` keeps the matrix
+    of each block of weights.
 
     strength  0 holds on to nothing
 
