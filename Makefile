@@ -144,7 +144,7 @@ constraints:  ## write constraints.txt anew from the newest releases
 
 $(VENV)/.lab: $(VENV)/.python pyproject.toml constraints.txt
 	@echo "Installing pushlab into $(VENV) (two minutes or so, once) ..."
-	$(BIN)/python -m pip install -qq -c constraints.txt -e .
+	$(BIN)/python -m pip install -qq -c constraints.txt -e '.[serve]'
 	-$(BIN)/pushlab warm
 	@touch $@
 

@@ -1,0 +1,1 @@
+"""Episodes of a class, played one step at a time."""
