@@ -119,23 +119,26 @@ def collect(source: Annotated[str, typer.Argument(help="ConceptNet's assertions 
 
 
 @app.command("make-user")
-def make_user(seed: Annotated[int, typer.Option(help="Keep it secret: who knows it can make the same user.")],
-              out: Annotated[Path, typer.Option(help="A folder of users; this one gets a folder of its name there.")],
+def make_user(out: Annotated[Path, typer.Option(help="A folder of users; this one gets a folder of its name there.")],
               name: Annotated[str, typer.Option(help="The user's name.")] = "private",
+              seed: Annotated[int | None, typer.Option(help="To make the same user again; who knows or guesses it can "
+                                                       "too. By default 128 random bits.")] = None,
               open_rate: Annotated[float | None, typer.Option(help="Mean probability, 0.02 to 0.98.")] = None,
               per_quarter: Annotated[int | None, typer.Option(help="About so many a quarter.")] = None):
     """Make a private user, for a class challenge whose answers cannot be read in this repository."""
+    import secrets
+
     from pushlab.users.synthesis import make_user
-    from pushlab.users.synthesis.user import write_private_user
+    from pushlab.users.synthesis.user import HANDOUT, write_private_user
 
     with ended_by(1):
-        write_private_user(make_user(seed, name, open_rate=open_rate, per_quarter=per_quarter), out)
-    typer.echo(f"{name} was written to {out}\n"
-               f"hand out  catalogue.csv, schema.json, {name}/train and {name}/test\n"
-               f"keep      {name}/truth.json, which holds the answers\n"
-               f"Without the truth, the judge in class is one fitted to {name}/train: score logs of Challenge 2 with\n"
-               f"  pushlab score LOG.csv --user {name} --data {out} --challenge 2 --judge logistic\n"
-               "Answers to Challenge 1 can be scored by the truth:\n"
+        drawn = secrets.randbits(128) if seed is None else seed
+        write_private_user(make_user(drawn, name, open_rate=open_rate, per_quarter=per_quarter), out)
+    if seed is not None and seed < 2**64:
+        typer.echo("so short a seed can be found by trying; without --seed it has 128 random bits", err=True)
+    typer.echo(f"hand out  {out / HANDOUT}: the history of {name}, and the contexts that wait for notifications\n"
+               f"keep      {out / name}, which holds the answers\n"
+               "score answers to Challenge 1 with\n"
                f"  pushlab score ANSWERS.csv --user {name} --data {out}")
 
 
@@ -172,6 +175,7 @@ def score(submission: Annotated[Path, typer.Argument(exists=True, help="A CSV fi
         raise typer.BadParameter("--counted is of the logs of Challenge 2; the answers of Challenge 1 have no episodes")
     with ended_by(2):
         task = Challenge.load(user, data=data, period=period, judge=judge, opening=opening)
+        len(task.world)         # a hand-out, which nobody can score by, is said here
     folder = out or Path("scores") / submission.stem
     if submission.is_dir() and folder.resolve() == submission.resolve():
         raise typer.BadParameter("--out is the folder of submissions, where the next run would score a leaderboard")

@@ -1,19 +1,25 @@
 """The command line: what it prints, and the exit status a script relies on."""
 
+import json
+import os
 import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import gymnasium as gym
 import pandas as pd
 import pytest
 import typer
 from typer.testing import CliRunner
 
+import pushlab  # noqa: F401
 from pushlab.__main__ import app
+from pushlab.challenges.challenge import Challenge
 from pushlab.datasets.reading import load_user
 from pushlab.envs import TABLE
+from pushlab.ground.faults import BadData
 from pushlab.ground.files import data_dir
 from pushlab.studies import cold_start
 
@@ -48,6 +54,7 @@ def test_check_lists_the_faults_of_all_users_and_fails(tmp_path):
     (("data", "check", "nobody"), 1), (("data", "check"), 2), (("data", "shake"), 2), (("fly",), 2),
     (("make-user", "--seed", "one", "--out", "x"), 2), (("make-user", "--seed", "1"), 2),
     (("make-user", "--seed", "1", "--out", "x", "--name", "../kim"), 1),
+    (("make-user", "--seed", "1", "--out", "x", "--name", "handout"), 1),
 ])
 def test_what_cannot_be_done_has_its_status(words, status):
     assert run(*words).exit_code == status
@@ -76,16 +83,15 @@ def class_data(tmp_path_factory):
 
 
 def test_a_private_user_is_made_and_can_be_lived_with(class_data):
-    import gymnasium as gym
-
-    import pushlab  # noqa: F401
-
     folder, told = class_data
+    both = {"catalogue.csv", "schema.json", "kim/train/notifications.csv", "kim/train/context_on_posting.csv",
+            "kim/train/context_on_removal.csv"}
     assert {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()} == {
-        "catalogue.csv", "schema.json", "kim/truth.json", "kim/test/notifications.csv", "kim/train/notifications.csv",
-        "kim/train/context_on_posting.csv", "kim/train/context_on_removal.csv"}
-    assert all(name in told for name in ("catalogue.csv", "schema.json", "train", "test", "keep", "truth.json",
-                                         "--judge logistic"))
+        *both, "kim/truth.json", "kim/test/notifications.csv", "handout/kim/contexts.csv",
+        *(f"handout/{name}" for name in both)}
+    assert f"hand out  {folder / 'handout'}" in told and f"keep      {folder / 'kim'}" in told and "judge" not in told
+    if os.name == "posix":
+        assert not (folder / "kim").stat().st_mode & 0o077
     for user in (load_user(folder, user="kim"), load_user(folder / "kim")):
         assert user.truth["name"] == "kim" and abs(user.history.opened.mean() - 0.3) < 0.1
         assert len(user.catalogue) and user.schema.name == "pushlab-users"
@@ -121,34 +127,48 @@ def test_counted_seeds_are_of_challenge_2_alone(tmp_path):
     assert told.exit_code == 2 and "logs of Challenge 2" in told.output
 
 
-def test_a_class_plays_without_the_truth_and_its_lecturer_scores_it(class_data, tmp_path):
-    """What is handed out holds no answers; a log made with it is accepted under the judge that the class had."""
-    import gymnasium as gym
-
-    from pushlab.agents import RandomCandidate
-    from pushlab.logs.rollout import rollout
-
+def test_a_class_answers_a_hand_out_that_holds_no_answers_and_its_lecturer_scores_them(class_data, tmp_path):
     folder, _ = class_data
-    handed_out = tmp_path / "handed out"
-    shutil.copytree(folder, handed_out, ignore=shutil.ignore_patterns("truth.json"))
-    env = gym.make("pushlab/evalumap2-v0", user=str(handed_out / "kim"))
-    assert env.unwrapped.world.judge.name == "logistic"
-    rollout(env, RandomCandidate(), seed=4, progress=False).to_csv(tmp_path / "log.csv", index=False)
-    words = ("score", tmp_path / "log.csv", "--user", "kim", "--data", folder, "--challenge", 2,
-             "--out", tmp_path / "out")
-    scored = run(*words, "--judge", "logistic")
-    assert scored.exit_code == 0 and "answers by logistic" in scored.stdout, scored.stderr
-    assert run(*words).exit_code == 1                               # the true user would have answered otherwise
+    handed_out = shutil.copytree(folder / "handout", tmp_path / "handed out")
+    theirs, ours = (Challenge.load("kim", data=where) for where in (handed_out, folder))
+    pd.testing.assert_frame_equal(theirs.contexts, ours.contexts)
+    pd.testing.assert_frame_equal(theirs.history.engagements, ours.history.engagements)
+    assert "wait for notifications" in run("data", "check", handed_out).stdout
+    assert set(pd.read_csv(handed_out / "kim" / "contexts.csv")) == {"id", *ours.user.schema.context.names}
+    history = theirs.history.notifications
+    answers = history.sample(len(theirs.contexts), replace=True, random_state=0)
+    for ask in (lambda: theirs.evaluate(answers), lambda: theirs.user.test.opened, lambda: theirs.cold_world):
+        with pytest.raises(ValueError, match="known to whoever scores them"):
+            ask()
+    env = gym.make("pushlab/evalumap2-v0", user=str(handed_out / "kim"), period="history")
+    assert env.unwrapped.world.judge.name == "logistic"         # to practise on, in the history alone
+    answers.assign(id=theirs.contexts["id"].to_numpy()).to_csv(tmp_path / "answers.csv", index=False)
+    words = ("score", tmp_path / "answers.csv", "--user", "kim", "--out", tmp_path / "one", "--data")
+    by_truth, by_hand_out = run(*words, folder), run(*words, handed_out)
+    assert by_truth.exit_code == 0 and "answers by truth" in by_truth.stdout, by_truth.stderr
+    assert by_hand_out.exit_code == 2 and "known to whoever scores them" in by_hand_out.stderr
 
-    asked = run("contexts", "kim", "--data", handed_out, "--out", tmp_path / "contexts.csv")
-    contexts = pd.read_csv(tmp_path / "contexts.csv")
-    history = load_user(handed_out, user="kim").history.notifications
-    answers = history.sample(len(contexts), replace=True, random_state=0).assign(id=contexts["id"].to_numpy())
-    answers.to_csv(tmp_path / "answers.csv", index=False)
-    words = ("score", tmp_path / "answers.csv", "--user", "kim", "--out", tmp_path / "one")
-    by_truth, by_judge = run(*words, "--data", folder), run(*words, "--data", handed_out)
-    assert asked.exit_code == by_truth.exit_code == by_judge.exit_code == 0
-    assert "answers by truth" in by_truth.stdout and "answers by logistic" in by_judge.stdout
+
+@pytest.mark.parametrize("text, wrong", [
+    ("id,day\n0,0\n", "the column is missing"), ("", "the file is empty"), ("\0" * 50, "is a column"),
+    (lambda text: text.replace("\n1,", "\n7,"), "the number of the row"),
+    (lambda text: text.replace("afternoon", "=noon", 1), "is not one of early-morning"),
+])
+def test_a_hand_outs_contexts_are_checked(class_data, tmp_path, text, wrong):
+    handed_out = shutil.copytree(class_data[0] / "handout", tmp_path / "users")
+    path = handed_out / "kim" / "contexts.csv"
+    path.write_text(text if isinstance(text, str) else text(path.read_text()))
+    with pytest.raises(BadData, match=wrong):
+        load_user(handed_out, user="kim")
+
+
+def test_two_users_made_without_a_seed_are_two(tmp_path):
+    for folder in "ab":
+        told = run("make-user", "--out", tmp_path / folder, "--name", "kim", "--per-quarter", 60)
+        assert told.exit_code == 0 and not told.stderr
+    seeds = [json.loads((tmp_path / folder / "kim" / "truth.json").read_text())["seed"] for folder in "ab"]
+    assert seeds[0] != seeds[1] and min(seeds) > 2**64
+    assert "found by trying" in run("make-user", "--out", tmp_path / "c", "--seed", 5, "--per-quarter", 60).stderr
 
 
 def test_readme_leads_to_a_scored_submission(tmp_path, monkeypatch):

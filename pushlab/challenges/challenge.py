@@ -23,6 +23,7 @@ from pushlab.challenges.scorecard import Scorecard
 from pushlab.datasets.periods import Period, User
 from pushlab.datasets.reading import load_user
 from pushlab.envs.evalumap import EvalUMAP1, EvalUMAP2
+from pushlab.ground.arguments import one_of
 from pushlab.metrics import push
 from pushlab.metrics.estimate import share_interval
 from pushlab.users.judges import panel_of
@@ -53,11 +54,15 @@ class Challenge:
         user   name of a shipped user or of one in `data`, a user's folder, or a User
         data   a folder or wheel of users
 
+        What students get of a private user (`pushlab make-user`) has a history and contexts; it cannot be scored by.
+
         Raises FileNotFoundError if there is no such user, BadData if the tables are at fault.
         """
         found = load_user(data, user=user, schema=schema) if data is not None else load_user(user, schema=schema)
         challenge = cls(found, period, judge, opening)
-        len(challenge.world)    # a wrong period, judge or opening is said here and not after an hour of work
+        one_of(f"the period of user {found.name}", period, found.periods)
+        if found.periods[period].answered:
+            len(challenge.world)    # a wrong judge or opening is said here and not after an hour of work
         return challenge
 
     @property

@@ -8,6 +8,7 @@ import pandas as pd
 
 from pushlab.datasets.features import encode_column
 from pushlab.datasets.schema import Schema
+from pushlab.ground.arguments import demand
 
 
 @dataclass(frozen=True)
@@ -16,7 +17,9 @@ class Period:
 
     table  DataFrame of text columns: the features, `action` ("opened" or "dismissed") and, where the data have them,
            `posted` and `removed` (datetime64), `response_time`, `seen_time`, `decision_time` (seconds, float64) and
-           the context at removal as `removal.<feature>`
+           the context at removal as `removal.<feature>`; of a hand-out's test period, the context alone
+
+    Raises ValueError where a period of contexts alone is asked for notifications or answers.
     """
 
     schema: Schema
@@ -26,12 +29,24 @@ class Period:
         return len(self.table)
 
     def __repr__(self) -> str:
-        return f"Period({len(self):,} notifications, {self.opened.mean():.0%} opened)"
+        return (f"Period({len(self):,} notifications, {self.opened.mean():.0%} opened)" if self.answered
+                else f"Period({len(self):,} contexts)")
+
+    @property
+    def answered(self) -> bool:
+        """Whether it is known what was sent and what became of it."""
+        return "action" in self.table
+
+    def _known(self):
+        """The table; ValueError for one of contexts alone."""
+        demand(self.answered, "this period is a hand-out's: its contexts wait for notifications, and what was sent and "
+                              "opened then is known to whoever scores them. To practise, take period='history'")
+        return self.table
 
     @property
     def notifications(self) -> pd.DataFrame:
         """DataFrame of the notification features, as text."""
-        return self.table[list(self.schema.notification.names)].copy()
+        return self._known()[list(self.schema.notification.names)].copy()
 
     @property
     def contexts(self) -> pd.DataFrame:
@@ -42,17 +57,17 @@ class Period:
     def engagements(self) -> pd.DataFrame:
         """DataFrame of context, notification and `action`; `posted` too where the data have dates."""
         dates = ["posted"] if "posted" in self.table else []
-        return self.table[[*self.schema.context.names, *self.schema.notification.names, "action", *dates]].copy()
+        return self._known()[[*self.schema.context.names, *self.schema.notification.names, "action", *dates]].copy()
 
     @cached_property
     def opened(self) -> np.ndarray:
         """Whether each notification was opened, bool array (rows,)."""
-        return _frozen((self.table["action"] == "opened").to_numpy())
+        return _frozen((self._known()["action"] == "opened").to_numpy())
 
     @cached_property
     def notification_codes(self) -> np.ndarray:
         """int64 array (rows, notification components)."""
-        return _frozen(self.schema.notification.encode(self.table))
+        return _frozen(self.schema.notification.encode(self._known()))
 
     @cached_property
     def context_codes(self) -> np.ndarray:
@@ -109,6 +124,9 @@ class User:
         """What was read, as text: rows, open rate, dates and values that were new after the history."""
         lines = [f"user {self.name}, schema {self.schema.name}"]
         for name, period in self.periods.items():
+            if not period.answered:
+                lines.append(f"  {name}: {len(period):,} contexts that wait for notifications")
+                continue
             line = f"  {name}: {len(period):,} notifications, {period.opened.mean():.1%} opened"
             if "posted" in period.table:
                 posted = period.table["posted"]

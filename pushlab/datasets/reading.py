@@ -30,6 +30,7 @@ from pushlab.ground.faults import BadData, Fault, blame, refuse
 from pushlab.ground.files import data_dir
 
 SHIPPED_SCHEMAS = ("evalumap2019", "evalumap2020")
+CONTEXTS = "contexts.csv"       # of a user as handed out: the test period's contexts, and nothing else of it
 
 
 # ---------------------------------------------------------------- finding and reading users
@@ -178,6 +179,9 @@ def _read_user(source, user, schema, layout):
     if "sort" in layout:
         tables = {period: table.sort_values(layout["sort"], kind="stable", ignore_index=True)
                   for period, table in tables.items()}
+    handed_out = _join(layout["root"], user, CONTEXTS)
+    if "test" not in tables and source.has(handed_out):
+        tables["test"] = _read_contexts(source, handed_out, schema)
     tables, notes = _complete(tables, user)
     schema = schema.fit(tables["history"])
     return User(user, schema, {period: Period(schema, table) for period, table in tables.items()},
@@ -210,6 +214,18 @@ def _read_period(source, entries, schema):
     return (None, faults) if faults else check_values(table, schema, entries)
 
 
+def _read_contexts(source, name, schema):
+    """The table of a hand-out's contexts, in order of their id, which counts from 0."""
+    columns = {column: column for column in ("id", *schema.context.names)}
+    table, faults = read_table(source, name, columns)
+    refuse(faults)
+    lines, number = table[f"line of {name}"], pd.Series(range(len(table))).astype(str)
+    refuse(blame(name, lines, "id", table["id"], table["id"] != number, "the number of the row, from 0"))
+    table, faults = check_values(table.drop(columns="id"), schema, [{"file": name, "columns": columns}])
+    refuse(faults)
+    return table
+
+
 def check_values(table: pd.DataFrame, schema: Schema, entries: Iterable[dict]) -> tuple[pd.DataFrame, list]:
     """The table with its values checked and typed, and the faults met; rows are counted as in the files."""
     places = {ours: (entry["file"], theirs) for entry in entries for theirs, ours in entry["columns"].items() if ours}
@@ -229,8 +245,9 @@ def check_values(table: pd.DataFrame, schema: Schema, entries: Iterable[dict]) -
             if feature.aliases:
                 table[column] = table[column].replace(feature.aliases)
     actions = {**dict.fromkeys(schema.opened, "opened"), **dict.fromkeys(schema.dismissed, "dismissed")}
-    allow("action", actions.__contains__, f"one of {', '.join(actions)}")
-    table["action"] = table["action"].map(actions)
+    for column in _there(table, "action"):
+        allow(column, actions.__contains__, f"one of {', '.join(actions)}")
+        table[column] = table[column].map(actions)
     for column in _there(table, *DATES):
         dates = _dates(table[column])
         right = "a date such as 2019-02-18 06:02:26.307535, by the user's own clock and without a time zone"

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from pushlab.datasets.draws import quantile, uniforms
-from pushlab.ground.arguments import one_of
+from pushlab.datasets.reading import CONTEXTS
+from pushlab.ground.arguments import demand, one_of
 from pushlab.ground.files import data_dir, json_text, write_text
 from pushlab.users.synthesis.arrivals import APPS, CATALOGUE, CATALOGUE_COLUMNS, MINUTE, arrivals
 from pushlab.users.synthesis.day import DAY, SETTINGS, SLOTS, Timeline, live, slot_number
@@ -26,6 +27,7 @@ QUARTER = 84                    # days of history, and days of test
 SPARE = 2                       # days after the test in which its last notifications are removed
 SECOND = 1_000_000              # microseconds
 SCHEMA = "evalumap2019"
+HANDOUT = "handout"             # the folder, in one of private users, of what students get
 
 # Response times as multiples of their median: quantiles of a log-normal distribution, sigma 1.1, with its tail cut.
 LEVELS = (0, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 1)
@@ -176,27 +178,61 @@ def write_user(user: SyntheticUser, folder: Path | str, overwrite: bool = False)
     there: it is written under another name first.
     """
     folder = Path(folder)
-    if folder.exists() and not folder.is_dir():
-        raise FileExistsError(f"{folder} is a file; give the name of a folder that is new or empty")
-    if not overwrite and folder.is_dir() and any(folder.iterdir()):
-        raise FileExistsError(f"{folder} is not empty; give another folder, or overwrite=True to replace what is in it")
+    _demand_new(folder, overwrite)
     texts = {name: table.to_csv(lineterminator="\n") for name, table in user.tables.items()}
     texts["truth.json"] = json_text(user.truth)
     return [write_text(folder / name, text) for name, text in texts.items()]
 
 
-def write_private_user(user: SyntheticUser, folder: Path | str) -> list[Path]:
-    """Writes a SyntheticUser into a folder of users: its own folder, and catalogue and schema beside it.
+def _demand_new(folder, overwrite=False):
+    """FileExistsError for a file, and for a folder that holds anything unless `overwrite` is true."""
+    if folder.exists() and not folder.is_dir():
+        raise FileExistsError(f"{folder} is a file; give the name of a folder that is new or empty")
+    if not overwrite and folder.is_dir() and any(folder.iterdir()):
+        raise FileExistsError(f"{folder} is not empty; give another folder, or overwrite=True to replace what is in it")
 
-    Returns the paths. Raises FileExistsError, and writes nothing, if the user's folder holds anything, or if the folder
-    holds another catalogue or schema; those of users made before are the same and stay.
+
+def write_private_user(user: SyntheticUser, folder: Path | str) -> list[Path]:
+    """Writes a SyntheticUser into a folder of users: its own folder, which others cannot read, and catalogue and schema
+    beside it; and below handout/ what students get (`write_handout`).
+
+    Returns the paths. Raises FileExistsError, and writes nothing, if a folder of the user holds anything, or if one of
+    users holds another catalogue or schema; those of users made before are the same and stay.
     """
     folder = Path(folder)
-    for name, text in _shared_texts().items():
-        path = folder / name
+    demand(user.name != HANDOUT, f"a user called {user.name} would lie where the hand-outs do; take another name")
+    for one in (folder, folder / HANDOUT):
+        _demand_room(one, user.name)
+    own = folder / user.name
+    own.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return [*write_user(user, own), *write_catalogue(folder), *write_handout(user, folder / HANDOUT)]
+
+
+def write_handout(user: SyntheticUser, folder: Path | str) -> list[Path]:
+    """Writes what students get of a SyntheticUser into a folder; returns the paths.
+
+    <name>/train/, <name>/contexts.csv (the test period's contexts: no notifications, no actions, no dates), and
+    catalogue.csv and schema.json, which several users may share. `load_user` and `Challenge.load` read it.
+
+    Raises FileExistsError, and writes nothing, where `write_private_user` would.
+    """
+    folder = Path(folder)
+    _demand_room(folder, user.name)
+    contexts = user.engagements("test")[[feature["name"] for feature in challenge_schema()["context"]]]
+    contexts.insert(0, "id", _texts(np.arange(len(contexts))))
+    texts = {name: table.to_csv(lineterminator="\n")
+             for name, table in user.tables.items() if name.startswith("train/")}
+    texts[CONTEXTS] = contexts.to_csv(index=False, lineterminator="\n")
+    return [*(write_text(folder / user.name / name, text) for name, text in texts.items()), *write_catalogue(folder)]
+
+
+def _demand_room(folder, name):
+    """FileExistsError where a user of that name, the catalogue or the schema could not be written into a folder."""
+    _demand_new(folder / name)
+    for shared, text in _shared_texts().items():
+        path = folder / shared
         if path.exists() and (not path.is_file() or path.read_bytes() != text.encode("utf-8")):
             raise FileExistsError(f"{path} is there already and is not what would be written; give another folder")
-    return [*write_user(user, folder / user.name), *write_catalogue(folder)]
 
 
 def write_catalogue(folder: Path | str) -> list[Path]:
