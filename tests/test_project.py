@@ -127,7 +127,8 @@ def test_constraints_are_plain_versions(file):
 def test_constraints_satisfy_pyproject(file):
     pinned = dict(line.split("==") for line in pins(file))
     pinned = {canonicalize_name(name): Version(number) for name, number in pinned.items()}
-    for name, specifier in (needed() | extra("test") | extra("serve") if file == "constraints.txt" else extra("rl")).items():
+    wanted = needed() | extra("test") | extra("serve") if file == "constraints.txt" else extra("rl")
+    for name, specifier in wanted.items():
         assert name in pinned, f"{file} lacks {name}: run make constraints"
         assert pinned[name] in specifier, f"{file} has {name} {pinned[name]}, pyproject.toml {specifier}"
 
