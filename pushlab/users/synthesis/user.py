@@ -85,20 +85,29 @@ def columns_of_tables() -> dict[str, dict[str, dict[str, str]]]:
 
 # ---------------------------------------------------------------- a user out of a seed
 
-def live_and_receive(seed: int, persona: Persona) -> tuple[Timeline, np.ndarray, dict[str, np.ndarray]]:
-    """Both quarters of a Persona: the days lived, and what arrives on them, as `arrivals` gives it."""
-    timeline = live(persona.week, 2 * QUARTER + SPARE, seed, {**SETTINGS, **persona.settings})
+def live_and_receive(seed: int, persona: Persona,
+                     days: int = 2 * QUARTER) -> tuple[Timeline, np.ndarray, dict[str, np.ndarray]]:
+    """Both quarters of a Persona, or so many days: the days lived, and what arrives on them, as `arrivals` gives it."""
+    timeline = live(persona.week, days + SPARE, seed, {**SETTINGS, **persona.settings})
     likings = {name: persona.likings.get(name.rpartition(".")[2], 10) for name in APPS}
-    return timeline, *arrivals(2 * QUARTER, persona.per_quarter / QUARTER, seed, likings, persona.week_volume)
+    return timeline, *arrivals(days, persona.per_quarter / QUARTER, seed, likings, persona.week_volume)
 
 
-def build_user(name: str, seed: int, persona: Persona) -> SyntheticUser:
-    """The SyntheticUser of a Persona; all chance comes from the seed."""
-    timeline, posted, notifications = live_and_receive(seed, persona)
+def engage(seed: int, persona: Persona, days: int = 2 * QUARTER,
+           intercept: float | None = None) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """What a Persona meets and does in some days from a Monday; all chance comes from the seed.
+
+    intercept  of the person's taste, as an earlier stretch of the same life found it; None fits it to this stretch, so
+               that the persona's open rate is met
+    returns    columns (rows,): context, notification and `removal.<feature>` as texts, `opened` (bool), and `posted`,
+               `removed`, `response`, `seen` in whole microseconds, dates since the first midnight; and the taste
+    """
+    timeline, posted, notifications = live_and_receive(seed, persona, days)
     rows = timeline.at(posted // MINUTE) | notifications
-    taste = {"intercept": 0.0, "context": persona.context, "notification": persona.notification,
+    taste = {"intercept": intercept or 0.0, "context": persona.context, "notification": persona.notification,
              "pairs": [list(pair) for pair in persona.pairs]}
-    taste["intercept"] = fit_intercept(taste, rows, rows, persona.open_rate)
+    if intercept is None:
+        taste["intercept"] = fit_intercept(taste, rows, rows, persona.open_rate)
     opened = uniforms(seed, "actions", len(posted)) < open_probability(log_odds(taste, rows, rows))
     slot, draws = slot_number(posted // MINUTE), uniforms(seed, "responses", (2, len(posted)))
     median = np.where(opened, *(np.array(persona.response[action])[slot] for action in ("opened", "dismissed")))
@@ -106,6 +115,14 @@ def build_user(name: str, seed: int, persona: Persona) -> SyntheticUser:
     seen = np.rint(response * (SEEN_SHARE[0] + (SEEN_SHARE[1] - SEEN_SHARE[0]) * draws[1])).astype(np.int64)
     removed = posted + response
     rows |= {f"removal.{name}": values for name, values in timeline.at(removed // MINUTE).items()}
+    return rows | {"opened": opened, "posted": posted, "removed": removed, "response": response, "seen": seen}, taste
+
+
+def build_user(name: str, seed: int, persona: Persona) -> SyntheticUser:
+    """The SyntheticUser of a Persona; all chance comes from the seed."""
+    rows, taste = engage(seed, persona)
+    opened, posted, removed, response, seen = (rows.pop(key) for key in (
+        "opened", "posted", "removed", "response", "seen"))
     rows |= {"lightIntensityPosted": rows["lightIntensity"], "lightIntensityRemoved": rows["removal.lightIntensity"]}
     rows |= {"posted": _dates(posted), "removed": _dates(removed), "action": _texts(opened),
              "response_time": _seconds(response), "seen_time": _seconds(seen),
