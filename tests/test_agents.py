@@ -57,7 +57,7 @@ def two_sided_user(rows=600):
 
 
 def live(env, agent, seed=0, steps=None, explore=True, learn=True):
-    """Runs an episode that tells the agent nothing but whether it was opened: (actions, opened, regret)."""
+    """Runs an episode that tells the agent nothing but whether it was opened: (actions, opened, regret if revealed)."""
     observation, _ = env.reset(seed=seed)
     agent.begin(env, seed)
     actions, opened, regret, over = [], [], [], False
@@ -69,7 +69,7 @@ def live(env, agent, seed=0, steps=None, explore=True, learn=True):
             agent.learn(Transition(observation, {}, action, reward, following, told, over, truncated))
         actions.append(action)
         opened.append(info["opened"])
-        regret.append(info.get("best", np.nan) - info["probability"])
+        regret.append(info.get("best", np.nan) - info.get("probability", np.nan))
         observation = following
     return np.array(actions), np.array(opened), np.array(regret)
 
@@ -78,7 +78,7 @@ def live(env, agent, seed=0, steps=None, explore=True, learn=True):
 
 @every_bandit
 def test_a_bandit_learns_what_chance_does_not(kind):
-    env = gym.make(TWO, user=two_sided_user())
+    env = gym.make(TWO, user=two_sided_user(), reveal=True)
     ours, theirs = ([live(env, agent(), seed)[2][-150:].mean() for seed in range(4)]
                     for agent in (kind, RandomCandidate))
     margin = np.array(theirs) - ours
@@ -97,7 +97,7 @@ def test_it_learns_which_subject_goes_with_which_time():
 
 @every_bandit
 def test_what_was_learned_stays_from_episode_to_episode(kind):
-    env, agent = gym.make(TWO, user=two_sided_user(300)), kind()
+    env, agent = gym.make(TWO, user=two_sided_user(300), reveal=True), kind()
     first = live(env, agent)[2].mean()
     assert live(env, agent)[2].mean() < first - 0.05
 
@@ -265,7 +265,7 @@ def test_the_offline_model_sends_the_likeliest_candidate():
 def test_the_diversity_knob_trades_opens_for_variety(model):
     user = short_user(400)
     judge = fit_judge(user.history, model)
-    env = gym.make(ONE, user=user, judge=judge, candidates="catalogue")
+    env = gym.make(ONE, user=user, judge=judge, candidates="catalogue", reveal=True)
     kinds, expected = [], []
     for diversity in (0.0, 0.5, 5.0):
         log = rollout(env, OfflineModel(judge, diversity), seed=1, progress=False)

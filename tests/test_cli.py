@@ -95,7 +95,7 @@ def test_a_private_user_is_made_and_can_be_lived_with(class_data):
     for user in (load_user(folder, user="kim"), load_user(folder / "kim")):
         assert user.truth["name"] == "kim" and abs(user.history.opened.mean() - 0.3) < 0.1
         assert len(user.catalogue) and user.schema.name == "pushlab-users"
-    env = gym.make("pushlab/evalumap1-v0", user=str(folder / "kim"))
+    env = gym.make("pushlab/evalumap1-v0", user=str(folder / "kim"), reveal=True)
     env.reset(seed=1)
     assert "best" in env.step(env.action_space.sample())[4]
 

@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 
 import pushlab  # noqa: F401
+from pushlab.agents import RandomAgent
 from pushlab.datasets.periods import Period
 from pushlab.datasets.reading import load_user
+from pushlab.logs.rollout import rollout
 from pushlab.users.judges import fit_judge, judge_for
 from pushlab.users.simulated import SimulatedUser
 
@@ -50,7 +52,7 @@ def test_the_reward_is_the_table_against_the_recorded_outcome():
 
 def test_the_answer_follows_the_judges_probability():
     user = load_user("ines")
-    env = gym.make_vec(ID, num_envs=400, user=user)
+    env = gym.make_vec(ID, num_envs=400, user=user, reveal=True)
     observation, _ = env.reset(seed=0)
     action = np.repeat(user.test.notification_codes[:1], 400, axis=0)
     _, _, _, _, info = env.step(action)
@@ -88,7 +90,7 @@ def run(env, seed=3):
 
 
 def test_a_batch_reaches_the_worlds_own_end():
-    envs = gym.make_vec(ID, num_envs=2, user=short_user(4))
+    envs = gym.make_vec(ID, num_envs=2, user=short_user(4), reveal=True)
     first, _ = envs.reset(seed=1)
     for step in range(4):
         _, _, terminated, truncated, _ = envs.step(envs.action_space.sample())
@@ -98,11 +100,37 @@ def test_a_batch_reaches_the_worlds_own_end():
     assert not any(info[key].any() for key in ("opened", "actual", "probability", "best"))      # no answer yet
 
 
+@pytest.mark.parametrize("id", [ID, "pushlab/evalumap2-v0"])
+def test_an_agent_that_reads_what_no_phone_tells_is_found(id):
+    """By default info has what became of both notifications, right after reset too, alone and in a batch; no more."""
+    env, envs = gym.make(id), gym.make_vec(id, num_envs=2)
+    told = [env.reset(seed=1)[1], env.step(env.action_space.sample())[4],
+            envs.reset(seed=1)[1], envs.step(envs.action_space.sample())[4]]
+    for info in told:
+        assert {name for name in info if not name.startswith("_")} == {"opened", "actual"}
+    with pytest.raises(KeyError, match="probability"):
+        rollout(env, lambda observation, info: env.action_space.sample() if info["probability"] < 1 else None,
+                steps=2, progress=False)
+    assert {"info.opened", "info.actual"} == set(
+        rollout(env, RandomAgent(), steps=2, progress=False).filter(like="info.").columns)
+    assert env.unwrapped.frame()["push"]["best"] > 0            # a picture has it: it is for people
+
+
+@pytest.mark.parametrize("id", [ID, "pushlab/evalumap2-v0"])
+def test_what_is_revealed_changes_nothing_that_an_agent_earns(id):
+    lives = []
+    for reveal in (False, True):
+        env = gym.make(id, user=short_user(60), reveal=reveal)
+        env.action_space.seed(5)
+        lives.append([(step[1], step[4]["opened"], step[4]["actual"]) for step in run(env, seed=8)])
+    assert lives[0] == lives[1]
+
+
 def test_best_is_told_only_where_the_true_user_answers():
     user = load_user("mira")
-    step = run(gym.make(ID, user=short_user()))[0]
-    assert step[4]["best"] >= 0 and "best" in step[4]
-    fitted = gym.make(ID, user=short_user(), judge=fit_judge(user.history, "plain"))
+    step = run(gym.make(ID, user=short_user(), reveal=True))[0]
+    assert step[4]["best"] >= step[4]["probability"] > 0
+    fitted = gym.make(ID, user=short_user(), judge=fit_judge(user.history, "plain"), reveal=True)
     assert "best" not in run(fitted)[0][4]
 
 
@@ -135,6 +163,7 @@ def test_a_list_of_whole_numbers_is_an_action():
 
 
 @pytest.mark.parametrize("arguments, message", [
+    ({"reveal": 1}, "reveal is one of False, True; got 1"),
     ({"period": "tomorrow"}, "mira is one of history, test"), ({"actual": "maybe"}, "one of recorded, judge"),
 ])
 def test_a_wrong_argument_names_the_right_ones(arguments, message):
@@ -171,7 +200,7 @@ COLD = "pushlab/evalumap2-v0"
 
 @pytest.mark.parametrize("judge", ["truth", "logistic", "plain", "adaboost", "tree", "bayes"])
 def test_any_judge_may_answer(judge):
-    env = gym.make(ID, user=short_user(50), judge=judge)
+    env = gym.make(ID, user=short_user(50), judge=judge, reveal=True)
     env.action_space.seed(1)
     asked, told = [], []
     env.reset(seed=1)
@@ -189,7 +218,7 @@ def test_any_judge_may_answer(judge):
 def test_at_a_threshold_the_answer_is_certain(opening):
     lives = []
     for seed in (1, 2):
-        env = gym.make(ID, user=short_user(100), opening=opening, judge="logistic")
+        env = gym.make(ID, user=short_user(100), opening=opening, judge="logistic", reveal=True)
         env.action_space.seed(0)
         steps = run(env, seed=seed)
         lives.append([step[4]["opened"] for step in steps])
@@ -241,11 +270,11 @@ def test_both_challenges_answer_alike():
 
 def test_a_batch_may_hold_many_users():
     names = ["mira", "theo", "omar"]
-    envs = gym.make_vec(ID, num_envs=3, user=names)
+    envs = gym.make_vec(ID, num_envs=3, user=names, reveal=True)
     envs.action_space.seed(1)
     observation, info = envs.reset(seed=4, options={"user": ["omar", "mira", "omar"]})
     assert info["user"].tolist() == [2, 0, 2]
-    alone = [gym.make(ID, user=name) for name in ("omar", "mira", "omar")]
+    alone = [gym.make(ID, user=name, reveal=True) for name in ("omar", "mira", "omar")]
     for at, env in enumerate(alone):
         assert np.array_equal(env.reset(seed=4 + at)[0], observation[at])
     for _ in range(20):

@@ -84,8 +84,8 @@ class Challenge:
 
     @cached_property
     def cold_world(self) -> EvalUMAP2:
-        """The world of evalumap2-v0, the same user for an agent that starts cold."""
-        return EvalUMAP2(self.user, self.period, self.judge, self.opening)
+        """The world of evalumap2-v0, the same user for an agent that starts cold; it reveals what scores need."""
+        return EvalUMAP2(self.user, self.period, self.judge, self.opening, reveal=True)
 
     @cached_property
     def panel(self) -> dict[str, Callable]:

@@ -35,7 +35,8 @@ def score_log(challenge: Challenge, log: pd.DataFrame, seed: int | None = None, 
     seeding  of the `rollout` that made it; "counted" for a log made before 0.2
 
     Needed are seed, episode, step, response_time, info.opened, action.… and obs.context.…; what else `rollout` writes
-    may be there and is compared if it tells of the environment. The response times are the participant's word.
+    may be there and is compared if it tells of the environment; info.probability and info.best are in logs made with
+    reveal=True. The response times are the participant's word.
 
     Raises BadData with every fault: of the table, or, where the table is in order, every cell that is not what the
     environment says when it is played again.

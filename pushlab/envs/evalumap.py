@@ -54,11 +54,12 @@ class EvalUMAP1(UserWorld):
     Start        the first context of the period. With several users one is drawn, or named: options={"user": name}
                  (in a batch also a list, one for each copy)
     End          terminated after the last context (the last observation repeats it); never truncated
-    Info         "opened" and "actual", bool; "probability" of opening what was sent; "best", the highest probability
-                 that any notification of the catalogue reaches in that context, where the true user answers by chance
-                 (a senseless combination, outside the catalogue, may now and then reach more). They are about the
-                 last step; before the first one, when there is no answer yet, they are False and 0. "user", the place
-                 of the user in the list, where there are several
+    Info         "opened" and "actual", bool: what the user did with what was sent, and what became of the actual one.
+                 With reveal=True also what no phone would tell: "probability" of opening what was sent; "best", the
+                 highest probability that any notification of the catalogue reaches in that context, where the true user
+                 answers by chance (a senseless combination, outside the catalogue, may now and then reach more). They
+                 are about the last step; before the first one, when there is no answer yet, they are False and 0.
+                 "user", the place of the user in the list, where there are several
     Arguments    user        name of a shipped user, a folder, a User, or a list of them
                  period      "test" (default), "history" or any other period of the user
                  judge       who opens: "truth", "logistic", "plain", "adaboost", "tree" or "bayes"
@@ -72,6 +73,8 @@ class EvalUMAP1(UserWorld):
                  candidates  "history" (default), "catalogue" or an array of codes: the list an agent may choose from,
                              `world.candidates`; the action space stays whole. Of several users the lists are put
                              together; `world.user`, `world.judge`, `world.period` and len(world) are the first one's
+                 reveal      False (default): info tells what a phone would. True: the probabilities too, for metrics
+                             and not for agents. Frames always have them: pictures are for people
     Source       the EvalUMAP 2019 and 2020 challenges (Fraser, Yousuf and Conlan), and their environment gym-push
 
     >>> import gymnasium as gym, pushlab
@@ -81,7 +84,7 @@ class EvalUMAP1(UserWorld):
     '0'
     >>> observation, reward, terminated, truncated, info = env.step(env.action_space.sample())
     >>> sorted(info)
-    ['actual', 'best', 'opened', 'probability']
+    ['actual', 'opened']
     """
 
     name, drawing = "evalumap1-v0", "phone"
@@ -89,7 +92,7 @@ class EvalUMAP1(UserWorld):
     options = ("user",)
 
     def __init__(self, user: Any = "mira", period: str = "test", judge: Any = None, opening: str = "sampled",
-                 actual: str = "recorded", candidates: Any = "history"):
+                 actual: str = "recorded", candidates: Any = "history", reveal: bool = False):
         super().__init__(user, judge)
         one_of("actual", actual, ("recorded", "judge"))
         for one in self.users:
@@ -103,7 +106,9 @@ class EvalUMAP1(UserWorld):
         self._arrived = np.concatenate([part["arrived"] for part in parts])
         known = all("best" in part for part in parts)
         self._best = np.concatenate([part["best"] for part in parts]) if known else None
-        self._told = {"opened": bool, "actual": bool, "probability": float, **({"best": float} if known else {})}
+        self._told = {"opened": bool, "actual": bool}
+        if one_of("reveal", reveal, (False, True)):
+            self._told |= {"probability": float, **({"best": float} if known else {})}
         self._cutoffs = [part["cutoff"] for part in parts]
         self._chances = [part["chances"] for part in parts]
         self._tables = getattr(self._chances[0], "args", None) if isinstance(self.judge, SimulatedUser) else None
@@ -239,8 +244,8 @@ class EvalUMAP2(EvalUMAP1):
     trail_of = ("row", "action", "opened")
 
     def __init__(self, user: Any = "mira", period: str = "test", judge: Any = None, opening: str = "sampled",
-                 actual: str = "recorded", candidates: Any = "catalogue"):
-        super().__init__(user, period, judge, opening, actual, candidates)
+                 actual: str = "recorded", candidates: Any = "catalogue", reveal: bool = False):
+        super().__init__(user, period, judge, opening, actual, candidates, reveal)
         halves = (self.schema.context, self.schema.notification)
         self._none = np.concatenate([*(half.sizes for half in halves), [2]])
         self.observation_space = Dict({"context": self.schema.context.space, "last": MultiDiscrete(self._none + 1)})

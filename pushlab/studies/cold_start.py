@@ -4,9 +4,10 @@
 
 An agent sends one notification for each context of a user's test quarter and learns from every answer. All agents meet
 the same contexts, and under one seed the same uniform numbers decide what is opened, so that they are compared pair by
-pair. Regret is the probability of an open given away by not sending the best notification, as the environment tells it
-in `info["best"]`: a row of the catalogue with the best priority, visibility and so on. The candidates leave those at
-their neutral values, so that a part of the regret, the `floor`, is out of reach of every agent that chooses among them.
+pair. Regret is the probability of an open given away by not sending the best notification. The environment tells it in
+`info["best"]` only with reveal=True, as agents are to find it out; none of those here reads it. It is a row of the
+catalogue with the best priority, visibility and so on. The candidates leave those at their neutral values, so that a
+part of the regret, the `floor`, is out of reach of every agent that chooses among them.
 
 `CHOSEN` is the agent that is held against `BASELINES`. It was chosen before the shipped users were looked at: see
 `pushlab.agents.bandits`.
@@ -44,6 +45,7 @@ DIGITS = 5
 def run_agent(env: Any, agent: agents.Agent, seed: int) -> dict[str, list[dict]]:
     """What an agent achieves with a user under a seed: two tables, `runs` and `windows`.
 
+    env       evalumap2-v0 with reveal=True
     runs      a row: steps, and means over the last quarter and over the whole of the episode
               opened_last, regret_last, opened, regret    share opened, probability given away
               best_last, floor_last                       the best possible, and the regret of the best candidate
@@ -80,7 +82,7 @@ def run_study(users: Sequence[str] = USERS, names: Sequence[str] = tuple(AGENTS)
         if load_user(user).truth is None:
             raise ValueError(f"nobody knows the true probabilities of user {Path(user).name}, so regret cannot be "
                              "told; take a shipped user or one of pushlab make-user")
-    envs = {Path(user).name: {"env": "pushlab/evalumap2-v0", "user": user} for user in users}
+    envs = {Path(user).name: {"env": "pushlab/evalumap2-v0", "user": user, "reveal": True} for user in users}
     found = sweep({name: AGENTS[name] for name in names}, envs, seeds, keep, function=run_agent, workers=jobs,
                   fresh=fresh, progress=progress, strict=True,
                   name="cold_start")

@@ -97,7 +97,7 @@ def test_whole_challenge(benchmark, tmp_path):
     synthesis.write_user(synthesis.make_user(5, "long", open_rate=0.4, per_quarter=count), tmp_path / "long")
     synthesis.write_catalogue(tmp_path / "long")
     user = load_user(tmp_path / "long")
-    challenge, env = Challenge.load(user), gym.make("pushlab/evalumap2-v0", user=user)
+    challenge, env = Challenge.load(user), gym.make("pushlab/evalumap2-v0", user=user, reveal=True)
     codes = user.history.notification_codes[np.arange(len(user.test)) % len(user.history)]
     draws = own_draws(1, len(codes), challenge.world.uniforms)[:, 0]
 
