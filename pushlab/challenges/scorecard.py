@@ -4,8 +4,6 @@ A scorecard holds nothing that depends on the machine it was made on, except the
 apart: they are in no table, picture or JSON file unless asked for, and are saved in a file of their own.
 """
 
-import csv
-import io
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from html import escape
@@ -14,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 
-from pushlab.ground.files import json_text, write_bytes, write_text
+from pushlab.ground.files import csv_text, json_text, write_bytes, write_text
 from pushlab.metrics.push import ResponseTime
 
 # What each metric says, in the order of the tables; `pushlab.metrics.push` defines them.
@@ -34,7 +32,6 @@ MEANING = {
 }
 FORMATS = {"performance": ",.1f", "expected_performance": ",.1f", "learning_slope": ".2e", "settled_step": ",.0f"}
 DIGITS = 6          # of what is saved: sums differ in their last digits from machine to machine
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 @dataclass(frozen=True)
@@ -174,19 +171,6 @@ def write_picture(path: Path, cards: Sequence[Scorecard]) -> Path:
     from pushlab.plots import png, scorecard
 
     return write_bytes(path, png(scorecard(cards, times=True)))
-
-
-def csv_text(rows: Iterable[Iterable[Any]]) -> str:
-    """CSV of rows of cells, in which no spreadsheet finds a formula: such a text gets an apostrophe in front.
-
-    >>> print(csv_text([("agent", "=1+1"), ("value", -2.5)]), end="")
-    agent,'=1+1
-    value,-2.5
-    """
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(
-        [f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULA) else cell for cell in row] for row in rows)
-    return text.getvalue()
 
 
 def html_table(head: Sequence[Any], rows: Sequence[Sequence[Any]]) -> str:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 
 from pushlab.ground.arguments import meant
-from pushlab.ground.faults import BadData, Fault, blame, refuse, short
+from pushlab.ground.faults import BadData, Fault, blame, printable, refuse, short
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -177,7 +177,7 @@ def find_columns(header: Iterable[Any], spellings: Mapping[str, Iterable[str]], 
 
 def _printable(name):
     """A column's name as it may be shown on a terminal: no control characters, and not too long."""
-    return short("".join(character if character.isprintable() else "□" for character in name))
+    return short(printable(name))
 
 
 def read_table(source: Source, name: str, columns: Mapping[str, str | None],

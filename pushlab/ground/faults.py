@@ -4,7 +4,7 @@ A reader collects every fault it meets and raises one error that names file, row
 have been right, so that a table is mended in one go and not in twenty.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
@@ -31,7 +31,9 @@ class Fault(NamedTuple):
 
 
 class BadData(ValueError):
-    """A table or file that cannot be used; `faults` lists every reason, the message groups what belongs together.
+    """A table or file that cannot be used; `faults` lists the reasons, the message groups what belongs together.
+
+    Of more than MOST faults that many are kept, the first ones of each file and column; `count` is of all.
 
     >>> print(BadData(Fault("a.csv", row, "noise", "loud", "low or high") for row in (2, 5)))
     2 faults:
@@ -39,16 +41,29 @@ class BadData(ValueError):
     """
 
     ROWS_SHOWN = 12
+    MOST = 100
 
     def __init__(self, faults: Fault | Iterable[Fault]):
-        self.faults = (faults,) if isinstance(faults, Fault) else tuple(faults)
+        faults = (faults,) if isinstance(faults, Fault) else tuple(faults)
+        self.count, self.faults = len(faults), self._first(faults)
         super().__init__(self._message())
+
+    def _first(self, faults):
+        if len(faults) <= self.MOST:
+            return faults
+        met, places = Counter(), []         # how many faults of its column come before each
+        for fault in faults:
+            places.append(met[fault.file, fault.column])
+            met[fault.file, fault.column] += 1
+        kept = sorted(range(len(faults)), key=places.__getitem__)[:self.MOST]
+        return tuple(faults[place] for place in sorted(kept))
 
     def _message(self):
         groups = defaultdict(list)
         for fault in self.faults:
             groups[fault._replace(row=None)].append(fault.row)
-        lines = [f"{len(self.faults)} fault{'s' if len(self.faults) != 1 else ''}:"]
+        first = f", the first {len(self.faults)}" if self.count > len(self.faults) else ""
+        lines = [f"{self.count:,} fault{'s' if self.count != 1 else ''}{first}:"]
         for fault, rows in groups.items():
             where = fault.file
             if fault.column is not None:
@@ -58,8 +73,8 @@ class BadData(ValueError):
                 more = f" and {len(rows) - self.ROWS_SHOWN:,} more" if len(rows) > self.ROWS_SHOWN else ""
                 shown = ", ".join(map(str, rows[:self.ROWS_SHOWN]))
                 where += f", {fault.unit}{'s' if len(rows) > 1 else ''} {shown}{more}"
-            what = fault.right if fault.value is None else f"{fault.value!r} is not {fault.right}"
-            lines.append(f"  {where}: {what}")
+            what = fault.right if fault.value is None else f"{short(fault.value, 200)!r} is not {fault.right}"
+            lines.append(f"  {printable(where)}: {printable(what)}")
         return "\n".join(lines)
 
 
@@ -88,3 +103,12 @@ def short(text: str, most: int = 60) -> str:
     'aaaa…'
     """
     return text if len(text) <= most else text[:most - 1] + "…"
+
+
+def printable(text: str) -> str:
+    """A text as a terminal may show it: a square in the place of each control character.
+
+    >>> printable("a\x1b[31m.csv")
+    'a□[31m.csv'
+    """
+    return "".join(character if character.isprintable() else "□" for character in text)

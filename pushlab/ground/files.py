@@ -1,10 +1,27 @@
-"""Where files are, and how they are written: whole or not at all, under another name in the same folder first."""
+"""Where files are, and how they are written: whole or not at all, under another name in the same folder first.
 
+Two processes may write one file at once: the last whole one stays. Who reads, changes and writes does so `alone`.
+"""
+
+import csv
+import io
 import json
 import os
 import re
+import secrets
+import shutil
+import stat
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from importlib import resources
 from pathlib import Path
+from typing import Any
+
+KINDS = ((stat.S_ISLNK, "a link"), (stat.S_ISDIR, "a folder"), (stat.S_ISFIFO, "a FIFO"), (stat.S_ISSOCK, "a socket"),
+         (stat.S_ISCHR, "a device"), (stat.S_ISBLK, "a device"))
+# A cell's beginning, and what a spreadsheet set to semicolons or tabs takes for one, if a formula follows.
+FORMULA = re.compile("(^|[;\t\r\n\v\f\x85\u2028\u2029])(?=[ \xa0]*[=+\\-@\t\r＝＋－＠])")
 
 
 def data_dir() -> Path:
@@ -22,25 +39,190 @@ def cache_dir() -> Path:
     return Path(os.environ.get("PUSHLAB_CACHE") or Path(home) / "pushlab")
 
 
-def write_text(path: Path | str, text: str) -> Path:
+def what_it_is(mode: int) -> str:
+    """What a file is, in words, by its `st_mode`; nothing of an ordinary one.
+
+    >>> what_it_is(os.stat("/").st_mode), what_it_is(os.stat(__file__).st_mode)
+    ('a folder', '')
+    """
+    return next((word for is_one, word in KINDS if is_one(mode)), "" if stat.S_ISREG(mode) else "no ordinary file")
+
+
+def write_text(path: Path | str, text: str, replace: bool = True, rights: int | None = None) -> Path:
     """Writes text as UTF-8, line ends as they are; makes the folder where there is none; returns the path.
 
-    Raises OSError where that cannot be; an older file then stays as it was.
+    replace  whether an ordinary file that is there may be replaced
+    rights   of the file, such as 0o600; None for those of the file that was there, or what is usual for a new one
+
+    Raises FileExistsError where one is there that may not, and where a folder, a link, a device, a FIFO or a socket is,
+    which never is replaced; OSError where the file cannot be written. What is there stays as it was then.
     """
-    return write_bytes(path, text.encode("utf-8"))
+    return write_bytes(path, text.encode("utf-8", "backslashreplace"), replace, rights)
 
 
-def write_bytes(path: Path | str, data: bytes) -> Path:
+def write_bytes(path: Path | str, data: bytes, replace: bool = True, rights: int | None = None) -> Path:
     """Writes bytes as `write_text` writes text."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
+    before = _may_be_written(path, replace)
+    rights, unfinished = before if rights is None else rights, _beside(path)
     try:
-        unfinished.write_bytes(data)
-        os.replace(unfinished, path)
+        with open(unfinished, "xb", opener=lambda name, how: os.open(name, how, 0o666 if rights is None else rights)
+                  ) as file:
+            file.write(data)
+        if rights is not None:
+            os.chmod(unfinished, rights)    # whatever the process takes away from new files
+        if replace:
+            os.replace(unfinished, path)
+        else:
+            _put(unfinished, path)
     finally:
         unfinished.unlink(missing_ok=True)
     return path
+
+
+def _may_be_written(path, replace):
+    """The rights of the ordinary file that is there, None where there is nothing; or FileExistsError."""
+    try:
+        mode = os.lstat(path).st_mode
+    except FileNotFoundError:
+        return None
+    if word := what_it_is(mode):
+        raise FileExistsError(f"{path} is {word}, which is not replaced; give the name of an ordinary file")
+    if not replace:
+        raise FileExistsError(f"{path} is there already and is not replaced; give another name, or move it away")
+    return stat.S_IMODE(mode)
+
+
+def _put(unfinished, path):
+    """The file under its own name, if nothing has that."""
+    try:
+        os.link(unfinished, path)
+    except FileExistsError:
+        raise FileExistsError(f"{path} is there already and is not replaced") from None
+    except OSError:                         # a file system without links: the name is taken first
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL))
+        os.replace(unfinished, path)
+
+
+def _beside(path):
+    """A name that nobody else has, in the same folder."""
+    return path.with_name(f".{path.name[:40]}.{secrets.token_hex(8)}")
+
+
+@contextmanager
+def alone(path: Path | str, wait: float = 60.0) -> Iterator[None]:
+    """Nobody else who asks for the same file or folder, thread or process, is inside at the same time.
+
+    wait   seconds, after which it is a TimeoutError
+
+    The lock is a file beside it, `.NAME.lock`, which stays; the system lets go of it when a process ends or is killed.
+    """
+    from filelock import FileLock, Timeout
+
+    path = Path(path).absolute()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(path.with_name(f".{path.name}.lock"))
+    try:
+        lock.acquire(timeout=wait, poll_interval=0.02)
+    except Timeout:
+        raise TimeoutError(f"another process has been changing {path} for {wait:g} seconds; wait for it, or end it"
+                           ) from None
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+@contextmanager
+def whole_folder(path: Path | str, keep: bool = False) -> Iterator[Path]:
+    """A new folder beside `path` to write in, which takes its place in one step when all is written.
+
+    keep   begin with a copy of what is there
+
+    On an exception the new folder goes and the old one stands as it was. Who is killed leaves the old or the new one,
+    never a mixture (and an unfinished one beside it, whose name begins with a dot). A folder that is open elsewhere
+    stays readable there until then. Raises FileExistsError where something is that is no folder.
+    """
+    path = Path(path).resolve()
+    if path.exists() and not path.is_dir():
+        raise FileExistsError(f"{path} is {what_it_is(path.stat().st_mode) or 'a file'}; a folder is meant")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = _beside(path)
+    try:
+        if keep and path.exists():
+            shutil.copytree(path, unfinished, symlinks=True)
+        else:
+            unfinished.mkdir()
+        yield unfinished
+        with suppress(FileNotFoundError):
+            shutil.copymode(path, unfinished)
+        while not _swapped(unfinished, path):
+            pass
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)       # the new one that failed, or the old one
+
+
+def _swapped(new, old):
+    """Gives a folder the place of another, which gets its name; False where somebody else came in between."""
+    if old.exists():
+        if not _exchanged(new, old):        # Windows, some network drives: for a moment there is neither
+            aside = _beside(old)
+            os.rename(old, aside)
+            try:
+                os.rename(new, old)
+            except OSError:
+                os.rename(aside, old)
+                raise
+            os.rename(aside, new)
+        return True
+    try:
+        os.rename(new, old)
+        return True
+    except OSError:
+        if old.exists():
+            return False
+        raise
+
+
+def _exchanged(one, other):
+    """Whether the system exchanged two folders, in one step: Linux and macOS can, Python has no name for it."""
+    if sys.platform not in ("linux", "darwin"):
+        return False
+    import ctypes
+
+    system, (one, other) = ctypes.CDLL(None), map(os.fsencode, (one, other))
+    if sys.platform == "darwin":
+        return not system.renamex_np(one, other, 2)                 # RENAME_SWAP
+    here = -100                                                     # AT_FDCWD: names are as they are given
+    return hasattr(system, "renameat2") and not system.renameat2(here, one, here, other, 2)     # RENAME_EXCHANGE
+
+
+# ---------------------------------------------------------------- what stands in a file
+
+def safe_cell(text: str) -> str:
+    """A text as a cell in which no spreadsheet finds a formula: an apostrophe stands before what begins like one.
+
+    Looked at are the beginning of the cell and what follows a semicolon, a tab or a line break inside it, at which
+    some spreadsheets begin a cell.
+
+    >>> [safe_cell(text) for text in ("=1+1", "a;@b", "a-b")]
+    ["'=1+1", "a;'@b", 'a-b']
+    """
+    return FORMULA.sub(r"\1'", text)
+
+
+def csv_text(rows: Iterable[Iterable[Any]]) -> str:
+    """CSV of rows of cells: texts as `safe_cell` has them, numbers as they are.
+
+    >>> print(csv_text([("agent", "=1+1"), ("value", -2.5)]), end="")
+    agent,'=1+1
+    value,-2.5
+    """
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(
+        [safe_cell(cell) if isinstance(cell, str) else cell for cell in row] for row in rows)
+    return text.getvalue()
 
 
 def json_text(data: object) -> str:

@@ -1,0 +1,311 @@
+"""Files are written whole or not at all, by as many threads and processes as there are; nothing special is replaced."""
+
+import csv
+import io
+import json
+import os
+import re
+import shutil
+import socket
+import stat
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pushlab.ground.files import alone, csv_text, safe_cell, whole_folder, write_bytes, write_text
+
+HERE = Path(__file__).parent.parent
+
+
+def names(folder):
+    """What lies in a folder, but for locks, which stay."""
+    return sorted(one.name for one in folder.iterdir() if not one.name.endswith(".lock"))
+
+
+def processes(code, *arguments, count=4):
+    """Starts Python processes with this code; their output, once all have ended well."""
+    begun = [subprocess.Popen([sys.executable, "-P", "-c", code, *map(str, arguments), str(number)], text=True,
+                              env=os.environ | {"PYTHONPATH": str(HERE)}, stdout=subprocess.PIPE)
+             for number in range(count)]
+    said = [one.communicate(timeout=120)[0] for one in begun]
+    assert [one.returncode for one in begun] == [0] * count
+    return said
+
+
+# ---------------------------------------------------------------- one file
+
+def test_four_threads_write_one_file_and_each_reader_sees_a_whole_one(tmp_path):
+    path, texts = tmp_path / "a.txt", {letter * 20_000 for letter in "abcd"}
+    write_text(path, "a" * 20_000)
+
+    def write(text):
+        for _ in range(75):
+            write_text(path, text)
+            assert path.read_text() in texts
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(write, texts))
+    assert path.read_text() in texts and names(tmp_path) == ["a.txt"]
+
+
+def test_without_replace_one_of_many_writers_comes_first_and_the_others_are_told(tmp_path):
+    path, start = tmp_path / "a.txt", threading.Barrier(4)
+
+    def write(text):
+        start.wait()
+        try:
+            return write_text(path, text, replace=False)
+        except FileExistsError:
+            return None
+
+    with ThreadPoolExecutor(4) as pool:
+        done = list(pool.map(write, "abcd"))
+    assert path.read_text() == dict(zip(done, "abcd"))[path] and done.count(None) == 3
+    assert names(tmp_path) == ["a.txt"]
+    with pytest.raises(FileExistsError, match="there already"):
+        write_bytes(path, b"new", replace=False)
+
+
+@pytest.mark.parametrize("kind", ["folder", "FIFO", "socket", "link"])
+@pytest.mark.parametrize("replace", [True, False])
+def test_what_is_no_ordinary_file_is_never_replaced(tmp_path, kind, replace):
+    path = tmp_path / "out"
+    if kind == "folder":
+        path.mkdir()
+    elif kind == "FIFO":
+        os.mkfifo(path)
+    elif kind == "link":
+        (tmp_path / "other").write_text("mine")
+        path.symlink_to(tmp_path / "other")
+    else:
+        server = socket.socket(socket.AF_UNIX)
+        os.chdir(tmp_path)                  # a socket's name may not be long
+        server.bind("out")
+        server.close()
+    before = os.lstat(path)
+    with pytest.raises(FileExistsError, match=f"out is a {kind}"):
+        write_text(path, "text", replace)
+    assert os.lstat(path)[:3] == before[:3] and len(names(tmp_path)) == 1 + (kind == "link")
+
+
+@pytest.fixture(autouse=True)
+def _same_folder():
+    here = os.getcwd()
+    yield
+    os.chdir(here)
+
+
+@pytest.mark.parametrize("device", ["/dev/full", "/dev/null", "/dev/stdout"])
+def test_a_device_is_not_replaced(device):
+    before = os.lstat(device)
+    with pytest.raises(FileExistsError, match="is a (device|link)"):
+        write_text(device, "text")
+    assert os.lstat(device)[:3] == before[:3]
+
+
+def test_a_full_disk_leaves_the_old_file_and_no_scraps(tmp_path):
+    write_text(tmp_path / "a.txt", "old")
+    code = ("import resource, signal, sys; from pushlab.ground.files import write_text\n"
+            "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+            "resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n"
+            "try:\n    write_text(sys.argv[1], 'x' * 100_000)\nexcept OSError as error:\n    print(error.strerror)")
+    assert processes(code, tmp_path / "a.txt", count=1) == ["File too large\n"]
+    assert (tmp_path / "a.txt").read_text() == "old" and names(tmp_path) == ["a.txt"]
+
+
+def test_a_file_keeps_its_rights_and_a_new_one_may_be_given_some(tmp_path):
+    path = write_text(tmp_path / "a.txt", "old", rights=0o600)
+    assert stat.S_IMODE(write_text(path, "new").stat().st_mode) == 0o600
+    assert stat.S_IMODE(write_text(path, "new", rights=0o640).stat().st_mode) == 0o640
+
+
+def test_a_name_that_is_not_utf_8_can_be_written_about_and_to(tmp_path):
+    name = os.fsdecode(b"b\xff.txt")
+    path = write_text(tmp_path / name, f"from {name}")
+    assert path.read_bytes() == b"from b\\udcff.txt"
+
+
+# ---------------------------------------------------------------- alone
+
+ADD = """
+import json, sys, threading
+from pathlib import Path
+from pushlab.ground.files import alone, write_text
+path = Path(sys.argv[1])
+def add():
+    for _ in range(10):
+        with alone(path):
+            rows = json.loads(path.read_text()) if path.exists() else []
+            write_text(path, json.dumps([*rows, sys.argv[2]]))
+threads = [threading.Thread(target=add) for _ in range(2)]
+for one in threads: one.start()
+for one in threads: one.join()
+"""
+
+
+def test_four_processes_of_two_threads_add_twenty_rows_each_and_none_is_lost(tmp_path):
+    processes(ADD, tmp_path / "board.json")
+    rows = json.loads((tmp_path / "board.json").read_text())
+    assert {one: rows.count(one) for one in rows} == dict.fromkeys("0123", 20)
+
+
+def test_who_waits_too_long_is_told_the_path(tmp_path):
+    told = []
+
+    def wait():
+        try:
+            with alone(tmp_path / "a", wait=0.1):
+                pass
+        except TimeoutError as error:
+            told.append(str(error))
+
+    with alone(tmp_path / "a"):
+        thread = threading.Thread(target=wait)
+        thread.start()
+        thread.join()
+    assert len(told) == 1 and str(tmp_path / "a") in told[0]
+
+
+def test_a_killed_process_lets_go_of_its_lock(tmp_path):
+    code = ("import os, sys; from pushlab.ground.files import alone\n"
+            "with alone(sys.argv[1]):\n    print('in', flush=True); os.kill(os.getpid(), 9)")
+    killed = subprocess.run([sys.executable, "-P", "-c", code, tmp_path / "a"], stdout=subprocess.PIPE,
+                            env=os.environ | {"PYTHONPATH": str(HERE)}, timeout=60)
+    assert (killed.stdout, killed.returncode) == (b"in\n", -9)
+    with alone(tmp_path / "a", wait=20):
+        pass
+
+
+# ---------------------------------------------------------------- whole folders
+
+def fill(folder, word):
+    for number in range(3):
+        write_text(folder / "sub" / f"{number}.txt", word)
+
+
+def held(folder):
+    return {str(one.relative_to(folder)): one.read_text() for one in sorted(folder.rglob("*")) if one.is_file()}
+
+
+def test_a_folder_takes_the_place_of_another_whole(tmp_path):
+    for word in ("first", "second"):
+        with whole_folder(tmp_path / "new" / "out") as folder:
+            assert not list(folder.iterdir())
+            fill(folder, word)
+        assert set(held(tmp_path / "new" / "out").values()) == {word}
+    with whole_folder(tmp_path / "new" / "out", keep=True) as folder:
+        write_text(folder / "more.txt", "more")
+    assert set(held(tmp_path / "new" / "out").values()) == {"second", "more"}
+    assert names(tmp_path / "new") == ["out"]
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+def test_an_exception_leaves_the_old_folder_as_it_was(tmp_path, error):
+    fill(tmp_path / "out", "old")
+    with pytest.raises(error), whole_folder(tmp_path / "out", keep=True) as folder:
+        fill(folder, "new")
+        raise error
+    assert set(held(tmp_path / "out").values()) == {"old"} and names(tmp_path) == ["out"]
+
+
+def test_the_folder_that_a_link_leads_to_is_swapped_and_the_link_stays(tmp_path):
+    fill(tmp_path / "disk" / "there", "old")
+    (tmp_path / "out").symlink_to(tmp_path / "disk" / "there")
+    with whole_folder(tmp_path / "out") as folder:
+        fill(folder, "new")
+    assert (tmp_path / "out").is_symlink() and set(held(tmp_path / "disk" / "there").values()) == {"new"}
+
+
+def test_a_file_in_the_place_of_a_folder_stays(tmp_path):
+    write_text(tmp_path / "out", "mine")
+    with pytest.raises(FileExistsError, match="a folder is meant"), whole_folder(tmp_path / "out"):
+        pass
+    assert (tmp_path / "out").read_text() == "mine"
+
+
+def test_where_the_system_exchanges_no_folders_it_is_done_in_steps(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "platform", "elsewhere")
+    for word in ("first", "second"):
+        with whole_folder(tmp_path / "out") as folder:
+            fill(folder, word)
+    assert set(held(tmp_path / "out").values()) == {"second"} and names(tmp_path) == ["out"]
+
+
+KILLED = """
+import itertools, sys
+from pushlab.ground.files import whole_folder, write_text
+for turn in itertools.count():
+    with whole_folder(sys.argv[1]) as folder:
+        for number in range(3):
+            write_text(folder / "sub" / f"{number}.txt", str(turn))
+    print(turn, flush=True)
+"""
+
+
+def test_kill_9_leaves_the_old_folder_or_the_new_one(tmp_path):
+    for wait in range(8):
+        process = subprocess.Popen([sys.executable, "-P", "-c", KILLED, tmp_path / "out"], stdout=subprocess.PIPE,
+                                   env=os.environ | {"PYTHONPATH": str(HERE)}, text=True)
+        for _ in range(1 + wait):
+            assert process.stdout.readline()
+        process.kill()
+        done = int((["0"] + process.stdout.read().split())[-1])
+        process.wait()
+        turns = {int(text) for text in held(tmp_path / "out").values()}
+        assert len(held(tmp_path / "out")) == 3 and len(turns) == 1 and turns.pop() >= done
+
+
+def test_two_processes_swap_the_same_folder_and_it_is_always_there_and_whole(tmp_path):
+    code = KILLED.replace("itertools.count()", "range(40)").replace("str(turn)", "sys.argv[2]")
+    fill(tmp_path / "out", "old")
+    gone = threading.Event()
+    seen = []
+
+    def look():
+        while not gone.is_set():
+            seen.append((tmp_path / "out").is_dir())
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    try:
+        processes(code, tmp_path / "out", count=2)
+    finally:
+        gone.set()
+        thread.join()
+    assert all(seen) and len(set(held(tmp_path / "out").values())) == 1 and names(tmp_path) == ["out"]
+
+
+# ---------------------------------------------------------------- cells
+
+@given(st.lists(st.lists(st.text(st.sampled_from("=+-@;,|\t\r\n\"' a1＝") | st.characters(codec="utf-8"), max_size=8),
+                         min_size=2, max_size=3), max_size=4))
+def test_no_spreadsheet_finds_a_formula_and_the_cells_come_back(rows):
+    text = csv_text(rows)
+    assert list(csv.reader(io.StringIO(text, newline=""))) == [[safe_cell(cell) for cell in row] for row in rows]
+    for cell in (cell for row in rows for cell in row):
+        safe = safe_cell(cell)
+        assert safe_cell(safe) == safe and safe.replace("'", "") == cell.replace("'", "")
+        assert not safe.startswith(("\t", "\r"))
+        assert not any(part.lstrip(" ").startswith(tuple("=+-@＝＋－＠")) for part in re.split("[;\t\r\n]", safe))
+
+
+def test_numbers_stay_numbers():
+    assert csv_text([(-1.5, 3, None, True)]) == "-1.5,3,,True\n"
+
+
+def test_a_disk_without_hard_links_still_replaces_nothing(tmp_path, monkeypatch):
+    def refuse(*_):
+        raise PermissionError("no links here")
+
+    monkeypatch.setattr(os, "link", refuse)
+    assert write_text(tmp_path / "a.txt", "one", replace=False).read_text() == "one"
+    with pytest.raises(FileExistsError):
+        write_text(tmp_path / "a.txt", "two", replace=False)
+    assert names(tmp_path) == ["a.txt"]
+    shutil.rmtree(tmp_path)
