@@ -246,7 +246,7 @@ def write_handout(user: SyntheticUser, folder: Path | str) -> list[Path]:
 def _demand_room(folder, name):
     """FileExistsError where a user of that name, the catalogue or the schema could not be written into a folder."""
     _demand_new(folder / name)
-    for shared, text in _shared_texts().items():
+    for shared, text in shared_texts().items():
         path = folder / shared
         if path.exists() and (not path.is_file() or path.read_bytes() != text.encode("utf-8")):
             raise FileExistsError(f"{path} is there already and is not what would be written; give another folder")
@@ -254,10 +254,10 @@ def _demand_room(folder, name):
 
 def write_catalogue(folder: Path | str) -> list[Path]:
     """Writes catalogue.csv and schema.json (the challenge's, with the catalogue's values); returns the paths."""
-    return [write_text(Path(folder) / name, text) for name, text in _shared_texts().items()]
+    return [write_text(Path(folder) / name, text) for name, text in shared_texts().items()]
 
 
-def _shared_texts():
+def shared_texts() -> dict[str, str]:
     """{file name: text} of what all synthetic users have in common; the schema has the values of the catalogue."""
     schema, values = challenge_schema(), dict(zip(CATALOGUE_COLUMNS, zip(*CATALOGUE)))
     about = "The synthetic users of pushlab in the layout of EvalUMAP 2019, with the values of their catalogue."

@@ -1,0 +1,125 @@
+"""A class on disk: how it is made, what its students get, its tokens, and how it is closed."""
+
+import hashlib
+import json
+import secrets
+import time
+from collections.abc import Iterable
+from contextlib import closing
+from pathlib import Path
+
+from pushlab.classroom.book import connect, create, transaction
+from pushlab.classroom.chance import derived, new_secret
+from pushlab.classroom.lives import first_intercept
+from pushlab.classroom.room import PRACTICE
+from pushlab.ground.arguments import demand, whole
+from pushlab.ground.files import write_text
+from pushlab.users.synthesis import make_user
+from pushlab.users.synthesis.user import write_handout
+
+HISTORY = "robin"           # what the user of Challenge 1 is called
+MOST_TEAMS = 500
+
+README = """# {name}
+
+You teach a phone which notifications to show, and nobody has the answers: the users live on your lecturer's machine.
+
+You got a token. It is your team's key: keep it out of notebooks that you share.
+
+    export PUSHLAB_URL=https://...          # your lecturer says where
+    export PUSHLAB_TOKEN=...                # your team's token
+
+## Challenge 1: learn from history
+
+`{user}/train/` has three months of a user's notifications and what became of them. `{user}/contexts.csv` has the
+moments of the next three months, an `id` and eleven features each; what happened then is in no file. Choose a
+notification for each of them, a row with `id` and the columns postingApp, category, subject, numberOfUpdates, priority,
+ongoing, visibility; what exists is in `catalogue.csv`. Hand the file in:
+
+    pushlab hand-in answers.csv
+
+You are told at once how much of the best possible you reach on one half of the moments; the other half decides, when
+the challenge is closed. You have {uploads} uploads, and the last one counts.
+
+## Challenge 2 and the arriving notifications: one moment after the other
+
+    import gymnasium as gym, pushlab
+    env = gym.make("pushlab/Remote-v0", game="evalumap2", scored=False)     # or game="push"
+    observation, info = env.reset()
+
+Practise as often as you like. With scored=True you have {episodes} episodes a game, each with another user, whom your
+agent meets for the first time. Every one that you begin counts, and the mean of all of them is your score: an episode
+that breaks off goes on where it stood at the next reset(), and what you never answer earns nothing.
+"""
+
+
+def new_class(folder: Path | str, teams: Iterable[str], seed: str | None = None, episodes: int = 5,
+              per_quarter: int = 1000, days: int = 7, name: str = "A class challenge") -> dict[str, str]:
+    """Makes a class; returns {team: token}, which cannot be had again: only the tokens' SHA-256 are kept.
+
+    folder       new or empty; nobody else may read it. Its handout/ is what students get
+    teams        names, all different, small and capital letters being the same
+    seed         None: 32 bytes of the operating system; a text makes the same users and episodes again, with other
+                 tokens, and whoever guesses it can do so too
+    episodes     scored episodes that a team has in each game, each with a user of its own, 2 to 50
+    per_quarter  notifications in 84 days, about, 100 to 5,000: as many steps has an episode of evalumap2
+    days         days of an episode of push, 1 to 28
+
+    Raises ValueError for wrong arguments, FileExistsError for a folder that holds anything.
+    """
+    folder, teams = Path(folder), _named(teams)
+    for what, value, least, most in (("episodes", episodes, 2, 50), ("per_quarter", per_quarter, 100, 5000),
+                                     ("days", days, 1, 28)):
+        whole(what, value, least, most)
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise FileExistsError(f"{folder} is there already; give the name of a folder that is new or empty")
+    secret = new_secret(seed)
+    people = [(role, number) for role, count in (("history", 1), ("practice", PRACTICE), ("scored", episodes))
+              for number in range(count)]
+    seeds = [derived(secret, "person", *one) for one in people]
+    tokens = {team: secrets.token_urlsafe(32) for team in teams}
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    folder.chmod(0o700)
+    user = make_user(seeds[0], HISTORY, per_quarter=per_quarter)
+    write_handout(user, folder / "handout")
+    write_text(folder / "handout" / "README.md", README.format(name=name, user=HISTORY, uploads=20, episodes=episodes))
+    with closing(create(folder)) as link, transaction(link):
+        link.executemany("INSERT INTO settings VALUES (?, ?)", [(key, json.dumps(value)) for key, value in {
+            "name": name, "episodes": episodes, "per_quarter": per_quarter, "days": days, "closed": None,
+            "made": time.time(), "seeded": seed is not None, "secret": secret.hex()}.items()])
+        link.executemany("INSERT INTO users (role, number, seed, intercept) VALUES (?, ?, ?, ?)", [
+            (*one, f"{its:032x}", first_intercept(its, per_quarter)) for one, its in zip(people, seeds)])
+        link.executemany("INSERT INTO teams (name, token) VALUES (?, ?)",
+                         [(team, _hashed(token)) for team, token in tokens.items()])
+    return tokens
+
+
+def _named(teams):
+    """Names of teams as they are kept; ValueError for none, too many, an empty one or two alike."""
+    names = [" ".join(str(team).split()) for team in ([teams] if isinstance(teams, str) else teams)]
+    demand(1 <= len(names) <= MOST_TEAMS, f"a class has 1 to {MOST_TEAMS} teams; got {len(names)}")
+    folded = [team.casefold() for team in names]
+    for team, fold in zip(names, folded):
+        demand(team and folded.count(fold) == 1, f"teams have names, each another one; got {team!r}")
+    return names
+
+
+def _hashed(token):
+    return hashlib.sha256(token.encode("ascii")).hexdigest()
+
+
+def new_token(folder: Path | str, team: str) -> str:
+    """A new token for a team; the old one is void from now on. Raises ValueError where there is no such team."""
+    token = secrets.token_urlsafe(32)
+    with closing(connect(folder, write=True)) as link, transaction(link):
+        changed = link.execute("UPDATE teams SET token = ? WHERE name = ?", (_hashed(token), team)).rowcount
+        names = ", ".join(name for name, in link.execute("SELECT name FROM teams ORDER BY id"))
+        demand(changed, f"no team is called {team!r}; there are {names}")
+    return token
+
+
+def close_class(folder: Path | str) -> None:
+    """Closes a class: no scored step and no upload from now on, and the private half of Challenge 1 is told."""
+    with closing(connect(folder, write=True)) as link, transaction(link):
+        link.execute("UPDATE settings SET value = ? WHERE key = 'closed' AND value = 'null'",
+                     (json.dumps(time.time()),))

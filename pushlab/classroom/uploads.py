@@ -1,0 +1,105 @@
+"""Challenge 1 of a class: a CSV file that answers the contexts of the hand-out, scored in two halves.
+
+The secret draws which half a context belongs to. The public half is told at once, in three decimals: so few that the
+uploads a team has do not spell the answers out. The private half is told when the class is closed.
+"""
+
+import hashlib
+import io
+import json
+import time
+import zlib
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pushlab.challenges.answers import read_notifications
+from pushlab.classroom.book import transaction
+from pushlab.classroom.chance import derived
+from pushlab.classroom.lives import Person, world_of
+from pushlab.classroom.refusal import Refusal, Team
+from pushlab.datasets.tables import read_rows
+from pushlab.ground.faults import refuse
+from pushlab.metrics.estimate import half_width
+from pushlab.metrics.push import expected_points
+
+MOST = 20               # uploads a team
+FILE = "answers.csv"    # what faults call an upload
+DIGITS = 3
+
+
+class Answers:
+    """The uploads of a class."""
+
+    def __init__(self, link: Any, secret: bytes, settings: dict[str, Any]):
+        self._link, self._secret, self._settings = link, secret, settings
+
+    @cached_property
+    def world(self) -> Any:
+        """The world of evalumap1 whose contexts are answered."""
+        seed, intercept = self._link.execute("SELECT seed, intercept FROM users WHERE role = 'history'").fetchone()
+        return world_of("evalumap1", Person(int(seed, 16), intercept, self._settings["per_quarter"]), 0, 0)
+
+    @cached_property
+    def public(self) -> np.ndarray:
+        """Whether each context is of the public half, bool (contexts,)."""
+        count = len(self.world)
+        drawn = np.random.Generator(np.random.PCG64(derived(self._secret, "halves"))).random(count)
+        return np.argsort(np.argsort(drawn, kind="stable")) < count // 2
+
+    def left(self, team: int) -> int:
+        """How many uploads a team has left."""
+        return MOST - self._link.execute("SELECT count(*) FROM uploads WHERE team = ?", (team,)).fetchone()[0]
+
+    def upload(self, team: Team, data: bytes, lock: Any) -> dict[str, Any]:
+        """Scores and keeps an upload; see `Room.upload`."""
+        digest = hashlib.sha256(data).hexdigest()
+        with lock:
+            last = self._link.execute("SELECT sha256, public FROM uploads WHERE team = ? ORDER BY number DESC LIMIT 1",
+                                      (team.id,)).fetchone()
+            left = self.left(team.id)
+        if last and last["sha256"] == digest:
+            return self._told(json.loads(last["public"]), left)
+        if not left:
+            raise Refusal(409, "your team has no uploads left", f"{MOST} are there; the last one counts", left=0)
+        expected, best = self.score(data)
+        halves = {"public": self.public, "private": ~self.public}
+        shares = {half: share_of(expected[rows], best[rows]) for half, rows in halves.items()}
+        points = [*zip(np.where(self.public, "public", "private").tolist(), expected.tolist(), best.tolist())]
+        with lock, transaction(self._link):
+            self._link.execute("INSERT INTO uploads (team, number, at, sha256, file, points, public, private) "
+                               "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                               (team.id, MOST - left, time.time(), digest, zlib.compress(data),
+                                zlib.compress(json.dumps(points).encode()), *map(json.dumps, shares.values())))
+        return self._told(shares["public"], left - 1)
+
+    @staticmethod
+    def _told(share, left):
+        return {**dict(zip(("public", "low", "high"), share)), "left": left}
+
+    def score(self, data: bytes) -> tuple[np.ndarray, np.ndarray]:
+        """Expected points of the answers of a CSV file, and of the best ones, float64 (contexts,); BadData if wrong."""
+        count, world = len(self.world), self.world
+        header, rows, lines, faults = read_rows(io.BytesIO(data), FILE, count)
+        refuse(faults)
+        table = pd.DataFrame(rows, columns=header, dtype=object)
+        codes, _, _ = read_notifications(table, world.schema, count, FILE, lines)
+        where = {"row": np.arange(count), "user": np.zeros(count, np.int64)}
+        _, outcome = world.advance(where, codes, np.zeros((count, world.uniforms)))
+        return tuple(expected_points(outcome["actual"], outcome[which]) for which in ("probability", "best"))
+
+
+def share_of(expected: np.ndarray, best: np.ndarray) -> list[float]:
+    """The share of the best possible points, and the ends of its 95 % interval over contexts, in three decimals.
+
+    A ratio of two means: its deviations are those of expected - share · best (the delta method).
+
+    >>> import numpy as np
+    >>> share_of(np.array([0.5, 0.5, 1.0]), np.array([1.0, 1.0, 2.0]))
+    [0.5, 0.5, 0.5]
+    """
+    share = expected.sum() / best.sum()
+    half = half_width(np.std(expected - share * best, ddof=1), len(best)) / best.mean()
+    return [round(float(value), DIGITS) for value in (share, share - half, share + half)]
