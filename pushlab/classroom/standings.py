@@ -1,0 +1,128 @@
+"""Who is ahead, and how surely: the standings of a class, from what its book holds.
+
+A team's score is the mean over all that counts, never its best. While the class is open the finished scored episodes
+count: what an episode that is being played has earned by the truth's probabilities would tell its player, step by
+step, what nobody may know. Once the class is closed every scored episode that was begun counts, with nothing for what
+was never answered. The first challenge shows the public half of its contexts while the class is open, the private half
+afterwards.
+"""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from pushlab.classroom.uploads import MOST as MOST_UPLOADS
+from pushlab.metrics.estimate import holm
+from pushlab.metrics.estimate.intervals import half_width
+
+if TYPE_CHECKING:
+    from pushlab.classroom.book import Book
+
+GAMES = {"evalumap1": "Challenge 1: learn from history", "evalumap2": "Challenge 2: the cold start",
+         "push": "Managing arrivals"}
+LEAST_PAIRS = 3                                 # two differences may agree by chance, to the digit
+POINTS = 40                                     # of a learning curve
+
+
+def ranks(values: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
+    """Ranks as intervals, a DataFrame with the columns first, last and the index of `values`.
+
+    A team is behind another one only if the interval of their paired difference lies below zero, at a level at which
+    with 5 % risk one of all pairs of teams is told apart wrongly (Student's t, p values after Holm). A team's first
+    possible rank is one more than the teams that are surely ahead of it; its last one leaves room for those that are
+    surely behind. Teams that cannot be told apart share ranks. Fewer than three pairs say nothing.
+
+    values  (teams, users or contexts), what was earned where; NaN where a team earned nothing yet. A team that earned
+            nothing anywhere has no rank (NaN)
+
+    Source  Holm (1979), A simple sequentially rejective multiple test procedure, Scand. J. Statistics 6(2), 65-70
+
+    >>> shares = [[0.61, 0.52, 0.70, 0.66], [0.60, 0.54, 0.69, 0.66], [0.31, 0.21, 0.40, 0.35]]
+    >>> ranks(pd.DataFrame(shares, ["ada", "bob", "cy"])).astype(int).T
+           ada  bob  cy
+    first    1    1   3
+    last     2    2   3
+    """
+    from scipy.stats import t
+
+    began = values.notna().any(axis=1)
+    known = values[began].to_numpy(float)
+    ones, others = np.triu_indices(len(known), 1)
+    gaps = known[ones] - known[others]
+    there = np.isfinite(gaps)
+    count = np.maximum(there.sum(axis=1), 1)
+    gap = np.where(there, gaps, 0).sum(axis=1) / count
+    rest = (np.where(there, gaps - gap[:, None], 0) ** 2).sum(axis=1) / np.maximum(count - 1, 1)
+    rounding = 64 * np.finfo(float).eps * np.nanmax(np.abs(known), initial=1)
+    steps = np.diff(np.unique([0, *np.abs(gaps[there])]))
+    grain = min(steps[steps > rounding], default=rounding)
+    size = np.where(np.abs(gap) > rounding, np.abs(gap), 0) / np.sqrt((rest + grain**2 / 6) / count)
+    p_values = np.where(count < LEAST_PAIRS, 1, 2 * t.sf(size, np.maximum(count - 1, 1)))
+    sure = holm(p_values) < 1 - level
+    ahead, behind = (np.bincount(np.where(gap > 0, one, other)[sure], minlength=len(known))
+                     for one, other in ((others, ones), (ones, others)))
+    return pd.DataFrame({"first": 1.0 + ahead, "last": len(known) - behind}, values.index[began]).reindex(values.index)
+
+
+def standing(values: pd.DataFrame) -> pd.DataFrame:
+    """Score, interval and ranks of each team, best first, those that have nothing last; index and `values` as above.
+
+    Columns: score, low, high (mean and 95 % t interval over what counts; one value has no interval), first, last.
+    """
+    count = values.notna().sum(axis=1)
+    score = values.mean(axis=1)
+    half = half_width(values.std(axis=1), count.clip(lower=1)) + np.where(count > 1, 0, np.nan)
+    table = pd.DataFrame({"score": score, "low": score - half, "high": score + half}).join(ranks(values))
+    return table.loc[sorted(table.index, key=lambda team: (-np.nan_to_num(score[team], nan=-np.inf), str(team)))]
+
+
+# ---------------------------------------------------------------- from the book
+
+def earned(book: "Book", game: str) -> pd.DataFrame:
+    """What each team earned where: (teams, users), or (teams, contexts) of the first challenge; NaN where nothing is.
+
+    The mean of a row is the team's score: share of the best possible expected points, or the return of a day.
+    """
+    teams, settings = book.teams()["name"], book.settings
+    if game == "evalumap1":
+        half = "private" if settings["closed"] else "public"
+        answers = {team: answer[answer["half"] == half] for team in teams if (answer := book.answers(team)) is not None}
+        shares = {team: part["expected"].to_numpy() / part["best"].mean() for team, part in answers.items()}
+        return pd.DataFrame.from_dict(shares, orient="index").reindex(teams).astype(float)
+    episodes = book.episodes(game)
+    counted = episodes[episodes["scored"] & (episodes["finished"].notna() | bool(settings["closed"]))]
+    points = counted["return"] / settings["days"] if game == "push" else counted["expected"] / counted["best"]
+    return counted.assign(value=points).pivot(index="team", columns="user", values="value").reindex(teams)
+
+
+def standings(book: "Book") -> pd.DataFrame:
+    """The standings of all games, a row a game and team: the columns of `standing` and
+
+    game, team; done, of (scored episodes that count, and that there are; the first challenge: uploads);
+    playing (steps made in scored episodes that are being played; NA where none is)
+    """
+    tables = []
+    for game in GAMES:
+        table = standing(earned(book, game)).rename_axis("team").reset_index()
+        episodes = book.episodes(game)
+        scored, finished = episodes[episodes["scored"]], episodes["finished"].notna()
+        done = (book.uploads() if game == "evalumap1" else scored[finished]).groupby("team").size()
+        playing = scored[~finished].groupby("team")["steps"].sum()
+        tables.append(table.assign(game=game, done=table["team"].map(done).fillna(0).astype(int),
+                                   of=MOST_UPLOADS if game == "evalumap1" else book.settings["episodes"],
+                                   playing=table["team"].map(playing).astype("Int64")))
+    columns = ["game", "first", "last", "team", "score", "low", "high", "done", "of", "playing"]
+    return pd.concat(tables, ignore_index=True)[columns].astype({"first": "Int64", "last": "Int64"})
+
+
+def curve(steps: pd.DataFrame) -> np.ndarray:
+    """Learning curve of one episode: share of the points possible so far, at POINTS places from its start to its end.
+
+    steps  a row a step, in order: expected, best
+
+    >>> curve(pd.DataFrame({"expected": [0.0, 1.0], "best": [1.0, 1.0]}))[[0, -1]].tolist()
+    [0.0, 0.5]
+    """
+    at = np.ceil(np.linspace(1 / POINTS, 1, POINTS) * len(steps)).astype(int) - 1
+    return (steps["expected"].cumsum() / steps["best"].cumsum()).to_numpy(float)[at]
