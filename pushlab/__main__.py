@@ -6,6 +6,7 @@ stands in the way, such as a user who is not there or a folder that cannot be wr
 """
 
 import os
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -43,14 +44,22 @@ Users = Annotated[str | None, typer.Option(help="A folder or wheel of users.")]
 Stretch = Annotated[str, typer.Option(help="test, or another period of the user.")]
 
 
+def say(text, err=False):
+    """Prints what is saved by now: a reader who has left (`| head -1`) or a full disk changes nothing about that."""
+    try:
+        typer.echo(text, err=err)
+    except OSError:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, (sys.stderr if err else sys.stdout).fileno())      # where the rest goes
+
+
 def saved(save, folder):
-    """Whether `save` could write; if not, standard error says why. The result was printed before."""
+    """Whether `save` could write; if not, standard error says why, and the result is only printed."""
     try:
         save()
     except OSError as error:
-        typer.echo(f"the result could not be written to {folder}: {error}", err=True)
+        say(f"the result could not be written to {folder}: {error}", err=True)
         return False
-    typer.echo(f"written to {folder}")
     return True
 
 
@@ -167,9 +176,13 @@ def score(submission: Annotated[Path, typer.Argument(exists=True, help="A CSV fi
           counted: Annotated[bool, typer.Option("--counted", help="2: logs made before 0.2, when the seeds of a run's "
                                                 "episodes were counted up.")] = False,
           judge: Annotated[str | None, typer.Option(help="truth, logistic, plain, adaboost, tree or bayes.")] = None,
-          opening: Annotated[str, typer.Option(help="sampled, threshold or matched.")] = "sampled"):
-    """Score a submission, or every one of a folder: print the scorecard, write it as JSON, CSV and PNG."""
+          opening: Annotated[str, typer.Option(help="sampled, threshold or matched.")] = "sampled",
+          pictures: Annotated[bool | None, typer.Option(help="Draw each submission, or nothing; by default one file's "
+                                                        "scorecard, or a folder's leaderboard.")] = None):
+    """Score a submission, or every one of a folder: write the scorecard as JSON, CSV and PNG, and print it."""
     from pushlab.challenges.challenge import Challenge
+    from pushlab.challenges.handed_in import RESULTS
+    from pushlab.challenges.submissions import CARD, demand_own
 
     if counted and challenge != 2:
         raise typer.BadParameter("--counted is of the logs of Challenge 2; the answers of Challenge 1 have no episodes")
@@ -179,46 +192,67 @@ def score(submission: Annotated[Path, typer.Argument(exists=True, help="A CSV fi
     folder = out or Path("scores") / submission.stem
     if submission.is_dir() and folder.resolve() == submission.resolve():
         raise typer.BadParameter("--out is the folder of submissions, where the next run would score a leaderboard")
-    above = next(one for one in (folder, *folder.resolve().parents) if one.exists())
-    if not (above.is_dir() and os.access(above, os.W_OK)):
-        typer.echo(f"nothing can be written to {folder}, so the result will be printed only", err=True)
+    if judge not in (None, "truth") and data is not None:
+        typer.echo(f"whoever has the history can fit the judge {judge} again, and ask it: such scores are for practice",
+                   err=True)
+    single = not submission.is_dir()
+    try:
+        demand_own(folder, CARD if single else RESULTS)
+        above = next(one for one in (folder, *folder.resolve().parents) if one.exists())
+        if not (above.is_dir() and os.access(above, os.W_OK)):
+            raise PermissionError(f"nothing can be written into {above}")
+    except OSError as error:
+        typer.echo(f"the result will be printed only: {error}", err=True)
     how = task, challenge, seed, "counted" if counted else "independent"
-    (_score_one if submission.is_file() else _score_each)(submission, how, folder)
+    (_score_one if single else _score_each)(submission, how, folder, pictures)
 
 
-def _score_one(path, how, folder):
-    """Prints and saves the scorecard of one submission."""
-    from pushlab.challenges.submissions import score_file
+def _score_one(path, how, folder, pictures):
+    """Saves and prints the scorecard of one submission."""
+    from pushlab.challenges.submissions import draw_card, save_card, score_file
 
     with ended_by(1):
         card = score_file(path, *how)
-    typer.echo(card.report())
-    if not saved(lambda: card.save(folder, picture=True), folder):
-        raise typer.Exit(2)
+    done = saved(lambda: save_card(card, folder), folder)
+    say(card.report())
+    _finish(done, folder, draw_card(card, folder) if done and pictures is not False else [])
 
 
-def _score_each(submissions, how, folder):
-    """Prints and saves the leaderboard of a folder of submissions."""
+def _score_each(submissions, how, folder, pictures):
+    """Saves and prints the leaderboard of a folder of submissions."""
     from pushlab.challenges.scorecard import leaderboard
-    from pushlab.challenges.submissions import save_scores, score_folder
+    from pushlab.challenges.submissions import draw_scores, save_scores, score_folder
     from pushlab.ground.faults import BadData
 
-    cards, faulty, passed_over = score_folder(submissions, *how)
+    watched = bool(sys.stderr and sys.stderr.isatty())
+    with ended_by(2):
+        cards, faulty, passed_over = score_folder(submissions, *how, progress=watched)
     if not cards and not faulty:
         raise typer.BadParameter(f"there is no CSV file in {submissions}")
-    typer.echo(leaderboard(cards).to_string(index=False, float_format="%.3f") if cards else "none could be scored")
     done = saved(lambda: save_scores(cards, faulty, folder), folder)
-    for name in passed_over:
-        typer.echo(f"{name} is no CSV file and was passed over", err=True)
+    say(leaderboard(cards).to_string(index=False, float_format="%.3f") if cards else "none could be scored")
+    for name, why in passed_over.items():
+        say(f"{name} was passed over: {why}", err=True)
     if faulty:
         faults = BadData(dict.fromkeys(fault for error in faulty.values() for fault in error.faults))
-        typer.echo(f"{len(faulty)} of {len(cards) + len(faulty)} submissions could not be scored\n{faults}", err=True)
-    if faulty or not done:
-        raise typer.Exit(1 if done else 2)
+        say(f"{len(faulty)} of {len(cards) + len(faulty)} submissions could not be scored\n{faults}", err=True)
+    complaints = draw_scores(cards, folder, pictures, watched) if done and pictures is not False else []
+    _finish(done, folder, complaints, 1 if faulty else 0)
+
+
+def _finish(done, folder, complaints, status=0):
+    """Says where the result is and which pictures are missing, and leaves with its status."""
+    if done:
+        say(f"written to {folder}")
+    for complaint in complaints:
+        say(complaint, err=True)
+    raise typer.Exit(status if done else 2)
 
 
 def main():
     """Entry point of the `pushlab` command."""
+    for stream in filter(None, (sys.stdout, sys.stderr)):
+        stream.reconfigure(errors="backslashreplace")       # a terminal that lacks a letter shows its number
     app()
 
 

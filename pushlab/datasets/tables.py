@@ -112,7 +112,7 @@ def read_rows(file: BinaryIO, name: str, most: int | None = None) -> tuple[list,
             if len(row) == len(header):
                 count += 1
                 if most is None or count <= most:
-                    rows.append([words.setdefault(word, word) for word in row])
+                    rows.append(list(map(words.setdefault, row, row)))
                     lines.append(reader.line_num)
             elif row and len(faults) < MOST_FAULTS:
                 right = f"the row has {len(row)} fields and the header {len(header)}; it may be torn off"

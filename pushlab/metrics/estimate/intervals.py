@@ -66,13 +66,13 @@ def share_interval(successes: ArrayLike, trials: ArrayLike, level: float = 0.95)
     >>> round(share.mean, 3), round(share.low, 3), round(share.high, 3)
     (0.5, 0.237, 0.763)
     """
-    from scipy.stats import norm
+    from scipy.special import ndtri
 
     arguments.share("level", level)
     successes, trials = np.broadcast_arrays(np.asarray(successes, float), np.asarray(trials, float))
     if not ((trials >= 1) & (successes >= 0) & (successes <= trials)).all():
         raise ValueError("a share needs at least one trial, and from 0 to as many successes")
-    z, share = norm.ppf((1 + level) / 2), successes / trials
+    z, share = ndtri((1 + level) / 2), successes / trials
     centre = (share + z**2 / (2 * trials)) / (1 + z**2 / trials)
     half = z / (1 + z**2 / trials) * np.sqrt(share * (1 - share) / trials + z**2 / (4 * trials**2))
     ends = (share, np.minimum(centre - half, share), np.maximum(centre + half, share))  # at 0 and n but for rounding
