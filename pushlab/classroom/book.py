@@ -1,7 +1,8 @@
 """The book of a class: one SQLite file with the secret, users, teams, episodes and every step that was answered.
 
-One process writes (`pushlab.classroom.room.Room`, and commands such as a new token for a moment), any number read. In
-WAL mode readers never wait for the writer. What an episode is worth can be computed from the book alone.
+One process plays and writes (`pushlab.classroom.room.Room`), commands such as a new token write for a moment, and any
+number read; in WAL mode readers never wait. What an episode is worth can be computed from the book alone. Its tables
+are in `class.sql`.
 """
 
 import json
@@ -18,27 +19,6 @@ import pandas as pd
 FILE, VERSION = "class.db", 1
 GAMES = ("evalumap2", "push")           # played step by step; evalumap1 is answered by uploads
 
-TABLES = """
-CREATE TABLE settings (key TEXT PRIMARY KEY, value TEXT NOT NULL);      -- values are JSON
-CREATE TABLE users (id INTEGER PRIMARY KEY, role TEXT NOT NULL, number INTEGER NOT NULL, seed TEXT NOT NULL,
-                    intercept REAL NOT NULL, UNIQUE (role, number));
-CREATE TABLE teams (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, token TEXT NOT NULL UNIQUE);  -- SHA-256 of it
--- steps, total and expected are of what was answered so far; "of" and best of the whole episode; began is what reset
--- told; settled is what the rewards add up to once the class is closed and nobody plays on.
-CREATE TABLE episodes (id INTEGER PRIMARY KEY, team INTEGER NOT NULL REFERENCES teams, game TEXT NOT NULL,
-                       scored INTEGER NOT NULL, number INTEGER NOT NULL, user INTEGER NOT NULL REFERENCES users,
-                       begun REAL NOT NULL, finished REAL, steps INTEGER NOT NULL DEFAULT 0,
-                       total REAL NOT NULL DEFAULT 0, expected REAL NOT NULL DEFAULT 0,
-                       "of" INTEGER, best REAL, began TEXT, settled REAL, UNIQUE (team, game, scored, number));
-CREATE TABLE steps (episode INTEGER NOT NULL REFERENCES episodes, step INTEGER NOT NULL, action TEXT NOT NULL,
-                    reward REAL NOT NULL, expected REAL, best REAL, at REAL NOT NULL, answer TEXT NOT NULL,
-                    PRIMARY KEY (episode, step)) WITHOUT ROWID;
--- points: a row a context, [half, expected, best]; file and points are compressed
-CREATE TABLE uploads (id INTEGER PRIMARY KEY, team INTEGER NOT NULL REFERENCES teams, number INTEGER NOT NULL,
-                      at REAL NOT NULL, sha256 TEXT NOT NULL, file BLOB NOT NULL, points BLOB NOT NULL,
-                      public TEXT NOT NULL, private TEXT NOT NULL, UNIQUE (team, number));
-"""
-
 
 def connect(folder: Path | str, write: bool = False) -> sqlite3.Connection:
     """The class.db of a class folder, opened; transactions are begun by hand.
@@ -50,17 +30,15 @@ def connect(folder: Path | str, write: bool = False) -> sqlite3.Connection:
         raise FileNotFoundError(f"{folder} is no class: there is no {FILE} in it; `pushlab class new` makes one")
     link = sqlite3.connect(f"{path.resolve().as_uri()}?mode={'rw' if write else 'ro'}", uri=True, timeout=30,
                            isolation_level=None, check_same_thread=False)
+    link.row_factory = sqlite3.Row
     try:
-        link.execute("PRAGMA foreign_keys = ON")
-        link.execute("PRAGMA synchronous = NORMAL")
-        version, = link.execute("PRAGMA user_version").fetchone()
+        link.executescript("PRAGMA foreign_keys = ON; PRAGMA synchronous = NORMAL")
+        version = link.execute("PRAGMA user_version").fetchone()[0]
     except sqlite3.DatabaseError as error:
-        link.close()
-        raise ValueError(f"{path} cannot be read as a class: {error}") from None
+        version = error
     if version != VERSION:
         link.close()
-        raise ValueError(f"{path} has version {version} of the tables, and this pushlab reads {VERSION}")
-    link.row_factory = sqlite3.Row
+        raise ValueError(f"{path} is no class of this pushlab: its tables have version {VERSION}; here it is {version}")
     return link
 
 
@@ -68,8 +46,8 @@ def create(folder: Path) -> sqlite3.Connection:
     """A new class.db that only its owner may read, with its tables, opened for writing."""
     os.close(os.open(folder / FILE, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     with closing(sqlite3.connect(folder / FILE)) as link:
-        link.execute("PRAGMA journal_mode = WAL")
-        link.executescript(f"{TABLES}; PRAGMA user_version = {VERSION}")
+        tables = Path(__file__).with_name("class.sql").read_text(encoding="utf-8")
+        link.executescript(f"PRAGMA journal_mode = WAL; {tables}; PRAGMA user_version = {VERSION}")
     return connect(folder, write=True)
 
 
@@ -88,21 +66,15 @@ def transaction(link: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
         raise
 
 
-def settings_of(link: sqlite3.Connection) -> dict[str, Any]:
-    """The settings of a class: name, episodes, per_quarter, days, closed, and the secret in hexadecimal."""
-    return {key: json.loads(value) for key, value in link.execute("SELECT key, value FROM settings")}
-
-
 class Book:
     """A class read from its folder, while it is played or not; each question sees what is committed by then.
 
-    >>> Book("no class here").teams()
-    Traceback (most recent call last):
-    FileNotFoundError: no class here is no class: there is no class.db in it; `pushlab class new` makes one
+    Raises FileNotFoundError or ValueError for what is no class.
     """
 
     def __init__(self, folder: Path | str):
         self.folder = Path(folder)
+        connect(folder).close()
 
     def rows(self, question: str, *values: Any) -> pd.DataFrame:
         """The answer to an SQL question, a DataFrame."""
@@ -112,9 +84,10 @@ class Book:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """name, episodes (scored, a team and game), per_quarter, days, closed (when, or None); not the secret."""
+        """name, episodes (scored, a team and game), per_quarter, days, closed (when, or None), made; not the secret."""
         with closing(connect(self.folder)) as link:
-            return {key: value for key, value in settings_of(link).items() if key != "secret"}
+            return {key: value for key, value in dict(link.execute("SELECT * FROM class").fetchone()).items()
+                    if key != "secret"}
 
     def teams(self) -> pd.DataFrame:
         """id and name of each team, in the order in which they were given."""
@@ -128,20 +101,13 @@ class Book:
         The return of a push episode that was left open is settled when the class is closed: as if everything that
         arrived from then on had been put off until it expired.
         """
-        table = self.rows("""
-            SELECT episodes.id, teams.name AS team, game, scored, episodes.number, users.number AS user, begun,
-                   finished, steps, "of", CASE game WHEN 'push' THEN NULL ELSE total END AS points,
-                   CASE game WHEN 'push' THEN NULL ELSE expected END AS expected, best,
-                   coalesce(settled, total) AS "return"
-            FROM episodes JOIN teams ON teams.id = team JOIN users ON users.id = user
-            WHERE ? IS NULL OR game = ? ORDER BY episodes.id""", game, game)
+        table = self.rows("SELECT * FROM told WHERE ? IN (game, '')", game or "")
         numbers = ["begun", "finished", "of", "points", "expected", "best", "return"]
         return table.astype({**dict.fromkeys(numbers, float), "scored": bool})
 
     def steps(self, episode: int) -> pd.DataFrame:
         """A row a step of an episode: step, action (JSON), reward, expected and best (None in push), at, answer."""
-        return self.rows("SELECT step, action, reward, expected, best, at, answer FROM steps WHERE episode = ? "
-                         "ORDER BY step", int(episode))
+        return self.rows("SELECT * FROM steps WHERE episode = ? ORDER BY step", int(episode)).drop(columns="episode")
 
     def uploads(self) -> pd.DataFrame:
         """A row an upload: team (name), number, at, public, public_low, public_high, and the same of private.
@@ -150,11 +116,10 @@ class Book:
         """
         table = self.rows("SELECT teams.name AS team, number, at, public, private FROM uploads "
                           "JOIN teams ON teams.id = team ORDER BY uploads.id")
-        closed = self.settings["closed"]
-        for half in ("public", "private"):
-            told = [json.loads(text) if closed or half == "public" else [float("nan")] * 3 for text in table.pop(half)]
+        for half, told in (("public", True), ("private", self.settings["closed"])):
+            shares = [json.loads(text) if told else [None] * 3 for text in table.pop(half)]
             names = [half, f"{half}_low", f"{half}_high"]
-            table[names] = pd.DataFrame(told, columns=names, index=table.index, dtype=float)
+            table[names] = pd.DataFrame(shares, columns=names, index=table.index, dtype=float)
         return table
 
     def answers(self, team: str) -> pd.DataFrame | None:
@@ -163,3 +128,24 @@ class Book:
                           "ORDER BY number DESC LIMIT 1", team)
         points = [json.loads(zlib.decompress(data)) for data in found["points"]]
         return pd.DataFrame(points[0], columns=["half", "expected", "best"]) if points else None
+
+    def phone(self, most: int = 60) -> list[dict[str, Any]]:
+        """The last steps of the practice episode of evalumap2 that was begun last, as `pushlab.plots.phone` takes them.
+
+        Frames without what no phone would tell, oldest first; [] before anybody practises.
+        """
+        from pushlab.classroom.lives import shared
+
+        steps = self.rows('''SELECT step, "of", reward, answer FROM steps JOIN episodes ON episodes.id = episode
+                             WHERE episode = (SELECT max(id) FROM episodes WHERE game = 'evalumap2' AND NOT scored
+                                              AND steps) ORDER BY step DESC LIMIT ?''', most)
+        context, notification = (shared()[0].context, shared()[0].notification)
+        wide, frames = len(context.components), []
+        for step, of, reward, answer in steps[::-1].itertuples(index=False):
+            told = json.loads(answer)
+            now, last = told["observation"]["context"], told["observation"]["last"]
+            frames.append({"env": "evalumap2-v0", "user": "somebody to practise with", "step": step + 1, "of": of,
+                           "context": context.decode_one(now), "labels": context.labels() | notification.labels(),
+                           "push": {"context": context.decode_one(last[:wide]), "reward": reward, **told["info"],
+                                    "notification": notification.decode_one(last[wide:-1])}})
+        return frames

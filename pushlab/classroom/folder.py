@@ -1,7 +1,6 @@
 """A class on disk: how it is made, what its students get, its tokens, and how it is closed."""
 
 import hashlib
-import json
 import secrets
 import time
 from collections.abc import Iterable
@@ -10,47 +9,17 @@ from pathlib import Path
 
 from pushlab.classroom.book import connect, create, transaction
 from pushlab.classroom.chance import derived, new_secret
-from pushlab.classroom.lives import first_intercept
+from pushlab.classroom.lived import Lived
+from pushlab.classroom.lives import Person
 from pushlab.classroom.room import PRACTICE
+from pushlab.classroom.uploads import MOST
 from pushlab.ground.arguments import demand, whole
 from pushlab.ground.files import write_text
 from pushlab.users.synthesis import make_user
-from pushlab.users.synthesis.user import write_handout
+from pushlab.users.synthesis.user import HANDOUT, QUARTER, write_handout
 
 HISTORY = "robin"           # what the user of Challenge 1 is called
 MOST_TEAMS = 500
-
-README = """# {name}
-
-You teach a phone which notifications to show, and nobody has the answers: the users live on your lecturer's machine.
-
-You got a token. It is your team's key: keep it out of notebooks that you share.
-
-    export PUSHLAB_URL=https://...          # your lecturer says where
-    export PUSHLAB_TOKEN=...                # your team's token
-
-## Challenge 1: learn from history
-
-`{user}/train/` has three months of a user's notifications and what became of them. `{user}/contexts.csv` has the
-moments of the next three months, an `id` and eleven features each; what happened then is in no file. Choose a
-notification for each of them, a row with `id` and the columns postingApp, category, subject, numberOfUpdates, priority,
-ongoing, visibility; what exists is in `catalogue.csv`. Hand the file in:
-
-    pushlab hand-in answers.csv
-
-You are told at once how much of the best possible you reach on one half of the moments; the other half decides, when
-the challenge is closed. You have {uploads} uploads, and the last one counts.
-
-## Challenge 2 and the arriving notifications: one moment after the other
-
-    import gymnasium as gym, pushlab
-    env = gym.make("pushlab/Remote-v0", game="evalumap2", scored=False)     # or game="push"
-    observation, info = env.reset()
-
-Practise as often as you like. With scored=True you have {episodes} episodes a game, each with another user, whom your
-agent meets for the first time. Every one that you begin counts, and the mean of all of them is your score: an episode
-that breaks off goes on where it stood at the next reset(), and what you never answer earns nothing.
-"""
 
 
 def new_class(folder: Path | str, teams: Iterable[str], seed: str | None = None, episodes: int = 5,
@@ -81,14 +50,15 @@ def new_class(folder: Path | str, teams: Iterable[str], seed: str | None = None,
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     folder.chmod(0o700)
     user = make_user(seeds[0], HISTORY, per_quarter=per_quarter)
-    write_handout(user, folder / "handout")
-    write_text(folder / "handout" / "README.md", README.format(name=name, user=HISTORY, uploads=20, episodes=episodes))
+    write_handout(user, folder / HANDOUT)
+    about = Path(__file__).with_name("handout.md").read_text(encoding="utf-8")
+    write_text(folder / HANDOUT / "README.md", about.format(name=name, user=HISTORY, uploads=MOST, episodes=episodes))
     with closing(create(folder)) as link, transaction(link):
-        link.executemany("INSERT INTO settings VALUES (?, ?)", [(key, json.dumps(value)) for key, value in {
-            "name": name, "episodes": episodes, "per_quarter": per_quarter, "days": days, "closed": None,
-            "made": time.time(), "seeded": seed is not None, "secret": secret.hex()}.items()])
+        link.execute("INSERT INTO class VALUES (?, ?, ?, ?, ?, ?, NULL, ?)", (
+            name, episodes, per_quarter, days, seed is not None, time.time(), secret.hex()))
+        first = (Person(its, None, per_quarter).live(its, 2 * QUARTER).truth["intercept"] for its in seeds)
         link.executemany("INSERT INTO users (role, number, seed, intercept) VALUES (?, ?, ?, ?)", [
-            (*one, f"{its:032x}", first_intercept(its, per_quarter)) for one, its in zip(people, seeds)])
+            (*one, f"{its:032x}", intercept) for one, its, intercept in zip(people, seeds, first)])
         link.executemany("INSERT INTO teams (name, token) VALUES (?, ?)",
                          [(team, _hashed(token)) for team, token in tokens.items()])
     return tokens
@@ -119,7 +89,16 @@ def new_token(folder: Path | str, team: str) -> str:
 
 
 def close_class(folder: Path | str) -> None:
-    """Closes a class: no scored step and no upload from now on, and the private half of Challenge 1 is told."""
-    with closing(connect(folder, write=True)) as link, transaction(link):
-        link.execute("UPDATE settings SET value = ? WHERE key = 'closed' AND value = 'null'",
-                     (json.dumps(time.time()),))
+    """Closes a class: no scored step and no upload from now on, and the private half of Challenge 1 is told.
+
+    Episodes of push that were left open are settled: what arrives from there on is put off until it expires.
+    """
+    with closing(connect(folder, write=True)) as link:
+        with transaction(link):
+            link.execute("UPDATE class SET closed = ? WHERE closed IS NULL", (time.time(),))
+        settings = link.execute("SELECT * FROM class").fetchone()
+        for row in link.execute("SELECT * FROM lived WHERE game = 'push' AND scored AND finished IS NULL").fetchall():
+            made = link.execute("SELECT action FROM steps WHERE episode = ? ORDER BY step", (row["id"],)).fetchall()
+            settled = row["total"] + Lived(settings, row, [action for action, in made]).leave()
+            with transaction(link):
+                link.execute("UPDATE episodes SET settled = ? WHERE id = ?", (settled, row["id"]))

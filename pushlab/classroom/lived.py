@@ -5,7 +5,7 @@ the same answers again, to the digit: after a restart, and when a lecturer plays
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -15,75 +15,109 @@ from pushlab.classroom.lives import Person, world_of
 from pushlab.envs.actions import reader_of
 from pushlab.envs.shell import Env
 from pushlab.metrics.push import POINTS, expected_points
+from pushlab.users.synthesis.user import shared_texts
 
 TOLD = ("opened", "actual")     # of the info of evalumap2; that of push holds nothing that a phone would not tell
 WORTH = POINTS.tolist()
-# All that is known of an episode, and whose life it is.
-QUESTION = """SELECT episodes.*, teams.name, users.seed, users.intercept FROM episodes JOIN teams ON teams.id = team
-              JOIN users ON users.id = user WHERE episodes.id = ?"""
+CACHE, STAND_BY = 2, 4
+SAID = ("name", "candidates", "labels", "observation_names", "action_names", "action_choices", "actions", "fates",
+        "worths", "weights", "horizon")         # what a world says of itself, where it has it
 
 
 def plain(value: Any) -> Any:
     """An observation or info as JSON has it: numbers, and lists and dicts of them."""
     if isinstance(value, dict):
         return {key: plain(part) for key, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(part) for part in value]
     return value.tolist() if hasattr(value, "tolist") else value
 
 
 def as_json(value: Any) -> str:
-    """The one way in which answers are written, so that equal ones are equal byte by byte."""
+    """The one way in which answers are kept, so that equal ones are equal byte by byte."""
     return json.dumps(value, separators=(",", ":"), allow_nan=False)
 
 
 class Lived:
     """An episode up to some step.
 
-    world  the world that is played; env, the Env around it
+    world  the world that is played; env, the Env around it; check(action, 1), its own check of an action
     now    {"observation", "info"} of the moment
     step   how many steps were made; of, how many there are (None where nobody knows)
     best   expected points of the best notification in each context of the episode, or None
     over   whether it has ended
     """
 
-    def __init__(self, secret: bytes, settings: Mapping[str, Any], row: Mapping[str, Any]):
-        """row: an answer to QUESTION."""
-        words = (row["name"], row["game"], row["scored"], row["number"])
+    def __init__(self, settings: Mapping[str, Any], row: Mapping[str, Any], actions: Iterable[str] = ()):
+        """settings: the table `class`; row: one of the view `lived`; actions: JSON of those that were made."""
+        secret, words = bytes.fromhex(settings["secret"]), [row[key] for key in ("name", "game", "scored", "number")]
         person = Person(int(row["seed"], 16), row["intercept"], settings["per_quarter"])
         self.world = world_of(row["game"], person, derived(secret, "life", *words), settings["days"])
-        self.env, self._read, self.scored = Env(self.world), reader_of(self.world), bool(row["scored"])
+        self.env, self.check, self.scored = Env(self.world), reader_of(self.world), bool(row["scored"])
         self.of = len(self.world) if row["game"] == "evalumap2" else None
         self.best = self._best_points() if self.of else None
-        self.step, self.over = 0, False
+        self.step, self.over, self.answer = 0, False, None
         self._keep(*self.env.reset(seed=derived(secret, "chance", *words)))
+        self.began = self.now
+        for action in actions:
+            self.advance(json.loads(action))
 
     def _best_points(self):
-        """Expected points of the best notification in each context, a list."""
         rows = np.arange(self.of)
         codes = np.repeat(self.world.candidates[:1], self.of, axis=0)
         _, outcome = self.world.advance({"row": rows, "user": np.zeros_like(rows)}, codes, np.zeros((self.of, 2)))
         return expected_points(outcome["actual"], outcome["best"]).tolist()
 
     def _keep(self, observation, info):
-        if self.best is not None:
-            info = {key: info[key] for key in TOLD}
-        self.now = {"observation": plain(observation), "info": plain(info)}
-
-    def check(self, action: Any) -> Any:
-        """The action in plain numbers; ValueError that says what would be right."""
-        try:
-            return self._read(action, 1)[0].tolist()
-        except (TypeError, OverflowError, RecursionError) as error:
-            raise ValueError(f"an action of {self.world.action_space}; {error}") from None
+        told = {key: info[key] for key in TOLD} if self.best else info
+        self.now = {"observation": plain(observation), "info": plain(told)}
 
     def advance(self, action: Any) -> tuple[dict[str, Any], float, float | None, float | None]:
         """A step with a checked action: the answer, its reward, its expected points, and those of the best."""
         observation, reward, terminated, truncated, info = self.env.step(action)
         expected = best = None
-        if self.best is not None:
+        if self.best:
             low, high = WORTH[int(self.env.outcome["actual"][0])]
             expected, best = low + float(self.env.outcome["probability"][0]) * (high - low), self.best[self.step]
         self._keep(observation, info)
         self.step, self.over = self.step + 1, terminated or truncated
-        answer = {"observation": self.now["observation"], "reward": reward, "terminated": terminated,
-                  "truncated": truncated, "info": self.now["info"]}
-        return answer, reward, expected, best
+        self.answer = {**self.now, "reward": reward, "terminated": terminated, "truncated": truncated}
+        return self.answer, reward, expected, best
+
+    def leave(self) -> float:
+        """What the rest of an episode of push earns if all that arrives is put off until it expires."""
+        total = 0.0
+        while not self.over:
+            total += self.advance(CACHE if self.now["info"]["action_mask"][CACHE] else STAND_BY)[1]
+        return total
+
+    def frame(self) -> dict[str, Any]:
+        """What a picture of the moment needs, as JSON has it, without what no phone would tell."""
+        frame = plain(self.env.frame())
+        hidden = ("probability", "best")
+        push = frame.get("push") and {key: value for key, value in frame["push"].items() if key not in hidden}
+        return {**frame, "user": "not told", **({"push": push} if "push" in frame else {})}
+
+
+def describe(settings: Mapping[str, Any], game: str, user: Mapping[str, Any]) -> dict[str, Any]:
+    """What the environment of a game says of itself before anything is played, as JSON.
+
+    settings  the table `class`; user, one of the table `users`: nothing of what is told depends on whom
+
+    schema (a schema file), what SAID lists (null where a game has none), observation and action: {"nvec": […]},
+    {"n": 5} or, of a dict, one for each key; episode: {"steps": null, "about": steps, "days"}.
+    """
+    person, push = Person(int(user["seed"], 16), user["intercept"], settings["per_quarter"]), game == "push"
+    world = world_of(game, person, derived(bytes.fromhex(settings["secret"]), "describe", game), settings["days"])
+    return {key: plain(getattr(world, key, None)) for key in SAID} | {
+        "game": game, "schema": json.loads(shared_texts()["schema.json"]),
+        "observation": _space(world.observation_space), "action": _space(world.action_space),
+        "episode": {"steps": None, "about": None if push else settings["per_quarter"],
+                    "days": settings["days"] if push else None}}
+
+
+def _space(space):
+    """A space as JSON has it."""
+    if hasattr(space, "spaces"):
+        return {name: _space(part) for name, part in space.spaces.items()}
+    return {"nvec": plain(space.nvec)} if hasattr(space, "nvec") else {"n": int(space.n)}

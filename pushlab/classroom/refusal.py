@@ -2,6 +2,10 @@
 
 from typing import Any, NamedTuple
 
+from pushlab.classroom.book import GAMES
+
+CLOSED = (409, "the class is closed", "practice goes on: scored=false")
+
 
 class Team(NamedTuple):
     """Who plays."""
@@ -16,3 +20,9 @@ class Refusal(Exception):
     def __init__(self, status: int, error: str, right: str, **more: Any):
         super().__init__(f"{error}: {right}")
         self.status, self.told = status, {"error": error, "right": right, **more}
+
+
+def demand_game(game: Any) -> None:
+    """Refusal for what is no game that is played step by step."""
+    if game not in GAMES:
+        raise Refusal(404, f"no game is called {game!r:.40}", f"one of {', '.join(GAMES)}")

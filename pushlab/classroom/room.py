@@ -11,18 +11,17 @@ import json
 import threading
 import time
 from collections.abc import Iterable, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 from filelock import FileLock, Timeout
 
-from pushlab.classroom.book import FILE, GAMES, connect, settings_of, transaction
-from pushlab.classroom.chance import derived, shuffled
-from pushlab.classroom.lived import QUESTION, Lived, as_json, plain
-from pushlab.classroom.lives import Person, world_of
-from pushlab.classroom.refusal import Refusal, Team
+from pushlab.classroom.book import FILE, GAMES, connect, transaction
+from pushlab.classroom.chance import shuffled
+from pushlab.classroom.lived import Lived, as_json, describe
+from pushlab.classroom.refusal import CLOSED, Refusal, Team, demand_game
 from pushlab.classroom.uploads import Answers
-from pushlab.users.synthesis.user import shared_texts
 
 PRACTICE = 3            # users to practise with
 MOST_AT_ONCE = 256      # episodes begun by one call, and steps
@@ -32,17 +31,18 @@ class Room:
     """A class while it is played, by this process alone; `Room.open(folder)`, and `close()` at the end."""
 
     def __init__(self, folder: Path, lock: FileLock):
-        self.folder, self._file_lock = folder, lock
+        self.folder, self._alone = folder, lock
         self._link = connect(folder, write=True)
-        settings = settings_of(self._link)
-        self._secret, self.settings = bytes.fromhex(settings.pop("secret")), settings
-        self._owners = dict(self._link.execute("SELECT id, team FROM episodes").fetchall())
+        self._class = dict(self._link.execute("SELECT * FROM class").fetchone())
+        self._secret = bytes.fromhex(self._class["secret"])
+        self.settings = {key: value for key, value in self._class.items() if key != "secret"}
+        self._owners = dict(map(tuple, self._link.execute("SELECT id, team FROM episodes")))
         self._lives: dict[int, Lived] = {}
-        self._queue: dict[tuple[int, int], tuple] = {}      # (episode, step): row, in the order of play
+        self._queue: dict[tuple[int, int], tuple] = {}      # (episode, step): row and whether it was the last, in order
         self._failures = 0                                  # commits that failed
         self._lock, self._heavy = threading.RLock(), threading.Lock()
         self._described: dict[str, dict] = {}
-        self._answers = Answers(self._link, self._secret, settings)
+        self._answers = Answers(self._link, self._class)
 
     @classmethod
     def open(cls, folder: Path | str) -> "Room":
@@ -54,14 +54,13 @@ class Room:
         lock = FileLock(Path(folder) / f".{FILE}.lock", timeout=0, mode=0o600, thread_local=False)
         try:
             lock.acquire()
-        except Timeout:
-            raise BlockingIOError(f"{folder} is being played by another process; one at a time") from None
-        try:
             room = cls(Path(folder), lock)
             # A process that was killed may have begun episodes and told nobody what they hold.
-            for one, in room._link.execute("SELECT id FROM episodes WHERE began IS NULL").fetchall():
+            for one, in room._ask("SELECT id FROM episodes WHERE began IS NULL"):
                 room.load(one)
             return room
+        except Timeout:
+            raise BlockingIOError(f"{folder} is being played by another process; one at a time") from None
         except BaseException:
             lock.release()
             raise
@@ -69,85 +68,64 @@ class Room:
     def close(self) -> None:
         """Keeps what is queued and lets the class go; more than once does no harm."""
         with self._lock:
-            if self._file_lock.is_locked:
+            if self._alone.is_locked:
                 try:
                     self.commit()
                 finally:
                     self._link.close()
-                    self._file_lock.release()
+                    self._alone.release()
+
+    def _ask(self, question, *values):
+        """The rows that answer an SQL question, a list."""
+        with self._lock:
+            return self._link.execute(question, values).fetchall()
 
     # ------------------------------------------------------------ who asks
 
     def team_of(self, token: str) -> Team | None:
         """The team of a token, or None; what is compared are hashes."""
         digest = hashlib.sha256(str(token).encode("utf-8", "replace")).hexdigest()
-        with self._lock:
-            row = self._link.execute("SELECT id, name FROM teams WHERE token = ?", (digest,)).fetchone()
-        return Team(*row) if row else None
+        found = self._ask("SELECT id, name FROM teams WHERE token = ?", digest)
+        return Team(*found[0]) if found else None
 
     def owned(self, team: Team, episodes: Iterable[Any]) -> None:
         """Refusal unless all of these are episodes of the team; whether others have them is not told."""
         for one in episodes:
             if type(one) is not int or self._owners.get(one) != team.id:
-                raise Refusal(404, f"your team has no episode {one!r:.40}",
-                              "the number of an episode that your team has begun")
+                raise Refusal(404, f"your team has no episode {one!r:.40}", "one that your team has begun")
 
     def me(self, team: Team) -> dict[str, Any]:
-        """What a team has and has left: {"team", "games": {game: {"scored", "left", "open", "practice"}}, "uploads"}.
+        """What a team has: {"team", "games": {game: {"left", "scored", "practice"}}, "uploads": {"left"}, "closed"}.
 
-        open, practice  ids of its scored and practice episodes that are not over
+        left               scored episodes and uploads that are not begun
+        scored, practice   ids of episodes that are not over
         """
-        with self._lock:
-            rows = self._link.execute("SELECT id, game, scored, finished FROM episodes WHERE team = ? ORDER BY id",
-                                      (team.id,)).fetchall()
-            left = self._answers.left(team.id)
-        games = {}
-        for game in GAMES:
-            mine = [row for row in rows if row["game"] == game]
-            begun = sum(row["scored"] for row in mine)
-            playing = {kind: [row["id"] for row in mine if row["scored"] == kind and row["finished"] is None]
-                       for kind in (0, 1)}
-            games[game] = {"scored": self.settings["episodes"], "left": self.settings["episodes"] - begun,
-                           "open": playing[1], "practice": playing[0]}
-        return {"team": team.name, "games": games, "uploads": {"left": left}, "closed": self._closed()}
+        playing = [tuple(row) for row in self._ask("SELECT game, scored, id FROM episodes WHERE team = ? AND finished "
+                                                   "IS NULL ORDER BY id", team.id)]
+        games = {game: {"left": self._left(team.id, game), **{
+            kind: [one for its, scored, one in playing if (its, scored) == (game, kind == "scored")]
+            for kind in ("scored", "practice")}} for game in GAMES}
+        return {"team": team.name, "games": games, "uploads": {"left": self._answers.left(team.id)},
+                "closed": self._closed()}
+
+    def _left(self, team, game):
+        """How many scored episodes a team has not begun."""
+        begun = self._ask("SELECT count(*) FROM episodes WHERE (team, game, scored) = (?, ?, 1)", team, game)
+        return self._class["episodes"] - begun[0][0]
 
     def _closed(self):
-        with self._lock:
-            value, = self._link.execute("SELECT value FROM settings WHERE key = 'closed'").fetchone()
-        return value != "null"
+        return self._ask("SELECT closed FROM class")[0][0] is not None
 
     # ------------------------------------------------------------ episodes
 
     def describe(self, game: str) -> dict[str, Any]:
-        """What an environment says of itself before anything is played, as JSON.
-
-        schema (a schema file), candidates, labels, observation_names, action_names, action_choices; observation and
-        action: {"nvec": […]}, {"n": 5} or, of a dict, one for each key; episode: {"steps", "days"}; of push also
-        actions, fates, worths, weights, horizon.
-        """
-        _demand_game(game)
+        """What an environment says of itself before anything is played; see `pushlab.classroom.lived.describe`."""
+        demand_game(game)
         with self._heavy:
             if game not in self._described:
-                self._described[game] = self._describe(game)
+                user, = self._ask("SELECT seed, intercept FROM users WHERE role = 'practice' AND number = 0")
+                self._described[game] = describe(self._class, game, user)
             return self._described[game]
-
-    def _describe(self, game):
-        with self._lock:
-            seed, intercept = self._link.execute("SELECT seed, intercept FROM users WHERE role = 'practice'").fetchone()
-        person = Person(int(seed, 16), intercept, self.settings["per_quarter"])
-        world = world_of(game, person, derived(self._secret, "describe", game), self.settings["days"])
-        catalogue = world if game == "evalumap2" else None
-        told = {"game": game, "name": world.name, "schema": json.loads(shared_texts()["schema.json"]),
-                "candidates": plain(catalogue.candidates) if catalogue else None, "labels": world.labels,
-                "observation": _space(world.observation_space), "action": _space(world.action_space),
-                "observation_names": world.observation_names, "action_names": world.action_names,
-                "action_choices": world.action_choices,
-                "episode": {"steps": None, "about": self.settings["per_quarter"] if catalogue else None,
-                            "days": None if catalogue else self.settings["days"]}}
-        if game == "push":
-            told |= {"actions": world.actions, "fates": world.fates, "worths": plain(world.worths),
-                     "weights": world.weights, "horizon": world.horizon}
-        return json.loads(as_json(told))
 
     def begin(self, team: Team, game: str, scored: bool, count: int = 1, held: Sequence[int] = ()) -> list[int]:
         """Ids of episodes to play: scored ones that are open first, in their order, then new ones.
@@ -156,33 +134,34 @@ class Room:
 
         Raises Refusal where fewer scored episodes are left than are wanted.
         """
-        _demand_game(game)
+        demand_game(game)
         if type(count) is not int or not 1 <= count <= MOST_AT_ONCE or type(scored) is not bool:
-            raise Refusal(422, "no episodes of this kind", f"scored is true or false, count from 1 to {MOST_AT_ONCE}")
+            raise Refusal(422, "no such episodes", f"scored: true or false; count: 1 to {MOST_AT_ONCE}")
         self.owned(team, held)
         with self._lock:
-            mine = self._link.execute("SELECT id, finished FROM episodes WHERE (team, game, scored) = (?, ?, ?) "
-                                      "ORDER BY number", (team.id, game, scored)).fetchall()
-            begun = [row["id"] for row in mine if row["finished"] is None and row["id"] not in held][:count * scored]
-            new, left = range(len(mine), len(mine) + count - len(begun)), self.settings["episodes"] - len(mine)
+            mine = self._ask("SELECT id, finished FROM episodes WHERE (team, game, scored) = (?, ?, ?) ORDER BY number",
+                             team.id, game, scored)
+            begun = [one for one, finished in mine if finished is None and one not in held][:count * scored]
+            new, left = range(len(mine), len(mine) + count - len(begun)), self._left(team.id, game)
             if scored and self._closed():
-                raise Refusal(409, "the class is closed", "practice goes on: scored=false", left=0)
+                raise Refusal(*CLOSED)
             if scored and len(new) > left:
-                raise Refusal(409, f"{len(begun) + left} scored episodes of {game} are left to your team, and {count} "
-                              "were asked for", "fewer of them, or practice: scored=false", left=left)
+                raise Refusal(409, f"your team has {len(begun) + left} scored episodes of {game} to play; {count} were "
+                                   "asked for", "fewer of them, or practice: scored=false", left=left)
             with transaction(self._link):
                 begun += [self._link.execute(
-                    "INSERT INTO episodes (team, game, scored, number, user, begun) VALUES (?, ?, ?, ?, "
-                    "(SELECT id FROM users WHERE role = ? AND number = ?), ?)",
-                    (team.id, game, scored, number, *self._user(team, game, scored, number), time.time())).lastrowid
+                    "INSERT INTO episodes (team, game, scored, number, user, begun) SELECT ?, ?, ?, ?, id, ? "
+                    "FROM users WHERE role = ? AND number = ?",
+                    (team.id, game, scored, number, time.time(), *self._user(team, game, scored, number))).lastrowid
                     for number in new]
             self._owners |= dict.fromkeys(begun, team.id)
             return begun
 
     def _user(self, team, game, scored, number):
         """Role and number of the user whom an episode is lived with: each team meets them in an order of its own."""
-        role, count = ("scored", self.settings["episodes"]) if scored else ("practice", PRACTICE)
-        return role, shuffled(self._secret, count, "order", team.name, game, role)[number % count]
+        role, count = ("scored", self._class["episodes"]) if scored else ("practice", PRACTICE)
+        order = shuffled(self._secret, count, "order", team.name, game, role)
+        return role, order[number % count]
 
     def loaded(self, episode: int) -> bool:
         """Whether an episode is in memory."""
@@ -190,45 +169,49 @@ class Room:
 
     def forget(self, episode: int) -> None:
         """Takes an episode out of memory; what was played stays, and it loads again."""
-        with self._lock:
-            self._lives.pop(episode, None)
+        self._lives.pop(episode, None)
 
     def load(self, episode: int) -> None:
         """Brings an episode into memory as it stands; some tenths of a second, by one thread at a time."""
-        if episode in self._lives:
+        if self.loaded(episode):
             return
         with self._heavy:
-            while episode not in self._lives:
+            while not self.loaded(episode):
                 with self._lock:
-                    failures, row = self._failures, self._link.execute(QUESTION, (episode,)).fetchone()
-                    logged = [tuple(one) for one in self._link.execute(
-                        "SELECT action, answer FROM steps WHERE episode = ? ORDER BY step", (episode,))]
-                    logged += [(one[2], one[7]) for one in self._queue.values() if one[0] == episode]
-                life = Lived(self._secret, self.settings, row)
-                began, answer = as_json(life.now), None
-                for action, _ in logged:
-                    answer = life.advance(json.loads(action))[0]
-                if logged and as_json(answer) != logged[-1][1]:
+                    failures, row = self._failures, self._ask("SELECT * FROM lived WHERE id = ?", episode)[0]
+                    made = [tuple(one) for one in self._ask(
+                        "SELECT action, answer FROM steps WHERE episode = ? ORDER BY step", episode)]
+                    made += [(row[2], row[7]) for (one, _), row in self._queue.items() if one == episode]
+                life = Lived(self._class, row, [action for action, _ in made])
+                if made and as_json(life.answer) != made[-1][1]:
                     raise Refusal(503, f"episode {episode} does not come out as it was played",
-                                  "the lecturer plays it again: pushlab class replay")
+                                  "your lecturer looks into it: pushlab class replay", episode=episode)
                 with self._lock:
-                    if failures == self._failures:      # else some of what was replayed is not kept
+                    if failures == self._failures:      # else some of what was lived again is not kept
                         if row["began"] is None:
                             with transaction(self._link):
-                                self._link.execute(
-                                    'UPDATE episodes SET "of" = ?, best = ?, began = ? WHERE id = ?',
-                                    (life.of, life.best and sum(life.best), began, episode))
+                                self._link.execute('UPDATE episodes SET "of" = ?, best = ?, began = ? WHERE id = ?', (
+                                    life.of, life.best and sum(life.best), as_json(life.began), episode))
                         self._lives[episode] = life
 
     def stand(self, episode: int) -> dict[str, Any]:
         """What reset() is answered: episode, step, of, observation, info, over, left (scored episodes not begun)."""
-        self.load(episode)
+        (team, game), = self._ask("SELECT team, game FROM episodes WHERE id = ?", episode)
+        life = self._life(episode)
+        return {"episode": episode, "step": life.step, "of": life.of, **life.now, "over": life.over,
+                "left": self._left(team, game)}
+
+    def frame(self, episode: int) -> dict[str, Any]:
+        """What a picture of an episode needs, as JSON, without what no phone would tell."""
         with self._lock:
-            life = self._lives[episode]
-            begun, = self._link.execute("SELECT count(*) FROM episodes WHERE scored AND (team, game) = "
-                                        "(SELECT team, game FROM episodes WHERE id = ?)", (episode,)).fetchone()
-            return {"episode": episode, "step": life.step, "of": life.of, **life.now, "over": life.over,
-                    "left": self.settings["episodes"] - begun}
+            return self._life(episode).frame()
+
+    def _life(self, episode):
+        self.load(episode)
+        life = self._lives.get(episode)
+        if life is None:        # it was taken out of memory this very moment
+            raise Refusal(503, f"episode {episode} is being loaded", "the same again in a moment")
+        return life
 
     # ------------------------------------------------------------ steps
 
@@ -246,41 +229,33 @@ class Room:
         for episode in episodes:
             self.load(episode)
         with self._lock:
-            planned = [self._plan(*one) for one in steps]
-            return [self._advance(*one) if told is None else json.loads(told) for told, *one in planned]
+            return [answer or self._advance(*one) for answer, *one in [self._plan(*one) for one in steps]]
 
     def _plan(self, episode, step, action):
-        """What was answered to this step, or None; then what `_advance` takes. Refusal for what cannot be."""
+        """What was answered to this step, or None, and what `_advance` takes; Refusal for what cannot be."""
         life = self._lives.get(episode)
         if life is None:
             raise Refusal(503, f"episode {episode} is being loaded", "the same again in a moment")
+        more = {"episode": episode, "step": life.step}
         if type(step) is not int or not 0 <= step <= life.step:
-            raise Refusal(409, f"step {step!r:.20} of episode {episode} is not its next", f"step {life.step}",
-                          episode=episode, step=life.step)
+            raise Refusal(409, f"step {step!r:.20} is not the next of episode {episode}", f"step {life.step}", **more)
         try:
-            action = life.check(action)
+            action = life.check(action, 1)[0].tolist()
         except ValueError as error:
-            raise Refusal(422, f"episode {episode}, step {step}", f"{error!s:.400}", episode=episode,
-                          step=life.step) from None
+            raise Refusal(422, f"no action of episode {episode}", f"{error!s:.400}", **more) from None
         if step < life.step:
-            made, answer = self._made(episode, step)
+            queued = self._queue.get((episode, step))
+            made, answer = (queued[2], queued[7]) if queued else self._ask(
+                "SELECT action, answer FROM steps WHERE episode = ? AND step = ?", episode, step)[0]
             if json.loads(made) != action:
-                raise Refusal(409, f"step {step} of episode {episode} was made with another action",
-                              f"its action was {made}; the next step is {life.step}", episode=episode, step=life.step)
-            return answer, life, episode, action
+                raise Refusal(409, f"step {step} of episode {episode} was another action, {made}", f"step {life.step}",
+                              **more)
+            return json.loads(answer), life, episode, action
         if life.over:
-            raise Refusal(409, f"episode {episode} is over", "a new one: reset()", episode=episode, step=life.step)
+            raise Refusal(409, f"episode {episode} is over", "reset() begins another", **more)
         if life.scored and self._closed():
-            raise Refusal(409, "the class is closed", "practice goes on: scored=false")
+            raise Refusal(*CLOSED)
         return None, life, episode, action
-
-    def _made(self, episode, step):
-        """Action and answer of a step that was made, as JSON."""
-        if (episode, step) in self._queue:
-            row = self._queue[episode, step]
-            return row[2], row[7]
-        return self._link.execute("SELECT action, answer FROM steps WHERE episode = ? AND step = ?",
-                                  (episode, step)).fetchone()
 
     def _advance(self, life, episode, action):
         step = life.step
@@ -296,21 +271,19 @@ class Room:
         as the book has them.
         """
         with self._lock:
-            rows, self._queue = self._queue, {}
-            if not rows:
-                return
+            rows, self._queue = [*self._queue.values()], {}
             try:
-                with transaction(self._link):
+                with transaction(self._link) if rows else nullcontext():
                     self._link.executemany("INSERT INTO steps VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                                           [row[:8] for row in rows.values()])
+                                           [row[:8] for row in rows])
                     self._link.executemany(
                         "UPDATE episodes SET steps = steps + 1, total = total + ?, expected = expected + ?, "
                         "finished = ? WHERE id = ?",
-                        [(row[3], row[4] or 0.0, row[6] if row[8] else None, row[0]) for row in rows.values()])
+                        [(row[3], row[4] or 0.0, row[6] if row[8] else None, row[0]) for row in rows])
             except BaseException:
                 self._failures += 1
-                for episode, _ in rows:
-                    self._lives.pop(episode, None)
+                for episode, *_ in rows:
+                    self.forget(episode)
                 raise
 
     def upload(self, team: Team, data: bytes) -> dict[str, Any]:
@@ -319,17 +292,6 @@ class Room:
         The same bytes as the last time are answered as before and count once. Raises BadData with every fault.
         """
         if self._closed():
-            raise Refusal(409, "the class is closed", "an upload while it is open")
+            raise Refusal(*CLOSED)
         with self._heavy:
             return self._answers.upload(team, data, self._lock)
-
-
-def _demand_game(game):
-    if game not in GAMES:
-        raise Refusal(404, f"no game is called {game!r:.40}", f"one of {', '.join(GAMES)}")
-
-
-def _space(space):
-    if hasattr(space, "spaces"):
-        return {name: _space(part) for name, part in space.spaces.items()}
-    return {"nvec": plain(space.nvec)} if hasattr(space, "nvec") else {"n": int(space.n)}

@@ -9,6 +9,7 @@ import io
 import json
 import time
 import zlib
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
@@ -17,7 +18,7 @@ import pandas as pd
 
 from pushlab.challenges.answers import read_notifications
 from pushlab.classroom.book import transaction
-from pushlab.classroom.chance import derived
+from pushlab.classroom.chance import shuffled
 from pushlab.classroom.lives import Person, world_of
 from pushlab.classroom.refusal import Refusal, Team
 from pushlab.datasets.tables import read_rows
@@ -33,8 +34,8 @@ DIGITS = 3
 class Answers:
     """The uploads of a class."""
 
-    def __init__(self, link: Any, secret: bytes, settings: dict[str, Any]):
-        self._link, self._secret, self._settings = link, secret, settings
+    def __init__(self, link: Any, settings: Mapping[str, Any]):
+        self._link, self._settings = link, settings
 
     @cached_property
     def world(self) -> Any:
@@ -45,9 +46,8 @@ class Answers:
     @cached_property
     def public(self) -> np.ndarray:
         """Whether each context is of the public half, bool (contexts,)."""
-        count = len(self.world)
-        drawn = np.random.Generator(np.random.PCG64(derived(self._secret, "halves"))).random(count)
-        return np.argsort(np.argsort(drawn, kind="stable")) < count // 2
+        count, secret = len(self.world), bytes.fromhex(self._settings["secret"])
+        return np.isin(np.arange(count), shuffled(secret, count, "halves")[:count // 2])
 
     def left(self, team: int) -> int:
         """How many uploads a team has left."""
