@@ -1,4 +1,6 @@
 from .book import Book as Book
+from .export import export as export
+from .export import replay as replay
 from .folder import close_class as close_class
 from .folder import new_class as new_class
 from .folder import new_token as new_token
