@@ -14,7 +14,7 @@ from pushlab.ground.faults import Fault
 
 STRUCTURES = ("CL", "ANT_A", "ANT_B")
 TRAIN, TEST = "train", "test"
-PHASE = re.compile(r"(0|[1-9][0-9]*)\.(train|test)")
+PHASE = re.compile(r"(0|[1-9][0-9]{0,8})\.(train|test)")
 OWN_KEYS = ("$episode", "$task")
 TOP_KEYS = ("name", "author", "structure", "contains", "default_params", "instructions", "version", "comment")
 MAKE_KEYS = ("max_episode_steps", "disable_env_checker")        # arguments of gymnasium.make itself

@@ -43,6 +43,7 @@ from typing import Any, NamedTuple
 
 from pushlab.ground.faults import BadData, Fault
 from pushlab.ground.files import data_dir, write_text
+from pushlab.ground.reading import read_json
 from pushlab.lifetimes.rules import TRAIN, Experience, experience_of, find_faults
 
 Episode = Mapping[str, Any]
@@ -142,7 +143,9 @@ def read_syllabus(source: Syllabus | Mapping[str, Any] | Path | str) -> Syllabus
         return source.validate()
     if isinstance(source, str | Path):
         path = _find(source)
-        told, file = _read_json(path), path.name
+        if not path.exists():
+            raise FileNotFoundError(f"there is no file {str(path)!r}")
+        told, file = read_json(path, kind=object, links=True), path.name
     else:
         told, file = source, "syllabus"
     faults = find_faults(told, file)
@@ -166,15 +169,6 @@ def _find(source):
         raise FileNotFoundError(f"there is no syllabus {str(source)!r}; pushlab comes with {', '.join(names)}, and any "
                                 "JSON file will do")
     return data_dir() / "syllabi" / f"{source}.json"
-
-
-def _read_json(path):
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except json.JSONDecodeError as error:
-        raise BadData([Fault(path.name, error.lineno, None, None, f"not JSON ({error.msg})")]) from error
-    except UnicodeDecodeError as error:
-        raise BadData([Fault(path.name, None, None, None, f"not JSON in UTF-8 ({error.reason})")]) from error
 
 
 def write_syllabus(syllabus: Syllabus, path: Path | str) -> Path:

@@ -18,14 +18,18 @@ import numpy as np
 import pandas as pd
 
 from pushlab.ground.arguments import demand
-from pushlab.ground.faults import Fault
+from pushlab.ground.faults import BadData, Fault
 from pushlab.ground.files import write_bytes
 from pushlab.ground.libraries import bring
+from pushlab.ground.reading import read_bytes
 
 NUMBER, FLAG = re.compile(r"u?int(8|16|32|64)|float(16|32|64)"), "bool"
 WORDS, JSON = ("object", "str"), ("json object", "json str")
 PARQUET = "pushlab: columns of JSON"        # what a Parquet file's attributes tell of them
 QUOTE, NEW_LINE = ord('"'), ord("\n")
+LARGEST = 512 * 2**20       # bytes of a table
+MOST_CELLS = 2**27          # of a table; more need more memory than a laptop has
+MOST_FAULTS = 1000          # of a table; more say nothing new
 NO_END = "a whole line: the file is torn off, and the last value may be; end it with a new line if it is whole"
 AMID = "a quote stands amid a cell, so that nobody can tell where rows end"
 # Since 3.1 pandas reads the number that was written, to the last bit, and no other; before, it has to be asked.
@@ -89,15 +93,35 @@ def write_parquet(log: pd.DataFrame, path: Path | str) -> Path:
 def read_parquet(path: Path | str) -> pd.DataFrame:
     """The log that `write_parquet` wrote, or the table of any other Parquet file.
 
-    Raises ImportError without pyarrow, ValueError for a file that is none.
+    Raises ImportError without pyarrow, BadData for a file that is none, or that unpacks to more than LARGEST bytes or
+    MOST_CELLS cells.
     """
     bring("pyarrow", "Parquet")
-    table = pd.read_parquet(path, engine="pyarrow")
-    spelt = table.attrs.pop(PARQUET, ())
-    return table.assign(**{name: pd.Series([*map(json.loads, table[name])], table.index, object) for name in spelt})
+    from pyarrow import ArrowException, parquet
+
+    name, data = Path(path).name, read_bytes(path, LARGEST, links=True)
+    try:
+        about = parquet.ParquetFile(io.BytesIO(data)).metadata
+        groups = [about.row_group(at) for at in range(about.num_row_groups)]
+        if about.num_rows * about.num_columns > MOST_CELLS or sum(one.total_byte_size for one in groups) > LARGEST:
+            raise ValueError(f"{about.num_rows:,} rows of {about.num_columns:,} columns are too many")
+        table = pd.read_parquet(io.BytesIO(data), engine="pyarrow")
+        spelt = table.attrs.pop(PARQUET, ())
+        return table.assign(**{name: pd.Series([*map(loads, table[name])], table.index, object) for name in spelt})
+    except (ArrowException, OSError, ValueError, TypeError, KeyError, RecursionError) as error:
+        raise BadData(Fault(name, right=f"a Parquet file of a log ({error})")) from error
 
 
 # ---------------------------------------------------------------- reading
+
+def loads(text: str) -> Any:
+    """What the JSON of a cell stands for. ValueError for none, and for more brackets in each other than can be read.
+    """
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise ValueError("lists and objects lie too deep in each other") from None
+
 
 def is_kind(kind: Any) -> bool:
     """Whether this is a kind of column, as `spell_out` says them."""
@@ -130,7 +154,7 @@ def parse(data: bytes, kinds: dict[str, str], lines: np.ndarray, file: str) -> t
         if kind == FLAG:
             table[name] = table[name] == "True"
         elif kind in JSON:
-            values = {text: json.loads(text) for text in table[name].unique()}
+            values = {text: loads(text) for text in table[name].unique()}
             table[name] = pd.Series([values[text] for text in table[name]], table.index, kind.removeprefix("json "))
         else:
             table[name] = table[name].replace("", "nan").astype(kind)
@@ -141,7 +165,7 @@ def _is_readable(word, kind):
     if kind == FLAG:
         return word in ("True", "False")
     try:
-        json.loads(word) if kind in JSON else np.dtype(kind).type(word or "nan")
+        loads(word) if kind in JSON else np.dtype(kind).type(word or "nan")
     except (ValueError, OverflowError):
         return False
     return True
@@ -149,28 +173,39 @@ def _is_readable(word, kind):
 
 # ---------------------------------------------------------------- torn rows
 
-def read_whole(path: Path, file: str) -> tuple[bytes, list[str] | None, np.ndarray, list[Fault]]:
+def read_whole(path: Path, file: str, links: bool = False) -> tuple[bytes, list[str] | None, np.ndarray, list[Fault]]:
     """The bytes of a table without its torn rows, its header, the numbers of the lines that are left, and the faults.
 
-    The header is None for a table that is empty or no text. `file` is what faults call it.
+    The header is None for a table that is empty, no text, too large, or mostly torn. `file` is what faults call it;
+    `links` is that of `read_bytes`.
     """
-    if path.suffix == ".parquet":
-        data = read_parquet(path).to_csv(index=False, lineterminator="\n").encode()
-    else:
-        data = path.read_bytes().removeprefix(b"\xef\xbb\xbf")
-    if not data.strip():
-        return b"", None, np.zeros(0, int), [Fault(file, None, None, None, "a table with a header; this file is empty")]
+    separator = separator_of(path)
     try:
+        if path.suffix == ".parquet":
+            data = read_parquet(path).to_csv(index=False, lineterminator="\n").encode()
+        else:
+            data = read_bytes(path, LARGEST, links).removeprefix(b"\xef\xbb\xbf")
+        if not data.strip():
+            raise BadData(Fault(file, right="a table with a header; this file is empty"))
+        if (cells := data.count(separator.encode()) + data.count(b"\n")) > MOST_CELLS:
+            raise BadData(Fault(file, right=f"a table of at most {MOST_CELLS:,} cells; it has {cells:,}"))
         data.decode("utf-8")
+        head, _, body = data.partition(b"\n")
+        if head.endswith(b"\r"):
+            head, body = head[:-1], body.replace(b"\r\n", b"\n")
+        header = next(csv.reader([head.decode("utf-8")], delimiter=separator))
+        body, lines, faults = whole_rows(body, len(header), file, separator)
     except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        return b"", None, np.zeros(0, int), [Fault(file, line, None, None, "text in UTF-8")]
-    head, _, body = data.partition(b"\n")
-    if head.endswith(b"\r"):
-        head, body = head[:-1], body.replace(b"\r\n", b"\n")
-    header = next(csv.reader([head.decode("utf-8")], delimiter=separator_of(path)))
-    body, lines, faults = whole_rows(body, len(header), file, separator_of(path))
+        return _no_table(Fault(file, data.count(b"\n", 0, error.start) + 1, right="text in UTF-8"))
+    except csv.Error as error:
+        return _no_table(Fault(file, right=f"a table ({error})"))
+    except BadData as error:
+        return _no_table(*(fault._replace(file=file) for fault in error.faults))
     return head + b"\n" + body, header, lines, faults
+
+
+def _no_table(*faults):
+    return b"", None, np.zeros(0, int), [*faults]
 
 
 def separator_of(path: Path) -> str:
@@ -220,4 +255,6 @@ def _rows_one_by_one(body, columns, file, separator):
             right = (f"a row of {columns} cells; it has {count}" if count != columns
                      else "a quote is opened and not closed: the row is torn")
             faults.append(Fault(file, line, None, None, right))
+            if len(faults) >= MOST_FAULTS:
+                raise BadData([*faults, Fault(file, right=f"a table with fewer than {MOST_FAULTS:,} rows at fault")])
     return b"".join(kept), np.array(lines, int), faults

@@ -27,14 +27,18 @@ True
 from __future__ import annotations
 
 import json
+import os
+import re
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from pushlab.ground.faults import BadData, Fault
-from pushlab.ground.files import write_text
+from pushlab.ground.faults import BadData, Fault, printable
+from pushlab.ground.files import whole_folder, write_text
+from pushlab.ground.reading import read_json
 from pushlab.logs import tables
 from pushlab.logs.columns import spell_out
 from pushlab.logs.rollout import by_episode
@@ -44,18 +48,22 @@ from pushlab.metrics.lifelong.rows import ABOUT, find_measure, numeric_columns, 
 SCENARIO, LOGGER = "scenario_info.json", "logger_info.json"
 STEPS = "steps.tsv"
 TYPES = ("train", "test")
+BLOCK = re.compile(r"(0|[1-9][0-9]{0,8})-(train|test)")
 KINDS = ("CL", "ANT_A", "ANT_B")
+DEEPEST = 32                            # folders in each other in which logs are looked for
 NO_TIME = "19700101T000000.000000"      # l2metrics reads a time; one that is always the same keeps files the same
 
 
 # ---------------------------------------------------------------- reading
 
-def read_log(path: Path | str, measure: str | None = None, strict: bool = True) -> pd.DataFrame:
+def read_log(path: Path | str, measure: str | None = None, strict: bool = True,
+             blocks: int | None = None) -> pd.DataFrame:
     """Reads one lifetime: an L2Logger folder, or a TSV, CSV or Parquet file with the columns of either naming.
 
     measure  the column to measure by; by default what `logger_info.json` names first, else "reward"
     strict   False goes on with the rows that are sound, if there are any, as an interrupted run leaves them behind;
              what is wrong with the others is in `log.attrs["faults"]`
+    blocks   of a folder, only those with lower numbers; None is all
 
     returns  a lifetime log; `log.attrs["measure"]` is the measure, `log.attrs["scenario"]` the dict of
              `scenario_info.json`, `log.attrs["syllabus_type"]` what that says of CL, ANT_A or ANT_B, if anything
@@ -65,7 +73,18 @@ def read_log(path: Path | str, measure: str | None = None, strict: bool = True) 
     path = Path(path)
     if not path.exists():
         raise FileNotFoundError(f"there is no log at {str(path)!r}: no such file or folder")
-    parts, faults = ([Table(path, path.name)], []) if path.is_file() else _parts(path)
+    try:
+        return _read_log(path, measure, strict, blocks)
+    except BadData:
+        raise
+    except (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError) as error:
+        right = f"a log that can be read ({type(error).__name__}: {error})"         # whatever else others may write
+        raise BadData([Fault(path.name, None, None, None, right)]) from error
+
+
+def _read_log(path, measure, strict, blocks):
+    parts, faults = _parts(path) if path.is_dir() else ([Table(path, path.name)], [])
+    parts = [part for part in parts if blocks is None or part.block is None or part.block < blocks]
     read = [(part, *tables.read_part(part)) for part in parts]
     scenario, told = _read_json(path, SCENARIO, faults), _read_json(path, LOGGER, faults)
     faults += [fault for _, _, found in read for fault in found]
@@ -74,7 +93,10 @@ def read_log(path: Path | str, measure: str | None = None, strict: bool = True) 
         raise BadData(faults)
     log = pd.concat(kept.values(), keys=[part.name for part in kept])
     columns = told.get("metrics_columns") or ["reward"]
-    wanted = [columns] if isinstance(columns, str) else list(columns)
+    wanted = [columns] if isinstance(columns, str) else columns
+    if not isinstance(wanted, list) or not all(isinstance(column, str) for column in wanted):
+        faults.append(Fault(LOGGER, None, "metrics_columns", json.dumps(columns)[:80], "a list of columns", "item"))
+        wanted = ["reward"]
     name = str(measure or ("reward" if "reward" in wanted else wanted[0]))
     try:
         find_measure(log.select_dtypes("number"), name, path.name)      # True and False are none
@@ -101,6 +123,9 @@ def read_log(path: Path | str, measure: str | None = None, strict: bool = True) 
         raise BadData(faults)
     log = log.reset_index(drop=True)
     kind = str(scenario.get("syllabus_type", scenario.get("scenario_type"))).upper().replace("-", "_")
+    if kind not in KINDS and len(kept) < len(parts):
+        right = f"CL, ANT_A or ANT_B; without {len(parts) - len(kept)} of {len(parts)} tables nobody can tell which"
+        faults.append(Fault(SCENARIO, None, "syllabus_type", None, right, "item"))
     log.attrs = {"measure": name, "scenario": scenario, **({"faults": tuple(faults)} if faults else {}),
                  **({"syllabus_type": kind} if kind in KINDS else {})}
     return log
@@ -127,14 +152,56 @@ def find_logs(folder: Path | str) -> list[Path]:
 
     Raises FileNotFoundError if there is none.
     """
-    folder = Path(folder)
-    if folder.is_file():
-        return [folder]
-    found = sorted({table.parents[2] for table in folder.rglob(TABLE)
-                    if len(table.relative_to(folder).parts) >= 3})
+    found = look_through(folder)[0]
     if not found:
         raise FileNotFoundError(f"{_no_log(folder)} in it or below it")
     return found
+
+
+def look_through(folder: Path | str) -> tuple[list[Path], dict[Path, BadData], list[str]]:
+    """What there is in a folder and below it: lifetimes, as `find_logs` gives them; {path: BadData} of what may be one
+    and cannot be read; names in the folder that are neither.
+    """
+    folder = Path(folder)
+    if not folder.exists():
+        raise FileNotFoundError(_no_log(folder))
+    if not folder.is_dir():
+        return [folder], {}, []
+    tables, wrong = _look(folder)
+    found = {table.parents[2] for table in tables if len(table.relative_to(folder).parts) >= 3}
+    if folder in found and len(found) > 1:              # somebody's blocks, without the folder of a worker
+        wrong |= {folder / table.relative_to(folder).parts[0]: NO_WORKER for table in tables
+                  if len(table.relative_to(folder).parts) == 3}
+        found.remove(folder)
+    wrong |= {table.parent: NO_WORKER for table in tables if len(table.relative_to(folder).parts) == 2}
+    wrong = {path: BadData(Fault(printable(path.name), right=right)) for path, right in wrong.items()
+             if not found & {path, *path.parents}}      # of a lifetime it is said when that is read
+    named = {path.relative_to(folder).parts[:1] for path in (*found, *wrong)}
+    others = [name for name in sorted(os.listdir(folder)) if name[0] != "." and (name,) not in named]
+    return sorted(found), wrong, [] if folder in found else others
+
+
+NO_WORKER = f"a log is <worker>/<block>-<train or test>/{TABLE}; a folder is lacking"
+
+
+def _look(folder):
+    """All tables in a folder and below it, and {path: why} of folders that are not looked into. Hidden ones are not
+    meant.
+    """
+    tables, wrong = [], {}
+
+    def refuse(error):
+        wrong[Path(error.filename)] = f"the folder cannot be read: {error.strerror}"
+
+    for here, below, files in os.walk(folder, onerror=refuse):
+        at = Path(here)
+        tables += [at / TABLE] if TABLE in files or TABLE in below else []
+        below[:] = sorted(name for name in below if name[0] != "." and name != TABLE)
+        wrong |= {at / name: "this is a link; the folder itself is meant" for name in below if (at / name).is_symlink()}
+        if len(at.parts) - len(folder.parts) >= DEEPEST and below:
+            wrong[at] = f"more than {DEEPEST} folders lie in each other"
+            below.clear()
+    return sorted(tables), wrong
 
 
 def _no_log(folder):
@@ -143,42 +210,38 @@ def _no_log(folder):
 
 def _parts(folder):
     """The tables of a folder, by block, and what is wrong with the names of their folders."""
-    parts, faults = [], []
-    for path in sorted(folder.glob(f"*/*/{TABLE}")):
-        name = path.relative_to(folder).as_posix()
-        number, _, kind = path.parent.name.partition("-")
-        if number.isdecimal() and kind in TYPES:
-            parts.append(Table(path, name, int(number), kind))
+    found, wrong = _look(folder)
+    parts, faults = [], [Fault(printable(path.relative_to(folder).as_posix()), right=right)
+                         for path, right in wrong.items() if len(path.relative_to(folder).parts) < 3]
+    for path in (path for path in found if len(path.relative_to(folder).parts) == 3):
+        name = printable(path.relative_to(folder).as_posix())
+        if block := BLOCK.fullmatch(path.parent.name):
+            parts.append(Table(path, name, int(block[1]), block[2]))
         else:
             right = "a folder <block>-<train or test>, such as 3-train"
             faults.append(Fault(name, None, None, path.parent.name, right))
     if not parts and not faults:
-        below = next(folder.rglob(TABLE), None)
-        hint = "; there are lifetimes below it, one of which is meant, or --recursive for all" if below else ""
+        hint = "; there are lifetimes below it, one of which is meant, or --recursive for all" if found else ""
         raise FileNotFoundError(_no_log(folder) + hint)
-    numbers = {part.block for part in parts}
-    gone = sorted(set(range(min(numbers), max(numbers))) - numbers) if numbers else []
-    if gone:
+    numbers = sorted({part.block for part in parts})
+    gaps = [range(one + 1, other) for one, other in zip(numbers, numbers[1:]) if other > one + 1]
+    if gaps:
+        gone = [number for gap in gaps[:5] for number in gap[:5]][:5]
         are = ("s", "are") if len(gone) > 1 else ("", "is")
-        right = (f"block{are[0]} {', '.join(map(str, gone[:5]))} {are[1]} missing between {min(numbers)} and "
-                 f"{max(numbers)}")
-        faults.append(Fault(folder.name, None, None, None, right))
+        right = f"block{are[0]} {', '.join(map(str, gone))} {are[1]} missing between {numbers[0]} and {numbers[-1]}"
+        faults.append(Fault(printable(folder.name), None, None, None, right))
     return sorted(parts, key=lambda part: (part.block, part.name)), faults
 
 
 def _read_json(path, name, faults):
     """A JSON object beside the blocks, {} where there is none; what is wrong with it is added to the faults."""
-    if not path.is_dir() or not (path / name).exists():
+    if not path.is_dir() or not os.path.lexists(path / name):
         return {}
     try:
-        told = json.loads((path / name).read_text(encoding="utf-8"))
-        if isinstance(told, dict):
-            return told
-        wrong = f"a JSON object, {{…}}; got {told!r:.40}"
-    except ValueError as error:
-        wrong = f"not JSON ({error})"
-    faults.append(Fault(name, None, None, None, wrong))
-    return {}
+        return read_json(path / name)
+    except BadData as error:
+        faults += error.faults
+        return {}
 
 
 def _lacking(kept, measure):
@@ -242,8 +305,10 @@ def write_log(log: pd.DataFrame, folder: Path | str, measure: str | None = None,
     measure   numeric column; by default log.attrs["measure"], else "reward"
     scenario  dict for `scenario_info.json`; by default log.attrs["scenario"], else what is there already
 
-    A block's files are replaced whole; other blocks in the folder stay untouched, so that a run writes as it goes.
-    Raises BadData for a log that is no lifetime, ValueError for a worker whose name is no folder's.
+    A block's files are replaced whole, all at once; other blocks in the folder stay untouched, so that a run writes as
+    it goes. A new folder is there when all of it is written, and not before.
+    Raises BadData for a log that is no lifetime, ValueError for a worker whose name is no folder's, TypeError for a
+    cell that no table holds; nothing has changed then.
     """
     folder, steps = Path(folder), log if "step" in log else None
     told = {**({"syllabus_type": log.attrs["syllabus_type"]} if "syllabus_type" in log.attrs else {}),
@@ -257,6 +322,7 @@ def write_log(log: pd.DataFrame, folder: Path | str, measure: str | None = None,
         if faults:
             raise BadData(faults)
     workers = log["worker"].astype(str) if "worker" in log else ["0"] * len(log)
+    blocks = {}
     for (worker, block, kind), rows in log.drop(columns="regime").groupby([workers, "block", "block_type"], sort=False):
         if not worker or worker in (".", "..") or set(worker) & set('/\\:*?"<>|\n\r\t\0'):
             raise ValueError(f"a worker's name is a folder's, without / and the like; got {worker!r}")
@@ -266,12 +332,21 @@ def write_log(log: pd.DataFrame, folder: Path | str, measure: str | None = None,
             own = steps[(steps["block"] == block) & (steps["block_type"] == kind)]
             texts[STEPS], kinds["steps"] = spell_out(own)
         texts[COLUMNS] = json.dumps({**kinds, "own": list(rows.columns)}, indent=1)
-        for file in sorted(texts, key=[COLUMNS, STEPS, TABLE].index):   # with its table the block is there: it is last
-            write_text(folder / worker / f"{block}-{kind}" / file, texts[file])
-    if told or not (folder / SCENARIO).exists():
-        write_text(folder / SCENARIO, json.dumps(told, indent=2))
+        blocks[f"{worker}/{block}-{kind}"] = texts
+    try:
+        about = json.dumps(told, indent=2, allow_nan=False)
+    except ValueError as error:
+        raise BadData([Fault(SCENARIO, None, None, None, f"what JSON holds ({error})")]) from error
     measures = dict.fromkeys([name, *numeric_columns(log)])
-    write_text(folder / LOGGER, json.dumps({"metrics_columns": [*measures], "log_format_version": "1.1"}, indent=2))
+    with nullcontext(folder) if folder.exists() else whole_folder(folder) as place:
+        for block, texts in blocks.items():
+            with whole_folder(place / block, keep=True) as own:
+                (own / STEPS).unlink(missing_ok=True)
+                for file, text in texts.items():
+                    write_text(own / file, text)
+        if told or not (folder / SCENARIO).exists():
+            write_text(place / SCENARIO, about)
+        write_text(place / LOGGER, json.dumps({"metrics_columns": [*measures], "log_format_version": "1.1"}, indent=2))
     return folder
 
 

@@ -6,7 +6,6 @@ While a log is read its index says of each row which file and which line it come
 from __future__ import annotations
 
 import io
-import json
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,7 +13,8 @@ import numpy as np
 import pandas as pd
 
 from pushlab.ground.faults import BadData, Fault
-from pushlab.logs.columns import AMID, EXACTLY, is_kind, parse, read_whole, separator_of
+from pushlab.ground.reading import opened, read_json
+from pushlab.logs.columns import AMID, EXACTLY, LARGEST, MOST_FAULTS, is_kind, loads, parse, read_whole, separator_of
 
 TABLE, COLUMNS = "data-log.tsv", "columns.json"
 OURS = {"block_num": "block", "exp_num": "episode", "worker_id": "worker", "block_type": "block_type",
@@ -22,12 +22,14 @@ OURS = {"block_num": "block", "exp_num": "episode", "worker_id": "worker", "bloc
         "timestamp": "timestamp"}                              # L2Logger's names and ours, in L2Logger's order
 THEIRS = {ours: theirs for theirs, ours in OURS.items()}
 WHOLE = ("block", "episode")                                    # counts
+NEEDED = ("block", "episode", "block_type", "task")             # columns of a table in a folder
+NO_ROWS = "at least one experience below the header"
 WORDS = ("worker", "block_type", "block_subtype", "task", "params", "status", "timestamp", "phase", "run", "env",
          "agent")
 ALLOWED = {"block_type": ("train", "test"), "block_subtype": ("wake", "sleep", ""),
            "status": ("complete", "incomplete", "")}
 MISSING = ["", "NA", "N/A", "nan", "NaN", "null", "None"]      # spellings of no number
-MOST_FAULTS = 1000              # of a table; more say nothing new
+LATEST = 2**53                  # a block or an experience with a higher number could not be told from the next
 
 
 class Table(NamedTuple):
@@ -43,8 +45,8 @@ class Table(NamedTuple):
         """Whether it numbers its experiences through the whole lifetime, as L2Logger does and others may not."""
         if self.block is not None:
             return not self.path.with_name(COLUMNS).exists()
-        with open(self.path, encoding="utf-8-sig", errors="replace") as file:
-            return THEIRS["episode"] in file.readline()
+        with opened(self.path, LARGEST, links=True) as file:
+            return THEIRS["episode"] in file.readline().decode("utf-8", "replace")
 
 
 # ---------------------------------------------------------------- reading
@@ -58,6 +60,10 @@ def read_part(part: Table) -> tuple[pd.DataFrame | None, list[Fault]]:
     table, faults = read_columns(part, "log") if ours else _read_foreign(part)
     if table is None:
         return None, faults
+    lacking = [name for name in NEEDED if ours and name not in table]
+    if lacking or not len(table):
+        faults += [Fault(part.name, None, THEIRS[name], None, "the column is missing") for name in lacking]
+        return None, faults or [Fault(part.name, None, None, None, NO_ROWS)]
     found = [*(() if ours else _check_foreign(table, part)), *_check(table, part)]
     wrong = {fault.row for fault in found}
     if None in wrong or len(found) >= MOST_FAULTS:
@@ -96,8 +102,10 @@ def read_description(path: Path, table: str) -> dict:
     """
     file = f"{table.rpartition('/')[0]}/{path.name}"
     try:
-        told = json.loads(path.read_text(encoding="utf-8"))
+        told = read_json(path, name=file)
         told = {"log": dict(told["log"]), "own": list(told["own"]), "steps": dict(told.get("steps", {}))}
+    except BadData:
+        raise
     except (ValueError, KeyError, TypeError) as error:
         right = f"a description of the columns of the table beside it ({type(error).__name__}: {error})"
         raise BadData([Fault(file, None, None, None, right)]) from error
@@ -113,7 +121,7 @@ def read_description(path: Path, table: str) -> dict:
 
 def _read_foreign(part):
     """A table of L2Logger, or of somebody who wrote one with its columns or ours."""
-    data, header, lines, torn = read_whole(part.path, part.name)
+    data, header, lines, torn = read_whole(part.path, part.name, links=part.block is None)
     if header is None:
         return None, torn
     named = [OURS.get(name, name) for name in header]
@@ -121,7 +129,7 @@ def _read_foreign(part):
               for name in sorted({name for name in named if named.count(name) > 1})]
     if part.block is None and not {"block", "phase", "block_type"} & {*named}:
         faults.append(Fault(part.name, None, "block", None, "a lifetime has this column"))
-    wanted = ("block", "episode", "block_type", "task") if part.block is not None else ("task",)
+    wanted = NEEDED if part.block is not None else ("task",)
     faults += [Fault(part.name, None, THEIRS[name], None, "the column is missing") for name in wanted
                if name not in named]
     if faults:
@@ -132,7 +140,7 @@ def _read_foreign(part):
         table = pd.read_csv(io.BytesIO(data), sep=separator_of(part.path), dtype=words, keep_default_na=False,
                             na_values={name: MISSING for name in header if name not in words}, low_memory=False,
                             lineterminator="\n", **EXACTLY)
-    except pd.errors.ParserError as error:
+    except (ValueError, OverflowError) as error:
         return None, [*torn, Fault(part.name, None, None, None, f"a table ({error})")]
     if len(table) != len(lines):
         return None, [*torn, Fault(part.name, None, None, None, f"a table; {AMID}")]
@@ -142,11 +150,12 @@ def _read_foreign(part):
 
 def _check_foreign(table, part):
     """What is wrong with the cells of a table that others wrote."""
-    faults = [] if len(table) else [Fault(part.name, None, None, None, "at least one experience below the header")]
+    faults = []
     for name, column in table.items():
         numbers = None if name in WORDS else pd.to_numeric(column, errors="coerce")
         if name in WHOLE:
-            faults += _blame(part, column, ~((numbers >= 0) & (numbers % 1 == 0)), "a whole number from 0")
+            sound = (numbers >= 0) & (numbers < LATEST) & (numbers % 1 == 0)
+            faults += _blame(part, column, ~sound, f"a whole number from 0, below {LATEST:,}")
         elif name == "task":
             faults += _blame(part, column, column == "", "the name of a task")
         elif name == "params":
@@ -160,7 +169,7 @@ def _check_foreign(table, part):
 def _is_object(text):
     """Whether a text is a JSON object; parameters may also be left out."""
     try:
-        return not text or isinstance(json.loads(text), dict)
+        return not text or isinstance(loads(text), dict)
     except ValueError:
         return False
 
@@ -247,13 +256,13 @@ def find_steps_back(log: pd.DataFrame) -> list[Fault]:
 def _steps_back(log, column, goes_on):
     values = log[column].to_numpy()
     return [_fault(log, row, column, f"{values[row - 1]} or more: {column}s are out of order")
-            for row in np.flatnonzero((values[1:] < values[:-1]) & goes_on) + 1]
+            for row in np.flatnonzero((values[1:] < values[:-1]) & goes_on)[:MOST_FAULTS] + 1]
 
 
 def find_infinite(log: pd.DataFrame, measure: str) -> list[Fault]:
     """Faults where a measure is neither a finite number nor missing."""
     return [_fault(log, row, measure, "a finite number, or empty")
-            for row in np.flatnonzero(np.isinf(log[measure].to_numpy(float, na_value=np.nan)))]
+            for row in np.flatnonzero(np.isinf(log[measure].to_numpy(float, na_value=np.nan)))[:MOST_FAULTS]]
 
 
 def _fault(log, row, column, right):

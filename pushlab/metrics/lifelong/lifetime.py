@@ -9,11 +9,13 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
+from pushlab.ground.faults import BadData, Fault
 from pushlab.metrics.lifelong import curves, rows
 from pushlab.metrics.lifelong.experts import POOR, expert_table, line_falls, read_experts
 from pushlab.metrics.lifelong.rows import TEST, TRAIN
 from pushlab.metrics.settings import Settings
 
+MOST_TASKS = 1000           # they are compared in pairs
 DESCRIBED = ["mean", "saturation", "time_to_saturation", "terminal", "time_to_terminal"]
 
 
@@ -65,6 +67,9 @@ class Lifetime:
         # Names of the tasks, those trained first, in the order of their blocks; then those only tested.
         by_kind = self.regimes.sort_values(["block_type", "block"], ascending=[False, True], kind="stable")
         self.tasks = list(dict.fromkeys(by_kind["task"]))
+        if len(self.tasks) > MOST_TASKS:
+            right = f"a lifetime of at most {MOST_TASKS:,} tasks; there are {len(self.tasks):,}"
+            raise BadData([Fault("log", None, "task", None, right)])
         self.runs, self.expert_saturations = read_experts(experts, self)
         self._prepare()
         self._columns: dict[str, np.ndarray] = {}

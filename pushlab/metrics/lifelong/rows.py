@@ -165,6 +165,6 @@ def _words_that_differ(texts):
 def _read_params(text):
     try:
         values = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return values if isinstance(values, dict) else {}
