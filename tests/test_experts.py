@@ -56,7 +56,7 @@ def test_values_alone_are_as_the_original_document_has_them(tmp_path, monkeypatc
     assert store.tasks == ["other", "task_name_1"]
 
 
-@pytest.mark.parametrize("text, message", [("{", "not JSON"), ("[1]", "saturation value"),
+@pytest.mark.parametrize("text, message", [("{", "not JSON"), ("[1]", "should be an object"),
                                            ('{"a": "high", "b": true}', "'high' is not a finite number")])
 def test_a_faulty_info_file_is_said_and_kept(tmp_path, text, message):
     (tmp_path / "info.json").write_text(text)

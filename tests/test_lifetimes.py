@@ -275,7 +275,7 @@ MAKERS = {"linear Q": "agents.LinearQ(half_at=5)",
           "told": "agents.Told(agents.LinUCBItem)"}
 SCRIPT = """
 import json, os, signal, sys
-import pushlab.ground.files, pushlab.lifetimes.live as lifetimes
+import pushlab.lifetimes.book as book, pushlab.lifetimes.live as lifetimes
 from pushlab import agents
 from pushlab.lifetimes.syllabi import read_syllabus
 
@@ -298,7 +298,7 @@ if where == "training":
 elif where == "test":
     die_in(type(agent), "act", lambda agent, observation, info, explore: not explore)
 elif where == "between":                    # the block is written, that it is finished is not
-    die_in(lifetimes, "write_text", lambda path, text: path.name == "agent.json")
+    die_in(book, "write_text", lambda path, text: path.name == "agent.json")
 lifetimes.run_syllabus(read_syllabus(json.loads(syllabus)), agent, 3, folder, progress=False)
 """
 

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from pushlab.agents import RandomAgent
 from pushlab.ground.faults import BadData
-from pushlab.logs.folders import find_logs, lifetime_log, read_log, read_steps, rollout_log, with_regimes, write_log
+from pushlab.logs.folders import lifetime_log, read_log, read_steps, rollout_log, with_regimes, write_log
+from pushlab.logs.places import find_logs
 from pushlab.logs.rollout import by_episode, rollout
 
 TSV = "block_num\texp_num\tworker_id\tblock_type\ttask_name\ttask_params\texp_status\ttimestamp\tperformance\n"
@@ -94,7 +95,8 @@ def test_what_is_sound_is_read_all_the_same_if_asked(tmp_path):
     log = read_log(folder, strict=False)
     assert log["episode"].tolist() == [0, 2, 3, 7] and log["performance"].tolist() == [1, 3, 1, 1]
     assert [fault.file for fault in log.attrs["faults"]] == [
-        tmp_path.name, *(f"some worker/{name}/data-log.tsv" for name in ("0-train", "1-test", "3-train", "4-test"))]
+        tmp_path.name, *(f"some worker/{name}/data-log.tsv" for name in ("0-train", "1-test", "3-train", "4-test")),
+        "scenario_info.json"]                                   # CL, ANT_A or ANT_B? Without 4-test nobody can tell
     with pytest.raises(BadData) as caught:
         read_log(folder)
     assert caught.value.faults == log.attrs["faults"]

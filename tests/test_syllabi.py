@@ -86,7 +86,7 @@ def test_an_unknown_name_lists_the_known_ones():
 def test_a_file_that_is_no_json_says_where(tmp_path):
     path = tmp_path / "torn.json"
     path.write_text('{"name": "x",\n "instructions": [{"$phase": "1.tr')
-    with pytest.raises(BadData, match="torn.json, row 2: not JSON"):
+    with pytest.raises(BadData, match="torn.json, line 2: this is not JSON"):
         read_syllabus(path)
 
 

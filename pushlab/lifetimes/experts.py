@@ -22,8 +22,10 @@ from __future__ import annotations
 import builtins
 import json
 import os
+import re
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import quote, unquote
 
@@ -32,11 +34,14 @@ import pandas as pd
 
 from pushlab.ground.arguments import demand, is_number
 from pushlab.ground.faults import BadData, Fault
-from pushlab.ground.files import write_text
+from pushlab.ground.files import alone, whole_folder, write_text
+from pushlab.ground.reading import read_json
 from pushlab.logs.folders import lifetime_log, read_log, write_log
 
 INFO = "info.json"
 VARIABLE = "L2DATA"
+NUMBER = re.compile("[0-9]{1,9}")       # the folder of a run
+LONGEST = 255                           # characters of a folder's name
 PICKLED = (".pkl", ".pickle")
 ADD = "pushlab experts add LOGDIR makes one of the log of its run"
 PICKLE = f"a pickle, and reading one runs whatever is in it, so that it is never read nor converted; {ADD}"
@@ -44,6 +49,9 @@ PICKLE = f"a pickle, and reading one runs whatever is in it, so that it is never
 
 class Experts:
     """A store of single-task experts: written, appended to, listed and cleared; plain files and never a pickle.
+
+    A change is there whole or not at all, whoever is killed and however full the disk is; several processes may make
+    theirs at once.
 
     folder  of the store; None is the folder `taskinfo` in the one that the environment variable L2DATA names
 
@@ -100,39 +108,49 @@ class Experts:
         log         a lifetime log or a log of `rollout`, all of this one task; only its training counts
         saturation  its saturation value; by default read from the log, and then the mean over all runs is kept
         """
-        log = self._demand_task(task, log)
-        values = self._values()
-        where = self._folder_of(task)
-        numbers = [int(path.name) for path in self._runs_in(where)]
-        write_log(log, where / str(max(numbers, default=-1) + 1))
-        if saturation is None:
-            saturation = float(np.mean([_saturation_of(run) for run in self.logs(task)]))
-        self._write_values({**values, task: float(saturation)})
+        self._put(task, log, saturation, replace=False)
 
     def write(self, task: str, log: pd.DataFrame, saturation: float | None = None) -> None:
         """Puts one run in the place of all that a task has."""
-        log = self._demand_task(task, log)
-        values = self._values()
-        shutil.rmtree(self._folder_of(task), ignore_errors=True)
-        values.pop(task, None)
-        self._write_values(values)
-        self.add(task, log, saturation)
+        self._put(task, log, saturation, replace=True)
 
     append = add
 
+    def _put(self, task, log, saturation, replace):
+        """Adds a run, beside those that are there or in their place."""
+        log = self._demand_task(task, log)
+        with self._changed() as new:
+            if replace:
+                shutil.rmtree(new._folder_of(task), ignore_errors=True)
+            where = new._folder_of(task)
+            numbers = [int(path.name) for path in self._runs_in(where)]
+            write_log(log, where / str(max(numbers, default=-1) + 1))
+            runs = new.logs(task)                               # what was written is read
+            if saturation is None:
+                saturation = float(np.mean([_saturation_of(run) for run in runs]))
+            new._write_values({**new._values(), task: saturation})
+
+    @contextmanager
+    def _changed(self) -> Iterator[Experts]:
+        """A copy of the store to change, which takes its place when all is well; one change at a time."""
+        self._values()
+        with alone(self.folder), whole_folder(self.folder, keep=True) as folder:
+            yield Experts(folder)
+
     def set_saturation(self, task: str, value: float) -> None:
         """Writes a task's saturation value where no log of it is at hand."""
-        demand(is_number(value), f"a saturation value is a finite number; got {value!r}")
-        self._write_values({**self._values(), task: float(value)})
+        with self._changed() as new:
+            new._write_values({**new._values(), task: value})
 
     def clear(self, task: str | None = None) -> None:
         """Removes the runs and the value of a task; without a task those of all. KeyError for a task without any."""
         if task is not None and task not in self.tasks:
             raise KeyError(f"there is no expert of {task!r}; there are {', '.join(self.tasks) or 'none'}")
-        for one in self.tasks if task is None else [task]:
-            shutil.rmtree(self._folder_of(one), ignore_errors=True)
-        self._write_values({} if task is None else
-                           {one: value for one, value in self._values().items() if one != task})
+        with self._changed() as new:
+            for one in new.tasks if task is None else [task]:
+                shutil.rmtree(new._folder_of(one), ignore_errors=True)
+            new._write_values({} if task is None else
+                              {one: value for one, value in new._values().items() if one != task})
 
     # ------------------------------------------------------------ the files
 
@@ -142,19 +160,14 @@ class Experts:
 
     @staticmethod
     def _runs_in(folder):
-        runs = [path for path in folder.iterdir() if path.name.isdecimal()] if folder.is_dir() else []
+        runs = [path for path in folder.iterdir() if NUMBER.fullmatch(path.name)] if folder.is_dir() else []
         return sorted(runs, key=lambda path: int(path.name))
 
     def _values(self):
         file = self.folder / INFO
-        if not file.exists():
+        if not os.path.lexists(file):
             return {}
-        try:
-            values = json.loads(file.read_text(encoding="utf-8"))
-        except ValueError as error:
-            raise BadData([Fault(INFO, None, None, None, f"not JSON ({error})")]) from error
-        if not isinstance(values, dict):
-            raise BadData([Fault(INFO, None, None, None, '{"task": saturation value, …}')])
+        values = read_json(file)
         faults = [Fault(INFO, None, task, str(value), "a finite number, the saturation value of this task", "item")
                   for task, value in values.items() if not is_number(value)]
         if faults:
@@ -162,9 +175,13 @@ class Experts:
         return {task: float(value) for task, value in values.items()}
 
     def _write_values(self, values):
-        write_text(self.folder / INFO, json.dumps(dict(sorted(values.items())), indent=2) + "\n")
+        for task, value in values.items():
+            demand(is_number(value), f"a saturation value is a finite number; got {value!r} for {task}")
+        values = {task: float(values[task]) for task in sorted(values)}
+        write_text(self.folder / INFO, json.dumps(values, indent=2) + "\n")
 
     def _demand_task(self, task, log):
+        demand(len(self._folder_of(task).name) <= LONGEST, f"a task's name is a folder's: {task!r:.60} is too long")
         log = lifetime_log(log)
         other = sorted(set(map(str, log["task"])) - {task})
         faults = [Fault(f"expert of {task}", None, "task", name, f"{task}, the only task of its expert")

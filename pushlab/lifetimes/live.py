@@ -12,28 +12,26 @@ finished, and ends with the log that it would have given without one: no column 
 from __future__ import annotations
 
 import copy
-import hashlib
 import json
-import shutil
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from pushlab.agents.protocol import Agent, as_agent, plain_state
+from pushlab.agents.protocol import Agent, as_agent
 from pushlab.envs import naming_the_nearest
 from pushlab.ground.arguments import whole
 from pushlab.ground.faults import BadData, Fault
-from pushlab.ground.files import write_text
+from pushlab.ground.files import alone
 from pushlab.ground.seeds import part_seed
+from pushlab.lifetimes.book import STATE_FILE, Book
 from pushlab.lifetimes.syllabi import TRAIN, Phase, Syllabus, read_syllabus
-from pushlab.logs.folders import lifetime_log, read_log, with_regimes, write_log
-from pushlab.logs.rollout import rollout
-from pushlab.logs.tables import TABLE
+from pushlab.logs.folders import lifetime_log, with_regimes
+from pushlab.logs.rollout import keep_lived, rollout
 
 TRAINING, TESTING = range(2)        # parts of a lifetime with a seed each
-STATE_FILE = "agent.json"
 
 Source = Syllabus | dict[str, Any] | Path | str
 
@@ -54,9 +52,12 @@ def run_syllabus(syllabus: Source, agent: Agent | Callable, seed: int = 0, folde
     Columns: run, env, agent, seed, lifetime, phase, block, block_type, task, params, regime, episode, reward (the
     return of an episode, summed over its steps), length (steps). `log.attrs["syllabus_type"]` is the structure.
 
-    Raises BadData for a syllabus with faults, ValueError for a folder that holds another lifetime or has lost some of
-    this one, or an agent that learns and cannot tell its state, FileExistsError for a folder that holds another log,
-    TypeError for a state that JSON cannot hold.
+    Raises BadData for a syllabus with faults, or a folder whose files are not as they were written, ValueError for a
+    folder that holds another lifetime or has lost some of this one, or an agent that learns and cannot tell its state,
+    FileExistsError for a folder that holds another log, TimeoutError for one in which another process lives just now,
+    TypeError for a state that JSON cannot hold. A folder is looked through whole before anything in it changes.
+
+    Interrupted, or stopped by an error, it raises that, with the log of all episodes that were lived as its `log`.
     """
     from tqdm.auto import tqdm
 
@@ -64,22 +65,35 @@ def run_syllabus(syllabus: Source, agent: Agent | Callable, seed: int = 0, folde
     seed = whole("seed", seed, 0)
     phases, envs = syllabus.phases, make_envs(syllabus.phases)
     labels = {"run": f"{syllabus.name} {agent.name} {seed}", "lifetime": 0, **labels}
-    book = None if folder is None else _Book(folder, syllabus, agent, seed, labels)
-    blocks = [] if book is None else book.open(agent, resume)
-    bar = tqdm(total=syllabus.count, initial=sum(map(len, blocks)), desc=labels["run"], unit="episode",
-               disable=not progress)
-    try:
-        for number in range(len(blocks), len(phases)):
-            blocks.append(live_phase(phases[number], agent, seed, envs, blocks, labels, bar))
-            if book is not None:
-                book.keep(blocks[-1], number, agent)
-    finally:
-        bar.close()
-        for env in envs.values():
-            env.close()
-    log = with_regimes(pd.concat(blocks, ignore_index=True))
-    log.attrs |= {"measure": "reward", "syllabus_type": syllabus.kind}
-    return log
+    book = None if folder is None else Book(folder, syllabus, agent, seed, labels)
+
+    def told(blocks):
+        log = with_regimes(pd.concat(blocks, ignore_index=True))
+        log.attrs |= {"measure": "reward", "syllabus_type": syllabus.kind}
+        return log
+
+    with nullcontext() if book is None else alone(book.folder / STATE_FILE, wait=1.0):
+        blocks = [] if book is None else book.open(agent, resume)
+        bar = tqdm(total=syllabus.count, initial=sum(map(len, blocks)), desc=labels["run"], unit="episode",
+                   disable=not progress)
+        try:
+            for number in range(len(blocks), len(phases)):
+                blocks.append(live_phase(phases[number], agent, seed, envs, blocks, labels, bar))
+                if book is not None:
+                    book.keep(blocks[-1], number, agent)
+        except BaseException as error:
+            keep_lived(error, lambda error=error: told([*blocks, *_lived_by(error)]))
+            raise
+        finally:
+            bar.close()
+            for env in envs.values():
+                env.close()
+    return told(blocks)
+
+
+def _lived_by(error):
+    """The log of the block that an error ended, in a list, if there is one."""
+    return [error.log] if isinstance(getattr(error, "log", None), pd.DataFrame) else []
 
 
 def make_envs(phases: Iterable[Phase]) -> dict[str, Any]:
@@ -115,93 +129,28 @@ def live_phase(phase: Phase, agent: Agent, seed: int, envs: dict[str, Any], befo
     agent = agent if learning else copy.deepcopy(agent)         # a test leaves no trace
     lived = sum(len(block) for block in before)
     trained = sum(len(block) for block in before if (block["block_type"] == TRAIN).all())
+
+    def told(*logs):
+        log = pd.concat([*rows, *logs], ignore_index=True)
+        log["seed"], log["episode"] = seed, range(lived, lived + len(log))
+        return lifetime_log(log)
+
     for experience in phase.experiences:
         getattr(agent, "begin_task", Agent().begin_task)(experience.task, learning)
-        log = rollout(envs[experience.told()], agent, episodes=experience.count, progress=False,
-                      seed=part_seed(seed, TRAINING if learning else TESTING), first=trained if learning else 0,
-                      learn=learning, explore=learning, record="episodes", phase=phase.name, block=len(before),
-                      block_type=phase.kind, task=experience.task,
-                      params=json.dumps(experience.params, sort_keys=True), **labels)
-        log["seed"], log["episode"] = seed, range(lived, lived + experience.count)
-        lived, trained = lived + experience.count, trained + experience.count
+        try:
+            log = rollout(envs[experience.told()], agent, episodes=experience.count, progress=False,
+                          seed=part_seed(seed, TRAINING if learning else TESTING), first=trained if learning else 0,
+                          learn=learning, explore=learning, record="episodes", phase=phase.name, block=len(before),
+                          block_type=phase.kind, task=experience.task,
+                          params=json.dumps(experience.params, sort_keys=True), **labels)
+        except BaseException as error:
+            keep_lived(error, lambda error=error: told(*_lived_by(error)))
+            raise
+        trained += experience.count
         rows.append(log)
         if bar is not None:
             bar.update(experience.count)
-    return lifetime_log(pd.concat(rows, ignore_index=True))
-
-
-# ---------------------------------------------------------------- the folder
-
-class _Book:
-    """The folder of a lifetime: finished blocks as a log, and beside it how many there are and what was learned."""
-
-    def __init__(self, folder, syllabus, agent, seed, labels):
-        self.folder, self.syllabus = Path(folder), syllabus
-        # The last word: lifetimes begun before 0.2 met other episodes, and cannot be gone on with.
-        told = json.dumps([syllabus.to_dict(), agent.name, seed, labels, "independent seeds"], sort_keys=True)
-        self.mark = hashlib.sha256(told.encode()).hexdigest()[:16]
-        self.whose = {"syllabus": syllabus.name, "agent": agent.name, "seed": seed, "mark": self.mark}
-        if not tells_its_state(agent):
-            raise ValueError(f"{type(agent).__name__} learns and does not say what, so that it could not go on after "
-                             "an interruption: write state() and load(), or run it without a folder")
-
-    def open(self, agent, resume):
-        """The finished blocks, DataFrames, having loaded what the agent had learned by then."""
-        path = self.folder / STATE_FILE
-        if not path.exists():
-            if any(self.folder.glob(f"*/*/{TABLE}")):           # its blocks would be replaced by ours
-                raise FileExistsError(f"{self.folder} holds a log already that is not of this lifetime; give another "
-                                      "folder")
-            self._tell(0, None)
-            return []
-        if not resume:
-            raise FileExistsError(f"{self.folder} holds a lifetime already; give another folder, or resume=True")
-        kept = self._read(path)
-        if kept["mark"] != self.mark:
-            raise ValueError(f"{self.folder} holds the lifetime of {kept['agent']!r} in {kept['syllabus']!r}, "
-                             f"seed {kept['seed']}, and not this one; give another folder")
-        self._clear(kept["finished"])
-        if not kept["finished"]:
-            return []
-        blocks = [block.reset_index(drop=True) for _, block in read_log(self.folder).groupby("block")]
-        if len(blocks) != kept["finished"]:
-            raise ValueError(f"{self.folder} has lost blocks: {kept['finished']} were finished, and {len(blocks)} are "
-                             "there; give another folder, to live from the beginning")
-        agent.load(kept["state"])
-        return blocks
-
-    @staticmethod
-    def _read(path):
-        """What `_tell` wrote; BadData for a file that it did not write."""
-        try:
-            kept = json.loads(path.read_text(encoding="utf-8"))
-            return {key: kept[key] for key in ("syllabus", "agent", "seed", "mark", "finished", "state")}
-        except (ValueError, KeyError, TypeError) as error:
-            right = f"what a lifetime keeps of itself ({type(error).__name__}: {error})"
-            raise BadData([Fault(path.name, None, None, None, right)]) from error
-
-    def _clear(self, finished):
-        """Removes what an interruption left of a block that was not finished: it is lived again."""
-        for path in self.folder.glob("*/*-*"):
-            number = path.name.partition("-")[0]
-            if path.is_dir() and number.isdecimal() and int(number) >= finished:
-                shutil.rmtree(path)
-
-    def keep(self, block, number, agent):
-        """Writes a finished block, then that it is finished; between the two an interruption costs this one block."""
-        write_log(block, self.folder, scenario={"syllabus_type": self.syllabus.kind,
-                                                "syllabus": self.syllabus.to_dict()})
-        self._tell(number + 1, plain_state(agent.state()))
-
-    def _tell(self, finished, state):
-        """Writes whose lifetime this is, how many blocks are finished, and what the agent has learned in them."""
-        write_text(self.folder / STATE_FILE, json.dumps({**self.whose, "finished": finished, "state": state}))
-
-
-def tells_its_state(agent: Agent) -> bool:
-    """Whether an agent either learns nothing or has a state() of its own."""
-    learns = getattr(type(agent), "learn", Agent.learn) is not Agent.learn
-    return not learns or getattr(type(agent), "state", Agent.state) is not Agent.state
+    return told()
 
 
 # ---------------------------------------------------------------- experts, and many lifetimes
@@ -239,6 +188,8 @@ def run_syllabi(syllabus: Source, agents: Iterable[Agent | Callable], seeds: int
     seeds   how many, from 0, or the seeds themselves
     folder  each lifetime is written to a folder of its own, `<agent>-<seed>`, and resumes there; None keeps nothing
     jobs    processes to work with
+
+    Interrupted, or stopped by an error, it raises that, with the logs of the lifetimes that were over as its `log`.
     """
     from joblib import Parallel, delayed
     from tqdm.auto import tqdm
@@ -251,8 +202,18 @@ def run_syllabi(syllabus: Source, agents: Iterable[Agent | Callable], seeds: int
     work = [(agent, seed) for agent in fresh for seed in seeds]
     done = Parallel(n_jobs=jobs, return_as="generator")(
         delayed(_run_copy)(syllabus, agent, seed, folder) for agent, seed in work)
-    logs = list(tqdm(done, total=len(work), desc=syllabus.name, unit="lifetime", disable=not progress))
-    return {name: [log for (agent, _), log in zip(work, logs) if agent.name == name] for name in names}
+    logs: list = []
+
+    def told():
+        return {name: [log for (agent, _), log in zip(work, logs) if agent.name == name] for name in names}
+
+    try:
+        for log in tqdm(done, total=len(work), desc=syllabus.name, unit="lifetime", disable=not progress):
+            logs.append(log)
+    except BaseException as error:
+        keep_lived(error, told)
+        raise
+    return told()
 
 
 def _run_copy(syllabus, agent, seed, folder):

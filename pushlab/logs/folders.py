@@ -28,7 +28,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -36,11 +35,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pushlab.ground.faults import BadData, Fault, printable
+from pushlab.ground.faults import BadData, Fault
 from pushlab.ground.files import whole_folder, write_text
 from pushlab.ground.reading import read_json
 from pushlab.logs import tables
 from pushlab.logs.columns import spell_out
+from pushlab.logs.places import parts_of
 from pushlab.logs.rollout import by_episode
 from pushlab.logs.tables import COLUMNS, TABLE, THEIRS, Table
 from pushlab.metrics.lifelong.rows import ABOUT, find_measure, numeric_columns, regime_numbers
@@ -48,9 +48,7 @@ from pushlab.metrics.lifelong.rows import ABOUT, find_measure, numeric_columns, 
 SCENARIO, LOGGER = "scenario_info.json", "logger_info.json"
 STEPS = "steps.tsv"
 TYPES = ("train", "test")
-BLOCK = re.compile(r"(0|[1-9][0-9]{0,8})-(train|test)")
 KINDS = ("CL", "ANT_A", "ANT_B")
-DEEPEST = 32                            # folders in each other in which logs are looked for
 NO_TIME = "19700101T000000.000000"      # l2metrics reads a time; one that is always the same keeps files the same
 
 
@@ -83,7 +81,7 @@ def read_log(path: Path | str, measure: str | None = None, strict: bool = True,
 
 
 def _read_log(path, measure, strict, blocks):
-    parts, faults = _parts(path) if path.is_dir() else ([Table(path, path.name)], [])
+    parts, faults = parts_of(path) if path.is_dir() else ([Table(path, path.name)], [])
     parts = [part for part in parts if blocks is None or part.block is None or part.block < blocks]
     read = [(part, *tables.read_part(part)) for part in parts]
     scenario, told = _read_json(path, SCENARIO, faults), _read_json(path, LOGGER, faults)
@@ -119,13 +117,13 @@ def _read_log(path, measure, strict, blocks):
     faults += tables.find_disorder(log, parts[0].is_numbered)
     log = with_regimes(tables.in_order(log, shared=len({part.block for part in kept}) < len(kept)))
     faults += tables.find_steps_back(log)
-    if faults and (strict or not sound):
-        raise BadData(faults)
-    log = log.reset_index(drop=True)
     kind = str(scenario.get("syllabus_type", scenario.get("scenario_type"))).upper().replace("-", "_")
     if kind not in KINDS and len(kept) < len(parts):
         right = f"CL, ANT_A or ANT_B; without {len(parts) - len(kept)} of {len(parts)} tables nobody can tell which"
         faults.append(Fault(SCENARIO, None, "syllabus_type", None, right, "item"))
+    if faults and (strict or not sound):
+        raise BadData(faults)
+    log = log.reset_index(drop=True)
     log.attrs = {"measure": name, "scenario": scenario, **({"faults": tuple(faults)} if faults else {}),
                  **({"syllabus_type": kind} if kind in KINDS else {})}
     return log
@@ -137,7 +135,7 @@ def read_steps(folder: Path | str) -> pd.DataFrame:
     Raises FileNotFoundError if no steps were written, BadData for a file that is torn.
     """
     parts = [part._replace(path=part.path.with_name(STEPS), name=part.name.removesuffix(TABLE) + STEPS)
-             for part in _parts(Path(folder))[0]]
+             for part in parts_of(Path(folder))[0]]
     missing = [part.name for part in parts if not part.path.exists()]
     if missing:
         raise FileNotFoundError(f"{Path(folder).name} holds episodes and no steps: there is no {missing[0]}")
@@ -145,92 +143,6 @@ def read_steps(folder: Path | str) -> pd.DataFrame:
     if any(found):
         raise BadData(fault for faults in found for fault in faults)
     return pd.concat(read, ignore_index=True)
-
-
-def find_logs(folder: Path | str) -> list[Path]:
-    """Every lifetime in a folder and below it: paths of L2Logger folders, sorted; the folder itself if it is one.
-
-    Raises FileNotFoundError if there is none.
-    """
-    found = look_through(folder)[0]
-    if not found:
-        raise FileNotFoundError(f"{_no_log(folder)} in it or below it")
-    return found
-
-
-def look_through(folder: Path | str) -> tuple[list[Path], dict[Path, BadData], list[str]]:
-    """What there is in a folder and below it: lifetimes, as `find_logs` gives them; {path: BadData} of what may be one
-    and cannot be read; names in the folder that are neither.
-    """
-    folder = Path(folder)
-    if not folder.exists():
-        raise FileNotFoundError(_no_log(folder))
-    if not folder.is_dir():
-        return [folder], {}, []
-    tables, wrong = _look(folder)
-    found = {table.parents[2] for table in tables if len(table.relative_to(folder).parts) >= 3}
-    if folder in found and len(found) > 1:              # somebody's blocks, without the folder of a worker
-        wrong |= {folder / table.relative_to(folder).parts[0]: NO_WORKER for table in tables
-                  if len(table.relative_to(folder).parts) == 3}
-        found.remove(folder)
-    wrong |= {table.parent: NO_WORKER for table in tables if len(table.relative_to(folder).parts) == 2}
-    wrong = {path: BadData(Fault(printable(path.name), right=right)) for path, right in wrong.items()
-             if not found & {path, *path.parents}}      # of a lifetime it is said when that is read
-    named = {path.relative_to(folder).parts[:1] for path in (*found, *wrong)}
-    others = [name for name in sorted(os.listdir(folder)) if name[0] != "." and (name,) not in named]
-    return sorted(found), wrong, [] if folder in found else others
-
-
-NO_WORKER = f"a log is <worker>/<block>-<train or test>/{TABLE}; a folder is lacking"
-
-
-def _look(folder):
-    """All tables in a folder and below it, and {path: why} of folders that are not looked into. Hidden ones are not
-    meant.
-    """
-    tables, wrong = [], {}
-
-    def refuse(error):
-        wrong[Path(error.filename)] = f"the folder cannot be read: {error.strerror}"
-
-    for here, below, files in os.walk(folder, onerror=refuse):
-        at = Path(here)
-        tables += [at / TABLE] if TABLE in files or TABLE in below else []
-        below[:] = sorted(name for name in below if name[0] != "." and name != TABLE)
-        wrong |= {at / name: "this is a link; the folder itself is meant" for name in below if (at / name).is_symlink()}
-        if len(at.parts) - len(folder.parts) >= DEEPEST and below:
-            wrong[at] = f"more than {DEEPEST} folders lie in each other"
-            below.clear()
-    return sorted(tables), wrong
-
-
-def _no_log(folder):
-    return f"there is no log in {str(folder)!r}: no <worker>/<block>-<train or test>/{TABLE}"
-
-
-def _parts(folder):
-    """The tables of a folder, by block, and what is wrong with the names of their folders."""
-    found, wrong = _look(folder)
-    parts, faults = [], [Fault(printable(path.relative_to(folder).as_posix()), right=right)
-                         for path, right in wrong.items() if len(path.relative_to(folder).parts) < 3]
-    for path in (path for path in found if len(path.relative_to(folder).parts) == 3):
-        name = printable(path.relative_to(folder).as_posix())
-        if block := BLOCK.fullmatch(path.parent.name):
-            parts.append(Table(path, name, int(block[1]), block[2]))
-        else:
-            right = "a folder <block>-<train or test>, such as 3-train"
-            faults.append(Fault(name, None, None, path.parent.name, right))
-    if not parts and not faults:
-        hint = "; there are lifetimes below it, one of which is meant, or --recursive for all" if found else ""
-        raise FileNotFoundError(_no_log(folder) + hint)
-    numbers = sorted({part.block for part in parts})
-    gaps = [range(one + 1, other) for one, other in zip(numbers, numbers[1:]) if other > one + 1]
-    if gaps:
-        gone = [number for gap in gaps[:5] for number in gap[:5]][:5]
-        are = ("s", "are") if len(gone) > 1 else ("", "is")
-        right = f"block{are[0]} {', '.join(map(str, gone))} {are[1]} missing between {numbers[0]} and {numbers[-1]}"
-        faults.append(Fault(printable(folder.name), None, None, None, right))
-    return sorted(parts, key=lambda part: (part.block, part.name)), faults
 
 
 def _read_json(path, name, faults):

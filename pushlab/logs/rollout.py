@@ -6,6 +6,7 @@ import copy
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,10 @@ def rollout(env: Any, agent: Agent | Callable, episodes: int = 1, seed: int = 0,
     told afterwards). A vector is one column a component. `last` is None but in the last row of an episode, ended or
     broken off: there it is what was seen after that step, a list of plain numbers or words in the order of `obs.…`.
 
+    Interrupted, or stopped by an error of the agent or the environment, it raises that, and what was lived by then is
+    its attribute `log`: what would have been returned, with the episode that was broken off (of episode logs without).
+    In a notebook: `import sys; log = sys.last_value.log`.
+
     >>> import gymnasium as gym, pushlab
     >>> log = rollout("pushlab/evalumap1-v0", pushlab.agents.RandomAgent(), seed=7, steps=3, progress=False)
     >>> log[["agent", "episode", "step", "info.opened"]].shape
@@ -62,20 +67,47 @@ def rollout(env: Any, agent: Agent | Callable, episodes: int = 1, seed: int = 0,
     agent = as_agent(agent)
     constant = _constants(env, agent, seed, labels)
     tables, films, world = [], [], getattr(env.unwrapped, "world", None)
+
+    def told():
+        if record == "episodes":
+            return by_episode(put_together([_reward_table(tables, first)] if tables else [], constant))
+        log = put_together(tables, constant)
+        return (log, films) if record == "frames" else log
+
+    def told_with_the_last():
+        if record != "episodes" and lived:
+            tables.append(episode_table(world, episode, lived, last[0]))
+            films.append(film)
+        return told()
+
+    lived: list = []
     try:
         numbers = range(first, first + episodes)
         for episode in tqdm(numbers, desc=agent.name, disable=not progress, unit="episode"):
-            own = episode_seed(seed, episode, seeding)
-            lived, last, film = _run_episode(env, agent, own, learn, explore, steps, record)
-            tables.append(lived if record == "episodes" else episode_table(world, episode, lived, last))
+            lived, film, last = [], [], []
+            _run_episode(env, agent, episode_seed(seed, episode, seeding), learn, explore, steps, record, lived, film,
+                         last)
+            tables.append(lived if record == "episodes" else episode_table(world, episode, lived, last[0]))
             films.append(film)
+            lived = []
+    except BaseException as error:
+        keep_lived(error, told_with_the_last)
+        raise
     finally:
         if made:
             env.close()
-    if record == "episodes":
-        return by_episode(put_together([_reward_table(tables, first)] if tables else [], constant))
-    log = put_together(tables, constant)
-    return (log, films) if record == "frames" else log
+    return told()
+
+
+def keep_lived(error: BaseException, told: Callable[[], Any]) -> None:
+    """Hands what was lived on with the error that ended it, as its `log`, and says so; nothing if it cannot be told."""
+    with suppress(Exception):
+        log = told()
+        if len(log[0] if isinstance(log, tuple) else log):
+            before = hasattr(error, "log")
+            error.log = log         # type: ignore[attr-defined]
+            if not before:
+                error.add_note("What was lived by then is the error's .log (in a notebook: sys.last_value.log).")
 
 
 def _constants(env, agent, seed, labels):
@@ -103,16 +135,20 @@ def _plain(value):
     return getattr(value, "name", repr(value))
 
 
-def _run_episode(env, agent, seed, learn, explore, steps, record):
-    """What happened in one episode, a list with an entry a step, its last observation, and its frames.
+def _run_episode(env, agent, seed, learn, explore, steps, record, lived, film, last):
+    """Lives one episode into three lists, which are there if it is broken off: an entry a step, the frames, and the
+    last observation.
 
     Only what the record is made of is kept: entries are as `episode_table` takes them, or rewards; of the frames there
     is one more than of steps, or none.
     """
     observation, info = env.reset(seed=seed)
+    last[:] = [observation]
     agent.begin(env, seed)
     frame = getattr(env.unwrapped, "frame", None) if record == "frames" else None
-    film, lived, over = [frame()] if frame else [], [], False
+    over = False
+    if frame:
+        film.append(frame())
     while not over and (steps is None or len(lived) < steps):
         before = time.perf_counter()
         action = agent.act(observation, info, explore)
@@ -121,14 +157,14 @@ def _run_episode(env, agent, seed, learn, explore, steps, record):
             raise ValueError(f"the policy {agent.name!r} returned nothing: does its function end with `return action`?")
         sent = copy.copy(action) if isinstance(action, np.ndarray) else action     # an agent may fill one array again
         following, reward, terminated, truncated, next_info = env.step(action)
-        if learn:
-            agent.learn(Transition(observation, info, action, reward, following, next_info, terminated, truncated))
+        last[:] = [following]
         lived.append(reward if record == "episodes" else (observation, sent, reward, terminated, truncated, next_info,
                                                           took, getattr(agent, "propensity", None)))
+        if learn:
+            agent.learn(Transition(observation, info, action, reward, following, next_info, terminated, truncated))
         if frame:
             film.append(frame())
         observation, info, over = following, next_info, terminated or truncated
-    return lived, observation, film
 
 
 def _reward_table(rewards, first):
