@@ -12,6 +12,7 @@ from typing import Annotated
 
 import typer
 
+from pushlab.classroom.command import class_app, serve
 from pushlab.lifetimes.command import ended_by, experts_app, lifelong
 from pushlab.studies.bench.command import bench
 from pushlab.studies.command import sweep_command
@@ -21,6 +22,8 @@ app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_
 data = typer.Typer(no_args_is_help=True, help="Look at data sets before using them.")
 app.add_typer(data, name="data")
 app.add_typer(experts_app, name="experts")
+app.add_typer(class_app, name="class")
+app.command()(serve)
 app.command()(lifelong)
 app.command("sweep")(sweep_command)
 app.command()(bench)

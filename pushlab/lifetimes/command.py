@@ -39,22 +39,28 @@ def ended_by(status: int) -> Iterator[None]:
         raise typer.Exit(status) from error
 
 
-def with_settings(command: Callable) -> Callable:
-    """The command with an option for each of the Settings in place of **options; their docstring says what they are."""
-    told = re.findall(r"^(\w+) {2,}(.*(?:\n {9,}.*)*)", inspect.cleandoc(Settings.__doc__ or ""), re.MULTILINE)
-    about = {name: " ".join(text.split()) for name, text in told}
-    about["data_range"] += f"; here {RANGE}"
-    parameters = [one for one in inspect.signature(command).parameters.values() if one.kind is not one.VAR_KEYWORD]
-    for field in fields(Settings):
-        kind: Any = float if field.name == "window" else str if field.default is None else type(field.default)
-        default = False if field.default is None else str(field.default)
-        option = Annotated[kind | None, typer.Option(help=about[field.name], show_default=default)]
-        parameters.append(inspect.Parameter(field.name, parameters[0].KEYWORD_ONLY, default=None, annotation=option))
-    setattr(command, "__signature__", inspect.Signature(parameters))     # noqa: B010 (mypy knows none of a Callable)
-    return command
+def with_options(settings: type, **more: str) -> Callable[[Callable], Callable]:
+    """Gives a command an option for each field of a dataclass in place of **options; its docstring says what they are.
+
+    more   what an option's help adds to the docstring, by the field's name
+    """
+    told = re.findall(r"^(\w+) {2,}(.*(?:\n {9,}.*)*)", inspect.cleandoc(settings.__doc__ or ""), re.MULTILINE)
+    about = {name: " ".join(text.split()) + more.get(name, "") for name, text in told}
+
+    def optional(command: Callable) -> Callable:
+        parameters = [one for one in inspect.signature(command).parameters.values() if one.kind is not one.VAR_KEYWORD]
+        for field in fields(settings):
+            kind: Any = float if field.name == "window" else str if field.default is None else type(field.default)
+            default = False if field.default is None else str(field.default)
+            option = Annotated[kind | None, typer.Option(help=about[field.name], show_default=default)]
+            parameters.append(inspect.Parameter(field.name, parameters[0].KEYWORD_ONLY, default=None, annotation=option))
+        setattr(command, "__signature__", inspect.Signature(parameters))    # noqa: B010 (mypy: none of a Callable)
+        return command
+
+    return optional
 
 
-@with_settings
+@with_options(Settings, data_range=f"; here {RANGE}")
 def lifelong(
         logdir: Annotated[Path, typer.Argument(help="An L2Logger folder, TSV, CSV or Parquet file; -R: a folder.")],
         measure: Measure = None,

@@ -1,0 +1,143 @@
+"""`pushlab class …` and `pushlab serve`: a class on the command line.
+
+Exit status: 0 done, 1 what was given is at fault (every fault on standard error), 2 the command was not understood.
+"""
+
+import logging
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from pushlab.classroom.limits import Limits
+from pushlab.ground.faults import BadData, Fault, refuse
+from pushlab.lifetimes.command import ended_by, with_options
+
+class_app = typer.Typer(no_args_is_help=True, help="A class that plays the challenges against its lecturer's server.")
+Class = Annotated[Path, typer.Argument(metavar="CLASS", help="The folder of the class.")]
+MOST_TEAMS = 2000
+
+
+def read_teams(path: Path) -> list[str]:
+    """The names of a CSV file's column `team`, cleaned; BadData with every row whose name is empty or there twice."""
+    from unicodedata import normalize
+
+    from pushlab.datasets.tables import read_rows
+    from pushlab.ground.reading import clean, opened
+
+    with opened(path, 2**20) as file:
+        header, rows, lines, faults = read_rows(file, path.name, MOST_TEAMS)
+    if "team" not in header:
+        raise BadData(Fault(path.name, 1, right=f"a column 'team' is missing; there is {', '.join(header)}"))
+    seen: dict[str, tuple[int, str]] = {}
+    for line, row in zip(lines, rows):
+        name = clean(row[header.index("team")])
+        first, other = seen.setdefault(normalize("NFC", name.casefold()), (line, name))
+        if not name:
+            faults.append(Fault(path.name, line, "team", row[header.index("team")], "a name that can be shown"))
+        elif first != line:
+            faults.append(Fault(path.name, line, "team", name, f"a name of its own; row {first} has {other!r}"))
+    refuse(faults)
+    return [name for _, name in seen.values()]
+
+
+@class_app.command()
+def new(folder: Class,
+        teams: Annotated[Path, typer.Option(help="A CSV file with a column `team`, a row a team.")],
+        seed: Annotated[str | None, typer.Option(help="For rehearsals: who guesses it knows all. By default 256 "
+                                                 "random bits.")] = None,
+        episodes: Annotated[int, typer.Option(min=1, help="Scored episodes a team and game.")] = 5,
+        per_quarter: Annotated[int, typer.Option(help="Contexts of an episode of Challenge 2, about.")] = 1000,
+        days: Annotated[int, typer.Option(min=1, help="Days of an episode of push-v0.")] = 7,
+        name: Annotated[str | None, typer.Option(help="What the board is headed by; the folder's name.")] = None,
+        tokens: Annotated[Path | None, typer.Option(help="A new CSV file for the tokens, instead of here.")] = None):
+    """Make a class: its private users, its hand-out, and a token a team, which is shown this once."""
+    from pushlab.challenges.scorecard import csv_text
+    from pushlab.classroom.folder import new_class
+    from pushlab.ground.files import write_text
+
+    with ended_by(1):
+        if tokens is not None:                  # before anything is made: tokens are told once
+            write_text(tokens, "", replace=False).chmod(0o600)
+        try:
+            given = new_class(folder, read_teams(teams), seed, episodes, per_quarter, days, name or folder.name)
+        except BaseException:
+            if tokens is not None:
+                tokens.unlink()
+            raise
+    text = csv_text([["team", "token"], *map(list, given.items())])
+    if tokens is None:
+        typer.echo(text, nl=False)
+    else:
+        with tokens.open("w", encoding="utf-8", newline="") as file:
+            file.write(text)
+    typer.echo(f"{folder} is a class of {len(given)} teams. Hand out {folder / 'handout'}, and to each team its token, "
+               f"which is kept nowhere else.\nStart it with  pushlab serve {folder}", err=True)
+
+
+@class_app.command()
+def token(folder: Class, team: Annotated[str, typer.Argument(help="Its name.")]):
+    """Give a team a new token, shown this once; its old one is void from now on."""
+    from pushlab.classroom.folder import new_token
+
+    with ended_by(1):
+        typer.echo(new_token(folder, team))
+
+
+@class_app.command()
+def close(folder: Class):
+    """End the class: nothing is played or handed in any more, and the private halves are scored."""
+    from pushlab.classroom.folder import close_class
+
+    with ended_by(1):
+        close_class(folder)
+
+
+@class_app.command("export")
+def export_class(folder: Class, out: Annotated[Path, typer.Argument(help="A new folder.")]):
+    """Write the standings, and every episode as logs that the metrics and notebooks read."""
+    from pushlab.classroom.export import export
+
+    with ended_by(1):
+        export(folder, out)
+    typer.echo(f"written to {out}")
+
+
+@class_app.command("replay")
+def replay_episode(folder: Class, episode: Annotated[int, typer.Argument(help="Its number.")]):
+    """Play an episode again from the secret and the logged actions, and say where it differs: status 1 if it does."""
+    from pushlab.classroom.export import replay
+
+    with ended_by(1):
+        same, differences = replay(folder, episode)
+    typer.echo(f"episode {episode} is the same to the digit" if same else differences.to_string())
+    raise typer.Exit(0 if same else 1)
+
+
+@class_app.command()
+def board(folder: Class):
+    """Print the standings as they are now."""
+    from pushlab.classroom.room import Book
+    from pushlab.classroom.standings import standings
+
+    with ended_by(1):
+        typer.echo(standings(Book(folder)).to_string(index=False, float_format="%.3f"))
+
+
+@with_options(Limits)
+def serve(folder: Class,
+          host: Annotated[str, typer.Option(help="127.0.0.1: this machine alone; 0.0.0.0: whoever reaches it.")]
+          = "127.0.0.1",
+          port: Annotated[int, typer.Option(min=0, max=65535, help="0: one that is free.")] = 8000,
+          behind_proxy: Annotated[bool, typer.Option("--behind-proxy", help="A proxy on this machine tells who asks "
+                                                     "(X-Forwarded-For); data/class/nginx.conf is one.")] = False,
+          while_open: Annotated[bool, typer.Option("--while-open", hidden=True)] = False,
+          **options: Any) -> None:
+    """Play a class over HTTP until Ctrl+C or SIGTERM."""
+    from pushlab.classroom.serving import serve as run
+
+    logging.basicConfig(format="%(asctime)s %(message)s", stream=sys.stderr)
+    limits = Limits(**{name: value for name, value in options.items() if value is not None})
+    with ended_by(1):
+        run(folder, host, port, limits, behind_proxy, while_open, typer.echo)

@@ -1,0 +1,66 @@
+"""What one team, one address and all together may take of a class's server, and what counts it."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The limits of a server. A team that stays below them never notices; each is an option of `pushlab serve`.
+
+    requests     a second and team
+    steps        a second and team, in as few requests as it likes
+    begins       episodes begun, a second and team: making a person's days takes a third of a second
+    wrong        requests without a valid token, a second and address; right tokens of the same address are not held up
+    burst        so many seconds' worth may come at once, after a rest
+    batch        steps in one request
+    practice     episodes begun in one request
+    loaded       episodes held in memory; those used longest ago are made again when they are asked for
+    body         bytes of a request's JSON
+    upload       bytes of a table of answers
+    connections  open at once
+    of_one       of these, from one address: a classroom often has one for all
+    slowest      seconds that a request may take to come in
+    """
+
+    requests: float = 250.0
+    steps: float = 2000.0
+    begins: float = 1.0
+    wrong: float = 5.0
+    burst: float = 4.0
+    batch: int = 256
+    practice: int = 64
+    loaded: int = 512
+    body: int = 2**18
+    upload: int = 2**23
+    connections: int = 2000
+    of_one: int = 600
+    slowest: float = 20.0
+
+
+class Buckets:
+    """A token bucket for each name: it fills at `rate` a second up to `most`, and what is taken must be there.
+
+    kept   so many names are remembered, those seen last; one that was forgotten begins with a full bucket
+
+    >>> second = iter([0.0, 0.0, 0.0, 0.5])
+    >>> buckets = Buckets(rate=2.0, most=2.0, clock=lambda: next(second))
+    >>> [buckets.wait("a", 2), buckets.wait("a"), buckets.wait("b"), buckets.wait("a")]
+    [0.0, 0.5, 0.0, 0.0]
+    """
+
+    def __init__(self, rate: float, most: float, clock: Callable[[], float] = time.monotonic, kept: int = 10_000):
+        self.rate, self.most, self.clock, self.kept = rate, most, clock, kept
+        self._levels: dict[object, tuple[float, float]] = {}
+
+    def wait(self, name: object, amount: float = 1.0) -> float:
+        """0.0, and the amount is taken; or nothing is, and it would be there after so many seconds."""
+        now = self.clock()
+        level, then = self._levels.pop(name, (self.most, now))
+        level = min(self.most, level + (now - then) * self.rate)
+        lacking = max(0.0, amount - level)
+        self._levels[name] = (level if lacking else level - amount, now)
+        if len(self._levels) > self.kept:
+            del self._levels[next(iter(self._levels))]      # the one that was seen longest ago
+        return lacking / self.rate

@@ -1,0 +1,100 @@
+"""One process that serves a class: uvicorn with limits, from the room's opening to the last commit; and its parent."""
+
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from pushlab.classroom.limits import Limits
+
+SAID = "served at "     # what stands before the address in the line that says so
+TO_END = 10             # seconds that answers under way have when the server is stopped
+
+
+def serve(folder: Path, host: str, port: int, limits: Limits, behind_proxy: bool, while_open: bool,
+          say: Callable[[str], Any]) -> None:
+    """Plays a class until SIGINT or SIGTERM, and writes what is pending.
+
+    while_open   ends when standard input does as well, so that no server outlives who started it
+    say          is told the address, once connections are accepted
+
+    Raises OSError where the address is taken or the class is played by another process already.
+    """
+    import uvicorn
+
+    from pushlab.classroom.connections import limited
+    from pushlab.classroom.page import Board
+    from pushlab.classroom.room import Room
+    from pushlab.classroom.service import Service, application
+
+    _let_open(limits.connections + 64)
+    with socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET,
+                              backlog=1024) as listening:
+        service, board = Service(Room.open(folder), limits), Board(folder)
+        server = uvicorn.Server(uvicorn.Config(
+            application(service, board), http=limited(limits, behind_proxy), ws="none", log_level="error",
+            access_log=False, server_header=False, timeout_keep_alive=75, timeout_graceful_shutdown=TO_END,
+            proxy_headers=behind_proxy, forwarded_allow_ips=["127.0.0.1", "::1"], lifespan="on"))
+        if while_open:
+            def end() -> None:
+                sys.stdin.buffer.read()
+                server.should_exit = True
+
+            threading.Thread(target=end, daemon=True).start()
+        shown = f"[{host}]" if ":" in host else host
+        say(f"{folder} is {SAID}http://{shown}:{listening.getsockname()[1]}")
+        try:
+            server.run([listening])
+        except KeyboardInterrupt:
+            pass            # uvicorn passes Ctrl+C on after it has ended
+        finally:
+            service.close()
+
+
+def _let_open(files):
+    """Lets this process have so many files open, as far as the system allows it; Windows has no such limit."""
+    try:
+        import resource
+    except ImportError:
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = files if hard == resource.RLIM_INFINITY else min(files, hard)
+    if soft != resource.RLIM_INFINITY and soft < most:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+
+
+@contextmanager
+def running(folder: Path | str, **options: Any) -> Iterator[str]:
+    """A server of the class in a process of its own, on a free port of this machine, while the block runs.
+
+    options   of `pushlab serve`, such as requests=10.0 or behind_proxy=True
+    yields    its address, without a slash at the end
+
+    It ends with this process at the latest. RuntimeError with what it said, if it does not start.
+    """
+    words = []
+    for name, value in {"port": 0, **options}.items():
+        words += ["--" + name.replace("_", "-"), *([] if value is True else [str(value)])]
+    here = os.pathsep.join([str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
+    with tempfile.TemporaryFile() as said, subprocess.Popen(
+            [sys.executable, "-P", "-m", "pushlab", "serve", str(folder), "--while-open", *words],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=said, env={**os.environ, "PYTHONPATH": here}) as server:
+        try:
+            told = server.stdout.readline().decode("utf-8", "replace")
+            if SAID not in told:
+                server.wait()
+                said.seek(0)
+                raise RuntimeError(f"no server for {folder}: {said.read().decode('utf-8', 'replace').strip()}")
+            yield told.rpartition(SAID)[2].strip()
+        finally:
+            server.terminate()
+            try:
+                server.wait(2 * TO_END)
+            except subprocess.TimeoutExpired:
+                server.kill()
