@@ -3,6 +3,8 @@
     chance, lives     what the secret draws: people, and stretches of their lives that nobody has seen
     book, folder      the class on disk, its tokens, its hand-out
     room              episodes, played one step at a time; lived is one of them, uploads are those of Challenge 1
+    service, limits   the room over HTTP; serving is its process
+    page, standings   the board
 
 `__init__.pyi` lists what there is.
 """

@@ -7,3 +7,4 @@ from .folder import new_token as new_token
 from .refusal import Refusal as Refusal
 from .refusal import Team as Team
 from .room import Room as Room
+from .serving import running as running

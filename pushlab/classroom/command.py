@@ -118,7 +118,7 @@ def replay_episode(folder: Class, episode: Annotated[int, typer.Argument(help="I
 @class_app.command()
 def board(folder: Class):
     """Print the standings as they are now."""
-    from pushlab.classroom.room import Book
+    from pushlab.classroom.book import Book
     from pushlab.classroom.standings import standings
 
     with ended_by(1):

@@ -7,42 +7,42 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Limits:
-    """The limits of a server. A team that stays below them never notices; each is an option of `pushlab serve`.
+    """The limits of a server; each is an option of `pushlab serve`.
 
     requests     a second and team
-    steps        a second and team, in as few requests as it likes
-    begins       episodes begun, a second and team: making a person's days takes a third of a second
-    wrong        requests without a valid token, a second and address; right tokens of the same address are not held up
+    steps        a second and team, in however few requests
+    begins       episodes begun, a second and team
+    strangers    requests without a valid token, a second and address; teams at the same address are not held up
     burst        so many seconds' worth may come at once, after a rest
     batch        steps in one request
-    practice     episodes begun in one request
-    loaded       episodes held in memory; those used longest ago are made again when they are asked for
-    body         bytes of a request's JSON
+    at_once      episodes begun by one request
+    loaded       episodes in memory; others are made again when they are asked for
+    body         bytes of a request in JSON
     upload       bytes of a table of answers
     connections  open at once
-    of_one       of these, from one address: a classroom often has one for all
-    slowest      seconds that a request may take to come in
+    of_one       of these, from one address; a class often has one address for all
+    slowest      seconds in which a request has to come in
     """
 
     requests: float = 250.0
     steps: float = 2000.0
     begins: float = 1.0
-    wrong: float = 5.0
+    strangers: float = 5.0
     burst: float = 4.0
     batch: int = 256
-    practice: int = 64
+    at_once: int = 64
     loaded: int = 512
     body: int = 2**18
     upload: int = 2**23
-    connections: int = 2000
-    of_one: int = 600
+    connections: int = 800
+    of_one: int = 400
     slowest: float = 20.0
 
 
 class Buckets:
-    """A token bucket for each name: it fills at `rate` a second up to `most`, and what is taken must be there.
+    """A token bucket for each name: it fills at `rate` a second up to `most`, and what is taken has to be in it.
 
-    kept   so many names are remembered, those seen last; one that was forgotten begins with a full bucket
+    kept   so many names are remembered, those seen last; who was forgotten begins with a full bucket
 
     >>> second = iter([0.0, 0.0, 0.0, 0.5])
     >>> buckets = Buckets(rate=2.0, most=2.0, clock=lambda: next(second))

@@ -33,7 +33,6 @@ def serve(folder: Path, host: str, port: int, limits: Limits, behind_proxy: bool
     from pushlab.classroom.room import Room
     from pushlab.classroom.service import Service, application
 
-    _let_open(limits.connections + 64)
     with socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET,
                               backlog=1024) as listening:
         service, board = Service(Room.open(folder), limits), Board(folder)
@@ -54,19 +53,7 @@ def serve(folder: Path, host: str, port: int, limits: Limits, behind_proxy: bool
         except KeyboardInterrupt:
             pass            # uvicorn passes Ctrl+C on after it has ended
         finally:
-            service.close()
-
-
-def _let_open(files):
-    """Lets this process have so many files open, as far as the system allows it; Windows has no such limit."""
-    try:
-        import resource
-    except ImportError:
-        return
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    most = files if hard == resource.RLIM_INFINITY else min(files, hard)
-    if soft != resource.RLIM_INFINITY and soft < most:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+            service.room.close()
 
 
 @contextmanager
