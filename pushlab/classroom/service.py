@@ -199,7 +199,7 @@ class Service:
 
     async def faulty(self, request: Request, error: Any) -> Response:
         """A body that is not what it should be: 422 with every fault."""
-        return answer({"error": str(error), "right": "what the README of the hand-out shows; nothing of it counts"}, 422)
+        return answer({"error": str(error), "right": "as the README of the hand-out shows; none of it counts"}, 422)
 
     async def not_kept(self, request: Request, error: Any) -> Response:
         """What was played does not count, as it could not be written."""

@@ -65,13 +65,13 @@ def running(folder: Path | str, **options: Any) -> Iterator[str]:
 
     It ends with this process at the latest. RuntimeError with what it said, if it does not start.
     """
-    words = []
+    words = [sys.executable, "-P", "-m", "pushlab", "serve", str(folder), "--while-open"]
     for name, value in {"port": 0, **options}.items():
         words += ["--" + name.replace("_", "-"), *([] if value is True else [str(value)])]
-    here = os.pathsep.join([str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
+    paths = [str(Path(__file__).parents[2]), *filter(None, [os.environ.get("PYTHONPATH")])]
     with tempfile.TemporaryFile() as said, subprocess.Popen(
-            [sys.executable, "-P", "-m", "pushlab", "serve", str(folder), "--while-open", *words],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=said, env={**os.environ, "PYTHONPATH": here}) as server:
+            words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=said,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)}) as server:
         try:
             told = server.stdout.readline().decode("utf-8", "replace")
             if SAID not in told:

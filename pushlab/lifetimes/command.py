@@ -48,13 +48,14 @@ def with_options(settings: type, **more: str) -> Callable[[Callable], Callable]:
     about = {name: " ".join(text.split()) + more.get(name, "") for name, text in told}
 
     def optional(command: Callable) -> Callable:
-        parameters = [one for one in inspect.signature(command).parameters.values() if one.kind is not one.VAR_KEYWORD]
+        given = inspect.signature(command).parameters.values()
+        own = [one for one in given if one.kind is not one.VAR_KEYWORD]
         for field in fields(settings):
             kind: Any = float if field.name == "window" else str if field.default is None else type(field.default)
             default = False if field.default is None else str(field.default)
             option = Annotated[kind | None, typer.Option(help=about[field.name], show_default=default)]
-            parameters.append(inspect.Parameter(field.name, parameters[0].KEYWORD_ONLY, default=None, annotation=option))
-        setattr(command, "__signature__", inspect.Signature(parameters))    # noqa: B010 (mypy: none of a Callable)
+            own.append(inspect.Parameter(field.name, own[0].KEYWORD_ONLY, default=None, annotation=option))
+        setattr(command, "__signature__", inspect.Signature(own))    # noqa: B010 (mypy: none of a Callable)
         return command
 
     return optional
