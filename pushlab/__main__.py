@@ -45,6 +45,7 @@ def about(version: Annotated[bool, typer.Option("--version", callback=_version, 
 
 Users = Annotated[str | None, typer.Option(help="A folder or wheel of users.")]
 Stretch = Annotated[str, typer.Option(help="test, or another period of the user.")]
+Replace = Annotated[bool, typer.Option("--replace", help="Write in the place of a file that is there.")]
 
 
 def say(text, err=False):
@@ -94,7 +95,7 @@ def check(path: Annotated[str, typer.Argument(help="A user's folder, a folder or
           schema: Annotated[str | None, typer.Option(help="A schema's name or file; else the one that fits.")] = None):
     """Read a data set as the environments do: print its load report, or every fault."""
     from pushlab.datasets.reading import list_users, load_user
-    from pushlab.ground.faults import BadData, refuse
+    from pushlab.ground.faults import BadData, Fault, refuse
 
     faults: list = []
     with ended_by(1):
@@ -104,6 +105,10 @@ def check(path: Annotated[str, typer.Argument(help="A user's folder, a folder or
                 typer.echo(load_user(path, user=name, schema=schema).report())
             except BadData as error:
                 faults += error.faults
+            except Exception as error:      # whatever is wrong with one user, the others are read
+                if len(users) == 1:
+                    raise
+                faults.append(Fault(str(name), right=f"this user cannot be read ({type(error).__name__}: {error})"))
         refuse(faults)
 
 
@@ -111,13 +116,14 @@ def check(path: Annotated[str, typer.Argument(help="A user's folder, a folder or
 def collect(source: Annotated[str, typer.Argument(help="ConceptNet's assertions or answers as a file, or `web`.")],
             out: Annotated[Path, typer.Option(help="A new CSV file: head, relation, tail, weight.")],
             heads: Annotated[Path | None, typer.Option(help="A file with an object a line; else MS-COCO's 80.")] = None,
-            limit: Annotated[int, typer.Option(help="At most so many places an object, the strongest.", min=1)] = 20):
+            limit: Annotated[int, typer.Option(help="At most so many places an object, the strongest.", min=1)] = 20,
+            replace: Replace = False):
     """Make a table of where things usually are, for the room, from ConceptNet's facts."""
     from pushlab.datasets.commonsense import all_places, fetch_facts, read_facts, strongest, usual_places, write_facts
 
     with ended_by(1):
-        if out.exists():
-            raise FileExistsError(f"{out} is there already; collect writes new files only")
+        if not replace and os.path.lexists(out):
+            raise FileExistsError(f"{out} is there already; collect writes new files only, or with --replace")
         wanted = (list(usual_places(read_facts("commonsense"))) if heads is None
                   else heads.read_text(encoding="utf-8").split("\n"))
         wanted = [head.strip().lower() for head in wanted if head.strip()]
@@ -125,7 +131,7 @@ def collect(source: Annotated[str, typer.Argument(help="ConceptNet's assertions 
         facts = strongest(found, limit, wanted)
         if not facts:
             raise ValueError(f"{source} knows no place of any of the {len(wanted)} objects")
-        write_facts(facts, out)
+        write_facts(facts, out, replace)
     typer.echo(f"{out}: {len(facts)} facts, {len(usual_places(facts))} objects, {len(all_places(facts))} places; "
                f"{len(wanted) - len(usual_places(facts))} of the objects asked for have none")
 
@@ -157,14 +163,14 @@ def make_user(out: Annotated[Path, typer.Option(help="A folder of users; this on
 @app.command()
 def contexts(user: Annotated[str, typer.Argument(help="A shipped name, a user's folder, or a user of --data.")],
              out: Annotated[Path, typer.Option(dir_okay=False, help="The CSV file to write.")],
-             data: Users = None, period: Stretch = "test"):
+             data: Users = None, period: Stretch = "test", replace: Replace = False):
     """Write a challenge's contexts to CSV: `id`, which a submission may give back, and the features."""
     from pushlab.challenges.challenge import Challenge
     from pushlab.ground.files import write_text
 
     with ended_by(1):
         table = Challenge.load(user, data=data, period=period).contexts
-        write_text(out, table.to_csv(index=False, lineterminator="\n"))
+        write_text(out, table.to_csv(index=False, lineterminator="\n"), replace)
     typer.echo(f"{len(table):,} contexts of {user} were written to {out}")
 
 

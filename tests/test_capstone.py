@@ -1,13 +1,28 @@
 """The leaderboard: rows computed from logs, and a file in which every fault is found."""
 
+import multiprocessing
+import os
+import sys
+
 import numpy as np
 import pandas as pd
 import pytest
 
-from pushlab.challenges.board import COLUMNS, add_to_board, kept_and_forgotten, rank, read_board, submission
+from pushlab.challenges.board import (
+    COLUMNS,
+    add_to_board,
+    board_of,
+    kept_and_forgotten,
+    rank,
+    read_board,
+    submission,
+    verify,
+    write_board,
+)
 from pushlab.ground.faults import BadData
 from pushlab.ground.files import data_dir
 from pushlab.lifetimes.syllabi import read_syllabus
+from pushlab.logs.folders import write_log
 
 
 def lifetime(seed=0, agent="mine", forgets=4.0):
@@ -86,6 +101,69 @@ def test_a_row_that_cannot_be_read_back_is_not_written(tmp_path):
     with pytest.raises(BadData, match="column reward"):
         add_to_board(tmp_path / "board.csv", row)
     assert not (tmp_path / "board.csv").exists()
+
+
+@pytest.mark.parametrize("name", ["@bob", "=1+1", "a;=b", "-", "a\n@b", "b\u202eob", "e\u0301va", " bob ", "x" * 500])
+def test_whoever_hands_in_twice_has_one_row_whatever_the_name(tmp_path, name):
+    path = tmp_path / "board.csv"
+    for seeds in ((0, 1), (2, 3)):
+        board = add_to_board(path, submission(name, [lifetime(seed) for seed in seeds], note=name))
+    assert board["seeds"].tolist() == ["2 3"]
+    pd.testing.assert_frame_equal(read_board(path), board)
+    board = add_to_board(path, submission(board["name"][0], [lifetime(4), lifetime(5)]))    # as the board spells it
+    assert board["seeds"].tolist() == ["4 5"]
+
+
+def add_twenty(path, row, number):
+    for at in range(20):
+        add_to_board(path, row | {"name": f"team {number}.{at}"})
+
+
+def test_four_processes_that_add_twenty_rows_each_keep_all(tmp_path):
+    row = submission("ann", [lifetime(0), lifetime(1)])
+    context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
+    workers = [context.Process(target=add_twenty, args=(tmp_path / "board.csv", row, number)) for number in range(4)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert [worker.exitcode for worker in workers] == [0] * 4
+    assert len(read_board(tmp_path / "board.csv")) == 80
+
+
+@pytest.mark.parametrize("kind", ["a link", "a FIFO", "a folder"])
+def test_a_board_that_is_no_ordinary_file_is_refused_and_stays(tmp_path, kind):
+    path = tmp_path / "board.csv"
+    write_board(pd.DataFrame([submission("ann", [lifetime(0), lifetime(1)])]), tmp_path / "other.csv")
+    {"a link": lambda: path.symlink_to(tmp_path / "other.csv"), "a FIFO": lambda: os.mkfifo(path),
+     "a folder": path.mkdir}[kind]()
+    for call in (lambda: read_board(path), lambda: add_to_board(path, submission("eve", [lifetime(0), lifetime(1)]))):
+        with pytest.raises(BadData, match=f"this is {kind}"):
+            call()
+    assert len(read_board(tmp_path / "other.csv")) == 1
+
+
+def test_a_board_is_made_of_logs_and_a_typed_row_is_found(tmp_path):
+    logs = tmp_path / "logs"
+    for name, seeds, agent in (("ann", (0, 1, 10, 2), "mine"), ("@bob", (3, 4), "mine"), ("@bob", (3, 4), "other")):
+        for seed in seeds:
+            log = lifetime(seed, agent)
+            write_log(log.assign(episode=range(len(log))), logs / name / f"{agent}-{seed}")
+    board = board_of(logs)
+    assert list(zip(board["name"], board["agent"])) == [("'@bob", "mine"), ("'@bob", "other"), ("ann", "mine")]
+    path = tmp_path / "board.csv"
+    add_to_board(path, submission("ann", [lifetime(seed) for seed in (0, 1, 2, 10)], note="mine, in another order"))
+    add_to_board(path, submission("@bob", [lifetime(3), lifetime(4)]))
+    better = submission("@bob", [lifetime(3, "other"), lifetime(4, "other")])
+    add_to_board(path, better | {name: better[name] + 5 for name in ("reward", "reward_low", "reward_high")})
+    add_to_board(path, submission("eve", [lifetime(0), lifetime(1)]))
+    found = verify(read_board(path), logs)
+    assert found["supported"].tolist() == [True, True, False, False] and found["name"].iloc[-1] == "eve"
+    (logs / "carl" / "mine-0" / "worker" / "0-train").mkdir(parents=True)
+    (logs / "carl" / "mine-0" / "worker" / "0-train" / "data-log.tsv").write_text("\0\0")
+    with pytest.raises(BadData, match="carl: "):
+        board_of(logs)
+    assert verify(read_board(path), logs)["supported"].sum() == 2
 
 
 def test_the_board_that_comes_with_pushlab_can_be_read():

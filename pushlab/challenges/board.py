@@ -1,9 +1,11 @@
 """The capstone's leaderboard: lifetimes of a class's agents in one CSV file, a row a submission.
 
 A submission is a handful of lifetimes through the same syllabus under different seeds. Its row is computed from their
-logs, and never typed: what it kept, and what it forgot.
+logs: what it kept, and what it forgot. Nothing keeps a student from typing a row into the file instead; `verify` finds
+it where the logs are handed in, too.
 """
 
+import io
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,19 +13,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pushlab.challenges.scorecard import csv_text
-from pushlab.challenges.submissions import read_csv
-from pushlab.datasets.tables import find_columns
-from pushlab.ground.faults import Fault, refuse
-from pushlab.ground.files import write_text
+from pushlab.datasets.tables import find_columns, read_rows
+from pushlab.ground.faults import BadData, Fault, refuse
+from pushlab.ground.files import alone, csv_text, safe_cell, write_text
+from pushlab.ground.reading import clean, opened
 from pushlab.lifetimes.syllabi import read_syllabus, shipped_syllabi
+from pushlab.logs.folders import find_logs, read_log
 from pushlab.metrics.estimate import mean_interval
 
 SYLLABUS = "users-aba"
-MEASURES = ("reward", "forgotten")
-COLUMNS = ("name", "agent", "syllabus", "seeds", *(f"{one}{end}" for one in MEASURES for end in ("", "_low", "_high")),
-           "note")
-DIGITS, MOST_ROWS = 3, 10_000
+MEASURES, ENDS = ("reward", "forgotten"), ("", "_low", "_high")
+COLUMNS = ("name", "agent", "syllabus", "seeds", *(f"{one}{end}" for one in MEASURES for end in ENDS), "note")
+DIGITS, MOST_ROWS, LARGEST = 3, 10_000, 16 * 2**20
+LONGEST = 300               # characters of a name or note
 
 
 def kept_and_forgotten(log: pd.DataFrame) -> tuple[float, float]:
@@ -99,13 +101,20 @@ def _faults_of_logs(logs, syllabus):
 # ---------------------------------------------------------------- the file
 
 def read_board(path: Path | str) -> pd.DataFrame:
-    """The leaderboard in a CSV file, a DataFrame with COLUMNS; BadData lists every fault of every row."""
-    file = Path(path).name
-    table, lines, faults = read_csv(path, MOST_ROWS)
-    _, bad = find_columns(table.columns, {column: [column] for column in COLUMNS}, set(table) - set(COLUMNS), file)
+    """The leaderboard in a CSV file, a DataFrame with COLUMNS; BadData lists every fault of every row.
+
+    A row is what somebody wrote there: `verify` asks the logs.
+    """
+    with opened(path, LARGEST) as file:
+        return _read(file, Path(path).name)
+
+
+def _read(data, file):
+    header, rows, lines, faults = read_rows(data, file, MOST_ROWS)
+    _, bad = find_columns(header, {column: [column] for column in COLUMNS}, set(header) - set(COLUMNS), file)
     if bad:
         refuse([*faults, *bad])
-    told = [_read_row(row, line, file, faults) for row, line in zip(table.to_dict("records"), lines)]
+    told = [_read_row(dict(zip(header, row)), line, file, faults) for row, line in zip(rows, lines)]
     seen: dict[tuple, int] = {}
     for row, line in zip(told, lines):
         first = seen.setdefault((row["name"], row["agent"]), line)
@@ -129,7 +138,7 @@ def _read_row(row, line, file, faults):
     seeds = row["seeds"].split()
     if not all(one.isdecimal() for one in seeds) or len(set(seeds)) < max(2, len(seeds)):
         complain("seeds", "two or more different whole numbers, with blanks between")
-    told = dict(row)
+    told = _tidy(row)
     for measure in MEASURES:
         names = (f"{measure}_low", measure, f"{measure}_high")
         for column in names:
@@ -145,23 +154,74 @@ def _read_row(row, line, file, faults):
 def add_to_board(path: Path | str, row: Mapping[str, Any]) -> pd.DataFrame:
     """Adds a submission's row to the file, in place of an earlier one of the same name and agent; returns the board.
 
-    A file that is not there begins with this row. What cannot be read back afterwards is not written.
+    A file that is not there begins with this row. Several processes may add to one file at once: one waits for the
+    other. What cannot be read back is not written. A row may have been typed; `board_of` makes them of logs.
     """
-    path = Path(path)
-    board = read_board(path) if path.exists() else pd.DataFrame(columns=list(COLUMNS))
-    board = board[(board["name"] != row["name"]) | (board["agent"] != row["agent"])]
-    write_board(pd.DataFrame([*board.to_dict("records"), row]), path)
+    path, row = Path(path), _tidy(row)
+    with alone(path):
+        rows = read_board(path).to_dict("records") if path.exists() else []
+        others = [one for one in rows if (one["name"], one["agent"]) != (row["name"], row["agent"])]
+        board = pd.DataFrame([*others, row], columns=list(COLUMNS))
+        write_board(board, path)
     return read_board(path)
 
 
 def write_board(board: pd.DataFrame, path: Path | str) -> Path:
-    """Writes a leaderboard as CSV; returns the path. BadData for one that could not be read back."""
-    faults: list[Fault] = []
-    path, rows = Path(path), board[list(COLUMNS)].to_dict("records")
-    for number, one in enumerate(rows, start=2):
-        _read_row({column: str(one[column]) for column in COLUMNS}, number, path.name, faults)
+    """Writes a leaderboard as CSV; returns the path. BadData, and nothing written, if it could not be read back."""
+    path = Path(path)
+    text = csv_text([COLUMNS, *(list(_tidy(row).values()) for row in board.to_dict("records"))])
+    _read(io.BytesIO(text.encode()), path.name)
+    return write_text(path, text)
+
+
+def _tidy(row):
+    """A row whose texts are as the file has them (@bob as '@bob), so that whoever hands in again is found."""
+    return {column: safe_cell(clean(row[column], LONGEST)) if column in ("name", "agent", "note") else row[column]
+            for column in COLUMNS}
+
+
+def board_of(folder: Path | str, syllabus: str = SYLLABUS) -> pd.DataFrame:
+    """The leaderboard of the logs themselves: below `folder` a folder for each who handed in, called after them, with
+    their lifetimes as L2Logger folders (as `run_syllabi(…, folder=…)` leaves them), of one agent or several.
+
+    BadData says for whom no row can be made, and why. A log can be typed, too: none is lived again here.
+    """
+    rows, faults = _rows_of(folder, syllabus)
     refuse(faults)
-    return write_text(path, csv_text([COLUMNS, *(list(one.values()) for one in rows)]))
+    return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def verify(board: pd.DataFrame, folder: Path | str) -> pd.DataFrame:
+    """Which rows of a board their logs support: the board with `supported`, bool, in front.
+
+    folder   of logs, as `board_of` reads it; seeds and numbers of a row have to come out again
+    """
+    made = {_key(row): row for syllabus in board["syllabus"].unique() for row in _rows_of(folder, syllabus)[0]}
+    numbers = [f"{measure}{end}" for measure in MEASURES for end in ENDS]
+    told = [_key(row) in made and np.allclose([row[one] for one in numbers], [made[_key(row)][one] for one in numbers],
+                                              rtol=0, atol=2 * 10.0**-DIGITS) for row in board.to_dict("records")]
+    return pd.concat([pd.Series(told, board.index, bool, name="supported"), board], axis=1)
+
+
+def _key(row):
+    return (*(row[column] for column in ("name", "agent", "syllabus")), *sorted(map(int, row["seeds"].split())))
+
+
+def _rows_of(folder, syllabus):
+    """The rows of the logs in a folder, and the faults of whoever has none."""
+    rows: list[dict] = []
+    faults: list[Fault] = []
+    for own in sorted(one for one in Path(folder).iterdir() if one.is_dir() and not one.name.startswith(".")):
+        try:
+            logs = [read_log(path) for path in find_logs(own)]
+            for agent in dict.fromkeys(name for log in logs for name in log["agent"]):
+                lived = [log for log in logs if agent in set(log["agent"])]
+                rows.append(_tidy(submission(own.name, lived, "", syllabus)))
+        except BadData as error:
+            faults += [fault._replace(file=f"{own.name}: {fault.file}") for fault in error.faults]
+        except Exception as error:      # whatever is wrong with one folder, the others are looked at
+            faults.append(Fault(own.name, right=f"its logs could not be read ({type(error).__name__}: {error})"))
+    return rows, faults
 
 
 def rank(board: pd.DataFrame) -> pd.DataFrame:

@@ -274,12 +274,12 @@ def fetch_facts(heads: Iterable[str], limit: int = 20, opener: Callable[[str], b
 
 # ---------------------------------------------------------------- writing
 
-def write_facts(facts: Sequence[Fact], path: Path | str) -> Path:
-    """Writes the facts as a CSV table, the strongest of each head first; whole or not at all."""
+def write_facts(facts: Sequence[Fact], path: Path | str, replace: bool = True) -> Path:
+    """Writes the facts as a CSV table, the strongest of each head first; whole or not at all, as `write_text` does."""
     order = {head: place for place, head in enumerate(dict.fromkeys(fact.head for fact in facts))}
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)
     for fact in sorted(facts, key=lambda fact: (order[fact.head], -fact.weight)):
         writer.writerow([*fact[:3], f"{fact.weight:g}"])
-    return write_text(path, text.getvalue())
+    return write_text(path, text.getvalue(), replace)
