@@ -18,7 +18,8 @@ from pushlab.ground.faults import BadData, Fault, refuse
 from pushlab.ground.files import alone, csv_text, safe_cell, write_text
 from pushlab.ground.reading import clean, opened
 from pushlab.lifetimes.syllabi import read_syllabus, shipped_syllabi
-from pushlab.logs.folders import find_logs, read_log
+from pushlab.logs.folders import read_log
+from pushlab.logs.places import find_logs
 from pushlab.metrics.estimate import mean_interval
 
 SYLLABUS = "users-aba"
