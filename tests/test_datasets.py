@@ -466,11 +466,12 @@ def test_a_truth_that_is_no_json(folder):
 @pytest.mark.parametrize("text, right", [
     ("[]", "the truth is an object"),
     ('{"context": {}, "notification": {}, "pairs": []}', "'intercept' is missing"),
-    ('{"intercept": NaN, "context": {}, "notification": {}, "pairs": []}', "'intercept' is a number; got nan"),
+    ('{"intercept": NaN, "context": {}, "notification": {}, "pairs": []}', "NaN is no number of JSON"),
+    ('{"intercept": 1e7, "context": {}, "notification": {}, "pairs": []}', "'intercept' is a number, 1,000"),
     ('{"intercept": 0, "notification": {}, "pairs": []}', "'context' is missing"),
     ('{"intercept": 0, "context": {}, "pairs": []}', "'notification' is missing"),
     ('{"intercept": 0, "context": {}, "notification": {}}', "'pairs' is missing"),
-    ('{"intercept": 0, "context": {"noise": 1}, "notification": {}, "pairs": []}', "'context' holds a number for"),
+    ('{"intercept": 0, "context": {"noise": 1}, "notification": {}, "pairs": []}', "'context' holds a number, "),
     ('{"intercept": 0, "context": {}, "notification": {"subject": {"art": "2"}}, "pairs": []}', "'notification' holds"),
     ('{"intercept": 0, "context": {}, "notification": {}, "pairs": [["time", "morning", 1]]}', "'pairs' lists such as"),
 ])

@@ -229,6 +229,17 @@ def test_a_file_in_the_place_of_a_folder_stays(tmp_path):
     assert (tmp_path / "out").read_text() == "mine"
 
 
+def test_the_folder_in_which_one_stands_is_not_swapped(tmp_path, monkeypatch):
+    (tmp_path / "out" / "in").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "out" / "in")
+    for path in (".", "..", tmp_path / "out"):
+        with pytest.raises(FileExistsError, match="in which this runs"), whole_folder(path):
+            pass
+    with whole_folder("new"):
+        pass
+    assert held(tmp_path / "out") == {} and (tmp_path / "out" / "in" / "new").is_dir()
+
+
 def test_where_the_system_exchanges_no_folders_it_is_done_in_steps(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "platform", "elsewhere")
     for word in ("first", "second"):

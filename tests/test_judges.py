@@ -8,6 +8,7 @@ import pytest
 
 from pushlab.datasets.periods import Period
 from pushlab.datasets.reading import load_user
+from pushlab.ground import kept
 from pushlab.ground.content import reached
 from pushlab.users import judges
 from pushlab.users.judges import MODELS, cutoff, design, fit_judge, judge_for, judge_report, pair_design, panel_of
@@ -140,11 +141,11 @@ def test_too_short_a_history_says_so(history):
 def test_a_damaged_tree_is_fitted_again(tmp_path, monkeypatch, history):
     monkeypatch.setenv("PUSHLAB_CACHE", str(tmp_path))
     whole = judges._cached(history, "tree")
-    path, = (tmp_path / "judges").iterdir()
+    path, = (tmp_path / "fitted").iterdir()
     for key in ("yes", "no"):
-        kept = json.loads(path.read_text())
-        kept[key] = [0] * len(kept[key])            # a tree that leads nowhere
-        path.write_text(json.dumps(kept))
+        told = json.loads(path.read_text())["content"]
+        told[key] = [0] * len(told[key])            # a tree that leads nowhere
+        path.write_text(json.dumps({"checksum": kept.checksum(path.name, told), "content": told}))
         assert np.array_equal(judges._cached(history, "tree").share, whole.share)
 
 
@@ -152,7 +153,7 @@ def test_a_damaged_tree_is_fitted_again(tmp_path, monkeypatch, history):
 def test_a_judge_comes_out_of_the_cache_as_it_went_in(tmp_path, monkeypatch, history, name):
     monkeypatch.setenv("PUSHLAB_CACHE", str(tmp_path))
     first = judges._cached(history, name)
-    path, = (tmp_path / "judges").iterdir()
+    path, = (tmp_path / "fitted").iterdir()
     assert path.suffix == ".json" and json.loads(path.read_text())
     monkeypatch.setattr(judges, "fit_judge", lambda *_: pytest.fail("it was fitted again"))
     again = judges._cached(history, name)
@@ -174,12 +175,26 @@ def test_the_cache_knows_its_data_and_survives_damage(tmp_path, monkeypatch, his
     judges._cached(history, "plain")
     other = Period(history.schema, history.table.assign(action=history.table["action"].to_numpy()[::-1]))
     judges._cached(other, "plain")
-    files = sorted((tmp_path / "judges").iterdir())
+    files = sorted((tmp_path / "fitted").iterdir())
     assert len(files) == 2
     for text in ("", "{", "[]", '{"name": "plain", "intercept": 0, "context": [1], "notification": [], "pairs": []}'):
         files[0].write_text(text)
         files[1].write_text(text)
         assert isinstance(judges._cached(history, "plain"), SimulatedUser)
+
+
+def test_scoring_takes_no_judge_that_somebody_else_may_have_put_into_the_cache(tmp_path, monkeypatch, history):
+    monkeypatch.setenv("PUSHLAB_CACHE", str(tmp_path))
+    args = history.context_codes, history.notification_codes
+    honest = judges._cached(history, "plain").probability(*args)
+    path, = (tmp_path / "fitted").iterdir()
+    told = json.loads(path.read_text())["content"] | {"intercept": 20.0}         # whoever is asked opens
+    path.write_text(json.dumps({"checksum": kept.checksum(path.name, told), "content": told}))
+    assert judges._cached(history, "plain").probability(*args).min() > 0.99      # the account is one and the same
+    with judges.no_cache():
+        again = [judges._cached(history, "plain") for _ in range(2)]
+    assert np.array_equal(again[0].probability(*args), honest) and again[0] is again[1]
+    assert len(list((tmp_path / "fitted").iterdir())) == 1
 
 
 def test_a_cache_that_cannot_be_written_is_done_without(tmp_path, monkeypatch, history):

@@ -182,7 +182,7 @@ def read_borrowers(path: Path | str, repaid: int | None = REPAID, seed: int = 0)
         raise FileNotFoundError(f"there is no file {str(path)!r}; cs-training.csv is the training table of Kaggle's "
                                 f"competition GiveMeSomeCredit")
     file, columns = path.name, {name: name for name in (LABEL, *FEATURES)}
-    table, faults = read_table(Source(path.parent), file, columns, optional={"": None})
+    table, faults = read_table(Source(path.parent, links=True), file, columns, optional={"": None})
     if table is None:
         raise BadData(faults)
     lines, table = table[f"line of {file}"], table[list(columns)].apply(lambda texts: texts.str.strip())

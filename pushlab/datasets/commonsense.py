@@ -18,19 +18,24 @@ import gzip
 import io
 import json
 import math
+import zlib
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pushlab.datasets.tables import find_columns, read_rows
+from pushlab.datasets.tables import LARGEST, LONGEST, find_columns, read_rows
 from pushlab.ground.faults import BadData, Fault, refuse
 from pushlab.ground.files import data_dir, write_text
+from pushlab.ground.reading import limited, opened, read_json
 
 RELATION = "atlocation"
 OWNS = "'s "                    # joins a person and a thing: james's laptop
 COLUMNS = ("head", "relation", "tail", "weight")
 SHIPPED = ("commonsense", "elsewhere")
 MOST_FAULTS = 100               # reading a long file stops after so many
+LONGEST_DUMP = 16 * 2**30       # bytes of assertions, unpacked; they are read one by one
+MOST_EDGES = 10**6              # the whole dump has some 30,000 of English words
 API = "https://api.conceptnet.io/query"
 
 
@@ -99,10 +104,14 @@ def read_facts(source: Any, heads: Iterable[str] | None = None) -> list[Fact]:
         path = data_dir() / "room" / f"{source}.csv" if source in SHIPPED else Path(source)
         if not path.is_file():
             raise FileNotFoundError(f"no table of common sense at {path}; it is a file, or one of {', '.join(SHIPPED)}")
-        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
-            start = file.peek(4).removeprefix(codecs.BOM_UTF8)[:1]
-            read = {b"{": _read_json, b"[": _read_json, b"/": _read_dump}.get(start, _read_table)
-            facts = read(file, path.name)
+        with opened(path, LONGEST_DUMP, links=True) as packed:
+            file = limited(gzip.GzipFile(fileobj=packed), LONGEST_DUMP, path.name) if path.suffix == ".gz" else packed
+            try:
+                start = file.peek(4).removeprefix(codecs.BOM_UTF8)[:1]
+                read = {b"{": _read_json, b"[": _read_json, b"/": _read_dump}.get(start, _read_table)
+                facts = read(file if read is _read_dump else limited(file, LARGEST, path.name), path.name)
+            except (OSError, EOFError, zlib.error) as error:
+                raise BadData(Fault(path.name, right=f"the file cannot be unpacked ({error})")) from error
     else:
         facts = _check([(None, tuple(row)) for row in source], "facts")
     wanted = None if heads is None else {head.lower() for head in heads}
@@ -155,7 +164,7 @@ def _faults_of(row, name, line):
             faults.append(Fault(name, line, column, str(value), "a thing without its owner"))
     try:
         right = 0 < float(row[3]) < math.inf
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         right = False
     return faults if right else [*faults, Fault(name, line, "weight", str(row[3]), "a number above 0")]
 
@@ -165,28 +174,26 @@ def _faults_of(row, name, line):
 def _read_dump(file, name):
     """Facts of the assertions dump: URI, relation, start, end and JSON, separated by tabs; read line by line."""
     edges, faults = [], []
-    for number, line in enumerate(file, 1):
+    for number, line in enumerate(iter(partial(file.readline, LONGEST), b""), 1):
         fields = line.decode("utf-8-sig" if number == 1 else "utf-8", "replace").rstrip("\r\n").split("\t")
         if len(fields) != 5 or not fields[0].startswith("/a/"):
             right = f"an assertion is 5 fields separated by tabs, the first beginning with /a/; here are {len(fields)}"
             faults.append(Fault(name, number, right=right))
         elif fields[1] == "/r/AtLocation":
             try:
-                edges.append((fields[2], fields[3], float(json.loads(fields[4])["weight"])))
+                edges.append((fields[2], fields[3], float(read_json(fields[4].encode())["weight"])))
             except (ValueError, KeyError, TypeError):
                 faults.append(Fault(name, number, "5", fields[4][:60], 'JSON with a number "weight"'))
-        if len(faults) >= MOST_FAULTS:
+        if len(faults) >= MOST_FAULTS or len(edges) > MOST_EDGES:
             break
+    if len(edges) > MOST_EDGES:
+        faults.append(Fault(name, right=f"there are more than {MOST_EDGES:,} assertions of AtLocation"))
     return _facts_of(edges, faults, name)
 
 
 def _read_json(file, name):
     """Facts of answers of the web API, or in the form {head: {relation: [{"tail": …, "weight": …}, …]}}."""
-    try:
-        content = json.load(file)
-    except ValueError as error:
-        raise BadData(Fault(name, getattr(error, "lineno", None), right=f"not JSON ({error})")) from error
-    faults = []
+    content, faults = read_json(file.read(), LARGEST, (dict, list), name), []
     if isinstance(content, dict) and "edges" not in content:
         if all(isinstance(part, dict) for part in content.values()):
             return _read_release(content, name)
@@ -209,6 +216,8 @@ def _edge(edge, name, faults):
     try:
         relation = edge.get("rel", {}).get("@id", "/r/AtLocation")
         ends = [edge[end].get("term") or edge[end]["@id"] for end in ("start", "end")]
+        if not all(isinstance(term, str) for term in ends):
+            raise TypeError
         return (*ends, float(edge["weight"])) if relation == "/r/AtLocation" else None
     except (AttributeError, KeyError, TypeError, ValueError):
         right = 'an edge with "start" and "end", each with "@id", and "weight"'
@@ -258,18 +267,18 @@ def fetch_facts(heads: Iterable[str], limit: int = 20, opener: Callable[[str], b
 
     def answer(address):
         with urlopen(address, timeout=30) as page:
-            return page.read()
+            return page.read(LARGEST + 1)
 
     answers = []
     for head in heads:
         term = f"/c/en/{head.replace(' ', '_')}"
         address = f"{API}?{urlencode({'start': term, 'rel': '/r/AtLocation', 'limit': limit})}"
         try:
-            answers.append(json.loads((opener or answer)(address)))
+            answers.append(read_json((opener or answer)(address), LARGEST, name=address))
         except OSError as error:
             raise OSError(f"no answer from {address} ({error}); a file of ConceptNet's assertions needs no network"
                           ) from error
-    return _read_json(io.StringIO(json.dumps(answers)), "ConceptNet's web API")
+    return _read_json(io.BytesIO(json.dumps(answers).encode()), "ConceptNet's web API")
 
 
 # ---------------------------------------------------------------- writing

@@ -13,7 +13,6 @@ would have been right. Only CSV and JSON are read; nothing is ever unpickled.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import lru_cache
@@ -23,11 +22,13 @@ import pandas as pd
 
 from pushlab.datasets.periods import Period, User
 from pushlab.datasets.schema import DATES, PERIODS, SECONDS, Schema
+from pushlab.datasets.schema import LARGEST as LARGEST_SCHEMA
 from pushlab.datasets.tables import A_DURATION, Source, join_tables, read_numbers, read_table
 from pushlab.datasets.truth import read_truth
 from pushlab.ground.arguments import meant
 from pushlab.ground.faults import BadData, Fault, blame, refuse
 from pushlab.ground.files import data_dir
+from pushlab.ground.reading import read_json
 
 SHIPPED_SCHEMAS = ("evalumap2019", "evalumap2020")
 CONTEXTS = "contexts.csv"       # of a user as handed out: the test period's contexts, and nothing else of it
@@ -145,7 +146,7 @@ def _schemas(source, user="", schema=None):
     for name in (_join(user, "schema.json"), "schema.json"):
         if source.has(name):
             try:
-                return [Schema.from_dict(json.loads(source.read(name)))]
+                return [Schema.from_dict(read_json(source.read(name), LARGEST_SCHEMA, name=name))]
             except ValueError as error:
                 raise BadData(Fault(name, right=f"not a schema file ({error})")) from error
     return [Schema.load(name) for name in SHIPPED_SCHEMAS]

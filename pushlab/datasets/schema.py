@@ -16,7 +16,7 @@ array([1, 0, 0, 0, 4, 0, 0])
 
 from __future__ import annotations
 
-import json
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -24,10 +24,12 @@ from typing import Any
 
 from pushlab.datasets.features import OTHER, Feature, Features, as_text
 from pushlab.ground.files import data_dir
+from pushlab.ground.reading import read_json
 
 PERIODS = ("history", "validation", "test")
 DATES = ("posted", "removed")
 SECONDS = ("response_time", "seen_time", "decision_time")
+LARGEST = 2**20             # bytes of a schema file; those that come with pushlab have less than 10 KB
 JSON_KINDS: dict[type, str] = {str: "a text", list: "a list", dict: "an object, {…}"}
 
 
@@ -57,8 +59,10 @@ class Schema:
                 raise ValueError(f"no schema is called {str(where)!r}; there are {', '.join(known)}; "
                                  "or give a .json file")
             path = data_dir() / "schemas" / f"{where}.json"
+        if not path.exists():
+            raise FileNotFoundError(f"there is no schema file {str(path)!r}")
         try:
-            return cls.from_dict(json.loads(path.read_text(encoding="utf-8")))
+            return cls.from_dict(read_json(path, LARGEST, links=True))
         except ValueError as error:
             raise ValueError(f"{path.name} is not a schema file: {error}") from error
 
@@ -70,7 +74,8 @@ class Schema:
                                           for number, entry in enumerate(take(data, half, list, "a schema"), 1))
                                  for half in ("notification", "context"))
         names = [feature.name for feature in (*notification, *context)]
-        taken = [name for name in names if names.count(name) > 1 or name in ("id", "action", *DATES, *SECONDS)]
+        taken = [name for name, times in Counter([*names, "id", "action", *DATES, *SECONDS]).items()
+                 if times > 1]
         if taken:
             raise ValueError(f"feature {taken[0]}: a feature has a name of its own, and no other column's")
         action = take(data, "action", dict, "a schema")

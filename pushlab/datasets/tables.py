@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import csv
 import io
+import struct
 import zipfile
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path, PurePosixPath
+from functools import partial
+from pathlib import Path, PurePath, PurePosixPath
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -18,13 +20,20 @@ import numpy as np
 
 from pushlab.ground.arguments import meant
 from pushlab.ground.faults import BadData, Fault, blame, printable, refuse, short
+from pushlab.ground.files import data_dir
+from pushlab.ground.reading import limited, opened, read_bytes
 
 if TYPE_CHECKING:
     import pandas as pd
 
-LARGEST = 256 * 2**20       # bytes of one table after unpacking; a quarter of a real user has less than 3 MB
-WIDEST = 1000               # columns
+LARGEST = 64 * 2**20        # bytes of one table, and of a wheel; a quarter of a real user has less than 3 MB
+UNPACKED, RATIO = 256 * 2**20, 100          # bytes of all tables of a wheel, and over its own; the shipped users have 7
+MEMBERS, LONGEST_NAME = 10_000, 255         # of a wheel
+WIDEST, LONGEST = 1000, 2**20               # columns, and characters of a line
+MOST_CELLS, A_ROW = 2**25, 12               # of a table, 8 bytes each; a row costs as much as so many cells
 MOST_FAULTS = 10_000        # of one table: more torn rows are not told of one by one
+LARGEST_NUMBER = 1e15       # sums of squares of such numbers are still numbers
+TABLES = (".csv", ".json")
 NO_ROWS = "the table has a header and no rows"
 A_DURATION = "a number of seconds, 0 or more"
 
@@ -33,56 +42,77 @@ class Source:
     """A folder, or a wheel (a zip file), of tables; only its CSV and JSON files are ever opened.
 
     A wheel is read whole and not held open, since some systems let nobody move or delete an open file. Raises BadData
-    if a file is no zip, or if a member's path leaves the archive.
+    if a file is no zip, or if its members leave the archive, are too many, or would unpack to too much.
+
+    links  whether the files of a folder may be links, as those that come with pushlab may
     """
 
-    def __init__(self, path: Path | str):
+    def __init__(self, path: Path | str, links: bool = False):
         self.path = Path(path)
         self.name, self.is_folder = self.path.name, self.path.is_dir()
+        self._links = links or self.path.absolute().is_relative_to(data_dir())
         self._root: Any = self.path if self.is_folder else self._unpacked()
 
     def _unpacked(self):
+        with opened(self.path, LARGEST, links=True) as file:
+            is_zip = zipfile.is_zipfile(file)           # before it is read: it may be anything
+            file.seek(0)
+            data = file.read() if is_zip else b""
+        if data.count(b"PK\1\2") > MEMBERS:             # what each member's entry in the list of contents begins with
+            raise BadData(Fault(self.name, right=f"more than {MEMBERS:,} files are in it"))
         try:
-            if not zipfile.is_zipfile(self.path):       # before it is read: it may be anything, of any size
-                raise zipfile.BadZipFile
-            archive = self._archive = zipfile.ZipFile(io.BytesIO(self.path.read_bytes()))
-        except zipfile.BadZipFile as error:
+            archive = zipfile.ZipFile(io.BytesIO(data))
+        except (zipfile.BadZipFile, NotImplementedError, ValueError, struct.error, EOFError, OSError) as error:
             raise BadData(Fault(self.name, right="neither a folder of users nor a wheel (a zip file)")) from error
-        outside = [name for name in archive.namelist() if _leaves(name)]
-        refuse([Fault(self.name, right=f"the member {name!r} points outside the archive") for name in outside])
+        refuse(Fault(self.name, right=f"the member {short(member.filename)!r} {wrong}")
+               for member in archive.infolist() if (wrong := _wrong_with(member)))
+        unpacked = sum(member.file_size for member in archive.infolist() if member.filename.endswith(TABLES))
+        if unpacked > min(UNPACKED, 2**20 + RATIO * len(data)):
+            raise BadData(Fault(self.name, right=f"its {len(data):,} bytes would unpack to {unpacked:,}, which is more "
+                                                 f"than tables of users do"))
         return zipfile.Path(archive)
+
+    def _at(self, name):
+        if PurePath(name).anchor or ".." in PurePath(name).parts:       # a schema may say anything
+            raise BadData(Fault(name, right=f"this leads out of {self.name}"))
+        return self._root.joinpath(name)
 
     def has(self, name: str) -> bool:
         """Whether there is anything of that name, file or not: a folder in a file's place must be reported."""
-        return self._root.joinpath(name).exists()
+        return self._at(name).exists()
 
     def folders(self, root: str) -> list[str]:
         """Names of the folders directly below `root`."""
-        below = self._root.joinpath(root)
+        below = self._at(root)
         return sorted(entry.name for entry in below.iterdir() if entry.is_dir()) if below.is_dir() else []
 
     def read(self, name: str) -> bytes:
         """The bytes of a file."""
-        file, wrong = self._root.joinpath(name), None
+        file, wrong = self._at(name), None
         if not file.exists():
             wrong = "the file is missing" + ("" if self.is_folder else f" in {self.name}")
-        elif file.is_dir() or not name.endswith((".csv", ".json")):
+        elif file.is_dir() or not name.endswith(TABLES):
             wrong = f"this is {'a folder' if file.is_dir() else 'another file'}; a CSV or JSON file is meant"
-        elif (file.stat().st_size if self.is_folder else self._archive.getinfo(name).file_size) > LARGEST:
-            wrong = f"the file is larger than {LARGEST >> 20} MB"
         if wrong:
             raise BadData(Fault(name, right=wrong))
+        if self.is_folder:
+            return read_bytes(file, LARGEST, self._links, name)
         try:
-            return file.read_bytes()
+            with file.open("rb") as packed, limited(packed, LARGEST, name) as member:
+                return member.read()
         except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, OSError) as error:
-            if self.is_folder:
-                raise
             raise BadData(Fault(name, right=f"the member cannot be unpacked ({error})")) from error
 
 
-def _leaves(name):
-    path = PurePosixPath(name.replace("\\", "/"))
-    return path.is_absolute() or ".." in path.parts or ":" in path.parts[0] if path.parts else True
+def _wrong_with(member):
+    """What is wrong with a member of a wheel, or nothing."""
+    path = PurePosixPath(member.filename.replace("\\", "/"))
+    if path.is_absolute() or ".." in path.parts or ":" in path.parts[0] if path.parts else True:
+        return "points outside the archive"
+    if len(member.filename) > LONGEST_NAME:
+        return f"has a name of more than {LONGEST_NAME} characters"
+    if member.filename.endswith(TABLES) and member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        return "is packed in another way than wheels are"
 
 
 # ---------------------------------------------------------------- reading a table
@@ -90,7 +120,7 @@ def _leaves(name):
 def read_rows(file: BinaryIO, name: str, most: int | None = None) -> tuple[list, list, list, list]:
     """The header, the rows, the line of each row, and the faults of single rows of a CSV file that is open as bytes.
 
-    most   so many rows are kept at most; more of them are counted and are a fault
+    most   so many rows are kept at most, and never more than fit into 256 MB; more are counted and are a fault
 
     Raises BadData where there is no table to go on with.
     """
@@ -100,9 +130,10 @@ def read_rows(file: BinaryIO, name: str, most: int | None = None) -> tuple[list,
     count = 0
     words: dict[str, str] = {}              # each distinct word is kept once: a log repeats a few of them
     text = io.TextIOWrapper(file, "utf-8-sig", newline="")
-    reader = csv.reader(text, strict=True)
+    reader = csv.reader(_lines(text, name), strict=True)
     try:
         header = next(reader, [])
+        most = min(most or MOST_CELLS, MOST_CELLS // (len(header) + A_ROW))
         if len(header) > WIDEST:
             raise BadData(Fault(name, 1, right=f"the header has {len(header):,} columns"))
         if len(header) == 1 and (mark := next((mark for mark in ";\t|" if mark in header[0]), None)):
@@ -111,7 +142,7 @@ def read_rows(file: BinaryIO, name: str, most: int | None = None) -> tuple[list,
         for row in reader:
             if len(row) == len(header):
                 count += 1
-                if most is None or count <= most:
+                if count <= most:
                     rows.append(list(map(words.setdefault, row, row)))
                     lines.append(reader.line_num)
             elif row and len(faults) < MOST_FAULTS:
@@ -132,6 +163,14 @@ def read_rows(file: BinaryIO, name: str, most: int | None = None) -> tuple[list,
     if not count and not faults:
         faults.append(Fault(name, right=NO_ROWS))
     return header, rows, lines, faults
+
+
+def _lines(text, name):
+    """The lines of a text; BadData for one that is too long to be a row."""
+    for number, line in enumerate(iter(partial(text.readline, LONGEST + 1), ""), 1):
+        if len(line) > LONGEST:
+            raise BadData(Fault(name, number, right=f"the line has more than {LONGEST:,} characters"))
+        yield line
 
 
 def _foreign_byte(file, name):
@@ -226,7 +265,7 @@ def join_tables(parts: Sequence[tuple[str, pd.DataFrame]]) -> tuple[pd.DataFrame
 
 def read_numbers(column: pd.Series, name: str, file: str, lines: Any, right: str, *,
                  unknown: Sequence[str] = ()) -> tuple[np.ndarray, list]:
-    """A column's numbers, float64 (rows,), and a fault for each that is not finite or below 0.
+    """A column's numbers, float64 (rows,), and a fault for each that is not finite, below 0 or above 1e15.
 
     right     what a number of this column is, for the faults
     unknown   texts that may stand for no number, NaN
@@ -234,5 +273,7 @@ def read_numbers(column: pd.Series, name: str, file: str, lines: Any, right: str
     import pandas as pd
 
     numbers = pd.to_numeric(column, errors="coerce").to_numpy(dtype=float, na_value=np.nan)
-    wrong = ~(np.isfinite(numbers) & (numbers >= 0)) & ~column.isin(unknown).to_numpy()
+    wrong = ~((numbers >= 0) & (numbers <= LARGEST_NUMBER)) & ~column.isin(unknown).to_numpy()
+    if (numbers > LARGEST_NUMBER).any():
+        right += f", {LARGEST_NUMBER:g} at most"
     return numbers, blame(file, lines, name, column, wrong, right)

@@ -1,22 +1,21 @@
 """The truth of a synthetic user: the log-odds of opening that it was generated from (`truth.json`)."""
 
-import json
 from typing import Any
 
 from pushlab.datasets.schema import take
 from pushlab.datasets.tables import Source
 from pushlab.ground.arguments import is_number
-from pushlab.ground.faults import BadData, Fault, refuse
+from pushlab.ground.faults import Fault, refuse
+from pushlab.ground.reading import read_json
+
+LARGEST_WEIGHT = 1e6        # log-odds; nobody is surer, and sums of them stay numbers
 
 
 def read_truth(source: Source, name: str) -> dict | None:
     """The dict of a truth.json, its shape checked, or None where there is none."""
     if not source.has(name):
         return None
-    try:
-        truth = json.loads(source.read(name))
-    except ValueError as error:
-        raise BadData(Fault(name, right=f"not JSON ({error})")) from error
+    truth = read_json(source.read(name), name=name, kind=object)
     refuse([Fault(name, right=wrong) for wrong in _wrong_in_truth(truth)])
     return truth
 
@@ -32,16 +31,21 @@ def _wrong_in_truth(truth: Any):
         except ValueError as error:
             yield str(error)
             continue
-        if kind is dict and not all(isinstance(weights, dict) and all(map(is_number, weights.values()))
+        if kind is dict and not all(isinstance(weights, dict) and all(map(_is_weight, weights.values()))
                                     for weights in value.values()):
-            yield f'the truth: {key!r} holds a number for each value of a feature, {{"noise": {{"low": 0.5}}}}'
+            yield (f"the truth: {key!r} holds a number, {LARGEST_WEIGHT:,.0f} at most, for each value of a feature, "
+                   '{"noise": {"low": 0.5}}')
         if kind is list and not all(map(_is_pair, value)):
             yield f'the truth: {key!r} lists such as ["time", "morning", "subject", "news", 1.6]'
-    if not is_number(truth.get("intercept")):
-        found = f"is a number; got {truth['intercept']!r:.60}" if "intercept" in truth else "is missing"
-        yield f"the truth: 'intercept' {found}"
+    if not _is_weight(truth.get("intercept")):
+        yield "the truth: 'intercept' " + (f"is a number, {LARGEST_WEIGHT:,.0f} at most; got {truth['intercept']!r:.60}"
+                                           if "intercept" in truth else "is missing")
 
 
 def _is_pair(pair):
     return (isinstance(pair, list) and len(pair) == 5 and all(isinstance(word, str) for word in pair[:4])
-            and is_number(pair[4]))
+            and _is_weight(pair[4]))
+
+
+def _is_weight(value):
+    return is_number(value) and abs(value) <= LARGEST_WEIGHT

@@ -2,6 +2,10 @@
 
 What is compiled is kept on disk, known by the content of all it is made of. So the next process finds it there; and
 where a line was changed, of the loop or of anything that it reaches in whatever file, it is compiled anew.
+
+What is kept is code that the next process runs. So it lies in a folder of the user's own (`loops` in pushlab's cache,
+see `pushlab.ground.files.cache_dir`), and nothing is kept where others could write; who sets NUMBA_CACHE_DIR to
+another place answers for its rights.
 """
 
 import hashlib
@@ -16,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from pushlab.ground.content import Unknown, of_function
+from pushlab.ground.files import cache_dir, own_folder
 
 try:
     import llvmlite
@@ -23,7 +28,7 @@ try:
     from numba import njit
     from numba.core import config
     from numba.core.bytecode import FunctionIdentity
-    from numba.core.caching import FunctionCache, IndexDataCacheFile, NullCache
+    from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile, NullCache, _CacheLocator
     from numba.core.dispatcher import Dispatcher
 except ImportError:     # numba is a normal dependency; a platform without it still runs everything
     def compiled(loop):
@@ -46,12 +51,32 @@ else:
 
     KEPT = 8            # former states of a loop that stay on disk: who takes a change back need not wait again
 
+    class _OwnFolder(_CacheLocator):
+        """Where loops are kept: where NUMBA_CACHE_DIR says, or in a folder that nobody else writes to, or nowhere."""
+
+        @classmethod
+        def from_function(cls, py_func, py_file):
+            return cls() if config.CACHE_DIR or own_folder(cls().get_cache_path()) else None
+
+        def get_cache_path(self):
+            return config.CACHE_DIR or str(cache_dir() / "loops")
+
+        def get_source_stamp(self):
+            return ""                       # the content is, and it is told at the first call
+
+        get_disambiguator = get_source_stamp
+
+    class _Kept(CompileResultCacheImpl):
+        _locator_classes = [_OwnFolder]
+
     class ContentCache(FunctionCache):
         """The loops on disk: a file for each content, types of arguments and processor.
 
         numba's own cache knows a loop by the file it stands in, and is blind to a change in another one. And since a
         name stands for a content here, an interrupted or a second writer cannot leave an old loop under a new name.
         """
+
+        _impl_class = _Kept
 
         def __init__(self, loop):
             super().__init__(loop.py_func)
@@ -85,7 +110,8 @@ else:
         def _tidy(self):
             mine = re.compile(re.escape(self._name) + r"\.([0-9a-f]{16})\.[0-9a-f]{8}(\.\d+)?\.nb[ic]")
             with suppress(OSError):
-                files = sorted(Path(self._cache_path).iterdir(), key=lambda file: file.stat().st_mtime, reverse=True)
+                files = Path(self._cache_path).glob(f"{self._name}.*")
+                files = sorted(files, key=lambda file: file.stat().st_mtime, reverse=True)
                 files = [(file, match[1]) for file in files if (match := mine.fullmatch(file.name))]
                 latest = list(dict.fromkeys(content for _, content in files))[:KEPT]
                 for file, content in files:

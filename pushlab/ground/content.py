@@ -154,7 +154,7 @@ def reached(*names: str) -> set[str]:
     are pictures, from which no number comes, and what `import pushlab` alone does, since it knows every world.
 
     >>> sorted(reached("pushlab.envs.stream"))
-    ['pushlab.envs.stream', 'pushlab.ground.compiled', 'pushlab.ground.content']
+    ['pushlab.envs.stream', 'pushlab.ground.compiled', 'pushlab.ground.content', 'pushlab.ground.files']
     """
     found, left = set(), list(names)
     while left:

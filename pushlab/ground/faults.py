@@ -19,7 +19,8 @@ class Fault(NamedTuple):
     column  name of the column, or None
     value   what stands there, or None
     right   what would have been right
-    unit    "row" of a table, or "item" of a list in JSON, counted from 0; a column is then a key
+    unit    "row" of a table, "line" of a text, or "item" of a list in JSON, counted from 0; a column is then a key
+    more    so many more of the column are wrong, which are not told of one by one
     """
 
     file: str
@@ -28,6 +29,7 @@ class Fault(NamedTuple):
     value: str | None = None
     right: str = ""
     unit: str = "row"
+    more: int = 0
 
 
 class BadData(ValueError):
@@ -45,7 +47,7 @@ class BadData(ValueError):
 
     def __init__(self, faults: Fault | Iterable[Fault]):
         faults = (faults,) if isinstance(faults, Fault) else tuple(faults)
-        self.count, self.faults = len(faults), self._first(faults)
+        self.count, self.faults = len(faults) + sum(fault.more for fault in faults), self._first(faults)
         super().__init__(self._message())
 
     def _first(self, faults):
@@ -61,7 +63,7 @@ class BadData(ValueError):
     def _message(self):
         groups = defaultdict(list)
         for fault in self.faults:
-            groups[fault._replace(row=None)].append(fault.row)
+            groups[fault._replace(row=None, more=0)].append(fault.row)
         first = f", the first {len(self.faults)}" if self.count > len(self.faults) else ""
         lines = [f"{self.count:,} fault{'s' if self.count != 1 else ''}{first}:"]
         for fault, rows in groups.items():
@@ -85,7 +87,7 @@ def refuse(faults: Iterable[Fault]) -> None:
 
 
 def blame(file: str, lines: Any, column: str, values: Any, wrong: Any, right: str) -> list[Fault]:
-    """A Fault for each value of a column that is wrong.
+    """A Fault for each value of a column that is wrong; of more than BadData.MOST the last one tells how many more.
 
     lines, values, wrong   (rows,) numbers of the rows, what stands in them, and whether that is wrong (bool)
 
@@ -93,7 +95,10 @@ def blame(file: str, lines: Any, column: str, values: Any, wrong: Any, right: st
     (3, 'noise', 'loud')
     """
     lines, values = np.asarray(lines), np.asarray(values, dtype=object)
-    return [Fault(file, int(lines[row]), column, short(str(values[row])), right) for row in np.flatnonzero(wrong)]
+    rows = np.flatnonzero(wrong)
+    shown = rows[:BadData.MOST]
+    return [Fault(file, int(lines[row]), column, short(str(values[row])), right,
+                  more=len(rows) - len(shown) if row == shown[-1] else 0) for row in shown]
 
 
 def short(text: str, most: int = 60) -> str:

@@ -12,6 +12,7 @@ import secrets
 import shutil
 import stat
 import sys
+import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from importlib import resources
@@ -37,6 +38,27 @@ def cache_dir() -> Path:
     """Where what took long is kept: $PUSHLAB_CACHE, or a folder `pushlab` in the user's own cache."""
     home = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA") or Path("~/.cache").expanduser()
     return Path(os.environ.get("PUSHLAB_CACHE") or Path(home) / "pushlab")
+
+
+def own_folder(path: Path | str) -> bool:
+    """Whether a folder is the user's own, so that what lies there may be believed; one that is not there is made.
+
+    Its owner is who runs this, and nobody else may do anything there (asked where the system knows such rights). A
+    warning tells of a folder that is there and is not.
+    """
+    try:
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        with suppress(FileExistsError):
+            os.mkdir(path, 0o700)
+        about = os.lstat(path)
+    except OSError:
+        return False
+    if stat.S_ISDIR(about.st_mode) and (os.name != "posix" or (about.st_uid, about.st_mode & 0o077)
+                                        == (os.geteuid(), 0)):
+        return True
+    warnings.warn(f"{path} is no folder of yours alone (mode 700), so nothing is kept there; move it away",
+                  stacklevel=2)
+    return False
 
 
 def what_it_is(mode: int) -> str:
@@ -142,11 +164,14 @@ def whole_folder(path: Path | str, keep: bool = False) -> Iterator[Path]:
 
     On an exception the new folder goes and the old one stands as it was. Who is killed leaves the old or the new one,
     never a mixture (and an unfinished one beside it, whose name begins with a dot). A folder that is open elsewhere
-    stays readable there until then. Raises FileExistsError where something is that is no folder.
+    stays readable there until then. Raises FileExistsError where something is that is no folder, and for the folder in
+    which this runs.
     """
     path = Path(path).resolve()
     if path.exists() and not path.is_dir():
         raise FileExistsError(f"{path} is {what_it_is(path.stat().st_mode) or 'a file'}; a folder is meant")
+    if path.exists() and Path.cwd().is_relative_to(path):
+        raise FileExistsError(f"{path} is the folder in which this runs, and cannot be exchanged; give one inside it")
     path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = _beside(path)
     try:

@@ -1,7 +1,9 @@
 """What took long and is kept on disk: found again by the content of all that it was made from.
 
 A result is JSON in a file whose name holds a checksum: of the code (`pushlab.ground.content.of_modules`), the data and
-the settings. So nothing kept is ever out of date: whoever edits a line gets the new result.
+the settings. So nothing kept is ever out of date: whoever edits a line gets the new result. Inside, a checksum is of
+that name and of the result; a file that does not agree with it is made again, and so is one in a folder that others
+could have written to.
 
 >>> import numpy as np
 >>> checksum("cold start", [1, 2], np.arange(3)) == checksum("cold start", [1, 2], np.arange(4))
@@ -17,7 +19,10 @@ from typing import Any
 
 import numpy as np
 
-from pushlab.ground.files import write_text
+from pushlab.ground.files import own_folder, write_text
+from pushlab.ground.reading import read_json
+
+LARGEST = 64 * 2**20        # bytes of a file; a judge has less than 1 MB
 
 
 def checksum(*parts: Any) -> str:
@@ -33,13 +38,15 @@ def checksum(*parts: Any) -> str:
 
 
 def read_kept(path: Path | None, read: Callable[[Any], Any] = lambda told: told) -> Any:
-    """What is kept in a file, or None where there is none, or no whole one.
+    """What is kept in a file, or None where there is none, none that is whole, or one that others could have written.
 
     read   makes what is wanted of the file's JSON, and raises ValueError, KeyError, TypeError or IndexError if it is
            damaged
     """
     with suppress(OSError, ValueError, KeyError, TypeError, IndexError):
-        return read(json.loads(path.read_text(encoding="utf-8"))) if path is not None else None
+        if path is not None and own_folder(path.parent):
+            told = read_json(path, LARGEST)
+            return read(told["content"]) if told["checksum"] == checksum(path.name, told["content"]) else None
     return None
 
 
@@ -47,7 +54,7 @@ def kept(path: Path | None, make: Callable[[], Any], read: Callable[[Any], Any] 
          optional: bool = False) -> Any:
     """What `make()` gives, a value that JSON holds: read from its file, or made now and written there.
 
-    path      None keeps nothing
+    path      None keeps nothing; its folder has to be the user's own (`pushlab.ground.files.own_folder`)
     read      as in `read_kept`
     optional  a file that cannot be written is done without; otherwise that is an OSError
     """
@@ -57,7 +64,10 @@ def kept(path: Path | None, make: Callable[[], Any], read: Callable[[Any], Any] 
     made = make()
     if path is not None:
         try:
-            write_text(path, json.dumps(made, allow_nan=False))
+            if not own_folder(path.parent):
+                raise PermissionError(f"{path.parent} cannot be written, or others can write there too")
+            text = json.dumps({"checksum": checksum(path.name, made), "content": made}, allow_nan=False)
+            write_text(path, text, rights=0o600)
         except OSError:
             if not optional:
                 raise

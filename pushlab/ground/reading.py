@@ -58,23 +58,29 @@ def _too_large(name, most):
 
 
 @contextmanager
-def opened(path: Path | str, most: int, links: bool = False) -> Iterator[BinaryIO]:
+def opened(path: Path | str, most: int, links: bool = False, name: str | None = None) -> Iterator[BinaryIO]:
     """An ordinary file, open for reading bytes one after the other.
 
     most   bytes that it may have, also if it grows while it is read
     links  whether the path may be a link to the file (a folder of the path always may)
+    name   of the file, for the faults
 
     Raises BadData if it is missing, unreadable, larger, or no ordinary file; nothing is waited for.
     """
-    name = Path(path).name or str(path)
-    with _unbuffered(path, name, most, links) as file, io.BufferedReader(_Limited(file, most, name), 2**17) as data:
+    name = name or Path(path).name or str(path)
+    with _unbuffered(path, name, most, links) as file, limited(file, most, name) as data:
         yield data
 
 
-def read_bytes(path: Path | str, most: int, links: bool = False) -> bytes:
+def read_bytes(path: Path | str, most: int, links: bool = False, name: str | None = None) -> bytes:
     """The bytes of an ordinary file, as `opened` opens it."""
-    with opened(path, most, links) as file:
+    with opened(path, most, links, name) as file:
         return file.read()
+
+
+def limited(file: Any, most: int, name: str) -> BinaryIO:
+    """An open file, such as one that is unpacked while it is read, of which no more than `most` bytes are read."""
+    return io.BufferedReader(_Limited(file, most, name), 2**17)
 
 
 def _unbuffered(path, name, most, links):
@@ -139,7 +145,8 @@ def read_json(path_or_bytes: Path | str | bytes, most: int = 8 * 2**20, kind: An
         if len(data) > most:
             raise _too_large(name, most)
     else:
-        data, name = read_bytes(path_or_bytes, most, links), name or Path(path_or_bytes).name
+        name = name or Path(path_or_bytes).name
+        data = read_bytes(path_or_bytes, most, links, name)
     try:
         text = data.decode("utf-8-sig")
         _shallow(data, deepest)

@@ -6,10 +6,12 @@ adaboost, tree, bayes   the panel of the original challenge: boosted stumps, a t
 
 All of them see one-hot features and are fitted by scikit-learn; what is kept are tables (or the branches of the
 tree) that give the same probabilities in well under a microsecond. Fitted tables are cached as JSON, keyed by a
-checksum of the data.
+checksum of the data, in a folder that is the user's own; `no_cache` does without.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +35,9 @@ STRENGTHS = (0.1, 0.3, 1.0, 3.0)        # inverse L2 penalties tried for the def
 SCALES = (0.15, 0.3, 0.6)               # and how large an interaction's feature is beside a main effect's
 FOLDS = 3                               # later stretches of the history that each is tried on
 RARE = 3                                # a pair seen less often in the history gets no weight
+
+_from_disk = ContextVar("whether judges are kept on disk", default=True)
+_fitted_here: dict[str, Judge] = {}
 
 
 def fit_judge(period: Period, model: str = "logistic", seed: int = 0) -> Judge:
@@ -250,9 +255,27 @@ def checksum(period: Period, model: str) -> str:
                          period.opened)[:32]
 
 
+@contextmanager
+def no_cache() -> Iterator[None]:
+    """In here no judge comes from disk or goes there: it is fitted by this process, once for the same history.
+
+    For scoring: whoever is scored may have run code in the same account, and have left a judge in the cache there.
+    """
+    token = _from_disk.set(False)
+    try:
+        yield
+    finally:
+        _from_disk.reset(token)
+
+
 def _cached(period, model):
     """The judge, from the cache if it was fitted before; a cache that cannot be written to is left alone."""
-    path = cache_dir() / "judges" / f"{model}-{checksum(period, model)}.json"
+    name = f"{model}-{checksum(period, model)}"
+    if not _from_disk.get():
+        if name not in _fitted_here:
+            _fitted_here[name] = fit_judge(period, model)
+        return _fitted_here[name]
+    path = cache_dir() / "fitted" / f"{name}.json"
     return kept.kept(path, lambda: _told(fit_judge(period, model)), lambda told: _read_judge(told, period.schema),
                      optional=True)
 
