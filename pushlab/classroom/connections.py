@@ -55,7 +55,10 @@ def limited(limits: Limits, behind_proxy: bool = False) -> type[HttpToolsProtoco
 
         def on_headers_complete(self) -> None:
             self.in_head = False
-            super().on_headers_complete()
+            if self.size > LONGEST_HEAD and len(self.url) + sum(map(len, sum(self.headers, ()))) > LONGEST_HEAD:
+                self.refuse(431)        # what came in at once
+            else:
+                super().on_headers_complete()
 
         def on_message_complete(self) -> None:
             self.in_head, self.size = True, 0

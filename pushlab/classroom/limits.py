@@ -12,7 +12,8 @@ class Limits:
     requests     a second and team
     steps        a second and team, in however few requests
     begins       episodes begun, a second and team
-    strangers    requests without a valid token, a second and address; teams at the same address are not held up
+    strangers    requests without a valid token, a second and address, and as many for the board; who has a token is
+                 not held up by them
     burst        so many seconds' worth may come at once, after a rest
     batch        steps in one request
     at_once      episodes begun by one request
@@ -27,7 +28,7 @@ class Limits:
     requests: float = 250.0
     steps: float = 2000.0
     begins: float = 1.0
-    strangers: float = 5.0
+    strangers: float = 50.0
     burst: float = 4.0
     batch: int = 256
     at_once: int = 64

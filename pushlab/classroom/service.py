@@ -67,7 +67,7 @@ class Service:
         kind, _, token = request.headers.get("authorization", "").partition(" ")
         team = self.room.team_of(token.strip()) if kind.lower() == "bearer" else None
         if team is None:
-            self.hurry(self.strangers, request.client and request.client.host, 1, "requests without a token of a team")
+            self.hurry(self.strangers, _address(request), 1, "requests without a token of a team")
             raise Refusal(401, "this is no token of a team", "the header  Authorization: Bearer TOKEN, with the token "
                           "that your lecturer gave to your team")
         self.hurry(self.requests, team.id, 1, "requests")
@@ -188,6 +188,14 @@ class Service:
             data = await self.body(request, "text/csv", self.limits.upload)
             return answer(await self.beside(self.room.upload, team, data))
 
+    def page(self, route: Route) -> Route:
+        """A page of the board, which anybody may see, now and then."""
+        async def shown(request: Request) -> Response:
+            self.hurry(self.strangers, ("board", _address(request)), 1, "requests for the board")
+            return await route.endpoint(request)
+
+        return Route(route.path, shown)
+
     # ------------------------------------------------------------ refusals
 
     async def refused(self, request: Request, error: Any) -> Response:
@@ -226,6 +234,10 @@ class Service:
     failures = itertools.count(1)
 
 
+def _address(request):
+    return request.client and request.client.host
+
+
 def application(service: Service, board: Board) -> Starlette:
     """The doors of the service and the pages of the board."""
     doors = [("GET", "/api/games/{game}", service.describe), ("GET", "/api/me", service.me),
@@ -236,9 +248,11 @@ def application(service: Service, board: Board) -> Starlette:
     async def until_the_end(app: Starlette) -> AsyncIterator[None]:
         yield
         service.aside.shutdown()
+        service.room.close()
         await board.close()
 
-    app = Starlette(routes=[*(Route(path, door, methods=[method]) for method, path, door in doors), *board.routes],
+    routes = [Route(path, door, methods=[method]) for method, path, door in doors]
+    app = Starlette(routes=[*routes, *map(service.page, board.routes)],
                     exception_handlers={Refusal: service.refused, BadData: service.faulty, OSError: service.not_kept,
                                         HTTPException: service.of_http, ClientDisconnect: service.gone,
                                         Exception: service.failed}, lifespan=until_the_end)

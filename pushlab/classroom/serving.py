@@ -51,9 +51,7 @@ def serve(folder: Path, host: str, port: int, limits: Limits, behind_proxy: bool
         try:
             server.run([listening])
         except KeyboardInterrupt:
-            pass            # uvicorn passes Ctrl+C on after it has ended
-        finally:
-            service.room.close()
+            pass            # uvicorn raises the signal again once all has ended
 
 
 @contextmanager
