@@ -36,6 +36,10 @@ TABLE = (
      "show, dismiss or put off each arriving notification on the user's behalf"),
 )
 
+# Not in the table: it is played on a server, and what it is like is the server's to say.
+REMOTE = ("pushlab/Remote-v0", "pushlab.envs.remote.env:Remote",
+          "evalumap2-v0 or push-v0 with a private user, on the server of a class")
+
 LIMITS = {"pushlab/RoomEnv-v0": 1000}       # steps after which an episode is cut short, where there is such a limit
 
 
@@ -49,7 +53,7 @@ def naming_the_nearest(name: Any) -> Iterator[None]:
     try:
         yield
     except UnregisteredEnv as error:
-        raise type(error)(f"{error}{meant(name, [known for known, *_ in TABLE])}") from None
+        raise type(error)(f"{error}{meant(name, [known for known, *_ in (*TABLE, REMOTE)])}") from None
 
 
 def register_all() -> None:
@@ -60,3 +64,6 @@ def register_all() -> None:
         if name not in registry:
             register(name, entry_point="pushlab.envs.shell:Env", vector_entry_point="pushlab.envs.batch:VectorEnv",
                      kwargs={"world": world}, max_episode_steps=LIMITS.get(name))
+    if REMOTE[0] not in registry:
+        register(REMOTE[0], entry_point=f"{REMOTE[1]}Env", vector_entry_point=f"{REMOTE[1]}VectorEnv",
+                 nondeterministic=True)         # its chance is the server's, whatever the seed

@@ -33,6 +33,7 @@ class World:
     observation_space: gym.Space
     action_space: gym.Space
     name = "world"              # the id without its namespace, for logs and pictures
+    stands_for: str | None = None       # the name that logs give a world which is another one, played elsewhere
     drawing = "numbers"         # the function of `pushlab.plots` that draws its frames, by name
     uniforms = 0                # numbers drawn for one copy at each reset and again at each step
     options: tuple[str, ...] = ()       # names that reset(options=…) understands

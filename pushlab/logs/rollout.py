@@ -116,6 +116,7 @@ def _constants(env, agent, seed, labels):
         raise ValueError(f"{unknown[0]!r} is no column that is constant over a run; those are {', '.join(CONSTANT)}")
     spec = env.spec
     name = spec.id.split("/")[-1] if spec is not None else type(env.unwrapped).__name__
+    name = getattr(getattr(env.unwrapped, "world", None), "stands_for", None) or name
     given = {key: value for key, value in (spec.kwargs if spec is not None else {}).items()
              if key not in ("world", "render_mode")}
     params = json.dumps({key: _plain(value) for key, value in sorted(given.items())})
