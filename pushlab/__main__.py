@@ -12,6 +12,7 @@ from typing import Annotated
 
 import typer
 
+from pushlab.challenges.hand_in import hand_in_command
 from pushlab.classroom.command import class_app, serve
 from pushlab.lifetimes.command import ended_by, experts_app, lifelong
 from pushlab.studies.bench.command import bench
@@ -25,6 +26,7 @@ app.add_typer(experts_app, name="experts")
 app.add_typer(class_app, name="class")
 app.command()(serve)
 app.command()(lifelong)
+app.command("hand-in")(hand_in_command)
 app.command("sweep")(sweep_command)
 app.command()(bench)
 
@@ -70,10 +72,10 @@ def saved(save, folder):
 @app.command()
 def envs():
     """List the environments."""
-    from pushlab.envs import TABLE
+    from pushlab.envs import REMOTE, TABLE
 
     wide = max(len(name) for name, *_ in TABLE)
-    for name, _, about in TABLE:
+    for name, _, about in (*TABLE, REMOTE):
         typer.echo(f"{name:{wide}}  {about}")
 
 

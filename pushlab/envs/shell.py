@@ -104,8 +104,8 @@ class Alone:
         info = {}
         for key, values in self.world.info(self.state, self.outcome).items():
             info[key] = values.item() if values.ndim == 1 else values[0].copy()
-        if self._has_mask:
-            info["action_mask"] = self.world.mask(self.state)[0].copy()
+        if self._has_mask and (mask := self.world.mask(self.state)) is not None:
+            info["action_mask"] = mask[0].copy()
         return info
 
 

@@ -5,19 +5,16 @@ from __future__ import annotations
 import json
 import os
 import re
-import ssl
 import time
 import warnings
-from functools import partial
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
-from random import SystemRandom
 from typing import Any, NoReturn
 from urllib.parse import urlsplit
 
 from pushlab.ground.arguments import demand, number
 
 BUSY = (429, 502, 503, 504)         # what a server, or the proxy before it, answers that may have time in a while
-TIMEOUT, LONGEST, FIRST = 30.0, 5.0, 10.0       # seconds: for one answer; between two tries; to be there at all
+TIMEOUT, LONGEST = 30.0, 5.0        # seconds: for one answer; between two tries
 
 
 class Refused(RuntimeError):
@@ -32,7 +29,7 @@ class Refused(RuntimeError):
         self.status, self.told = status, told
 
     def __str__(self) -> str:
-        return f"the server refused ({self.status}): {self.told['error']}. Right would be: {self.told.get('right')}"
+        return f"the server refused ({self.status}): {self.told.get('error')}. Right: {self.told.get('right')}"
 
 
 class Link:
@@ -50,86 +47,74 @@ class Link:
     """
 
     def __init__(self, url: str | None = None, token: str | None = None, patience: float = 180.0):
-        url = os.environ.get("PUSHLAB_URL", "") if url is None else url
-        token = os.environ.get("PUSHLAB_TOKEN", "") if token is None else token
-        demand(isinstance(url, str) and not set("@?#") & set(url),
-               "url is the address of the class alone, without a name, a password or what comes after ? and #")
-        parts = urlsplit(url.strip().rstrip("/"))
-        demand(parts.scheme in ("http", "https") and parts.hostname,
-               f"url is the address of the class, https://…, here or in $PUSHLAB_URL; got {url!r:.60}")
+        url = os.environ.get("PUSHLAB_URL") if url is None else url
+        token = os.environ.get("PUSHLAB_TOKEN") if token is None else token
+        demand(isinstance(url, str) and re.fullmatch(r"https?://[^@?#\s/:][^@?#\s]*", url),
+               "url is the address of the class, https://…, without @, ? and #; given, or in $PUSHLAB_URL")
         demand(isinstance(token, str) and re.fullmatch(r"\s*[!-~]+\s*", token),
-               "token is the word that the lecturer gave your team, here or in $PUSHLAB_TOKEN")
+               "token is the word that the lecturer gave your team; given, or in $PUSHLAB_TOKEN")
+        parts = urlsplit(url.rstrip("/"))
         if parts.scheme == "http" and not re.fullmatch(r"localhost|::1|127(\.\d+){3}", parts.hostname):
-            warnings.warn(f"{url} is not encrypted: whoever sees the network can read your token, and play for you; "
-                          "ask for an address with https://", stacklevel=2)
+            warnings.warn(f"{url} is not encrypted: whoever sees the network can read your token; ask "
+                          "for an address with https://", stacklevel=2)
         self.url, self.patience, self._root = parts.geturl(), number("patience", patience, 0), parts.path
-        self._dial = partial(HTTPSConnection if parts.scheme == "https" else HTTPConnection, parts.hostname, parts.port,
-                             timeout=TIMEOUT)
+        kind, port = HTTPSConnection if parts.scheme == "https" else HTTPConnection, parts.port
+        self._dial = lambda: kind(parts.hostname, port, timeout=TIMEOUT)
         self._lines: dict[int, HTTPConnection] = {}         # by process
         self._headers = lambda kind: {"Authorization": f"Bearer {token.strip()}", "Content-Type": kind}
-        self._was_there = False
 
     def __repr__(self) -> str:
         return f"Link({self.url!r})"
 
     def __reduce_ex__(self, protocol: Any) -> NoReturn:
-        raise TypeError(f"what is played on {self.url} is neither pickled nor copied: it would take its token along. "
-                        "Make another one, with the token in $PUSHLAB_TOKEN")
+        raise TypeError(f"what is played on {self.url} is neither pickled nor copied, as its token would go along: "
+                        "make another one, with the token in $PUSHLAB_TOKEN")
 
     def close(self) -> None:
         """Hangs up; the next question dials again."""
         self._lines.pop(os.getpid(), self._dial()).close()
 
-    def ask(self, method: str, path: str, content: Any = None, kind: str = "application/json") -> dict:
+    def ask(self, method: str, path: str, content: Any = None, kind: str = "application/json",
+            patience: float | None = None) -> dict:
         """The server's answer, a dict. `content` is sent as JSON; bytes as they are, with their kind.
 
         Raises Refused with the server's words; ConnectionError when patience is at its end, or for what is no class.
         """
         body = content if content is None or isinstance(content, bytes) else json.dumps(content).encode()
-        begun, tries, said = time.monotonic(), 0, False
+        begun, tries, patience = time.monotonic(), 0, self.patience if patience is None else patience
         while True:
-            wait = 0.0
-            try:
-                status, after, told = self._once(method, path, body, kind)
-                if status not in BUSY:
-                    return self._good(status, told)
-                why = f"busy ({status}) {told.get('error', '') if isinstance(told, dict) else ''}"
-                wait = float(after) if after.isdecimal() else 0.1
-            except ssl.SSLCertVerificationError as error:
-                raise ConnectionError(f"{self.url} cannot prove that it is it: {error.verify_message}") from None
-            except (OSError, HTTPException) as error:
-                why = str(error) or type(error).__name__
-            gone, tries = time.monotonic() - begun, tries + 1
-            if tries > 1:
-                wait = max(wait, min(LONGEST, 0.05 * 2**min(tries, 9)) * SystemRandom().uniform(0.5, 1))
-            patience = self.patience if self._was_there else min(self.patience, FIRST)
+            status, headers, told = self._once(method, path, body, kind)
+            if status and status not in BUSY:
+                if not isinstance(told, dict):
+                    raise ConnectionError(f"{self.url} answers ({status}), but not as the server of a class: is the "
+                                          f"address right? {headers.get('Location') or ''}")
+                if status >= 300:
+                    raise Refused(status, told)
+                return told
+            gone, tries, after = time.monotonic() - begun, tries + 1, headers.get("Retry-After", "")
+            wait = max(float(after) if after.isdecimal() else 0.0, tries > 1 and min(LONGEST, 0.05 * 2**min(tries, 9)))
+            why = told if isinstance(told, str) else f"it is busy ({status})"
             if gone + wait > patience:
-                raise ConnectionError(f"no answer from {self.url} for {gone:.0f} s: {why}. What was answered stands; "
-                                      "reset() takes a scored episode up")
-            if gone > LONGEST and not said:
-                said = warnings.warn(f"no answer from {self.url}: {why}; asking on for {patience - gone:.0f} s",
-                                     stacklevel=2) is None
+                raise ConnectionError(f"no answer from {self.url} for {gone:.0f} s: {why}. What it answered before "
+                                      "stands; reset() takes a scored episode up")
+            if gone <= LONGEST < gone + wait:
+                warnings.warn(f"no answer from {self.url}: {why}; asking on for {patience - gone:.0f} s", stacklevel=2)
             time.sleep(wait)
 
     def _once(self, method, path, body, kind):
+        """Status, headers and what was told: JSON, else None; or 0, nothing, and why there is no answer."""
         line = self._lines.setdefault(os.getpid(), self._dial())
         try:
             line.request(method, self._root + path, body, self._headers(kind))
             answer = line.getresponse()
             data = answer.read()
-        except BaseException:                       # a late answer would be taken for that to the next question
+        except (OSError, HTTPException) as error:
+            self.close()
+            return 0, {}, str(error) or type(error).__name__
+        except BaseException:           # interrupted: a late answer would be taken for that to the next question
             self.close()
             raise
         try:
-            return answer.status, answer.headers.get("Retry-After", ""), json.loads(data)
+            return answer.status, answer.headers, json.loads(data)
         except (ValueError, RecursionError):
-            return answer.status, answer.headers.get("Retry-After", ""), answer.headers.get("Location")
-
-    def _good(self, status, told):
-        if not isinstance(told, dict):
-            raise ConnectionError(f"{self.url} answers ({status}), but not as the server of a class: is the address "
-                                  f"right?{f' It sends on to {told:.100}' if told else ''}")
-        self._was_there = True
-        if status >= 300:
-            raise Refused(status, {"error": "no reason given", **told})
-        return told
+            return answer.status, answer.headers, None

@@ -44,12 +44,12 @@ class Remote(World):
 
     trail_of = ("before", "action", "after")
     unlogged = ("fates",)
-    exports = ("engagements",)
+    exports, task = ("engagements",), ""
 
     def __init__(self, link: Link, game: str = "evalumap2", scored: bool = False):
         self.name, self.drawing = GAMES[one_of("game", game, GAMES)]
         self.link, self.game, self.scored = link, game, one_of("scored", scored, (False, True))
-        told = link.ask("GET", f"/api/games/{game}")
+        told = link.ask("GET", f"/api/games/{game}", patience=min(10.0, link.patience))     # is anybody there?
         for name in ("actions", "fates", "weights", "horizon", "observation_names", "action_names"):
             setattr(self, name, _as_names(told.get(name)))
         self.schema, self.stands_for = Schema.from_dict(told["schema"]), self.name
@@ -57,7 +57,7 @@ class Remote(World):
         self.action_choices = [(feature, list(values)) for feature, values in told["action_choices"]]
         self.candidates = np.array(told["candidates"], np.int64) if told.get("candidates") else None
         self.worths, self.most_steps = np.array(told.get("worths", [])), told["episode"].get("steps")
-        self.task = f"{self.name}:{'scored' if scored else 'practice'}"         # type: ignore[misc]
+        self.task = f"{self.name}:{'scored' if scored else 'practice'}"
         self.labels = {**self.schema.context.labels(), **self.schema.notification.labels()}
         self.left, self._copies, self._playing, self._over, self._width = None, 0, set(), None, 0
 
