@@ -40,5 +40,5 @@ def hand_in_command(answers: Annotated[Path, typer.Argument(help="A CSV file.")]
     except (ValueError, OSError, Refused) as error:
         typer.echo(str(error), err=True)
         raise typer.Exit(1) from None
-    typer.echo(f"{answers}: {told['public']:.3f} of the best possible on the public half (interval {told['low']:.3f} to "
+    typer.echo(f"{told['public']:.3f} of the best possible on the public half (interval {told['low']:.3f} to "
                f"{told['high']:.3f}); {told['left']} uploads left")
