@@ -148,7 +148,7 @@ class Remote(World):
         return pd.concat(parts, axis=1).assign(action=np.where(opened, "opened", "dismissed"))
 
     def frame(self, state: dict, outcome: dict | None, at: int = 0) -> dict:
-        return self.link.ask("GET", f"/api/episodes/{state['episode'][at]}/frame")
+        return self.link.ask("GET", f"/api/episodes/{state['episode'][at]}/frame")["frame"]
 
 
 def _space(told):
