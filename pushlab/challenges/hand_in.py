@@ -32,7 +32,7 @@ def hand_in(answers: Path | str | pd.DataFrame, url: str | None = None, token: s
 
 
 def hand_in_command(answers: Annotated[Path, typer.Argument(help="A CSV file.")],
-                    url: Annotated[str, typer.Option(envvar="PUSHLAB_URL", help="Address of the class.")]):
+                    url: Annotated[str, typer.Option(envvar="PUSHLAB_URL", help="Address of the class.")]) -> None:
     """Hand answers to Challenge 1 in at a class's server. The token is $PUSHLAB_TOKEN, or is asked for."""
     token = os.environ.get("PUSHLAB_TOKEN") or typer.prompt("token", hide_input=True)
     try:

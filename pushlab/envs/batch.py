@@ -142,7 +142,7 @@ class VectorEnv(GymVectorEnv):
             for row in on.tolist():
                 keep_frame(self._frames[row], self.world.frame(self.state, self.outcome, row))
         if self.autoreset_mode == AutoresetMode.SAME_STEP and self._done.any():
-            observation, infos = self._restart(told[0][1])
+            observation, infos = self._restart()
         else:
             observation, infos = self.world.observe(self.state), self._gather(told)
         return observation, reward, terminated, truncated, infos
@@ -169,7 +169,7 @@ class VectorEnv(GymVectorEnv):
         self._start(again)
         return reward, told
 
-    def _restart(self, told):
+    def _restart(self):
         """SAME_STEP: the last observations and infos go into the infos; the observations are those of new episodes."""
         over, on = np.flatnonzero(self._done), np.flatnonzero(~self._done)
         last, final = self.world.observe(self.state), np.full(self.num_envs, None, dtype=object)
@@ -177,6 +177,7 @@ class VectorEnv(GymVectorEnv):
             final[row] = at_row(last, row)
         ended = self._done.copy()
         fresh = self.world.initial(self._chance.take(over), {})
+        told = self._told(self.state, self.outcome)         # after initial, which may make vectors of info longer
         self.state = with_rows(self.state, over, fresh)
         self._start(over)
         infos = self._gather([(on, at_row(told, on)), (over, self._told(fresh, None))])

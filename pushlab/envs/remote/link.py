@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from pushlab.ground.arguments import demand, number
 
 BUSY = (429, 502, 503, 504)         # what a server, or the proxy before it, answers that may have time in a while
+ADDRESS = r"https?://(\[[\da-fA-F:.]+\]|[^][@?#:/\s]+)(:\d+)?(/[^@?#\s]*)?"
 TIMEOUT, LONGEST = 30.0, 5.0        # seconds: for one answer; between two tries
 
 
@@ -49,7 +50,7 @@ class Link:
     def __init__(self, url: str | None = None, token: str | None = None, patience: float = 180.0):
         url = os.environ.get("PUSHLAB_URL") if url is None else url
         token = os.environ.get("PUSHLAB_TOKEN") if token is None else token
-        demand(isinstance(url, str) and re.fullmatch(r"https?://[^@?#\s/:][^@?#\s]*", url),
+        demand(isinstance(url, str) and re.fullmatch(ADDRESS, url),
                "url is the address of the class, https://…, without @, ? and #; given, or in $PUSHLAB_URL")
         demand(isinstance(token, str) and re.fullmatch(r"\s*[!-~]+\s*", token),
                "token is the word that the lecturer gave your team; given, or in $PUSHLAB_TOKEN")
@@ -84,16 +85,16 @@ class Link:
         begun, tries, patience = time.monotonic(), 0, self.patience if patience is None else patience
         while True:
             status, headers, told = self._once(method, path, body, kind)
-            if status and status not in BUSY:
-                if not isinstance(told, dict):
-                    raise ConnectionError(f"{self.url} answers ({status}), but not as the server of a class: is the "
-                                          f"address right? {headers.get('Location') or ''}")
+            if status not in BUSY and isinstance(told, dict):
                 if status >= 300:
                     raise Refused(status, told)
                 return told
+            if status not in BUSY and headers.get("Content-Type", "").startswith("text/") or "Location" in headers:
+                raise ConnectionError(f"{self.url} answers ({status}), but not as the server of a class: is the "
+                                      f"address right? {headers.get('Location', '')}")
             gone, tries, after = time.monotonic() - begun, tries + 1, headers.get("Retry-After", "")
             wait = max(float(after) if after.isdecimal() else 0.0, tries > 1 and min(LONGEST, 0.05 * 2**min(tries, 9)))
-            why = told if isinstance(told, str) else f"it is busy ({status})"
+            why = told if isinstance(told, str) else f"half an answer, or a busy server ({status})"
             if gone + wait > patience:
                 raise ConnectionError(f"no answer from {self.url} for {gone:.0f} s: {why}. What it answered before "
                                       "stands; reset() takes a scored episode up")

@@ -17,7 +17,6 @@ from pushlab.envs.world import World
 from pushlab.ground.arguments import one_of
 
 GAMES = {"evalumap2": ("evalumap2-v0", "phone"), "push": ("push-v0", "inbox")}      # their names here, and pictures
-AT_ONCE = 256               # steps that a server takes in one request
 
 
 class Remote(World):
@@ -96,8 +95,7 @@ class Remote(World):
 
     def advance(self, state: dict, action: Any, draws: np.ndarray) -> tuple[dict, dict]:
         steps = [*zip(state["episode"].tolist(), state["step"].tolist(), action.tolist())]
-        answers = [answer for at in range(0, len(steps), AT_ONCE) for answer in
-                   self.link.ask("POST", "/api/steps", {"steps": steps[at:at + AT_ONCE]})["answers"]]
+        answers = self.link.ask("POST", "/api/steps", {"steps": steps})["answers"]
         for (episode, step, _), answer in zip(steps, answers):
             if answer["terminated"]:
                 self._playing.discard(episode)
