@@ -48,6 +48,7 @@ class RemoteEnv(Env):
     """
 
     spec = DiscreetSpec()
+    world: Remote
 
     def __init__(self, render_mode: str | None = None, **remote: Any):
         super().__init__(_played_on(**remote), render_mode)
@@ -66,6 +67,7 @@ class RemoteVectorEnv(VectorEnv):
     """
 
     spec = DiscreetSpec()
+    world: Remote
 
     def __init__(self, num_envs: int = 1, max_episode_steps: int | None = None,
                  autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP, render_mode: str | None = None,

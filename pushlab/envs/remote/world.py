@@ -58,7 +58,8 @@ class Remote(World):
         self.worths, self.most_steps = np.array(told.get("worths", [])), told["episode"].get("steps")
         self.task = f"{self.name}:{'scored' if scored else 'practice'}"
         self.labels = {**self.schema.context.labels(), **self.schema.notification.labels()}
-        self.left, self._copies, self._playing, self._over, self._width = None, 0, set(), None, 0
+        self.left, self._copies, self._playing, self._width = None, 0, set(), 0
+        self._over: dict | None = None          # the end of an episode, for copies that rest
 
     # ------------------------------------------------------------ asked of the server
 
