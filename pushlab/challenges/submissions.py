@@ -67,6 +67,8 @@ def _score(path, challenge, number, seed, seeding, agent, file):
     try:
         card = score(table, agent=agent, file=file, lines=lines)
     except BadData as error:
+        if not faults:
+            raise
         raise BadData(dict.fromkeys([*faults, *error.faults])) from None
     refuse(faults)
     return card
@@ -193,5 +195,7 @@ def read_csv(path: Path | str, most: int, name: str | None = None) -> tuple[pd.D
         with opened(path, LARGEST) as file:
             header, rows, lines, faults = read_rows(file, name, most)
     except BadData as error:
+        if name == path.name:
+            raise
         raise BadData(fault._replace(file=name) for fault in error.faults) from None
     return pd.DataFrame(rows, columns=header, dtype=object), lines, faults
