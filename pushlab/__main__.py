@@ -14,7 +14,7 @@ import typer
 
 from pushlab.challenges.hand_in import hand_in_command
 from pushlab.classroom.command import class_app, serve
-from pushlab.lifetimes.command import ended_by, experts_app, lifelong
+from pushlab.lifetimes.command import ended_by, experts_app, lifelong, say
 from pushlab.studies.bench.command import bench
 from pushlab.studies.command import sweep_command
 
@@ -48,15 +48,6 @@ def about(version: Annotated[bool, typer.Option("--version", callback=_version, 
 Users = Annotated[str | None, typer.Option(help="A folder or wheel of users.")]
 Stretch = Annotated[str, typer.Option(help="test, or another period of the user.")]
 Replace = Annotated[bool, typer.Option("--replace", help="Write in the place of a file that is there.")]
-
-
-def say(text, err=False):
-    """Prints what is saved by now: a reader who has left (`| head -1`) or a full disk changes nothing about that."""
-    try:
-        typer.echo(text, err=err)
-    except OSError:
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, (sys.stderr if err else sys.stdout).fileno())      # where the rest goes
 
 
 def saved(save, folder):

@@ -210,7 +210,7 @@ def test_every_picture_and_table_is_written_for_a_lifetime_with_experts(folder, 
     assert done.exit_code == 0, done.output
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
         "life.json", "life.png", "life_expert_0.png", "life_expert_1.png", "life_experts.tsv", "life_metrics.tsv",
-        "life_pairs.tsv", "life_regimes.tsv", "life_smoothed.png", "life_tasks.tsv", "life_tests.png"]
+        "life_pairs.tsv", "life_regimes.tsv", "life_smoothed.png", "life_tasks.tsv", "life_tests.png", "lifelong.txt"]
 
 
 def test_every_setting_is_an_option_and_told():

@@ -20,7 +20,7 @@ from pushlab.challenges.replays import MOST_EPISODES, score_log
 from pushlab.challenges.scorecard import DIGITS, Scorecard, leaderboard, write_picture
 from pushlab.datasets.tables import read_rows
 from pushlab.ground.faults import BadData, Fault, refuse, short
-from pushlab.ground.files import csv_text, json_text, whole_folder, write_text
+from pushlab.ground.files import csv_text, demand_own, json_text, whole_folder, write_text
 from pushlab.ground.reading import clean, opened
 
 CARD = "scorecard.json"     # by which a folder with one submission's result is known
@@ -170,14 +170,6 @@ def _ranked(cards):
     """The cards in the order of the leaderboard."""
     places = {agent: place for place, agent in enumerate(leaderboard(cards)["agent"])}
     return sorted(cards, key=lambda card: places[card.agent])
-
-
-def demand_own(folder: Path | str, mark: str) -> None:
-    """FileExistsError for a folder that is neither new nor empty, nor known by a file `mark` as one written here."""
-    folder = Path(folder)
-    if folder.is_dir() and any(folder.iterdir()) and not (folder / mark).is_file():
-        raise FileExistsError(f"{folder} holds something else (results would have a file {mark} there); "
-                              "give a folder that is new or empty")
 
 
 # ---------------------------------------------------------------- reading a file

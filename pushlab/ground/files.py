@@ -223,6 +223,14 @@ def _exchanged(one, other):
     return hasattr(system, "renameat2") and not system.renameat2(here, one, here, other, 2)     # RENAME_EXCHANGE
 
 
+def demand_own(folder: Path | str, mark: str) -> None:
+    """FileExistsError for a folder that is neither new nor empty, nor known by a file `mark` as one written here."""
+    folder = Path(folder)
+    if folder.is_dir() and any(folder.iterdir()) and not (folder / mark).is_file():
+        raise FileExistsError(f"{folder} holds something else (results would have a file {mark} there); "
+                              "give a folder that is new or empty")
+
+
 # ---------------------------------------------------------------- what stands in a file
 
 def safe_cell(text: str) -> str:

@@ -9,8 +9,9 @@ import json
 import os
 import re
 import runpy
+import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any
@@ -18,14 +19,14 @@ from typing import Annotated, Any
 import typer
 
 from pushlab.ground.arguments import one_of
-from pushlab.ground.faults import BadData, Fault
-from pushlab.ground.files import write_bytes, write_text
+from pushlab.ground.faults import BadData, Fault, printable
+from pushlab.ground.files import demand_own, whole_folder, write_text
+from pushlab.ground.reading import read_json
 from pushlab.metrics.settings import Settings
 
 experts_app = typer.Typer(no_args_is_help=True, help="Single-task experts that lifetimes are measured against.")
 Store = Annotated[Path | None, typer.Option("--experts", help="Folder of single-task experts; else $L2DATA/taskinfo.")]
 Measure = Annotated[str | None, typer.Option(help="Column to measure by; else what the log names, else reward.")]
-MOST_COLUMNS = 5            # lifetimes side by side on a terminal
 RANGE = 'two numbers such as 0,100, or a JSON file such as {"task": [0, 100]}'
 
 
@@ -37,6 +38,18 @@ def ended_by(status: int) -> Iterator[None]:
     except (ValueError, OSError, KeyError, ImportError) as error:
         typer.echo(error.args[0] if isinstance(error, KeyError) else str(error), err=True)
         raise typer.Exit(status) from error
+
+
+def say(text: Any, err: bool = False) -> None:
+    """Prints what is saved by now: a reader who has left (`| head -1`) or a full disk changes nothing about that.
+
+    Control characters, which would steer the terminal, become squares.
+    """
+    try:
+        typer.echo("\n".join(map(printable, str(text).split("\n"))), err=err)
+    except OSError:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, (sys.stderr if err else sys.stdout).fileno())      # where the rest goes
 
 
 def with_options(settings: type, **more: str) -> Callable[[Callable], Callable]:
@@ -74,16 +87,18 @@ def lifelong(
         settings: Annotated[Path | None, typer.Option(exists=True, dir_okay=False, help="A JSON file of settings, ours "
                             "or one of l2metrics; the options go before it.")] = None,
         save_settings: Annotated[Path | None, typer.Option(dir_okay=False, help="Write the settings here.")] = None,
+        replace: Annotated[bool, typer.Option("--replace", help="Also over a file of settings that is there.")] = False,
         recursive: Annotated[bool, typer.Option("--recursive", "-R", help="All lifetimes below the folder.")] = False,
         out: Annotated[Path | None, typer.Option("--output", "-o", file_okay=False, help="Folder for JSON, TSV and "
-                       "PNG; without it the table is only printed.")] = None,
+                       "PNG, new or empty or one of ours; without it the table is only printed.")] = None,
         plot: Annotated[bool, typer.Option(help="Draw the pictures.")] = True,
         **options: Any) -> None:
     """The lifelong metrics of a learning log: a table here, JSON, TSV and PNG in --output."""
     import matplotlib
 
     matplotlib.use("Agg")           # no display is needed, whatever the environment says
-    from pushlab.logs.folders import find_logs
+    from pushlab.lifetimes.reporting import WRITTEN, lifetimes_in_words, names_of, over_lifetimes
+    from pushlab.logs.places import look_through
     from pushlab.metrics.lifelong import METRICS, SYLLABUS_TYPES
 
     kind = syllabus_type and syllabus_type.upper().replace("-", "_")
@@ -96,43 +111,42 @@ def lifelong(
     with ended_by(1):
         chosen = _read_settings(settings, {name: value for name, value in options.items() if value is not None})
         store = _open_store(experts)
-        logs = find_logs(logdir) if recursive else [logdir]
-    if save_settings is not None:
-        with ended_by(2):
-            write_text(save_settings, json.dumps(chosen.to_dict(), indent=2) + "\n")
-    reports, faults = _report_each(logs, logdir, experts is not None, (store, measure, kind, metric, chosen))
-    if len(reports) > 1:
-        typer.echo(_lifetimes_in_words(_over_lifetimes(reports, faults)))
+        found, wrong, others = look_through(logdir) if recursive else ([logdir], {}, [])
+        logs = names_of(sorted({*found, *wrong}), logdir)
+        if not logs:
+            raise FileNotFoundError(f"there is no log in {str(logdir)!r} or below it")
+    with ended_by(2):
+        if out is not None:
+            demand_own(out, WRITTEN)
+        if save_settings is not None:
+            write_text(save_settings, json.dumps(chosen.to_dict(), indent=2) + "\n", replace)
+    how = (store, measure, kind, metric, chosen), experts is not None, out, plot, recursive
+    lifetimes, faults, unwritten = _report_each(logs, wrong, *how)
+    if len(lifetimes) > 1:
+        say(lifetimes_in_words(over_lifetimes(lifetimes, faults)))
     if out is not None:
-        with ended_by(2):
-            for name, report in reports.items():
-                save_report(report, out / name, plot)
-            if recursive and reports:
-                write_text(out / "lifetimes.tsv",
-                           _over_lifetimes(reports, faults).to_csv(sep="\t", lineterminator="\n"))
-        typer.echo(f"{'' if reports else 'nothing was '}written to {out}", err=not reports)
-    partly = len(set(faults) & set(reports))
+        say(unwritten or f"written to {out}", err=unwritten is not None)
+    partly = len(set(faults) & set(lifetimes))
     if partly:
-        typer.echo(f"{partly} of {len(logs)} lifetimes are reported without what is at fault", err=True)
+        say(f"{partly} of {len(logs)} lifetimes are reported without what is at fault", err=True)
     if partly < len(faults):
-        typer.echo(f"{len(faults) - partly} of {len(logs)} lifetimes could not be reported", err=True)
-    if faults:
-        raise typer.Exit(1)
+        say(f"{len(faults) - partly} of {len(logs)} lifetimes could not be reported", err=True)
+    if others:
+        more = f" and {len(others) - 10:,} more" if len(others) > 10 else ""
+        say(f"passed over, as there is no log in it: {', '.join(others[:10])}{more}", err=True)
+    if faults or unwritten:
+        raise typer.Exit(2 if unwritten and lifetimes else 1)
 
 
 def _read_settings(file, options):
     """Settings of a file, if there is one, with the options in their place; BadData listing every fault."""
     told = {}
     if file is not None:
-        try:
-            told = json.loads(file.read_text(encoding="utf-8"))
-        except ValueError as error:
-            raise BadData([Fault(file.name, None, None, None, f"not JSON ({error})")]) from error
-        told = Settings.from_dict(told, file.name).to_dict()
+        told = Settings.from_dict(read_json(file, links=True), file.name).to_dict()
     if "data_range" in options:
         text = options["data_range"]
         try:
-            options["data_range"] = (json.loads(Path(text).read_text(encoding="utf-8"))
+            options["data_range"] = (read_json(text, links=True)
                                      if Path(text).suffix == ".json" else list(map(float, text.partition(",")[::2])))
         except (OSError, ValueError) as error:
             why = f" ({error})" if Path(text).suffix == ".json" else ""
@@ -163,107 +177,64 @@ def _run_file(file):
         raise ValueError(f"{file} could not be run: {type(error).__name__}: {error}") from error
 
 
-def _report_each(logs, root, complete, how):
-    """{name: Report} of the logs, each printed, and {name: how many faults} of those that have some, each said.
+def _report_each(logs, wrong, how, complete, out, plot, recursive):
+    """{name: metrics} of the lifetimes that could be reported, {name: how many faults} of those that have some, and
+    whether everything was written; printed when it is saved.
 
-    complete  a task that was learned and has no expert is a fault, as it is where a store was asked for
-    how       arguments of `lifelong_report` after the log: store, measure, and so on
-    A log is reported without the rows that are at fault, if others are left.
+    logs    {name: path}; wrong: {path: BadData} of what could not even be looked into
     """
-    from pushlab.logs.folders import read_log
-    from pushlab.metrics.lifelong import lifelong_report
+    from pushlab.lifetimes.reporting import WRITTEN, Told, over_lifetimes, report_one, tsv_text
 
-    reports, faults = {}, {}
-    for path in logs:
-        own = path.resolve().stem if path.is_file() else path.resolve().name
-        name = own if path == root else path.relative_to(root).as_posix()
-        try:
-            log = read_log(path, how[1], strict=False)
-            reports[name] = lifelong_report(log, *how)
-        except (ValueError, OSError, ImportError) as error:
-            typer.echo("; ".join([f"{name}: {error}", *getattr(error, "__notes__", ())]), err=True)
-            faults[name] = len(getattr(error, "faults", [error]))
-            continue
-        typer.echo(_in_words(reports[name], name) + "\n")
-        regimes = reports[name].regimes
-        learned = set(regimes.loc[regimes["block_type"] == "train", "task"]) - set(reports[name].experts)
-        alone = [task for task in reports[name].tasks.index if task in learned]
-        found = [*log.attrs.get("faults", ()), *(how[0].lacking(alone) if complete else ())]
-        if found:
-            typer.echo(f"{name}: {BadData(found)}", err=True)
-            faults[name] = len(found)
-    return reports, faults
-
-
-# ---------------------------------------------------------------- words, tables and pictures
-
-def _in_words(report, name):
-    """A report as the terminal shows it: the lifetime's metrics, those of the tasks, and what is missing."""
-    table = report.table()
-    known = table[table["value"].notna()][["value", "unit", "better"]]
-    lines = [f"{name}: {len(report.curves):,} experiences of {len(report.tasks)} "
-             f"task{'s' if len(report.tasks) > 1 else ''}, {report.syllabus_type}, measured by {report.measure}",
-             known.to_string(float_format="%.4g", header=False, index_names=False)]
-    if len(report.tasks) > 1 and len(report.tasks.columns):
-        lines += ["", report.tasks.T.rename_axis(None).rename_axis(None, axis=1).to_string(float_format="%.4g",
-                                                                                        na_rep="")]
-    if report.missing:
-        lines += ["", "not computed, or not for all tasks:", *(f"  {one}: {why}" for one, why in report.missing)]
-    return "\n".join(lines)
+    told: dict[str, Told] = {}
+    unwritten = None
+    try:
+        with whole_folder(out, keep=not recursive) if out is not None else nullcontext() as folder:
+            for name, path in _watched(logs.items()):
+                told[name] = report_one(name, path, how, complete, folder, plot, wrong.get(path))
+                if folder is None:
+                    _tell(told[name])
+            if out is not None:
+                lifetimes, faults = _parted(told)
+                if not lifetimes:
+                    raise _Nothing
+                if recursive:
+                    table = over_lifetimes(lifetimes, faults).reset_index()
+                    write_text(folder / "lifetimes.tsv", tsv_text(table))
+                write_text(folder / WRITTEN, f"Written by `pushlab lifelong`, with the settings\n{how[-1]}\n")
+    except _Nothing:
+        unwritten = f"nothing was written to {out}"
+    except OSError as error:
+        unwritten = f"the result could not be written to {out}: {error}"
+    for one in told.values() if out is not None else ():
+        _tell(one)
+    if unwritten is None and out is not None and not all(one.written for one in told.values()):
+        unwritten = f"not all could be written to {out}"
+    return *_parted(told), unwritten
 
 
-def _over_lifetimes(reports, faults):
-    """A DataFrame, a row a lifetime and a column a metric, with how many faults its log has; the means come last."""
-    import pandas as pd
-
-    from pushlab.metrics.lifelong import METRICS
-
-    table = pd.DataFrame({name: report.lifetime for name, report in reports.items()}).T
-    table = table[[name for name in METRICS if name in table]]
-    table.loc["mean"] = table.mean()
-    table.insert(0, "faults", [faults.get(name, 0) for name in reports] + [sum(faults.values())])
-    return table.rename_axis("lifetime")
+class _Nothing(Exception):
+    """There is nothing to write."""
 
 
-def _lifetimes_in_words(table):
-    """What `_over_lifetimes` gave as a terminal shows it, a row a metric; of many lifetimes mean, lowest, highest."""
-    lifetimes = table.drop(index="mean")
-    many = len(lifetimes) > MOST_COLUMNS
-    shown = (lifetimes.agg(["mean", "min", "max"]) if many else table).T.drop(index="faults")
-    shown = shown.rename_axis(f"{len(lifetimes)} lifetimes" if many else None, axis=1)
-    return shown.to_string(float_format="%.4g", na_rep="")
+def _parted(told):
+    """{name: metrics} of what could be reported, {name: how many faults} of what has some."""
+    return ({name: one.lifetime for name, one in told.items() if one.lifetime is not None},
+            {name: one.faults for name, one in told.items() if one.faults})
 
 
-def save_report(report: Any, stem: Path, plot: bool = True) -> None:
-    """Writes a report: `<stem>.json`, tables `<stem>_<what>.tsv` and pictures `<stem>.png`, `<stem>_<what>.png`.
-
-    Tables: metrics of the lifetime, tasks, pairs, regimes, and experts if there are any. Pictures: the lifetime with
-    its metrics, its tests, a curve raw and smoothed, and each task against its expert.
-    """
-    write_text(f"{stem}.json", json.dumps(report.to_dict(), indent=2) + "\n")
-    tables = {"metrics": report.table().reset_index(), "tasks": report.tasks.reset_index(), "pairs": report.pairs,
-              "regimes": report.regimes, "experts": report.against_experts}
-    for name, table in tables.items():
-        if len(table) or name in ("metrics", "regimes"):
-            write_text(f"{stem}_{name}.tsv", table.to_csv(sep="\t", index=False, lineterminator="\n"))
-    for ending, picture in _draw_report(report) if plot else ():
-        write_bytes(f"{stem}{ending}.png", picture)
+def _tell(told):
+    if told.words:
+        say(told.words + "\n")
+    if told.faulty:
+        say(told.faulty, err=True)
 
 
-def _draw_report(report):
-    """Yields the ending of a file's name and the PNG of each picture that a report allows."""
-    from pushlab import plots
+def _watched(logs):
+    """The logs with a bar, if there are many and somebody watches."""
+    from tqdm.auto import tqdm
 
-    plots.use_style()
-    yield "", plots.png(plots.report_sheet(report))
-    if (report.curves["block_type"] == "test").any():
-        yield "_tests", plots.png(plots.evaluation_blocks(report))
-    learned = dict.fromkeys(report.curves.loc[report.curves["block_type"] == "train", "task"])
-    if learned:
-        yield "_smoothed", plots.png(plots.smoothed_curves(report))
-    for number, task in enumerate(learned):
-        if len(report.experts.get(task, ())):
-            yield f"_expert_{number}", plots.png(plots.against_expert(report, task))
+    watched = len(logs) > 1 and sys.stderr is not None and sys.stderr.isatty()
+    return tqdm(logs, desc="reporting", unit="lifetime", disable=not watched)
 
 
 # ---------------------------------------------------------------- experts
