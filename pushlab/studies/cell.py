@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from pushlab.ground.files import write_text
-from pushlab.studies.store import BEGUN, DONE, FAILED, PART, encode, plain, write_cell
+from pushlab.studies.store import BEGUN, FAILED, PART, encode, plain, read_parts, write_cell
 
 
 class Cell(NamedTuple):
@@ -47,7 +47,6 @@ def do_cell(at: int, cell: Cell, place: Path | None, time_limit: float | None) -
     what = {"labels": cell.labels, "function": f"{cell.function.__module__}.{cell.function.__qualname__}"}
     if place is not None:
         write_text(f"{place}{BEGUN}", "")                   # says who it was, should the process be killed
-        Path(f"{place}{DONE}").unlink(missing_ok=True)
     try:
         with _libraries(len(sys.modules)).limit(limits=1):
             tables = in_time(lambda: _tables(cell, place), time_limit)
@@ -112,7 +111,7 @@ def _tables(cell, place):
         tables = tables if isinstance(tables, Mapping) else {"results": tables}
         return {name: rows if isinstance(rows, pd.DataFrame) else pd.DataFrame(rows) for name, rows in tables.items()}
     begun = Path(f"{place}{PART}") if place is not None else None
-    parts = json.loads(begun.read_text(encoding="utf-8")) if begun is not None and begun.exists() else []
+    parts = read_parts(begun) if begun is not None else []
     for part in cell.function(*cell.arguments, done=tuple(parts)):
         parts.append({name: pd.DataFrame(rows).astype(object).to_dict("records") for name, rows in part.items()})
         if begun is not None:

@@ -31,7 +31,7 @@ from pushlab.ground.files import cache_dir, write_text
 from pushlab.ground.kept import checksum
 from pushlab.ground.origins import of_value, own_files_changed
 from pushlab.studies.cell import Cell, do_cell, note_failure
-from pushlab.studies.store import BEGUN, DONE, PART, gather, names_in, open_folder, read_cell
+from pushlab.studies.store import BEGUN, DONE, FAILED, PART, gather, names_in, open_folder, read_cell
 
 RESTARTS = 2            # how often a sweep goes on after processes were killed, and nobody knows in which cell
 
@@ -49,7 +49,7 @@ def run_cells(cells: Sequence[Cell], out: Any = None, workers: int | None = None
     workers     processes side by side; None is as many as `joblib.parallel_config` says, else all cores. Within
                 `joblib.parallel_config("dask")`, or "ray", the cells run on that cluster, whose machines have to see
                 the folder under the same name
-    fresh       do again what is kept
+    fresh       do again what is kept; what was finished before stays until the new is
     progress    show a bar with the time left
     time_limit  seconds that a cell may take. It is stopped from Python; what hangs in compiled code is left behind
                 where that lets go of the interpreter, as reading from a network does, and cannot be stopped elsewhere
@@ -75,13 +75,16 @@ def run_cells(cells: Sequence[Cell], out: Any = None, workers: int | None = None
         there = names_in(folder)
         for place in places if fresh else ():
             Path(f"{place}{PART}").unlink(missing_ok=True)
-    found = [None if fresh or stem + DONE not in there else read_cell(place) for stem, place in zip(stems, places)]
+    found = [None if fresh or stem + DONE not in there or stem + FAILED in there else read_cell(place)
+             for stem, place in zip(stems, places)]
     todo = [at for at, one in enumerate(found) if one is None]
     try:
         failed = _run(cells, places, todo, found, workers, time_limit, name, progress)
     except OSError as error:
         raise OSError(error.errno, f"{error.strerror or error}; cells that were finished are kept, so make room in "
                       f"{folder}, or name another folder, and call again", error.filename) from error
+    for at in failed if folder is not None else ():         # its rows of before, if it was finished once
+        found[at] = read_cell(places[at])
     tables = gather([cell.labels for cell in cells], found)
     if folder is not None and out is not None:
         for table, rows in tables.items():
@@ -203,6 +206,6 @@ def _side_by_side(cells, places, some, workers, time_limit):
 def _not_read(todo, places, found, failed):
     """Reads what lies there by now; returns the numbers of what does not."""
     left = [at for at in todo if found[at] is None and at not in failed]
-    for at in (at for at in left if places[at] is not None):
+    for at in (at for at in left if places[at] is not None and not Path(f"{places[at]}{BEGUN}").exists()):
         found[at] = read_cell(places[at])
     return [at for at in left if found[at] is None]

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from pushlab.ground.faults import BadData, Fault, short
+from pushlab.ground.reading import read_bytes, read_json
 from pushlab.lifetimes.command import ended_by
 from pushlab.studies.cells import CellsFailed
 from pushlab.studies.specs import found
@@ -18,6 +19,7 @@ from pushlab.studies.sweep import sweep
 
 KEYS = ("agents", "envs", "syllabi", "function", "grid", "seeds", "episodes", "tests", "steps", "record",
         "time_limit", "out")
+LARGEST = 2**20             # bytes of a grid
 
 
 def read_grid(path: Path | str) -> dict[str, Any]:
@@ -28,7 +30,6 @@ def read_grid(path: Path | str) -> dict[str, Any]:
 
     Raises BadData for what is no JSON or YAML, no mapping, or has keys that a grid has not.
     """
-    import json
     import re
 
     import yaml
@@ -40,11 +41,18 @@ def read_grid(path: Path | str) -> dict[str, Any]:
     Loader.add_implicit_resolver("tag:yaml.org,2002:float", number, list("-+0123456789"))
     path = Path(path)
     try:
-        text = path.read_text(encoding="utf-8-sig")
-        told = json.loads(text) if path.suffix == ".json" else yaml.load(text, Loader)
-    except json.JSONDecodeError as error:
-        raise BadData(Fault(path.name, error.lineno, right=f"no JSON: {error.msg}")) from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        if path.suffix == ".json":
+            told = read_json(path, kind=object, links=True)
+        else:
+            text = read_bytes(path, LARGEST, links=True).decode("utf-8-sig")
+            if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, Loader)):
+                raise BadData(Fault(path.name, right="a grid has no aliases (*name): of a few they make millions"))
+            told = yaml.load(text, Loader)
+    except (RecursionError, OverflowError) as error:
+        raise BadData(Fault(path.name, right=f"more than a grid holds ({error})")) from error
+    except BadData:
+        raise
+    except (yaml.YAMLError, ValueError) as error:
         mark = getattr(error, "problem_mark", None)
         raise BadData(Fault(path.name, mark and mark.line + 1, None, None,
                             f"a grid is JSON or YAML; {getattr(error, 'problem', None) or error}")) from error

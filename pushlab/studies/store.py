@@ -13,11 +13,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from pushlab.ground.faults import BadData
 from pushlab.ground.files import json_text, write_text
 from pushlab.ground.kept import checksum
+from pushlab.ground.reading import read_bytes, read_json
 
 DONE, FAILED, PART, BEGUN = ".json", ".failed.json", ".part.json", ".begun"
 LISTED, ABOUT = "cells.csv", "sweep.json"
+LARGEST = 2**30             # bytes of a file of a cell
 
 
 def open_folder(folder: Path, cells: pd.DataFrame, about: Mapping[str, Any], new: bool = True) -> None:
@@ -36,8 +39,8 @@ def open_folder(folder: Path, cells: pd.DataFrame, about: Mapping[str, Any], new
     if new and listed.exists():
         now = json.loads(json.dumps(about))
         try:
-            held = list(pd.read_csv(listed, nrows=0).columns)
-            before = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
+            held = list(pd.read_csv(io.BytesIO(read_bytes(listed, LARGEST)), nrows=0).columns)
+            before = read_json(folder / ABOUT)
         except (OSError, ValueError):                       # damaged or not there: written anew, cells are sound anyway
             held, before = list(cells.columns), now
         other = next((key for key in {**before, **now} if before.get(key) != now.get(key)), None)
@@ -67,19 +70,43 @@ def status(folder: Path | str) -> pd.DataFrame:
     if not (folder / LISTED).is_file():
         raise FileNotFoundError(f"{folder} is no folder of a sweep: it has no {LISTED}")
     try:
-        table, there = pd.read_csv(folder / LISTED, dtype=str, keep_default_na=False), names_in(folder)
+        text, there = io.BytesIO(read_bytes(folder / LISTED, LARGEST)), names_in(folder)
+        table = pd.read_csv(text, dtype=str, keep_default_na=False)
         files = table["file"]
+        if wrong := [name for name in files if Path(name).name != name]:
+            raise ValueError(wrong[0])
     except (ValueError, KeyError) as error:
         raise ValueError(f"{folder / LISTED} is damaged; the same sweep, called again, writes it anew") from error
     for name in table:                                      # words stay what they were, "NA" and "007" too
         if table[name].str.fullmatch(r"0|-?[1-9]\d{0,17}").all():
             table[name] = table[name].astype("int64")
-    state = ["finished" if name + DONE in there and read_cell(folder / "cells" / name) is not None
-             else "failed" if name + FAILED in there else "missing" for name in files]
-    told = [json.loads((folder / "cells" / (name + FAILED)).read_text(encoding="utf-8")) if one == "failed" else {}
-            for name, one in zip(files, state)]
+    state = ["failed" if name + FAILED in there
+             else "finished" if name + DONE in there and read_cell(folder / "cells" / name) is not None
+             else "missing" for name in files]
+    told = [_failure(folder / "cells" / (name + FAILED)) if one == "failed" else {} for name, one in zip(files, state)]
     return table.drop(columns="file").assign(state=state, **{key: [one.get(key) for one in told]
                                                              for key in ("error", "traceback")})
+
+
+def _failure(path):
+    """What `note_failure` wrote."""
+    try:
+        told = read_json(path, LARGEST)
+        return {key: str(told[key]) for key in ("error", "traceback")}
+    except (BadData, KeyError) as error:
+        return {"error": f"{path.name} is damaged ({error})", "traceback": ""}
+
+
+def read_parts(path: Path) -> list[dict[str, list]]:
+    """The parts of a cell that were finished before; none where the file is damaged: they are done again."""
+    try:
+        parts = json.loads(read_bytes(path, LARGEST))
+    except (ValueError, RecursionError):
+        return []
+    sound = isinstance(parts, list) and all(
+        isinstance(part, dict) and all(isinstance(rows, list) and all(isinstance(row, dict) for row in rows)
+                                       for rows in part.values()) for part in parts)
+    return parts if sound else []
 
 
 def write_cell(place: Path, tables: Mapping[str, tuple[dict, str]], what: Mapping[str, Any]) -> None:
@@ -133,14 +160,14 @@ def plain(value: Any) -> Any:
 def read_cell(place: Path) -> dict[str, tuple[dict, str]] | None:
     """The tables of a finished cell, {name: (form, CSV)}; None where it is not finished, or not sound."""
     try:
-        told, tables = json.loads(Path(f"{place}{DONE}").read_text(encoding="utf-8")), {}
+        told, tables = json.loads(read_bytes(Path(f"{place}{DONE}"), LARGEST)), {}
         for table, form in told["tables"].items():
-            text = Path(f"{place}.{table}.csv").read_bytes()
+            text = read_bytes(Path(f"{place}.{table}.csv"), LARGEST)
             if checksum(text) != form["checksum"]:
                 return None
-            tables[table] = ({"rows": form["rows"], "kinds": form["kinds"]}, text.decode())
+            tables[table] = ({"rows": form["rows"], "kinds": dict(form["kinds"])}, text.decode())
         return tables
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
 
 

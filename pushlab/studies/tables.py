@@ -36,9 +36,9 @@ def interval_columns(name: str, interval: Interval) -> dict[str, float]:
 
 def write_tables(out: Path, tables: Mapping[str, pd.DataFrame], **form: Any) -> None:
     """CSV files in a folder, {name: table}; or beside the file `out`, {end of the name: table}. `form` as pandas'."""
-    for name, table in tables.items():
-        path = out.with_name(f"{out.stem}{name}.csv") if out.suffix else out / f"{name}.csv"
-        write_text(path, table.to_csv(index=False, lineterminator="\n", **form))
+    texts = {name: table.to_csv(index=False, lineterminator="\n", **form) for name, table in tables.items()}
+    for name, text in texts.items():                        # all that could fail but the disk has been done
+        write_text(out.with_name(f"{out.stem}{name}.csv") if out.suffix else out / f"{name}.csv", text)
 
 
 def read_tables(folder: Path | str | None, *names: str) -> tuple[pd.DataFrame, ...]:

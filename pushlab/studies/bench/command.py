@@ -9,6 +9,8 @@
 
 from __future__ import annotations
 
+import io
+import os
 import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -18,14 +20,15 @@ import pandas as pd
 import typer
 
 from pushlab.ground.arguments import demand, one_of, whole
-from pushlab.ground.files import data_dir, write_text
+from pushlab.ground.files import alone, data_dir, write_text
+from pushlab.ground.reading import read_bytes
 from pushlab.lifetimes.command import ended_by
 from pushlab.lifetimes.syllabi import read_syllabus
 from pushlab.studies.bench.protocol import DoesNotFit, Trial, fit_for, load_agent, run_cell
 from pushlab.studies.bench.tasks import QUICK, VERSION, Task, read_tasks, task_table
 from pushlab.studies.cells import Cell, run_cells
 from pushlab.studies.specs import content_of_env
-from pushlab.studies.store import status
+from pushlab.studies.store import LARGEST, status
 
 SEEDS = {VERSION: 5, QUICK: 3}
 RUN = ["agent", "task", "seed"]
@@ -101,7 +104,7 @@ def check_folder(out: Path, labels: Sequence[str]) -> None:
     """FileExistsError where the tables in a folder are somebody else's, or those of an agent that is not run now."""
     for name in ("scores", "failed"):
         if (out / f"{name}.csv").exists():
-            table = pd.read_csv(out / f"{name}.csv")
+            table = _read(out / f"{name}.csv")
             if not {*RUN} <= {*table}:
                 raise FileExistsError(f"{out / name}.csv is no table of the benchmark, as it lacks {', '.join(RUN)}; "
                                       "name another folder")
@@ -140,10 +143,18 @@ def read_reference(version: str = VERSION) -> pd.DataFrame:
 def add_rows(file: Path, scores: pd.DataFrame, version: str) -> None:
     """Adds scores to a file of reference rows, in place of those of the same version and agents."""
     new = scores.assign(version=version)[REFERENCE]
-    old = pd.read_csv(file) if file.exists() else new[:0]
-    kept = old[~((old["version"] == version) & old["agent"].isin(new["agent"]))]
-    table = pd.concat([kept, new]).sort_values(["version", "agent"], kind="stable")
-    write_text(file, table.to_csv(index=False, lineterminator="\n", float_format=DIGITS))
+    with alone(file):
+        old = _read(file) if os.path.lexists(file) else new[:0]
+        if list(old) != REFERENCE:
+            raise FileExistsError(f"{file} is no file of reference rows, with the columns {', '.join(REFERENCE)}")
+        kept = old[~((old["version"] == version) & old["agent"].isin(new["agent"]))]
+        table = pd.concat([kept, new]).sort_values(["version", "agent"], kind="stable")
+        write_text(file, table.to_csv(index=False, lineterminator="\n", float_format=DIGITS))
+
+
+def _read(file):
+    """A table of the benchmark, or of somebody else."""
+    return pd.read_csv(io.BytesIO(read_bytes(file, LARGEST, links=True)))
 
 
 # ---------------------------------------------------------------- the command
