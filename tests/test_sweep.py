@@ -250,7 +250,7 @@ def test_fresh_that_is_broken_off_keeps_what_it_did_not_reach(tmp_path, calls):
     calls.with_name("broken").touch()
     with pytest.raises(KeyboardInterrupt):
         run_cells(cells, tmp_path / "out", fresh=True, **QUIET)
-    assert (status(tmp_path / "out")["state"] == "finished").sum() == 4        # what was finished stays until the new is
+    assert (status(tmp_path / "out")["state"] == "finished").sum() == 4     # what was finished stays
 
 
 def stop(number, calls):
