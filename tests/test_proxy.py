@@ -60,7 +60,8 @@ def proxy(tmp_path_factory):
         assert site.count(shipped) == 1
         site = site.replace(shipped, ours)
     (here / "site").write_text(site.replace("class.example.org", "localhost"))
-    paths = "".join(f"{what}_temp_path {here / what};\n" for what in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
+    kinds = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+    paths = "".join(f"{kind}_temp_path {here / kind};\n" for kind in kinds)
     (here / "nginx.conf").write_text(f"pid {here}/pid; error_log {here}/error.log; daemon off; master_process off;\n"
                                      f"events {{}}\nhttp {{ {paths} include {here}/site; }}\n")
     with subprocess.Popen([nginx, "-p", here, "-e", here / "error.log", "-c", here / "nginx.conf"]) as process:
@@ -101,7 +102,8 @@ def line(proxy, monkeypatch):
 def ask(line, token, method, path, data=None, **headers):
     """Status, headers and JSON of an answer."""
     body = data if data is None or isinstance(data, bytes) else json.dumps(data).encode()
-    line.request(method, path, body, {"Authorization": f"Bearer {token}", "Content-Type": "application/json", **headers})
+    known = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+    line.request(method, path, body, known | headers)
     answer = line.getresponse()
     return answer.status, answer.headers, json.loads(answer.read())
 

@@ -15,10 +15,8 @@ WORDS = {400: ("Bad Request", "this is no request in HTTP", "the README of the c
          503: ("Service Unavailable", "there are too many connections", "one connection, used again and again")}
 
 
-def limited(limits: Limits, behind_proxy: bool = False) -> type[HttpToolsProtocol]:
+def limited(limits: Limits) -> type[HttpToolsProtocol]:
     """The class of connections that uvicorn's `http` takes.
-
-    behind_proxy   all connections come from one address, which may have all of them
 
     A connection is closed, after a sentence in JSON, where there are too many, where a request does not come in whole
     in time, where its head is longer than 16 KiB, or where it does not end where any other would have.
@@ -32,11 +30,10 @@ def limited(limits: Limits, behind_proxy: bool = False) -> type[HttpToolsProtoco
 
         def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)
-            address = self.client and self.client[0]
-            many = len(self.connections) > (limits.connections if behind_proxy else limits.of_one)
-            if many and (len(self.connections) > limits.connections or sum(
-                    bool(one.client) and one.client[0] == address for one in self.connections) > limits.of_one):
-                self.refuse(503)
+            if len(self.connections) > limits.of_one:
+                same = sum((one.client or ())[:1] == (self.client or ())[:1] for one in self.connections)
+                if same > limits.of_one or len(self.connections) > limits.connections:
+                    self.refuse(503)
             self.timer = self.loop.call_later(limits.slowest, self.refuse, 408)
 
         def connection_lost(self, exc: Exception | None) -> None:

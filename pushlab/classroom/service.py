@@ -10,8 +10,7 @@ import itertools
 import json
 import logging
 from collections import defaultdict
-from collections.abc import AsyncIterator, Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -36,9 +35,10 @@ log = logging.getLogger("pushlab.serve")
 encoded = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 
 
-def answer(data: Any, status: int = 200, **headers: str) -> Response:
+def answer(data: Any, status: int = 200) -> Response:
     """Data as JSON, kept by nothing on its way, and nothing that a browser would run."""
-    return Response(encoded(data), status, HEADERS | headers, "application/json")
+    headers = HEADERS | {"retry-after": str(int(data["wait"]) + 1)} if "wait" in data else HEADERS
+    return Response(encoded(data), status, headers, "application/json")
 
 
 class Service:
@@ -54,11 +54,11 @@ class Service:
             Buckets(rate, max(rate * limits.burst, least)) for rate, least in (
                 (limits.requests, 1), (limits.steps, limits.batch), (limits.begins, limits.at_once),
                 (limits.strangers, 1)))
-        self.aside = ThreadPoolExecutor(1, "aside")
         self.turns: defaultdict[Any, asyncio.Lock] = defaultdict(asyncio.Lock)
         self.used: dict[int, None] = {}         # episodes in memory, the one used last at the end
         self.committed: asyncio.Future | None = None
         self.commit_at = 0.0
+        self.failures = itertools.count(1)
 
     # ------------------------------------------------------------ what requests go through
 
@@ -118,16 +118,12 @@ class Service:
             committed.set_exception(OSError(str(error)))
             committed.exception()       # who waits is told; it may be that nobody does any more
 
-    async def beside(self, work: Callable, *arguments: Any) -> Any:
-        """What takes long, in the thread beside the loop."""
-        return await asyncio.get_running_loop().run_in_executor(self.aside, work, *arguments)
-
     async def ready(self, team: Team, episodes: Iterable[int]) -> None:
         """Brings episodes of a team into memory; those that nobody used for longest leave it."""
         for one in episodes:
             if not self.room.loaded(one):
                 async with self.turns[team.id]:     # so that many of one team's do not stand before another's first
-                    await self.beside(self.room.load, one)
+                    await asyncio.to_thread(self.room.load, one)
             self.used.pop(one, None)
             self.used[one] = None
         while len(self.used) > self.limits.loaded:
@@ -139,7 +135,7 @@ class Service:
     async def describe(self, request: Request) -> Response:
         """GET /api/games/{game}: spaces, schema, names."""
         self.team(request)
-        return answer(await self.beside(self.room.describe, request.path_params["game"]))
+        return answer(await asyncio.to_thread(self.room.describe, request.path_params["game"]))
 
     async def me(self, request: Request) -> Response:
         """GET /api/me: the team, what it plays and what is left."""
@@ -184,9 +180,9 @@ class Service:
     async def upload(self, request: Request) -> Response:
         """POST /api/answers: a table of Challenge 1, read whole and scored on its public half."""
         team = self.team(request)
-        async with self.turns[team.id, "upload"]:
+        async with self.turns[team.id]:
             data = await self.body(request, "text/csv", self.limits.upload)
-            return answer(await self.beside(self.room.upload, team, data))
+            return answer(await asyncio.to_thread(self.room.upload, team, data))
 
     def page(self, route: Route) -> Route:
         """A page of the board, which anybody may see, now and then."""
@@ -196,42 +192,30 @@ class Service:
 
         return Route(route.path, shown)
 
-    # ------------------------------------------------------------ refusals
-
-    async def refused(self, request: Request, error: Any) -> Response:
-        """A Refusal, after a moment if it is for haste."""
-        if "wait" not in error.told:
-            return answer(error.told, error.status)
-        await asyncio.sleep(HELD_UP)
-        return answer(error.told, error.status, **{"retry-after": str(int(error.told["wait"]) + 1)})
-
-    async def faulty(self, request: Request, error: Any) -> Response:
-        """A body that is not what it should be: 422 with every fault."""
-        return answer({"error": str(error), "right": "as the README of the hand-out shows; none of it counts"}, 422)
-
-    async def not_kept(self, request: Request, error: Any) -> Response:
-        """What was played does not count, as it could not be written."""
-        return answer({"error": "this could not be kept, so it does not count", "right": "the same again in a moment"},
-                      503, **{"retry-after": "2"})
-
-    async def of_http(self, request: Request, error: Any) -> Response:
-        """No such path, or another method."""
-        ways = (error.headers or {}).get("Allow", "")
-        right = f"the method {ways}" if ways else "a path of the hand-out's README, such as /api/me"
-        return answer({"error": error.detail, "right": right}, error.status_code, **({"allow": ways} if ways else {}))
-
-    async def gone(self, request: Request, error: Any) -> None:
-        """Who left while the body came in is told nothing."""
-
-    async def failed(self, request: Request, error: Any) -> Response:
-        """What nobody expected: the lecturer's terminal has a number and the traceback (uvicorn's), the client the
-        number alone."""
-        number = next(self.failures)
-        log.error("fault %d, at %s %r:", number, request.method, request.url.path)
-        return answer({"error": f"the server has a fault, number {number}", "right": "the same again; if that does not "
-                       "help, tell your lecturer the number"}, 500)
-
-    failures = itertools.count(1)
+    async def refused(self, request: Request, error: Exception) -> Response | None:
+        """What is said instead of an answer; of what nobody expected no more than a number, which stands before the
+        traceback on the lecturer's terminal (uvicorn's) as well."""
+        again = "the same again in a moment"
+        match error:
+            case Refusal():
+                told = error.status, error.told
+            case BadData():
+                told = 422, {"error": str(error), "right": "as the README of the hand-out shows; none of it counts"}
+            case HTTPException():
+                told = error.status_code, {"error": error.detail, "right": (error.headers or {}).get(
+                    "Allow", "a path of the hand-out's README, such as /api/me")}
+            case ClientDisconnect():
+                return None
+            case OSError():
+                told = 503, {"error": "this could not be kept, so it does not count", "right": again, "wait": 1}
+            case _:
+                number = next(self.failures)
+                log.error("fault %d, at %s %r:", number, request.method, request.url.path)
+                told = 500, {"error": f"the server has a fault, number {number}", "right": f"{again}; or tell your "
+                             "lecturer the number"}
+        if told[0] == 429:
+            await asyncio.sleep(HELD_UP)
+        return answer(*reversed(told))
 
 
 def _address(request):
@@ -247,14 +231,12 @@ def application(service: Service, board: Board) -> Starlette:
     @asynccontextmanager
     async def until_the_end(app: Starlette) -> AsyncIterator[None]:
         yield
-        service.aside.shutdown()
         service.room.close()
         await board.close()
 
     routes = [Route(path, door, methods=[method]) for method, path, door in doors]
-    app = Starlette(routes=[*routes, *map(service.page, board.routes)],
-                    exception_handlers={Refusal: service.refused, BadData: service.faulty, OSError: service.not_kept,
-                                        HTTPException: service.of_http, ClientDisconnect: service.gone,
-                                        Exception: service.failed}, lifespan=until_the_end)
+    refused = dict.fromkeys((Refusal, BadData, HTTPException, ClientDisconnect, OSError, Exception), service.refused)
+    app = Starlette(routes=[*routes, *map(service.page, board.routes)], exception_handlers=refused,
+                    lifespan=until_the_end)
     app.router.redirect_slashes = False
     return app

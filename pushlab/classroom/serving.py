@@ -7,11 +7,13 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from pushlab.classroom.limits import Limits
+from pushlab.ground.libraries import bring
 
 SAID = "served at "     # what stands before the address in the line that says so
 TO_END = 10             # seconds that answers under way have when the server is stopped
@@ -26,32 +28,30 @@ def serve(folder: Path, host: str, port: int, limits: Limits, behind_proxy: bool
 
     Raises OSError where the address is taken or the class is played by another process already.
     """
-    import uvicorn
-
+    uvicorn = bring("uvicorn", "pushlab serve", "serve")
     from pushlab.classroom.connections import limited
     from pushlab.classroom.page import Board
     from pushlab.classroom.room import Room
     from pushlab.classroom.service import Service, application
 
-    with socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET,
-                              backlog=1024) as listening:
-        service, board = Service(Room.open(folder), limits), Board(folder)
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.create_server((host, port), family=family, backlog=1024) as listening:
+        if behind_proxy:            # all come from one address, whose own limits hold
+            limits = replace(limits, of_one=limits.connections)
         server = uvicorn.Server(uvicorn.Config(
-            application(service, board), http=limited(limits, behind_proxy), ws="none", log_level="error",
-            access_log=False, server_header=False, timeout_keep_alive=75, timeout_graceful_shutdown=TO_END,
-            proxy_headers=behind_proxy, forwarded_allow_ips=["127.0.0.1", "::1"], lifespan="on"))
+            application(Service(Room.open(folder), limits), Board(folder)), http=limited(limits), ws="none",
+            log_level="error", access_log=False, server_header=False, timeout_keep_alive=75,
+            timeout_graceful_shutdown=TO_END, proxy_headers=behind_proxy, forwarded_allow_ips=["127.0.0.1", "::1"]))
         if while_open:
             def end() -> None:
                 sys.stdin.buffer.read()
                 server.should_exit = True
 
             threading.Thread(target=end, daemon=True).start()
-        shown = f"[{host}]" if ":" in host else host
-        say(f"{folder} is {SAID}http://{shown}:{listening.getsockname()[1]}")
-        try:
+        address = f"[{host}]" if ":" in host else host
+        say(f"{folder} is {SAID}http://{address}:{listening.getsockname()[1]}")
+        with suppress(KeyboardInterrupt):       # uvicorn raises the signal again once all has ended
             server.run([listening])
-        except KeyboardInterrupt:
-            pass            # uvicorn raises the signal again once all has ended
 
 
 @contextmanager

@@ -4,8 +4,8 @@ from importlib import import_module
 from typing import Any
 
 
-def bring(name: str, for_what: str) -> Any:
-    """A module, or "module:thing" of one, of the libraries of the extra `rl`.
+def bring(name: str, for_what: str, extra: str = "rl") -> Any:
+    """A module, or "module:thing" of one, of the libraries of an extra.
 
     Raises ImportError that says what to install, where it is not there.
 
@@ -17,4 +17,4 @@ def bring(name: str, for_what: str) -> Any:
         there = import_module(module)
         return getattr(there, thing) if thing else there
     except ImportError as error:
-        raise ImportError(f"{for_what} needs {module} ({error}); get it by pip install 'pushlab[rl]'") from error
+        raise ImportError(f"{for_what} needs {module} ({error}); get it by pip install 'pushlab[{extra}]'") from error
