@@ -59,7 +59,7 @@ def new(folder: Class,
 
     with ended_by(1):
         if tokens is not None:                  # before anything is made: tokens are told once
-            write_text(tokens, "", replace=False).chmod(0o600)
+            write_text(tokens, "", replace=False, rights=0o600)
         try:
             given = new_class(folder, read_teams(teams), seed, episodes, per_quarter, days, name or folder.name)
         except BaseException:
@@ -70,8 +70,7 @@ def new(folder: Class,
     if tokens is None:
         typer.echo(text, nl=False)
     else:
-        with tokens.open("w", encoding="utf-8", newline="") as file:
-            file.write(text)
+        write_text(tokens, text)
     typer.echo(f"{folder} is a class of {len(given)} teams. Hand out {folder / 'handout'}, and to each team its token, "
                f"which is kept nowhere else.\nStart it with  pushlab serve {folder}", err=True)
 

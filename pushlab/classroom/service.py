@@ -29,6 +29,7 @@ from pushlab.ground.reading import read_json
 
 GATHERED = 0.001        # seconds between two commits at least, while answers wait for one
 HELD_UP = 0.2           # seconds that a refusal for haste takes, so that haste does not pay
+AGAIN = "the same again in a moment"
 HEADERS = {"cache-control": "no-store", "x-content-type-options": "nosniff", "referrer-policy": "no-referrer",
            "content-security-policy": "default-src 'none'; frame-ancestors 'none'"}
 log = logging.getLogger("pushlab.serve")
@@ -94,12 +95,12 @@ class Service:
         """What a body of JSON has: these keys, all of them; others, as they are here if it has not; and no more."""
         data = read_json(await self.body(request, "application/json", self.limits.body), name="the body", deepest=6)
         if not set(keys) <= set(data) <= {*keys, *others}:
-            shown = ", ".join([*(f'"{key}": …' for key in keys), *(f'perhaps "{key}": …' for key in others)])
-            raise Refusal(422, "the keys of the body are not right", "{" + shown + "}")
+            right = ", ".join([*keys, *map("perhaps {}".format, others)])
+            raise Refusal(422, "the keys of the body are not right", right)
         return [data.get(key, others.get(key)) for key in (*keys, *others)]
 
     async def kept(self) -> None:
-        """Waits until all that was played by now is kept; OSError where it could not be."""
+        """Waits until all that was played by now is kept; Refusal 503 where it could not be."""
         loop = asyncio.get_running_loop()
         if self.committed is None:
             self.committed = loop.create_future()
@@ -113,9 +114,9 @@ class Service:
         try:
             self.room.commit()
             committed.set_result(None)
-        except Exception as error:
+        except Exception:
             log.exception("what was played could not be kept")
-            committed.set_exception(OSError(str(error)))
+            committed.set_exception(Refusal(503, "this could not be kept, so it does not count", AGAIN, wait=1))
             committed.exception()       # who waits is told; it may be that nobody does any more
 
     async def ready(self, team: Team, episodes: Iterable[int]) -> None:
@@ -195,7 +196,6 @@ class Service:
     async def refused(self, request: Request, error: Exception) -> Response | None:
         """What is said instead of an answer; of what nobody expected no more than a number, which stands before the
         traceback on the lecturer's terminal (uvicorn's) as well."""
-        again = "the same again in a moment"
         match error:
             case Refusal():
                 told = error.status, error.told
@@ -206,13 +206,10 @@ class Service:
                     "Allow", "a path of the hand-out's README, such as /api/me")}
             case ClientDisconnect():
                 return None
-            case OSError():
-                told = 503, {"error": "this could not be kept, so it does not count", "right": again, "wait": 1}
             case _:
                 number = next(self.failures)
                 log.error("fault %d, at %s %r:", number, request.method, request.url.path)
-                told = 500, {"error": f"the server has a fault, number {number}", "right": f"{again}; or tell your "
-                             "lecturer the number"}
+                told = 500, {"error": f"the server has a fault, number {number}", "right": f"{AGAIN}, or your lecturer"}
         if told[0] == 429:
             await asyncio.sleep(HELD_UP)
         return answer(*reversed(told))
@@ -235,7 +232,7 @@ def application(service: Service, board: Board) -> Starlette:
         await board.close()
 
     routes = [Route(path, door, methods=[method]) for method, path, door in doors]
-    refused = dict.fromkeys((Refusal, BadData, HTTPException, ClientDisconnect, OSError, Exception), service.refused)
+    refused = dict.fromkeys((Refusal, BadData, HTTPException, ClientDisconnect, Exception), service.refused)
     app = Starlette(routes=[*routes, *map(service.page, board.routes)], exception_handlers=refused,
                     lifespan=until_the_end)
     app.router.redirect_slashes = False

@@ -1,0 +1,125 @@
+"""`pushlab class …` on the command line: what it makes, what it refuses, and with which exit status."""
+
+import stat
+
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from pushlab.__main__ import app
+from pushlab.classroom import Book, Room
+
+
+def run(*words):
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+SMALL = ("--episodes", 2, "--per-quarter", 100, "--days", 1, "--seed", "rehearsal")
+
+
+@pytest.fixture(scope="module")
+def school(tmp_path_factory):
+    """The folder of a class, and its table of tokens."""
+    here = tmp_path_factory.mktemp("school")
+    (here / "teams.csv").write_text("room,team\n1,Ann\n2,=Ben\n3, Cat  and\tDan \n", encoding="utf-8-sig")
+    told = run("class", "new", here / "class", "--teams", here / "teams.csv", "--tokens", here / "tokens.csv", *SMALL)
+    assert told.exit_code == 0, told.stderr
+    return here / "class", here / "tokens.csv", told
+
+
+def test_a_new_class_has_its_teams_and_tells_tokens_once(school):
+    folder, tokens, told = school
+    assert list(Book(folder).teams()["name"]) == ["Ann", "=Ben", "Cat and Dan"]
+    table = pd.read_csv(tokens)
+    assert stat.S_IMODE(tokens.stat().st_mode) == 0o600 and table["token"].str.len().min() >= 43
+    assert not any(token in told.output for token in table["token"])
+    assert "\n=Ben" not in tokens.read_text()       # no formula for a spreadsheet
+    assert str(folder / "handout") in told.stderr and Book(folder).settings["name"] == "class"
+    kept = (folder / "class.db").read_bytes()
+    assert not any(token.encode() in kept for token in table["token"])
+
+
+def test_without_a_file_tokens_are_printed(tmp_path, school):
+    told = run("class", "new", tmp_path / "class", "--teams", school[0].parent / "teams.csv", *SMALL)
+    assert told.exit_code == 0 and told.stdout.startswith("team,token\nAnn,") and len(told.stdout.split("\n")) == 5
+
+
+def test_neither_a_class_nor_tokens_are_replaced(tmp_path, school):
+    folder, tokens, _ = school
+    before = tokens.read_bytes(), (folder / "class.db").read_bytes()
+    for words in ((folder, "--tokens", tmp_path / "new.csv"), (tmp_path / "new", "--tokens", tokens)):
+        told = run("class", "new", *words, "--teams", folder.parent / "teams.csv", *SMALL)
+        assert told.exit_code == 1 and "is there already" in told.stderr
+    assert not list(tmp_path.iterdir())
+    assert (tokens.read_bytes(), (folder / "class.db").read_bytes()) == before
+
+
+@pytest.mark.parametrize("text, words", [
+    ("", ["empty"]), ("name\nann\n", ["'team' is missing", "name"]), ("team\n", ["no rows"]),
+    ("team;room\nann;1\n", ["';'"]), ("team\nann\n\nAnn\nÅda\nA\u030ada\n", ["row 4", "'ann'", "row 6"]),
+    ("team,room\nann\n", ["row 2", "fields"]), ("team\n\u200b\n \nann\n", ["row 2", "row 3", "can be shown"]),
+    ("team\nann\x1b[2J\nann[2J\n", ["row 3"])], ids=range(8))
+def test_every_fault_of_the_teams_is_told_by_its_row(tmp_path, text, words):
+    (tmp_path / "teams.csv").write_text(text, encoding="utf-8")
+    told = run("class", "new", tmp_path / "class", "--teams", tmp_path / "teams.csv", *SMALL)
+    assert told.exit_code == 1 and all(word in told.stderr for word in ["teams.csv", *words]), told.stderr
+    assert not (tmp_path / "class").exists()
+
+
+@pytest.mark.parametrize("make", [lambda path: None, lambda path: path.mkdir(), lambda path: path.symlink_to("x"),
+                                  lambda path: path.write_bytes(b"team\n\xff\xfe\n"),
+                                  lambda path: path.write_bytes(b"team\n" + b"a" * 2**21)],
+                         ids=["missing", "folder", "link", "bytes", "large"])
+def test_what_is_no_table_of_teams_is_refused(tmp_path, make):
+    make(tmp_path / "teams.csv")
+    told = run("class", "new", tmp_path / "class", "--teams", tmp_path / "teams.csv", *SMALL)
+    assert told.exit_code == 1 and "teams.csv" in told.stderr and "Traceback" not in told.stderr
+
+
+def test_a_new_token_voids_the_old_one(school):
+    folder, tokens, _ = school
+    old = pd.read_csv(tokens).set_index("team").loc["Ann", "token"]
+    told = run("class", "token", folder, "Ann")
+    room = Room.open(folder)
+    try:
+        assert told.exit_code == 0 and room.team_of(told.stdout.strip()).name == "Ann" and room.team_of(old) is None
+    finally:
+        room.close()
+    told = run("class", "token", folder, "Zoe")
+    assert told.exit_code == 1 and "Zoe" in told.stderr and "Cat and Dan" in told.stderr
+
+
+def test_a_class_is_looked_at_replayed_closed_and_exported(tmp_path, school):
+    folder, *_ = school
+    room = Room.open(folder)
+    try:
+        team = room.team_of(run("class", "token", folder, "=Ben").stdout.strip())
+        episode, = room.begin(team, "evalumap2", True)
+        for step in range(3):
+            room.play(team, [(episode, step, [0] * 7)])
+        room.commit()
+    finally:
+        room.close()
+    told = run("class", "replay", folder, episode)
+    assert told.exit_code == 0 and "the same to the digit" in told.stdout
+    assert run("class", "replay", folder, 10**6).exit_code == 1
+    told = run("class", "board", folder)
+    assert told.exit_code == 0 and "Cat and Dan" in told.stdout
+    assert run("class", "close", folder).exit_code == 0 and Book(folder).settings["closed"]
+    told = run("class", "export", folder, tmp_path / "out")
+    assert told.exit_code == 0 and (tmp_path / "out" / "standings.csv").is_file()
+
+
+@pytest.mark.parametrize("words", [("token", "X", "ann"), ("close", "X"), ("export", "X", "OUT"), ("replay", "X", 1),
+                                   ("board", "X")])
+def test_what_is_no_class_is_said(tmp_path, words):
+    told = run("class", *(tmp_path / word if word in ("X", "OUT") else word for word in words))
+    assert told.exit_code == 1 and "is no class" in told.stderr and "Traceback" not in told.stderr
+
+
+@pytest.mark.parametrize("words, status", [
+    (("serve", "X"), 1), (("serve",), 2), (("serve", "X", "--port", 70000), 2),
+    (("serve", "X", "--requests", "many"), 2), (("class", "new", "X"), 2), (("class",), 2)])
+def test_what_cannot_be_served_is_said(tmp_path, words, status):
+    told = run(*(tmp_path / word if word == "X" else word for word in words))
+    assert told.exit_code == status
