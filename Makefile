@@ -65,7 +65,7 @@ test: $(VENV)/.test  ## run everything: library, notebooks, browser
 .PHONY: test-latest
 test-latest: $(LATEST)/.python  ## the same with the newest release of every package
 	@echo "Installing the newest releases into $(LATEST) ..."
-	$(LATEST)/bin/python -m pip install -qq --upgrade --upgrade-strategy eager -e '.[test]'
+	$(LATEST)/bin/python -P -m pip install -qq --upgrade --upgrade-strategy eager -e '.[test]'
 	@$(MAKE) $(SIDE_BY_SIDE) PYTEST="$(LATEST)/bin/python -m pytest -q" BROWSERS=1 browser unit saved-lax
 
 # Tests of a library that is not in an environment are skipped there; each is in one of them.
@@ -118,8 +118,8 @@ lines: $(VENV)/.lab  ## count the library's lines of code
 .PHONY: constraints
 constraints:  ## write constraints.txt anew from the newest releases
 	@$(MAKE) --no-print-directory $(FROZEN)/.python PYTHON="$(or $(PYTHON),$(call find_python,$(OLDEST_FIRST)))"
-	$(FROZEN)/bin/python -m pip install -qq --upgrade --upgrade-strategy eager -e '.[test]'
-	$(FROZEN)/bin/python -m pip list --format=freeze --exclude-editable --exclude pip --exclude setuptools \
+	$(FROZEN)/bin/python -P -m pip install -qq --upgrade --upgrade-strategy eager -e '.[test]'
+	$(FROZEN)/bin/python -P -m pip list --format=freeze --exclude-editable --exclude pip --exclude setuptools \
 		> constraints.txt.new
 	mv constraints.txt.new constraints.txt
 	@echo "constraints.txt: $$(wc -l < constraints.txt) packages. Now run: make test clients"
@@ -144,19 +144,19 @@ constraints:  ## write constraints.txt anew from the newest releases
 
 $(VENV)/.lab: $(VENV)/.python pyproject.toml constraints.txt
 	@echo "Installing pushlab into $(VENV) (two minutes or so, once) ..."
-	$(BIN)/python -m pip install -qq -c constraints.txt -e '.[serve]'
+	$(BIN)/python -P -m pip install -qq -c constraints.txt -e '.[serve]'
 	-$(BIN)/pushlab warm
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.python pyproject.toml constraints.txt
 	@echo "Installing pushlab and what its tests need into $(VENV) (two or three minutes, once) ..."
-	$(BIN)/python -m pip install -qq -c constraints.txt -e '.[test]'
+	$(BIN)/python -P -m pip install -qq -c constraints.txt -e '.[test]'
 	-$(BIN)/pushlab warm
 	@touch $@ $(VENV)/.lab
 
 $(RL)/.extra: $(RL)/.python pyproject.toml constraints.txt constraints-rl.txt
 	@echo "Installing pushlab, its tests' needs and the extra rl into $(RL) (minutes, once) ..."
-	$(RL)/bin/python -m pip install -qq -c constraints.txt -c constraints-rl.txt -e '.[rl,test]'
+	$(RL)/bin/python -P -m pip install -qq -c constraints.txt -c constraints-rl.txt -e '.[rl,test]'
 	@touch $@
 
 # obp and scope-rl ask for versions of NumPy and Python from before 2023, and run with later ones.
@@ -165,8 +165,8 @@ $(RL)/.extra: $(RL)/.python pyproject.toml constraints.txt constraints-rl.txt
 .venv-nbgrader/.apart: ITSELF := -c constraints.txt -e '.[test]'
 .venv-%/.apart: .venv-%/.python tests/clients/%.txt
 	@echo "Installing what tests/clients/$*.txt lists into .venv-$* (minutes, once) ..."
-	$(if $(UNASKED),.venv-$*/bin/python -m pip install -qq --no-deps --ignore-requires-python $(UNASKED))
-	.venv-$*/bin/python -m pip install -qq -r tests/clients/$*.txt $(ITSELF)
+	$(if $(UNASKED),.venv-$*/bin/python -P -m pip install -qq --no-deps --ignore-requires-python $(UNASKED))
+	.venv-$*/bin/python -P -m pip install -qq -r tests/clients/$*.txt $(ITSELF)
 	@touch $@
 
 .PHONY: clean

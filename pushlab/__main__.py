@@ -253,6 +253,7 @@ def _finish(done, folder, complaints, status=0):
 
 def main():
     """Entry point of the `pushlab` command."""
+    os.environ.setdefault("PYTHONSAFEPATH", "1")        # for the processes that it starts
     for stream in filter(None, (sys.stdout, sys.stderr)):
         stream.reconfigure(errors="backslashreplace")       # a terminal that lacks a letter shows its number
     app()

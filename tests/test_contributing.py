@@ -71,5 +71,5 @@ def test_a_recipe_is_short_and_does_what_it_says(title, copy):
     run = {"cwd": copy, "capture_output": True, "text": True, "env": {**os.environ, "PYTHONPATH": str(copy)}}
     done = subprocess.run([sys.executable, "-W", "error::UserWarning", "-c", then], **run)
     assert done.returncode == 0, done.stderr
-    checked = subprocess.run([sys.executable, "-m", "ruff", "check", "--no-cache", "--ignore=I", "."], **run)
+    checked = subprocess.run([sys.executable, "-P", "-m", "ruff", "check", "--no-cache", "--ignore=I", "."], **run)
     assert checked.returncode == 0, checked.stdout

@@ -179,7 +179,7 @@ def test_what_binder_compiles_fits_another_processor():
 def built(copied_project, tmp_path_factory):
     """Folder with the sdist, and the wheel built from that sdist."""
     folder = tmp_path_factory.mktemp("dist")
-    command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", folder, copied_project]
+    command = [sys.executable, "-P", "-m", "build", "--no-isolation", "--outdir", folder, copied_project]
     build = subprocess.run(command, capture_output=True, text=True)
     assert build.returncode == 0, build.stdout + build.stderr
     return folder
@@ -189,10 +189,11 @@ def built(copied_project, tmp_path_factory):
 def installed_python(built, tmp_path_factory):
     """Python of a second environment that holds the wheel, and sees everything else of the first."""
     home = tmp_path_factory.mktemp("second") / "venv"
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", home], check=True)
+    subprocess.run([sys.executable, "-P", "-m", "venv", "--without-pip", home], check=True)
     python = home / ("Scripts" if os.name == "nt" else "bin") / "python"
     (wheel,) = built.glob("*.whl")
-    command = [sys.executable, "-m", "pip", "--python", python, "install", "-qq", "--no-deps", "--no-index", wheel]
+    command = [sys.executable, "-P", "-m", "pip", "--python", python, "install", "-qq", "--no-deps", "--no-index",
+               wheel]
     install = subprocess.run(command, capture_output=True, text=True)
     assert install.returncode == 0, install.stderr
     own = subprocess.run([python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"], **captured())

@@ -126,7 +126,7 @@ def test_an_edited_file_of_ones_own_runs_again(tmp_path):
     grid.write_text("agents: [mine:Mine]\nenvs: [pushlab/RECEnv-v0]\nseeds: 2\nsteps: 3\nout: out\n")
 
     def files():
-        command = [sys.executable, "-m", "pushlab", "sweep", grid.name, "--workers", "1"]
+        command = [sys.executable, "-P", "-m", "pushlab", "sweep", grid.name, "--workers", "1"]
         subprocess.run(command, cwd=tmp_path, check=True, capture_output=True,
                        env={**os.environ, "PYTHONPATH": os.getcwd()})
         return len(list(tmp_path.glob("out/cells/*.results.csv")))

@@ -54,7 +54,7 @@ def test_types_ship_with_the_package():
 
 def mypy(*arguments):
     """What mypy says with the settings of pyproject.toml, a list of lines; those of errors."""
-    command = [sys.executable, "-m", "mypy", "--config-file", ROOT / "pyproject.toml", *arguments]
+    command = [sys.executable, "-P", "-m", "mypy", "--config-file", ROOT / "pyproject.toml", *arguments]
     said = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert said.returncode in (0, 1), said.stdout + said.stderr
     return [line for line in said.stdout.splitlines() if " error: " in line]

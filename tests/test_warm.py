@@ -10,7 +10,7 @@ import time
 import pytest
 
 pytest.importorskip("numba")
-COMMAND = [sys.executable, "-m", "pushlab", "warm"]
+COMMAND = [sys.executable, "-P", "-m", "pushlab", "warm"]
 FIRST_STEPS = """
 import gymnasium as gym, numba.core.event as event
 compiled = []

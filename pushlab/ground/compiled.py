@@ -67,7 +67,7 @@ else:
         get_disambiguator = get_source_stamp
 
     class _Kept(CompileResultCacheImpl):
-        _locator_classes = [_OwnFolder]
+        _locator_classes: list = [_OwnFolder]
 
     class ContentCache(FunctionCache):
         """The loops on disk: a file for each content, types of arguments and processor.

@@ -12,8 +12,9 @@ False
 
 import hashlib
 import json
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,8 @@ from pushlab.ground.files import own_folder, write_text
 from pushlab.ground.reading import read_json
 
 LARGEST = 64 * 2**20        # bytes of a file; a judge has less than 1 MB
+_on_disk = ContextVar("whether anything is kept on disk", default=True)
+_made_here: dict[str, Any] = {}
 
 
 def checksum(*parts: Any) -> str:
@@ -50,6 +53,19 @@ def read_kept(path: Path | None, read: Callable[[Any], Any] = lambda told: told)
     return None
 
 
+@contextmanager
+def no_cache() -> Iterator[None]:
+    """In here nothing comes from disk or goes there: it is made by this process, once.
+
+    For scoring: whoever is scored may have run code in the same account, and have left a result of theirs there.
+    """
+    before = _on_disk.set(False)
+    try:
+        yield
+    finally:
+        _on_disk.reset(before)
+
+
 def kept(path: Path | None, make: Callable[[], Any], read: Callable[[Any], Any] = lambda told: told,
          optional: bool = False) -> Any:
     """What `make()` gives, a value that JSON holds: read from its file, or made now and written there.
@@ -58,6 +74,10 @@ def kept(path: Path | None, make: Callable[[], Any], read: Callable[[Any], Any] 
     read      as in `read_kept`
     optional  a file that cannot be written is done without; otherwise that is an OSError
     """
+    if path is not None and not _on_disk.get():
+        if path.name not in _made_here:
+            _made_here[path.name] = read(make())
+        return _made_here[path.name]
     found = read_kept(path, read)
     if found is not None:
         return found

@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from pushlab.ground.faults import BadData, Fault, short
 from pushlab.ground.files import what_it_is
@@ -58,7 +58,7 @@ def _too_large(name, most):
 
 
 @contextmanager
-def opened(path: Path | str, most: int, links: bool = False, name: str | None = None) -> Iterator[BinaryIO]:
+def opened(path: Path | str, most: int, links: bool = False, name: str | None = None) -> Iterator[io.BufferedReader]:
     """An ordinary file, open for reading bytes one after the other.
 
     most   bytes that it may have, also if it grows while it is read
@@ -78,7 +78,7 @@ def read_bytes(path: Path | str, most: int, links: bool = False, name: str | Non
         return file.read()
 
 
-def limited(file: Any, most: int, name: str) -> BinaryIO:
+def limited(file: Any, most: int, name: str) -> io.BufferedReader:
     """An open file, such as one that is unpacked while it is read, of which no more than `most` bytes are read."""
     return io.BufferedReader(_Limited(file, most, name), 2**17)
 
@@ -117,7 +117,10 @@ def _ordinary(about, name):
 # ---------------------------------------------------------------- JSON
 
 class _Wrong(Exception):
-    """What is wrong inside JSON: `right`, and the text that it is about, to find its line by."""
+    """What is wrong inside JSON: `right`, the text that it is about, to find its line by, and the key."""
+
+    def __init__(self, right, word="", key=None):
+        super().__init__(right, word, key)
 
 
 def read_json(path_or_bytes: Path | str | bytes, most: int = 8 * 2**20, kind: Any = dict, name: str | None = None,
@@ -162,9 +165,9 @@ def read_json(path_or_bytes: Path | str | bytes, most: int = 8 * 2**20, kind: An
     except json.JSONDecodeError as error:
         raise BadData(Fault(name, error.lineno, right=f"this is not JSON: {error.msg.lower()}", unit="line")) from None
     except _Wrong as error:
-        right, word, *key = error.args
+        right, word, key = error.args
         row = 1 + text.count("\n", 0, text.index(word)) if word else None
-        raise BadData(Fault(name, row, *key, right=right, unit="line")) from None
+        raise BadData(Fault(name, row, key, right=right, unit="line")) from None
     except (RecursionError, MemoryError):
         raise BadData(Fault(name, right="there is more in it than can be read")) from None
     kinds = kind if isinstance(kind, tuple) else (kind,)
@@ -185,14 +188,14 @@ def _shallow(data, deepest):
     opens, closes = (np.isin(marks, list(pair)) for pair in (b"[{", b"]}"))
     depth = np.cumsum(np.where(outside, opens.astype(np.int8) - closes, 0), dtype=np.int32).max()
     if depth > deepest:
-        raise _Wrong(f"lists and objects lie {depth:,} deep in each other; {deepest} are the most", "")
+        raise _Wrong(f"lists and objects lie {depth:,} deep in each other; {deepest} are the most")
 
 
 def _once(pairs):
     told = dict(pairs)
     if len(told) < len(pairs):
         twice, _ = Counter(key for key, _ in pairs).most_common(1)[0]
-        raise _Wrong("the key is there twice in one object", "", short(twice))
+        raise _Wrong("the key is there twice in one object", key=short(twice))
     return told
 
 
@@ -210,7 +213,7 @@ def _finite(text):
 
 
 def _no_number(text):
-    raise _Wrong(f"{text} is no number of JSON; a finite number is meant, or null", "")
+    raise _Wrong(f"{text} is no number of JSON; a finite number is meant, or null")
 
 
 # ---------------------------------------------------------------- names

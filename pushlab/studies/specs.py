@@ -138,7 +138,7 @@ def found(target: Any) -> Callable:
         return target
     module, _, name = target.rpartition(":")
     if module and (here := str(Path.cwd())) not in sys.path:
-        sys.path.insert(0, here)                        # a module in the working directory, as with python -m
+        sys.path.append(here)                           # a module in the working directory, and no library there
     names = [] if module else dir(import_module(AGENTS))
     try:
         return getattr(import_module(module or AGENTS), name)

@@ -9,9 +9,7 @@ tree) that give the same probabilities in well under a microsecond. Fitted table
 checksum of the data, in a folder that is the user's own; `no_cache` does without.
 """
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +20,7 @@ from pushlab.ground import kept
 from pushlab.ground.arguments import demand, one_of
 from pushlab.ground.content import of_modules
 from pushlab.ground.files import cache_dir
+from pushlab.ground.kept import no_cache as no_cache
 from pushlab.users.simulated import Judge, SimulatedUser, TreeUser, one_hot
 
 if TYPE_CHECKING:
@@ -35,9 +34,6 @@ STRENGTHS = (0.1, 0.3, 1.0, 3.0)        # inverse L2 penalties tried for the def
 SCALES = (0.15, 0.3, 0.6)               # and how large an interaction's feature is beside a main effect's
 FOLDS = 3                               # later stretches of the history that each is tried on
 RARE = 3                                # a pair seen less often in the history gets no weight
-
-_from_disk = ContextVar("whether judges are kept on disk", default=True)
-_fitted_here: dict[str, Judge] = {}
 
 
 def fit_judge(period: Period, model: str = "logistic", seed: int = 0) -> Judge:
@@ -255,27 +251,9 @@ def checksum(period: Period, model: str) -> str:
                          period.opened)[:32]
 
 
-@contextmanager
-def no_cache() -> Iterator[None]:
-    """In here no judge comes from disk or goes there: it is fitted by this process, once for the same history.
-
-    For scoring: whoever is scored may have run code in the same account, and have left a judge in the cache there.
-    """
-    token = _from_disk.set(False)
-    try:
-        yield
-    finally:
-        _from_disk.reset(token)
-
-
 def _cached(period, model):
     """The judge, from the cache if it was fitted before; a cache that cannot be written to is left alone."""
-    name = f"{model}-{checksum(period, model)}"
-    if not _from_disk.get():
-        if name not in _fitted_here:
-            _fitted_here[name] = fit_judge(period, model)
-        return _fitted_here[name]
-    path = cache_dir() / "fitted" / f"{name}.json"
+    path = cache_dir() / "fitted" / f"{model}-{checksum(period, model)}.json"
     return kept.kept(path, lambda: _told(fit_judge(period, model)), lambda told: _read_judge(told, period.schema),
                      optional=True)
 

@@ -144,7 +144,7 @@ def serving(home):
     folder, log = home / "notebooks", home / "jupyterlab.log"
     copy_without_outputs(NOTEBOOKS, folder)
     command = [
-        *(sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", "--expose-app-in-browser"),
+        *(sys.executable, "-P", "-m", "jupyterlab", "--no-browser", "--allow-root", "--expose-app-in-browser"),
         *("--ip=127.0.0.1", f"--port={free_port()}", "--ServerApp.port_retries=50"),
         *(f"--IdentityProvider.token={TOKEN}", f"--ServerApp.root_dir={folder}"),
     ]

@@ -110,8 +110,8 @@ def test_a_lifetime_lived_here_passes_their_check_and_their_command(tmp_path):
     validate_log(data, read_logger_info(tmp_path / "life")["metrics_columns"])
     assert list(data["task_name"]) == list(log["task"])
     np.testing.assert_allclose(data["reward"], log["reward"], rtol=1e-14)      # their reader rounds the last digit
-    command = [sys.executable, "-m", "l2metrics", "-l", tmp_path / "life", "-O", tmp_path / "out", "-m", "both", "-t",
-               "both"]
+    command = [sys.executable, "-P", "-m", "l2metrics", "-l", tmp_path / "life", "-O", tmp_path / "out", "-m", "both",
+               "-t", "both"]
     done = subprocess.run(command, env={**os.environ, "MPLBACKEND": "Agg"}, capture_output=True, text=True)
     assert done.returncode == 0 and "ERROR" not in done.stderr, done.stderr[-2000:]
     told = json.loads((tmp_path / "out" / "life_metrics.json").read_text())

@@ -21,7 +21,7 @@ NOTEBOOK = "04_value"
 
 def nbgrader(folder, *words):
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"         # nbgrader calls `alembic` by name
-    done = subprocess.run([sys.executable, "-m", "nbgrader", *words], cwd=folder, capture_output=True, text=True,
+    done = subprocess.run([sys.executable, "-P", "-m", "nbgrader", *words], cwd=folder, capture_output=True, text=True,
                           env={**os.environ, "PATH": path})
     assert done.returncode == 0, done.stderr[-3000:]
 
