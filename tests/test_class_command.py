@@ -39,6 +39,18 @@ def test_a_new_class_has_its_teams_and_tells_tokens_once(school):
     assert not any(token.encode() in kept for token in table["token"])
 
 
+def test_every_token_of_the_file_is_its_teams(tmp_path):
+    (tmp_path / "teams.csv").write_text("team\n" + "".join(f"team {number}\n" for number in range(300)))
+    assert run("class", "new", tmp_path / "class", "--teams", tmp_path / "teams.csv", "--tokens",
+               tmp_path / "tokens.csv", *SMALL).exit_code == 0
+    room = Room.open(tmp_path / "class")
+    try:                            # none begins with what would be changed for a spreadsheet's sake
+        for team, token in pd.read_csv(tmp_path / "tokens.csv").itertuples(index=False):
+            assert room.team_of(token).name == team
+    finally:
+        room.close()
+
+
 def test_without_a_file_tokens_are_printed(tmp_path, school):
     told = run("class", "new", tmp_path / "class", "--teams", school[0].parent / "teams.csv", *SMALL)
     assert told.exit_code == 0 and told.stdout.startswith("team,token\nAnn,") and len(told.stdout.split("\n")) == 5

@@ -46,7 +46,7 @@ def new_class(folder: Path | str, teams: Iterable[str], seed: str | None = None,
     people = [(role, number) for role, count in (("history", 1), ("practice", PRACTICE), ("scored", episodes))
               for number in range(count)]
     seeds = [derived(secret, "person", *one) for one in people]
-    tokens = {team: secrets.token_urlsafe(32) for team in teams}
+    tokens = {team: secrets.token_hex(32) for team in teams}
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     folder.chmod(0o700)
     user = make_user(seeds[0], HISTORY, per_quarter=per_quarter)
@@ -80,7 +80,7 @@ def _hashed(token):
 
 def new_token(folder: Path | str, team: str) -> str:
     """A new token for a team; the old one is void from now on. Raises ValueError where there is no such team."""
-    token = secrets.token_urlsafe(32)
+    token = secrets.token_hex(32)
     with closing(connect(folder, write=True)) as link, transaction(link):
         changed = link.execute("UPDATE teams SET token = ? WHERE name = ?", (_hashed(token), team)).rowcount
         names = ", ".join(name for name, in link.execute("SELECT name FROM teams ORDER BY id"))

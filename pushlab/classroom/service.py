@@ -78,7 +78,7 @@ class Service:
         """Takes from a bucket; Refusal 429 where there is too little in it."""
         if wait := buckets.wait(name, amount):
             raise Refusal(429, f"too many {what}", f"{buckets.rate:g} a second; go on after the seconds in 'wait'",
-                          wait=round(wait, 3))
+                          wait=wait)
 
     async def body(self, request: Request, kind: str, most: int) -> bytes:
         """The body, of a length and a type that are told and right; Refusal 411, 413 or 415."""
