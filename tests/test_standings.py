@@ -60,6 +60,14 @@ def test_scores_are_means_with_their_t_interval_and_one_episode_has_none():
     assert table.loc[["ada", "bob"], ["first", "last"]].to_numpy().tolist() == [[1, 2], [1, 2]]
 
 
+def test_who_stops_after_one_lucky_episode_stands_below_those_who_are_surely_ahead():
+    users = np.linspace(0, 0.3, 5)
+    table = standing(pd.DataFrame([[0.75, *[np.nan] * 4], users + 0.5, users + 0.1, users],
+                                  ["lucky", "steady", "slow", "slower"]) + 1e-3 * np.eye(4, 5))
+    assert table.index[0] == "steady" and table.loc["lucky", "score"] > table.loc["steady", "score"]
+    assert table.loc["lucky", ["first", "last"]].tolist() == [1, 4]
+
+
 @pytest.mark.parametrize("values", [np.full((5, 5), 0.5), np.zeros((3, 1)), np.full((2, 4), -1e9)])
 def test_teams_with_the_same_values_are_tied(values):
     assert ranks(pd.DataFrame(values)).eq([1, len(values)]).all(axis=None)
@@ -94,7 +102,9 @@ def test_ranks_are_intervals_that_hold_the_teams_own_place_and_do_not_depend_on_
     chance.shuffle(mixed)
     pd.testing.assert_frame_equal(ranks(values.loc[mixed]).loc[values.index], found)
     table = standing(values)
-    assert table["score"].dropna().is_monotonic_decreasing and set(table.index) == set(values.index)
+    assert set(table.index) == set(values.index) and table["score"].isna().is_monotonic_increasing
+    for _, tied in table.groupby(["first", "last"]):
+        assert tied["score"].is_monotonic_decreasing
 
 
 def test_a_learning_curve_ends_at_the_share_of_the_whole_episode():

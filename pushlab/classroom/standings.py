@@ -66,15 +66,18 @@ def ranks(values: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
 
 
 def standing(values: pd.DataFrame) -> pd.DataFrame:
-    """Score, interval and ranks of each team, best first, those that have nothing last; index and `values` as above.
+    """Score, interval and ranks of each team; index and `values` as in `ranks`.
 
     Columns: score, low, high (mean and 95 % t interval over what counts; one value has no interval), first, last.
+    The order is that of the middles of the ranks, within ties that of the scores: who stops after one lucky episode is
+    not surely ahead of anyone, and stands below those who are. Teams that have nothing yet come last.
     """
     count = values.notna().sum(axis=1)
     score = values.mean(axis=1)
     half = half_width(values.std(axis=1), count.clip(lower=1)) + np.where(count > 1, 0, np.nan)
     table = pd.DataFrame({"score": score, "low": score - half, "high": score + half}).join(ranks(values))
-    return table.loc[sorted(table.index, key=lambda team: (-np.nan_to_num(score[team], nan=-np.inf), str(team)))]
+    order = pd.DataFrame({"middle": table["first"] + table["last"], "score": -score, "team": table.index.astype(str)})
+    return table.loc[order.sort_values(["middle", "score", "team"]).index]
 
 
 # ---------------------------------------------------------------- from the book
