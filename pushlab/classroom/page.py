@@ -135,7 +135,7 @@ class Artist:
                  for game, title in GAMES.items()]
         games[1]["curves"] = {row["team"]: np.mean(lines[row["team"]], axis=0).round(4).tolist()
                               for row in games[1]["teams"] if row["team"] in lines}
-        news = "".join(f"{short(row.team)} finished episode {row.number} of {settings['episodes']}: {GAMES[row.game]}"
+        news = "".join(f"{short(row.team)} finished episode {row.number + 1} of {settings['episodes']}: {GAMES[row.game]}"
                        for row in ended.tail(1).itertuples())
         return {"class": settings["name"], "open": not settings["closed"], "news": news, "games": games}
 

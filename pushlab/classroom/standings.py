@@ -109,9 +109,9 @@ def standings(book: "Book") -> pd.DataFrame:
     for game in GAMES:
         table = standing(earned(book, game)).rename_axis("team").reset_index()
         episodes = book.episodes(game)
-        scored, finished = episodes[episodes["scored"]], episodes["finished"].notna()
-        done = (book.uploads() if game == "evalumap1" else scored[finished]).groupby("team").size()
-        playing = scored[~finished].groupby("team")["steps"].sum()
+        finished = episodes["finished"].notna()
+        done = (book.uploads() if game == "evalumap1" else episodes[episodes["scored"] & finished]).groupby("team").size()
+        playing = episodes[episodes["scored"] & ~finished].groupby("team")["steps"].sum()
         tables.append(table.assign(game=game, done=table["team"].map(done).fillna(0).astype(int),
                                    of=MOST_UPLOADS if game == "evalumap1" else book.settings["episodes"],
                                    playing=table["team"].map(playing).astype("Int64")))
