@@ -185,6 +185,7 @@ def _lines(game):
         lines.append({"team": team, "dash": dash, "points": " ".join(
             f"{x:.1f},{100 * (1 - min(1, max(0, share))):.2f}" for x, share in zip(across, shares))})
     heights = spread_out([100 * (1 - shares[-1]) for shares in game["curves"].values()][:MOST_NAMED], 8)
+    heights += max(0, -min(heights, default=0)) - max(0, max(heights, default=0) - 100)         # within the picture
     return [line | {"named": height} for line, height in zip(lines, [*heights.round(2).tolist(), *[None] * len(lines)])]
 
 
