@@ -3,16 +3,22 @@
 import base64
 import csv
 import hashlib
+import http.client
 import io
 import json
+import os
 import re
 import shutil
+import signal
+import subprocess
+import sys
+import time
 from html.parser import HTMLParser
 
 import numpy as np
 import pytest
 
-from pushlab.classroom import Book, Room, close_class, new_class
+from pushlab.classroom import Book, Room, close_class, new_class, running
 from pushlab.classroom.page import HEADERS, PAGE, Artist, page, short
 from pushlab.classroom.standings import GAMES, earned, standings
 from pushlab.plots import palette
@@ -85,14 +91,14 @@ def test_once_the_class_is_closed_an_episode_that_was_left_counts_with_nothing_f
 
 def test_nothing_of_an_episode_that_is_played_tells_what_its_steps_are_worth(played, tmp_path):
     shutil.copytree(played[0], tmp_path / "class")
-    artist, told = Artist(tmp_path / "class"), []
+    room, artist, told = Room.open(tmp_path / "class"), Artist(tmp_path / "class"), []
+    action = room.describe("evalumap2")["candidates"][0]
     for steps in (21, 22):
-        room = Room.open(tmp_path / "class")
-        play(room, played[1][LONG], "evalumap2", True, lambda info: room.describe("evalumap2")["candidates"][0], steps)
-        room.close()
+        play(room, played[1][LONG], "evalumap2", True, lambda info: action, steps)
         board = artist.board()
-        assert [row.pop("playing") for game in board["games"] for row in game["teams"] if row["team"] == LONG][1] == steps
+        assert [row.pop("playing") for row in board["games"][1]["teams"] if row["team"] == LONG] == [steps]
         told.append(board)
+    room.close()
     assert told[0] == told[1]
 
 
@@ -136,7 +142,8 @@ def test_files_are_the_same_until_something_changes(played):
     first = artist.draw()
     assert artist.draw() is first and first["/phone.png"].startswith(b"\x89PNG")
     board = json.loads(first["/board.json"])
-    assert board["open"] and board["class"] == "<i>Autumn</i>" and [game["game"] for game in board["games"]] == list(GAMES)
+    assert board["open"] and board["class"] == "<i>Autumn</i>"
+    assert [game["game"] for game in board["games"]] == list(GAMES)
     assert board["news"] == f"{ADA} finished episode 1 of 3: {GAMES['push']}"
     rows = list(csv.DictReader(io.StringIO(first["/board.csv"].decode())))
     assert len(rows) == 12 and {row["team"] for row in rows} == {ADA, f"'{EVIL}", LONG, "nobody"}
@@ -147,8 +154,9 @@ def test_files_are_the_same_until_something_changes(played):
 
 def made_up(teams, game="evalumap2", curves=True, score=lambda place: 0.9 - 0.02 * place):
     """A board of one game, as /board.json has it."""
-    rows = [{"game": game, "first": 1, "last": len(teams), "team": team, "score": score(place), "low": score(place) - 0.1,
-             "high": score(place) + 0.1, "done": 5, "of": 5, "playing": None} for place, team in enumerate(teams)]
+    rows = [{"game": game, "first": 1, "last": len(teams), "team": team, "score": score(place),
+             "low": score(place) - 0.1, "high": score(place) + 0.1, "done": 5, "of": 5, "playing": None}
+            for place, team in enumerate(teams)]
     lines = {team: list(np.linspace(0, 1, 40)) for team in teams} if curves else {}
     return {"as_of": "2026-11-22T22:00:00+00:00", "class": "class", "open": True, "news": "",
             "games": [{"game": game, "title": "game", "teams": rows, "curves": lines}]}
@@ -176,3 +184,97 @@ def test_the_boards_colours_are_those_of_the_pictures():
     told = {"ink": "INK", "text": "TEXT", "paper": "PAPER", "card": "SURFACE", "line": "LINE", "rest": "GREY",
             "go": "OPENED", "late": "DISMISSED"}
     assert {name: light[name] for name in told} == {name: getattr(palette, its).lower() for name, its in told.items()}
+
+
+def contrast(one, other):
+    """Ratio of luminances after WCAG 2.1."""
+    def light(colour):
+        rgb = np.array([int(colour[at:at + 2], 16) for at in (1, 3, 5)]) / 255
+        return np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4) @ (0.2126, 0.7152, 0.0722)
+
+    bright, dark = sorted((light(one), light(other)), reverse=True)
+    return (bright + 0.05) / (dark + 0.05)
+
+
+def test_words_can_be_read_by_day_and_night():
+    for block in re.findall(r":root {(.*?)}", PAGE, re.DOTALL):
+        colours = dict(re.findall(r"--(\w+): (#[0-9a-f]{6})", block))
+        for word, ground in [(word, ground) for word in ("ink", "text", "go", "late") for ground in ("paper", "card")]:
+            assert contrast(colours[word], colours[ground]) >= 4.5, (word, ground, colours)
+        for line in ("s0", "s1", "s2", "s3"):
+            assert contrast(colours[line], colours["card"]) >= 3, (line, colours)
+
+
+# ---------------------------------------------------------------- served
+
+def children(process):
+    """Numbers of a process's children that draw."""
+    listed = subprocess.run(["ps", "-o", "pid=,ppid=,args=", "-A"], capture_output=True, text=True).stdout
+    rows = [line.split(None, 2) for line in listed.splitlines()]
+    return [int(pid) for pid, parent, words in rows if "pushlab.classroom.page" in words and int(parent) == process]
+
+
+def until(condition, seconds=120):
+    begun = time.monotonic()
+    while not (found := condition()):
+        assert time.monotonic() < begun + seconds, "waited in vain"
+        time.sleep(0.1)
+    return found
+
+
+@pytest.fixture(scope="module")
+def served(played, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("served") / "class"
+    shutil.copytree(played[0], folder)
+    with running(folder) as url:
+        yield url.removeprefix("http://")
+
+
+def ask(address, path, method="GET", **headers):
+    link = http.client.HTTPConnection(address, timeout=120)
+    link.request(method, path, headers={name.replace("_", "-"): value for name, value in headers.items()})
+    answer = link.getresponse()
+    told = answer.status, dict(answer.getheaders()), answer.read()
+    link.close()
+    return told
+
+
+@pytest.mark.parametrize("path, kind", [("/", "text/html"), ("/board.json", "application/json"),
+                                        ("/board.csv", "text/csv"), ("/phone.png", "image/png")])
+def test_what_a_browser_has_it_is_not_sent_again(served, path, kind):
+    status, headers, body = ask(served, path)
+    assert status == 200 and headers["content-type"].startswith(kind) and body
+    assert headers["content-security-policy"] == HEADERS["Content-Security-Policy"]
+    status, again, body = ask(served, path, If_None_Match=headers["etag"])
+    assert (status, body, again["etag"]) == (304, b"", headers["etag"])
+    status, _, body = ask(served, path, "HEAD")
+    assert (status, body) == (200, b"")
+    assert ask(served, path, "POST")[0] == 405
+
+
+@pytest.mark.skipif(not shutil.which("ps"), reason="ps tells which processes there are")
+def test_a_drawer_that_dies_is_followed_by_another_and_none_outlives_its_server(played, tmp_path):
+    shutil.copytree(played[0], tmp_path / "class")
+    server = subprocess.Popen([sys.executable, "-m", "pushlab", "serve", str(tmp_path / "class"), "--port", "0"],
+                              stdout=subprocess.PIPE, text=True)
+    try:
+        address = server.stdout.readline().rpartition("http://")[2].strip()
+        assert ask(address, "/")[0] == 200
+        drawer, = children(server.pid)
+        os.kill(drawer, signal.SIGKILL)
+        until(lambda: ask(address, "/board.json")[0] == 200 and set(children(server.pid)) - {drawer})
+        another, = set(children(server.pid)) - {drawer}
+    finally:
+        server.kill()
+        server.wait()
+        server.stdout.close()
+
+    def gone():
+        try:
+            os.kill(another, 0)
+        except ProcessLookupError:
+            return True
+        with open(f"/proc/{another}/stat") as its:          # ended, and nobody asked how
+            return its.read().rpartition(")")[2].split()[0] == "Z"
+
+    until(gone)

@@ -77,7 +77,7 @@ class Board:
             answer = await asyncio.wait_for(self._artist.stdout.readline(), 60)
             drawn = {path: base64.b64decode(data) for path, data in json.loads(answer).items()}
             self.drawn = {path: (data, f'"{hashlib.sha256(data).hexdigest()[:32]}"') for path, data in drawn.items()}
-        except (OSError, ValueError, TimeoutError):
+        except (OSError, ValueError, RuntimeError, TimeoutError):       # RuntimeError: uvloop's, of a pipe that ended
             await self.close()
         finally:
             self.fresh_until, self._drawing = time.monotonic() + KEPT, None
@@ -135,7 +135,8 @@ class Artist:
                  for game, title in GAMES.items()]
         games[1]["curves"] = {row["team"]: np.mean(lines[row["team"]], axis=0).round(4).tolist()
                               for row in games[1]["teams"] if row["team"] in lines}
-        news = "".join(f"{short(row.team)} finished episode {row.number + 1} of {settings['episodes']}: {GAMES[row.game]}"
+        most = settings["episodes"]
+        news = "".join(f"{short(row.team)} finished episode {row.number + 1} of {most}: {GAMES[row.game]}"
                        for row in ended.tail(1).itertuples())
         return {"class": settings["name"], "open": not settings["closed"], "news": news, "games": games}
 

@@ -110,7 +110,8 @@ def standings(book: "Book") -> pd.DataFrame:
         table = standing(earned(book, game)).rename_axis("team").reset_index()
         episodes = book.episodes(game)
         finished = episodes["finished"].notna()
-        done = (book.uploads() if game == "evalumap1" else episodes[episodes["scored"] & finished]).groupby("team").size()
+        counted = book.uploads() if game == "evalumap1" else episodes[episodes["scored"] & finished]
+        done = counted.groupby("team").size()
         playing = episodes[episodes["scored"] & ~finished].groupby("team")["steps"].sum()
         tables.append(table.assign(game=game, done=table["team"].map(done).fillna(0).astype(int),
                                    of=MOST_UPLOADS if game == "evalumap1" else book.settings["episodes"],
