@@ -14,7 +14,8 @@ from pushlab.classroom.lives import Person
 from pushlab.classroom.room import PRACTICE
 from pushlab.classroom.uploads import MOST
 from pushlab.ground.arguments import demand, whole
-from pushlab.ground.files import write_text
+from pushlab.ground.files import whole_folder, write_text
+from pushlab.ground.reading import clean
 from pushlab.users.synthesis import make_user
 from pushlab.users.synthesis.user import HANDOUT, QUARTER, write_handout
 
@@ -46,27 +47,27 @@ def new_class(folder: Path | str, teams: Iterable[str], seed: str | None = None,
     people = [(role, number) for role, count in (("history", 1), ("practice", PRACTICE), ("scored", episodes))
               for number in range(count)]
     seeds = [derived(secret, "person", *one) for one in people]
+    first = [Person(its, None, per_quarter).live(its, 2 * QUARTER).truth["intercept"] for its in seeds]
     tokens = {team: secrets.token_hex(32) for team in teams}
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    folder.chmod(0o700)
-    user = make_user(seeds[0], HISTORY, per_quarter=per_quarter)
-    write_handout(user, folder / HANDOUT)
     about = Path(__file__).with_name("handout.md").read_text(encoding="utf-8")
-    write_text(folder / HANDOUT / "README.md", about.format(name=name, user=HISTORY, uploads=MOST, episodes=episodes))
-    with closing(create(folder)) as link, transaction(link):
-        link.execute("INSERT INTO class VALUES (?, ?, ?, ?, ?, ?, NULL, ?)", (
-            name, episodes, per_quarter, days, seed is not None, time.time(), secret.hex()))
-        first = (Person(its, None, per_quarter).live(its, 2 * QUARTER).truth["intercept"] for its in seeds)
-        link.executemany("INSERT INTO users (role, number, seed, intercept) VALUES (?, ?, ?, ?)", [
-            (*one, f"{its:032x}", intercept) for one, its, intercept in zip(people, seeds, first)])
-        link.executemany("INSERT INTO teams (name, token) VALUES (?, ?)",
-                         [(team, _hashed(token)) for team, token in tokens.items()])
+    with whole_folder(folder) as new:
+        new.chmod(0o700)
+        write_handout(make_user(seeds[0], HISTORY, per_quarter=per_quarter), new / HANDOUT)
+        write_text(new / HANDOUT / "README.md", about.format(name=name, user=HISTORY, uploads=MOST, episodes=episodes))
+        with closing(create(new)) as link, transaction(link):
+            link.execute("INSERT INTO class VALUES (?, ?, ?, ?, ?, ?, NULL, ?)", (
+                name, episodes, per_quarter, days, seed is not None, time.time(), secret.hex()))
+            link.executemany("INSERT INTO users (role, number, seed, intercept) VALUES (?, ?, ?, ?)", [
+                (*one, f"{its:032x}", intercept) for one, its, intercept in zip(people, seeds, first)])
+            link.executemany("INSERT INTO teams (name, token) VALUES (?, ?)",
+                             [(team, _hashed(token)) for team, token in tokens.items()])
+    folder.chmod(0o700)         # the rights of an empty folder that was there are not kept
     return tokens
 
 
 def _named(teams):
     """Names of teams as they are kept; ValueError for none, too many, an empty one or two alike."""
-    names = [" ".join(str(team).split()) for team in ([teams] if isinstance(teams, str) else teams)]
+    names = [clean(str(team)) for team in ([teams] if isinstance(teams, str) else teams)]
     demand(1 <= len(names) <= MOST_TEAMS, f"a class has 1 to {MOST_TEAMS} teams; got {len(names)}")
     folded = [team.casefold() for team in names]
     for team, fold in zip(names, folded):

@@ -38,7 +38,7 @@ class Room:
         self.settings = {key: value for key, value in self._class.items() if key != "secret"}
         self._owners = dict(map(tuple, self._link.execute("SELECT id, team FROM episodes")))
         self._lives: dict[int, Lived] = {}
-        self._queue: dict[tuple[int, int], tuple] = {}      # (episode, step): row and whether it was the last, in order
+        self._queue: dict[tuple[int, int], tuple] = {}      # (episode, step): row, over, scored; in order
         self._failures = 0                                  # commits that failed
         self._lock, self._heavy = threading.RLock(), threading.Lock()
         self._described: dict[str, dict] = {}
@@ -261,7 +261,7 @@ class Room:
         step = life.step
         answer, reward, expected, best = life.advance(action)
         self._queue[episode, step] = (episode, step, as_json(action), reward, expected, best, time.time(),
-                                      as_json(answer), life.over)
+                                      as_json(answer), life.over, life.scored)
         return answer
 
     def commit(self) -> None:
@@ -274,6 +274,8 @@ class Room:
             rows, self._queue = [*self._queue.values()], {}
             try:
                 with transaction(self._link) if rows else nullcontext():
+                    if any(row[9] for row in rows) and self._closed():
+                        raise OSError("the class was closed before these steps were kept")
                     self._link.executemany("INSERT INTO steps VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                                            [row[:8] for row in rows])
                     self._link.executemany(
