@@ -7,6 +7,7 @@ stands in the way, such as a user who is not there or a folder that cannot be wr
 
 import os
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
 
@@ -185,12 +186,13 @@ def score(submission: Annotated[Path, typer.Argument(exists=True, help="A CSV fi
     from pushlab.challenges.challenge import Challenge
     from pushlab.challenges.handed_in import RESULTS
     from pushlab.challenges.submissions import CARD, demand_own
+    from pushlab.users.judges import no_cache
 
     if counted and challenge != 2:
         raise typer.BadParameter("--counted is of the logs of Challenge 2; the answers of Challenge 1 have no episodes")
-    with ended_by(2):
+    with ended_by(2), nullcontext() if data is None else no_cache():    # whoever is scored may have left a judge there
         task = Challenge.load(user, data=data, period=period, judge=judge, opening=opening)
-        len(task.world)         # a hand-out, which nobody can score by, is said here
+        _ = task.panel, task.world if challenge == 1 else task.cold_world   # no hand-out, which nobody can score by
     folder = out or Path("scores") / submission.stem
     if submission.is_dir() and folder.resolve() == submission.resolve():
         raise typer.BadParameter("--out is the folder of submissions, where the next run would score a leaderboard")

@@ -161,10 +161,10 @@ NEEDS_A_USER = {"a file nobody may read"}
 
 @pytest.mark.parametrize("case", CASES)
 def test_whatever_lies_beside_a_submission_is_scored_or_said(case, challenge, folder, text, tmp_path):
-    if case in NEEDS_A_USER and os.geteuid() == 0:
-        pytest.skip("the administrator may read every file")
     place, scored, said = CASES[case]
     place(folder, text)
+    if case in NEEDS_A_USER and os.access(folder / "bob.csv", os.R_OK):
+        pytest.skip("the administrator may read every file")
     cards, faulty, passed_over = score_folder(folder, challenge)
     assert sorted(card.agent for card in cards) == sorted(["anna", *scored])
     told = {**{name: str(error) for name, error in faulty.items()},
