@@ -453,7 +453,7 @@ def test_random_lenders_are_logged(people):
 
 
 @pytest.mark.parametrize("kwargs, words", [
-    ({"config": {"epsilon": -1}}, "epsilon is a number from 0 up; got -1"),
+    ({"config": {"epsilon": -1}}, "config: epsilon is a number from 0 to 1,000,000.0; got -1"),
     ({"config": {"epsilon": float("nan")}}, "epsilon is a number"),
     ({"config": {"eps": 1}}, "no parameter 'eps'; it has epsilon"),
     ({"config": {"memory": 1}}, "memory is True or False"),
@@ -462,16 +462,16 @@ def test_random_lenders_are_logged(people):
     ({"config": {"changeable": ["age", 1]}}, "one stands there twice"),
     ({"config": {"end_time": 0}}, "end_time comes after start_time"),
     ({"config": {"end_time": 2.5}}, "end_time is a whole number"),
-    ({"preset": "paper"}, "presets whynot"),
+    ({"preset": "paper"}, "preset of credit is one of None, whynot"),
     ({"timestep": 0}, "timestep is a whole number of rounds of the episode from 1 to 25"),
     ({"actions": "continuous"}, "actions is one of discrete, box"),
     ({"observe": "all"}, "observe is one of"),
-    ({"visible": []}, "visible names at least one"),
-    ({"visible": ["income"]}, "visible names at least one"),
+    ({"visible": []}, "visible names one or more of"),
+    ({"visible": ["income"]}, "visible names one or more of"),
     ({"bound": 0}, "bound is a number above 0"),
-    ({"candidates": {"a": [1, 2]}}, "candidate 'a' has 11 weights"),
+    ({"candidates": {"a": [1, 2]}}, "candidates: 'a' has 11 weights"),
     ({"candidates": {}}, "candidates is a dict of at least one"),
-    ({"candidates": {"a": ["x"] * 11}}, "candidate 'a' has 11 numbers as weights"),
+    ({"candidates": {"a": ["x"] * 11}}, "candidates: 'a' has 11 numbers as weights"),
     ({"bound": "wide"}, "bound is a number above 0, at most 1,000,000; got 'wide'"),
     ({"candidates": {"a": [0] * 11}, "actions": "box"}, "candidates are for actions='discrete'"),
     ({"reference": "whynot"}, "reference is one of None, whynot-0.12")])

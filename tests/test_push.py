@@ -555,7 +555,8 @@ def test_a_day_with_an_answered_notification_is_drawn(answer, p, good_picture):
 
 def test_arguments_are_checked():
     for wrong, words in (({"rewards": "2020"}, "rewards is one of default, 20"), ({"source": "dreams"}, "source is"),
-                         ({"max_forbidden": 0}, "max_forbidden is 1"), ({"max_age": -1}, "max_age is 0 or more"),
+                         ({"max_forbidden": 0}, "max_forbidden is a whole number from 1 up"),
+                         ({"max_age": -1}, "max_age is a number of minutes from 0 to inf"),
                          ({"horizon": 1.5}, "horizon is a whole number")):
         with pytest.raises(ValueError, match=words):
             Push("mira", **wrong)

@@ -113,7 +113,7 @@ def read_facts(source: Any, heads: Iterable[str] | None = None) -> list[Fact]:
             except (OSError, EOFError, zlib.error) as error:
                 raise BadData(Fault(path.name, right=f"the file cannot be unpacked ({error})")) from error
     else:
-        facts = _check([(None, tuple(row)) for row in source], "facts")
+        facts = _check([(None, tuple(row)) for row in source], "commonsense")
     wanted = None if heads is None else {head.lower() for head in heads}
     return [fact for fact in facts if wanted is None or fact.head in wanted]
 

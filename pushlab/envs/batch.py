@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from typing import Any
 
@@ -17,7 +17,10 @@ from pushlab.envs.actions import choices, masks, reader_of
 from pushlab.envs.chance import Chance
 from pushlab.envs.shell import Spec, at_row, build_world, check_options, keep_frame
 from pushlab.envs.world import World
-from pushlab.ground.arguments import demand, one_of, whole
+from pushlab.ground.arguments import demand, naming, one_of, whole
+
+MOST_COPIES = 2**24
+MODES = (*AutoresetMode, *(mode.value for mode in AutoresetMode))
 
 
 def with_rows(state: dict, rows: np.ndarray, new: dict) -> dict:
@@ -44,10 +47,11 @@ class VectorEnv(GymVectorEnv):
     def __init__(self, world: World | type[World] | str, num_envs: int = 1, max_episode_steps: int | None = None,
                  autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP, render_mode: str | None = None,
                  **params: Any):
-        self.num_envs = whole("num_envs", num_envs, 1)
+        self.num_envs = num_envs = whole("num_envs", num_envs, 1, MOST_COPIES)
         self.render_mode = one_of("render_mode of a vector environment", render_mode, (None, "rgb_array"))
+        self.max_episode_steps = None if max_episode_steps is None else whole("max_episode_steps", max_episode_steps, 1)
+        self.autoreset_mode = AutoresetMode(one_of("autoreset_mode", autoreset_mode, MODES))
         self.world = build_world(world, params)
-        self.max_episode_steps, self.autoreset_mode = max_episode_steps, AutoresetMode(autoreset_mode)
         self.metadata = {**self.metadata, "autoreset_mode": self.autoreset_mode}
         self.single_observation_space = self.world.observation_space
         self.single_action_space = self.world.action_space
@@ -81,8 +85,9 @@ class VectorEnv(GymVectorEnv):
     def _seed(self, seed, rows):
         if seed is None or isinstance(seed, (int, np.integer)):
             seed = [None if seed is None else int(seed) + i for i in range(self.num_envs)]
-        demand(len(seed) == self.num_envs,
-               f"a list of seeds has one for each of the {self.num_envs} copies; got {len(seed)}")
+        seed = seed.tolist() if isinstance(seed, np.ndarray) else seed
+        demand(isinstance(seed, (list, tuple)) and len(seed) == self.num_envs,
+               f"seed is a whole number, or a list with one for each of the {self.num_envs} copies; got {seed!r:.60}")
         for row in rows:
             if seed[row] is not None or self._chance.generators[row] is None:
                 generator, self._seeds[row] = np_random(seed[row])
@@ -92,10 +97,12 @@ class VectorEnv(GymVectorEnv):
 
     def reset(self, *, seed: int | Sequence[int | None] | None = None, options: dict | None = None) -> tuple[Any, dict]:
         """Starts an episode in every copy, or in those of options["reset_mask"], a bool array (num_envs,)."""
+        demand(options is None or isinstance(options, Mapping), f"options is None or a dict; got {options!r:.60}")
         options = dict(options or {})
         mask, rows = options.pop("reset_mask", None), self._all
         if mask is not None:
-            mask = np.asarray(mask)
+            with naming("reset_mask", mask):
+                mask = np.asarray(mask)
             demand(mask.dtype == bool and mask.shape == (self.num_envs,) and mask.any(),
                    f"reset_mask is a bool array of shape ({self.num_envs},) with at least one True")
             rows = np.flatnonzero(mask)

@@ -10,7 +10,7 @@ import pandas as pd
 from gymnasium.spaces import Dict, MultiDiscrete
 
 from pushlab.envs.user_world import UserWorld
-from pushlab.ground.arguments import one_of
+from pushlab.ground.arguments import flag, one_of
 from pushlab.ground.compiled import compiled
 from pushlab.metrics.push import POINTS
 from pushlab.users.candidates import candidates_for
@@ -107,7 +107,7 @@ class EvalUMAP1(UserWorld):
         known = all("best" in part for part in parts)
         self._best = np.concatenate([part["best"] for part in parts]) if known else None
         self._told = {"opened": bool, "actual": bool}
-        if one_of("reveal", reveal, (False, True)):
+        if flag("reveal", reveal):
             self._told |= {"probability": float, **({"best": float} if known else {})}
         self._cutoffs = [part["cutoff"] for part in parts]
         self._chances = [part["chances"] for part in parts]

@@ -17,6 +17,7 @@ from gymnasium.error import ResetNeeded
 from pushlab.envs.actions import choices, masks, reader_of
 from pushlab.envs.chance import Chance
 from pushlab.envs.world import World
+from pushlab.ground.arguments import demand, one_of
 
 RENDER_MODES = ["rgb_array", "human"]
 
@@ -61,8 +62,9 @@ def at_row(values: Any, row: Any) -> Any:
 
 def check_options(world: World, options: Mapping[str, Any] | None) -> dict:
     """The reset options a world understands; ValueError names one that it does not."""
+    demand(options is None or isinstance(options, Mapping), f"options is None or a dict; got {options!r:.60}")
     options = dict(options or {})
-    unknown = sorted(set(options) - set(world.options))
+    unknown = sorted(set(options) - set(world.options), key=str)
     if unknown:
         known = ", ".join(world.options) or "none"
         raise ValueError(f"{world.name} does not understand the reset option {unknown[0]!r}; it understands: {known}")
@@ -165,10 +167,8 @@ class Env(gym.Env):
     spec = Spec()
 
     def __init__(self, world: World | type[World] | str, render_mode: str | None = None, **params: Any):
-        if render_mode is not None and render_mode not in RENDER_MODES:
-            raise ValueError(f"render_mode is None, {' or '.join(RENDER_MODES)}; got {render_mode!r}")
+        self.render_mode = one_of("render_mode", render_mode, (None, *RENDER_MODES))
         self.world = build_world(world, params)
-        self.render_mode = render_mode
         self.observation_space, self.action_space = self.world.observation_space, self.world.action_space
         self._copy = life_of(self.world)
         self.trail: list = []           # what the world wants kept of each step, in the order of its `trail_of`

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from pushlab.datasets.periods import User
 from pushlab.datasets.reading import load_user
 from pushlab.datasets.schema import Schema
 from pushlab.envs.world import World
-from pushlab.ground.arguments import demand, one_of
+from pushlab.ground.arguments import demand, naming, one_of
 from pushlab.users.judges import judge_for
 
 
@@ -20,9 +21,14 @@ class UserWorld(World):
 
     def __init__(self, user: Any, judge: Any):
         """user: a name, folder or User, or a list of them; judge: None or a name, or one judge for all."""
-        self.users: list[User] = [load_user(one) for one in (user if isinstance(user, (list, tuple)) else [user])]
+        several = user if isinstance(user, (list, tuple)) else [user]
+        for one in several:
+            demand(isinstance(one, (PathLike, User)) or (isinstance(one, str) and one),
+                   f"user is the name of a shipped user, a folder, a User, or a list of them; got {one!r:.60}")
+        with naming("user", user):
+            self.users: list[User] = [load_user(one) for one in several]
         demand(self.users and len({one.name for one in self.users}) == len(self.users),
-               "user is one user, or a list of at least one with different names")
+               f"user is one user, or a list of at least one with different names; got {user!r:.60}")
         self.user, self.schema = self.users[0], self.users[0].schema
         for one in self.users:
             half = _different_half(one.schema, self.schema)
@@ -32,7 +38,7 @@ class UserWorld(World):
                        for one in self.users]
         self.judge = self.judges[0]
         demand(hasattr(self.judge, "chances"),
-               f"a judge is the name of one or an object with chances(contexts); got {self.judge!r:.60}")
+               f"judge is the name of one, or an object with chances(contexts); got {self.judge!r:.60}")
         for one, its_judge in zip(self.users, self.judges):
             demand(_different_half(one.schema, getattr(its_judge, "schema", one.schema)) is None,
                    f"the judge {self.judge.name} was fitted to another schema than that of user {one.name}")
@@ -59,8 +65,10 @@ def one_each(name: str, wanted: Any, n: int) -> Sequence | None:
     """A reset option as a list of n values: those given, or the one given n times; None stays None."""
     if wanted is None:
         return None
-    wanted = list(wanted) if isinstance(wanted, (list, tuple, np.ndarray)) else [wanted] * n
-    demand(len(wanted) == n, f"the option {name} is one value, or a list with one for each of {n} copies; got {wanted}")
+    are_many = isinstance(wanted, (list, tuple)) or (isinstance(wanted, np.ndarray) and wanted.ndim)
+    wanted = list(wanted) if are_many else [wanted] * n
+    demand(len(wanted) == n,
+           f"the option {name} is one value, or a list with one for each of {n} copies; got {wanted!r:.60}")
     return wanted
 
 

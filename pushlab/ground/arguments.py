@@ -14,9 +14,15 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pushlab.ground.faults import BadData
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,6 +32,26 @@ def demand(holds: Any, otherwise: str) -> None:
     """ValueError with these words, unless it holds. (Words that take long to make go with an `if` and a `raise`.)"""
     if not holds:
         raise ValueError(otherwise)
+
+
+@contextmanager
+def naming(name: str, value: Any) -> Iterator[None]:
+    """While others read an argument: their TypeError, ValueError or OSError names it, if it did not.
+
+    A BadData, whose faults name a file, stays as it is; a TypeError becomes a ValueError.
+
+    >>> with naming("people", "friends.csv"):
+    ...     raise FileNotFoundError("there is no such file")
+    Traceback (most recent call last):
+    FileNotFoundError: people='friends.csv': there is no such file
+    """
+    try:
+        yield
+    except (TypeError, ValueError, OSError) as error:
+        if isinstance(error, BadData) or re.search(rf"\b{name}\b", str(error)):
+            raise
+        kind = ValueError if isinstance(error, (TypeError, ValueError)) else type(error)
+        raise kind(f"{name}={value!r:.60}: {error}") from error
 
 
 def meant(word: Any, choices: Iterable[str]) -> str:
@@ -61,6 +87,34 @@ def one_of(name: str, value: Any, choices: Iterable[Any]) -> Any:
     return value
 
 
+def flag(name: str, value: Any) -> bool:
+    """The value as a bool, if it is True or False, Python's or NumPy's; 1, "yes" and None are neither.
+
+    >>> flag("reveal", 1)
+    Traceback (most recent call last):
+    ValueError: reveal is True or False; got 1
+    """
+    if not isinstance(value, (bool, np.bool_)):
+        raise ValueError(f"{name} is True or False; got {value!r:.60}")
+    return bool(value)
+
+
+def some_of(name: str, value: Any, choices: Iterable[str]) -> tuple[str, ...]:
+    """The value as a tuple, if it is one of these words or several of them, each once.
+
+    >>> some_of("visible", "age", ("age", "debt")), some_of("visible", ["debt", "age"], ("age", "debt"))
+    (('age',), ('debt', 'age'))
+    >>> some_of("visible", ["age", "mood"], ("age", "debt"))
+    Traceback (most recent call last):
+    ValueError: visible names one or more of age, debt, each once; got ['age', 'mood']
+    """
+    choices = tuple(choices)
+    given = (value,) if isinstance(value, str) else tuple(value) if isinstance(value, (list, tuple)) else ()
+    if not given or len({word for word in given if isinstance(word, str) and word in choices}) < len(given):
+        raise ValueError(f"{name} names one or more of {', '.join(choices)}, each once; got {value!r:.60}")
+    return given
+
+
 def whole(name: str, value: Any, least: int | None = None, most: int | None = None, of: str = "") -> int:
     """The value as an int, if it is a whole number from `least` to `most`, both allowed; None leaves an end open.
 
@@ -83,16 +137,41 @@ def number(name: str, value: Any, least: float | None = None, most: float | None
            above: float | None = None, below: float | None = None, of: str = "") -> Any:
     """The value as it is, if it is a finite number between the ends that are given.
 
-    least, most    ends that are allowed
+    least, most    ends that are allowed; most=math.inf allows infinity
     above, below   ends that are not
     of             what is counted, in words
     """
-    if not (is_number(value) and (least is None or value >= least) and (above is None or value > above)
+    endless = most == math.inf and isinstance(value, Real) and value == math.inf
+    if not ((endless or is_number(value)) and (least is None or value >= least) and (above is None or value > above)
             and (most is None or value <= most) and (below is None or value < below)):
         limits = _range(least, above, most, below)
         what = ("a number" if limits else "a finite number") + (f" of {of}" if of else "")
         raise ValueError(f"{name} is {what}{limits}; got {value!r:.60}")
     return value
+
+
+def numbers(name: str, value: Any, shape: tuple | None = None, of: str = "") -> np.ndarray:
+    """The value as an array of float64, if it is made of finite numbers and has this shape; None takes any.
+
+    of   what they are, in words
+
+    >>> numbers("weights", [1, 2], (2,)).tolist()
+    [1.0, 2.0]
+    >>> numbers("weights", [1, "two"], (2,), of="a person and a thing")
+    Traceback (most recent call last):
+    ValueError: weights is made of finite numbers of the shape (2,), a person and a thing; got [1, 'two']
+    """
+    try:
+        array = np.array(value)
+        if array.dtype.kind not in "iuf":
+            raise ValueError
+        array = array.astype(np.float64)
+    except (TypeError, ValueError, OverflowError):
+        array = np.array(math.nan)
+    if not np.isfinite(array).all() or shape not in (None, array.shape):
+        what = (f" of the shape {shape}" if shape is not None else "") + (f", {of}" if of else "")
+        raise ValueError(f"{name} is made of finite numbers{what}; got {value!r:.60}")
+    return array
 
 
 def share(name: str, value: Any) -> Any:

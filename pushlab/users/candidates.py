@@ -38,6 +38,10 @@ def candidates_for(user: User, which: Any) -> np.ndarray:
         return np.unique(user.history.notification_codes, axis=0)
     if isinstance(which, str) and which == "catalogue":
         return catalogue_candidates(user)
-    if isinstance(which, str) or not np.size(which):
-        raise ValueError(f"candidates are 'history', 'catalogue' or an array of codes; got {which!r}")
-    return checked_codes(which, user.schema.notification, "candidates")
+    try:
+        codes = np.array(which)
+    except ValueError:                  # rows of different lengths
+        codes = np.array([])
+    if isinstance(which, str) or not codes.size:
+        raise ValueError(f"candidates are 'history', 'catalogue' or an array of codes; got {which!r:.60}")
+    return checked_codes(codes, user.schema.notification, "candidates")

@@ -14,7 +14,7 @@ from pushlab.datasets.borrowers import FEATURES, load_borrowers
 from pushlab.envs.credit.people import WEIGHTS, best_response, cost, credit_config
 from pushlab.envs.credit.rules import candidate_classifiers, fit, moved, optimum, published_risk, share_by_score
 from pushlab.envs.world import World, reading
-from pushlab.ground.arguments import demand, number, one_of, whole
+from pushlab.ground.arguments import demand, naming, number, one_of, some_of, whole
 
 GROUPS = ("repaid", "behind")           # label 0 and label 1
 REFERENCES = (None, "whynot-0.12")
@@ -92,7 +92,9 @@ class Credit(World):
         one_of("reference", reference, REFERENCES)
         one_of("actions", actions, ("discrete", "box"))
         self.observed = one_of("observe", observe, ("summary", "table"))
-        self.people, self.reference = load_borrowers(people), reference
+        self.reference = reference
+        with naming("people", people):
+            self.people = load_borrowers(people)
         self.config = credit_config(config, "whynot" if preset is None and reference is not None else preset)
         if reference is not None:
             self.config = replace(self.config, penalise_bias=False)
@@ -118,7 +120,7 @@ class Credit(World):
             candidates = dict(candidate_classifiers(self.people, self.config))
         if not isinstance(candidates, dict) or not candidates:
             raise ValueError(f"candidates is a dict of at least one name and its weights; got {candidates!r:.60}")
-        self.candidates = {str(name): self._as_weights(weights, f"candidate {name!r}")
+        self.candidates = {str(name): self._as_weights(weights, f"candidates: {name!r}")
                            for name, weights in candidates.items()}
         self._weights = np.array(list(self.candidates.values()))
         self.action_space = Discrete(len(self.candidates))
@@ -128,23 +130,19 @@ class Credit(World):
         """Weights as an array (11,), or (copies, 11); ValueError says what is wrong with them."""
         try:
             array = np.array(weights, np.float64)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise ValueError(f"{what} has {len(WEIGHTS)} numbers as weights; got {weights!r:.60}") from None
         shapes = [(len(WEIGHTS),)] + ([] if copies is None else [(copies, len(WEIGHTS))])
         if array.shape not in shapes:
             raise ValueError(f"{what} has {len(WEIGHTS)} weights, one for each feature and the bias; got the shape "
                              f"{array.shape}")
         if not (np.abs(array) <= self.bound).all():
-            raise ValueError(f"{what} has weights from {-self.bound:g} to {self.bound:g}; got {array.tolist()}")
+            raise ValueError(f"{what} has weights from {-self.bound:g} to {self.bound:g}, the bound; got "
+                             f"{array.tolist()}")
         return array
 
     def _set_observations(self, visible):
-        visible = FEATURES if visible is None else tuple([visible] if isinstance(visible, str) else visible)
-        unknown = [name for name in visible if name not in FEATURES]
-        if unknown or not visible or len(set(visible)) < len(visible):
-            raise ValueError(f"visible names at least one feature, and each once, of {', '.join(FEATURES)}; got "
-                             f"{visible!r}")
-        self.visible = visible
+        self.visible = visible = FEATURES if visible is None else some_of("visible", visible, FEATURES)
         self.seen = np.array([*(FEATURES.index(name) for name in visible), len(FEATURES)])     # and the bias
         # With memory every round may add a step, and the start another one.
         reach = self.config.epsilon * self.bound * (self.length + 1 if self.config.memory else 1) * (1 + SLACK) + SLACK

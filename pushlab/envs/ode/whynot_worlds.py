@@ -24,7 +24,7 @@ class WhyNot(ODE):
 
     def __init__(self, model: str | Model, reference: str | None, preset: str | None, **arguments: Any) -> None:
         self.reference = one_of("reference", reference, (None, REFERENCE))
-        super().__init__(model, preset=preset or ("whynot" if reference else None), **arguments)
+        super().__init__(model, preset="whynot" if preset is None and reference else preset, **arguments)
 
     def years(self, step: np.ndarray) -> list[np.ndarray]:
         """The times (n,) before and after the steps that follow so many, the last of which may be shorter."""
@@ -91,7 +91,7 @@ class Opioid(Epidemic):
     name = "ODE-Opioid-v0"
 
     def __init__(self, reference: str | None = None, preset: str | None = None, **arguments: Any) -> None:
-        super().__init__(OPIOID_WHYNOT if reference else "opioid", reference, preset, **arguments)
+        super().__init__("opioid" if reference is None else OPIOID_WHYNOT, reference, preset, **arguments)
 
     def flow(self, values: np.ndarray, step: np.ndarray, dose: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         return super().flow(values, step, np.column_stack([dose, *self.years(step)]) if self.reference else dose)
@@ -136,8 +136,9 @@ class Zika(Epidemic):
     def __init__(self, reference: str | None = None, preset: str | None = None, actions: str | None = None,
                  observe: Any = None, **arguments: Any) -> None:
         model = load_model("zika")
-        super().__init__(model, reference, preset, actions=actions or ("box" if reference else "discrete"),
-                         observe=observe or (model.names if reference else model.levels), **arguments)
+        usual = ("box", model.names) if reference is not None else ("discrete", model.levels)
+        actions, observe = (own if given is None else given for own, given in zip(usual, (actions, observe)))
+        super().__init__(model, reference, preset, actions=actions, observe=observe, **arguments)
 
     def flow(self, values: np.ndarray, step: np.ndarray, dose: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         after, time, reward = super().flow(values, step, dose)
@@ -203,8 +204,9 @@ class World3(WhyNot):
                  reference: str | None = None, preset: str | None = None, **arguments: Any) -> None:
         model = load_model("world3")
         if interventions is None:
-            interventions = {name: (0.8, 1.2) if actions == "box" else (0.8, 1.0, 1.2) for name in (USAGE, GENERATION)}
-        demand(not reference or solver == "euler",
+            are_box = one_of("actions", actions, ("discrete", "box")) == "box"
+            interventions = {name: (0.8, 1.2) if are_box else (0.8, 1.0, 1.2) for name in (USAGE, GENERATION)}
+        demand(reference is None or solver == "euler",
                f"reference={reference!r} is by Euler's method, solver='euler'; got {solver!r}")
         # Beyond a year levels may fall below zero.
         dt = number("dt", min(0.5, number("timestep", timestep, above=0)) if dt is None else dt, most=1, of="years")

@@ -13,7 +13,7 @@ from pushlab.envs.ode.models import Model, load_model
 from pushlab.envs.ode.trajectories import counterfactual, simulate
 from pushlab.envs.shell import Env
 from pushlab.envs.world import World, reading
-from pushlab.ground.arguments import demand, number, one_of
+from pushlab.ground.arguments import demand, flag, number, one_of, some_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,6 +22,7 @@ TOLERANCE = 1e-7            # estimated relative error of a step of the integrat
 DETECTED = 1e-6             # a smaller value is seen as this one where logarithms are observed
 FEW = 12                    # fewer copies than this are advanced one by one, not LANES at a time
 ONE = np.array(1)           # adding a plain number to an array of one takes numpy twice as long
+MOST_STEPS, MOST_PARTS = 10_000_000, 1_000_000     # timesteps of an episode, and fixed steps of one of them
 NORMAL_REACH = 9.0          # no normal number that Box and Muller's rule makes of two uniforms is larger
 
 
@@ -71,8 +72,9 @@ class ODE(World):
         self._start = self.model.state(initial_state, self.config)
         length = self.config.end_time - self.config.start_time
         timestep = self.model.timestep if timestep is None else timestep
-        self.timestep = float(number(f"timestep ({self.model.time_unit})", timestep, above=0, most=length))
-        self.dt = float(number("dt", self.timestep / 100 if dt is None else dt, above=0, most=self.timestep))
+        self.timestep = float(number(f"timestep ({self.model.time_unit})", timestep, length / MOST_STEPS, length))
+        dt = self.timestep / 100 if dt is None else dt
+        self.dt = float(number("dt", dt, self.timestep / MOST_PARTS, self.timestep))
         self.steps = self.most_steps = int(np.ceil(length / self.timestep - 1e-9))
         self._last = np.array(self.steps)
         self.noise, tolerance = float(number("noise", noise, 0, 5)), number("tolerance", tolerance, 1e-13, 1e-2)
@@ -119,14 +121,10 @@ class ODE(World):
         return ", ".join(f"{item.words} {value:g}" for item, value in zip(self.interventions, dose))
 
     def _set_observations(self, observe, bins, log_observation):
-        observe = self.model.names if observe is None else tuple([observe] if isinstance(observe, str) else observe)
-        for name in observe:
-            one_of(f"a variable of {self.model.name} to observe", name, self.model.names)
-        demand(observe and len(set(observe)) == len(observe),
-               f"observe names at least one variable, and each once; got {observe!r}")
+        observe = self.model.names if observe is None else some_of("observe", observe, self.model.names)
         self.observation_names, self._sees_all = observe, observe == self.model.names
         self._seen = np.array([self.model.names.index(name) for name in observe])
-        self.log_observation = bool(log_observation)
+        self.log_observation = flag("log_observation", log_observation)
         self.uniforms = 2 * len(observe) if self.noise else 0
         self.edges = self.model.edges(observe, bins)
         if self.edges is not None:
@@ -140,7 +138,13 @@ class ODE(World):
     def _bound(self, start):
         """What no observation passes, from the largest of the named starts and `start`."""
         starts = [self.model.state(name, self.config) for name in self.model.initial_states] + [start]
-        high = np.max([self._upper(begin) for begin in starts], axis=0)
+        try:
+            high = np.max([self._upper(begin) for begin in starts], axis=0).astype(np.float64)
+        except ArithmeticError:
+            high = np.array(np.nan)
+        if not np.isfinite(high).all():
+            raise ValueError(f"config: with these parameters {self.model.name} divides by 0 or has no bounds; got "
+                             f"{vars(self.config)}")
         return 1.001 * high * np.exp(NORMAL_REACH * self.noise)
 
     def _upper(self, start):
@@ -278,13 +282,15 @@ def _chosen(model, interventions, actions):
     if interventions is None:
         return model.interventions
     demand(isinstance(interventions, dict) and interventions,
-           f"interventions is {{name: options or (low, high)}}, of at least one; got {interventions!r}")
+           f"interventions is {{name: options or (low, high)}}, of at least one; got {interventions!r:.60}")
     known, chosen = {item.name: item for item in model.interventions}, []
     for name, values in interventions.items():
-        own = known[one_of(f"an intervention of {model.name}", name, known)]
-        values = tuple(float(number(name, value, *own.bounds)) for value in values)
-        demand(values, f"{name} has no option")
+        own = known[one_of(f"interventions: an intervention of {model.name}", name, known)]
+        values = values.tolist() if isinstance(values, np.ndarray) else values
+        demand(isinstance(values, (list, tuple)) and values,
+               f"interventions: {name} has a list of options, or (low, high); got {values!r:.60}")
+        values = tuple(float(number(f"interventions: {name}", value, *own.bounds)) for value in values)
         demand(actions != "box" or len(values) == 2 and values[0] < values[1],
-               f"actions='box' takes (low, high) for {name}; got {values}")
+               f"interventions: actions='box' takes (low, high) for {name}; got {values}")
         chosen.append(replace(own, options=values, bounds=values if actions == "box" else own.bounds))
     return tuple(chosen)

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
-from pushlab.envs.ode.models import load_model
 from pushlab.envs.ode.world import DETECTED, ODE
 from pushlab.ground.arguments import demand, number
 
@@ -133,22 +132,24 @@ class HIVGoal(HIV):
 
     def __init__(self, goal: dict[str, float] | None = None, within: float = FACTOR_2, initial_state: Any = "unhealthy",
                  timestep: float = 5.0, log_observation: bool = True, config: Any = None, **arguments: Any) -> None:
-        if not isinstance(config, load_model("hiv").Config):
+        if config is None or isinstance(config, Mapping):
             config = {"end_time": 1000.0, **(config or {})}
         super().__init__(config=config, initial_state=initial_state, timestep=timestep,
                          log_observation=log_observation, **arguments)
-        self.within = float(number("within", within, above=0, of="powers of ten"))
+        self.within = float(number("within", within, above=0, most=20, of="powers of ten"))
         self._aims = [self.model.names.index(name) for name in self.model.goal]
+        self._reach = self._bound(self._start)[self._aims]
         self._goal = self._as_goal(self.model.goal if goal is None else goal)
-        aims = spaces.Box(np.log10(DETECTED), np.log10(self._bound(self._start)[self._aims]), dtype=np.float64)
+        aims = spaces.Box(np.log10(DETECTED), np.log10(self._reach), dtype=np.float64)
         self.observation_space = spaces.Dict(observation=self.observation_space, achieved_goal=aims, desired_goal=aims)
         self.observation_names = None
 
     def _as_goal(self, goal):
         names = tuple(self.model.goal)
         demand(isinstance(goal, dict) and set(goal) == set(names),
-               f"a goal gives a value to each of {', '.join(names)}; got {goal!r}")
-        return np.log10([number(name, goal[name], above=DETECTED) for name in names])
+               f"a goal gives a value to each of {', '.join(names)}; got {goal!r:.60}")
+        return np.log10([number(f"goal: {name}", goal[name], above=DETECTED, most=most)
+                         for name, most in zip(names, self._reach.tolist())])
 
     def initial(self, draws: np.ndarray, options: Mapping[str, Any]) -> dict:
         goal = self._as_goal(options["goal"]) if "goal" in options else self._goal

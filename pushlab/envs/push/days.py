@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -86,7 +87,8 @@ def span(days: Any, count: int) -> tuple[int, int]:
     if isinstance(days, str) and days in SPANS:
         low, high = SPANS[days]
         return round(low * count), round(high * count)
-    if isinstance(days, (tuple, list)) and len(days) == 2 and 0 <= days[0] < days[1] <= count:
-        return days[0], days[1]
+    if isinstance(days, (tuple, list)) and len(days) == 2 and all(isinstance(day, Integral) for day in days) \
+            and 0 <= days[0] < days[1] <= count:
+        return int(days[0]), int(days[1])
     raise ValueError(f"days is None, {', '.join(map(repr, SPANS))} or a pair of day numbers (first, after the last) "
                      f"from 0 to {count}; got {days!r}")

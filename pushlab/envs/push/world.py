@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,7 +14,7 @@ from pushlab.envs.push import rules, view
 from pushlab.envs.push.days import lay_out, span
 from pushlab.envs.push.story import frame_of, table_of
 from pushlab.envs.user_world import UserWorld, one_each
-from pushlab.ground.arguments import demand, is_number, one_of, whole
+from pushlab.ground.arguments import demand, is_number, number, one_of, whole
 from pushlab.users.days import DAY
 
 # Reward parts and what each is worth; fixed before any agent was trained.
@@ -22,6 +23,7 @@ WEIGHTS = {"opened": 1.0, "dismissed": -1.0, "missed": -1.0, "spared": 0.2, "loo
 WEIGHTS_2019 = {"opened": 5.0, "dismissed": -10.0, "missed": 0.0, "spared": 0.0, "look": 1.0, "idle": -1.0,
                 "wait": -0.2, "endless": -0.2, "forbidden": -0.5}
 REWARDS = {"default": (WEIGHTS, 3), "2019": (WEIGHTS_2019, 15)}     # with the number of deferrals that cost nothing
+MOST_WORTH = 1e9            # of a part of the reward, so that no sum of them is infinite
 # What info tells of the counts, the columns of core from SHOWN_IN_ALL up to BEFORE.
 TOLD = ("shown", "dismissed", "cached", "expired", "forbidden", "opens", "refusals", "missed", "spared")
 
@@ -139,11 +141,12 @@ class Push(UserWorld):
         super().__init__(user, judge)
         usual, usual_patience = REWARDS[one_of("rewards", rewards, REWARDS)]
         given = dict(zip(rules.PARTS, (opened, dismissed, missed, spared, look, idle, wait, endless, forbidden)))
-        self.weights = {part: float(usual[part] if worth is None else worth) for part, worth in given.items()}
-        for name, value, least in (("max_age", max_age, 0), ("max_forbidden", max_forbidden, 1)):
-            demand(value >= least, f"{name} is {least} or more; got {value!r}")
-        self.max_age, self.max_forbidden = float(max_age), int(max_forbidden)
-        self.patience = usual_patience if patience is None else patience
+        self.weights = {part: float(usual[part] if worth is None else number(part, worth, -MOST_WORTH, MOST_WORTH))
+                        for part, worth in given.items()}
+        self.max_age = float(number("max_age", max_age, 0, math.inf, of="minutes"))
+        self.max_forbidden = whole("max_forbidden", max_forbidden, 1)
+        patience = usual_patience if patience is None else patience
+        self.patience = number("patience", patience, 0, math.inf, of="deferrals")
         self.days = lay_out(self.users, source, self.judges, opening, self.max_age)
         self.came_before = np.searchsorted(self.days.arrivals[:, rules.ITS_MOMENT], self.days.first)
         self._choose_days(days, horizon)
@@ -153,8 +156,8 @@ class Push(UserWorld):
         """The days on which an episode may start."""
         self.horizon = horizon
         starts = []
-        for number, user in enumerate(self.users):
-            mine = np.flatnonzero(self.days.owner == number)
+        for who, user in enumerate(self.users):
+            mine = np.flatnonzero(self.days.owner == who)
             low, high = span(days, len(mine))
             whole("horizon", horizon, 1, high - low, of=f"days that there are for user {user.name},")
             starts.append(mine[low:high - horizon + 1])

@@ -12,12 +12,13 @@ from gymnasium.spaces import Box, Discrete
 
 from pushlab.envs.rec import models
 from pushlab.envs.world import World
-from pushlab.ground.arguments import number, one_of, whole
+from pushlab.ground.arguments import naming, number, numbers, one_of, whole
 from pushlab.ground.compiled import compiled_in_place
 
 WORDS = ("news", "jazz", "sport", "cooking", "travel", "garden", "film", "chess", "science", "fashion", "history",
          "games", "poetry", "cars", "theatre", "nature", "crafts", "fitness", "finance", "comics")
 REFERENCES = (None, "recgym-0.2.1")
+MOST, MOST_FEATURES, MOST_STEPS = 1_000_000, 1000, 10_000_000      # items or users; of one; in an episode
 ONE = np.array(1)           # beside a small array an array takes half as long as a number of Python's
 
 
@@ -81,15 +82,16 @@ class RECEnv(World):
                  reward_type: str = "continuous", reward_std: float = 0.0, obs_std: float = 0.0,
                  UserModel: Any = models.UserModel, random_state: int | None = None,
                  item_names: Sequence[str] | None = None, reference: str | None = None):
-        self.step_per_episode = self.most_steps = whole("step_per_episode", step_per_episode, 1)
+        self.step_per_episode = self.most_steps = whole("step_per_episode", step_per_episode, 1, MOST_STEPS)
         self._length = np.array(self.step_per_episode)      # see ONE
-        self.n_items, self.n_users = whole("n_items", n_items, 1), whole("n_users", n_users, 1)
-        self.item_feature_dim = whole("item_feature_dim", item_feature_dim, 1)
-        self.user_feature_dim = whole("user_feature_dim", user_feature_dim, 1)
+        self.n_items, self.n_users = whole("n_items", n_items, 1, MOST), whole("n_users", n_users, 1, MOST)
+        self.item_feature_dim = whole("item_feature_dim", item_feature_dim, 1, MOST_FEATURES)
+        self.user_feature_dim = whole("user_feature_dim", user_feature_dim, 1, MOST_FEATURES)
         one_of("reward_type", reward_type, models.REWARD_TYPES)
-        self.obs_std, reward_std = float(number("obs_std", obs_std, 0)), float(number("reward_std", reward_std, 0))
+        self.obs_std = float(number("obs_std", obs_std, 0, MOST))
+        reward_std = float(number("reward_std", reward_std, 0, MOST))
         one_of("reference", reference, REFERENCES)
-        seed = 0 if random_state is None else whole("random_state", random_state, 0)
+        seed = 0 if random_state is None else whole("random_state", random_state, 0, 2**32 - 1)
         # Users before items, out of NumPy's frozen old stream: a random_state gives RECGym's users and items.
         stream = np.random.RandomState(seed)
         self.users = features("user_feature_vector", user_feature_vector, (self.n_users, self.user_feature_dim),
@@ -110,15 +112,16 @@ class RECEnv(World):
     def _names(self, names):
         if names is None:
             return WORDS[:self.n_items] + tuple(f"item {at}" for at in range(len(WORDS), self.n_items))
-        if isinstance(names, str) or len(names) != self.n_items:
-            raise ValueError(f"item_names has a name for each of the {self.n_items} items; got {names!r}")
+        if not isinstance(names, (list, tuple)) or len(names) != self.n_items:
+            raise ValueError(f"item_names is a list of a name for each of the {self.n_items} items; got {names!r:.60}")
         return tuple(map(str, names))
 
     def _model(self, model, reward_type, reward_std, random_state):
         """The user model of this world alone, told what the environment says where it says nothing itself."""
         told = {"user_feature_dim": self.user_feature_dim, "item_feature_dim": self.item_feature_dim,
                 "reward_type": reward_type, "reward_std": reward_std}
-        model = models.named_model(model) if isinstance(model, (str, dict)) else model
+        with naming("UserModel", model):
+            model = models.named_model(model) if isinstance(model, (str, dict)) else model
         for method in ("user_preference_dynamics", "reward_function"):
             if not callable(getattr(model, method, None)):
                 raise ValueError(f"UserModel is a class or an instance with the methods user_preference_dynamics and "
@@ -130,10 +133,10 @@ class RECEnv(World):
         for name, value in told.items():
             if getattr(model, name, None) is None:
                 setattr(model, name, value)
-            elif name.endswith("dim") and getattr(model, name) != value:
+            elif name.endswith("dim") and whole(f"{name} of UserModel", getattr(model, name)) != value:
                 raise ValueError(f"UserModel has {name} {getattr(model, name)}, and the environment has {value}")
         one_of("reward_type of UserModel", model.reward_type, models.REWARD_TYPES)
-        number("reward_std of UserModel", model.reward_std, 0)
+        number("reward_std of UserModel", model.reward_std, 0, MOST)
         if getattr(model, "equal_dims", False) and self.user_feature_dim != self.item_feature_dim:
             raise ValueError(f"user_feature_dim {self.user_feature_dim} and item_feature_dim {self.item_feature_dim} "
                              f"must be equal for the user model {type(model).__name__}, which multiplies the two")
@@ -201,7 +204,8 @@ class RECEnv(World):
 
     def _chosen(self, user_id, n):
         """The users asked for at reset, int64 (n,)."""
-        users = np.asarray(user_id)
+        with naming("user_id", user_id):
+            users = np.asarray(user_id)
         if users.dtype.kind not in "iu" or users.shape not in ((), (n,)):
             raise ValueError(f"user_id is a whole number, or one for each of the {n} copies; got {user_id!r}")
         if (users < 0).any() or (users >= self.n_users).any():
@@ -223,12 +227,7 @@ def features(name: str, given: Any, shape: tuple, meaning: str, stream: np.rando
     if given is None:
         matrix = stream.uniform(-1.0, 1.0, shape)
     else:
-        matrix = np.asarray(given, float)
-        if matrix.shape != shape:
-            raise ValueError(f"{name} has the shape {meaning} = {shape}; got {matrix.shape}")
-        if not np.isfinite(matrix).all():
-            raise ValueError(f"{name} is made of finite numbers; row "
-                             f"{int(np.argmin(np.isfinite(matrix).all(axis=1)))} is not")
+        matrix = numbers(name, given, shape, of=meaning)
     norm = np.linalg.norm(matrix, ord=2)
     if norm == 0:
         raise ValueError(f"{name} is all 0, so that it cannot be scaled")

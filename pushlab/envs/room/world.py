@@ -11,7 +11,7 @@ from gymnasium.spaces import Discrete, MultiDiscrete, Text, Tuple
 from pushlab.datasets.commonsense import OWNS, all_places, read_facts, usual_places
 from pushlab.envs.room.rules import RIGHT, RoomAlone, furnish_each, in_small_letters, look_each, pass_each
 from pushlab.envs.world import World
-from pushlab.ground.arguments import chances, demand, one_of, whole
+from pushlab.ground.arguments import chances, demand, naming, one_of, whole
 
 SIZES = {"small": (10, 10, 10), "big": (20, 80, 49)}        # people, objects, locations
 PEOPLE = ("james", "mary", "robert", "karen", "linda", "david", "susan", "thomas", "anna", "peter", "nina", "oscar",
@@ -89,7 +89,8 @@ class Room(World):
         people, objects, locations = SIZES[one_of("size", size, SIZES)]
         self.encoding, forced = one_of("encoding", encoding, ("text", "index")), reference is not None
         one_of("reference", reference, REFERENCES)
-        self.facts = read_facts(commonsense)
+        with naming("commonsense", commonsense):
+            self.facts = read_facts(commonsense)
         usual, known = usual_places(self.facts), all_places(self.facts)
         people = whole("n_people", people if n_people is None else n_people, 2, len(PEOPLE))
         objects = whole("n_objects", objects if n_objects is None else n_objects, people, len(usual),

@@ -1,18 +1,19 @@
 """Dynamical models, a file each: parameters, equations, sources, nothing else."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, fields, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pushlab.ground.arguments import demand, number, one_of
+from pushlab.ground.arguments import demand, number, numbers, one_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
 MODELS = ("hiv", "lotka_volterra", "opioid", "world3", "zika")      # modules of this package; each has a `MODEL`
+MOST = 1e15         # of a parameter, and of a variable where an episode begins: beyond it sums are no numbers
 
 
 def parameter(value: Any, unit: str = "", meaning: str = "") -> Any:
@@ -91,15 +92,18 @@ class Model:
         >>> load_model("hiv").config({"R2": 2000.0}).R2
         2000.0
         """
-        own, changes = self.Config(), vars(changes) if isinstance(changes, self.Config) else changes or {}
+        own = self.Config()
+        demand(changes is None or isinstance(changes, (Mapping, self.Config)),
+               f"config is None, a dict of parameters of {self.name}, or its Config; got {changes!r:.60}")
+        changes = dict(vars(changes) if isinstance(changes, self.Config) else changes or {})
         for name in changes:
-            one_of(f"a parameter of {self.name}", name, vars(own))
+            one_of(f"config: a parameter of {self.name}", name, vars(own))
         chosen = self.presets.get(one_of(f"preset of {self.name}", preset, (None, *self.presets)), {})
         config = replace(own, **chosen | changes)
         for name, value in vars(config).items():
-            number(f"parameter {name}", value)
+            number(f"config: parameter {name}", value, -MOST, MOST)
         demand(config.end_time > config.start_time,
-               f"end_time comes after start_time ({config.start_time}); got {config.end_time}")
+               f"config: end_time comes after start_time ({config.start_time}); got {config.end_time}")
         return config
 
     def constants(self, config: Any) -> np.ndarray:
@@ -148,15 +152,16 @@ class Model:
             state = next(iter(self.initial_states))
         order = ", ".join(self.levels)
         if isinstance(state, str):
-            state = self.initial_states[one_of(f"a start of {self.name}", state, self.initial_states)]
+            state = self.initial_states[one_of(f"initial_state of {self.name}", state, self.initial_states)]
         if isinstance(state, dict):
             demand(set(state) in (set(self.names), set(self.levels)),
-                   f"a state of {self.name} has the variables {order}; got {', '.join(map(str, state))}")
+                   f"initial_state of {self.name} has the variables {order}; got {', '.join(map(str, state))}")
             state = [state[name] for name in self.names if name in state]
-        values = np.array(state, np.float64)
+        values = numbers(f"initial_state of {self.name}", state, of=f"in the order {order}")
         whole = values.shape == (len(self.names),)
-        demand((whole or values.shape == (len(self.levels),)) and np.isfinite(values).all() and (values >= 0).all(),
-               f"a state of {self.name} is {len(self.levels)} numbers from 0 up, in the order {order}; got {state!r}")
+        demand((whole or values.shape == (len(self.levels),)) and (values >= 0).all() and (values <= MOST).all(),
+               f"initial_state of {self.name} is {len(self.levels)} numbers from 0 to {MOST:g}, in the order {order}; "
+               f"got {state!r:.60}")
         return values if whole else self.settled(config or self.Config(), values)
 
     def edges(self, observe: Collection[str], bins: Any) -> dict[str, np.ndarray] | None:
@@ -168,12 +173,13 @@ class Model:
             return None
         if bins is True:
             bins = {variable.name: variable.edges for variable in self.variables if variable.name in observe}
+        demand(isinstance(bins, Mapping), f"bins is None, True or {{variable: edges}}; got {bins!r:.60}")
         demand(set(bins) == set(observe),
-               f"bins gives edges for each variable observed, {', '.join(observe)}; got {', '.join(bins)}")
-        edges = {name: np.asarray(bins[name], np.float64) for name in observe}
+               f"bins gives edges for each variable observed, {', '.join(observe)}; got {', '.join(map(str, bins))}")
+        edges = {name: numbers(f"bins: the edges of {name}", bins[name]) for name in observe}
         for name, values in edges.items():
-            demand(values.ndim == 1 and len(values) and np.isfinite(values).all() and (np.diff(values) > 0).all(),
-                   f"the edges of {name} are numbers that increase; got {bins[name]!r}")
+            demand(values.ndim == 1 and len(values) and (np.diff(values) > 0).all(),
+                   f"bins: the edges of {name} are numbers that increase; got {bins[name]!r:.60}")
         return edges
 
 
