@@ -15,6 +15,7 @@ import typer
 
 from pushlab.challenges.hand_in import hand_in_command
 from pushlab.classroom.command import class_app, serve
+from pushlab.ground.kept import no_cache
 from pushlab.lifetimes.command import ended_by, experts_app, lifelong, say
 from pushlab.studies.bench.command import bench
 from pushlab.studies.command import sweep_command
@@ -169,6 +170,7 @@ def contexts(user: Annotated[str, typer.Argument(help="A shipped name, a user's 
 
 
 @app.command()
+@no_cache()             # whoever is scored may have put a judge there
 def score(submission: Annotated[Path, typer.Argument(exists=True, help="A CSV file, or a folder of them.")],
           user: Annotated[str, typer.Option(help="A shipped name, a user's folder, or a user of --data.")],
           data: Users = None, period: Stretch = "test",

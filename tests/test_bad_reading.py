@@ -1,0 +1,380 @@
+"""Bad files of others: each is refused with what would be right, at once, and in little memory.
+
+`python -P tests/test_bad_reading.py BEFORE AFTER` writes data/robustness/reading.csv: what becomes of each input in two
+checkouts, each input in a process of its own that has 10 seconds and 8 GB.
+"""
+
+import csv
+import gzip
+import json
+import os
+import resource
+import shutil
+import socket
+import struct
+import subprocess
+import sys
+import zipfile
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent.parent
+MB = 2**20
+
+
+# ---------------------------------------------------------------- what the cases are made of
+
+def user(folder, lines=60):
+    """A small user in a folder of users."""
+    for file in ("schema.json", "catalogue.csv"):
+        shutil.copyfile(HERE / "data" / "push" / file, folder / file)
+    for file in (HERE / "data" / "push" / "mira").rglob("*"):
+        if file.is_file():
+            place = folder / "ann" / file.relative_to(HERE / "data" / "push" / "mira")
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_text("".join(file.read_text().splitlines(keepends=True)[:lines]))
+    shutil.copyfile(HERE / "data" / "push" / "mira" / "truth.json", folder / "ann" / "truth.json")
+    return folder / "ann"
+
+
+def put(path, what):
+    """Bytes, or something that is no ordinary file, in a file's place; what was there stays behind a link."""
+    path = Path(path)
+    held = path.read_bytes() if path.is_file() else b"{}"
+    path.unlink(missing_ok=True)
+    if isinstance(what, bytes):
+        path.write_bytes(what)
+    elif what == "FIFO":
+        os.mkfifo(path)
+    elif what == "link":
+        path.with_name("real").write_bytes(held)
+        path.symlink_to("real")
+    elif what == "socket":
+        here = os.getcwd()
+        os.chdir(path.parent)
+        socket.socket(socket.AF_UNIX).bind(path.name)
+        os.chdir(here)
+    elif what == "folder":
+        path.mkdir()
+    else:
+        path.symlink_to(what)           # a device
+    return path
+
+
+def load(folder, place, what):
+    from pushlab import load_user
+
+    ann = user(folder)
+    put(folder / place, what)
+    return load_user(ann)
+
+
+def schema_file(folder, what):
+    from pushlab.datasets.schema import Schema
+
+    return Schema.load(put(folder / "own.json", what))
+
+
+def facts(folder, name, what):
+    from pushlab.datasets.commonsense import read_facts
+
+    return read_facts(put(folder / name, what))
+
+
+def borrowers(folder, what):
+    from pushlab.datasets.borrowers import read_borrowers, write_borrowers
+
+    if isinstance(what, str) and "," in what:
+        made = write_borrowers(folder / "made.csv", defaulted=20).read_text()
+        what = (made + 2 * what).encode()
+    return read_borrowers(put(folder / "cs.csv", what))
+
+
+def wheel(folder, make):
+    from pushlab.datasets.reading import list_users, load_users
+
+    path = folder / "gym_push-9-py3-none-any.whl"
+    if callable(make):
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+            make(archive)
+    else:
+        put(path, make)
+    return list_users(path) and load_users(path)
+
+
+MEMBER = "gym_push/envs/data/{}/test_set.csv"
+
+
+def header_2020():
+    from pushlab.datasets.schema import Schema
+
+    table, = Schema.load("evalumap2020").layouts[0]["periods"]["test"]
+    return ",".join(table["columns"]).encode() + b"\n"
+
+
+def bomb(archive, users, size, row=None):
+    """Members that are small packed and large unpacked."""
+    row = row or b"," * header_2020().count(b",") + b"\n"
+    block = header_2020() + row * (size // len(row))
+    for number in range(users):
+        archive.writestr(MEMBER.format(f"user_{number}"), block)
+
+
+def many_members(archive):
+    archive.writestr(MEMBER.format("user_1"), header_2020())
+    for number in range(20_000):
+        archive.writestr(f"m{number}", b"")
+
+
+def nested_names(archive):
+    archive.writestr(MEMBER.format("user_1"), header_2020())
+    for number in range(3):
+        archive.writestr("a/" * 30_000 + str(number), b"")
+
+
+def other_packing(archive):
+    entry = zipfile.ZipInfo(MEMBER.format("user_1"))
+    archive.writestr(entry, header_2020() * 10, zipfile.ZIP_LZMA)
+
+
+def newer_zip(archive):
+    archive.writestr(MEMBER.format("user_1"), header_2020())
+    archive.filelist[0].extract_version = 99
+
+
+def dump_line(weight):
+    return b"\t".join([b"/a/x", b"/r/AtLocation", b"/c/en/cup", b"/c/en/table", weight]) + b"\n"
+
+
+def cache(folder, change):
+    """What a judge's cache gives for a changed file or folder: honest answers, or those that were put there."""
+    import warnings
+
+    import numpy as np
+
+    from pushlab import load_user
+    from pushlab.users import judges
+
+    os.environ["PUSHLAB_CACHE"] = str(folder / "cache")
+    history = load_user(user(folder, 400)).history
+    honest = judges.fit_judge(history, "plain")
+    judges._cached(history, "plain")
+    path, = (folder / "cache").rglob("*.json")
+    text = path.read_text().replace('"intercept": ', '"intercept": 1')
+    change(path, text)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = judges._cached(history, "plain")
+    codes = history.context_codes, history.notification_codes
+    return "made again" if np.array_equal(found.probability(*codes), honest.probability(*codes)) else "believed"
+
+
+def rewrite(path, text):
+    path.write_text(text)
+
+
+def rewrite_open(path, text):
+    path.write_text(text)
+    path.parent.chmod(0o777)
+
+
+def rewrite_link(path, text):
+    path.unlink()
+    (path.parent.parent / "elsewhere").write_text(text)
+    path.symlink_to(path.parent.parent / "elsewhere")
+
+
+def writes(folder):
+    """Four threads write one file 300 times each: how many of the writes fail."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    from pushlab.ground.files import write_text
+
+    def write(number):
+        try:
+            write_text(folder / "a.txt", str(number % 4) * 10_000)
+        except OSError:
+            return 1
+        return 0
+
+    with ThreadPoolExecutor(4) as pool:
+        broken = sum(pool.map(write, range(1200)))
+    return f"broke {'some' if broken else 'none'} of 1,200 writes"
+
+
+def replaced(folder, what):
+    from pushlab.ground.files import write_text
+
+    write_text(put(folder / "out", what), "text")
+
+
+def cells(folder, text):
+    from pushlab.challenges.scorecard import csv_text
+
+    return "a formula stays" if csv_text([[text]]).strip('"\n') == text.strip("\n") else "written as a text"
+
+
+# ---------------------------------------------------------------- the cases
+
+JSON = {
+    "100,000 brackets": b"[" * 100_000, "100,000 nested objects": b'{"a":' * 100_000,
+    "10**400": b'{"a": 1' + b"0" * 400 + b"}", "a number of 5,000 digits": b'{"a": ' + b"9" * 5000 + b"}",
+    "1e400": b'{"a": 1e400}', "NaN": b'{"a": NaN}', "a key twice": b'{"a": 1, "a": 2}',
+    "half a character": b'{"a": "\\ud800"}', "not UTF-8": b'{"a": "\xff"}', "UTF-16": '{"a": 1}'.encode("utf-16"),
+    "a list of numbers": b"[1, 2]", "a number": b"3", "nothing": b"", "torn": b'{"a": [1,',
+    "9 MB": b'{"a": "' + b"x" * 9 * MB + b'"}', "200,000 keys, one twice": b"{" + b",".join(
+        b'"k%d": 1' % number for number in range(200_000)) + b', "k7": 1}',
+}
+READERS = {
+    "schema.json beside a user": lambda folder, what: load(folder, "schema.json", what),
+    "schema file": schema_file,
+    "truth.json": lambda folder, what: load(folder, "ann/truth.json", what),
+    "facts as JSON": lambda folder, what: facts(folder, "facts.json", what),
+    "an assertion's JSON": lambda folder, what: facts(folder, "dump.tsv", dump_line(what.replace(b"\n", b" "))),
+}
+SPECIAL = {"a FIFO": "FIFO", "/dev/zero": "/dev/zero", "a socket": "socket", "a folder": "folder", "a link": "link"}
+PLACES = {
+    "schema.json beside a user": "schema.json", "truth.json": "ann/truth.json", "catalogue": "catalogue.csv",
+    "a user's table": "ann/train/notifications.csv",
+}
+CASES = {}
+for where, reader in READERS.items():
+    for what, data in JSON.items():
+        if where != "an assertion's JSON" or what not in ("9 MB", "UTF-16", "nothing"):
+            CASES[f"JSON: {where}", what] = partial(reader, what=data)
+for where, place in PLACES.items():
+    for what, kind in SPECIAL.items():
+        CASES[f"no ordinary file: {where}", what] = partial(load, place=place, what=kind)
+for what, kind in SPECIAL.items():
+    if kind != "link":                  # whoever types a path may mean a link, and a folder may be one of users
+        if kind != "folder":
+            CASES["no ordinary file: a wheel", what] = partial(wheel, make=kind)
+        CASES["no ordinary file: a schema file", what] = partial(schema_file, what=kind)
+        CASES["no ordinary file: facts", what] = partial(facts, name="facts.csv", what=kind)
+        CASES["no ordinary file: borrowers", what] = partial(borrowers, what=kind)
+        CASES["no ordinary file: what is written", what] = partial(replaced, what=kind)
+CASES |= {
+    ("wheel", "475 KB that unpack to 490 MB"): partial(wheel, make=partial(bomb, users=2, size=245 * MB)),
+    ("wheel", "60 MB of rows of nothing"): partial(wheel, make=partial(bomb, users=1, size=60 * MB)),
+    ("wheel", "20,000 members"): partial(wheel, make=many_members),
+    ("wheel", "names of 30,000 folders"): partial(wheel, make=nested_names),
+    ("wheel", "packed by LZMA"): partial(wheel, make=other_packing),
+    ("wheel", "of a zip of the future"): partial(wheel, make=newer_zip),
+    ("wheel", "a torn end"): partial(wheel, make=b"PK\3\4" + b"\0" * 50 + b"PK\5\6" + struct.pack(
+        "<HHHHIIH", 0, 0, 9, 9, 900, 10, 0)),
+    ("wheel", "any bytes"): partial(wheel, make=b"not a zip"),
+    ("table", "a line of 30 MB"): partial(load, place="catalogue.csv", what=b"subject\n" + b"a," * 15 * MB),
+    ("table", "a quotation mark that never closes"): partial(load, place="catalogue.csv", what=(
+        b'subject\n"' + b"a\n" * MB)),
+    ("table", "3,000,000 rows"): partial(load, place="catalogue.csv", what=b"subject\n" + b"news\n" * 3_000_000),
+    ("table", "300,000 faults"): partial(load, place="catalogue.csv", what=b"priority\n" + b"loud\n" * 300_000),
+    ("schema", "leads to a file above"): lambda folder: load(folder, "schema.json", (
+        HERE / "data/push/schema.json").read_bytes().replace(b"train/notifications", b"../../train/notifications")),
+    ("schema", "40,000 features"): lambda folder: schema_file(folder, json.dumps(
+        {"name": "a", "notification": [{"name": f"f{number}", "kind": "open"} for number in range(20_000)],
+         "context": [{"name": f"f{number}", "kind": "open"} for number in range(20_000)]}).encode()),
+    **{("truth", what): lambda folder, text=text: load(folder, "ann/truth.json", (
+        f'{{"intercept": {text}, "context": {{}}, "notification": {{}}, "pairs": []}}').encode()) for what, text in {
+            "an intercept of 10**400": "1" + "0" * 400, "an intercept of 1e400": "1e400",
+            "two intercepts": '1, "intercept": 9'}.items()},
+    **{("facts", f"an assertion that weighs {what}"): partial(facts, name="dump.tsv", what=dump_line(
+        b'{"weight": %s}' % text)) for what, text in {"10**400": b"1" + b"0" * 400, "NaN": b"NaN"}.items()},
+    ("truth", "a weight of 1e308"): lambda folder: load(folder, "ann/truth.json", json.dumps(
+        {"intercept": 1e308, "context": {}, "notification": {}, "pairs": []}).encode()),
+    ("facts", "no gz"): partial(facts, name="facts.csv.gz", what=b"head,relation,tail,weight\n"),
+    ("facts", "a torn gz"): partial(facts, name="facts.csv.gz", what=gzip.compress(b"head,relation\n" * 99)[:-9]),
+    ("facts", "a gz of 1 GB in one line"): lambda folder: facts(folder, "facts.csv.gz", b"".join(
+        gzip.compress(b"a" * 64 * MB, 1) for _ in range(16))),
+    ("facts", "an assertion without an end, 512 MB"): lambda folder: facts(folder, "dump.tsv.gz", gzip.compress(
+        b"/a/") + b"".join(gzip.compress(b"a" * 64 * MB, 1) for _ in range(8))),
+    ("facts", "an edge between numbers"): partial(facts, name="a.json", what=(
+        b'[{"start": {"@id": 3}, "end": {"@id": 4}, "weight": 1}]')),
+    ("borrowers", "an income of 1e308"): partial(borrowers, what="9,0,0.1,40,0,0.1,1e308,3,0,1,0,0\n"),
+    ("kept", "a judge that was changed"): partial(cache, change=rewrite),
+    ("kept", "a judge in a folder that all may write to"): partial(cache, change=rewrite_open),
+    ("kept", "a link to a judge elsewhere"): partial(cache, change=rewrite_link),
+    ("writing", "four threads, one file"): writes,
+    **{("cell", repr(text)): partial(cells, text=text) for text in (
+        "=1+1", "@SUM(A1)", "+1+1", "-1+1", "a;=1+1", "a\n=1+1", " =1+1", "＝1+1")},
+}
+FINE = {"kept": "made again", "writing": "broke none of 1,200 writes", "cell": "written as a text"}
+
+
+
+TAKES_LONG = {("table", "3,000,000 rows"), ("facts", "a gz of 1 GB in one line"),
+              ("facts", "an assertion without an end, 512 MB")}
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case not in TAKES_LONG], ids=" / ".join)
+def test_bad_input_is_refused(case, tmp_path):
+    assert outcome(case, tmp_path) == FINE.get(case[0], "refused")
+
+
+# ---------------------------------------------------------------- the table
+
+def outcome(case, folder):
+    """What becomes of a case, in a few words."""
+    try:
+        told = CASES[case](folder)
+    except (FileNotFoundError, FileExistsError):
+        return "refused"
+    except ValueError as error:
+        pythons = type(error) is ValueError and "Exceeds the limit" in str(error)
+        ours = type(error).__name__ == "BadData" or (type(error) is ValueError and not pythons)
+        return "refused" if ours else f"traceback {type(error).__name__}"
+    except Exception as error:
+        return f"traceback {type(error).__name__}"
+    return told if isinstance(told, str) else "accepted"
+
+
+def main(before, after):
+    """Writes the table."""
+    told = []
+    for checkout in (before, after):
+        done = subprocess.run([sys.executable, "-P", __file__, "--all"], stdout=subprocess.PIPE, text=True, check=True,
+                              env={**os.environ, "PYTHONPATH": str(checkout), "PYTHONWARNINGS": "ignore"})
+        told.append(json.loads(done.stdout.splitlines()[-1]))
+    rows = [(*case, *both) for case, *both in zip(CASES, *told)]
+    with open(HERE / "data" / "robustness" / "reading.csv", "w", newline="", encoding="utf-8") as file:
+        csv.writer(file, lineterminator="\n").writerows([("class", "input", "before", "after"), *rows])
+
+
+def all_of_them():
+    """What becomes of each case with the pushlab that is on the path, each in a process of its own."""
+    import multiprocessing
+    import tempfile
+
+    import pushlab.datasets.reading
+    import pushlab.users.judges  # noqa: F401
+
+    told, fork = [], multiprocessing.get_context("fork")
+    for case in CASES:
+        with tempfile.TemporaryDirectory() as folder:
+            mine, theirs = fork.Pipe(False)
+            process = fork.Process(target=alone, args=(case, Path(folder), theirs))
+            process.start()
+            theirs.close()
+            word = "hung"
+            if mine.poll(10):
+                try:
+                    word = mine.recv()
+                except EOFError:
+                    word = "killed"
+            process.kill()
+            process.join()
+        told.append(word)
+        print(*case, word, sep=" | ", file=sys.stderr, flush=True)
+    print(json.dumps(told))
+
+
+def alone(case, folder, pipe):
+    resource.setrlimit(resource.RLIMIT_AS, (8 * 2**30, 8 * 2**30))
+    told = outcome(case, folder)
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / MB
+    pipe.send(told + (f", {most:.1f} GB" if most > 1.5 else ""))
+
+
+if __name__ == "__main__":
+    all_of_them() if sys.argv[1] == "--all" else main(*sys.argv[1:])
