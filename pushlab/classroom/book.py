@@ -21,7 +21,7 @@ GAMES = ("evalumap2", "push")           # played step by step; evalumap1 is answ
 
 
 def connect(folder: Path | str, write: bool = False) -> sqlite3.Connection:
-    """The class.db of a class folder, opened; transactions are begun by hand.
+    """The class.db of a class folder, opened; what writes begins a transaction.
 
     Raises FileNotFoundError where there is none, ValueError for a file that is none of ours or of another version.
     """
@@ -29,7 +29,7 @@ def connect(folder: Path | str, write: bool = False) -> sqlite3.Connection:
     if not path.is_file():
         raise FileNotFoundError(f"{folder} is no class: there is no {FILE} in it; `pushlab class new` makes one")
     link = sqlite3.connect(f"{path.resolve().as_uri()}?mode={'rw' if write else 'ro'}", uri=True, timeout=30,
-                           isolation_level=None, check_same_thread=False)
+                           isolation_level="IMMEDIATE", check_same_thread=False)
     link.row_factory = sqlite3.Row
     try:
         link.executescript("PRAGMA foreign_keys = ON; PRAGMA synchronous = NORMAL")
@@ -55,15 +55,10 @@ def create(folder: Path) -> sqlite3.Connection:
 def transaction(link: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
     """All of what is written inside, or nothing; OSError where the database cannot keep it, such as on a full disk."""
     try:
-        link.execute("BEGIN IMMEDIATE")
-        yield link
-        link.execute("COMMIT")
-    except BaseException as error:
-        if link.in_transaction:
-            link.execute("ROLLBACK")
-        if isinstance(error, sqlite3.Error):
-            raise OSError(f"the class could not be written: {error}") from error
-        raise
+        with link:
+            yield link
+    except sqlite3.Error as error:
+        raise OSError(f"the class could not be written: {error}") from error
 
 
 class Book:

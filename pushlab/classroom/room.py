@@ -11,7 +11,6 @@ import json
 import threading
 import time
 from collections.abc import Iterable, Sequence
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,6 @@ from pushlab.classroom.refusal import CLOSED, Refusal, Team, demand_game
 from pushlab.classroom.uploads import Answers
 
 PRACTICE = 3            # users to practise with
-MOST_AT_ONCE = 256      # episodes begun by one call, and steps
 
 
 class Room:
@@ -35,7 +33,6 @@ class Room:
         self._link = connect(folder, write=True)
         self._class = dict(self._link.execute("SELECT * FROM class").fetchone())
         self._secret = bytes.fromhex(self._class["secret"])
-        self.settings = {key: value for key, value in self._class.items() if key != "secret"}
         self._owners = dict(map(tuple, self._link.execute("SELECT id, team FROM episodes")))
         self._lives: dict[int, Lived] = {}
         self._queue: dict[tuple[int, int], tuple] = {}      # (episode, step): row, over, scored; in order
@@ -55,9 +52,10 @@ class Room:
         try:
             lock.acquire()
             room = cls(Path(folder), lock)
-            # A process that was killed may have begun episodes and told nobody what they hold.
-            for one, in room._ask("SELECT id FROM episodes WHERE began IS NULL"):
+            # A process that was killed may have begun episodes that count without a note of what they hold.
+            for one, in room._ask("SELECT id FROM episodes WHERE began IS NULL AND scored"):
                 room.load(one)
+                room.forget(one)
             return room
         except Timeout:
             raise BlockingIOError(f"{folder} is being played by another process; one at a time") from None
@@ -100,10 +98,9 @@ class Room:
         left               scored episodes and uploads that are not begun
         scored, practice   ids of episodes that are not over
         """
-        playing = [tuple(row) for row in self._ask("SELECT game, scored, id FROM episodes WHERE team = ? AND finished "
-                                                   "IS NULL ORDER BY id", team.id)]
+        playing = self._ask("SELECT * FROM episodes WHERE team = ? AND finished IS NULL ORDER BY id", team.id)
         games = {game: {"left": self._left(team.id, game), **{
-            kind: [one for its, scored, one in playing if (its, scored) == (game, kind == "scored")]
+            kind: [row["id"] for row in playing if (row["game"], row["scored"]) == (game, kind == "scored")]
             for kind in ("scored", "practice")}} for game in GAMES}
         return {"team": team.name, "games": games, "uploads": {"left": self._answers.left(team.id)},
                 "closed": self._closed()}
@@ -135,8 +132,8 @@ class Room:
         Raises Refusal where fewer scored episodes are left than are wanted.
         """
         demand_game(game)
-        if type(count) is not int or not 1 <= count <= MOST_AT_ONCE or type(scored) is not bool:
-            raise Refusal(422, "no such episodes", f"scored: true or false; count: 1 to {MOST_AT_ONCE}")
+        if type(scored) is not bool:
+            raise Refusal(422, "no such episodes", "scored: true or false")
         self.owned(team, held)
         with self._lock:
             mine = self._ask("SELECT id, finished FROM episodes WHERE (team, game, scored) = (?, ?, ?) ORDER BY number",
@@ -197,20 +194,21 @@ class Room:
     def stand(self, episode: int) -> dict[str, Any]:
         """What reset() is answered: episode, step, of, observation, info, over, left (scored episodes not begun)."""
         (team, game), = self._ask("SELECT team, game FROM episodes WHERE id = ?", episode)
+        self.load(episode)
         life = self._life(episode)
         return {"episode": episode, "step": life.step, "of": life.of, **life.now, "over": life.over,
                 "left": self._left(team, game)}
 
     def frame(self, episode: int) -> dict[str, Any]:
         """What a picture of an episode needs, as JSON, without what no phone would tell."""
+        self.load(episode)
         with self._lock:
             return self._life(episode).frame()
 
     def _life(self, episode):
-        self.load(episode)
         life = self._lives.get(episode)
-        if life is None:        # it was taken out of memory this very moment
-            raise Refusal(503, f"episode {episode} is being loaded", "the same again in a moment")
+        if life is None:
+            raise Refusal(503, f"episode {episode} is not in memory", "the same again in a moment", wait=0)
         return life
 
     # ------------------------------------------------------------ steps
@@ -220,8 +218,6 @@ class Room:
 
         A step that was made before is answered as then. Raises Refusal, and advances nothing, if any cannot be made.
         """
-        if not 1 <= len(steps) <= MOST_AT_ONCE or not all(len(one) == 3 for one in steps):
-            raise Refusal(422, "no steps", f"1 to {MOST_AT_ONCE} of [episode, step, action]")
         episodes = [episode for episode, *_ in steps]
         self.owned(team, episodes)
         if len(set(episodes)) < len(episodes):
@@ -233,9 +229,7 @@ class Room:
 
     def _plan(self, episode, step, action):
         """What was answered to this step, or None, and what `_advance` takes; Refusal for what cannot be."""
-        life = self._lives.get(episode)
-        if life is None:
-            raise Refusal(503, f"episode {episode} is being loaded", "the same again in a moment")
+        life = self._life(episode)
         more = {"episode": episode, "step": life.step}
         if type(step) is not int or not 0 <= step <= life.step:
             raise Refusal(409, f"step {step!r:.20} is not the next of episode {episode}", f"step {life.step}", **more)
@@ -273,15 +267,15 @@ class Room:
         with self._lock:
             rows, self._queue = [*self._queue.values()], {}
             try:
-                with transaction(self._link) if rows else nullcontext():
-                    if any(row[9] for row in rows) and self._closed():
-                        raise OSError("the class was closed before these steps were kept")
+                with transaction(self._link):
                     self._link.executemany("INSERT INTO steps VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                                            [row[:8] for row in rows])
                     self._link.executemany(
                         "UPDATE episodes SET steps = steps + 1, total = total + ?, expected = expected + ?, "
                         "finished = ? WHERE id = ?",
                         [(row[3], row[4] or 0.0, row[6] if row[8] else None, row[0]) for row in rows])
+                    if any(row[9] for row in rows) and self._closed():
+                        raise OSError("the class was closed before these steps were kept")
             except BaseException:
                 self._failures += 1
                 for episode, *_ in rows:

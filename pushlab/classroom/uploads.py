@@ -23,7 +23,7 @@ from pushlab.classroom.lives import Person, world_of
 from pushlab.classroom.refusal import Refusal, Team
 from pushlab.datasets.tables import read_rows
 from pushlab.ground.faults import refuse
-from pushlab.metrics.estimate import half_width
+from pushlab.metrics.estimate import mean_interval
 from pushlab.metrics.push import expected_points
 
 MOST = 20               # uploads a team
@@ -56,12 +56,15 @@ class Answers:
     def upload(self, team: Team, data: bytes, lock: Any) -> dict[str, Any]:
         """Scores and keeps an upload; see `Room.upload`."""
         digest = hashlib.sha256(data).hexdigest()
+        def told(share, left):
+            return {**dict(zip(("public", "low", "high"), share)), "left": left}
+
         with lock:
             last = self._link.execute("SELECT sha256, public FROM uploads WHERE team = ? ORDER BY number DESC LIMIT 1",
                                       (team.id,)).fetchone()
             left = self.left(team.id)
         if last and last["sha256"] == digest:
-            return self._told(json.loads(last["public"]), left)
+            return told(json.loads(last["public"]), left)
         if not left:
             raise Refusal(409, "your team has no uploads left", f"{MOST} are there; the last one counts", left=0)
         expected, best = self.score(data)
@@ -73,11 +76,7 @@ class Answers:
                                "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                                (team.id, MOST - left, time.time(), digest, zlib.compress(data),
                                 zlib.compress(json.dumps(points).encode()), *map(json.dumps, shares.values())))
-        return self._told(shares["public"], left - 1)
-
-    @staticmethod
-    def _told(share, left):
-        return {**dict(zip(("public", "low", "high"), share)), "left": left}
+        return told(shares["public"], left - 1)
 
     def score(self, data: bytes) -> tuple[np.ndarray, np.ndarray]:
         """Expected points of the answers of a CSV file, and of the best ones, float64 (contexts,); BadData if wrong."""
@@ -94,12 +93,8 @@ class Answers:
 def share_of(expected: np.ndarray, best: np.ndarray) -> list[float]:
     """The share of the best possible points, and the ends of its 95 % interval over contexts, in three decimals.
 
-    A ratio of two means: its deviations are those of expected - share · best (the delta method).
-
     >>> import numpy as np
-    >>> share_of(np.array([0.5, 0.5, 1.0]), np.array([1.0, 1.0, 2.0]))
-    [0.5, 0.5, 0.5]
+    >>> share_of(np.array([0.5, 1.5]), np.array([1.0, 3.0]))
+    [0.5, -2.676, 3.676]
     """
-    share = expected.sum() / best.sum()
-    half = half_width(np.std(expected - share * best, ddof=1), len(best)) / best.mean()
-    return [round(float(value), DIGITS) for value in (share, share - half, share + half)]
+    return [round(value, DIGITS) for value in mean_interval(expected / best.mean())]
