@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 from pushlab.ground.files import alone, csv_text, safe_cell, whole_folder, write_bytes, write_text
 
 HERE = Path(__file__).parent.parent
+WITH_US = os.environ | {"PYTHONPATH": os.pathsep.join([str(HERE), *filter(None, [os.environ.get("PYTHONPATH")])])}
 
 
 def names(folder):
@@ -31,7 +32,7 @@ def names(folder):
 def processes(code, *arguments, count=4):
     """Starts Python processes with this code; their output, once all have ended well."""
     begun = [subprocess.Popen([sys.executable, "-P", "-c", code, *map(str, arguments), str(number)], text=True,
-                              env=os.environ | {"PYTHONPATH": str(HERE)}, stdout=subprocess.PIPE)
+                              env=WITH_US, stdout=subprocess.PIPE)
              for number in range(count)]
     said = [one.communicate(timeout=120)[0] for one in begun]
     assert [one.returncode for one in begun] == [0] * count
@@ -176,7 +177,7 @@ def test_a_killed_process_lets_go_of_its_lock(tmp_path):
     code = ("import os, sys; from pushlab.ground.files import alone\n"
             "with alone(sys.argv[1]):\n    print('in', flush=True); os.kill(os.getpid(), 9)")
     killed = subprocess.run([sys.executable, "-P", "-c", code, tmp_path / "a"], stdout=subprocess.PIPE,
-                            env=os.environ | {"PYTHONPATH": str(HERE)}, timeout=60)
+                            env=WITH_US, timeout=60)
     assert (killed.stdout, killed.returncode) == (b"in\n", -9)
     with alone(tmp_path / "a", wait=20):
         pass
@@ -262,7 +263,7 @@ for turn in itertools.count():
 def test_kill_9_leaves_the_old_folder_or_the_new_one(tmp_path):
     for wait in range(8):
         process = subprocess.Popen([sys.executable, "-P", "-c", KILLED, tmp_path / "out"], stdout=subprocess.PIPE,
-                                   env=os.environ | {"PYTHONPATH": str(HERE)}, text=True)
+                                   env=WITH_US, text=True)
         for _ in range(1 + wait):
             assert process.stdout.readline()
         process.kill()
