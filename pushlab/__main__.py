@@ -115,12 +115,13 @@ def collect(source: Annotated[str, typer.Argument(help="ConceptNet's assertions 
             replace: Replace = False):
     """Make a table of where things usually are, for the room, from ConceptNet's facts."""
     from pushlab.datasets.commonsense import all_places, fetch_facts, read_facts, strongest, usual_places, write_facts
+    from pushlab.ground.reading import read_bytes
 
     with ended_by(1):
         if not replace and os.path.lexists(out):
             raise FileExistsError(f"{out} is there already; collect writes new files only, or with --replace")
         wanted = (list(usual_places(read_facts("commonsense"))) if heads is None
-                  else heads.read_text(encoding="utf-8").split("\n"))
+                  else read_bytes(heads, 2**20, links=True).decode("utf-8-sig").split("\n"))
         wanted = [head.strip().lower() for head in wanted if head.strip()]
         found = fetch_facts(wanted, limit) if source == "web" else read_facts(source, wanted)
         facts = strongest(found, limit, wanted)

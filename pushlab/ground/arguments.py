@@ -68,10 +68,13 @@ def meant(word: Any, choices: Iterable[str]) -> str:
 def is_number(value: Any) -> bool:
     """Whether this is a finite number, Python's or NumPy's; True and False are none.
 
-    >>> is_number(2.5), is_number(True), is_number("2"), is_number(float("nan"))
-    (True, False, False, False)
+    >>> is_number(2.5), is_number(True), is_number("2"), is_number(float("nan")), is_number(10**400)
+    (True, False, False, False, False)
     """
-    return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+    try:
+        return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+    except OverflowError:               # a whole number that no float holds
+        return False
 
 
 def one_of(name: str, value: Any, choices: Iterable[Any]) -> Any:
