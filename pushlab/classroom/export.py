@@ -35,7 +35,8 @@ def replay(folder: Path | str, episode: int) -> tuple[bool, pd.DataFrame]:
             raise ValueError(f"the class has no episode {episode!r:.20}")
         steps = link.execute("SELECT * FROM steps WHERE episode = ? ORDER BY step", (episode,)).fetchall()
         life = Lived(link.execute("SELECT * FROM class").fetchone(), row)
-    found, total, earned = [(-1, "began", row["began"], as_json(life.began))], 0.0, 0.0
+    found: list[tuple] = [(-1, "began", row["began"], as_json(life.began))]
+    total = earned = 0.0
     for step in steps:
         answer, reward, expected, best = life.advance(json.loads(step["action"]))
         total, earned = total + reward, earned + (expected or 0.0)

@@ -87,7 +87,8 @@ class Answers:
         codes, _, _ = read_notifications(table, world.schema, count, FILE, lines)
         where = {"row": np.arange(count), "user": np.zeros(count, np.int64)}
         _, outcome = world.advance(where, codes, np.zeros((count, world.uniforms)))
-        return tuple(expected_points(outcome["actual"], outcome[which]) for which in ("probability", "best"))
+        actual = outcome["actual"]
+        return expected_points(actual, outcome["probability"]), expected_points(actual, outcome["best"])
 
 
 def share_of(expected: np.ndarray, best: np.ndarray) -> list[float]:
