@@ -106,7 +106,7 @@ class EvalUMAP1(UserWorld):
         self._arrived = np.concatenate([part["arrived"] for part in parts])
         known = all("best" in part for part in parts)
         self._best = np.concatenate([part["best"] for part in parts]) if known else None
-        self._told = {"opened": bool, "actual": bool}
+        self._told: dict[str, type] = {"opened": bool, "actual": bool}
         if flag("reveal", reveal):
             self._told |= {"probability": float, **({"best": float} if known else {})}
         self._cutoffs = [part["cutoff"] for part in parts]

@@ -136,8 +136,10 @@ class Zika(Epidemic):
     def __init__(self, reference: str | None = None, preset: str | None = None, actions: str | None = None,
                  observe: Any = None, **arguments: Any) -> None:
         model = load_model("zika")
-        usual = ("box", model.names) if reference is not None else ("discrete", model.levels)
-        actions, observe = (own if given is None else given for own, given in zip(usual, (actions, observe)))
+        if actions is None:
+            actions = "discrete" if reference is None else "box"
+        if observe is None:
+            observe = model.levels if reference is None else model.names
         super().__init__(model, reference, preset, actions=actions, observe=observe, **arguments)
 
     def flow(self, values: np.ndarray, step: np.ndarray, dose: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
