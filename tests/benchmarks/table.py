@@ -4,6 +4,7 @@
     python tests/benchmarks/table.py --quick     short runs, printed and not written: to try the command itself
     python tests/benchmarks/table.py memory      megabytes over steps, printed; see memory.py
     python tests/benchmarks/table.py scale       cells of a sweep a second, into data/scale; see scale.py
+    python tests/benchmarks/table.py serve       a class under load, and killed, into data/class; see serve.py
     python tests/benchmarks/table.py widgets     milliseconds from a slider's move to the new picture; see panels.py
 """
 
@@ -21,6 +22,7 @@ import cases
 import memory
 import panels
 import scale
+import serve
 import speed
 
 README = Path(__file__).resolve().parents[2] / "README.md"
@@ -32,7 +34,7 @@ QUICK = {"starts": {"repeats": 1}, "steps": {"seconds": 0.01, "rounds": 3}, "bat
 
 def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", nargs="?", choices=["speed", "memory", "scale", "widgets"], default="speed")
+    parser.add_argument("what", nargs="?", choices=["speed", "memory", "scale", "serve", "widgets"], default="speed")
     parser.add_argument("names", nargs="*", help="widgets: only these notebooks, printed and not written")
     parser.add_argument("--quick", action="store_true", help="short runs, nothing written")
     given = parser.parse_args(arguments)
@@ -41,6 +43,8 @@ def main(arguments=None):
         return memory.main(quick=given.quick)
     if given.what == "scale":
         return scale.main()
+    if given.what == "serve":
+        return serve.main()
     if given.what == "widgets":
         return panels.main(given.names)
     block = measured(QUICK if given.quick else {})
