@@ -25,6 +25,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import pandas as pd
 
+import pushlab
 from pushlab.classroom import Book, new_class
 from pushlab.classroom.standings import standings
 from pushlab.ground.files import data_dir
@@ -50,7 +51,8 @@ class Server:
         return f"http://127.0.0.1:{self.port}"
 
     def __enter__(self):
-        self.process = subprocess.Popen(self.command, stdout=subprocess.PIPE)
+        here = {**os.environ, "PYTHONPATH": str(Path(pushlab.__file__).parents[1])}
+        self.process = subprocess.Popen(self.command, stdout=subprocess.PIPE, env=here)
         if not self.process.stdout.readline():
             raise RuntimeError("the server did not start")
         return self
