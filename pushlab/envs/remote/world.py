@@ -74,8 +74,9 @@ class Remote(World):
                 "told": np.array(stands, object)}
 
     def _begin(self, count):
+        held = sorted(self._playing) if self.scored else []         # other copies play these
         stands = self.link.ask("POST", "/api/episodes", {"game": self.game, "scored": self.scored, "count": count,
-                                                         "held": sorted(self._playing)})["episodes"]
+                                                         "held": held})["episodes"]
         for stand in stands:
             self.left = stand["left"]
             self._playing.add(stand["episode"])
