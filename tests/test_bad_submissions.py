@@ -146,7 +146,7 @@ CASES = {
     "zeros": (bytes_of("bob.csv", lambda text: bytes(5000)), [], {"bob": ""}),
     "UTF-16": (bytes_of("bob.csv", lambda text: text.encode("utf-16")), [], {"bob": "not UTF-8"}),
     "a cell of a megabyte": (bytes_of("bob.csv", lambda text: text.replace("\n", "\n" + "x" * 2**20, 1).encode()), [],
-                             {"bob": "field limit"}),
+                             {"bob": "bob.csv, row 2: "}),
     "a quotation mark that never closes": (bytes_of("bob.csv", lambda text: text.encode() + b'"'), [], {"bob": ""}),
     "200,000 columns": (bytes_of("bob.csv", lambda text: b"a," * 200_000), [], {"bob": "200,001 columns"}),
     "an id of 400 digits": (bytes_of("bob.csv", lambda text: "\n".join(
