@@ -51,7 +51,8 @@ def new(folder: Class,
         per_quarter: Annotated[int, typer.Option(help="Contexts of an episode of Challenge 2, about.")] = 1000,
         days: Annotated[int, typer.Option(min=1, help="Days of an episode of push-v0.")] = 7,
         name: Annotated[str | None, typer.Option(help="What the board is headed by; the folder's name.")] = None,
-        tokens: Annotated[Path | None, typer.Option(help="A new CSV file for the tokens, instead of here.")] = None):
+        tokens: Annotated[Path | None, typer.Option(help="A new CSV file for the tokens, instead of here.")] = None
+        ) -> None:
     """Make a class: its private users, its hand-out, and a token a team, which is shown this once."""
     from pushlab.challenges.scorecard import csv_text
     from pushlab.classroom.folder import new_class
@@ -76,7 +77,7 @@ def new(folder: Class,
 
 
 @class_app.command()
-def token(folder: Class, team: Annotated[str, typer.Argument(help="Its name.")]):
+def token(folder: Class, team: Annotated[str, typer.Argument(help="Its name.")]) -> None:
     """Give a team a new token, shown this once; its old one is void from now on."""
     from pushlab.classroom.folder import new_token
 
@@ -85,7 +86,7 @@ def token(folder: Class, team: Annotated[str, typer.Argument(help="Its name.")])
 
 
 @class_app.command()
-def close(folder: Class):
+def close(folder: Class) -> None:
     """End the class: nothing is played or handed in any more, and the private halves are scored."""
     from pushlab.classroom.folder import close_class
 
@@ -94,7 +95,7 @@ def close(folder: Class):
 
 
 @class_app.command("export")
-def export_class(folder: Class, out: Annotated[Path, typer.Argument(help="A new folder.")]):
+def export_class(folder: Class, out: Annotated[Path, typer.Argument(help="A new folder.")]) -> None:
     """Write the standings, and every episode as logs that the metrics and notebooks read."""
     from pushlab.classroom.export import export
 
@@ -104,7 +105,7 @@ def export_class(folder: Class, out: Annotated[Path, typer.Argument(help="A new 
 
 
 @class_app.command("replay")
-def replay_episode(folder: Class, episode: Annotated[int, typer.Argument(help="Its number.")]):
+def replay_episode(folder: Class, episode: Annotated[int, typer.Argument(help="Its number.")]) -> None:
     """Play an episode again from the secret and the logged actions, and say where it differs: status 1 if it does."""
     from pushlab.classroom.export import replay
 
@@ -115,7 +116,7 @@ def replay_episode(folder: Class, episode: Annotated[int, typer.Argument(help="I
 
 
 @class_app.command()
-def board(folder: Class):
+def board(folder: Class) -> None:
     """Print the standings as they are now."""
     from pushlab.classroom.book import Book
     from pushlab.classroom.standings import standings

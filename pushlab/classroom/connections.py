@@ -30,9 +30,10 @@ def limited(limits: Limits) -> type[HttpToolsProtocol]:
 
         def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)
-            if len(self.connections) > limits.of_one:
-                same = sum((one.client or ())[:1] == (self.client or ())[:1] for one in self.connections)
-                if same > limits.of_one or len(self.connections) > limits.connections:
+            there: set[Any] = self.connections
+            if len(there) > limits.of_one:
+                same = sum((one.client or ())[:1] == (self.client or ())[:1] for one in there)
+                if same > limits.of_one or len(there) > limits.connections:
                     self.refuse(503)
             self.timer = self.loop.call_later(limits.slowest, self.refuse, 408)
 
