@@ -16,6 +16,7 @@ from pushlab.ground.arguments import demand
 from pushlab.ground.faults import BadData, Fault
 from pushlab.ground.files import write_text
 from pushlab.ground.reading import read_bytes
+from pushlab.lifetimes.rules import TRAIN
 from pushlab.lifetimes.syllabi import Syllabus
 from pushlab.logs.folders import STEPS, read_log, write_log
 from pushlab.logs.places import BLOCK
@@ -76,7 +77,9 @@ class Book:
             if kept["mark"] == self.mark:
                 demand(type(finished) is int and 0 <= finished <= last, f"{finished!r:.40} of {last} blocks finished")
                 if kept["check"] is None:           # written before there were any
-                    demand(not finished or kept["state"] or not agent.state(), "the state is empty")
+                    trained = any(phase.kind == TRAIN for phase in self.phases[:finished])
+                    empty = trained and not kept["state"] and getattr(type(agent), "state", None) is not Agent.state
+                    demand(not empty, "the state is empty")
                 else:
                     demand(kept["check"] == _check(kept), "the file was changed after it was written")
             return kept

@@ -28,6 +28,7 @@ WORDS, JSON = ("object", "str"), ("json object", "json str")
 PARQUET = "pushlab: columns of JSON"        # what a Parquet file's attributes tell of them
 QUOTE, NEW_LINE = ord('"'), ord("\n")
 LARGEST = 512 * 2**20       # bytes of a table
+MOST_COLUMNS = 10_000
 MOST_CELLS = 2**27          # of a table; more need more memory than a laptop has
 MOST_FAULTS = 1000          # of a table; more say nothing new
 NO_END = "a whole line: the file is torn off, and the last value may be; end it with a new line if it is whole"
@@ -194,6 +195,8 @@ def read_whole(path: Path, file: str, links: bool = False) -> tuple[bytes, list[
         if head.endswith(b"\r"):
             head, body = head[:-1], body.replace(b"\r\n", b"\n")
         header = next(csv.reader([head.decode("utf-8")], delimiter=separator))
+        if len(header) > MOST_COLUMNS:
+            raise BadData(Fault(file, 1, right=f"at most {MOST_COLUMNS:,} columns; there are {len(header):,}"))
         body, lines, faults = whole_rows(body, len(header), file, separator)
     except UnicodeDecodeError as error:
         return _no_table(Fault(file, data.count(b"\n", 0, error.start) + 1, right="text in UTF-8"))

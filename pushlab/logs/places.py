@@ -26,8 +26,8 @@ def find_logs(folder: Path | str) -> list[Path]:
 
 
 def look_through(folder: Path | str) -> tuple[list[Path], dict[Path, BadData], list[str]]:
-    """What there is in a folder and below it: lifetimes, as `find_logs` gives them; {path: BadData} of what may be one
-    and cannot be read; names in the folder that are neither.
+    """What there is in a folder and below it: lifetimes, as `find_logs` gives them; {path in the folder: BadData} of
+    what may be some and cannot be read; names in the folder that are neither.
     """
     folder = Path(folder)
     if not folder.exists():
@@ -41,11 +41,14 @@ def look_through(folder: Path | str) -> tuple[list[Path], dict[Path, BadData], l
                   if len(table.relative_to(folder).parts) == 3}
         found.remove(folder)
     wrong |= {table.parent: NO_WORKER for table in tables if len(table.relative_to(folder).parts) == 2}
-    wrong = {path: BadData(Fault(printable(path.name), right=right)) for path, right in wrong.items()
-             if not found & {path, *path.parents}}      # of a lifetime it is said when that is read
-    named = {path.relative_to(folder).parts[:1] for path in (*found, *wrong)}
+    faults: dict[Path, list[Fault]] = {}
+    for path, right in wrong.items():
+        if not found & {path, *path.parents}:           # of a lifetime it is said when that is read
+            parts = path.relative_to(folder).parts
+            faults.setdefault(folder.joinpath(*parts[:1]), []).append(Fault(printable("/".join(parts)), right=right))
+    named = {path.relative_to(folder).parts[:1] for path in (*found, *faults)}
     others = [name for name in sorted(os.listdir(folder)) if name[0] != "." and (name,) not in named]
-    return sorted(found), wrong, [] if folder in found else others
+    return sorted(found), {path: BadData(some) for path, some in faults.items()}, [] if folder in found else others
 
 
 def _look(folder):
