@@ -209,4 +209,4 @@ def _saturation_of(log):
     from pushlab.metrics.lifelong import Settings, lifelong_report
 
     plain = Settings(normalization="none", smoothing="none")
-    return float(lifelong_report(log, metrics=["saturation"], settings=plain).lifetime["saturation"])
+    return float(lifelong_report(log, metrics=["saturation"], settings=plain).lifetime.get("saturation", np.nan))

@@ -15,6 +15,7 @@ import copy
 import json
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -82,7 +83,7 @@ def run_syllabus(syllabus: Source, agent: Agent | Callable, seed: int = 0, folde
                 if book is not None:
                     book.keep(blocks[-1], number, agent)
         except BaseException as error:
-            keep_lived(error, lambda error=error: told([*blocks, *_lived_by(error)]))
+            keep_lived(error, partial(told, [*blocks, *_lived_by(error)]))
             raise
         finally:
             bar.close()
@@ -144,7 +145,7 @@ def live_phase(phase: Phase, agent: Agent, seed: int, envs: dict[str, Any], befo
                           block_type=phase.kind, task=experience.task,
                           params=json.dumps(experience.params, sort_keys=True), **labels)
         except BaseException as error:
-            keep_lived(error, lambda error=error: told(*_lived_by(error)))
+            keep_lived(error, partial(told, *_lived_by(error)))
             raise
         trained += experience.count
         rows.append(log)

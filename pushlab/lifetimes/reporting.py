@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -57,7 +58,8 @@ def report_one(name: str, path: Path, how: tuple, complete: bool = False, folder
 
     A log is reported without the rows that are at fault, if others are left.
     """
-    report, found, words, notes = None, wrong, "", []
+    report, words, notes = None, "", []
+    found: Exception | None = wrong
     try:
         if wrong is None:
             log = read_log(path, how[1], strict=False)
@@ -66,10 +68,10 @@ def report_one(name: str, path: Path, how: tuple, complete: bool = False, folder
             regimes = report.regimes
             learned = set(regimes.loc[regimes["block_type"] == "train", "task"]) - set(report.experts)
             alone = [task for task in report.tasks.index if task in learned]
-            found = [*log.attrs.get("faults", ()), *(how[0].lacking(alone) if complete else ())]
-            found = BadData(found) if found else None
+            faults = [*log.attrs.get("faults", ()), *(how[0].lacking(alone) if complete else ())]
+            found = BadData(faults) if faults else None
     except Exception as error:          # of a file, a metric of one's own, a library that was given something strange
-        report, found, notes = None, error, getattr(error, "__notes__", ())
+        report, found, notes = None, error, getattr(error, "__notes__", [])
     faulty = _error_in_words(name, found, notes) if found is not None else ""
     written = True
     try:
@@ -167,4 +169,10 @@ def _pictures(report) -> Iterator[tuple[str, Callable[[], bytes]]]:
         yield "_smoothed", lambda: plots.png(plots.smoothed_curves(report))
     for number, task in enumerate(learned):
         if len(report.experts.get(task, ())):
-            yield f"_expert_{number}", lambda task=task: plots.png(plots.against_expert(report, task))
+            yield f"_expert_{number}", partial(_expert_picture, report, task)
+
+
+def _expert_picture(report, task):
+    from pushlab import plots
+
+    return plots.png(plots.against_expert(report, task))

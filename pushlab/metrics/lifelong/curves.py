@@ -117,7 +117,7 @@ def saturation(values: Values, share: float = 0.1) -> Saturation:
 
     values  array (experiences,)
     share   the smoothing parameter s: what part of the block counts as "maintained"
-    returns Saturation; NaN where there is no value
+    returns Saturation; NaN where there is no value, or sums are beyond what a float holds
     Source  L2Metrics v0.1, Metrics Overview, 1 and 2: the maximum of the rolling mean with s = 0.1, and when it is
             first seen.
 
@@ -130,6 +130,8 @@ def saturation(values: Values, share: float = 0.1) -> Saturation:
     window = max(1, int(share * len(values) + 0.5))
     means = rolling_mean(values, window)
     time = first_reached(means, float(np.nanmax(means)))
+    if np.isnan(time):                          # sums beyond what a float holds
+        return Saturation(np.nan, np.nan)
     held = values[int(time):int(time) + window]
     return Saturation(float(held[np.isfinite(held)].mean()), time)      # summed anew: running sums carry rounding
 
