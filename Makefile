@@ -100,7 +100,7 @@ numbers: $(VENV)/.test  ## list where the numbers in the notebooks' text come fr
 	$(BIN)/python tests/notebooks/prose.py $(NAMES)
 
 .PHONY: benchmarks
-benchmarks: $(VENV)/.test  ## measure speed, written into README; ARGS=memory long runs, =scale sweeps, =widgets
+benchmarks: $(VENV)/.test  ## measure speed, written into README; ARGS=memory, scale, serve, widgets, classroom: others
 	$(BIN)/python tests/benchmarks/table.py $(ARGS)
 	$(if $(ARGS),,$(BIN)/python -m pytest -q tests/benchmarks --benchmark-only)
 

@@ -6,6 +6,7 @@
     python tests/benchmarks/table.py scale       cells of a sweep a second, into data/scale; see scale.py
     python tests/benchmarks/table.py serve       a class under load, and killed, into data/class; see serve.py
     python tests/benchmarks/table.py widgets     milliseconds from a slider's move to the new picture; see panels.py
+    python tests/benchmarks/table.py classroom   a class of 40 teams on a server, into data/class; see classroom.py
 """
 
 import argparse
@@ -19,6 +20,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import cases
+import classroom
 import memory
 import panels
 import scale
@@ -34,7 +36,8 @@ QUICK = {"starts": {"repeats": 1}, "steps": {"seconds": 0.01, "rounds": 3}, "bat
 
 def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", nargs="?", choices=["speed", "memory", "scale", "serve", "widgets"], default="speed")
+    parser.add_argument("what", nargs="?", default="speed",
+                        choices=["speed", "memory", "scale", "serve", "widgets", "classroom"])
     parser.add_argument("names", nargs="*", help="widgets: only these notebooks, printed and not written")
     parser.add_argument("--quick", action="store_true", help="short runs, nothing written")
     given = parser.parse_args(arguments)
@@ -47,6 +50,8 @@ def main(arguments=None):
         return serve.main()
     if given.what == "widgets":
         return panels.main(given.names)
+    if given.what == "classroom":
+        return classroom.main(quick=given.quick)
     block = measured(QUICK if given.quick else {})
     print(block)
     if not given.quick:
