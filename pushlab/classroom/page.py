@@ -98,7 +98,8 @@ class Artist:
     def __init__(self, folder: Path | str) -> None:
         from pushlab.classroom.book import Book
 
-        self.book, self._curves, self._drawn = Book(folder), {}, (None, {})
+        self.book, self._curves = Book(folder), {}
+        self._drawn: tuple[Any, dict[str, bytes]] = None, {}
 
     def draw(self) -> dict[str, bytes]:
         """{path: content} of FILES, the very same as before where nothing has changed; no picture without practice."""
