@@ -96,6 +96,15 @@ def test_the_wilson_interval_agrees_with_scipy():
         assert (ours.low, ours.high) == pytest.approx((wilson.low, wilson.high), abs=1e-12)
 
 
+def test_a_share_and_its_interval_lie_between_0_and_1_to_the_last_digit():
+    trials = np.arange(1, 2000)
+    for successes in (0 * trials, trials):
+        share, low, high = share_interval(successes, trials)
+        assert (0 <= low).all() and (low <= share).all() and (share <= high).all() and (high <= 1).all()
+        assert (np.where(successes == 0, low, 1 - high) == 0).all()
+    assert str(share_interval(0, 27)).startswith("0 [0, ")
+
+
 def test_the_interval_covers_as_often_as_it_says():
     rng = np.random.default_rng(11)
     covers = [low <= 1 <= high for _, low, high in (mean_interval(rng.exponential(1, 40)) for _ in range(2000))]
