@@ -38,7 +38,7 @@ from pushlab.envs.remote.link import Link, Refused
 from pushlab.logs.rollout import readable
 
 ID, SECRET = "pushlab/Remote-v0", "a secret of tests, long enough"
-TEAMS = ["ann", "ben", "cem", "dee", "eve", "fay", "gus", "hal", "ida", "jon", "kim", "leo", "mia"]
+TEAMS = ["ann", "ben", "cem", "dee", "eve", "fay", "gus", "hal", "ida", "jon", "kim", "leo", "mia", "nan"]
 LAVISH = {"requests": 1e6, "steps": 1e6, "begins": 1e4}
 
 
@@ -625,3 +625,20 @@ def test_faulty_answers_are_refused_with_every_fault(room, tmp_path, monkeypatch
 
 def test_the_id_is_listed():
     assert ID in CliRunner().invoke(app, ["envs"]).stdout
+
+
+def test_the_handouts_examples_run_in_its_folder(room, monkeypatch):
+    handout = room.folder / "handout"
+    text = (handout / "README.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    monkeypatch.chdir(handout)
+    told = {}
+    try:
+        for block in blocks:
+            exec(block.replace("https://...", room.url).replace('"..."', repr(room.tokens["nan"])), told)
+        assert len(blocks) == 5 and len(told["log"]) > 20 and told["over"]
+    finally:
+        for name in ("env", "envs"):
+            told[name].close() if name in told else None
+        (handout / "answers.csv").unlink(missing_ok=True)
+    assert Link(room.url, room.tokens["nan"]).ask("GET", "/api/me")["uploads"]["left"] == 19
