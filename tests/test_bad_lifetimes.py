@@ -502,7 +502,7 @@ def ended(process):
 
 found = {"killed": [], "calls": 0}
 for name in ("add", "write"):
-    for after in range(1, 200):                         # killed at every step that changes the disk
+    for after in range(1, 200, 2):                      # killed at every second step that changes the disk
         store = made(f"{name}-{after}")
         def do():
             calls = [0]
@@ -519,15 +519,19 @@ for name in ("add", "write"):
         shutil.rmtree(store.folder)
         if status == 0:
             break
-store = made("full")
 for most in (10, 60, 200, 400):
+    store = made(f"full-{most}")
     def do():
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
         store.write("a", run(*[9.0] * 50))
     found["full"] = [*found.get("full", []), [ended(child(do)), *seen(store)]]
-found["huge"] = [ended(child(lambda value=value: store.write("a", run(*value)))) for value in
-                 ([1e308, 1e308], [float("inf")] * 2, [float("nan")] * 2)] + seen(made("fine"))
+found["huge"] = []
+for name in ("add", "write"):
+    for number, value in enumerate(("1e308", "inf", "nan")):
+        store = made(f"huge-{name}-{number}")
+        status = ended(child(lambda: getattr(store, name)("a", run(*[float(value)] * 2))))
+        found["huge"].append([status, *seen(store)])
 big = Experts(place / "big")
 big.add("a", run(1e308))
 found["sum"] = [ended(child(lambda value=value: big.add("a", run(*value)))) for value in ([1.7e308], [1e308] * 2)]
@@ -547,7 +551,7 @@ print(json.dumps(found))
 def what_a_store_bears(place):
     path = [str(Path(pushlab.__file__).resolve().parents[1]), os.environ.get("PYTHONPATH", "")]
     done = subprocess.run([sys.executable, "-W", "ignore", "-c", STORE, place], timeout=600, capture_output=True,
-                          env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, path))})
+                          env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, path))}, cwd=place)
     assert done.returncode == 0, done.stderr.decode()
     return json.loads(done.stdout)
 
@@ -570,7 +574,7 @@ def test_a_change_of_experts_is_there_whole_or_not_at_all_whenever_it_is_killed(
 @POSIX
 def test_a_full_disk_and_numbers_without_a_mean_leave_the_experts_as_they_were(store_report):
     assert store_report["full"] == [[1, [2.0, 4.0], 3.0]] * len(store_report["full"])
-    assert store_report["huge"] == [1, 1, 1, [2.0, 4.0], 3.0]
+    assert store_report["huge"] == [[1, [2.0, 4.0], 3.0]] * 6
     assert store_report["sum"] == [1, 1, [1e308], 1e308]
 
 
@@ -645,6 +649,19 @@ def test_strange_files_among_cells_hang_nobody(ending, change, tmp_path):
     path.unlink()
     STRANGE[change](path)
     assert status(out)["state"].tolist() == ["failed" if ending == ".failed.json" else "missing"]
+
+
+@POSIX
+def test_a_cache_that_others_may_write_to_is_not_believed(tmp_path, monkeypatch):
+    monkeypatch.setenv("PUSHLAB_CACHE", str(tmp_path / "cache"))
+    cells = [Cell({"number": 0}, in_parts, (0, tmp_path))]
+    for _ in range(2):
+        run_cells(cells, None, 1, progress=False, name="mine")
+    assert (tmp_path / "calls").read_text() == "0\n1\n2\n"
+    (tmp_path / "cache" / "cells" / "mine").chmod(0o777)
+    with pytest.warns(UserWarning, match="no folder of yours alone"):
+        table = run_cells(cells, None, 1, progress=False, name="mine")["rows"]
+    assert len((tmp_path / "calls").read_text()) == 12 and table["part"].tolist() == [0, 1, 2]
 
 
 def test_a_list_of_cells_names_no_file_elsewhere(tmp_path):
@@ -847,9 +864,9 @@ def of_store(folder, what):
         return f"neither before nor after {torn} times of {len(killed)}"
     if what == "many":
         return f"{found['many'][1]} of 16 runs there"
-    kept = found["full"] if what == "full" else [[status, *found["huge"][3:]] for status in found["huge"][:3]]
-    wrong = sum(status != 1 or rest != [[2.0, 4.0], 3.0] for status, *rest in kept)
-    return f"{wrong} of {len(kept)} damaged the store" if wrong else "refused, the store as it was"
+    wrong = sum(status != 1 or rest != [[2.0, 4.0], 3.0] for status, *rest in found[what])
+    return f"{wrong} of {len(found[what])} ended in a traceback or a damaged store" if wrong else (
+        "refused, the store as it was")
 
 
 ROLLOUT = {"episodes": 9, "seed": 3, "progress": False}

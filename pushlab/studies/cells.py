@@ -27,7 +27,7 @@ from typing import Any
 import pandas as pd
 
 from pushlab.ground.arguments import number
-from pushlab.ground.files import cache_dir, write_text
+from pushlab.ground.files import cache_dir, own_folder, write_text
 from pushlab.ground.kept import checksum
 from pushlab.ground.origins import of_value, own_files_changed
 from pushlab.studies.cell import Cell, do_cell, note_failure
@@ -45,7 +45,7 @@ def run_cells(cells: Sequence[Cell], out: Any = None, workers: int | None = None
               name: str | None = None, about: Mapping[str, Any] | None = None) -> dict[str, pd.DataFrame]:
     """Does the cells that are not kept yet; returns their tables by name, rows in the order of the cells.
 
-    out         a folder; None is one in pushlab's cache, False keeps nothing
+    out         a folder; None is one in pushlab's cache (if it is the user's own), False keeps nothing
     workers     processes side by side; None is as many as `joblib.parallel_config` says, else all cores. Within
                 `joblib.parallel_config("dask")`, or "ray", the cells run on that cluster, whose machines have to see
                 the folder under the same name
@@ -65,7 +65,9 @@ def run_cells(cells: Sequence[Cell], out: Any = None, workers: int | None = None
     if time_limit is not None:
         number("time_limit", time_limit, above=0, of="seconds")
     name = name or (cells[0].function.__module__.rpartition(".")[2] if cells else "nothing")
-    folder = None if out is False else Path(out or cache_dir() / "sweeps" / name)
+    folder = None if out is False else Path(out or cache_dir() / "cells" / name)
+    if out is None and not own_folder(folder):              # another could have left numbers there
+        folder = None
     stems = stems_of(cells) if folder is not None else [""] * len(cells)
     places = [folder / "cells" / stem if folder is not None else None for stem in stems]
     there: set[str] = set()
