@@ -135,7 +135,7 @@ def lifelong(
         more = f" and {len(others) - 10:,} more" if len(others) > 10 else ""
         say(f"passed over, as there is no log in it: {', '.join(others[:10])}{more}", err=True)
     if faults or unwritten:
-        raise typer.Exit(2 if unwritten and lifetimes else 1)
+        raise typer.Exit(2 if unwritten and (lifetimes or not faults) else 1)
 
 
 def _read_settings(file, options):
