@@ -422,7 +422,7 @@ def test_environments_that_cannot_be_made_are_named_before_anything_runs():
     with pytest.raises(BadData) as error:
         run_syllabus(wrong, agents.ShowAll(), progress=False)
     assert len(error.value.faults) == 2
-    assert "task a" in str(error.value) and "max_age is 0 or more" in str(error.value)
+    assert "task a" in str(error.value) and "max_age is a number of minutes from 0" in str(error.value)
 
 
 @pytest.mark.parametrize("seed", [-1, 1.5, True, "one", None])
