@@ -66,6 +66,20 @@ def test_neither_a_class_nor_tokens_are_replaced(tmp_path, school):
     assert (tokens.read_bytes(), (folder / "class.db").read_bytes()) == before
 
 
+def test_a_class_has_ten_episodes_unless_told_and_one_limit_of_each_size(tmp_path):
+    from pushlab.classroom.folder import MOST_TEAMS
+
+    (tmp_path / "teams.csv").write_text("team\nann\nben\n")
+    (tmp_path / "many.csv").write_text("team\n" + "".join(f"team {number}\n" for number in range(MOST_TEAMS + 1)))
+    told = run("class", "new", tmp_path / "class", "--teams", tmp_path / "teams.csv", "--per-quarter", 100, "--days", 1)
+    assert told.exit_code == 0 and Book(tmp_path / "class").settings["episodes"] == 10
+    for teams, words, right in (("teams", ("--episodes", 1), "2 to 50"), ("teams", ("--episodes", 51), "2 to 50"),
+                                ("teams", ("--days", 0), "1 to 28"), ("many", (), f"{MOST_TEAMS}")):
+        told = run("class", "new", tmp_path / "other", "--teams", tmp_path / f"{teams}.csv", *words)
+        assert told.exit_code == 1 and right in told.stderr, told.stderr
+    assert not (tmp_path / "other").exists()
+
+
 @pytest.mark.parametrize("text, words", [
     ("", ["empty"]), ("name\nann\n", ["'team' is missing", "name"]), ("team\n", ["no rows"]),
     ("team;room\nann;1\n", ["';'"]), ("team\nann\n\nAnn\nÅda\nA\u030ada\n", ["row 4", "'ann'", "row 6"]),

@@ -420,7 +420,7 @@ def kill(room):
 
 
 PLAYER = """
-import json, sys
+import json, sys, time
 from pushlab.classroom import Room
 room = Room.open(sys.argv[1])
 team = room.team_of(sys.argv[2])
@@ -431,6 +431,7 @@ while True:
     room.commit()
     step += 1
     print(step, flush=True)
+    time.sleep(0.02)                # so that it is killed before the episode is over
 """
 
 
@@ -610,6 +611,18 @@ def test_closing_settles_what_was_left_open_and_lets_practice_go_on(fresh, room)
     episodes = Book(folder).episodes("evalumap2").query("scored").set_index("team")
     assert score["evalumap2", "reds"] == pytest.approx(episodes["expected"]["reds"] / episodes["best"]["reds"])
     assert score["push", "blues"] == pytest.approx(settled / 7)
+
+
+def test_an_episode_begun_by_a_process_that_was_killed_before_it_was_made_counts_as_nothing(fresh):
+    folder, tokens = fresh
+    begin = ("import os, signal, sys; from pushlab.classroom import Room; room = Room.open(sys.argv[1]); "
+             "room.begin(room.team_of(sys.argv[2]), 'evalumap2', True); os.kill(os.getpid(), signal.SIGKILL)")
+    assert subprocess.run([sys.executable, "-c", begin, folder, tokens["reds"]]).returncode == -signal.SIGKILL
+    close_class(folder)
+    before = standings(Book(folder)).set_index(["game", "team"])
+    assert before.loc[("evalumap2", "reds"), "score"] == 0 and np.isnan(before.loc[("evalumap2", "blues"), "score"])
+    Room.open(folder).close()                   # and a server that is started again changes nothing
+    pd.testing.assert_frame_equal(standings(Book(folder)).set_index(["game", "team"]), before)
 
 
 def test_what_was_played_and_not_kept_when_the_class_was_closed_is_not_told(fresh, room):

@@ -68,6 +68,44 @@ def test_who_stops_after_one_lucky_episode_stands_below_those_who_are_surely_ahe
     assert table.loc["lucky", ["first", "last"]].tolist() == [1, 4]
 
 
+def test_a_lucky_one_stands_above_nobody_who_is_surely_ahead_of_anybody():
+    """In a chain of five of whom each is surely ahead of the next; and whoever is surely ahead stands above."""
+    rng = np.random.default_rng(1)
+    chain = rng.normal(0, 0.05, 20) + np.array([[0.9], [0.8], [0.7], [0.6], [0.5]]) + rng.normal(0, 0.005, (5, 20))
+    table = standing(pd.DataFrame([*chain, [0.95, *[np.nan] * 19]], [*"ABCDE", "lucky"]))
+    assert list(table.index[:4]) == [*"ABCD"] and table.loc["lucky", "first"] == 1
+    assert table["last"].is_monotonic_increasing
+
+
+def test_one_team_with_finer_digits_lets_no_others_be_told_apart():
+    """Small whole numbers often differ by the same in all pairs; that says little, whatever digits another team has."""
+    rng, classes = np.random.default_rng(1), 150
+    wrong = 0
+    for _ in range(classes):
+        values = rng.integers(0, 3, (40, 5)) * 1.0
+        values[-1] += 1e-7 * rng.random(5)
+        wrong += (ranks(pd.DataFrame(values))["first"] > 1).any()
+    assert wrong / classes < 0.05 + 3 * np.sqrt(0.05 * 0.95 / classes)
+
+
+def test_the_interval_of_a_share_is_that_of_a_ratio():
+    """Of what earns half of the best everywhere it is one point; of others it holds the truth as often as it says."""
+    from pushlab.classroom.uploads import share_of, shares_of
+
+    rng, held = np.random.default_rng(4), 0
+    best = rng.choice([0.9, 2.1], 400)
+    assert share_of(best / 2, best) == [0.5, 0.5, 0.5]
+    widths = []
+    for _ in range(600):
+        best = rng.choice([0.9, 2.1], 400)
+        expected = best * rng.beta(8, 2, 400)
+        score, low, high = mean_interval(shares_of(expected, best))
+        assert score == pytest.approx(expected.sum() / best.sum(), abs=1e-12)
+        held, widths = held + (low <= 0.8 <= high), [*widths, high - low]
+    assert abs(held / 600 - 0.95) < 3 * np.sqrt(0.05 * 0.95 / 600)
+    assert np.mean(widths) < 0.6 * np.diff(mean_interval(expected / best.mean())[1:])[0]
+
+
 @pytest.mark.parametrize("values", [np.full((5, 5), 0.5), np.zeros((3, 1)), np.full((2, 4), -1e9)])
 def test_teams_with_the_same_values_are_tied(values):
     assert ranks(pd.DataFrame(values)).eq([1, len(values)]).all(axis=None)

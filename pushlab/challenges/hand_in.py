@@ -22,9 +22,10 @@ def hand_in(answers: Path | str | pd.DataFrame, url: str | None = None, token: s
 
     url, token  of the class and the team; None takes $PUSHLAB_URL and $PUSHLAB_TOKEN
 
-    public is the share of the best possible expected points, low and high the ends of its interval, left the uploads
-    that the team has left. The same answers again are told the same and count once. Raises BadData for a file that
-    cannot be read, Refused with every fault that the server found, ConnectionError where it cannot be reached.
+    public is the share of what the catalogue's best would earn in expected points, low and high the ends of its
+    interval, left the uploads that the team has left. The same answers again are told the same and count once. Raises
+    BadData for a file that cannot be read, Refused with every fault that the server found, ConnectionError where it
+    cannot be reached.
     """
     data = answers.to_csv(index=False, lineterminator="\n").encode() if hasattr(answers, "to_csv") \
         else read_bytes(answers, LARGEST)
@@ -40,5 +41,5 @@ def hand_in_command(answers: Annotated[Path, typer.Argument(help="A CSV file.")]
     except (ValueError, OSError, Refused) as error:
         typer.echo(str(error), err=True)
         raise typer.Exit(1) from None
-    typer.echo(f"{told['public']:.3f} of the best possible on the public half (interval {told['low']:.3f} to "
-               f"{told['high']:.3f}); {told['left']} uploads left")
+    typer.echo(f"{told['public']:.3f} of what the catalogue's best would earn, on the public half (interval "
+               f"{told['low']:.3f} to {told['high']:.3f}); {told['left']} uploads left")

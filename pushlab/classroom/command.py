@@ -16,13 +16,13 @@ from pushlab.lifetimes.command import ended_by, with_options
 
 class_app = typer.Typer(no_args_is_help=True, help="A class that plays the challenges against its lecturer's server.")
 Class = Annotated[Path, typer.Argument(metavar="CLASS", help="The folder of the class.")]
-MOST_TEAMS = 2000
 
 
 def read_teams(path: Path) -> list[str]:
     """The names of a CSV file's column `team`, cleaned; BadData with every row whose name is empty or there twice."""
     from unicodedata import normalize
 
+    from pushlab.classroom.folder import MOST_TEAMS
     from pushlab.datasets.tables import read_rows
     from pushlab.ground.reading import clean, opened
 
@@ -47,9 +47,9 @@ def new(folder: Class,
         teams: Annotated[Path, typer.Option(help="A CSV file with a column `team`, a row a team.")],
         seed: Annotated[str | None, typer.Option(help="For rehearsals: who guesses it knows all. By default 256 "
                                                  "random bits.")] = None,
-        episodes: Annotated[int, typer.Option(min=1, help="Scored episodes a team and game.")] = 5,
+        episodes: Annotated[int, typer.Option(help="Scored episodes a team and game; 20 for forty teams.")] = 10,
         per_quarter: Annotated[int, typer.Option(help="Contexts of an episode of Challenge 2, about.")] = 1000,
-        days: Annotated[int, typer.Option(min=1, help="Days of an episode of push-v0.")] = 7,
+        days: Annotated[int, typer.Option(help="Days of an episode of push-v0.")] = 7,
         name: Annotated[str | None, typer.Option(help="What the board is headed by; the folder's name.")] = None,
         tokens: Annotated[Path | None, typer.Option(help="A new CSV file for the tokens, instead of here.")] = None
         ) -> None:

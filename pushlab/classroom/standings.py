@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from pushlab.classroom.uploads import MOST as MOST_UPLOADS
+from pushlab.classroom.uploads import shares_of
 from pushlab.metrics.estimate import holm
 from pushlab.metrics.estimate.intervals import half_width
 
@@ -54,9 +55,11 @@ def ranks(values: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
     count = np.maximum(there.sum(axis=1), 1)
     gap = np.where(there, gaps, 0).sum(axis=1) / count
     rest = (np.where(there, gaps - gap[:, None], 0) ** 2).sum(axis=1) / np.maximum(count - 1, 1)
-    rounding = 64 * np.finfo(float).eps * np.nanmax(np.abs(known), initial=1)
-    steps = np.diff(np.unique([0, *np.abs(gaps[there])]))
-    grain = min(steps[steps > rounding], default=rounding)
+    largest = np.nanmax(np.abs(known), axis=1, initial=1)
+    rounding = 64 * np.finfo(float).eps * np.maximum(largest[ones], largest[others])
+    steps = np.diff(np.sort(np.where(there, np.abs(gaps), 0), axis=1), axis=1, prepend=0)
+    grain = np.where(steps > rounding[:, None], steps, np.inf).min(axis=1, initial=np.inf)
+    grain = np.where(np.isfinite(grain), grain, rounding)   # the least by which two differences of a pair differ
     size = np.where(np.abs(gap) > rounding, np.abs(gap), 0) / np.sqrt((rest + grain**2 / 6) / count)
     p_values = np.where(count < LEAST_PAIRS, 1, 2 * t.sf(size, np.maximum(count - 1, 1)))
     sure = holm(p_values) < 1 - level
@@ -69,15 +72,18 @@ def standing(values: pd.DataFrame) -> pd.DataFrame:
     """Score, interval and ranks of each team; index and `values` as in `ranks`.
 
     Columns: score, low, high (mean and 95 % t interval over what counts; one value has no interval), first, last.
-    The order is that of the middles of the ranks, within ties that of the scores: who stops after one lucky episode is
-    not surely ahead of anyone, and stands below those who are. Teams that have nothing yet come last.
+    The order is that of the last possible rank, then of the first, then of the score: who is surely ahead of anyone
+    stands above all who are not, so nobody is first for one lucky episode. Teams that have nothing yet come last.
+
+    An interval is a team's alone: where its mean would lie over very many users (or contexts). Ranks are of differences
+    on the same users, which differ less than users do: intervals that overlap do not say that teams are tied.
     """
     count = values.notna().sum(axis=1)
     score = values.mean(axis=1)
     half = half_width(values.std(axis=1), count.clip(lower=1)) + np.where(count > 1, 0, np.nan)
     table = pd.DataFrame({"score": score, "low": score - half, "high": score + half}).join(ranks(values))
-    order = pd.DataFrame({"middle": table["first"] + table["last"], "score": -score, "team": table.index.astype(str)})
-    return table.loc[order.sort_values(["middle", "score", "team"]).index]
+    order = table.assign(score=-score, team=table.index.astype(str)).sort_values(["last", "first", "score", "team"])
+    return table.loc[order.index]
 
 
 # ---------------------------------------------------------------- from the book
@@ -85,17 +91,19 @@ def standing(values: pd.DataFrame) -> pd.DataFrame:
 def earned(book: "Book", game: str) -> pd.DataFrame:
     """What each team earned where: (teams, users), or (teams, contexts) of the first challenge; NaN where nothing is.
 
-    The mean of a row is the team's score: share of the best possible expected points, or the return of a day.
+    The mean of a row is the team's score: the return of a day, or the share of what the catalogue's best would earn in
+    expected points. Combinations which no app sends may earn a little more, so 1 is no ceiling: 1.13 was measured.
     """
     teams, settings = book.teams()["name"], book.settings
     if game == "evalumap1":
         half = "private" if settings["closed"] else "public"
         answers = {team: answer[answer["half"] == half] for team in teams if (answer := book.answers(team)) is not None}
-        shares = {team: part["expected"].to_numpy() / part["best"].mean() for team, part in answers.items()}
+        shares = {team: shares_of(part["expected"], part["best"]) for team, part in answers.items()}
         return pd.DataFrame.from_dict(shares, orient="index").reindex(teams).astype(float)
     episodes = book.episodes(game)
     counted = episodes[episodes["scored"] & (episodes["finished"].notna() | bool(settings["closed"]))]
     points = counted["return"] / settings["days"] if game == "push" else counted["expected"] / counted["best"]
+    points = points.where(counted["steps"] > 0, 0.0) if game == "evalumap2" else points
     return counted.assign(value=points).pivot(index="team", columns="user", values="value").reindex(teams)
 
 
@@ -103,7 +111,8 @@ def standings(book: "Book") -> pd.DataFrame:
     """The standings of all games, a row a game and team: the columns of `standing` and
 
     game, team; done, of (scored episodes that count, and that there are; the first challenge: uploads);
-    playing (steps made in scored episodes that are being played; NA where none is)
+    playing (steps made in scored episodes that are being played; NA where none is, and once
+    the class is closed)
     """
     tables = []
     for game in GAMES:
@@ -112,7 +121,8 @@ def standings(book: "Book") -> pd.DataFrame:
         finished = episodes["finished"].notna()
         counted = book.uploads() if game == "evalumap1" else episodes[episodes["scored"] & finished]
         done = counted.groupby("team").size()
-        playing = episodes[episodes["scored"] & ~finished].groupby("team")["steps"].sum()
+        being = episodes["scored"] & ~finished & (book.settings["closed"] is None)
+        playing = episodes[being].groupby("team")["steps"].sum()
         tables.append(table.assign(game=game, done=table["team"].map(done).fillna(0).astype(int),
                                    of=MOST_UPLOADS if game == "evalumap1" else book.settings["episodes"],
                                    playing=table["team"].map(playing).astype("Int64")))
@@ -121,7 +131,8 @@ def standings(book: "Book") -> pd.DataFrame:
 
 
 def curve(steps: pd.DataFrame) -> np.ndarray:
-    """Learning curve of one episode: share of the points possible so far, at POINTS places from its start to its end.
+    """Learning curve of one episode: share of what the catalogue's best had earned by
+    then, at POINTS places from its start to its end.
 
     steps  a row a step, in order: expected, best
 

@@ -92,10 +92,25 @@ class Answers:
 
 
 def share_of(expected: np.ndarray, best: np.ndarray) -> list[float]:
-    """The share of the best possible points, and the ends of its 95 % interval over contexts, in three decimals.
+    """The share of what the catalogue's best earns, and the ends of its 95 % interval, in three decimals.
+
+    Over contexts drawn anew both sums would change together, so the interval is that of their ratio (delta method).
 
     >>> import numpy as np
-    >>> share_of(np.array([0.5, 1.5]), np.array([1.0, 3.0]))
-    [0.5, -2.676, 3.676]
+    >>> share_of(np.array([0.5, 1.5, 1.0]), np.array([1.0, 3.0, 2.0]))      # half of it everywhere
+    [0.5, 0.5, 0.5]
     """
-    return [round(value, DIGITS) for value in mean_interval(expected / best.mean())]
+    return [round(value, DIGITS) for value in mean_interval(shares_of(expected, best))]
+
+
+def shares_of(expected: np.ndarray, best: np.ndarray) -> np.ndarray:
+    """Values a context, float64 (contexts,), whose mean is the ratio of the sums and which spread as that ratio does.
+
+    Source  Cochran (1977), Sampling techniques, 3rd ed., section 6.3: the residuals of a ratio, over the mean
+
+    >>> import numpy as np
+    >>> shares_of(np.array([0.0, 2.0]), np.array([1.0, 1.0])), shares_of(np.array([1.0, 3.0]), np.array([1.0, 3.0]))
+    (array([0., 2.]), array([1., 1.]))
+    """
+    share, expected, best = np.sum(expected) / np.sum(best), np.asarray(expected), np.asarray(best)
+    return share + (expected - share * best) / best.mean()

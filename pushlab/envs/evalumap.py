@@ -57,7 +57,7 @@ class EvalUMAP1(UserWorld):
     Info         "opened" and "actual", bool: what the user did with what was sent, and what became of the actual one.
                  With reveal=True also what no phone would tell: "probability" of opening what was sent; "best", the
                  highest probability that any notification of the catalogue reaches in that context, where the true user
-                 answers by chance (a senseless combination, outside the catalogue, may now and then reach more). They
+                 answers by chance (combinations which no app sends, outside the catalogue, may reach more). They
                  are about the last step; before the first one, when there is no answer yet, they are False and 0.
                  "user", the place of the user in the list, where there are several
     Arguments    user        name of a shipped user, a folder, a User, or a list of them
