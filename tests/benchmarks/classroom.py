@@ -32,6 +32,7 @@ from pushlab.metrics.push import expected_points
 
 DATA = Path(__file__).resolve().parents[2] / "data" / "class"
 SEED, EPISODES, USER = "a class of forty", 20, "robin"
+OTHER_SEEDS = [f"another class, {number}" for number in range(1, 8)]
 GROUPS, PEOPLE = 12, 10         # of true values: practice is made anew in each group, of so many people
 QUARTERS = 24                   # of the person of Challenge 1
 FREE = {"requests": 1e6, "steps": 1e6, "begins": 1e6}       # no team is to wait for its own limit here
@@ -54,6 +55,7 @@ def main(quick=False):
         groups = [*pool.map(true_values, range(2 if quick else GROUPS))]
         answers = answers_worth(folder)
         tables = report(book, met, pd.concat(groups, ignore_index=True), answers, alike, time.time() - begun)
+        tables["secrets"] = pd.DataFrame(pool.map(random_elsewhere, [SEED, *OTHER_SEEDS[:1 if quick else None]]))
     for name, table in tables.items():
         print(table.to_string(index=False), end="\n\n")
         if not quick:
@@ -127,6 +129,21 @@ def true_values(group):
                                  / expected_points(actual > 0, best).sum())
         rows.append(shares)
     return pd.DataFrame(rows)
+
+
+def random_elsewhere(seed):
+    """What sending at random earns in the class of another secret, a mean over its users with a 95 % interval."""
+    random, shares = next(team for team in teams.HONEST if team.name == "random"), []
+    with TemporaryDirectory() as folder:
+        new_class(Path(folder) / "class", ["anybody"], seed, EPISODES, teams.PER_QUARTER)
+        users = Book(Path(folder) / "class").rows("SELECT seed, intercept FROM users WHERE role = 'scored'")
+    for number, (own, intercept) in enumerate(zip(users["seed"], users["intercept"])):
+        person, life = Person(int(own, 16), intercept, teams.PER_QUARTER), derived(new_secret(seed), "elsewhere", number)
+        env = Env(world_of("evalumap2", person, life, 0))
+        actual, probability, best = np.array(teams.live(env, random.make(None), number)).T
+        shares.append(expected_points(actual > 0, probability).sum() / expected_points(actual > 0, best).sum())
+    score, low, high = mean_interval(shares)[:3]
+    return {"secret": seed, "score": round(score, 4), "low": round(low, 4), "high": round(high, 4)}
 
 
 def answers_worth(folder):
