@@ -138,8 +138,8 @@ def random_elsewhere(seed):
         new_class(Path(folder) / "class", ["anybody"], seed, EPISODES, teams.PER_QUARTER)
         users = Book(Path(folder) / "class").rows("SELECT seed, intercept FROM users WHERE role = 'scored'")
     for number, (own, intercept) in enumerate(zip(users["seed"], users["intercept"])):
-        person, life = Person(int(own, 16), intercept, teams.PER_QUARTER), derived(new_secret(seed), "elsewhere", number)
-        env = Env(world_of("evalumap2", person, life, 0))
+        person = Person(int(own, 16), intercept, teams.PER_QUARTER)
+        env = Env(world_of("evalumap2", person, derived(new_secret(seed), "elsewhere", number), 0))
         actual, probability, best = np.array(teams.live(env, random.make(None), number)).T
         shares.append(expected_points(actual > 0, probability).sum() / expected_points(actual > 0, best).sum())
     score, low, high = mean_interval(shares)[:3]
