@@ -780,6 +780,7 @@ def handed_in(case, folder):
     faults = sum(not line.startswith(("ann", "passed", "%", "Warning")) for line in lines)
     word = word or ("refused" if faults and not others else "reported, faults said" if faults else
                     "reported" if others else "passed over in silence")
+    word += ", under a name with control characters" * any(not path.name.isprintable() for path in others)
     return word + (f", {faults:,} lines of faults" if faults > 110 else "")
 
 
@@ -803,7 +804,7 @@ def gone_on(case, folder):
         word = in_words(error)
     now = files_in(folder / "life")
     lost = {name.split("/")[1] for name in before if "/" in name and now.get(name) != before[name]}
-    return word + (f"; {len(lost)} blocks lost or changed" if lost else "")
+    return word + (f"; {len(lost)} block{'s' * (len(lost) > 1)} lost or changed" if lost else "")
 
 
 def read_from(reader, case, folder):
