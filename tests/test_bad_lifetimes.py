@@ -878,8 +878,8 @@ CASES = {
         KeyboardInterrupt(), ValueError("mine"), SystemExit(3)) for kind, make in {
         "a rollout": lambda error=error: rollout("pushlab/RECEnv-v0", Stops(error, 27), **ROLLOUT),
         "a lifetime": lambda error=error: run_syllabus(TWO, Stops(error, 85), 0, progress=False)}.items()},
-    ("experts", "a kill at each step of adding a run"): (of_store, "add"),
-    ("experts", "a kill at each step of replacing a run"): (of_store, "write"),
+    ("experts", "kills at every second step of adding a run"): (of_store, "add"),
+    ("experts", "kills at every second step of replacing a run"): (of_store, "write"),
     ("experts", "a disk that is full after 10 to 400 bytes"): (of_store, "full"),
     ("experts", "rewards without a finite mean"): (of_store, "huge"),
     ("experts", "four processes that add four runs each"): (of_store, "many"),
