@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 
 from pushlab import load_user
 from pushlab.classroom import Book, Refusal, Room, close_class, export, new_class, new_token, replay
-from pushlab.classroom.book import connect
+from pushlab.classroom.book import connect, transaction
 from pushlab.classroom.chance import derived
 from pushlab.classroom.lived import Lived
 from pushlab.classroom.lives import Person
@@ -509,6 +509,18 @@ def test_threads_may_load_while_others_play(room):
     assert not [fault for fault in faults if getattr(fault, "status", None) != 503]
     assert [room.stand(episode)["step"] for episode in ids] == [30] * 4 and max(stands, default=0) <= 30
     assert all(replay(room.folder, episode)[0] for episode in ids)
+
+
+def test_an_episode_that_was_changed_is_said_to_be_and_not_asked_for_again(fresh, room):
+    team = room.teams["reds"]
+    episode, = room.begin(team, "evalumap2", False)
+    room.play(team, [(episode, 0, [0] * 7)])
+    room.commit(), room.forget(episode)
+    with closing(connect(fresh[0], write=True)) as link, transaction(link):
+        link.execute("UPDATE steps SET answer = '{}' WHERE episode = ?", (episode,))
+    with pytest.raises(Refusal, match="lecturer") as refusal:
+        room.load(episode)
+    assert refusal.value.status == 500          # 503 would be asked again
 
 
 # ---------------------------------------------------------------- Challenge 1

@@ -34,6 +34,7 @@ from pushlab.classroom import new_class, replay, running
 from pushlab.classroom.book import connect
 from pushlab.classroom.chance import derived
 from pushlab.classroom.lived import Lived
+from pushlab.envs.remote import link as link_module
 from pushlab.envs.remote.link import Link, Refused
 from pushlab.logs.rollout import readable
 
@@ -257,7 +258,7 @@ def test_two_programs_with_one_token_share_practice_and_are_told_of_a_clash(made
     one.step([0] * 7)
     with pytest.raises(Refused, match="another action") as refusal:
         two.step([1, 0, 0, 0, 0, 0, 0])
-    assert refusal.value.status == 409 and "Right: step 2" in str(refusal.value)
+    assert refusal.value.status == 409 and "Right: step 2; does another program" in str(refusal.value)
     with pytest.warns(UserWarning, match="taken up"):
         two.reset()
     two.step([1, 0, 0, 0, 0, 0, 0])
@@ -384,6 +385,7 @@ class Moody(BaseHTTPRequestHandler):
             "moved": (301, {"Location": "https://class.example.org/moved"}, b""),
             "gone": (404, {}, b"<h1>nginx</h1>"), "deep": (200, {}, b"[" * 100_000),
             "slow": (200, {}, b'{"slow": 1}'), "quick": (200, {}, b'{"quick": 1}'), "well": (200, {}, b'{"well": 1}'),
+            "endless": (200, {}, b"{" + b" " * 2**20 + b"}"), "hasty": (429, {}, b'{"error": "too many", "right": "1 a second"}'),
             "no": (403, {}, b'{"error": "closed", "right": "ask", "left": 0}'),
         }.get(mood, (200, {}, b'{"well": 1}') if times else (int(mood), {"Retry-After": "0"}, b""))
         if mood == "slow":
@@ -415,6 +417,23 @@ def moody():
 @pytest.mark.parametrize("status", [429, 502, 503, 504])
 def test_a_busy_server_is_asked_again(moody, status):
     assert moody.ask("GET", f"/{status}") == {"well": 1}
+
+
+def test_a_busy_servers_own_words_are_told(moody):
+    link = Link(moody.url, "token", patience=0.2)
+    with pytest.raises(ConnectionError, match=r"too many, 1 a second \(429\)\. What it answered before stands"):
+        link.ask("GET", "/hasty")
+
+
+def test_an_answer_without_an_end_is_not_read(moody, monkeypatch):
+    monkeypatch.setattr(link_module, "LARGEST", 2**16)
+    with pytest.raises(ConnectionError, match="without an end"):
+        Link(moody.url, "token", patience=0.2).ask("GET", "/endless")
+
+
+def test_a_server_that_does_not_encrypt_is_said_at_once(moody):
+    with pytest.raises(ConnectionError, match="address one with http://"):
+        Link(moody.url.replace("http:", "https:"), "token").ask("GET", "/quick")
 
 
 @pytest.mark.parametrize("path, words", [
@@ -458,11 +477,17 @@ def test_a_forked_process_dials_for_itself(moody):
     assert subprocess.run([sys.executable, "-c", script], timeout=120).returncode == 0
 
 
-def test_nobody_there_is_said_soon_and_long_silence_is_warned_of(room):
+def test_nobody_there_is_said_soon(tmp_path, monkeypatch):
     with socket.create_server(("127.0.0.1", 0)) as free:
         url = f"http://127.0.0.1:{free.getsockname()[1]}"
-    with pytest.raises(ConnectionError, match=f"no answer from {url} .*refused"):
+    with pytest.raises(ConnectionError, match=f"no answer from {url} .*refused.*address right.*started") as error:
         gym.make(ID, url=url, token="t", patience=0.3)
+    assert "stands" not in str(error.value)
+    monkeypatch.setattr(link_module, "FIRST", 0.3)
+    monkeypatch.setenv("PUSHLAB_TOKEN", "t")
+    (tmp_path / "answers.csv").write_text("id\n")
+    told = CliRunner().invoke(app, ["hand-in", str(tmp_path / "answers.csv"), "--url", url])
+    assert told.exit_code == 1 and "address right" in told.stderr
 
 
 # ---------------------------------------------------------------- a server that is killed
@@ -537,7 +562,7 @@ def test_the_token_is_in_no_text_that_others_may_see(made, room, tmp_path):
 @pytest.mark.parametrize("arguments", [
     {"scord": True}, {"game": "evalumap1"}, {"game": 5}, {"scored": "yes"}, {"patience": "long"}, {"url": 5},
     {"url": "class.example.org"}, {"url": "https://me:word@class.example.org"}, {"url": "https://class.example.org?token=a"},
-    {"url": "http://127.0.0.1:1x"}, {"render_mode": "ansi"}, {"token": 7}, {"token": "two words"}, {"token": "a\nb: c"},
+    {"url": "http://127.0.0.1:1x"}, {"url": "http://127.0.0.1:99999"}, {"render_mode": "ansi"}, {"token": 7}, {"token": "two words"}, {"token": "a\nb: c"},
     {"token": ""}, {"token": "wrong"}])
 def test_wrong_arguments_are_named_and_tell_no_token(room, arguments, monkeypatch):
     monkeypatch.delenv("PUSHLAB_TOKEN", raising=False)
@@ -556,9 +581,14 @@ def test_wrong_arguments_are_named_and_tell_no_token(room, arguments, monkeypatc
 
 def test_a_wrong_token_is_refused_in_the_servers_words(room):
     wrong = "not-this" + "-one"
-    with pytest.raises(Refused, match="no token of a team") as refusal:
+    with pytest.raises(Refused, match="no token of a team.*PUSHLAB_TOKEN.*token=.*new one") as refusal:
         gym.make(ID, url=room.url, token=wrong)
     assert refusal.value.status == 401 and wrong not in everything_of(refusal.value)
+
+
+def test_an_address_that_says_too_much_is_told(room):
+    with pytest.raises(Refused, match=r"404.*without /api"):
+        gym.make(ID, url=room.url + "/api", token=room.tokens["kim"])
 
 
 def test_who_is_not_encrypted_is_told(recwarn):

@@ -29,7 +29,9 @@ def hand_in(answers: Path | str | pd.DataFrame, url: str | None = None, token: s
     """
     data = answers.to_csv(index=False, lineterminator="\n").encode() if hasattr(answers, "to_csv") \
         else read_bytes(answers, LARGEST)
-    return Link(url, token).ask("POST", "/api/answers", data, "text/csv")
+    link = Link(url, token)
+    link.ask("GET", "/api/me")              # is anybody there? else it would be waited for long
+    return link.ask("POST", "/api/answers", data, "text/csv")
 
 
 def hand_in_command(answers: Annotated[Path, typer.Argument(help="A CSV file.")],

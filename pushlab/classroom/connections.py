@@ -9,7 +9,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from pushlab.classroom.limits import Limits
 
 LONGEST_HEAD = 2**14    # bytes of a request's first line and headers
-WORDS = {400: ("Bad Request", "this is no request in HTTP", "the README of the class's hand-out has some"),
+WORDS = {400: ("Bad Request", "this is no request in HTTP", "the address as your lecturer gave it, with its http:// or https://"),
          408: ("Request Timeout", "the request did not come in whole in time", "a faster line, or a shorter request"),
          431: ("Request Header Fields Too Large", "the head of the request is too long", f"{LONGEST_HEAD:,} bytes"),
          503: ("Service Unavailable", "there are too many connections", "one connection, used again and again")}

@@ -181,7 +181,7 @@ class Room:
                     made += [(row[2], row[7]) for (one, _), row in self._queue.items() if one == episode]
                 life = Lived(self._class, row, [action for action, _ in made])
                 if made and as_json(life.answer) != made[-1][1]:
-                    raise Refusal(503, f"episode {episode} does not come out as it was played",
+                    raise Refusal(500, f"episode {episode} does not come out as it was played",
                                   "your lecturer looks into it: pushlab class replay", episode=episode)
                 with self._lock:
                     if failures == self._failures:      # else some of what was lived again is not kept
@@ -231,8 +231,9 @@ class Room:
         """What was answered to this step, or None, and what `_advance` takes; Refusal for what cannot be."""
         life = self._life(episode)
         more = {"episode": episode, "step": life.step}
+        right = f"step {life.step}; does another program play with your token? reset() takes a scored episode up"
         if type(step) is not int or not 0 <= step <= life.step:
-            raise Refusal(409, f"step {step!r:.20} is not the next of episode {episode}", f"step {life.step}", **more)
+            raise Refusal(409, f"step {step!r:.20} is not the next of episode {episode}", right, **more)
         try:
             action = life.check(action, 1)[0].tolist()
         except ValueError as error:
@@ -242,8 +243,7 @@ class Room:
             made, answer = (queued[2], queued[7]) if queued else self._ask(
                 "SELECT action, answer FROM steps WHERE episode = ? AND step = ?", episode, step)[0]
             if json.loads(made) != action:
-                raise Refusal(409, f"step {step} of episode {episode} was another action, {made}", f"step {life.step}",
-                              **more)
+                raise Refusal(409, f"step {step} of episode {episode} was another action, {made}", right, **more)
             return json.loads(answer), life, episode, action
         if life.over:
             raise Refusal(409, f"episode {episode} is over", "reset() begins another", **more)

@@ -70,15 +70,15 @@ class Service:
         team = self.room.team_of(token.strip()) if kind.lower() == "bearer" else None
         if team is None:
             self.hurry(self.strangers, _address(request), 1, "requests without a token of a team")
-            raise Refusal(401, "this is no token of a team", "the header  Authorization: Bearer TOKEN, with the token "
-                          "that your lecturer gave to your team")
+            raise Refusal(401, "this is no token of a team", "your team's, in $PUSHLAB_TOKEN or as token= (in HTTP: "
+                          "Authorization: Bearer TOKEN); your lecturer can give a new one, which voids the old one")
         self.hurry(self.requests, team.id, 1, "requests")
         return team
 
     def hurry(self, buckets: Buckets, name: Any, amount: float, what: str) -> None:
         """Takes from a bucket; Refusal 429 where there is too little in it."""
         if wait := buckets.wait(name, amount):
-            raise Refusal(429, f"too many {what}", f"{buckets.rate:g} a second; go on after the seconds in 'wait'",
+            raise Refusal(429, f"too many {what}", f"{buckets.rate:g} a second; there is room again in {wait:.1f} s",
                           wait=wait)
 
     async def body(self, request: Request, kind: str, most: int) -> bytes:
@@ -204,7 +204,7 @@ class Service:
                 told = 422, {"error": str(error), "right": "as the README of the hand-out shows; none of it counts"}
             case HTTPException():
                 told = error.status_code, {"error": error.detail, "right": (error.headers or {}).get(
-                    "Allow", "a path of the hand-out's README, such as /api/me")}
+                    "Allow", "url or $PUSHLAB_URL as your lecturer gave it, without /api")}
             case ClientDisconnect():
                 return None
             case _:

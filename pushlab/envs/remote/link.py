@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import ssl
 import time
 import warnings
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
@@ -14,8 +15,10 @@ from urllib.parse import urlsplit
 from pushlab.ground.arguments import demand, number
 
 BUSY = (429, 502, 503, 504)         # what a server, or the proxy before it, answers that may have time in a while
-ADDRESS = r"https?://(\[[\da-fA-F:.]+\]|[^][@?#:/\s]+)(:\d+)?(/[^@?#\s]*)?"
+ADDRESS = r"https?://(\[[\da-fA-F:.]+\]|[^][@?#:/\s]+)(:\d{1,5})?(/[^@?#\s]*)?"
 TIMEOUT, LONGEST = 30.0, 5.0        # seconds: for one answer; between two tries
+FIRST = 10.0                        # seconds until the first answer of all: is anybody there?
+LARGEST = 2**26                     # bytes of an answer
 
 
 class Refused(RuntimeError):
@@ -38,7 +41,8 @@ class Link:
 
     url       its address, https://…; None takes $PUSHLAB_URL
     token     the team's; None takes $PUSHLAB_TOKEN. It is sent to the server and told to nobody else
-    patience  seconds for which a question is asked again when the connection drops, or the server is busy or away
+    patience  seconds for which a question is asked again when the connection drops, or the server is busy or away; ten
+              at most before it has answered anything
 
     The same question is sent in the same words each time. Questions that count have numbers (a step of an episode), so
     that a server that had answered already answers the same again. A link is neither pickled nor copied (TypeError),
@@ -50,8 +54,9 @@ class Link:
     def __init__(self, url: str | None = None, token: str | None = None, patience: float = 180.0):
         url = os.environ.get("PUSHLAB_URL") if url is None else url
         token = os.environ.get("PUSHLAB_TOKEN") if token is None else token
-        demand(isinstance(url, str) and re.fullmatch(ADDRESS, url),
-               "url is the address of the class, https://…, without @, ? and #; given, or in $PUSHLAB_URL")
+        found = isinstance(url, str) and re.fullmatch(ADDRESS, url)
+        demand(found and int((found[2] or ":0")[1:]) < 2**16, "url is the address of the class, https://…, without @, "
+               "? and #, its port at most 65535; given, or in $PUSHLAB_URL")
         demand(isinstance(token, str) and re.fullmatch(r"\s*[!-~]+\s*", token),
                "token is the word that the lecturer gave your team; given, or in $PUSHLAB_TOKEN")
         parts = urlsplit(url.rstrip("/"))
@@ -62,6 +67,7 @@ class Link:
         kind, port = HTTPSConnection if parts.scheme == "https" else HTTPConnection, parts.port
         self._dial = lambda: kind(parts.hostname, port, timeout=TIMEOUT)
         self._lines: dict[int, HTTPConnection] = {}         # by process
+        self._heard = False
         self._headers = lambda kind: {"Authorization": f"Bearer {token.strip()}", "Content-Type": kind}
 
     def __repr__(self) -> str:
@@ -75,16 +81,17 @@ class Link:
         """Hangs up; the next question dials again."""
         self._lines.pop(os.getpid(), self._dial()).close()
 
-    def ask(self, method: str, path: str, content: Any = None, kind: str = "application/json",
-            patience: float | None = None) -> dict:
+    def ask(self, method: str, path: str, content: Any = None, kind: str = "application/json") -> dict:
         """The server's answer, a dict. `content` is sent as JSON; bytes as they are, with their kind.
 
         Raises Refused with the server's words; ConnectionError when patience is at its end, or for what is no class.
         """
         body = content if content is None or isinstance(content, bytes) else json.dumps(content).encode()
-        begun, tries, patience = time.monotonic(), 0, self.patience if patience is None else patience
+        begun, tries = time.monotonic(), 0
         while True:
             status, headers, told = self._once(method, path, body, kind)
+            self._heard = self._heard or isinstance(told, dict)
+            patience = self.patience if self._heard else min(FIRST, self.patience)
             if status not in BUSY and isinstance(told, dict):
                 if status >= 300:
                     raise Refused(status, told)
@@ -94,10 +101,12 @@ class Link:
                                       f"address right? {headers.get('Location', '')}")
             gone, tries, after = time.monotonic() - begun, tries + 1, headers.get("Retry-After", "")
             wait = max(float(after) if after.isdecimal() else 0.0, tries > 1 and min(LONGEST, 0.05 * 2**min(tries, 9)))
-            why = told if isinstance(told, str) else f"half an answer, or a busy server ({status})"
+            why = f"{told.get('error')}, {told.get('right')} ({status})" if isinstance(told, dict) else (
+                told if isinstance(told, str) else f"half an answer, or a busy server ({status})")
             if gone + wait > patience:
-                raise ConnectionError(f"no answer from {self.url} for {gone:.0f} s: {why}. What it answered before "
-                                      "stands; reset() takes a scored episode up")
+                right = ("What it answered before stands; reset() takes a scored episode up" if self._heard else
+                         "Is the address right, and has your lecturer started the server?")
+                raise ConnectionError(f"no answer from {self.url} for {gone:.0f} s: {why}. {right}")
             if gone <= LONGEST < gone + wait:
                 warnings.warn(f"no answer from {self.url}: {why}; asking on for {patience - gone:.0f} s", stacklevel=2)
             time.sleep(wait)
@@ -108,7 +117,15 @@ class Link:
         try:
             line.request(method, self._root + path, body, self._headers(kind))
             answer = line.getresponse()
-            data = answer.read()
+            data = answer.read(LARGEST)
+            if answer.length or len(data) == LARGEST:
+                raise HTTPException("half an answer, or one without an end")
+        except ssl.SSLError as error:
+            self.close()
+            if not self._heard:
+                raise ConnectionError(f"no encrypted line to {self.url} ({error}); is its address one with http://, or "
+                                      "its certificate not valid?") from None
+            return 0, {}, str(error)
         except (OSError, HTTPException) as error:
             self.close()
             return 0, {}, str(error) or type(error).__name__

@@ -36,6 +36,8 @@ class Remote(World):
     Batches     a step of all copies is one request. A copy that ends when no scored episode is left rests, terminated
                 and with reward 0, until all have ended. options={"reset_mask": …} begins a new scored episode in a copy
                 whose old one was not at its end; that one stays open
+    Limits      of a team, if the lecturer has set no others: an episode begun a second, after a rest 64 at once (so many
+                copies has a batch at most). What is too fast is asked again, with a warning if that takes long
     Logs        have the name of the local world, whose metrics and pictures they are for; task: scored or practice
     Attributes  link, game, scored, left; schema, candidates, observation_names, action_names, action_choices, labels;
                 of push-v0 actions, fates, worths, weights, horizon. In a state "episode" and "step" are the server's
@@ -48,7 +50,7 @@ class Remote(World):
     def __init__(self, link: Link, game: str = "evalumap2", scored: bool = False):
         self.name, self.drawing = GAMES[one_of("game", game, GAMES)]
         self.link, self.game, self.scored = link, game, one_of("scored", scored, (False, True))
-        told = link.ask("GET", f"/api/games/{game}", patience=min(10.0, link.patience))     # is anybody there?
+        told = link.ask("GET", f"/api/games/{game}")
         for name in ("actions", "fates", "weights", "horizon", "observation_names", "action_names"):
             setattr(self, name, _as_names(told.get(name)))
         self.schema, self.stands_for = Schema.from_dict(told["schema"]), self.name
