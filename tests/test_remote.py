@@ -385,7 +385,8 @@ class Moody(BaseHTTPRequestHandler):
             "moved": (301, {"Location": "https://class.example.org/moved"}, b""),
             "gone": (404, {}, b"<h1>nginx</h1>"), "deep": (200, {}, b"[" * 100_000),
             "slow": (200, {}, b'{"slow": 1}'), "quick": (200, {}, b'{"quick": 1}'), "well": (200, {}, b'{"well": 1}'),
-            "endless": (200, {}, b"{" + b" " * 2**20 + b"}"), "hasty": (429, {}, b'{"error": "too many", "right": "1 a second"}'),
+            "endless": (200, {}, b"{" + b" " * 2**20 + b"}"),
+            "hasty": (429, {}, b'{"error": "too many", "right": "1 a second"}'),
             "no": (403, {}, b'{"error": "closed", "right": "ask", "left": 0}'),
         }.get(mood, (200, {}, b'{"well": 1}') if times else (int(mood), {"Retry-After": "0"}, b""))
         if mood == "slow":
@@ -562,7 +563,8 @@ def test_the_token_is_in_no_text_that_others_may_see(made, room, tmp_path):
 @pytest.mark.parametrize("arguments", [
     {"scord": True}, {"game": "evalumap1"}, {"game": 5}, {"scored": "yes"}, {"patience": "long"}, {"url": 5},
     {"url": "class.example.org"}, {"url": "https://me:word@class.example.org"}, {"url": "https://class.example.org?token=a"},
-    {"url": "http://127.0.0.1:1x"}, {"url": "http://127.0.0.1:99999"}, {"render_mode": "ansi"}, {"token": 7}, {"token": "two words"}, {"token": "a\nb: c"},
+    {"url": "http://127.0.0.1:1x"}, {"url": "http://127.0.0.1:99999"},
+    {"render_mode": "ansi"}, {"token": 7}, {"token": "two words"}, {"token": "a\nb: c"},
     {"token": ""}, {"token": "wrong"}])
 def test_wrong_arguments_are_named_and_tell_no_token(room, arguments, monkeypatch):
     monkeypatch.delenv("PUSHLAB_TOKEN", raising=False)

@@ -36,8 +36,8 @@ class Remote(World):
     Batches     a step of all copies is one request. A copy that ends when no scored episode is left rests, terminated
                 and with reward 0, until all have ended. options={"reset_mask": …} begins a new scored episode in a copy
                 whose old one was not at its end; that one stays open
-    Limits      of a team, if the lecturer has set no others: an episode begun a second, after a rest 64 at once (so many
-                copies has a batch at most). What is too fast is asked again, with a warning if that takes long
+    Limits      of a team, if the lecturer has set no others: an episode begun a second, after a rest 64 at once (the
+                most copies of a batch). What is too fast is asked again, with a warning if that takes long
     Logs        have the name of the local world, whose metrics and pictures they are for; task: scored or practice
     Attributes  link, game, scored, left; schema, candidates, observation_names, action_names, action_choices, labels;
                 of push-v0 actions, fates, worths, weights, horizon. In a state "episode" and "step" are the server's
