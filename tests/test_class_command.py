@@ -1,5 +1,6 @@
 """`pushlab class …` on the command line: what it makes, what it refuses, and with which exit status."""
 
+import socket
 import stat
 
 import pandas as pd
@@ -34,6 +35,7 @@ def test_a_new_class_has_its_teams_and_tells_tokens_once(school):
     assert stat.S_IMODE(tokens.stat().st_mode) == 0o600 and table["token"].str.len().min() >= 43
     assert not any(token in told.output for token in table["token"])
     assert "\n=Ben" not in tokens.read_text()       # no formula for a spreadsheet
+    assert "rehearsals" in told.stderr
     assert str(folder / "handout") in told.stderr and Book(folder).settings["name"] == "class"
     kept = (folder / "class.db").read_bytes()
     assert not any(token.encode() in kept for token in table["token"])
@@ -131,7 +133,9 @@ def test_a_class_is_looked_at_replayed_closed_and_exported(tmp_path, school):
     assert run("class", "replay", folder, 10**6).exit_code == 1
     told = run("class", "board", folder)
     assert told.exit_code == 0 and "Cat and Dan" in told.stdout
-    assert run("class", "close", folder).exit_code == 0 and Book(folder).settings["closed"]
+    told = run("class", "close", folder)
+    assert told.exit_code == 0 and "for good" in told.stdout and "class board" in told.stdout
+    assert Book(folder).settings["closed"]
     told = run("class", "export", folder, tmp_path / "out")
     assert told.exit_code == 0 and (tmp_path / "out" / "standings.csv").is_file()
 
@@ -149,3 +153,9 @@ def test_what_is_no_class_is_said(tmp_path, words):
 def test_what_cannot_be_served_is_said(tmp_path, words, status):
     told = run(*(tmp_path / word if word == "X" else word for word in words))
     assert told.exit_code == status
+
+
+def test_a_port_that_is_taken_is_named(school):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        told = run("serve", school[0], "--port", taken.getsockname()[1])
+    assert told.exit_code == 1 and "--port" in told.stderr and "Traceback" not in told.stderr

@@ -650,6 +650,10 @@ def test_faulty_answers_are_refused_with_every_fault(room, tmp_path, monkeypatch
     monkeypatch.setenv("PUSHLAB_TOKEN", room.tokens["mia"])
     shell = CliRunner().invoke(app, ["hand-in", str(path), "--url", room.url])
     assert shell.exit_code == 1 and "2 faults" in shell.stderr and "urgent" in shell.stderr
+    assert "\nRight: as the README" in shell.stderr and "answers.csv" not in shell.stderr
+    path.write_text(answers_to(room).assign(subject="frends").to_csv(index=False))
+    shell = CliRunner().invoke(app, ["hand-in", str(path), "--url", room.url])
+    assert shell.exit_code == 0 and "note: " in shell.stdout and "'frends'" in shell.stdout
     for name in ("folder", "missing.csv"):
         shell = CliRunner().invoke(app, ["hand-in", str(tmp_path / name), "--url", room.url])
         assert shell.exit_code == 1 and name in shell.stderr and "Traceback" not in shell.stderr

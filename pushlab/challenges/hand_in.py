@@ -18,12 +18,14 @@ LARGEST = 8 * 2**20         # bytes
 
 
 def hand_in(answers: Path | str | pd.DataFrame, url: str | None = None, token: str | None = None) -> dict:
-    """Hands a CSV file or a table in, and tells its score on the public half: {"public", "low", "high", "left"}.
+    """Hands a CSV file or a table in, and tells its score on the public half: {"public", "low", "high", "left",
+    "notes"}.
 
     url, token  of the class and the team; None takes $PUSHLAB_URL and $PUSHLAB_TOKEN
 
     public is the share of what the catalogue's best would earn in expected points, low and high the ends of its
-    interval, left the uploads that the team has left. The same answers again are told the same and count once. Raises
+    interval, left the uploads that the team has left, notes what the history does not
+    know. The same answers again are told the same and count once. Raises
     BadData for a file that cannot be read, Refused with every fault that the server found, ConnectionError where it
     cannot be reached.
     """
@@ -43,5 +45,7 @@ def hand_in_command(answers: Annotated[Path, typer.Argument(help="A CSV file.")]
     except (ValueError, OSError, Refused) as error:
         typer.echo(str(error), err=True)
         raise typer.Exit(1) from None
+    for note in told["notes"]:
+        typer.echo(f"note: {note}")
     typer.echo(f"{told['public']:.3f} of what the catalogue's best would earn, on the public half (interval "
                f"{told['low']:.3f} to {told['high']:.3f}); {told['left']} uploads left")

@@ -67,6 +67,9 @@ def new(folder: Class,
             if tokens is not None:
                 tokens.unlink()
             raise
+    if seed is not None:
+        typer.echo("--seed is for rehearsals: whoever guesses it knows all users; leave it out for a class that counts",
+                   err=True)
     text = csv_text([["team", "token"], *map(list, given.items())])
     if tokens is None:
         typer.echo(text, nl=False)
@@ -87,11 +90,12 @@ def token(folder: Class, team: Annotated[str, typer.Argument(help="Its name.")])
 
 @class_app.command()
 def close(folder: Class) -> None:
-    """End the class: nothing is played or handed in any more, and the private halves are scored."""
+    """End the class for good: nothing that counts is played or handed in any more, private halves are scored."""
     from pushlab.classroom.folder import close_class
 
     with ended_by(1):
         close_class(folder)
+    typer.echo(f"{folder} is closed for good. How it ended:  pushlab class board {folder}")
 
 
 @class_app.command("export")
@@ -105,7 +109,8 @@ def export_class(folder: Class, out: Annotated[Path, typer.Argument(help="A new 
 
 
 @class_app.command("replay")
-def replay_episode(folder: Class, episode: Annotated[int, typer.Argument(help="Its number.")]) -> None:
+def replay_episode(folder: Class, episode: Annotated[int, typer.Argument(
+        help="Its id in the export's episodes.csv.")]) -> None:
     """Play an episode again from the secret and the logged actions, and say where it differs: status 1 if it does."""
     from pushlab.classroom.export import replay
 

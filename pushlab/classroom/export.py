@@ -14,7 +14,7 @@ from pushlab.classroom.book import GAMES, Book, connect
 from pushlab.classroom.lived import Lived, as_json, describe
 from pushlab.classroom.standings import standings
 from pushlab.envs.push.world import Push
-from pushlab.ground.files import csv_text, json_text, safe_cell, whole_folder, write_text
+from pushlab.ground.files import csv_text, demand_own, json_text, safe_cell, whole_folder, write_text
 from pushlab.logs.folders import write_log
 from pushlab.logs.rollout import episode_table, put_together
 
@@ -62,8 +62,7 @@ def export(folder: Path | str, out: Path | str) -> Path:
     Raises FileExistsError for a folder that holds anything else.
     """
     book, out = Book(folder), Path(out)
-    if out.exists() and not (out / OURS).is_file() and (not out.is_dir() or any(out.iterdir())):
-        raise FileExistsError(f"{out} holds something else; give the name of a folder that is new or empty")
+    demand_own(out, OURS)
     with whole_folder(out) as new:
         write_text(new / OURS, json_text(book.settings))
         for name, table in (("standings", standings(book)), ("episodes", book.episodes()), ("uploads", book.uploads())):

@@ -35,7 +35,12 @@ def serve(folder: Path, host: str, port: int, limits: Limits, behind_proxy: bool
     from pushlab.classroom.service import Service, application
 
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.create_server((host, port), family=family, backlog=1024) as listening:
+    try:
+        listening = socket.create_server((host, port), family=family, backlog=1024)
+    except OSError as error:
+        raise OSError(f"nothing can be served at {host}, port {port} ({error.strerror}): another --port (0: one that "
+                      "is free), or --host") from None
+    with listening:
         if behind_proxy:            # all come from one address, whose own limits hold
             limits = replace(limits, of_one=limits.connections)
         server = uvicorn.Server(uvicorn.Config(
@@ -50,6 +55,7 @@ def serve(folder: Path, host: str, port: int, limits: Limits, behind_proxy: bool
             threading.Thread(target=end, daemon=True).start()
         address = f"[{host}]" if ":" in host else host
         say(f"{folder} is {SAID}http://{address}:{listening.getsockname()[1]}")
+        say("That is the board, too, in a browser. Ctrl+C ends it; what was played is kept.")
         with suppress(KeyboardInterrupt):       # uvicorn raises the signal again once all has ended
             server.run([listening])
 

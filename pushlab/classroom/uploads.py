@@ -27,7 +27,7 @@ from pushlab.metrics.estimate import mean_interval
 from pushlab.metrics.push import expected_points
 
 MOST = 20               # uploads a team
-FILE = "answers.csv"    # what faults call an upload
+FILE = "the answers"    # what faults call an upload
 DIGITS = 3
 
 
@@ -57,17 +57,18 @@ class Answers:
         """Scores and keeps an upload; see `Room.upload`."""
         digest = hashlib.sha256(data).hexdigest()
         def told(share, left):
-            return {**dict(zip(("public", "low", "high"), share)), "left": left}
+            return {**dict(zip(("public", "low", "high"), share)), "left": left, "notes": notes}
 
         with lock:
             last = self._link.execute("SELECT sha256, public FROM uploads WHERE team = ? ORDER BY number DESC LIMIT 1",
                                       (team.id,)).fetchone()
             left = self.left(team.id)
-        if last and last["sha256"] == digest:
-            return told(json.loads(last["public"]), left)
-        if not left:
+        same = last and last["sha256"] == digest
+        if not same and not left:
             raise Refusal(409, "your team has no uploads left", f"{MOST} are there; the last one counts", left=0)
-        expected, best = self.score(data)
+        expected, best, notes = self.score(data)
+        if same:
+            return told(json.loads(last["public"]), left)
         halves = {"public": self.public, "private": ~self.public}
         shares = {half: share_of(expected[rows], best[rows]) for half, rows in halves.items()}
         points = [*zip(np.where(self.public, "public", "private").tolist(), expected.tolist(), best.tolist())]
@@ -78,17 +79,18 @@ class Answers:
                                 zlib.compress(json.dumps(points).encode()), *map(json.dumps, shares.values())))
         return told(shares["public"], left - 1)
 
-    def score(self, data: bytes) -> tuple[np.ndarray, np.ndarray]:
-        """Expected points of the answers of a CSV file, and of the best ones, float64 (contexts,); BadData if wrong."""
+    def score(self, data: bytes) -> tuple[np.ndarray, np.ndarray, list[str]]:
+        """Expected points of the answers of a CSV file, and of the best ones, float64 (contexts,), and notes on values
+        that the history does not know; BadData if wrong."""
         count, world = len(self.world), self.world
         header, rows, lines, faults = read_rows(io.BytesIO(data), FILE, count)
         refuse(faults)
         table = pd.DataFrame(rows, columns=header, dtype=object)
-        codes, _, _ = read_notifications(table, world.schema, count, FILE, lines)
+        codes, _, notes = read_notifications(table, world.schema, count, FILE, lines)
         where = {"row": np.arange(count), "user": np.zeros(count, np.int64)}
         _, outcome = world.advance(where, codes, np.zeros((count, world.uniforms)))
         actual = outcome["actual"]
-        return expected_points(actual, outcome["probability"]), expected_points(actual, outcome["best"])
+        return expected_points(actual, outcome["probability"]), expected_points(actual, outcome["best"]), notes
 
 
 def share_of(expected: np.ndarray, best: np.ndarray) -> list[float]:

@@ -33,7 +33,9 @@ class Refused(RuntimeError):
         self.status, self.told = status, told
 
     def __str__(self) -> str:
-        return f"the server refused ({self.status}): {self.told.get('error')}. Right: {self.told.get('right')}"
+        error = str(self.told.get("error"))
+        end = "\n" if "\n" in error else ". "       # a list of faults
+        return f"the server refused ({self.status}): {error}{end}Right: {self.told.get('right')}"
 
 
 class Link:
