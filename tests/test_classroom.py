@@ -26,7 +26,7 @@ from pushlab.classroom import Book, Refusal, Room, close_class, export, new_clas
 from pushlab.classroom.book import connect, transaction
 from pushlab.classroom.chance import derived
 from pushlab.classroom.lived import Lived
-from pushlab.classroom.lives import Person
+from pushlab.classroom.lives import Person, whom
 from pushlab.classroom.standings import standings
 from pushlab.ground.faults import BadData
 from pushlab.logs.folders import read_log
@@ -620,9 +620,90 @@ def test_closing_settles_what_was_left_open_and_lets_practice_go_on(fresh, room)
     settled = Book(folder).episodes("push").set_index("id")["return"][left]
     assert settled == pytest.approx(total, abs=1e-9) and settled != before[left]
     score = standings(Book(folder)).set_index(["game", "team"])["score"]
-    episodes = Book(folder).episodes("evalumap2").query("scored").set_index("team")
-    assert score["evalumap2", "reds"] == pytest.approx(episodes["expected"]["reds"] / episodes["best"]["reds"])
-    assert score["push", "blues"] == pytest.approx(settled / 7)
+    played = Book(folder).episodes().set_index("id").loc[begun[reds, "evalumap2"]]
+    assert score["evalumap2", "reds"] == pytest.approx(played["expected"] / played["best"] / 2)     # of two episodes
+    never = Book(folder).episodes("push").query("scored and number == 1").set_index("team")
+    with closing(connect(folder)) as link:
+        row = link.execute("SELECT * FROM lived WHERE id = ?", (int(never["id"]["blues"]),)).fetchone()
+        alone = Lived(link.execute("SELECT * FROM class").fetchone(), row).leave()
+    assert never["return"]["blues"] == pytest.approx(alone) and alone < 0
+    assert score["push", "blues"] == pytest.approx((settled + alone) / 14)
+    assert replay(folder, int(never["id"]["blues"]))[0]
+
+
+def test_who_stops_after_a_lucky_episode_leads_no_more_often_than_others(tmp_path):
+    """Forty equal teams with five users; one of them stops as soon as its mean is high."""
+    names, users = [f"team {number}" for number in range(40)], 5
+    new_class(tmp_path / "class", names, **SMALL | {"episodes": users})
+    rng, book, first = np.random.default_rng(1), Book(tmp_path / "class"), []
+    with closing(connect(tmp_path / "class", write=True)) as link:
+        settings = link.execute("SELECT * FROM class").fetchone()
+        orders = [[whom(settings, name, "evalumap2", True, number)[1] for number in range(users)] for name in names]
+        for _ in range(60):
+            shares = 0.6 + rng.normal(0, 0.08, users) + rng.normal(0, 0.03, (40, users))
+            rows = []
+            for team, earned in enumerate(shares):
+                order = orders[team]
+                for number, user in enumerate(order):
+                    rows.append((team + 1, number, 5 + user, float(earned[user])))      # scored users are 5 to 9
+                    if not team and earned[order[:number + 1]].mean() > 0.68:
+                        break
+            with link:
+                link.execute("DELETE FROM episodes")
+                link.execute("UPDATE class SET closed = NULL")
+                link.executemany('INSERT INTO episodes (team, game, scored, number, user, begun, finished, steps, '
+                                 'expected, best, "of") VALUES (?, "evalumap2", 1, ?, ?, 0, 1, 9, ?, 1, 9)', rows)
+            close_class(book.folder)
+            table = standings(book).query("game == 'evalumap2'")
+            first.append(table["team"].iloc[0])
+            assert table["score"].notna().all()
+    assert first.count("team 0") <= 5 and len(set(first)) > 20
+
+
+def test_a_team_that_began_none_stays_out_when_the_class_is_closed_and_one_that_stops_does_not_win(fresh, room):
+    reds, blues = room.teams.values()
+    play_on(room, reds, *room.begin(reds, "evalumap2", True))
+    room.commit()
+    table = standings(Book(fresh[0])).set_index(["game", "team"])
+    assert table.loc[("evalumap2", "reds"), ["done", "of"]].tolist() == [1, 2]
+    before = table["score"]["evalumap2", "reds"]
+    room.begin(blues, "push", True)                 # and was killed before it was told anything
+    close_class(fresh[0])
+    score = standings(Book(fresh[0])).set_index(["game", "team"])["score"]
+    assert score["evalumap2", "reds"] == pytest.approx(before / 2)
+    assert np.isnan(score["evalumap2", "blues"]) and np.isnan(score["push", "reds"]) and score["push", "blues"] < 0
+
+
+def test_the_board_tells_no_more_digits_of_uploads_than_their_answers(fresh, room):
+    told = room.upload(room.teams["reds"], answers_for(fresh[0]))
+    row = standings(Book(fresh[0])).set_index(["game", "team"]).loc[("evalumap1", "reds")]
+    assert row[["score", "low", "high"]].tolist() == [told[key] for key in ("public", "low", "high")]
+
+
+def test_of_practice_the_episodes_used_last_stay(fresh, room, monkeypatch):
+    from pushlab.classroom import room as module
+
+    monkeypatch.setattr(module, "KEPT", 3)
+    reds, blues = room.teams.values()
+    theirs, = room.begin(blues, "push", False)
+    scored, = room.begin(reds, "push", True)
+    ids = room.begin(reds, "evalumap2", False, 3)
+    for one in (ids[1], ids[0], ids[2]):
+        play_on(room, reds, one, 2, every=99)
+    answers = play_on(room, reds, ids[1], 1, every=99)
+    room.commit()
+    more = room.begin(reds, "push", False, 2, held=[ids[2]])
+    book = Book(fresh[0])
+    assert set(book.episodes()["id"]) == {theirs, scored, ids[1], ids[2], *more}
+    for gone in (lambda: room.play(reds, [(ids[0], 2, [0] * 7)]), lambda: room.load(ids[0])):
+        with pytest.raises(Refusal) as refused:
+            gone()
+        assert refused.value.status == 404
+    assert not len(book.steps(ids[0]))
+    made = json.loads(book.steps(ids[1])["action"][2])
+    assert room.play(reds, [(ids[1], 2, made)]) == answers
+    again, = room.begin(reds, "push", False)
+    assert book.episodes().set_index("id")["number"][again] == 2
 
 
 def test_an_episode_begun_by_a_process_that_was_killed_before_it_was_made_counts_as_nothing(fresh):

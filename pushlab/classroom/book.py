@@ -18,6 +18,8 @@ import pandas as pd
 
 FILE, VERSION = "class.db", 1
 GAMES = ("evalumap2", "push")           # played step by step; evalumap1 is answered by uploads
+BEGIN = ("INSERT INTO episodes (team, game, scored, number, user, begun) SELECT ?, ?, ?, ?, id, ? FROM users "
+         "WHERE role = ? AND number = ?")
 
 
 def connect(folder: Path | str, write: bool = False) -> sqlite3.Connection:
@@ -93,8 +95,9 @@ class Book:
         NaN while it is played), steps, of (NaN in push), points (realised) and expected of the steps answered, best
         (expected points of the best notifications in the whole episode; these three NaN in push), and return.
 
-        The return of a push episode that was left open is settled when the class is closed: as if everything that
-        arrived from then on had been put off until it expired.
+        When the class is closed, the episodes that a team never began are there too, with no steps (`best` is NaN), of
+        each game of which it began any; and the return of push is settled where an episode was left open: as if
+        everything that arrived from then on had been put off until it expired.
         """
         table = self.rows("SELECT * FROM told WHERE ? IN (game, '')", game or "")
         numbers = ["begun", "finished", "of", "points", "expected", "best", "return"]

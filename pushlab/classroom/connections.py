@@ -18,8 +18,10 @@ WORDS = {400: ("Bad Request", "this is no request in HTTP", "the address as your
 def limited(limits: Limits) -> type[HttpToolsProtocol]:
     """The class of connections that uvicorn's `http` takes.
 
-    A connection is closed, after a sentence in JSON, where there are too many, where a request does not come in whole
-    in time, where its head is longer than 16 KiB, or where it does not end where any other would have.
+    A connection is closed, after a sentence in JSON, where a request does not come in whole in time, where its head is
+    longer than 16 KiB, or where it does not end where any other would have. Where there are too many, one that rests is
+    closed, of the same address if that has too many: first what never asked for anything, then who asked longest ago;
+    if none rests, the new one.
     """
     class Connection(HttpToolsProtocol):
         """From the first byte of a request to its last a timer runs; between requests it is uvicorn's."""
@@ -27,14 +29,17 @@ def limited(limits: Limits) -> type[HttpToolsProtocol]:
         timer: asyncio.TimerHandle | None = None
         size = 0                # bytes of the request that is coming in
         in_head = True
+        asked = 0.0             # when its last request had come in
 
         def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)
-            there: set[Any] = self.connections
-            if len(there) > limits.of_one:
-                same = sum((one.client or ())[:1] == (self.client or ())[:1] for one in there)
-                if same > limits.of_one or len(there) > limits.connections:
-                    self.refuse(503)
+            if len(self.connections) > limits.of_one:
+                there: list[Any] = [one for one in self.connections if not one.transport.is_closing()]
+                same = [one for one in there if (one.client or ())[:1] == (self.client or ())[:1]]
+                if len(same) > limits.of_one or len(there) > limits.connections:
+                    rest = [one for one in (same if len(same) > limits.of_one else there) if one is not self and (
+                        one.cycle is None or one.cycle.response_complete)]
+                    min(rest, key=lambda one: one.asked, default=self).refuse(503)
             self.timer = self.loop.call_later(limits.slowest, self.refuse, 408)
 
         def connection_lost(self, exc: Exception | None) -> None:
@@ -59,7 +64,7 @@ def limited(limits: Limits) -> type[HttpToolsProtocol]:
                 super().on_headers_complete()
 
         def on_message_complete(self) -> None:
-            self.in_head, self.size = True, 0
+            self.in_head, self.size, self.asked = True, 0, self.loop.time()
             self.timer.cancel()
             super().on_message_complete()
 

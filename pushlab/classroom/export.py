@@ -35,6 +35,8 @@ def replay(folder: Path | str, episode: int) -> tuple[bool, pd.DataFrame]:
             raise ValueError(f"the class has no episode {episode!r:.20}")
         steps = link.execute("SELECT * FROM steps WHERE episode = ? ORDER BY step", (episode,)).fetchall()
         life = Lived(link.execute("SELECT * FROM class").fetchone(), row)
+    if row["began"] is None:
+        return True, pd.DataFrame(columns=["step", "what", "kept", "again"])        # nobody was told anything
     found: list[tuple] = [(-1, "began", row["began"], as_json(life.began))]
     total = earned = 0.0
     for step in steps:

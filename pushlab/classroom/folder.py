@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
 
-from pushlab.classroom.book import connect, create, transaction
+from pushlab.classroom.book import BEGIN, GAMES, connect, create, transaction
 from pushlab.classroom.chance import derived, new_secret
 from pushlab.classroom.lived import Lived
-from pushlab.classroom.lives import Person
-from pushlab.classroom.room import PRACTICE
+from pushlab.classroom.lives import PRACTICE, Person, whom
+from pushlab.classroom.room import KEPT
 from pushlab.classroom.uploads import MOST
 from pushlab.ground.arguments import demand, whole
 from pushlab.ground.files import whole_folder, write_text
@@ -54,7 +54,8 @@ def new_class(folder: Path | str, teams: Iterable[str], seed: str | None = None,
     with whole_folder(folder) as new:
         new.chmod(0o700)
         write_handout(make_user(seeds[0], HISTORY, per_quarter=per_quarter), new / HANDOUT)
-        write_text(new / HANDOUT / "README.md", about.format(name=name, user=HISTORY, uploads=MOST, episodes=episodes))
+        write_text(new / HANDOUT / "README.md", about.format(name=name, user=HISTORY, uploads=MOST, episodes=episodes,
+                                                              kept=KEPT))
         with closing(create(new)) as link, transaction(link):
             link.execute("INSERT INTO class VALUES (?, ?, ?, ?, ?, ?, NULL, ?)", (
                 name, episodes, per_quarter, days, seed is not None, time.time(), secret.hex()))
@@ -93,12 +94,20 @@ def new_token(folder: Path | str, team: str) -> str:
 def close_class(folder: Path | str) -> None:
     """Closes a class: no scored step and no upload from now on, and the private half of Challenge 1 is told.
 
-    Episodes of push that were left open are settled: what arrives from there on is put off until it expires.
+    Who began any scored episode of a game is scored on all of them: those never begun are entered, so that stopping
+    after a lucky one wins nothing. Episodes of push that are open are settled: what arrives from there on is put off
+    until it expires.
     """
     with closing(connect(folder, write=True)) as link:
         with transaction(link):
             link.execute("UPDATE class SET closed = ? WHERE closed IS NULL", (time.time(),))
-        settings = link.execute("SELECT * FROM class").fetchone()
+            settings = link.execute("SELECT * FROM class").fetchone()
+            for game in GAMES:
+                begun = link.execute("SELECT team, name, count(*) FROM lived WHERE game = ? AND scored GROUP BY team",
+                                     (game,)).fetchall()
+                link.executemany(BEGIN, [
+                    (team, game, 1, number, settings["closed"], *whom(settings, name, game, True, number))
+                    for team, name, count in begun for number in range(count, settings["episodes"])])
         for row in link.execute("SELECT * FROM lived WHERE game = 'push' AND scored AND finished IS NULL").fetchall():
             made = link.execute("SELECT action FROM steps WHERE episode = ? ORDER BY step", (row["id"],)).fetchall()
             settled = row["total"] + Lived(settings, row, [action for action, in made]).leave()

@@ -14,14 +14,17 @@ class Limits:
     begins       episodes begun, a second and team
     strangers    requests without a valid token, a second and address, and as many for the board; who has a token is
                  not held up by them
+    letters      bytes of JSON, a second and team
     burst        so many seconds' worth may come at once, after a rest
     batch        steps in one request
     at_once      episodes begun by one request
-    loaded       episodes in memory; others are made again when they are asked for
+    loaded       episodes in memory; others are made again when they are asked for. Of the team that has most of them
+                 the one used least lately goes first
     body         bytes of a request in JSON
     upload       bytes of a table of answers
     connections  open at once
-    of_one       of these, from one address; a class often has one address for all
+    of_one       of these, from one address (behind a proxy that is the proxy's to limit); beyond it the one that rests
+                 for longest is closed. A class often has one address for all, and an agent one connection
     slowest      seconds in which a request has to come in
     """
 
@@ -29,14 +32,15 @@ class Limits:
     steps: float = 2000.0
     begins: float = 1.0
     strangers: float = 50.0
+    letters: float = 150_000.0
     burst: float = 4.0
     batch: int = 256
     at_once: int = 64
     loaded: int = 512
-    body: int = 2**18
+    body: int = 2**15
     upload: int = 2**23
     connections: int = 800
-    of_one: int = 400
+    of_one: int = 200
     slowest: float = 20.0
 
 

@@ -5,6 +5,7 @@ own. It becomes a User of the library, so that the worlds of the challenges play
 """
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from pushlab.classroom.chance import shuffled
 from pushlab.datasets.periods import Period, User
 from pushlab.datasets.schema import Schema
 from pushlab.envs.evalumap import EvalUMAP1, EvalUMAP2
@@ -20,6 +22,7 @@ from pushlab.users.synthesis.arrivals import CATALOGUE, CATALOGUE_COLUMNS
 from pushlab.users.synthesis.strangers import draw_persona
 from pushlab.users.synthesis.user import FIRST_DAY, QUARTER, SECOND, engage, shared_texts
 
+PRACTICE = 3    # users to practise with
 SPARE = 14      # days lived beyond those of an episode of push, whose first is the first on which anything arrives
 
 
@@ -50,6 +53,12 @@ def shared() -> tuple[Schema, pd.DataFrame]:
     """Schema and catalogue of every person of a class; the schema's open features have the catalogue's values."""
     schema = Schema.from_dict(json.loads(shared_texts()["schema.json"]))
     return schema, pd.DataFrame(CATALOGUE, columns=CATALOGUE_COLUMNS)
+
+
+def whom(settings: Mapping[str, Any], team: str, game: str, scored: bool, number: int) -> tuple[str, int]:
+    """Role and number of the user whom an episode is lived with: each team meets them in an order of its own."""
+    role, count = ("scored", settings["episodes"]) if scored else ("practice", PRACTICE)
+    return role, shuffled(bytes.fromhex(settings["secret"]), count, "order", team, game, role)[number % count]
 
 
 def world_of(game: str, person: Person, seed: int, days: int) -> Any:

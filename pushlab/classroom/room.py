@@ -16,13 +16,13 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
-from pushlab.classroom.book import FILE, GAMES, connect, transaction
-from pushlab.classroom.chance import shuffled
+from pushlab.classroom.book import BEGIN, FILE, GAMES, connect, transaction
 from pushlab.classroom.lived import Lived, as_json, describe
+from pushlab.classroom.lives import whom
 from pushlab.classroom.refusal import CLOSED, Refusal, Team, demand_game
 from pushlab.classroom.uploads import Answers
 
-PRACTICE = 3            # users to practise with
+KEPT = 128              # practice episodes of a team that stay: those used last
 
 
 class Room:
@@ -32,7 +32,6 @@ class Room:
         self.folder, self._alone = folder, lock
         self._link = connect(folder, write=True)
         self._class = dict(self._link.execute("SELECT * FROM class").fetchone())
-        self._secret = bytes.fromhex(self._class["secret"])
         self._owners = dict(map(tuple, self._link.execute("SELECT id, team FROM episodes")))
         self._lives: dict[int, Lived] = {}
         self._queue: dict[tuple[int, int], tuple] = {}      # (episode, step): row, over, scored; in order
@@ -51,12 +50,7 @@ class Room:
         lock = FileLock(Path(folder) / f".{FILE}.lock", timeout=0, mode=0o600, thread_local=False)
         try:
             lock.acquire()
-            room = cls(Path(folder), lock)
-            # A process that was killed may have begun episodes that count without a note of what they hold.
-            for one, in room._ask("SELECT id FROM episodes WHERE began IS NULL AND scored"):
-                room.load(one)
-                room.forget(one)
-            return room
+            return cls(Path(folder), lock)
         except Timeout:
             raise BlockingIOError(f"{folder} is being played by another process; one at a time") from None
         except BaseException:
@@ -135,30 +129,40 @@ class Room:
         if type(scored) is not bool:
             raise Refusal(422, "no such episodes", "scored: true or false")
         self.owned(team, held)
-        with self._lock:
-            mine = self._ask("SELECT id, finished FROM episodes WHERE (team, game, scored) = (?, ?, ?) ORDER BY number",
-                             team.id, game, scored)
-            begun = [one for one, finished in mine if finished is None and one not in held][:count * scored]
-            new, left = range(len(mine), len(mine) + count - len(begun)), self._left(team.id, game)
+        held = set(held)
+        with self._lock, transaction(self._link):
+            self._link.execute("BEGIN IMMEDIATE")       # `close_class` comes before all of this, or after
+            mine = self._ask("SELECT id, number, finished FROM episodes WHERE (team, game, scored) = (?, ?, ?) "
+                             "ORDER BY number", team.id, game, scored)
+            begun = [one for one, _, finished in mine if finished is None and one not in held][:count * scored]
+            first, left = max((number for _, number, _ in mine), default=-1) + 1, self._left(team.id, game)
+            new = range(first, first + count - len(begun))
             if scored and self._closed():
                 raise Refusal(*CLOSED)
             if scored and len(new) > left:
                 raise Refusal(409, f"your team has {len(begun) + left} scored episodes of {game} to play; {count} were "
                                    "asked for", "fewer of them, or practice: scored=false", left=left)
-            with transaction(self._link):
-                begun += [self._link.execute(
-                    "INSERT INTO episodes (team, game, scored, number, user, begun) SELECT ?, ?, ?, ?, id, ? "
-                    "FROM users WHERE role = ? AND number = ?",
-                    (team.id, game, scored, number, time.time(), *self._user(team, game, scored, number))).lastrowid
-                    for number in new]
+            begun += [self._link.execute(BEGIN, (team.id, game, scored, number, time.time(), *whom(
+                self._class, team.name, game, scored, number))).lastrowid for number in new]
             self._owners |= dict.fromkeys(begun, team.id)
-            return begun
+        if not scored:
+            self._let_go(team, held.union(begun))
+        return begun
 
-    def _user(self, team, game, scored, number):
-        """Role and number of the user whom an episode is lived with: each team meets them in an order of its own."""
-        role, count = ("scored", self._class["episodes"]) if scored else ("practice", PRACTICE)
-        order = shuffled(self._secret, count, "order", team.name, game, role)
-        return role, order[number % count]
+    def _let_go(self, team, held):
+        """Forgets a team's practice but for the KEPT episodes used last and those that are held."""
+        old = {one for one, in self._ask(
+            "SELECT id FROM episodes WHERE team = ? AND NOT scored ORDER BY coalesce((SELECT at FROM steps "
+            "WHERE episode = id ORDER BY step DESC LIMIT 1), begun) DESC LIMIT -1 OFFSET ?", team.id, KEPT)} - held
+        if not old:
+            return
+        self.commit()                       # nothing of theirs waits to be kept
+        with self._lock, transaction(self._link):
+            for table, key in (("steps", "episode"), ("episodes", "id")):
+                self._link.executemany(f"DELETE FROM {table} WHERE {key} = ?", [(one,) for one in old])
+        for one in old:
+            self.forget(one)
+            del self._owners[one]
 
     def loaded(self, episode: int) -> bool:
         """Whether an episode is in memory."""
@@ -175,7 +179,10 @@ class Room:
         with self._heavy:
             while not self.loaded(episode):
                 with self._lock:
-                    failures, row = self._failures, self._ask("SELECT * FROM lived WHERE id = ?", episode)[0]
+                    failures, found = self._failures, self._ask("SELECT * FROM lived WHERE id = ?", episode)
+                    if not found:
+                        raise Refusal(404, f"episode {episode} was let go", f"the {KEPT} practised last stay")
+                    row, = found
                     made = [tuple(one) for one in self._ask(
                         "SELECT action, answer FROM steps WHERE episode = ? ORDER BY step", episode)]
                     made += [(row[2], row[7]) for (one, _), row in self._queue.items() if one == episode]

@@ -10,7 +10,7 @@ import gc
 import itertools
 import json
 import logging
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -31,6 +31,7 @@ from pushlab.ground.reading import read_json
 GATHERED = 0.001        # seconds between two commits at least, while answers wait for one
 HELD_UP = 0.2           # seconds that a refusal for haste takes, so that haste does not pay
 AGAIN = "the same again in a moment"
+NOT_KEPT = (503, "this could not be kept, so it does not count", AGAIN)
 HEADERS = {"cache-control": "no-store", "x-content-type-options": "nosniff", "referrer-policy": "no-referrer",
            "content-security-policy": "default-src 'none'; frame-ancestors 'none'"}
 log = logging.getLogger("pushlab.serve")
@@ -52,12 +53,12 @@ class Service:
 
     def __init__(self, room: Room, limits: Limits):
         self.room, self.limits = room, limits
-        self.requests, self.steps, self.begins, self.strangers = (
+        self.requests, self.steps, self.begins, self.strangers, self.letters = (
             Buckets(rate, max(rate * limits.burst, least)) for rate, least in (
                 (limits.requests, 1), (limits.steps, limits.batch), (limits.begins, limits.at_once),
-                (limits.strangers, 1)))
+                (limits.strangers, 1), (limits.letters, limits.body)))
         self.turns: defaultdict[Any, asyncio.Lock] = defaultdict(asyncio.Lock)
-        self.used: dict[int, None] = {}         # episodes in memory, the one used last at the end
+        self.used: dict[int, int] = {}          # teams of episodes in memory, the one used last at the end
         self.committed: asyncio.Future | None = None
         self.commit_at = 0.0
         self.failures = itertools.count(1)
@@ -81,8 +82,11 @@ class Service:
             raise Refusal(429, f"too many {what}", f"{buckets.rate:g} a second; there is room again in {wait:.1f} s",
                           wait=wait)
 
-    async def body(self, request: Request, kind: str, most: int) -> bytes:
-        """The body, of a length and a type that are told and right; Refusal 411, 413 or 415."""
+    async def body(self, request: Request, kind: str, most: int, team: Team | None = None) -> bytes:
+        """The body, of a length and a type that are told and right; Refusal 411, 413 or 415.
+
+        team   whose letters it takes before it is read, if they are counted: what is no JSON takes time to refuse
+        """
         length = request.headers.get("content-length", "")
         if not (length.isascii() and length.isdigit()):
             raise Refusal(411, "the length of the body is not told", "the header  Content-Length, and no chunks")
@@ -90,11 +94,14 @@ class Service:
             raise Refusal(413, "the body is too long", f"at most {most:,} bytes")
         if request.headers.get("content-type", "").partition(";")[0].strip().lower() != kind:
             raise Refusal(415, "this type of body is not read here", f"the header  Content-Type: {kind}")
+        if team:
+            self.hurry(self.letters, team.id, int(length), "bytes")
         return await request.body()
 
-    async def asked(self, request: Request, *keys: str, **others: Any) -> list[Any]:
+    async def asked(self, request: Request, team: Team, *keys: str, **others: Any) -> list[Any]:
         """What a body of JSON has: these keys, all of them; others, as they are here if it has not; and no more."""
-        data = read_json(await self.body(request, "application/json", self.limits.body), name="the body", deepest=6)
+        data = read_json(await self.body(request, "application/json", self.limits.body, team), name="the body",
+                         deepest=6)
         if not set(keys) <= set(data) <= {*keys, *others}:
             right = ", ".join([*keys, *map("perhaps {}".format, others)])
             raise Refusal(422, "the keys of the body are not right", right)
@@ -117,19 +124,20 @@ class Service:
             committed.set_result(None)
         except Exception:
             log.exception("what was played could not be kept")
-            committed.set_exception(Refusal(503, "this could not be kept, so it does not count", AGAIN, wait=1))
+            committed.set_exception(Refusal(*NOT_KEPT, wait=1))
             committed.exception()       # who waits is told; it may be that nobody does any more
 
     async def ready(self, team: Team, episodes: Iterable[int]) -> None:
-        """Brings episodes of a team into memory; those that nobody used for longest leave it."""
+        """Brings episodes of a team into memory; of the team that has most, those unused longest leave it."""
         for one in episodes:
             if not self.room.loaded(one):
                 async with self.turns[team.id]:     # so that many of one team's do not stand before another's first
                     await asyncio.to_thread(self.room.load, one)
             self.used.pop(one, None)
-            self.used[one] = None
+            self.used[one] = team.id
         while len(self.used) > self.limits.loaded:
-            self.room.forget(oldest := next(iter(self.used)))
+            (most, _), = Counter(self.used.values()).most_common(1)
+            self.room.forget(oldest := next(one for one, owner in self.used.items() if owner == most))
             del self.used[oldest]
 
     # ------------------------------------------------------------ the doors
@@ -146,9 +154,10 @@ class Service:
     async def episodes(self, request: Request) -> Response:
         """POST /api/episodes: takes open scored ones up, begins others, and tells how each stands."""
         team = self.team(request)
-        game, scored, count, held = await self.asked(request, "game", "scored", count=1, held=[])
-        if type(count) is not int or not 1 <= count <= self.limits.at_once or type(held) is not list:
-            raise Refusal(422, "no such episodes", f"count: 1 to {self.limits.at_once}; held: a list of episodes")
+        game, scored, count, held = await self.asked(request, team, "game", "scored", count=1, held=[])
+        most = self.limits.at_once
+        if type(count) is not int or not 1 <= count <= most or type(held) is not list or len(held) > most:
+            raise Refusal(422, "no such episodes", f"count (num_envs): 1 to {most}; held: a list of so many at most")
         self.hurry(self.begins, team.id, count, "episodes")
         ids = self.room.begin(team, game, scored, count, held)
         await self.ready(team, ids)
@@ -167,7 +176,7 @@ class Service:
     async def play(self, request: Request) -> Response:
         """POST /api/steps: plays a step of each of these episodes, and answers when all are kept."""
         team = self.team(request)
-        steps, = await self.asked(request, "steps")
+        steps, = await self.asked(request, team, "steps")
         if (type(steps) is not list or not 1 <= len(steps) <= self.limits.batch
                 or any(type(one) is not list or len(one) != 3 for one in steps)):
             raise Refusal(422, "no steps", f"a list of 1 to {self.limits.batch} times [episode, step, action]")
@@ -207,6 +216,9 @@ class Service:
                     "Allow", "url or $PUSHLAB_URL as your lecturer gave it, without /api")}
             case ClientDisconnect():
                 return None
+            case OSError():
+                log.error("at %s %r: %s", request.method, request.url.path, error)
+                told = 503, Refusal(*NOT_KEPT, wait=1).told
             case _:
                 number = next(self.failures)
                 log.error("fault %d, at %s %r:", number, request.method, request.url.path)
@@ -234,7 +246,7 @@ def application(service: Service, board: Board) -> Starlette:
         await board.close()
 
     routes = [Route(path, door, methods=[method]) for method, path, door in doors]
-    refused = dict.fromkeys((Refusal, BadData, HTTPException, ClientDisconnect, Exception), service.refused)
+    refused = dict.fromkeys((Refusal, BadData, HTTPException, ClientDisconnect, OSError, Exception), service.refused)
     app = Starlette(routes=[*routes, *map(service.page, board.routes)], exception_handlers=refused,
                     lifespan=until_the_end)
     app.router.redirect_slashes = False

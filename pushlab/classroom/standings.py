@@ -2,9 +2,9 @@
 
 A team's score is the mean over all that counts, never its best. While the class is open the finished scored episodes
 count: what an episode that is being played has earned by the truth's probabilities would tell its player, step by
-step, what nobody may know. Once the class is closed every scored episode that was begun counts, with nothing for what
-was never answered. The first challenge shows the public half of its contexts while the class is open, the private half
-afterwards.
+step, what nobody may know. Once the class is closed all scored episodes of a team that began any count: what was never
+answered, or never begun, earns nothing in Challenge 2, and in push what a phone left alone earns. The first challenge
+shows the public half of its contexts while the class is open, the private half afterwards.
 """
 
 from typing import TYPE_CHECKING
@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from pushlab.classroom.uploads import DIGITS, shares_of
 from pushlab.classroom.uploads import MOST as MOST_UPLOADS
-from pushlab.classroom.uploads import shares_of
 from pushlab.metrics.estimate import holm
 from pushlab.metrics.estimate.intervals import half_width
 
@@ -110,13 +110,18 @@ def earned(book: "Book", game: str) -> pd.DataFrame:
 def standings(book: "Book") -> pd.DataFrame:
     """The standings of all games, a row a game and team: the columns of `standing` and
 
-    game, team; done, of (scored episodes that count, and that there are; the first challenge: uploads);
-    playing (steps made in scored episodes that are being played; NA where none is, and once
-    the class is closed)
+    game, team; done, of (scored episodes that are finished, and that there are; the first challenge: uploads);
+    playing (steps made in scored episodes that are not finished; NA where none is, and once the class is closed)
+
+    While the class is open a score is of the finished episodes alone, and `of - done` are still to be played; once it
+    is closed, of all `of` (see this module), so that stopping early wins nothing. Scores of the first challenge have
+    three decimals, as uploads are answered.
     """
     tables = []
     for game in GAMES:
         table = standing(earned(book, game)).rename_axis("team").reset_index()
+        if game == "evalumap1":
+            table = table.round(dict.fromkeys(["score", "low", "high"], DIGITS))
         episodes = book.episodes(game)
         finished = episodes["finished"].notna()
         counted = book.uploads() if game == "evalumap1" else episodes[episodes["scored"] & finished]

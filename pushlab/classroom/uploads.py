@@ -1,7 +1,8 @@
 """Challenge 1 of a class: a CSV file that answers the contexts of the hand-out, scored in two halves.
 
-The secret draws which half a context belongs to. The public half is told at once, in three decimals: so few that the
-uploads a team has do not spell the answers out. The private half is told when the class is closed.
+The secret draws which half a context belongs to. The public half is told at once, in three decimals: uploads that
+differ in some contexts tell something of these, but few uploads and few digits tell little. The private half is told
+when the class is closed.
 """
 
 import hashlib
