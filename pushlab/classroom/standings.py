@@ -136,8 +136,9 @@ def standings(book: "Book") -> pd.DataFrame:
 
 
 def curve(steps: pd.DataFrame) -> np.ndarray:
-    """Learning curve of one episode: share of what the catalogue's best had earned by
-    then, at POINTS places from its start to its end.
+    """Learning curve of one episode: the share of what the catalogue's best had earned by then.
+
+    At POINTS places from its start to its end, float64 (POINTS,).
 
     steps  a row a step, in order: expected, best
 
