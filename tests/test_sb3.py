@@ -16,7 +16,7 @@ from pushlab.clients.sb3 import _apart
     (lambda: gym.make_vec("pushlab/push-v0", 2), {}, r"autoreset_mode='SameStep'\); got AutoresetMode.NEXT_STEP"),
     (lambda: gym.make("pushlab/push-v0"), {}, "takes an id, or a batch .*; got <Order"),
     (lambda: "pushlab/push-v0", {"scale": True}, "RescaleAction requires a Box action space"),
-    (lambda: "pushlab/push-v0", {"num_envs": 0}, "num_envs is a whole number from 1 up; got 0"),
+    (lambda: "pushlab/push-v0", {"num_envs": 0}, "num_envs is a whole number from 1 to 16,777,216; got 0"),
     (lambda: gym.make_vec("pushlab/RECEnv-v0", 2, autoreset_mode="SameStep"), {"num_envs": 8, "step_per_episode": 4},
      "a batch of 2 copies takes no num_envs and no arguments.*got {'num_envs': 8, 'step_per_episode': 4}"),
     (lambda: "pushlab/RoomEnv-v0", {"num_envs": 2}, 'no observations that are tuples.*encoding="index"'),

@@ -24,7 +24,7 @@ class ODEUnits:
             one_of("an argument in world", name, OPTIONS)
         self.config = model.config(experiment.world.get("config"), experiment.world.get("preset"))
         self.logarithms = model.logarithmic if experiment.logarithms is None else experiment.logarithms
-        self.levels = model.state(experiment.start)[:len(model.levels)]
+        self.levels = model.state(experiment.start, called="start")[:len(model.levels)]
         self.spread = self._spread()
         self._check_treatment()
         for name in (experiment.confounder, *(experiment.covariates or ()), *(experiment.hidden or ())):

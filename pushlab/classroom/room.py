@@ -129,12 +129,12 @@ class Room:
         if type(scored) is not bool:
             raise Refusal(422, "no such episodes", "scored: true or false")
         self.owned(team, held)
-        held = set(held)
+        playing = set(held)
         with self._lock, transaction(self._link):
             self._link.execute("BEGIN IMMEDIATE")       # `close_class` comes before all of this, or after
             mine = self._ask("SELECT id, number, finished FROM episodes WHERE (team, game, scored) = (?, ?, ?) "
                              "ORDER BY number", team.id, game, scored)
-            begun = [one for one, _, finished in mine if finished is None and one not in held][:count * scored]
+            begun = [one for one, _, finished in mine if finished is None and one not in playing][:count * scored]
             first, left = max((number for _, number, _ in mine), default=-1) + 1, self._left(team.id, game)
             new = range(first, first + count - len(begun))
             if scored and self._closed():
@@ -146,7 +146,7 @@ class Room:
                 self._class, team.name, game, scored, number))).lastrowid for number in new]
             self._owners |= dict.fromkeys(begun, team.id)
         if not scored:
-            self._let_go(team, held.union(begun))
+            self._let_go(team, playing.union(begun))
         return begun
 
     def _let_go(self, team, held):

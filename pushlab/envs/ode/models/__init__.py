@@ -143,24 +143,26 @@ class Model:
         """Names of the variables that a state has to give: all, but the delays of a model that settles them."""
         return self.names[:len(next(iter(self.initial_states.values())))] if self.settled else self.names
 
-    def state(self, state: Any = None, config: Any = None) -> np.ndarray:
+    def state(self, state: Any = None, config: Any = None, called: str = "initial_state") -> np.ndarray:
         """A state as an array (variables,): None for the default, a name, a dict by variable, or numbers in order.
 
-        `config` is what a model that settles its delays settles them with; None for the default parameters.
+        `config` is what a model that settles its delays settles them with; None for the default parameters. `called` is
+        the name of the argument, for errors.
         """
+        called = f"{called} of {self.name}"
         if state is None:
             state = next(iter(self.initial_states))
         order = ", ".join(self.levels)
         if isinstance(state, str):
-            state = self.initial_states[one_of(f"initial_state of {self.name}", state, self.initial_states)]
+            state = self.initial_states[one_of(called, state, self.initial_states)]
         if isinstance(state, dict):
             demand(set(state) in (set(self.names), set(self.levels)),
-                   f"initial_state of {self.name} has the variables {order}; got {', '.join(map(str, state))}")
+                   f"{called} has the variables {order}; got {', '.join(map(str, state))}")
             state = [state[name] for name in self.names if name in state]
-        values = numbers(f"initial_state of {self.name}", state, of=f"in the order {order}")
+        values = numbers(called, state, of=f"in the order {order}")
         whole = values.shape == (len(self.names),)
         demand((whole or values.shape == (len(self.levels),)) and (values >= 0).all() and (values <= MOST).all(),
-               f"initial_state of {self.name} is {len(self.levels)} numbers from 0 to {MOST:g}, in the order {order}; "
+               f"{called} is {len(self.levels)} numbers from 0 to {MOST:g}, in the order {order}; "
                f"got {state!r:.60}")
         return values if whole else self.settled(config or self.Config(), values)
 
