@@ -179,6 +179,21 @@ def test_a_page_of_any_class_is_whole(teams, game, score):
     assert seen.tags.count("polyline") == (0 if game == "push" else len(teams))
 
 
+def bars(board):
+    """What is drawn in the bars of a page: (names of the parts, {attribute: per cent} of each)."""
+    tags = re.findall(r'<(rect|line|circle) ([^>]*)>', page(board, []))
+    return [(re.search(r'class="(\w+)"', text), {name: float(value) for name, value in
+            re.findall(r'(\w+)="([\d.]+)%"', text)}) for _, text in tags]
+
+
+def test_a_return_below_nothing_goes_to_the_left_of_a_mark_at_zero_and_a_wide_interval_hides_no_bar():
+    board = made_up(["one"], "push", False, lambda place: -1.5)
+    board["games"][0]["teams"][0] |= {"low": -70.0, "high": 67.0}
+    parts = {name and name[1]: its for name, its in bars(board)}
+    assert 0 < parts["t0"]["x"] and parts["t0"]["x"] + parts["t0"]["width"] == pytest.approx(parts["zero"]["x1"], abs=0.1)
+    assert 25 < parts["t0"]["width"] < 90 and "t9" not in parts         # one team alone has no place among others
+
+
 def test_the_boards_colours_are_those_of_the_pictures():
     light = dict(re.findall(r"--(\w+): (#[0-9a-f]{6})", PAGE.partition("@media")[0]))
     assert [light[f"s{place}"] for place in range(4)] == [colour.lower() for colour in palette.SERIES[:4]]

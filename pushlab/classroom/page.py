@@ -166,11 +166,17 @@ def short(name: str, most: int = 24) -> str:
 
 
 def _axis(game):
-    """A function from a score of this game to its place on the axis of the table's bars, in per cent."""
-    known = [row for row in game["teams"] if row["score"] is not None]
-    ends = [0, *(row["score"] for row in known)]
-    ends += [row[end] or 0 for row in known for end in ("low", "high")] if game["game"] == "push" else [1]
+    """A function from a score of this game to its place on the axis of the table's bars, in per cent.
+
+    Shares go from 0 to 1 or more; returns a day as far as they reach, with room for intervals, whose ends may be cut.
+    """
+    ends = [0, *(row["score"] for row in game["teams"] if row["score"] is not None)]
     least, most = min(ends), max(ends)
+    if game["game"] == "push":
+        room = (most - least or 1) / 3
+        least, most = least and least - room, most and most + room
+    else:
+        most = max(1, most)
     return lambda score: round(100 * min(1, max(0, (score - least) / (most - least or 1))), 2)
 
 
