@@ -190,8 +190,9 @@ def test_a_return_below_nothing_goes_to_the_left_of_a_mark_at_zero_and_a_wide_in
     board = made_up(["one"], "push", False, lambda place: -1.5)
     board["games"][0]["teams"][0] |= {"low": -70.0, "high": 67.0}
     parts = {name and name[1]: its for name, its in bars(board)}
-    assert 0 < parts["t0"]["x"] and parts["t0"]["x"] + parts["t0"]["width"] == pytest.approx(parts["zero"]["x1"], abs=0.1)
-    assert 25 < parts["t0"]["width"] < 90 and "t9" not in parts         # one team alone has no place among others
+    bar = parts["t0"]
+    assert 0 < bar["x"] and bar["x"] + bar["width"] == pytest.approx(parts["zero"]["x1"], abs=0.1)
+    assert 25 < bar["width"] < 90 and "t9" not in parts         # one team alone has no place among others
 
 
 def test_the_boards_colours_are_those_of_the_pictures():
