@@ -15,8 +15,9 @@ import typer
 
 from pushlab.challenges.hand_in import hand_in_command
 from pushlab.classroom.command import class_app, serve
+from pushlab.ground.commands import ended_by, say
 from pushlab.ground.kept import no_cache
-from pushlab.lifetimes.command import ended_by, experts_app, lifelong, say
+from pushlab.lifetimes.command import experts_app, lifelong
 from pushlab.studies.bench.command import bench
 from pushlab.studies.command import sweep_command
 

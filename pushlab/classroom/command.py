@@ -11,8 +11,8 @@ from typing import Annotated, Any
 import typer
 
 from pushlab.classroom.limits import Limits
+from pushlab.ground.commands import ended_by, with_options
 from pushlab.ground.faults import BadData, Fault, refuse
-from pushlab.lifetimes.command import ended_by, with_options
 
 class_app = typer.Typer(no_args_is_help=True, help="A class that plays the challenges against its lecturer's server.")
 Class = Annotated[Path, typer.Argument(metavar="CLASS", help="The folder of the class.")]
@@ -20,9 +20,7 @@ Class = Annotated[Path, typer.Argument(metavar="CLASS", help="The folder of the 
 
 def read_teams(path: Path) -> list[str]:
     """The names of a CSV file's column `team`, cleaned; BadData with every row whose name is empty or there twice."""
-    from unicodedata import normalize
-
-    from pushlab.classroom.folder import MOST_TEAMS
+    from pushlab.classroom.folder import MOST_TEAMS, alike
     from pushlab.datasets.tables import read_rows
     from pushlab.ground.reading import clean, opened
 
@@ -33,7 +31,7 @@ def read_teams(path: Path) -> list[str]:
     seen: dict[str, tuple[int, str]] = {}
     for line, row in zip(lines, rows):
         name = clean(row[header.index("team")])
-        first, other = seen.setdefault(normalize("NFC", name.casefold()), (line, name))
+        first, other = seen.setdefault(alike(name), (line, name))
         if not name:
             faults.append(Fault(path.name, line, "team", row[header.index("team")], "a name that can be shown"))
         elif first != line:
@@ -54,9 +52,8 @@ def new(folder: Class,
         tokens: Annotated[Path | None, typer.Option(help="A new CSV file for the tokens, instead of here.")] = None
         ) -> None:
     """Make a class: its private users, its hand-out, and a token a team, which is shown this once."""
-    from pushlab.challenges.scorecard import csv_text
     from pushlab.classroom.folder import new_class
-    from pushlab.ground.files import write_text
+    from pushlab.ground.files import csv_text, write_text
 
     with ended_by(1):
         if tokens is not None:                  # before anything is made: tokens are told once

@@ -17,10 +17,10 @@ from pushlab.envs.push.world import Push
 from pushlab.ground.files import csv_text, demand_own, json_text, safe_cell, whole_folder, write_text
 from pushlab.logs.folders import write_log
 from pushlab.logs.rollout import episode_table, put_together
+from pushlab.users.days import DAY
 
 OURS = "class.json"         # the file by which an export is known
 STRETCH = 50                # steps of evalumap2 that make an experience of a lifetime; of push, a day does
-DAY = 24 * 60
 
 
 def replay(folder: Path | str, episode: int) -> tuple[bool, pd.DataFrame]:

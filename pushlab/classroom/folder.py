@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
+from unicodedata import normalize
 
 from pushlab.classroom.book import BEGIN, GAMES, connect, create, transaction
 from pushlab.classroom.chance import derived, new_secret
@@ -67,11 +68,20 @@ def new_class(folder: Path | str, teams: Iterable[str], seed: str | None = None,
     return tokens
 
 
+def alike(team: str) -> str:
+    """What two names have in common that differ in small and capital letters alone, or in how an accent is written.
+
+    >>> alike("ZOE\u0301") == alike("Zo\u00e9")
+    True
+    """
+    return normalize("NFC", team.casefold())
+
+
 def _named(teams):
     """Names of teams as they are kept; ValueError for none, too many, an empty one or two alike."""
     names = [clean(str(team)) for team in ([teams] if isinstance(teams, str) else teams)]
     demand(1 <= len(names) <= MOST_TEAMS, f"a class has 1 to {MOST_TEAMS} teams; got {len(names)}")
-    folded = [team.casefold() for team in names]
+    folded = [*map(alike, names)]
     for team, fold in zip(names, folded):
         demand(team and folded.count(fold) == 1, f"teams have names, each another one; got {team!r}")
     return names

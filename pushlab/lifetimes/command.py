@@ -4,22 +4,19 @@ Exit status: 0 done, 1 a log, an expert or a file of settings is at fault (every
 are not at fault are reported all the same), 2 the command was not understood, or the result could not be written.
 """
 
-import inspect
 import json
 import os
-import re
 import runpy
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
-from dataclasses import fields
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from pushlab.ground.arguments import one_of
-from pushlab.ground.faults import BadData, Fault, printable
+from pushlab.ground.commands import ended_by, say, with_options
+from pushlab.ground.faults import BadData, Fault
 from pushlab.ground.files import demand_own, whole_folder, write_text
 from pushlab.ground.reading import read_json
 from pushlab.metrics.settings import Settings
@@ -28,50 +25,6 @@ experts_app = typer.Typer(no_args_is_help=True, help="Single-task experts that l
 Store = Annotated[Path | None, typer.Option("--experts", help="Folder of single-task experts; else $L2DATA/taskinfo.")]
 Measure = Annotated[str | None, typer.Option(help="Column to measure by; else what the log names, else reward.")]
 RANGE = 'two numbers such as 0,100, or a JSON file such as {"task": [0, 100]}'
-
-
-@contextmanager
-def ended_by(status: int) -> Iterator[None]:
-    """Bad input ends the command with a status and its message, without a traceback."""
-    try:
-        yield
-    except (ValueError, OSError, KeyError, ImportError) as error:
-        typer.echo(error.args[0] if isinstance(error, KeyError) else str(error), err=True)
-        raise typer.Exit(status) from error
-
-
-def say(text: Any, err: bool = False) -> None:
-    """Prints what is saved by now: a reader who has left (`| head -1`) or a full disk changes nothing about that.
-
-    Control characters, which would steer the terminal, become squares.
-    """
-    try:
-        typer.echo("\n".join(map(printable, str(text).split("\n"))), err=err)
-    except OSError:
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, (sys.stderr if err else sys.stdout).fileno())      # where the rest goes
-
-
-def with_options(settings: type, **more: str) -> Callable[[Callable], Callable]:
-    """Gives a command an option for each field of a dataclass in place of **options; its docstring says what they are.
-
-    more   what an option's help adds to the docstring, by the field's name
-    """
-    told = re.findall(r"^(\w+) {2,}(.*(?:\n {9,}.*)*)", inspect.cleandoc(settings.__doc__ or ""), re.MULTILINE)
-    about = {name: " ".join(text.split()) + more.get(name, "") for name, text in told}
-
-    def optional(command: Callable) -> Callable:
-        given = inspect.signature(command).parameters.values()
-        own = [one for one in given if one.kind is not one.VAR_KEYWORD]
-        for field in fields(settings):
-            kind: Any = float if field.name == "window" else str if field.default is None else type(field.default)
-            default = False if field.default is None else str(field.default)
-            option = Annotated[kind | None, typer.Option(help=about[field.name], show_default=default)]
-            own.append(inspect.Parameter(field.name, own[0].KEYWORD_ONLY, default=None, annotation=option))
-        setattr(command, "__signature__", inspect.Signature(own))    # noqa: B010 (mypy: none of a Callable)
-        return command
-
-    return optional
 
 
 @with_options(Settings, data_range=f"; here {RANGE}")

@@ -9,9 +9,9 @@ from typing import Annotated, Any
 
 import typer
 
+from pushlab.ground.commands import ended_by
 from pushlab.ground.faults import BadData, Fault, short
 from pushlab.ground.reading import read_bytes, read_json
-from pushlab.lifetimes.command import ended_by
 from pushlab.studies.cells import CellsFailed
 from pushlab.studies.specs import found
 from pushlab.studies.store import status

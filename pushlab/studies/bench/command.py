@@ -20,9 +20,9 @@ import pandas as pd
 import typer
 
 from pushlab.ground.arguments import demand, one_of, whole
+from pushlab.ground.commands import ended_by
 from pushlab.ground.files import alone, data_dir, write_text
 from pushlab.ground.reading import read_bytes
-from pushlab.lifetimes.command import ended_by
 from pushlab.lifetimes.syllabi import read_syllabus
 from pushlab.studies.bench.protocol import DoesNotFit, Trial, fit_for, load_agent, run_cell
 from pushlab.studies.bench.tasks import QUICK, VERSION, Task, read_tasks, task_table
