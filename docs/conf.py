@@ -1,0 +1,45 @@
+"""The book: notebooks, pages and the library's reference as one web site (`make book`).
+
+The source directory is the repository's root, so a page of the book has the path of its file, and links between files
+lead from page to page. Nothing is executed: a notebook shows the outputs it was saved with.
+"""
+
+import sys
+import tomllib
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))               # our own extensions are extensions.NAME
+PROJECT = tomllib.loads((HERE.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+project, author = PROJECT["name"], PROJECT["authors"][0]["name"]
+project_copyright = "%Y " + author
+version = release = PROJECT["version"]
+language = "en"
+repository = PROJECT.get("urls", {}).get("Repository", "https://github.com/pushlab/pushlab")
+html_baseurl = PROJECT.get("urls", {}).get("Homepage", "https://pushlab.github.io/pushlab/")
+
+extensions = ["myst_nb", "sphinx_copybutton", "sphinx.ext.githubpages", "extensions.links"]
+root_doc = "docs/index"
+include_patterns = ["notebooks/*.ipynb", "notebooks/*.md", "docs/**.md", "data/*/README.md", "CHANGELOG.md",
+                    "CONTRIBUTING.md", "SECURITY.md", "CODE_OF_CONDUCT.md"]
+exclude_patterns = [".venv*", "build", "tests"]
+
+nb_execution_mode = "off"
+myst_enable_extensions = ["dollarmath"]
+myst_heading_anchors = 4
+suppress_warnings = ["myst.header"]         # the glossary's words are headings of the third level
+
+html_theme = "sphinx_book_theme"
+html_title = f"pushlab {version}"
+html_extra_path = ["root"]                  # index.html, which leads to the front page
+html_theme_options = {
+    "repository_url": repository,
+    "repository_branch": "HEAD",
+    "path_to_docs": "",
+    "use_repository_button": True,
+    "use_source_button": True,
+    "use_issues_button": True,
+    "use_download_button": True,
+    "launch_buttons": {"binderhub_url": "https://mybinder.org", "notebook_interface": "jupyterlab"},
+}
