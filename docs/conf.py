@@ -16,8 +16,7 @@ project, author = PROJECT["name"], PROJECT["authors"][0]["name"]
 project_copyright = "%Y " + author
 version = release = PROJECT["version"]
 language = "en"
-repository = PROJECT.get("urls", {}).get("Repository", "https://github.com/pushlab/pushlab")
-html_baseurl = PROJECT.get("urls", {}).get("Homepage", "https://pushlab.github.io/pushlab/")
+repository, html_baseurl = PROJECT["urls"]["Repository"], PROJECT["urls"]["Homepage"]
 
 extensions = ["myst_nb", "sphinx_copybutton", "sphinx.ext.githubpages", "extensions.links"]
 root_doc = "docs/index"
