@@ -1,11 +1,7 @@
 """Slips of a first hour: one line that says what was meant."""
 
-import os
 import re
-import shutil
-import subprocess
 import warnings
-from pathlib import Path
 
 import gymnasium as gym
 import numpy as np
@@ -185,25 +181,6 @@ def test_notes_are_seen_wherever_the_scorecard_is_made(tmp_path, challenge):
 def test_the_command_says_its_version():
     told = CliRunner().invoke(app, ["--version"])
     assert told.exit_code == 0 and told.stdout == f"pushlab {pushlab.__version__}\n"
-
-
-# ---------------------------------------------------------------- the command in JupyterLab
-
-@pytest.mark.skipif(not shutil.which("make"), reason="needs make")
-def test_pushlab_is_found_in_the_lab_of_the_makefile(tmp_path):
-    """A stand-in for Jupyter says which `pushlab` its terminals and notebooks would find, and which shell they get."""
-    (tmp_path / "bin").mkdir()
-    for name, does in (("pushlab", ":"), ("jupyter", 'command -v pushlab; printf "%s\\n" "$@"')):
-        (tmp_path / "bin" / name).write_text(f"#!/bin/sh\n{does}\n")
-        (tmp_path / "bin" / name).chmod(0o755)
-    for stamp in (".python", ".lab"):
-        (tmp_path / stamp).touch()
-    command = ["make", "-s", "lab", f"VENV={tmp_path}", "ARGS=--no-browser"]
-    told = subprocess.run(command, text=True, stdout=subprocess.PIPE, cwd=Path(__file__).parents[1], check=True,
-                          env={**os.environ, "SHELL": "/bin/sh"}).stdout
-    first, *arguments = told.splitlines()
-    assert first == str(tmp_path / "bin" / "pushlab")
-    assert "--no-browser" in arguments and "--ServerApp.terminado_settings=shell_command=/bin/sh" in arguments
 
 
 def test_no_answer_in_words_is_an_answer():
