@@ -1,17 +1,25 @@
 """What says which version this is, and how to cite it, says the same everywhere."""
 
+import json
 import re
 import tomllib
 from datetime import date
 from itertools import pairwise
 from pathlib import Path
 
+import check_jsonschema
+import jsonschema
+import nbformat
+import pytest
+import yaml
 from packaging.version import Version
 
 ROOT = Path(__file__).resolve().parents[1]
 CHANGES = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-REPOSITORY = "https://github.com/pushlab/pushlab"
+REPOSITORY = PROJECT["urls"]["Repository"]
+CITATION = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+ZENODO = json.loads((ROOT / ".zenodo.json").read_text(encoding="utf-8"))
 KINDS = ["Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"]
 
 
@@ -55,3 +63,77 @@ def test_each_version_is_a_link_to_what_changed_since_the_one_before():
         end = "HEAD" if newer == "Unreleased" else f"v{newer}"
         expected[newer] = f"{REPOSITORY}/compare/v{older}...{end}"
     assert links == expected
+
+
+def plain(value):
+    """YAML's dates as the texts that JSON would have there."""
+    if isinstance(value, dict):
+        return {name: plain(one) for name, one in value.items()}
+    return [plain(one) for one in value] if isinstance(value, list) else str(value) if isinstance(value, date) else value
+
+
+def test_the_citation_is_valid():
+    """By the schema that check-jsonschema ships; `make clients` asks cffconvert itself."""
+    schemas = Path(check_jsonschema.__file__).parent / "builtin_schemas" / "vendor"
+    schema = json.loads((schemas / "citation-file-format.json").read_text(encoding="utf-8"))
+    jsonschema.validate(plain(CITATION), schema, format_checker=jsonschema.FormatChecker())
+
+
+def test_the_citation_says_what_the_project_says():
+    assert CITATION["version"] == PROJECT["version"]
+    assert str(CITATION["date-released"]) == changes()[PROJECT["version"]][0]
+    assert CITATION["license"] == PROJECT["license"]
+    assert [author["name"] for author in CITATION["authors"]] == [author["name"] for author in PROJECT["authors"]]
+    assert (CITATION["repository-code"], CITATION["url"]) == (REPOSITORY, PROJECT["urls"]["Homepage"])
+
+
+# Of https://developers.zenodo.org/#deposit-metadata what a piece of software can have.
+FIELDS = {"upload_type", "title", "creators", "description", "version", "publication_date", "access_right", "license",
+          "language", "keywords", "related_identifiers", "references", "contributors", "communities", "grants", "notes"}
+RELATIONS = {"isDocumentedBy", "cites", "isSupplementTo", "isDerivedFrom", "references"}
+
+
+def test_zenodo_is_told_the_same_as_the_citation_in_fields_that_it_knows():
+    assert set(ZENODO) <= FIELDS and (ZENODO["upload_type"], ZENODO["access_right"]) == ("software", "open")
+    assert ZENODO["title"] == CITATION["title"] and ZENODO["description"] == CITATION["abstract"]
+    assert ZENODO["creators"] == [{"name": author["name"]} for author in CITATION["authors"]]
+    assert ZENODO["license"] == CITATION["license"].lower()             # Zenodo writes its licences small
+    assert ZENODO["keywords"] == CITATION["keywords"]
+    assert (ZENODO["version"], ZENODO["publication_date"]) == (CITATION["version"], str(CITATION["date-released"]))
+    related = {(one["relation"], one["scheme"], one["identifier"]) for one in ZENODO["related_identifiers"]}
+    assert {relation for relation, *_ in related} <= RELATIONS
+    assert related == {("isDocumentedBy", "url", CITATION["url"])}
+
+
+def entries(text):
+    """The entries of some BibTeX as {key: (type, {field: value})}; braces that keep capitals are gone."""
+    found = {}
+    for kind, key, fields in re.findall(r"^@(\w+)\{([^,\s]+),\n(.*?)\n\}$", text, flags=re.M | re.S):
+        values = re.findall(r"^\s*(\w+)\s*=\s*(.+?),?$", re.sub(r"\n\s{4,}", " ", fields), flags=re.M)
+        found[key] = kind, {name: re.sub(r"[{}]", "", value) for name, value in values}
+    return found
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/citing.md"])
+def test_bibtex_says_what_the_citation_says(page):
+    kind, fields = entries((ROOT / page).read_text(encoding="utf-8"))["pushlab"]
+    released = CITATION["date-released"]
+    assert kind == "software" and fields == {
+        "author": CITATION["authors"][0]["name"], "title": CITATION["title"], "year": str(released.year),
+        "month": released.strftime("%b").lower(), "version": CITATION["version"], "url": CITATION["repository-code"]}
+
+
+def test_the_page_on_citing_cites_this_version_by_names_that_exist():
+    page = (ROOT / "docs" / "citing.md").read_text(encoding="utf-8")
+    quoted = " ".join(line.removeprefix("> ") for line in page.splitlines() if line.startswith("> "))
+    assert f"{CITATION['title']} (version {CITATION['version']}). {REPOSITORY}" in quoted
+    assert set(re.findall(r"\b\d+\.\d+\.\d+\b", page)) == {CITATION["version"]}
+    number, title, file = re.search(r'Notebook (\d+), "(.+?)", .*/blob/v[\d.]+/(\S+\.ipynb)', quoted).groups()
+    assert nbformat.read(ROOT / file, 4).cells[0].source.splitlines()[0] == f"# {number} · {title}"
+
+
+def test_no_doi_of_pushlab_is_told_before_there_is_one():
+    """The first release on Zenodo brings it; then it goes into all of these, and this test goes."""
+    files = [ROOT / name for name in ("README.md", "CITATION.cff", ".zenodo.json", "docs/citing.md")]
+    assert "doi" not in CITATION and "identifiers" not in CITATION and "doi" not in ZENODO
+    assert not [path for path in files if "zenodo.org/badge" in path.read_text(encoding="utf-8")]

@@ -247,13 +247,6 @@ def test_versions_agree():
     assert citation["version"] == pushlab.__version__ == read_pyproject()["project"]["version"]
 
 
-def test_citation_can_be_read():
-    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
-    assert citation["cff-version"] == "1.2.0"
-    assert {"title", "message", "authors", "version", "date-released", "license"} <= set(citation)
-    assert all("name" in author or "family-names" in author for author in citation["authors"])
-
-
 def test_no_file_names_a_path_of_one_machine():
     found = []
     for name in project_files():
