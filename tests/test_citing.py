@@ -69,7 +69,9 @@ def plain(value):
     """YAML's dates as the texts that JSON would have there."""
     if isinstance(value, dict):
         return {name: plain(one) for name, one in value.items()}
-    return [plain(one) for one in value] if isinstance(value, list) else str(value) if isinstance(value, date) else value
+    if isinstance(value, list):
+        return [plain(one) for one in value]
+    return str(value) if isinstance(value, date) else value
 
 
 def test_the_citation_is_valid():

@@ -24,6 +24,7 @@ def test_the_citation_is_valid():
 
 def test_it_becomes_what_people_ask_for():
     version, = re.findall(r"^version: (\S+)$", (ROOT / "CITATION.cff").read_text(encoding="utf-8"), flags=re.M)
-    assert re.match(rf"pushlab contributors \(\d{{4}}\)\. pushlab: .*\(version {version}\)", cffconvert("-f", "apalike"))
+    in_words = cffconvert("-f", "apalike")
+    assert re.match(r"pushlab contributors \(\d{4}\)\. pushlab: ", in_words) and f"(version {version})" in in_words
     assert "author = {pushlab contributors}" in cffconvert("-f", "bibtex")
     assert f'"version": "{version}"' in cffconvert("-f", "zenodo")
