@@ -18,7 +18,8 @@ version = release = PROJECT["version"]
 language = "en"
 repository, html_baseurl = PROJECT["urls"]["Repository"], PROJECT["urls"]["Homepage"]
 
-extensions = ["myst_nb", "sphinx_copybutton", "sphinx.ext.githubpages", "extensions.links"]
+extensions = ["myst_nb", "sphinx_copybutton", "sphinx.ext.githubpages",
+              "extensions.links", "extensions.notebooks", "extensions.formulas", "extensions.map"]
 root_doc = "docs/index"
 include_patterns = ["notebooks/*.ipynb", "notebooks/*.md", "docs/**.md", "data/*/README.md", "CHANGELOG.md",
                     "CONTRIBUTING.md", "SECURITY.md", "CODE_OF_CONDUCT.md"]
@@ -31,7 +32,9 @@ suppress_warnings = ["myst.header"]         # the glossary's words are headings 
 
 html_theme = "sphinx_book_theme"
 html_title = f"pushlab {version}"
-html_extra_path = ["root"]                  # index.html, which leads to the front page
+html_math_renderer = "mathml"
+html_static_path, html_css_files = ["static"], ["book.css"]
+html_extra_path = ["front"]                 # index.html, which leads to the front page
 html_theme_options = {
     "repository_url": repository,
     "repository_branch": "HEAD",

@@ -48,9 +48,8 @@ class LinksToFiles(SphinxTransform):
 
 
 def setup(app):
-    """Register the transform, where the repository is, and names of languages that GitHub knows and Pygments not."""
+    """Register the transform, where the repository is, and a language that GitHub knows and Pygments not."""
     app.add_config_value("repository", "", "env", str)
     app.add_transform(LinksToFiles)
-    for name in ("csv", "mermaid"):
-        app.add_lexer(name, TextLexer)
+    app.add_lexer("csv", TextLexer)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
