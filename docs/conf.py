@@ -36,6 +36,8 @@ html_math_renderer = "mathml"
 html_static_path, html_css_files = ["static"], ["book.css"]
 html_extra_path = ["front"]                 # index.html, which leads to the front page
 html_theme_options = {
+    "navbar_persistent": [],                # the theme's bar at the top would repeat the search of the left column
+    "show_toc_level": 2,
     "repository_url": repository,
     "repository_branch": "HEAD",
     "path_to_docs": "",

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from docutils import nodes
 
 STEP, BOX = (188, 84), (172, 52)        # from box to box, and a box, in pixels
-STOP, LANE = 46, 22                     # from stop to stop, and from lane to lane
+STOP, LINE, PHONE = 50, 62, 350         # from stop to stop; where the line runs; how wide the map for phones is
 NODE = re.compile(r'(\w+)(?:\["([^"]+)"\])?')
 
 
@@ -84,7 +84,7 @@ def columns(graph):
     return {name: value - first for name, value in at.items()}
 
 
-def link(name, title, address, inside):
+def link(title, address, inside):
     """SVG of a notebook: its shapes and words, as a link."""
     return f'<a href="{html.escape(address)}" class="stop" aria-label="{html.escape(title)}">{inside}</a>'
 
@@ -119,47 +119,34 @@ def draw_rows(graph, addresses):
         x, y = middle[name]
         box = (f'<rect x="{x - BOX[0] / 2:g}" y="{y - BOX[1] / 2:g}" width="{BOX[0]}" height="{BOX[1]}" rx="8"/>'
                + words(textwrap.wrap(title, 21), x, y, "middle"))
-        boxes.append(link(name, title, addresses[name], box))
+        boxes.append(link(title, addresses[name], box))
     width = max(x for x, _ in middle.values()) + BOX[0] / 2 + 4
     height = max(y for _, y in middle.values()) + BOX[1] / 2 + 4
     return frame("rows", width, height, "".join(arrows + boxes))
 
 
-def lanes(graph, order):
-    """{name: lane}: a name stays in the lane of the one before it if no other line runs there in between."""
-    place, lane = {name: i for i, name in enumerate(order)}, {}
-    for name in order:
-        busy = {lane[start] for start, end in graph.arrows
-                if start in lane and end != name and place[start] < place[name] < place[end]}
-        wanted = [lane[parent] for parent in sorted(graph.before(name), key=place.get, reverse=True)]
-        lane[name] = next(i for i in [*wanted, *range(len(order))]
-                          if i not in busy and not any(lane[other] == i and place[name] > place[other] and
-                                                       any(place[end] > place[name] for end in graph.after(other))
-                                                       for other in lane if other not in graph.before(name)))
-    return lane
-
-
 def draw_line(graph, addresses):
-    """The map as stops below each other, in the order of their numbers, with a curve for each arrow on the left."""
+    """The map as stops below each other, in the order of their numbers, with a curve on the left for an arrow that
+    passes a stop."""
     order = sorted(graph.titles, key=lambda name: int(re.search(r"\d+", name)[0]))
-    height = {name: 23 + STOP * i for i, name in enumerate(order)}
+    height = {name: STOP * (i + 0.5) for i, name in enumerate(order)}
+    longest = max((height[end] - height[start] for start, end in graph.arrows), default=1)
     arrows, stops = [], []
-    longest = max(height[end] - height[start] for start, end in graph.arrows)
-    edge = 12 + 62
     for start, end in graph.arrows:
-        y, v = height[start] + 7, height[end] - 9
-        if v - y < STOP:
-            path = f"M{edge} {y}V{v}"
+        y, v = height[start], height[end]
+        if v - y <= STOP:
+            path = f"M{LINE} {y + 7:g}V{v - 9:g}"
         else:
-            bow = edge - 14 - 52 * (height[end] - height[start]) / longest
-            path = f"M{edge - 6} {y - 3}C{bow:g} {y + 16:g} {bow:g} {v - 16:g} {edge - 6} {v + 3}"
+            bow = LINE - 14 - 56 * (v - y) / longest
+            path = f"M{LINE - 6} {y + 4:g}C{bow:g} {y + 24:g} {bow:g} {v - 24:g} {LINE - 6} {v - 6:g}"
         arrows.append(f'<path class="arrow" marker-end="url(#head-line)" d="{path}"/>')
     for name in order:
         y = height[name]
-        stop = (f'<rect class="touch" x="{edge - 12}" y="{y - 22}" width="{330 - edge + 12}" height="44"/>'
-                f'<circle cx="{edge}" cy="{y}" r="7"/>' + words([graph.titles[name]], edge + 18, y, "start"))
-        stops.append(link(name, graph.titles[name], addresses[name], stop))
-    return frame("line", 330, STOP * len(order), "".join(arrows + stops))
+        stop = (f'<rect class="touch" x="{LINE - 12}" y="{y - STOP / 2:g}" width="{PHONE - LINE + 12}" height="{STOP}"/>'
+                f'<circle cx="{LINE}" cy="{y:g}" r="7"/>'
+                + words(textwrap.wrap(graph.titles[name], 30), LINE + 18, y, "start"))
+        stops.append(link(graph.titles[name], addresses[name], stop))
+    return frame("line", PHONE, STOP * len(order), "".join(arrows + stops))
 
 
 def find_notebook(name, pages):
