@@ -142,7 +142,7 @@ def draw_line(graph, addresses):
         arrows.append(f'<path class="arrow" marker-end="url(#head-line)" d="{path}"/>')
     for name in order:
         y = height[name]
-        stop = (f'<rect class="touch" x="{LINE - 12}" y="{y - STOP / 2:g}" width="{PHONE - LINE + 12}" height="{STOP}"/>'
+        stop = (f'<rect class="touch" x="{LINE - 12}" y="{y - STOP / 2:g}" width="{PHONE - LINE}" height="{STOP}"/>'
                 f'<circle cx="{LINE}" cy="{y:g}" r="7"/>'
                 + words(textwrap.wrap(graph.titles[name], 30), LINE + 18, y, "start"))
         stops.append(link(graph.titles[name], addresses[name], stop))
