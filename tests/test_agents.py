@@ -399,16 +399,16 @@ def test_replaying_still_sends_the_history():
                           user.history.notification_codes[:8])
 
 
-def readme_pairs():
-    """(environment, agent) of each pair that README's table says to fit."""
-    text = (Path(__file__).resolve().parents[1] / "README.md").read_text(encoding="utf-8")
+def fitting_pairs():
+    """(environment, agent) of each pair that the table of docs/sweeps.md says to fit."""
+    text = (Path(__file__).resolve().parents[1] / "docs" / "sweeps.md").read_text(encoding="utf-8")
     rows = text.split("| agents that need no arguments |")[1].split("\n\n")[0].splitlines()[2:]
     for agents, envs in (row.strip("|").split("|") for row in rows):
         names = re.findall(r"`(.+?)`", envs) or [name.removeprefix("pushlab/") for name, *_ in TABLE]
         yield from itertools.product(names, re.findall(r"`(.+?)`", agents))
 
 
-@pytest.mark.parametrize(("env", "agent"), readme_pairs())
-def test_readme_says_which_agents_fit(env, agent):
+@pytest.mark.parametrize(("env", "agent"), fitting_pairs())
+def test_the_page_says_which_agents_fit(env, agent):
     log = rollout(f"pushlab/{env}", getattr(pushlab.agents, agent)(), steps=3, progress=False)
     assert len(log)

@@ -171,9 +171,9 @@ def test_two_users_made_without_a_seed_are_two(tmp_path):
     assert "found by trying" in run("make-user", "--out", tmp_path / "c", "--seed", 5, "--per-quarter", 60).stderr
 
 
-def test_readme_leads_to_a_scored_submission(tmp_path, monkeypatch):
+def test_its_page_leads_to_a_scored_submission(tmp_path, monkeypatch):
     """Its commands, its script and its example row, in an empty folder."""
-    part = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8").split("\n## ")[1]
+    part = (Path(__file__).parents[1] / "docs" / "first_submission.md").read_text(encoding="utf-8")
     [script] = re.findall(r"^```python\n(.*?)^```", part, re.MULTILINE | re.DOTALL)
     [example] = re.findall(r"^```csv\n(.*?)^```", part, re.MULTILINE | re.DOTALL)
     (tmp_path / "my_answers.py").write_text(script)

@@ -55,7 +55,7 @@ def test_what_a_package_lists_is_a_thing_of_that_name_and_no_module(name):
         assert callable(getattr(package, one)), one
 
 
-@pytest.mark.parametrize("file", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "data/studies/README.md"])
+@pytest.mark.parametrize("file", ["docs/how_it_fits.md", "CONTRIBUTING.md", "CHANGELOG.md", "data/studies/README.md"])
 def test_files_that_are_named_are_there(file):
     text = (ROOT / file).read_text(encoding="utf-8")
     new = set(re.findall(r"^`([\w./]+)`, new:", text, flags=re.M))          # which a recipe makes
@@ -64,8 +64,8 @@ def test_files_that_are_named_are_there(file):
 
 
 def test_the_map_names_the_packages_from_the_top_down_and_a_file_to_begin_with():
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| `(\w+)/` \| .* \| `([\w.]+)` \|$", readme, flags=re.M)
+    page = (ROOT / "docs" / "how_it_fits.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(\w+)/` \| .* \| `([\w.]+)` \|$", page, flags=re.M)
     layers = re.findall(r'^    "pushlab\.(\w+)",$', (ROOT / "pyproject.toml").read_text(encoding="utf-8"), flags=re.M)
     assert [package for package, _ in rows] == layers
     assert all((PACKAGE / package / file).is_file() for package, file in rows)

@@ -1,4 +1,4 @@
-"""How fast pushlab is, as tables: measures all worlds and writes what it found into README.md. `make benchmarks`.
+"""How fast pushlab is, as tables: measures all worlds and writes what it found into docs/speed.md. `make benchmarks`.
 
     python tests/benchmarks/table.py             measure and write, some eight minutes on an idle machine
     python tests/benchmarks/table.py --quick     short runs, printed and not written: to try the command itself
@@ -27,7 +27,7 @@ import scale
 import serve
 import speed
 
-README = Path(__file__).resolve().parents[2] / "README.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "speed.md"
 BEGIN, END = "<!-- benchmarks: written by make benchmarks -->", "<!-- end of benchmarks -->"
 COPIES = (1, 64, 1024, 16_384)
 QUICK = {"starts": {"repeats": 1}, "steps": {"seconds": 0.01, "rounds": 3}, "batch": {"seconds": 0.02, "rounds": 1},
@@ -55,13 +55,13 @@ def main(arguments=None):
     block = measured(QUICK if given.quick else {})
     print(block)
     if not given.quick:
-        write_between(README, block)
-        print(f"Written into {README.name}.", file=sys.stderr)
+        write_between(PAGE, block)
+        print(f"Written into {PAGE.name}.", file=sys.stderr)
     return 0
 
 
 def measured(how):
-    """The block for README.md: a sentence on the machine, and the tables."""
+    """The block for docs/speed.md: a sentence on the machine, and the tables."""
     worlds = cases.newest()
     started = [speed.starts(name, **how.get("starts", {})) for name in with_progress(worlds, "starts")]
     stepped = [speed.steps(name, **how.get("steps", {})) for name in with_progress(worlds, "steps")]
@@ -179,7 +179,7 @@ def growth_table(sizes, found):
     return table(head, rows)
 
 
-# ---------------------------------------------------------------- README
+# ---------------------------------------------------------------- the page
 
 def write_between(path, block):
     """Puts a block between the two marks of a file, which is replaced whole or not at all.

@@ -1,4 +1,4 @@
-"""The command behind `make benchmarks`: what it would measure can be made, and what it writes stands in README."""
+"""The command behind `make benchmarks`: what it would measure can be made, and what it writes stands in docs/speed.md."""
 
 import mmap
 
@@ -42,20 +42,20 @@ def test_a_slower_run_is_told_from_a_faster_one():
 
 
 def test_the_block_between_the_marks_is_replaced_and_nothing_else(tmp_path):
-    page = tmp_path / "README.md"
+    page = tmp_path / "speed.md"
     page.write_text(f"above\n\n{table.BEGIN}\n\nold\n\n{table.END}\n\nbelow\n", encoding="utf-8")
     table.write_between(page, "a × b")
     table.write_between(page, "c × d")
     assert page.read_text(encoding="utf-8") == f"above\n\n{table.BEGIN}\n\nc × d\n\n{table.END}\n\nbelow\n"
     assert list(tmp_path.iterdir()) == [page]
     page.write_text("no marks", encoding="utf-8")
-    with pytest.raises(ValueError, match=r"README\.md has no place for it"):
+    with pytest.raises(ValueError, match=r"speed\.md has no place for it"):
         table.write_between(page, "new")
     assert page.read_text(encoding="utf-8") == "no marks"
 
 
-def test_readme_has_the_marks():
-    text = table.README.read_text(encoding="utf-8")
+def test_the_page_has_the_marks():
+    text = table.PAGE.read_text(encoding="utf-8")
     assert text.count(table.BEGIN) == text.count(table.END) == 1
     assert text.index(table.BEGIN) < text.index(table.END)
 
