@@ -1,4 +1,4 @@
-"""The command behind `make benchmarks`: what it would measure can be made, and what it writes stands in docs/speed.md."""
+"""The command behind `make benchmarks`: what it would measure can be made; it writes into docs/speed.md."""
 
 import mmap
 
