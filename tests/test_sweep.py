@@ -21,6 +21,9 @@ from hypothesis import strategies as st
 from joblib import parallel_config
 from typer.testing import CliRunner
 
+sys.path.insert(0, str(Path(__file__).parent))
+from noted_cells import called, cells_of, draw, draw_in_parts, grow, leave, note, stop
+
 from pushlab.__main__ import app
 from pushlab.agents import Agent, RandomAgent, ThompsonSampling
 from pushlab.ground.content import reached
@@ -34,42 +37,6 @@ from pushlab.studies.sweep import sweep
 
 ENV = {"env": "pushlab/evalumap2-v0", "each": {"user": ["mira", "theo"]}}
 QUIET = {"workers": 1, "progress": False}
-
-
-# Cells note in a file each time that they are called: appending a letter is one write.
-
-def draw(number, calls, breaks=(), nap=0.0):
-    """Two rows of numbers that are hard to write down."""
-    note(calls, number)
-    time.sleep(nap)
-    while number >= 10 and Path(calls).with_name("hold").exists():      # for who ends the process in the middle
-        time.sleep(0.01)
-    if number in breaks:
-        raise ValueError(f"{number} is not to be had")
-    rng = np.random.default_rng(number)
-    return {"rows": [{"value": rng.random() * 10.0 ** rng.integers(-300, 300), "word": "a,\n\"b\""},
-                     {"value": np.nan, "word": "NA"}]}
-
-
-def draw_in_parts(number, calls, done=()):
-    for part in range(len(done), 4):
-        if part == 2 and Path(calls).with_name("broken").exists():
-            raise KeyboardInterrupt
-        note(calls, part)
-        yield {"rows": [{"part": part, "half": part / 2 if part else np.nan, "list": [part]}]}
-
-
-def note(calls, what):
-    with open(calls, "a") as file:
-        file.write(f"{what} ")
-
-
-def called(calls):
-    return sorted(map(int, Path(calls).read_text().split())) if Path(calls).exists() else []
-
-
-def cells_of(calls, count=6, **more):
-    return [Cell({"number": number}, draw, (number, str(calls), *more.values())) for number in range(count)]
 
 
 @pytest.fixture
@@ -182,24 +149,16 @@ def test_a_full_disk_loses_nothing_that_is_finished(tmp_path, calls):
     code = f"""
         import resource, sys
         sys.path.insert(0, {str(Path(__file__).parent)!r})
-        from test_sweep import cells_of, grow
+        from noted_cells import cells_of, grow
         from pushlab.studies.cells import Cell, run_cells
         resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
-        large = [Cell({{"number": 9}}, grow)] if sys.argv[1] == "large" else []
-        run_cells([*cells_of({str(calls)!r}, 3), *large], {str(tmp_path / "out")!r}, 1)
+        run_cells([*cells_of({str(calls)!r}, 3), Cell({{"number": 9}}, grow)], {str(tmp_path / "out")!r}, 1)
     """
-
-    def run(what):
-        return subprocess.run([sys.executable, "-c", textwrap.dedent(code), what], capture_output=True, text=True)
-
-    told = run("large").stderr
+    told = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True).stderr
     assert "File too large" in told and "make room in" in told and str(tmp_path / "out") in told
     assert status(tmp_path / "out")["state"].tolist() == ["finished"] * 3 + ["missing"]
-    assert run("small").returncode == 0 and called(calls) == [0, 1, 2]
-
-
-def grow():
-    return [{"value": number} for number in range(100_000)]
+    run_cells([*cells_of(calls, 3), Cell({"number": 9}, grow)], tmp_path / "out", **QUIET)
+    assert called(calls) == [0, 1, 2] and set(status(tmp_path / "out")["state"]) == {"finished"}
 
 
 def test_the_folder_of_another_sweep_is_refused(tmp_path, calls):
@@ -229,13 +188,6 @@ def test_a_table_of_older_cells_goes_when_all_fail_and_what_is_not_ours_stays(tm
     assert not (out / "rows.csv").exists() and (out / "my_summary.csv").read_text() == "mine\n"
 
 
-def leave(number, calls):
-    note(calls, number)
-    if number == 3:
-        os._exit(1)                                         # as the system does with who takes all memory
-    return [{"value": number}]
-
-
 def test_a_cell_that_takes_its_process_along_is_named_and_the_others_are_done(tmp_path, calls):
     cells = [Cell({"number": number}, leave, (number, str(calls))) for number in range(30)]
     with pytest.warns(UserWarning, match="1 of 30 cells failed.*number 3: its process was killed"):
@@ -253,18 +205,12 @@ def test_fresh_that_is_broken_off_keeps_what_it_did_not_reach(tmp_path, calls):
     assert (status(tmp_path / "out")["state"] == "finished").sum() == 4     # what was finished stays
 
 
-def stop(number, calls):
-    if number == 2 and Path(calls).with_name("broken").exists():
-        raise KeyboardInterrupt
-    return [{"value": number}]
-
-
 # ---------------------------------------------------------------- killed
 
 KILLED = """
     import sys
     sys.path.insert(0, {tests!r})
-    from test_sweep import cells_of
+    from noted_cells import cells_of
     from pushlab.studies.cells import run_cells
     if __name__ == "__main__":
         run_cells(cells_of({calls!r}, 40), {out!r}, 2, progress=False)
@@ -278,7 +224,7 @@ def test_a_sweep_that_is_killed_goes_on_where_it_stopped(tmp_path, calls, how):
     hold = calls.with_name("hold")
     hold.touch()
     one = subprocess.Popen([sys.executable, str(script)], start_new_session=True, stderr=subprocess.DEVNULL)
-    while not (out / "cells.csv").exists() or (status(out)["state"] == "finished").sum() < 10:
+    while len(list(out.glob("cells/*.json"))) < 10:
         assert one.poll() is None
         time.sleep(0.1)
     os.killpg(one.pid, how)
@@ -287,7 +233,7 @@ def test_a_sweep_that_is_killed_goes_on_where_it_stopped(tmp_path, calls, how):
     hold.unlink()
     finished, before = status(out).query("state == 'finished'")["number"].tolist(), called(calls)
     assert finished == list(range(10)) and len(before) < 40
-    subprocess.run([sys.executable, str(script)], check=True)
+    run_cells(cells_of(calls, 40), out, 2, progress=False)
     again = list((Counter(called(calls)) - Counter(before)).elements())
     assert sorted(finished + again) == list(range(40))
     rows = run_cells(cells_of(calls, 40), False, **QUIET)["rows"]

@@ -82,7 +82,8 @@ def run(notebook, folder, wrong=None):
     """Run a notebook with its solutions in place, as far as the last check, in a fresh kernel in `folder`.
 
     Before each solution the exercise runs as it stands and with its `wrong` answers, one after the other: as with a
-    student who tries, what one leaves behind is there when the next one runs.
+    student who tries, what one leaves behind is there when the next one runs. They meet the first check alone: what
+    else is shown of an answer, right or wrong, is for eyes, and may stop with an error.
 
     wrong    {number of the exercise: {what is wrong: code}}, numbers from 1, such as `wrong_answers` reads
     returns  [Solved, …], one an exercise that has a solution; [] without starting a kernel where there is none
@@ -102,9 +103,7 @@ def run(notebook, folder, wrong=None):
             number, one = solvable[position]
             tries = []
             for what, code in {"as it stands": cell.source, **(wrong or {}).get(number, {})}.items():
-                verdict, *shown = (notebook.cells[at].source for at in one.checks)
-                cells_of = [attempt(code), attempt(verdict), *(attempt(more, may_stop=True) for more in shown)]
-                tries.append((what, cells_of))
+                tries.append((what, [attempt(code), attempt(notebook.cells[one.checks[0]].source)]))
                 cells += tries[-1][1]
             cell.source = one.code
             attempts.append((one, tries, [cell, *(notebook.cells[at] for at in one.checks)]))
@@ -116,9 +115,9 @@ def run(notebook, folder, wrong=None):
             for one, tries, solved in attempts]
 
 
-def attempt(code, may_stop=False):
-    """A code cell that is run and never saved. One that shows what an answer does may stop with an error."""
-    return nbformat.v4.new_code_cell(code, metadata={"tags": ["raises-exception"] if may_stop else []})
+def attempt(code):
+    """A code cell that is run and never saved."""
+    return nbformat.v4.new_code_cell(code)
 
 
 def text_of(cells):
