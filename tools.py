@@ -10,6 +10,7 @@ This script itself needs Python 3.6 and no package.
 """
 
 import difflib
+import inspect
 import os
 import shlex
 import shutil
@@ -23,21 +24,22 @@ from pathlib import Path
 
 OLDEST, NEWEST = 11, 13
 # A Python that is too old for this script, such as 2.7, stops at the next line and shows it.
-NEEDS = f"pushlab needs Python 3.{OLDEST} or newer. Try: python3 tools.py lab, or on Windows: py tools.py lab"
+NEEDS = f"pushlab needs Python 3.{OLDEST} or newer, with venv. Try: python3 tools.py, or on Windows: py tools.py"
 
 ROOT = Path(__file__).resolve().parent
 WINDOWS = os.name == "nt"
-FIRST_NOTEBOOK = "notebooks/00_start_here.ipynb"
 PYPROJECT, CONSTRAINTS, CONSTRAINTS_RL = "pyproject.toml", "constraints.txt", "constraints-rl.txt"
 LATEST, FROZEN = ".venv-latest", ".venv-constraints"
-# What the environment .venv is asked for; the last has what the others have.
+# The extras of pushlab that .venv is asked for; the last has what the others have.
 EXTRAS = {"lab": "serve", "book": "book", "test": "test"}
 # Libraries of others: the extra rl, and those whose needs go neither with it nor with one another, a file each.
 CLIENTS = ["rl", *sorted(path.stem for path in (ROOT / "tests" / "clients").glob("*.txt"))]
-APART = {
+APART = {   # what pip is asked for, where it is more than the file
     # These two ask for versions of NumPy and Python from before 2023, and run with later ones.
-    "obp": [["--no-deps", "--ignore-requires-python", "obp==0.5.7", "scope-rl==0.2.1"]],
-    "nbgrader": [["-c", CONSTRAINTS, "-e", ".[test]"]],     # it runs notebooks, with all that they need
+    "obp": [["--no-deps", "--ignore-requires-python", "obp==0.5.7", "scope-rl==0.2.1"],
+            ["-r", "tests/clients/obp.txt"]],
+    # It runs notebooks, with all that they need.
+    "nbgrader": [["-r", "tests/clients/nbgrader.txt", "-c", CONSTRAINTS, "-e", ".[test]"]],
 }
 
 # One notebook stays on one worker (loadfile): its cells need each other.
@@ -57,15 +59,12 @@ PARTS = {
 }
 # With two workers on two cores, and more processes beside them, more threads in each only wait for one another.
 ONE_THREAD = {"OMP_NUM_THREADS": "1"}
+OWN_IPYTHON = {"IPYTHONDIR": str(ROOT / ".venv" / "ipython")}      # not the profile of whoever runs notebooks
+RUNNING = []
 
 
 class Failed(Exception):
     """What went wrong, in words that say enough."""
-
-
-# ---------------------------------------------------------------- processes
-
-RUNNING = []
 
 
 def begin(command, variables, **more):
@@ -118,86 +117,81 @@ def end_all(patience):
                 pass
 
 
-# ---------------------------------------------------------------- Python and environments
-
-def pythons(oldest_first=False):
-    """The commands that may be a Python for pushlab, the preferred one first. PYTHON leaves no choice."""
-    if os.environ.get("PYTHON"):
-        return [[os.environ["PYTHON"]]]
-    minors = range(OLDEST, NEWEST + 1) if oldest_first else range(NEWEST, OLDEST - 1, -1)
-    # Debian 12's own 3.11.2 is the oldest: some packages already ask for a later 3.11.
-    first = [[f"/usr/bin/python3.{OLDEST}"]] if oldest_first else []
-    launched = [["py", f"-3.{minor}"] for minor in minors] if WINDOWS else []
-    return [*first, *launched, *([f"python3.{minor}"] for minor in minors), ["python3"], ["python"], [sys.executable]]
-
-
-def fault(python):
-    """What keeps a command from making environments, such as "is 3.8.18"; "" for nothing.
-
-    A name may exist and still not run (pyenv's shims, the Microsoft Store's), or come without venv (Debian).
-    """
-    program = shutil.which(python[0])
+def ask(python):
+    """The version of a Python and what keeps it from making environments, such as "is 3.8.18"; both may be ""."""
     code = "import sys; print('%d.%d.%d' % sys.version_info[:3]); import ensurepip, venv"
-    asked = program and subprocess.run([program, *python[1:], "-c", code], universal_newlines=True,
-                                       stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-    version = asked.stdout.strip() if asked else ""
-    if not version:
-        return "does not run" if asked else "is not there"
+    try:
+        asked = subprocess.run([*python, "-c", code], universal_newlines=True, stdout=subprocess.PIPE,
+                               stderr=subprocess.DEVNULL)
+    except OSError:
+        return "", "is not there"
+    version = asked.stdout.strip()
+    if not version:         # pyenv's shims and the Microsoft Store's exist and do not run
+        return "", "does not run"
     if tuple(map(int, version.split("."))) < (3, OLDEST):
-        return f"is {version}"
-    return f"is {version}, without venv" if asked.returncode else ""
+        return version, f"is {version}"
+    return version, f"is {version}, without venv" if asked.returncode else ""       # Debian's, often
 
 
 def find_python(oldest_first=False):
-    """The first command that can make an environment; Failed, with what to do, if there is none."""
+    """The command that makes environments, and its version: what PYTHON names, or the first of several that can."""
+    minors = range(OLDEST, NEWEST + 1) if oldest_first else range(NEWEST, OLDEST - 1, -1)
+    commands = [["py", f"-3.{minor}"] for minor in minors] if WINDOWS else []
+    commands += [[f"python3.{minor}"] for minor in minors] + [["python3"], ["python"], [sys.executable]]
+    if oldest_first:        # Debian 12's own 3.11.2: some packages already ask for a later 3.11
+        commands.insert(0, [f"/usr/bin/python3.{OLDEST}"])
     wrong = []
-    for python in pythons(oldest_first):
-        wrong.append(fault(python))
-        if not wrong[-1]:
-            return [shutil.which(python[0]), *python[1:]]
-    tried = [f"  {' '.join(python)} {why}" for python, why in zip(pythons(oldest_first), wrong)]
+    for name, *options in [[os.environ["PYTHON"]]] if os.environ.get("PYTHON") else commands:
+        python = [shutil.which(name) or name, *options]
+        version, fault = ask(python)
+        if not fault:
+            return python, version
+        wrong.append(f"  {' '.join([name, *options])} {fault}")
     raise Failed("\n".join([
-        f"pushlab needs Python 3.{OLDEST} or newer, with venv. Tried:", *tried,
+        f"pushlab needs Python 3.{OLDEST} or newer, with venv:", *wrong,
         "Install one (python.org; Debian, Ubuntu: apt install python3 python3-venv), or run this with yours:",
         "  /path/to/python3.12 tools.py lab", "  make lab PYTHON=/path/to/python3.12"]))
 
 
 class Environment:
-    """A folder with a Python and packages of its own. A stamp file says what was installed last, so nothing is twice.
+    """A folder with a Python and packages of its own. A stamp file says when what was installed, so nothing is twice.
 
     Without the stamp .python it is half made, by a process that was ended on the way, and is made anew.
     """
 
     def __init__(self, name=".venv", oldest_first=False):
-        self.folder, self.oldest_first = Path(name), oldest_first
+        self.folder, self.made, self.oldest_first = Path(name), Path(name, ".python"), oldest_first
         self.bin = self.folder / ("Scripts" if WINDOWS else "bin")
         self.python = self.bin / ("python.exe" if WINDOWS else "python")
-        self.ipython = {"IPYTHONDIR": str(ROOT / name / "ipython")}    # not the profile of whoever runs the tests
+
+    def is_whole(self):
+        """Whether it was made to its end, in this place, its Python runs, and is as PYTHON says."""
+        version, fault = ask([str(self.python)])
+        return (self.made.exists() and self.made.read_text(encoding="utf-8") in ("", str(ROOT)) and not fault
+                and (not os.environ.get("PYTHON") or version == find_python()[1]))
 
     def make(self):
-        """Makes it, unless it is there as made for this folder, and its Python runs."""
-        made = self.folder / ".python"
-        if made.exists() and made.read_text(encoding="utf-8") in ("", str(ROOT)) and not fault([str(self.python)]):
+        """Makes it, unless it is there."""
+        if self.is_whole():
             return
-        python = find_python(self.oldest_first)
-        print(f"Making the environment {self.folder} ...", flush=True)
+        python, version = find_python(self.oldest_first)
+        print(f"Making the environment {self.folder} with Python {version} ...", flush=True)
         run(*python, "-m", "venv", "--clear", self.folder)
         for name, text in {
             "etc/ipython/ipython_kernel_config.py":         # a remark on encryption for every kernel otherwise
                 'c.IPKernelApp.log_level = "ERROR"\n',
             "share/jupyter/lab/settings/overrides.json":    # a link to the glossary shows a page
                 '{"@jupyterlab/docmanager-extension:plugin": {"defaultViewers": {"markdown": "Markdown Preview"}}}\n',
-            ".python": str(ROOT),
+            self.made.name: str(ROOT),
         }.items():
             (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
             (self.folder / name).write_text(text, encoding="utf-8")
 
     def pip(self, *arguments):
         """Installs into it; ended meanwhile, it is half made."""
-        made = self.folder / ".python"
-        made.unlink()
+        self.made.unlink()
         code = call(self.python, "-P", "-m", "pip", "install", "-qq", *arguments)
-        made.write_text(str(ROOT), encoding="utf-8")
+        self.made.write_text(str(ROOT), encoding="utf-8")
         if code:
             raise Failed("pip could not install that: see above.")
 
@@ -213,6 +207,13 @@ class Environment:
         stamp.touch()
         return True
 
+    def newest(self):
+        """This environment with the newest release of every package that the tests need."""
+        self.make()
+        print(f"Installing the newest releases into {self.folder} ...", flush=True)
+        self.pip("--upgrade", "--upgrade-strategy", "eager", "-e", ".[test]")
+        return self
+
 
 def ready(what):
     """The environment .venv with what `what` needs: lab, book or test."""
@@ -224,8 +225,6 @@ def ready(what):
     return environment
 
 
-# ---------------------------------------------------------------- commands
-
 def lab(*arguments):
     """JupyterLab, in whose terminals and notebooks the environment's commands are found."""
     environment = ready("lab")
@@ -234,38 +233,30 @@ def lab(*arguments):
     root = ["--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
     signal.signal(signal.SIGINT, lambda *_: None)       # JupyterLab's to answer: it asks, and ends at the second
     run(environment.python, "-P", "-m", "jupyterlab", "--ServerApp.root_dir=.", *shell, *root,
-        f"--LabApp.default_url=/lab/tree/{FIRST_NOTEBOOK}", *arguments,
+        "--LabApp.default_url=/lab/tree/notebooks/00_start_here.ipynb", *arguments,
         PATH=f"{ROOT / environment.bin}{os.pathsep}{os.environ.get('PATH', '')}")
 
 
-def test(*parts):
-    """The tests with the versions of constraints.txt."""
-    try_parts(ready("test"), parts or ("browser", "unit", "saved"))
-
-
-def test_latest(*parts):
-    """The tests with the newest releases, in an environment apart."""
-    try_parts(newest_releases(Environment(LATEST)), parts or ("browser", "unit", "saved-lax"))
-
-
-def newest_releases(environment):
-    """The environment with the newest release of every package that the tests need."""
-    environment.make()
-    print(f"Installing the newest releases into {environment.folder} ...", flush=True)
-    environment.pip("--upgrade", "--upgrade-strategy", "eager", "-e", ".[test]")
-    return environment
-
-
-def try_parts(environment, parts):
-    """Tries parts of the tests, two at a time, as the one with the browser mostly waits; all, though one fails."""
+def test(*parts, latest=False):
+    """The tests or parts of them, two at a time, as the one with the browser mostly waits; all, though one fails."""
+    parts = parts or ("browser", "unit", "saved-lax" if latest else "saved")
     if not set(parts) <= set(PARTS):
         raise Failed(f"The parts of the tests are {', '.join(PARTS)}; got {' '.join(parts)}.")
+    python = (Environment(LATEST).newest() if latest else ready("test")).python
     print(f"Testing {', '.join(parts)}; each has its say when it is done (minutes) ...", flush=True)
-    failed = side_by_side({part: [environment.python, "-m", "pytest", "-q", *PARTS[part]] for part in parts},
-                          **ONE_THREAD, **environment.ipython)
+    failed = side_by_side({part: [python, "-m", "pytest", "-q", *PARTS[part]] for part in parts},
+                          **ONE_THREAD, **OWN_IPYTHON)
     if failed:
         raise Failed(f"Some tests failed: see {', '.join(failed)} above.")
     print("All tests passed.")
+
+
+def benchmarks(*arguments):
+    """The tables; without arguments also what tests/benchmarks measures besides."""
+    python = ready("test").python
+    run(python, "tests/benchmarks/table.py", *arguments)
+    if not arguments:
+        run(python, "-m", "pytest", "-q", "tests/benchmarks", "--benchmark-only")
 
 
 def lint():
@@ -278,45 +269,32 @@ def lint():
 
 def constraints():
     """Frozen with the oldest Python supported: what installs there installs on the newer ones too."""
-    python = str(newest_releases(Environment(FROZEN, oldest_first=True)).python)
+    python = str(Environment(FROZEN, oldest_first=True).newest().python)
     pins = subprocess.check_output([python, "-P", "-m", "pip", "list", "--format=freeze", "--exclude-editable",
                                     "--exclude", "pip", "--exclude", "setuptools"]).splitlines()
     Path(CONSTRAINTS).write_bytes(b"".join(pin + b"\n" for pin in pins))
     print(f"{CONSTRAINTS}: {len(pins)} packages. Now run: make test clients")
 
 
-def clients(*names):
-    """Tests of a library that is not in an environment are skipped there; each is in one of them."""
-    if not set(names) <= set(CLIENTS):
-        raise Failed(f"There are clients-{', clients-'.join(CLIENTS)}.")
-    failed = [f"clients-{name}" for name in names or CLIENTS if not client_passes(name)]
+def clients():
+    """All of them, though one fails."""
+    failed = [f"clients-{name}" for name in CLIENTS if call(sys.executable, "tools.py", f"clients-{name}")]
     if failed:
         raise Failed(f"{', '.join(failed)} failed: see above.")
     print("All clients passed.")
 
 
-def client_passes(name):
-    """Whether the tests pass with the extra rl, or with what tests/clients/NAME.txt lists."""
+def client(name):
+    """pushlab with the extra rl, or with what tests/clients/NAME.txt lists; the others' tests are skipped there."""
     environment, listed = Environment(f".venv-{name}"), f"tests/clients/{name}.txt"
-    pytest = [environment.python, "-m", "pytest", "-q", "-W", "ignore", "tests/clients"]
-    try:
-        if name == "rl":
-            environment.install("extra", ["-c", CONSTRAINTS, "-c", CONSTRAINTS_RL, "-e", ".[rl,test]"],
-                                files=(PYPROJECT, CONSTRAINTS, CONSTRAINTS_RL))
-            return not call(*pytest, "tests/test_outside.py", **ONE_THREAD)
-        environment.install("apart", *APART.get(name, []), ["-r", listed], files=(listed,))
-        return not call(*pytest, PYTHONPATH=str(ROOT), **ONE_THREAD)
-    except Failed as wrong:
-        print(wrong, file=sys.stderr)
-        return False
-
-
-def benchmarks(*arguments):
-    """The tables; without arguments also what tests/benchmarks measures besides."""
-    python = ready("test").python
-    run(python, "tests/benchmarks/table.py", *arguments)
-    if not arguments:
-        run(python, "-m", "pytest", "-q", "tests/benchmarks", "--benchmark-only")
+    tests = [environment.python, "-m", "pytest", "-q", "-W", "ignore", "tests/clients"]
+    if name == "rl":
+        environment.install("extra", ["-c", CONSTRAINTS, "-c", CONSTRAINTS_RL, "-e", ".[rl,test]"],
+                            files=(PYPROJECT, CONSTRAINTS, CONSTRAINTS_RL))
+        run(*tests, "tests/test_outside.py", **ONE_THREAD)
+    else:
+        environment.install("apart", *APART.get(name, [["-r", listed]]), files=(listed,))
+        run(*tests, PYTHONPATH=str(ROOT), **ONE_THREAD)
 
 
 def clean():
@@ -329,11 +307,8 @@ def clean():
 
 
 def in_environment(what, *command):
-    """A command that the Python of .venv carries out, with what `what` needs installed; arguments go to it."""
-    def carried_out(*arguments):
-        environment = ready(what)
-        run(environment.python, *command, *arguments, **environment.ipython)
-    return carried_out
+    """A command that the Python of .venv carries out, with what `what` needs; its arguments are handed on."""
+    return lambda *arguments: run(ready(what).python, *command, *arguments, **OWN_IPYTHON)
 
 
 SPHINX = ["-m", "sphinx", "-W", "--keep-going", "-j", "auto", "-c", "docs", "-b", "html", ".", "build/book"]
@@ -341,10 +316,10 @@ COMMANDS = {
     "lab": (lab, "open the workbook in JupyterLab; ARGS go to it"),
     "install": (lambda what="lab": ready(what) and None, "install what lab needs, and open nothing; ARGS=book, test"),
     "test": (test, "run everything: library, notebooks, browser; ARGS=unit, saved, browser: only that"),
-    "test-latest": (test_latest, "the same with the newest release of every package"),
-    "book": (in_environment("book", *SPHINX), "build the web book; it begins at build/book/index.html"),
+    "test-latest": (partial(test, latest=True), "the same with the newest release of every package"),
+    "book": (in_environment("book", *SPHINX), "build the web book, whose first page is build/book/index.html"),
     "notebooks": (in_environment("test", "tests/notebooks/refresh.py"),
-                  "run every notebook (or those in NAMES) again and save its outputs"),
+                  "run every notebook again and save its outputs; NAMES=00_start_here: only these"),
     "numbers": (in_environment("test", "tests/notebooks/prose.py"),
                 "list where the numbers in the notebooks' text come from; NAMES likewise"),
     "benchmarks": (benchmarks, "measure speed; ARGS=memory, scale, serve, widgets, classroom: others"),
@@ -352,23 +327,30 @@ COMMANDS = {
     "lines": (in_environment("lab", "tests/lines.py"), "count the library's lines of code"),
     "constraints": (constraints, "write constraints.txt anew from the newest releases"),
     "clients": (clients, "try the libraries of others, such as stable-baselines3 and obp (optional, weekly)"),
-    **{f"clients-{name}": (partial(clients, name), f"only those of .venv-{name}") for name in CLIENTS},
+    **{f"clients-{name}": (partial(client, name), f"the same in .venv-{name} alone") for name in CLIENTS},
     "wheels": (in_environment("test", "-m", "pytest", "-q", "tests/install"),
-               "install wheel and sdist in empty environments with every Python that is there"),
+               "install wheel and sdist into empty environments of every Python that is there"),
     "clean": (clean, "remove environments, the built book, caches and compiled loops"),
 }
 
 
 def main(name="help", *arguments):
     """Carries out a command; returns the exit code."""
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(errors="replace")        # a folder's name in a console that lacks its letters
     if name in ("help", "-h", "--help"):
         print("python tools.py COMMAND ARGS, or where there is make: make COMMAND ARGS=...\n")
-        print("\n".join(f"  {name:15} {does}" for name, (_, does) in COMMANDS.items()))
+        print("\n".join(f"  {command:18}{does}" for command, (_, does) in COMMANDS.items()))
         return 0
     if name not in COMMANDS:
-        meant = difflib.get_close_matches(name, COMMANDS, 1)
-        print(f"There is no command {name!r}{'; is ' + repr(meant[0]) + ' meant?' if meant else '.'} "
-              "`python tools.py` lists them.", file=sys.stderr)
+        (meant,) = difflib.get_close_matches(name, COMMANDS, 1) or [None]
+        print(f"There is no command {name!r}" + (f"; is {meant!r} meant?" if meant else ".")
+              + " `python tools.py` lists them.", file=sys.stderr)
+        return 2
+    try:
+        inspect.signature(COMMANDS[name][0]).bind(*arguments)
+    except TypeError:
+        print(f"{name} does not take {' '.join(arguments)!r}.", file=sys.stderr)
         return 2
     os.chdir(str(ROOT))
     os.environ.pop("MPLBACKEND", None)      # figures in notebooks need the inline backend
@@ -381,7 +363,7 @@ def main(name="help", *arguments):
     except (KeyboardInterrupt, SystemExit) as reason:
         end_all(patience=10 if isinstance(reason, KeyboardInterrupt) else 0)
         print(f"\n{name} was stopped.", file=sys.stderr)
-        return 130
+        return 130 if isinstance(reason, KeyboardInterrupt) else 143
     return 0
 
 
