@@ -408,7 +408,7 @@ def fitting_pairs():
         yield from itertools.product(names, re.findall(r"`(.+?)`", agents))
 
 
-@pytest.mark.parametrize(("env", "agent"), fitting_pairs())
+@pytest.mark.parametrize(("env", "agent"), list(fitting_pairs()))
 def test_the_page_says_which_agents_fit(env, agent):
     log = rollout(f"pushlab/{env}", getattr(pushlab.agents, agent)(), steps=3, progress=False)
     assert len(log)

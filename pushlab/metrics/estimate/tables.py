@@ -74,7 +74,7 @@ def score_table(scores: Mapping[str, ArrayLike], statistics: Mapping[str, Callab
     if statistics is None:
         statistics = STATISTICS if against is None else {
             f"probability of improvement over {against}": probability_of_improvement}
-        if min(np.min(values) for values in scores.values()) > 1:
+        if min(np.asarray(values).min() for values in scores.values()) > 1:
             statistics = {name: function for name, function in statistics.items() if function is not optimality_gap}
     rows = [(name, agent, *stratified_interval(values, function, theirs, level=level, **more), *np.shape(values), level)
             for name, function in statistics.items() for agent, values in scores.items() if agent != against]
@@ -95,7 +95,7 @@ def profile_table(scores: Mapping[str, ArrayLike], thresholds: ArrayLike | None 
     """
     demand(scores, "there is nothing to tell: scores are {agent: array (runs, tasks)}")
     if thresholds is None:
-        ends = [end for values in scores.values() for end in (np.min(values), np.max(values))]
+        ends = [end for values in scores.values() for end in (np.asarray(values).min(), np.asarray(values).max())]
         thresholds = np.linspace(min(0.0, *ends), max(1.0, *ends), 101)
     thresholds, parts = np.asarray(thresholds, float), []
     for agent, values in scores.items():

@@ -92,4 +92,4 @@ def headroom(truth: Mapping[str, Any], engagements: Any) -> dict[str, float]:
     grid = open_probability(log_odds(truth, engagements, columns, grid=True))
     arrived = open_probability(log_odds(truth, engagements, engagements))
     means = {"arrived": arrived, "any_row": grid, "best_row": grid.mean(axis=0).max(), "best_each": grid.max(axis=1)}
-    return {name: round(float(np.mean(value)), 3) for name, value in means.items()}
+    return {name: round(float(np.asarray(value).mean()), 3) for name, value in means.items()}
