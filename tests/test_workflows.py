@@ -162,6 +162,27 @@ def test_one_check_stands_for_all():
         assert ran is None or (ran.returncode == 0) == passes, results
 
 
+# ---------------------------------------------------------------- hooks
+
+def test_hooks_come_from_pypi_in_the_versions_that_the_tests_have():
+    """What a hook refuses, `make lint` and the tests refuse too; and none takes outputs out of notebooks."""
+    pins = dict(line.split("==") for line in (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines())
+    (repository,) = loaded(ROOT / ".pre-commit-config.yaml")["repos"]
+    assert repository["repo"] == "local"
+    hooks = {hook["id"]: hook for hook in repository["hooks"]}
+    assert {"ruff", "notebooks", "workflows", "ends"} <= set(hooks)
+    for hook in hooks.values():
+        assert hook["language"] == "python"
+        for package in hook["additional_dependencies"]:
+            name, _, version = package.partition("==")
+            assert version and pins.get(name, version) == version, f"{package}: constraints.txt has {pins.get(name)}"
+            assert name != "nbstripout"
+    script = hooks["notebooks"]["entry"].split()[1]
+    assert (ROOT / script).is_file() and re.match(hooks["notebooks"]["files"], "notebooks/00_start_here.ipynb")
+    needed = {package.partition("==")[0] for package in hooks["notebooks"]["additional_dependencies"]}
+    assert needed == {"nbformat", "pillow"}
+
+
 # ---------------------------------------------------------------- releases
 
 @pytest.fixture

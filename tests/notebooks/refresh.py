@@ -1,11 +1,15 @@
 """Run the notebooks again and save them in one normal form: what `make notebooks` does.
 
-    python tests/notebooks/refresh.py [NAME ...]      all of notebooks/ when no name is given
+    python tests/notebooks/refresh.py [NAME ...]             all of notebooks/ when no name is given
+    python tests/notebooks/refresh.py --form [NAME ...]      runs nothing: only the form of what was saved changes
 
 The normal form keeps differences between versions small: execution counts 1..N, outputs kept, cells with the ids they
 had and their lists of numbers (see prose.py), no timings, no widget state. A widget leaves its text behind instead of a
 view that only a live kernel could fill. Pictures get a palette, which is a third of the bytes, and what their cell
 prints as an alternative text. A notebook in which a cell fails is left as it was.
+
+Outputs are kept: they are what people read on the web, and what the tests compare with. So `--form`, the hook that runs
+before a commit, refuses a notebook that was not run, or whose cells were not run once each from top to bottom.
 """
 
 import argparse
@@ -85,7 +89,10 @@ def with_palette(encoded):
     """
     from PIL import Image
 
-    picture, smaller = Image.open(io.BytesIO(base64.b64decode(encoded))).convert("RGB"), io.BytesIO()
+    picture, smaller = Image.open(io.BytesIO(base64.b64decode(encoded))), io.BytesIO()
+    if picture.mode == "P":         # it has one already, and another one would move its colours again
+        return encoded.replace("\n", "")
+    picture = picture.convert("RGB")
     picture.quantize(COLOURS, method=Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE).save(
         smaller, "PNG", optimize=True)
     found = base64.b64encode(smaller.getvalue()).decode()
@@ -103,6 +110,8 @@ def describe(outputs):
         if "image/png" in output.get("data", {}):
             about = output.metadata.setdefault("image/png", nbformat.NotebookNode())
             title = about.get("alt", "").strip()
+            if said and (said in title or title.endswith(" …")):       # it was told when this was saved before
+                continue
             about["alt"] = textwrap.shorten(". ".join(filter(None, (title.rstrip("."), said))), LONGEST_ALT,
                                             placeholder=" …")
 
@@ -147,27 +156,70 @@ def refresh(path):
     save(notebook, path)
 
 
-def main(arguments=None):
-    """Refresh the named notebooks; returns 0, or 1 when one of them failed."""
-    from nbclient.exceptions import CellExecutionError, CellTimeoutError
+def not_run(notebook):
+    """Why a notebook cannot be saved without running it, in words; "" if it can."""
+    cells = [cell for cell in notebook.cells if cell.cell_type == "code" and cell.source.strip()]
+    counts = [cell.execution_count for cell in cells]
+    if cells and not any(cell.outputs for cell in cells):
+        return "it has no outputs"
+    if counts != list(range(1, len(cells) + 1)):
+        return "its cells were not run once each from top to bottom"
+    return ""
 
+
+def form(path):
+    """Bring what was saved at `path` into the normal form, without running it; returns whether that changed the file.
+
+    Raises ValueError, and leaves the file, where it was not run as a whole.
+    """
+    before = path.read_bytes()
+    notebook = nbformat.reads(before.decode("utf-8"), as_version=4)
+    if why := not_run(notebook):
+        raise ValueError(f"{why}; run it: make notebooks NAMES={path.stem}")
+    normalise(notebook)
+    if (nbformat.writes(notebook) + "\n").encode() == before:
+        return False
+    save(notebook, path)
+    return True
+
+
+def main(arguments=None):
+    """Refresh the named notebooks; returns 0, or 1 when one of them failed or was refused."""
     parser = argparse.ArgumentParser(description="Run notebooks again and save them in one normal form.")
     parser.add_argument("names", nargs="*", metavar="NAME", help="such as 00_start_here; all when none is given")
+    parser.add_argument("--form", action="store_true", help="run nothing, change only the form of what is saved")
+    asked = parser.parse_args(arguments)
     try:
-        paths = find_notebooks(parser.parse_args(arguments).names)
+        paths = find_notebooks(asked.names)
     except FileNotFoundError as missing:
         parser.error(str(missing))
-    failed = []
-    for path in paths:
-        print(f"{path.name} ...", end=" ", flush=True)
-        try:
-            refresh(path)
-        except (CellExecutionError, CellTimeoutError) as failure:
-            failed.append(path.name)
-            print(f"FAILED, left as it was\n{failure}")
-        else:
-            print(f"saved, {path.stat().st_size // 1000} kB")
+    failed = [path.name for path in paths if not (formed if asked.form else refreshed)(path)]
     return 1 if failed else 0
+
+
+def formed(path):
+    """Whether a notebook is in the normal form now; says what was done."""
+    try:
+        if form(path):
+            print(f"{path.name}: brought into the normal form")
+    except ValueError as refused:
+        print(f"{path.name}: left as it was, {refused}")
+        return False
+    return True
+
+
+def refreshed(path):
+    """Whether a notebook ran and was saved; says so."""
+    from nbclient.exceptions import CellExecutionError, CellTimeoutError
+
+    print(f"{path.name} ...", end=" ", flush=True)
+    try:
+        refresh(path)
+    except (CellExecutionError, CellTimeoutError) as failure:
+        print(f"FAILED, left as it was\n{failure}")
+        return False
+    print(f"saved, {path.stat().st_size // 1000} kB")
+    return True
 
 
 if __name__ == "__main__":
