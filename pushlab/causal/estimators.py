@@ -193,4 +193,3 @@ def _fitted(model, x, y):
 
 def _last_step(model):
     return model.steps[-1][1] if hasattr(model, "steps") else model
-

@@ -17,4 +17,3 @@ class Units(NamedTuple):
     def effects(self) -> np.ndarray:
         """What treatment changes in each unit, (units,)."""
         return self.outcomes[:, 1] - self.outcomes[:, 0]
-

@@ -232,5 +232,3 @@ def _draw_hours(stage, y, ruler):
     for minute in range(int(ruler.begin), int(ruler.end) + 1, 180):
         words = "24:00" if minute == ruler.end else clock_time(minute)
         stage.text(ruler.at(minute), y, words, SMALL, TEXT, align="center")
-
-

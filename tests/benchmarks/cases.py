@@ -128,5 +128,3 @@ def replay(env, actions):
         _, _, terminated, truncated, _ = env.step(action)
         if terminated or truncated:
             env.reset()
-
-

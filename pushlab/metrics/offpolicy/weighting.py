@@ -277,5 +277,3 @@ def estimate_of(pulls: np.ndarray, ess: float, level: float, value: float | None
     value = float(pulls.mean() if value is None else value)
     half = float(half_width(pulls.std(ddof=1), len(pulls), level)) if ess else np.nan
     return Estimate(value, value - half, value + half, ess)
-
-
