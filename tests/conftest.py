@@ -1,10 +1,17 @@
 """What every test shares: a headless Matplotlib and a repeatable Hypothesis."""
 
+import hashlib
 import os
+import shutil
+import subprocess
+import sys
 from itertools import combinations
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+ROOT = Path(__file__).resolve().parents[1]
 
 # An environment variable, so that processes started by a test draw headless too.
 os.environ.setdefault("MPLBACKEND", "Agg")
@@ -61,3 +68,38 @@ def good_picture():
         return [text.get_text() for text in shown]
 
     return look_at
+
+
+def _sources_of_the_book():
+    """Digest of all files that the book is made from: its pages, notebooks and pictures, and the library's text."""
+    digest = hashlib.sha256()
+    folders = [path for name in ("docs", "notebooks", "pushlab") for path in (ROOT / name).rglob("*")
+               if "__pycache__" not in path.parts and path.suffix not in (".nbi", ".nbc")]
+    for path in sorted([*folders, *(ROOT / "data").glob("*/README.md"), *ROOT.glob("*.md"), ROOT / "pyproject.toml"]):
+        made = path.relative_to(ROOT).parts[:2] in (("docs", "api"), ("docs", "environments"))  # by the build itself
+        if path.is_file() and not made:
+            digest.update(f"{path.relative_to(ROOT)} {path.stat().st_size} ".encode() + path.read_bytes())
+    return digest.hexdigest()
+
+
+@pytest.fixture(scope="session")
+def built_book():
+    """Folder of the book as HTML. Built once for all processes that test it, and again when a source changes."""
+    pytest.importorskip("sphinx", reason="the extra [book] is not installed")
+    from filelock import FileLock
+
+    folder = ROOT / "build" / "tested"
+    folder.mkdir(parents=True, exist_ok=True)
+    book, stamp = folder / "book", folder / "sources"
+    with FileLock(folder / "lock"):
+        sources = _sources_of_the_book()
+        if not stamp.exists() or stamp.read_text() != sources:
+            stamp.unlink(missing_ok=True)
+            shutil.rmtree(book, ignore_errors=True)
+            command = [sys.executable, "-P", "-m", "sphinx", "-W", "--keep-going", "-q", "-E", "-j", "auto", "-c", "docs",
+                       "-b", "html", ".", book]
+            built = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+            if built.returncode != 0:
+                pytest.fail(f"the book does not build without a warning:\n{built.stdout}{built.stderr}", pytrace=False)
+            stamp.write_text(sources)
+    return book

@@ -6,8 +6,8 @@ be two megabytes of script for the same pages, from a host of its own or from a 
 computer has a font for mathematics, so STIX Two Math (SIL Open Font License; ziamath ships it) comes along, cut down to
 the letters and signs of formulas.
 
->>> to_mathml(r"\\bar d", display=False)
-'<math><mover><mi>d</mi><mo class="math-core-accent...
+>>> to_mathml("n^2", display=False)
+'<math><msup><mi>n</mi><mn>2</mn></msup></math>'
 """
 
 from importlib.util import find_spec
