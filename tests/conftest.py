@@ -96,8 +96,8 @@ def built_book():
         if not stamp.exists() or stamp.read_text() != sources:
             stamp.unlink(missing_ok=True)
             shutil.rmtree(book, ignore_errors=True)
-            command = [sys.executable, "-P", "-m", "sphinx", "-W", "--keep-going", "-q", "-E", "-j", "auto", "-c", "docs",
-                       "-b", "html", ".", book]
+            command = [sys.executable, "-P", "-m", "sphinx", "-W", "--keep-going", "-q", "-E", "-j", "auto",
+                       "-c", "docs", "-b", "html", ".", book]
             built = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
             if built.returncode != 0:
                 pytest.fail(f"the book does not build without a warning:\n{built.stdout}{built.stderr}", pytrace=False)
