@@ -114,7 +114,8 @@ class MemoryAgent(Agent):
 def with_memory(frames: Sequence[dict], pages: Sequence[dict]) -> list[dict]:
     """The frames of an episode, each with what the agent's memory held when it answered there.
 
-    frames  of rollout(..., record="frames"), one more than there were answers; pages  the agent's, with diary=True
+    frames  of rollout(..., record="frames"), one more than there were answers
+    pages   the agent's, with diary=True
     """
     if len(frames) != len(pages) + 1:
         raise ValueError(f"{len(pages)} pages belong to {len(pages) + 1} frames; got {len(frames)}")

@@ -100,7 +100,7 @@ class Borrowers:
 
     features    (n, 10) in the order of FEATURES, in standard units: mean 0 and deviation 1 over everyone who was read
     labels      (n,) 1 for those who fell behind, 0 for those who paid back
-    mean, scale (10,) what a feature's standard units were made of
+    mean, scale  (10,) what a feature's standard units were made of
     source      where they come from, in words
     population  how many people mean and scale are of, before the classes were balanced
     """

@@ -153,12 +153,12 @@ class World3(WhyNot):
     """Steer the world of "The Limits to Growth": how much of its resources it uses, and how much it pollutes.
 
     Observation  Box (12,), float64, the levels of the model in this order:
-                     population_0_to_14, _15_to_44, _45_to_64, _65_and_over      persons
-                     industrial_capital, service_capital                         dollars (of 1968)
-                     arable_land, potentially_arable_land, urban_industrial_land ha
-                     land_fertility                                              kg/(ha year)
-                     nonrenewable_resources                                      resource units
-                     persistent_pollution                                        pollution units
+                     population_0_to_14, _15_to_44, _45_to_64, _65_and_over       persons
+                     industrial_capital, service_capital                          dollars (of 1968)
+                     arable_land, potentially_arable_land, urban_industrial_land  ha
+                     land_fertility                                               kg/(ha year)
+                     nonrenewable_resources                                       resource units
+                     persistent_pollution                                         pollution units
                  The 17 stages of the model's delays belong to the state too, and so does what the resources left are
                  counted from; `observe` takes any of `world.model.names`
     Action       Discrete(9), 3 a + b: resource use 0.8, 1 or 1.2 (a = 0, 1, 2) and pollution made 0.8, 1 or 1.2

@@ -109,7 +109,7 @@ class Push(UserWorld):
                  source         "records": days of the history, with the context last known at any time; "generator":
                                 for shipped users also those of the test quarter, with the true context at any minute
                                 (`pushlab.users.days`). The test tables of 2019 have no dates and no days.
-                 judge, opening as in evalumap1-v0
+                 judge, opening  as in evalumap1-v0
                  max_age        minutes after which a waiting notification expires
                  max_forbidden  see Action; patience: see `endless`
                  rewards        "default" or "2019"; and the weights above by name

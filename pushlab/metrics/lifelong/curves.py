@@ -115,11 +115,11 @@ def rolling_mean(values: Values, window: int) -> np.ndarray:
 def saturation(values: Values, share: float = 0.1) -> Saturation:
     """The highest mean over `share` of the block, and how many experiences were lived before that stretch began.
 
-    values  array (experiences,)
-    share   the smoothing parameter s: what part of the block counts as "maintained"
-    returns Saturation; NaN where there is no value, or sums are beyond what a float holds
-    Source  L2Metrics v0.1, Metrics Overview, 1 and 2: the maximum of the rolling mean with s = 0.1, and when it is
-            first seen.
+    values   array (experiences,)
+    share    the smoothing parameter s: what part of the block counts as "maintained"
+    returns  Saturation; NaN where there is no value, or sums are beyond what a float holds
+    Source   L2Metrics v0.1, Metrics Overview, 1 and 2: the maximum of the rolling mean with s = 0.1, and when it is
+             first seen.
 
     >>> saturation([0, 1, 5, 6, 1, 6, 5, 4], share=0.25)       # two experiences: 5 and 6, after two others
     Saturation(value=5.5, time=2.0)

@@ -47,7 +47,7 @@ class Model:
 
     Config         frozen dataclass of parameters, with start_time and end_time among them
     variables      the state, in the order of every array
-    initial_states named states, the first of which is the default
+    initial_states  named states, the first of which is the default
     derivative     inlined function (time (n,), y (variables, n), constants (1,) records, dose (interventions, n),
                    slope): fills slope (variables, n)
     reward         inlined function (values (n, variables), dose (n, interventions), constants, earned): fills
