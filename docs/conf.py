@@ -19,12 +19,15 @@ language = "en"
 repository, html_baseurl = PROJECT["urls"]["Repository"], PROJECT["urls"]["Homepage"]
 
 extensions = ["myst_nb", "sphinx_copybutton", "sphinx.ext.githubpages",
-              "extensions.links", "extensions.notebooks", "extensions.formulas", "extensions.map"]
+              "extensions.links", "extensions.notebooks", "extensions.formulas", "extensions.map", "extensions.environments"]
 root_doc = "docs/index"
 include_patterns = ["notebooks/*.ipynb", "notebooks/*.md", "docs/**.md", "data/*/README.md", "CHANGELOG.md",
                     "CONTRIBUTING.md", "SECURITY.md", "CODE_OF_CONDUCT.md"]
 exclude_patterns = [".venv*", "build", "tests"]
 
+toc_object_entries_show_parents = "hide"
+python_maximum_signature_line_length = 88
+python_use_unqualified_type_names = True
 nb_execution_mode = "off"
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 4
@@ -33,7 +36,7 @@ suppress_warnings = ["myst.header"]         # the glossary's words are headings 
 html_theme = "sphinx_book_theme"
 html_title = f"pushlab {version}"
 html_math_renderer = "mathml"
-html_static_path, html_css_files = ["static"], ["book.css"]
+html_static_path, html_css_files = ["static"], ["book.css", "reference.css"]
 html_extra_path = ["front"]                 # index.html, which leads to the front page
 html_theme_options = {
     "navbar_persistent": [],                # the theme's bar at the top would repeat the search of the left column

@@ -14,9 +14,9 @@ from functools import cache
 from inspect import cleandoc
 
 from docutils import nodes
+from extensions.docstrings import ROOT, Links, Writer, columns, docstring_of, find, module_tree, parse
+from extensions.references import to_cite
 from sphinx.util.docutils import SphinxDirective
-
-from extensions.docstrings import ROOT, Links, Writer, docstring_of, find, module_tree, parse
 
 FOLDER = ROOT / "docs" / "api"
 
@@ -27,8 +27,9 @@ PAGES = {
     "envs": ("Worlds and their environments", [
         "pushlab.envs.world: World", "pushlab.envs.shell: Env", "pushlab.envs.batch: VectorEnv",
         "# Simulators", "pushlab.envs.ode.world: ODE ODEEnv", "pushlab.envs.ode.models: Model Variable Intervention "
-        "load_model", "# Users of the recommender", "pushlab.envs.rec.models: BaseUserModel UserModel NoDrift Satiation",
-        "# People of the credit score", "pushlab.envs.credit.people: CreditConfig", "pushlab.envs.credit.rules: promise_table",
+        "load_model", "# Users of the recommender", "pushlab.envs.rec.models: BaseUserModel UserModel NoDrift "
+        "Satiation", "# People of the credit score", "pushlab.envs.credit.people: CreditConfig",
+        "pushlab.envs.credit.rules: promise_table",
         "# A class's server", "pushlab.envs.remote.env: RemoteEnv RemoteVectorEnv",
         "pushlab.envs.remote.link: Link Refused"]),
     "agents": ("Agents", ["pushlab.agents", "# Memories of the room", "pushlab.agents.memory: Episodic Semantic"]),
@@ -174,7 +175,7 @@ def pages():
                 continue
             module, _, names = item.partition(": ")
             places = {name: f"{module}:{name}" for name in names.split()} or exports(module)
-            for name, place in places.items():
+            for place in places.values():
                 made[page].append(Entry(shortest.get(place, place.replace(":", ".")), place, page))
                 if page != "pushlab":
                     homes.setdefault(place, page)
@@ -314,7 +315,7 @@ def page_text(page):
             lines += [f"## {entry}", ""]
         elif entry.page == page:
             lines += _object_text(entry)
-    return "\n".join(lines)
+    return "\n".join([*lines, *to_cite(page, "What is on this page")])
 
 
 def _object_text(entry):
@@ -432,9 +433,8 @@ def commands():
 
 def commands_text():
     """The Markdown of the page of the command line."""
-    lines = ["# Commands", "", "What `pushlab --help` and `pushlab COMMAND --help` say. `python -m pushlab` is the same "
-             "program.", "", "```{docstring} pushlab.__main__", "```", ""]
-    for words, command in commands().items():
+    lines = ["# Commands", "", "```{docstring} pushlab.__main__", "```", ""]
+    for words in commands():
         lines += [f"{'##' if words.count(' ') < 2 else '###'} {words}", "", f"```{{command}} {words}", "```", ""]
     return "\n".join(lines)
 
@@ -446,26 +446,16 @@ class CommandDirective(SphinxDirective):
 
     def run(self):
         """The nodes."""
-        import click
-
         words = self.arguments[0]
         command = commands()[words]
-        own = [one for one in command.params if not getattr(one, "hidden", False)]
-        usage = " ".join([words, "[OPTIONS]", *(one.make_metavar(click.Context(command)) for one in own
-                                                if one.param_type_name == "argument")])
-        if hasattr(command, "commands"):
-            usage = f"{words} [OPTIONS] COMMAND [ARGS]..."
+        context = command.make_context(words, [], resilient_parsing=True)
+        usage = " ".join(command.get_usage(context).split()).removeprefix("Usage: ")
         writer = Writer(Links("pushlab.__main__", self.env.docname))
         made = [nodes.literal_block(usage, usage, language="text"),
                 *writer.nodes(parse(cleandoc(command.help or "").replace("\b", "")))]
-        fields = nodes.field_list(classes=["pushlab-columns"])
-        for one in own:
-            name, *told = one.get_help_record(click.Context(command)) or (one.human_readable_name, "")
-            if one.param_type_name == "argument":
-                name, told = one.human_readable_name.upper(), [getattr(one, "help", None) or ""]
-            fields += nodes.field("", nodes.field_name("", "", nodes.literal("", name)),
-                                  nodes.field_body("", nodes.paragraph("", "", *writer.inline(" ".join(told)))))
-        return made + ([fields] if fields.children else [])
+        records = filter(None, (one.get_help_record(context) for one in command.params))
+        return made + columns([([nodes.literal("", name)], [nodes.paragraph("", "", *writer.inline(told))])
+                               for name, told in records])
 
 
 def source_of(domain, info):

@@ -263,18 +263,15 @@ class Writer:
 
     def _fields(self, table):
         """Two columns are a list of fields; a sentence across both interrupts it."""
-        fields = nodes.field_list(classes=["pushlab-columns"])
+        pairs = []
         for row in table.rows:
             if len(row) == 1:
-                if fields.children:
-                    yield fields
-                    fields = nodes.field_list(classes=["pushlab-columns"])
+                yield from columns(pairs)
                 yield from self.nodes(row[0])
+                pairs = []
             else:
-                fields += nodes.field("", nodes.field_name("", "", *self._term(row[0])),
-                                      nodes.field_body("", *self.nodes(row[1])))
-        if fields.children:
-            yield fields
+                pairs.append((self._term(row[0]), self.nodes(row[1])))
+        yield from columns(pairs)
 
     def _table(self, table):
         wide = table.width
@@ -327,6 +324,16 @@ class Writer:
                 elif plain:
                     made.append(nodes.Text(plain))
         return made
+
+
+def columns(pairs):
+    """A list of fields out of pairs of what stands before and after, each a list of nodes; none of no pairs.
+
+    It stands in a container: Sphinx takes the fields right below an object for its own, and writes them otherwise.
+    """
+    fields = nodes.field_list("", *(nodes.field("", nodes.field_name("", "", *term), nodes.field_body("", *body))
+                                    for term, body in pairs), classes=["pushlab-columns"])
+    return [nodes.container("", fields)] if pairs else []
 
 
 def to_nodes(docstring, **how):
