@@ -19,7 +19,8 @@ language = "en"
 repository, html_baseurl = PROJECT["urls"]["Repository"], PROJECT["urls"]["Homepage"]
 
 extensions = ["myst_nb", "sphinx_copybutton", "sphinx.ext.githubpages",
-              "extensions.links", "extensions.notebooks", "extensions.formulas", "extensions.map", "extensions.environments"]
+              "extensions.links", "extensions.notebooks", "extensions.formulas", "extensions.map",
+              "extensions.environments"]
 root_doc = "docs/index"
 include_patterns = ["notebooks/*.ipynb", "notebooks/*.md", "docs/**.md", "data/*/README.md", "CHANGELOG.md",
                     "CONTRIBUTING.md", "SECURITY.md", "CODE_OF_CONDUCT.md"]
