@@ -97,9 +97,9 @@ def test_commands_that_are_not_run_are_there(page):
 def test_the_moving_picture_is_made_by_its_command(tmp_path):
     """Small enough for the first page, and as long as the command makes it; no two neighbours are alike."""
     out, script = tmp_path / "short.gif", WORLDS.with_name("worlds.py")
-    run_python(str(script), "--frames", "3", "--out", str(out))
+    run_python(str(script), "--frames", "2", "--out", str(out))
     pictures = frames(out)
-    assert len(pictures) == 3 and len({picture.tobytes() for picture in pictures}) == 3
+    assert len(pictures) == 2 and pictures[0].tobytes() != pictures[1].tobytes()
     shipped = frames(WORLDS)
     assert WORLDS.stat().st_size < 1.5e6 and shipped[0].size == pictures[0].size
     assert len(shipped) == int(re.search(r"^FRAMES, .* = (\d+)", script.read_text(encoding="utf-8"), flags=re.M)[1])

@@ -98,8 +98,8 @@ def patient():
 
 def said_phone(frames):
     push = frames[-1]["push"]
-    what, when = push["notification"]["subject"].capitalize(), push["context"]
-    return f"{what}, {when['day'].capitalize()} {when['time']}: {'opened' if push['opened'] else 'dismissed'}"
+    what, when = push["notification"]["subject"].capitalize(), push["context"]["time"]
+    return f"{what}, {when}: {'opened' if push['opened'] else 'dismissed'}"
 
 
 def said_shelf(frames):
@@ -118,7 +118,7 @@ def said_room(frames):
 def said_patient(frames):
     now = frames[-1]
     given = [drug["words"] for name, drug in now["model"]["interventions"].items() if now["doses"][name]]
-    return f"Day {now['time']:g}: {' and '.join(given) or 'no drug'}"
+    return f"Day {now['time']:,.0f}: {' and '.join(given) or 'no drug'}"
 
 
 # Each: its run, its picture, the words below the title, and the pieces (left, top, width, height in the picture's
@@ -177,11 +177,21 @@ def save(pictures, path):
     house = dict.fromkeys(value for value in vars(colours).values() if is_color_like(value))    # exact, however rare
     own = [round(255 * part) for colour in house for part in to_rgb(colour)]
     found = both.quantize(256 - len(house), Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE).getpalette()
-    palette = Image.new("P", (1, 1))
-    palette.putpalette((own + found)[:768])
-    first, *rest = [picture.quantize(palette=palette, dither=Image.Dither.NONE) for picture in pictures]
+    palette = np.array((own + found)[:768]).reshape(-1, 3)
+    first, *rest = [with_palette(picture, palette) for picture in pictures]
     durations = [MILLISECONDS] * len(rest) + [LAST]
     first.save(path, save_all=True, append_images=rest, duration=durations, loop=0, disposal=1)
+
+
+def with_palette(picture, palette):
+    """Each pixel as the nearest colour of the palette (n, 3). Pillow's own search is a rough one, and tints white."""
+    packed = np.asarray(picture).astype(np.int64) @ (65536, 256, 1)
+    seen, places = np.unique(packed, return_inverse=True)
+    colour = np.stack([seen >> 16, seen >> 8 & 255, seen & 255], axis=1)
+    far = (colour**2).sum(1)[:, None] - 2 * colour @ palette.T + (palette**2).sum(1)
+    indexed = Image.fromarray(far.argmin(axis=1).astype(np.uint8)[places].reshape(packed.shape), "P")
+    indexed.putpalette(palette.astype(np.uint8).tobytes())
+    return indexed
 
 
 if __name__ == "__main__":
