@@ -26,7 +26,8 @@ def versions(root):
             "pushlab/__init__.py": found("pushlab/__init__.py", r'^__version__ = "([^"]+)"$'),
             "CITATION.cff": found("CITATION.cff", r"^version: \"?([^\"\n]+?)\"?$"),
             "CHANGELOG.md": found("CHANGELOG.md", r"^## \[(\d[^\]]*)\]"),
-            "tests/promised.json": json.loads((root / "tests/promised.json").read_text(encoding="utf-8"))["version"]}
+            **{name: json.loads((root / name).read_text(encoding="utf-8"))["version"]
+               for name in (".zenodo.json", "tests/promised.json")}}
 
 
 def section(root, version):

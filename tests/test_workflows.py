@@ -36,8 +36,9 @@ def module(name):
 
 
 def jobs():
-    """(file, job's name, job) of all workflows."""
-    return [(path.name, name, job) for path in WORKFLOWS for name, job in loaded(path)["jobs"].items()]
+    """(file, job's name, job) of all workflows, without those that are another workflow of ours."""
+    return [(path.name, name, job) for path in WORKFLOWS for name, job in loaded(path)["jobs"].items()
+            if "uses" not in job]
 
 
 def runs():
@@ -80,12 +81,15 @@ def test_a_workflow_may_do_nothing_and_a_job_says_what_it_may(path):
     assert "secrets" not in text and "pull_request_target" not in text
     assert workflow["permissions"] == {} and "concurrency" in workflow
     for job in workflow["jobs"].values():
+        if "uses" in job:
+            assert (ROOT / job["uses"]).is_file() and job["permissions"] == {"contents": "read"}
+            continue
         assert set(job.get("permissions", {}).values()) <= {"read", "write"}
         assert 0 < job["timeout-minutes"] <= 240
         for step in job["steps"]:
             if step.get("uses", "").startswith("actions/checkout@"):
                 assert step["with"]["persist-credentials"] is False
-    used = [line.strip().removeprefix("- ") for line in text.splitlines() if "uses:" in line]
+    used = [line.strip().removeprefix("- ") for line in text.splitlines() if "uses: " in line and "uses: ./" not in line]
     assert [line for line in used if not PINNED.fullmatch(line)] == []
 
 
@@ -108,6 +112,12 @@ def test_what_publishes_runs_no_code_of_the_repository():
                         or shlex.split(step.get("run", "gh"))[0] != "gh"], (file, name)
 
 
+def test_a_release_waits_for_the_tests_and_for_what_was_built():
+    release = loaded(GITHUB / "workflows" / "release.yml")["jobs"]
+    assert release["pypi"]["needs"] == ["build", "tests"] and release["github"]["needs"] == "pypi"
+    assert release["pypi"]["environment"]["name"] == "pypi" and release["tests"]["uses"].endswith("/tests.yml")
+
+
 def test_a_value_from_outside_is_never_pasted_into_a_command():
     assert [step["run"] for _, _, step in runs() if "${{" in step["run"]] == []
 
@@ -115,7 +125,7 @@ def test_a_value_from_outside_is_never_pasted_into_a_command():
 def test_each_pin_is_of_one_version():
     """Of one action all steps use the same commit."""
     used = {line.split("uses: ")[1] for path in WORKFLOWS for line in path.read_text(encoding="utf-8").splitlines()
-            if "uses: " in line}
+            if "uses: " in line and "uses: ./" not in line}
     assert len({line.partition("@")[0] for line in used}) == len(used)
 
 
@@ -188,7 +198,8 @@ def test_hooks_come_from_pypi_in_the_versions_that_the_tests_have():
 @pytest.fixture
 def release(tmp_path):
     """.ci/release.py, and a copy of what it reads."""
-    for name in ("pyproject.toml", "pushlab/__init__.py", "CITATION.cff", "CHANGELOG.md", "tests/promised.json"):
+    for name in ("pyproject.toml", "pushlab/__init__.py", "CITATION.cff", "CHANGELOG.md", "tests/promised.json",
+                 ".zenodo.json"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text((ROOT / name).read_text(encoding="utf-8"), encoding="utf-8")
     return module(".ci/release.py"), tmp_path
@@ -212,6 +223,7 @@ def test_this_version_could_be_released(release):
     ("CITATION.cff", (r"^date-released: .*", "date-released: 2000-01-01"), "CITATION.cff 2000-01-01"),
     ("CHANGELOG.md", (r"^## \[.*", "## Soon"), "says nothing below"),
     ("tests/promised.json", (r'"version": "[^"]*"', '"version": "9.9.9"'), "tests/promised.json says 9.9.9"),
+    (".zenodo.json", (r'"version": "[^"]*"', '"version": "9.9.9"'), ".zenodo.json says 9.9.9"),
 ])
 def test_a_tag_that_fits_not_every_place_is_refused_with_the_place(release, file, change, told):
     import pushlab
