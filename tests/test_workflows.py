@@ -89,7 +89,8 @@ def test_a_workflow_may_do_nothing_and_a_job_says_what_it_may(path):
         for step in job["steps"]:
             if step.get("uses", "").startswith("actions/checkout@"):
                 assert step["with"]["persist-credentials"] is False
-    used = [line.strip().removeprefix("- ") for line in text.splitlines() if "uses: " in line and "uses: ./" not in line]
+    used = [line.strip().removeprefix("- ") for line in text.splitlines()
+            if "uses: " in line and "uses: ./" not in line]
     assert [line for line in used if not PINNED.fullmatch(line)] == []
 
 
