@@ -37,7 +37,8 @@ suppress_warnings = ["myst.header"]         # the glossary's words are headings 
 html_theme = "sphinx_book_theme"
 html_title = f"pushlab {version}"
 html_math_renderer = "mathml"
-html_static_path, html_css_files = ["static"], ["book.css", "reference.css"]
+html_static_path, html_css_files, html_js_files = ["static"], ["book.css", "reference.css"], ["book.js"]
+html_context = {"default_mode": "auto"}     # light or dark as the reader's system says
 html_extra_path = ["front"]                 # index.html, which leads to the front page
 html_theme_options = {
     "navbar_persistent": [],                # the theme's bar at the top would repeat the search of the left column
