@@ -20,6 +20,7 @@ README = ROOT / "README.md"
 PAGES = [README, *sorted((ROOT / "docs").glob("*.md"))]
 LINKED = [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted(ROOT.glob("notebooks/*.md")),
           *sorted(ROOT.glob("data/*/README.md"))]
+RUN_ELSEWHERE = ROOT / "docs" / "first_submission.md"       # in tests/test_cli.py, with what comes of it
 WORLDS = ROOT / "docs" / "pictures" / "worlds.gif"
 BLOCK = re.compile(r"(?:<!-- not run: (?P<why>[^\n]+) -->\n)?(?:^`(?P<path>[\w./]+)`, new:\n\n)?"
                    r"^```(?P<kind>\w+)\n(?P<text>.*?)^```", re.S | re.M)
@@ -36,20 +37,24 @@ def commands(block):
     return [line for line in lines if line and not line.startswith("#")]
 
 
-def pytest_blocks(runs):
-    return [pytest.param(page, id=str(page.relative_to(ROOT))) for page in PAGES
-            if any((block["why"] is None) == runs and block["kind"] in ("python", "sh") for block in blocks(page))]
+def to_run(page):
+    """Blocks of a page in which something is run; what stands on a page before it, word for word, is run there."""
+    elsewhere = {block["text"] for other in [RUN_ELSEWHERE, *PAGES[:PAGES.index(page)]] for block in blocks(other)}
+    return [block for block in blocks(page) if block["kind"] in ("python", "sh") and block["text"] not in elsewhere
+            and not block["why"] and not block["path"]]
 
 
-@pytest.mark.parametrize("page", pytest_blocks(runs=True))
+def pages(which):
+    return [pytest.param(page, id=str(page.relative_to(ROOT))) for page in PAGES if which(page)]
+
+
+@pytest.mark.parametrize("page", pages(to_run))
 def test_blocks_run_in_their_order(page, tmp_path, monkeypatch):
     """In a folder that holds what stands under "`file`, new:" on any page, and nothing else."""
     monkeypatch.chdir(tmp_path)
     for block in (block for other in PAGES for block in blocks(other) if block["path"]):
         Path(block["path"]).write_text(block["text"], encoding="utf-8")
-    for block in blocks(page):
-        if block["path"] or block["why"]:
-            continue
+    for block in to_run(page):
         if block["kind"] == "python":
             run_python("-c", functools.reduce(lambda text, cut: text.replace(*cut), SMALLER, block["text"]))
         for line in commands(block) if block["kind"] == "sh" else []:
@@ -72,7 +77,7 @@ def program():
     return typer.main.get_command(app)
 
 
-@pytest.mark.parametrize("page", pytest_blocks(runs=False))
+@pytest.mark.parametrize("page", pages(lambda page: any(block["why"] for block in blocks(page))))
 def test_commands_that_are_not_run_are_there(page):
     """With their options; targets of make, too, and what tools.py does."""
     targets = set(re.findall(r"^([\w.%/-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.M))
