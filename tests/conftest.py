@@ -1,5 +1,6 @@
 """What every test shares: a headless Matplotlib and a repeatable Hypothesis."""
 
+import gc
 import hashlib
 import os
 import shutil
@@ -23,6 +24,11 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 settings.register_profile("repeatable", derandomize=True, deadline=None, database=None, max_examples=50)
 settings.register_profile("explore", deadline=None, max_examples=1000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
+
+
+def pytest_collection_finish():
+    """Numba, pandas and thousands of tests stay as long as the run: no garbage is looked for among them."""
+    gc.freeze()
 
 
 def pytest_collection_modifyitems(items):
