@@ -104,14 +104,31 @@ def test_zenodo_is_told_the_same_as_the_citation_in_fields_that_it_knows():
     assert (ZENODO["version"], ZENODO["publication_date"]) == (CITATION["version"], str(CITATION["date-released"]))
     related = {(one["relation"], one["scheme"], one["identifier"]) for one in ZENODO["related_identifiers"]}
     assert {relation for relation, *_ in related} <= RELATIONS
-    assert related == {("isDocumentedBy", "url", CITATION["url"])}
+    assert related == {("isDocumentedBy", "url", CITATION["url"])} | {
+        ("cites", *identifier(one)) for one in CITATION["references"]}
+
+
+def identifier(reference):
+    """(scheme, number) of a reference of CITATION.cff, as Zenodo writes them."""
+    if "doi" in reference:
+        return "doi", reference["doi"]
+    arxiv = reference["url"].removeprefix("https://arxiv.org/abs/")
+    return ("arxiv", f"arXiv:{arxiv}") if arxiv != reference["url"] else ("url", arxiv)
+
+
+def test_references_are_works_of_the_bibliography():
+    works = [fields for _, fields in entries((ROOT / "docs" / "references.bib").read_text(encoding="utf-8")).values()]
+    known = {(work["title"], int(work["year"]), work.get("doi") or work.get("eprint") or work.get("url"))
+             for work in works}
+    for one in CITATION["references"]:
+        assert (one["title"], one["year"], identifier(one)[1].removeprefix("arXiv:")) in known
 
 
 def entries(text):
     """The entries of some BibTeX as {key: (type, {field: value})}; braces that keep capitals are gone."""
     found = {}
     for kind, key, fields in re.findall(r"^@(\w+)\{([^,\s]+),\n(.*?)\n\}$", text, flags=re.M | re.S):
-        values = re.findall(r"^\s*(\w+)\s*=\s*(.+?),?$", re.sub(r"\n\s{4,}", " ", fields), flags=re.M)
+        values = re.findall(r"^\s*(\w+)\s*=\s*(.+?),?$", re.sub(r"\n\s{12,}", " ", fields), flags=re.M)
         found[key] = kind, {name: re.sub(r"[{}]", "", value) for name, value in values}
     return found
 
