@@ -17,6 +17,7 @@ import sys
 import zipfile
 from functools import partial
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
@@ -157,16 +158,16 @@ def cache(folder, change):
     from pushlab import load_user
     from pushlab.users import judges
 
-    os.environ["PUSHLAB_CACHE"] = str(folder / "cache")
-    history = load_user(user(folder, 400)).history
-    honest = judges.fit_judge(history, "plain")
-    judges._cached(history, "plain")
-    path, = (folder / "cache").rglob("*.json")
-    text = path.read_text().replace('"intercept": ', '"intercept": 1')
-    change(path, text)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        found = judges._cached(history, "plain")
+    with mock.patch.dict(os.environ, PUSHLAB_CACHE=str(folder / "cache")):      # whatever comes next has its own again
+        history = load_user(user(folder, 400)).history
+        honest = judges.fit_judge(history, "plain")
+        judges._cached(history, "plain")
+        path, = (folder / "cache").rglob("*.json")
+        text = path.read_text().replace('"intercept": ', '"intercept": 1')
+        change(path, text)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = judges._cached(history, "plain")
     codes = history.context_codes, history.notification_codes
     return "made again" if np.array_equal(found.probability(*codes), honest.probability(*codes)) else "believed"
 
