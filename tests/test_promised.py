@@ -3,6 +3,7 @@
 import ast
 import copy
 import importlib.util
+import json
 import warnings
 from pathlib import Path
 
@@ -90,6 +91,18 @@ def test_the_last_digits_of_another_processor_break_nothing(now):
     new["world"][WORLD]["rewards"] = [value * (1 + 1e-9) for value in new["world"][WORLD]["rewards"]]
     new["world"]["pushlab/Another-v0"] = new["world"][WORLD]
     assert promised.broken(now, new) == {}
+
+
+@pytest.mark.parametrize("release", sorted((ROOT / "tests" / "samples" / "kept").glob("*")), ids=lambda path: path.name)
+def test_a_lifetime_that_an_older_release_wrote_is_read_as_it_was(release):
+    """Eight episodes of two steps: what 0.7.0 wrote, `told.json` what it read."""
+    from pushlab import read_log
+
+    log, told = read_log(release / "life"), json.loads((release / "told.json").read_text(encoding="utf-8"))
+    assert set(told["columns"]) <= set(log.columns)
+    for column, values in told["columns"].items():
+        assert log[column].tolist() == values, column
+    assert log.attrs["measure"] == told["measure"]
 
 
 # ---------------------------------------------------------------- what is going
