@@ -41,7 +41,7 @@ POLICIES = {
     "ODE-Opioid-v0": (lambda agents, env: agents.Constant(3), 18),
     "ODE-Zika-v0": (lambda agents, env: agents.Constant(3), 40),
     "ODE-World3": (lambda agents, env: agents.Constant(0), 150),
-    "Credit-v0": (lambda agents, env: lambda observation, info: 1 if info["time"] < 2 else 3, 4),
+    "Credit-v0": (lambda agents, env: agents.Constant(1), 4),
     "push-v0": (lambda agents, env: agents.DoNotDisturb(), 60),
 }
 
@@ -55,7 +55,8 @@ SHOWN = {
         "A phone with the notification just sent and whether it was opened; beside it the context it was sent in, and "
         "the reward of an agent that began without a history.",
     "Remote-v0":
-        "What a player of `evalumap2` sees: a phone, what was sent, and what the user did; nobody says who that is.",
+        "What evalumap2-v0 shows of a user one knows: a phone, what was sent, what the user did. A server tells its "
+        "players neither who the user is nor what would have been best.",
     "RoomEnv-v0":
         "The room from above: who stands where, the placement that the agent sees, the question it was asked and its "
         "answer; beside it how the last answers went.",
@@ -224,20 +225,22 @@ def page_text(base, rows, env):
     alt = SHOWN[_page(base, rows)]
     lines += [f"```{{figure}} pictures/{picture}.png", f":alt: {alt}", "", alt, "```", ""]
     lines += glance(name, place, env, remote)
+    told = {name for section in sections for name in section.split(", ")}
+    lines += [line for section in PARTS if section not in told for line in taken_over(short, section)] if remote else []
     for section in sections:
         lines += [f"## {section}", "", *part(place, section)]
-        if section == "Observation" and not remote:
-            rows_ = components(env.observation_space, getattr(env.unwrapped.world, "observation_names", None))
+        if section == "Observation":
+            called = getattr(env.unwrapped.world, "observation_names", None)
+            rows_of = components(env.observation_space, called)
             lines += folded("Each component, as <code>env.observation_space</code> has it", "component | values",
-                            rows_) if rows_ else []
-        if section == "Arguments" and "ODE" in words_of(sections[section]):
+                            rows_of) if rows_of else []
+        if section == "Arguments" and "`ODE`" in words_of(sections[section]):
             lines += ["### Arguments of every simulator", "", *part("pushlab.envs.ode.world:ODE", "Arguments"),
                       "### Attributes of every simulator", "", *part("pushlab.envs.ode.world:ODE", "Attributes")]
     if remote:
         lines += ["## Arguments", "", "```{docstring} pushlab.envs.remote.env:RemoteEnv", "```", ""]
-    told = {word for whole in sections for word in whole.split(", ")}
-    for section in PARTS:
-        lines += taken_over(short, section) if section not in told else []
+    else:
+        lines += [line for section in PARTS if section not in told for line in taken_over(short, section)]
     lines += ["## Remarks", "", *part(place, "after")] if after else []
     lines += ["## Example", "", *part(place, "example")] if examples else []
     if len(rows) > 1:
@@ -263,7 +266,7 @@ def glance(name, place, env, remote):
         facts += [("Allowed actions", f'`info["{key}"]`, {value.dtype} `{value.shape}`; also `env.unwrapped.'
                    'action_masks()`') for key, value in info.items() if key == "action_mask"]
         most = env.spec.max_episode_steps
-        facts.append(("Steps in an episode", f"{most:,}, as it is made here" if most else
+        facts.append(("Steps in an episode", f"{most:,} by default" if most else
                       "no fixed number: until the horizon ends"))
         height, width, _ = env.render().shape
         facts.append(("Rendering", f"`rgb_array`, {height} × {width} pixels, and `human`"))
