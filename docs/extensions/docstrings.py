@@ -361,7 +361,7 @@ class Links:
             target = name.removesuffix(".md")
             if target != name:
                 return self._refer("std", "doc", "/" + target, shown)
-            return nodes.reference("", "", shown, refuri=f"{self.repository}/blob/main/{name}")
+            return nodes.reference("", "", shown, refuri=f"{self.repository}/blob/HEAD/{name}")
         if bare in self.own:
             return None
         head = self.name.split(".")[0]
