@@ -59,6 +59,8 @@ PARTS = {
 }
 # With two workers on two cores, and more processes beside them, more threads in each only wait for one another.
 ONE_THREAD = {"OMP_NUM_THREADS": "1"}
+# Tests read and print text beyond what a console of Windows is taken to hold.
+UTF8 = {"PYTHONUTF8": "1"}
 OWN_IPYTHON = {"IPYTHONDIR": str(ROOT / ".venv" / "ipython")}      # not the profile of whoever runs notebooks
 RUNNING = []
 
@@ -245,7 +247,7 @@ def test(*parts, latest=False):
     python = (Environment(LATEST).newest() if latest else ready("test")).python
     print(f"Testing {', '.join(parts)}; each has its say when it is done (minutes) ...", flush=True)
     failed = side_by_side({part: [python, "-m", "pytest", "-q", *PARTS[part]] for part in parts},
-                          **ONE_THREAD, **OWN_IPYTHON)
+                          **ONE_THREAD, **OWN_IPYTHON, **UTF8)
     if failed:
         raise Failed(f"Some tests failed: see {', '.join(failed)} above.")
     print("All tests passed.")
@@ -299,7 +301,7 @@ def client(name):
 
 def clean():
     """Removes what these commands, tests and compilers left."""
-    for name in (".venv", LATEST, FROZEN, *(f".venv-{name}" for name in CLIENTS), "build/book", ".pytest_cache",
+    for name in (".venv", LATEST, FROZEN, *(f".venv-{name}" for name in CLIENTS), "build", ".pytest_cache",
                  ".hypothesis", ".ruff_cache", ".mypy_cache", ".import_linter_cache", ".benchmarks"):
         shutil.rmtree(name, ignore_errors=True)
     for compiled in Path("pushlab").rglob("*.nb[ci]"):
@@ -330,7 +332,7 @@ COMMANDS = {
     **{f"clients-{name}": (partial(client, name), f"the same in .venv-{name} alone") for name in CLIENTS},
     "wheels": (in_environment("test", "-m", "pytest", "-q", "tests/install"),
                "install wheel and sdist into empty environments of every Python that is there"),
-    "clean": (clean, "remove environments, the built book, caches and compiled loops"),
+    "clean": (clean, "remove environments, what was built, caches and compiled loops"),
 }
 
 

@@ -8,7 +8,6 @@ import csv
 import gzip
 import json
 import os
-import resource
 import shutil
 import socket
 import struct
@@ -371,6 +370,8 @@ def all_of_them():
 
 
 def alone(case, folder, pipe):
+    import resource
+
     resource.setrlimit(resource.RLIMIT_AS, (8 * 2**30, 8 * 2**30))
     told = outcome(case, folder)
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / MB

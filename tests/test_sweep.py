@@ -217,7 +217,7 @@ KILLED = """
 """
 
 
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+@pytest.mark.parametrize("how", ["SIGKILL", "SIGINT"])
 def test_a_sweep_that_is_killed_goes_on_where_it_stopped(tmp_path, calls, how):
     out, script = tmp_path / "out", tmp_path / "script.py"
     script.write_text(textwrap.dedent(KILLED).format(tests=str(Path(__file__).parent), calls=str(calls), out=str(out)))
@@ -227,7 +227,7 @@ def test_a_sweep_that_is_killed_goes_on_where_it_stopped(tmp_path, calls, how):
     while len(list(out.glob("cells/*.json"))) < 10:
         assert one.poll() is None
         time.sleep(0.1)
-    os.killpg(one.pid, how)
+    os.killpg(one.pid, getattr(signal, how))
     one.wait()
     time.sleep(0.3)                                     # for workers that were in the middle of one
     hold.unlink()

@@ -155,9 +155,9 @@ def a_file_of_your_own(schema, export):
     for tables in (export, HIDDEN):
         with tempfile.TemporaryDirectory() as folder:
             (home := Path(folder, "me")).mkdir()
-            Path(folder, "schema.json").write_text(json.dumps(schema))
+            Path(folder, "schema.json").write_text(json.dumps(schema), encoding="utf-8")
             for name, text in tables.items():
-                (home / name).write_text(text)
+                (home / name).write_text(text, encoding="utf-8")
             try:
                 read.append(load_user(home))
             except (BadData, ValueError) as error:

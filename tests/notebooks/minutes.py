@@ -9,7 +9,6 @@ those that stand under their headings: an estimate of ours.
 
 import argparse
 import re
-import resource
 import sys
 from dataclasses import dataclass
 
@@ -103,6 +102,8 @@ def _sum(notebook):
 
 def seconds_to_run(path):
     """CPU seconds of a notebook in a fresh kernel, its start and its children included, to the next whole one."""
+    import resource  # not on Windows, where `--run` is all that lacks
+
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     refresh.execute(nbformat.read(path, as_version=4), path.parent)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
