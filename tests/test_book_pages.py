@@ -210,3 +210,8 @@ def test_a_second_build_writes_nothing(built_book):
     api.write_pages()
     environments.write_pages()
     assert before == {path: path.stat().st_mtime_ns for path in before}
+
+
+def test_no_button_leads_to_a_source_that_is_not_in_the_repository(built_book):
+    for page in ("api/metrics.push", "environments/push-v0", "environments/index"):
+        assert f"{page}.md?plain=1" not in (built_book / f"docs/{page}.html").read_text("utf-8")

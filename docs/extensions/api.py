@@ -477,6 +477,14 @@ def begin(app, config):
     config.linkcode_resolve = source_of
 
 
+def without_its_source(app, page, template, context, doctree):
+    """A page that a build writes is no file of the repository: it has no button that leads to one."""
+    if page.startswith(("docs/api/", "docs/environments/")):
+        for group in context.get("header_buttons", []):
+            if "buttons" in group:
+                group["buttons"] = [one for one in group["buttons"] if f"/{page}.md" not in one.get("url", "")]
+
+
 def setup(app):
     """Announces directives; the pages are written before a build."""
     app.setup_extension("extensions.docstrings")
@@ -485,4 +493,5 @@ def setup(app):
     app.add_directive("command", CommandDirective)
     app.connect("config-inited", begin)
     app.connect("builder-inited", write_pages)
+    app.connect("html-page-context", without_its_source, priority=900)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
