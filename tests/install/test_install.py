@@ -186,9 +186,10 @@ def test_an_agent_in_a_file_enters_the_quick_benchmark(place):
 
 
 def test_what_an_extra_brings_is_asked_for_by_name(place):
-    """Without the extra `serve` the server says what to install; with it, it answers."""
+    """Without the extra `serve` the server says what to install."""
     work, programs, more = place
-    ran([programs / "pushlab", "class", "new", "class", "--teams", "2"], work, **more)
+    (work / "teams.csv").write_text("team\nred\n", encoding="utf-8")
+    ran([programs / "pushlab", "class", "new", "class", "--teams", "teams.csv"], work, **more)
     served = subprocess.run([programs / "pushlab", "serve", "class"], cwd=work, env=OWN | more, capture_output=True,
                             text=True, stdin=subprocess.DEVNULL)
     assert served.returncode and "pushlab[serve]" in served.stderr and "Traceback" not in served.stderr
