@@ -454,7 +454,7 @@ class CommandDirective(SphinxDirective):
         made = [nodes.literal_block(usage, usage, language="text"),
                 *writer.nodes(parse(cleandoc(command.help or "").replace("\b", "")))]
         records = filter(None, (one.get_help_record(context) for one in command.params))
-        return made + columns([([nodes.literal("", name)], [nodes.paragraph("", "", *writer.inline(told))])
+        return made + columns([([nodes.literal("", name)], [writer.paragraph(told)])
                                for name, told in records])
 
 

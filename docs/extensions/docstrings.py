@@ -249,9 +249,13 @@ class Writer:
         """The nodes of some parts, a list."""
         return [made for part in parts for made in self._of(part)]
 
+    def paragraph(self, text):
+        """A paragraph whose quotes stay straight: many of them are code."""
+        return nodes.paragraph("", "", *self.inline(text), support_smartquotes=False)
+
     def _of(self, part):
         if isinstance(part, Text):
-            yield nodes.paragraph("", "", *self.inline(part.text))
+            yield self.paragraph(part.text)
         elif isinstance(part, Code):
             yield nodes.literal_block(part.text, part.text, language="pycon")
         elif isinstance(part, Bullets):
@@ -284,7 +288,7 @@ class Writer:
     def _row(self, row, wide):
         made = nodes.row()
         for at, cell in enumerate(row):
-            inner = nodes.paragraph("", "", *self.inline(cell)) if isinstance(cell, str) else None
+            inner = self.paragraph(cell) if isinstance(cell, str) else None
             if at == 0 and len(row) > 1:
                 inner = nodes.paragraph("", "", *self._term(cell))
             entry = nodes.entry("", *([inner] if inner is not None else self.nodes(cell)))
@@ -365,7 +369,9 @@ class Links:
         if bare in self.own:
             return None
         head = self.name.split(".")[0]
-        for full in (f"{self.module}.{head}.{bare}", f"{self.module}.{bare}", bare, f"pushlab.{bare}"):
+        package = self.module.rpartition(".")[0]
+        for full in (f"{self.module}.{head}.{bare}", f"{self.module}.{bare}", f"{package}.{bare}", bare,
+                     f"pushlab.{bare}"):
             target = self.objects.get(full)
             if target and full != f"{self.module}.{self.name}":
                 return self._refer("py", "obj", target, shown)
@@ -386,7 +392,8 @@ class DocstringDirective(SphinxDirective):
         """The nodes."""
         place, part = self.arguments[0], self.options.get("part")
         path, _ = module_tree(place.partition(":")[0])
-        self.env.note_dependency(str(path))
+        for source in (path, __file__):
+            self.env.note_dependency(str(source))
         own = self.options.get("own", "").split()
         parts = parse(docstring_of(place))
         if part:
