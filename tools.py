@@ -313,7 +313,9 @@ def in_environment(what, *command):
     return lambda *arguments: run(ready(what).python, *command, *arguments, **OWN_IPYTHON)
 
 
-SPHINX = ["-m", "sphinx", "-W", "--keep-going", "-j", "auto", "-c", "docs", "-b", "html", ".", "build/book"]
+# What Sphinx keeps for the next build lies beside the book, which is published as it is.
+SPHINX = ["-m", "sphinx", "-W", "--keep-going", "-j", "auto", "-d", "build/doctrees", "-c", "docs", "-b", "html", ".",
+          "build/book"]
 COMMANDS = {
     "lab": (lab, "open the workbook in JupyterLab; ARGS go to it"),
     "install": (lambda what="lab": ready(what) and None, "install what lab needs, and open nothing; ARGS=book, test"),

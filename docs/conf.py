@@ -43,6 +43,7 @@ html_extra_path = ["front"]                 # index.html, which leads to the fro
 html_theme_options = {
     "navbar_persistent": [],                # the theme's bar at the top would repeat the search of the left column
     "show_toc_level": 2,
+    "collapse_navbar": True,                # a column of all entries on every page takes a quarter of the build
     "repository_url": repository,
     "repository_branch": "HEAD",
     "path_to_docs": "",
