@@ -53,7 +53,7 @@ class Project:
     def run(self, *arguments, **more):
         """Exit code, output and errors of a command."""
         process = self.start(*arguments, **more)
-        told, wrong = process.communicate(timeout=120)
+        told, wrong = process.communicate(timeout=900)
         return process.returncode, told, wrong
 
     def done(self):
@@ -174,13 +174,13 @@ def test_what_pip_could_not_do_is_tried_again(project):
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_end_ends_what_was_begun_and_the_environment_is_made_anew(project, number):
     """`kill` reaches the script alone, Ctrl-C its children too."""
-    project.has("python3.12", does='case "$*" in *"pip install"*) exec sleep 300;; esac')
+    project.has("python3.12", does='case "$*" in *"pip install"*) exec sleep 3000;; esac')
     process = project.start("install")
     while not (project.folder / "done.txt").exists():
         assert process.poll() is None
         time.sleep(0.1)
     (os.killpg if number == signal.SIGINT else os.kill)(process.pid, number)
-    _, wrong = process.communicate(timeout=120)
+    _, wrong = process.communicate(timeout=900)
     assert process.returncode == 128 + number and wrong.strip() == "install was stopped."
     project.has("python3.12")
     assert "Making the environment" in project.run("install")[1]
