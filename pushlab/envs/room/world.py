@@ -57,7 +57,7 @@ class Room(World):
     How often things move. A placement is drawn afresh each time, with p = p_commonsense at the usual place and any of
     the other L - 1 locations with (1 - p) / (L - 1). So at every time an object lies at its usual place with
     probability p exactly: the share of common-sense placements is p_commonsense. An object placed again is placed
-    where it already lay with p**2 + (1 - p)**2 / (L - 1). So a kept object is *seen* to move with
+    where it already lay with p**2 + (1 - p)**2 / (L - 1). So a kept object is seen to move with
     p_new_location (1 - p**2 - (1 - p)**2 / (L - 1)) a step: 0.05 with the defaults of the small room.
     In room-env 3 placing again always moves the object. One at its usual place must leave it, and the stationary
     share x solves x = n p + (1 - n) (x (1 - m) + (1 - x) m q), with n = p_new_object, m = p_new_location and
