@@ -2,9 +2,7 @@
 
 import gc
 import hashlib
-import inspect
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -33,17 +31,11 @@ def pytest_collection_finish():
     gc.freeze()
 
 
-# What a test is made of, or what its name says, where Windows has nothing of the kind: FIFOs, devices, rights of files,
-# links without a privilege, signals that end a process, processes that go on as two.
-POSIX_ALONE = re.compile(r"mkfifo|fifo|FIFO|a socket|device|/dev/|/proc/|chmod\(|symlink|a link|SIGKILL|SIGINT|killpg|"
-                         r"os\.kill|fork|getuid|import resource|\"sh\"|#!/bin/sh")
-
-
 def pytest_collection_modifyitems(items):
     """First the file that takes longest: begun last, it would leave one worker alone with it."""
     items.sort(key=lambda item: item.path.name != "test_solutions.py")
     for item in items if os.name == "nt" else ():
-        if hasattr(item, "function") and POSIX_ALONE.search(item.name + inspect.getsource(item.function)):
+        if item.get_closest_marker("posix"):
             item.add_marker(pytest.mark.skip(reason="made of what Windows does not have"))
 
 

@@ -32,7 +32,6 @@ from pushlab.studies.store import status
 
 ROWS = "block_num\texp_num\tblock_type\ttask_name\treward\n"
 DEEP = "[" * 100_000
-POSIX = pytest.mark.skipif(os.name != "posix", reason="FIFOs, links and signals of Unix")
 
 
 def sound(top=8.0):
@@ -228,7 +227,7 @@ def class_report(tmp_path_factory):
     return place / "out", command("lifelong", place / "logs", "-R", "-o", place / "out", "--no-plot")
 
 
-@POSIX
+@pytest.mark.posix
 def test_a_sound_log_is_reported_beside_all_of_these(class_report, tmp_path):
     out, done = class_report
     assert done.returncode == 1 and b"Traceback" not in done.stderr, done.stderr.decode()[-3000:]
@@ -243,7 +242,7 @@ def test_a_sound_log_is_reported_beside_all_of_these(class_report, tmp_path):
     assert len(done.stderr) < 500_000                           # at most 100 faults of each
 
 
-@POSIX
+@pytest.mark.posix
 @pytest.mark.parametrize("case", STUDENTS)
 def test_what_is_wrong_in_one_log_is_its_own_fault_report(case, class_report):
     out, done = class_report
@@ -261,7 +260,7 @@ def test_what_is_wrong_in_one_log_is_its_own_fault_report(case, class_report):
             assert told.exists() and 0 < len(told.read_text()) < 30_000 and f"{name}: " in words
 
 
-@POSIX
+@pytest.mark.posix
 def test_a_picture_that_cannot_be_drawn_decides_nothing(tmp_path):
     STUDENTS["a task that TeX cannot set"](tmp_path / "log")
     done = command("lifelong", tmp_path / "log", "-o", tmp_path / "out")
@@ -269,7 +268,7 @@ def test_a_picture_that_cannot_be_drawn_decides_nothing(tmp_path):
     assert (tmp_path / "out" / "log.png").exists() or "log.png could not be drawn" in done.stderr.decode()
 
 
-@POSIX
+@pytest.mark.posix
 def test_nothing_is_lost_when_nobody_reads_or_the_terminal_lacks_letters(tmp_path):
     write_log(sound().assign(task="愛"), tmp_path / "logs" / "愛")
     code = "import os, subprocess, sys; read, write = os.pipe(); os.close(read); sys.exit(subprocess.call(" \
@@ -281,6 +280,7 @@ def test_nothing_is_lost_when_nobody_reads_or_the_terminal_lacks_letters(tmp_pat
         assert done.returncode == 0 and (tmp_path / name / "愛.json").exists(), done.stderr.decode()
 
 
+@pytest.mark.posix
 def test_what_others_have_is_not_written_over(tmp_path):
     write_log(sound(), tmp_path / "log")
     (tmp_path / "mine").mkdir()
@@ -372,7 +372,7 @@ CHANGED = {
 }
 
 
-@POSIX
+@pytest.mark.posix
 @pytest.mark.parametrize("case", CHANGED)
 def test_a_folder_that_is_not_as_it_was_written_is_refused_and_stays(case, tmp_path):
     live(tmp_path / "life")
@@ -561,7 +561,7 @@ def store_report(tmp_path_factory):
     return what_a_store_bears(tmp_path_factory.mktemp("store"))
 
 
-@POSIX
+@pytest.mark.posix
 def test_a_change_of_experts_is_there_whole_or_not_at_all_whenever_it_is_killed(store_report):
     before = [[2.0, 4.0], 3.0]
     for name, after in (("add", [[2.0, 4.0, 9.0], 5.0]), ("write", [[9.0], 9.0])):
@@ -571,14 +571,14 @@ def test_a_change_of_experts_is_there_whole_or_not_at_all_whenever_it_is_killed(
         assert all(status == -signal.SIGKILL and kept in (before, after) for status, kept in states[:-1])
 
 
-@POSIX
+@pytest.mark.posix
 def test_a_full_disk_and_numbers_without_a_mean_leave_the_experts_as_they_were(store_report):
     assert store_report["full"] == [[1, [2.0, 4.0], 3.0]] * len(store_report["full"])
     assert store_report["huge"] == [[1, [2.0, 4.0], 3.0]] * 6
     assert store_report["sum"] == [1, 1, [1e308], 1e308]
 
 
-@POSIX
+@pytest.mark.posix
 def test_who_adds_experts_at_the_same_time_loses_none(store_report):
     assert store_report["many"] == [[0] * 4, 16, 1.5] and store_report["left"] == ["a", "info.json"]
 
@@ -635,7 +635,7 @@ STRANGE = {"a FIFO": fifo, "a folder": Path.mkdir, "a link to /dev/zero": link_t
 ENDINGS = [".json", ".rows.csv", ".failed.json"]
 
 
-@POSIX
+@pytest.mark.posix
 @pytest.mark.parametrize("change", STRANGE)
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_strange_files_among_cells_hang_nobody(ending, change, tmp_path):
@@ -651,7 +651,7 @@ def test_strange_files_among_cells_hang_nobody(ending, change, tmp_path):
     assert status(out)["state"].tolist() == ["failed" if ending == ".failed.json" else "missing"]
 
 
-@POSIX
+@pytest.mark.posix
 def test_a_cache_that_others_may_write_to_is_not_believed(tmp_path, monkeypatch):
     monkeypatch.setenv("PUSHLAB_CACHE", str(tmp_path / "cache"))
     cells = [Cell({"number": 0}, in_parts, (0, tmp_path))]
@@ -712,7 +712,7 @@ READERS = {"settings of metrics": settings_of, "a syllabus": read_syllabus,
            "info.json of experts": lambda path: Experts(path.parent).tasks}
 
 
-@POSIX
+@pytest.mark.posix
 @pytest.mark.parametrize("case", FILES)
 def test_files_of_settings_experts_and_syllabi_that_are_none_are_told_so(case, tmp_path):
     FILES[case](tmp_path / "info.json")

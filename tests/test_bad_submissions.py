@@ -157,9 +157,16 @@ CASES = {
     ).encode()), [], {"bob": "faults, the first 100"}),
 }
 NEEDS_A_USER = {"a file nobody may read"}
+NEEDS_POSIX = {     # Windows has no such files, or no such names
+    "a name that is not UTF-8", "two names that are not UTF-8", "a name that steers a terminal",
+    "a name with a line break", "a link to another's file", "a link to nothing", "a link to itself",
+    "a link to a folder", "a folder with a link in it", "a device that never ends", "a FIFO", "a FIFO in a folder",
+    "a FIFO of another name", "a socket"}
+assert set(CASES) >= NEEDS_POSIX
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", [pytest.param(case, marks=pytest.mark.posix if case in NEEDS_POSIX else ())
+                                  for case in CASES])
 def test_whatever_lies_beside_a_submission_is_scored_or_said(case, challenge, folder, text, tmp_path):
     place, scored, said = CASES[case]
     place(folder, text)
@@ -290,6 +297,7 @@ def test_a_reader_who_leaves_loses_nothing(score, folder, tmp_path):
     assert pd.read_csv(tmp_path / "out" / "leaderboard.csv")["agent"].tolist() == ["anna"]
 
 
+@pytest.mark.posix
 def test_a_device_is_not_replaced(data, folder):
     before = os.stat("/dev/null").st_rdev
     words = ["score", str(folder), "--user", "kim", "--data", str(data), "--out", "/dev/null"]
@@ -298,6 +306,7 @@ def test_a_device_is_not_replaced(data, folder):
     assert os.stat("/dev/null").st_rdev == before
 
 
+@pytest.mark.posix
 def test_a_run_that_is_killed_leaves_the_old_results_or_the_new(challenge, score, folder, text, tmp_path):
     for number in range(60):
         put(f"team {number}.csv")(folder, text)

@@ -269,6 +269,7 @@ def test_what_a_browser_has_it_is_not_sent_again(served, path, kind):
     assert ask(served, path, "POST")[0] == 405
 
 
+@pytest.mark.posix
 @pytest.mark.skipif(not shutil.which("ps"), reason="ps tells which processes there are")
 def test_a_drawer_that_dies_is_followed_by_another_and_none_outlives_its_server(played, tmp_path):
     shutil.copytree(played[0], tmp_path / "class")

@@ -435,6 +435,7 @@ while True:
 """
 
 
+@pytest.mark.posix
 def test_a_killed_process_leaves_a_class_that_goes_on_with_all_that_was_told(fresh):
     folder, tokens = fresh
     told = 0
@@ -706,6 +707,7 @@ def test_of_practice_the_episodes_used_last_stay(fresh, room, monkeypatch):
     assert book.episodes().set_index("id")["number"][again] == 2
 
 
+@pytest.mark.posix
 def test_an_episode_begun_by_a_process_that_was_killed_before_it_was_made_counts_as_nothing(fresh):
     folder, tokens = fresh
     begin = ("import os, signal, sys; from pushlab.classroom import Room; room = Room.open(sys.argv[1]); "

@@ -140,7 +140,7 @@ def edited(source, name):
     return f"{source}\n{name} = {name}[:-1] if isinstance({name}, tuple) else {name} + 1\n"
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="the processes are forked, which Windows cannot do")
+@pytest.mark.posix
 def test_every_edit_reaches_every_loop_that_it_should_and_no_other(copy):
     """What each loop reaches in other files is edited there, one thing after the other: the next process knows."""
     names = modules_with_loops()
@@ -186,6 +186,7 @@ print(env.reset(seed=3)[0], [env.step("x")[0] for _ in range(5)])
 }
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize("place", SEEN, ids=lambda place: place[1])
 def test_the_next_process_shows_what_the_edited_line_does(copy, tmp_path, place):
     """As plain Python does; and with the line taken back, as before."""
@@ -308,6 +309,7 @@ print(number(0.25, 3), sum(number.stats.cache_hits.values()))
     assert run() == [value, "0"] and run() == [value, "1"]
 
 
+@pytest.mark.posix
 def test_a_loop_is_compiled_anew_when_what_it_calls_has_moved_to_another_file(copy):
     """What is kept names the file of each function in it, and would ask there in vain."""
     place, answer = copy / "pushlab" / "agents", {}
@@ -374,6 +376,7 @@ def test_a_name_that_a_package_loads_when_it_is_asked_for_is_followed_to_its_mod
     assert "pushlab.agents.bandits" in reached("pushlab.agents")
 
 
+@pytest.mark.posix
 def test_an_edit_in_a_module_that_is_reached_changes_the_key_and_a_comment_does_not(copy):
     code = "from pushlab.ground.content import of_modules; print(of_modules('pushlab.studies.lifelong'))"
 
@@ -439,8 +442,7 @@ else:
 """
 
 
-@pytest.mark.parametrize("start", ["spawn", pytest.param("fork", marks=pytest.mark.skipif(
-    not hasattr(os, "fork"), reason="Windows cannot"))])
+@pytest.mark.parametrize("start", ["spawn", pytest.param("fork", marks=pytest.mark.posix)])
 @pytest.mark.parametrize("kind", MADE)
 def test_loops_that_two_processes_compiled_share_no_parts_in_a_third(tmp_path, kind, start):
     """numba counts functions and records in each process anew: parts of two loops would have one name."""

@@ -73,7 +73,8 @@ def test_without_replace_one_of_many_writers_comes_first_and_the_others_are_told
         write_bytes(path, b"new", replace=False)
 
 
-@pytest.mark.parametrize("kind", ["folder", "FIFO", "socket", "link"])
+@pytest.mark.parametrize("kind", ["folder", *(pytest.param(kind, marks=pytest.mark.posix)
+                                              for kind in ("FIFO", "socket", "link"))])
 @pytest.mark.parametrize("replace", [True, False])
 def test_what_is_no_ordinary_file_is_never_replaced(tmp_path, kind, replace):
     path = tmp_path / "out"
@@ -102,6 +103,7 @@ def _same_folder():
     os.chdir(here)
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize("device", ["/dev/full", "/dev/null", "/dev/stdout"])
 def test_a_device_is_not_replaced(device):
     before = os.lstat(device)
@@ -110,6 +112,7 @@ def test_a_device_is_not_replaced(device):
     assert os.lstat(device)[:3] == before[:3]
 
 
+@pytest.mark.posix
 def test_a_full_disk_leaves_the_old_file_and_no_scraps(tmp_path):
     write_text(tmp_path / "a.txt", "old")
     code = ("import resource, signal, sys; from pushlab.ground.files import write_text\n"
@@ -173,6 +176,7 @@ def test_who_waits_too_long_is_told_the_path(tmp_path):
     assert len(told) == 1 and str(tmp_path / "a") in told[0]
 
 
+@pytest.mark.posix
 def test_a_killed_process_lets_go_of_its_lock(tmp_path):
     code = ("import os, sys; from pushlab.ground.files import alone\n"
             "with alone(sys.argv[1]):\n    print('in', flush=True); os.kill(os.getpid(), 9)")
@@ -215,6 +219,7 @@ def test_an_exception_leaves_the_old_folder_as_it_was(tmp_path, error):
     assert set(held(tmp_path / "out").values()) == {"old"} and names(tmp_path) == ["out"]
 
 
+@pytest.mark.posix
 def test_the_folder_that_a_link_leads_to_is_swapped_and_the_link_stays(tmp_path):
     fill(tmp_path / "disk" / "there", "old")
     (tmp_path / "out").symlink_to(tmp_path / "disk" / "there")

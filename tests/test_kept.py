@@ -51,6 +51,7 @@ def test_a_result_under_the_name_of_another_is_made_again(tmp_path):
     assert kept(tmp_path / "mine" / "b.json", lambda: 2) == 2
 
 
+@pytest.mark.posix
 def test_it_lies_where_nobody_else_writes_and_links_are_not_followed(tmp_path):
     path = tmp_path / "mine" / "job.json"
     kept(path, lambda: 1)
@@ -60,6 +61,7 @@ def test_it_lies_where_nobody_else_writes_and_links_are_not_followed(tmp_path):
     assert read_kept(path) is None and kept(path, lambda: 2, optional=True) == 2
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize("mode", [0o720, 0o702, 0o755, 0o1777])
 def test_a_folder_that_others_can_write_to_is_not_used(tmp_path, mode):
     path = tmp_path / "mine" / "job.json"

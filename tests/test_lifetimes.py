@@ -316,6 +316,7 @@ def finished(folder):
     return json.loads(path.read_text())["finished"] if path.exists() else 0
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize("name, where, after, blocks", [
     ("linear Q", "test", 100, 2), ("linear Q", "between", 5, 3), ("forests", "training", 130, 3)])
 def test_a_killed_lifetime_goes_on_and_ends_as_it_would_have(name, where, after, blocks, tmp_path):
@@ -357,6 +358,7 @@ def test_a_finished_lifetime_is_read_and_not_lived_again(tmp_path):
     assert plain_state(agent.state()) == plain_state(first.state())
 
 
+@pytest.mark.posix
 def test_killed_in_its_first_block_it_begins_anew(tmp_path):
     process = start(tmp_path / "killed", MAKERS["linear Q"], "between", 2)       # written, not said to be
     _, words = process.communicate(timeout=900)

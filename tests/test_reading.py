@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from pushlab.ground.faults import BadData, Fault
 from pushlab.ground.reading import clean, opened, read_bytes, read_json
 
-pytestmark = pytest.mark.skipif(os.name == "nt", reason="FIFOs, devices and links of POSIX")
+pytestmark = pytest.mark.posix
 
 
 @pytest.fixture

@@ -453,6 +453,7 @@ def test_a_refusal_has_the_servers_words_and_travels_between_processes(moody):
                                                      str(refusal.value))
 
 
+@pytest.mark.posix
 @pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="Windows has no signals between threads")
 def test_after_an_interruption_a_late_answer_is_nobodys(moody):
     main = threading.get_ident()
@@ -466,7 +467,7 @@ def test_after_an_interruption_a_late_answer_is_nobodys(moody):
     assert moody.ask("GET", "/quick") == {"quick": 1}
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+@pytest.mark.posix
 def test_a_forked_process_dials_for_itself(moody):
     moody.ask("GET", "/quick")
     script = ("import os, sys; from pushlab.envs.remote.link import Link\n"

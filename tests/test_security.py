@@ -72,7 +72,7 @@ def test_a_syllabus_runs_no_module_of_the_folder_it_lies_in(tmp_path, env):
     assert "is registered" in done.stdout and not (tmp_path / "ran").exists(), done.stdout + done.stderr
 
 
-@pytest.mark.skipif(os.name != "posix", reason="rights of a folder are told otherwise")
+@pytest.mark.posix
 @pytest.mark.parametrize("mode, kept", [(0o700, True), (0o770, False), (0o755, False), (0o1777, False)])
 def test_compiled_loops_are_kept_in_a_folder_of_ones_own_or_nowhere(tmp_path, monkeypatch, mode, kept):
     from numba.core import config

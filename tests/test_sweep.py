@@ -144,6 +144,7 @@ def test_a_cell_that_hangs_is_ended_by_its_time_limit(tmp_path, calls):
     assert rows["number"].unique().tolist() == [0]
 
 
+@pytest.mark.posix
 def test_a_full_disk_loses_nothing_that_is_finished(tmp_path, calls):
     """A limit on the size of files stands for the disk: the large cell cannot be written, the small ones are."""
     code = f"""
@@ -217,6 +218,7 @@ KILLED = """
 """
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize("how", ["SIGKILL", "SIGINT"])
 def test_a_sweep_that_is_killed_goes_on_where_it_stopped(tmp_path, calls, how):
     out, script = tmp_path / "out", tmp_path / "script.py"
@@ -240,6 +242,7 @@ def test_a_sweep_that_is_killed_goes_on_where_it_stopped(tmp_path, calls, how):
     assert (out / "rows.csv").read_text() == rows.to_csv(index=False, lineterminator="\n")
 
 
+@pytest.mark.posix
 def test_dask_loses_a_worker_and_the_sweep_is_complete(tmp_path, calls):
     """Two processes, one of them killed in the middle: the rows are those of one core; nothing finished runs again."""
     from dask.distributed import Client, LocalCluster

@@ -53,6 +53,7 @@ def test_every_world_has_its_place_in_the_work(monkeypatch):
     assert {name for name, *_ in envs.TABLE} == warm.PLAYED | {"pushlab/New-v0"}
 
 
+@pytest.mark.posix
 def test_an_interrupt_that_compiled_code_dropped_still_ends_it(monkeypatch):
     """The compiler calls back from C, where Python prints a KeyboardInterrupt and goes on."""
     from pushlab.studies import warm
@@ -73,7 +74,7 @@ def test_an_interrupt_that_compiled_code_dropped_still_ends_it(monkeypatch):
     assert lived == [] and signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
-@pytest.mark.skipif(os.name == "nt", reason="another way to interrupt")
+@pytest.mark.posix
 def test_interrupted_it_says_so_and_keeps_what_is_done(tmp_path):
     work = subprocess.Popen([*COMMAND, "--workers", "1"], stderr=subprocess.PIPE, text=True, start_new_session=True,
                             # Whoever runs the tests in the background may have it ignored.
