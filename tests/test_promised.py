@@ -3,6 +3,7 @@
 import ast
 import copy
 import importlib.util
+import inspect
 import json
 import warnings
 from pathlib import Path
@@ -32,12 +33,23 @@ def test_every_promise_of_the_last_release_holds(now):
 
 
 def test_at_a_release_the_list_is_that_of_the_release(now):
-    """Whoever raises the version renews the list: what is new in it is promised from then on."""
+    """Whoever raises the version renews the list: what is new in it is promised from then on, also a new default."""
     listed = promised.read()
     if Version(listed["version"]) == Version(pushlab.__version__):
-        missing = [f"{kind} {name}" for kind, things in now.items() for name in things
-                   if name not in listed["promises"][kind]]
+        missing = promised.new_in(listed["promises"], now)
         assert not missing, f"not in {promised.FILE.name} yet; run python tests/promised.py --renew: {missing}"
+
+
+def test_what_the_list_does_not_have_yet_is_missed(now):
+    """A parameter, a method, an option or a column that is added to what is there already."""
+    new = copy.deepcopy(now)
+    new["name"]["pushlab.rollout"].append(["more", "keyword_only", "None"])
+    new["name"]["pushlab.World"]["has"]["more"] = "attribute"
+    new["command"]["pushlab score"]["options"]["--more"] = "None"
+    new["columns"]["answers.csv"].append("more")
+    assert promised.broken(now, new) == {}
+    assert sorted(promised.new_in(now, new)) == ["columns answers.csv", "command pushlab score", "name pushlab.World",
+                                                 "name pushlab.rollout"]
 
 
 def change(promises, kind, name, **others):
@@ -60,13 +72,80 @@ WORLD, COMMAND = "pushlab/RECEnv-v0", "pushlab score"
     ("world", WORLD, {"steps": 3}, "steps was"),
     ("world", WORLD, {"parameters": []}, "is gone"),
     ("command", COMMAND, {}, "is gone"),
-    ("command", COMMAND, {"options": ["--user"]}, "option --challenge is gone"),
+    ("command", COMMAND, {"options": {}}, "option --challenge is gone"),
+    ("command", COMMAND, {"options": {"--opening": "'threshold'"}}, "--opening was 'sampled' and is 'threshold'"),
     ("command", COMMAND, {"needed": ["--data"]}, "option --data is needed now"),
+    ("command", COMMAND, {"arguments": []}, "arguments were"),
+    ("columns", "answers.csv", {}, "is gone"),
+    ("exit", "pushlab nothing", {}, "is gone"),
+    ("benchmark", "seeds", {"judged": [1]}, "judged"),
 ])
 def test_what_breaks_a_promise_is_told_by_name_with_what_to_do(now, kind, name, others, told):
     found = promised.broken(now, change(now, kind, name, **others))
     assert list(found) == [f"{kind} {name}"] and told in found[f"{kind} {name}"]
     assert promised.WHAT_TO_DO[kind] in promised.told(found)
+
+
+def of_eight_worlds(monkeypatch):
+    """An argument that worlds hand on to their base is called otherwise there."""
+    from pushlab.envs.ode.world import ODE
+
+    old = inspect.signature(ODE.__init__)
+    named = [one.replace(name="cells") if one.name == "bins" else one for one in old.parameters.values()]
+    begin = ODE.__init__
+
+    def __init__(self, *given, cells=None, **arguments):
+        begin(self, *given, bins=cells, **arguments)
+
+    __init__.__signature__ = old.replace(parameters=named)
+    monkeypatch.setattr(ODE, "__init__", __init__)
+
+
+def of_a_method(monkeypatch):
+    monkeypatch.setattr(pushlab.Challenge, "assess", pushlab.Challenge.evaluate, raising=False)
+    monkeypatch.delattr(pushlab.Challenge, "evaluate")
+
+
+def of_an_agent(monkeypatch):
+    def act(self, observation, info, explore=False):
+        raise NotImplementedError
+
+    monkeypatch.setattr(pushlab.Agent, "act", act)
+
+
+def of_seeds(monkeypatch):
+    from pushlab.ground import seeds
+
+    monkeypatch.setattr(seeds, "EPISODE", 5)
+
+
+def of_components(monkeypatch):
+    """The numbers of an observation in another order, the same in their sum."""
+    from pushlab.envs.ode.world import ODE
+
+    monkeypatch.setattr(ODE, "observe", lambda self, state, own=ODE.observe: own(self, state)[:, ::-1])
+
+
+def one_world():
+    import gymnasium as gym
+
+    return {"pushlab/ODE-Zika-v0": promised.world(gym, "pushlab/ODE-Zika-v0")}
+
+
+@pytest.mark.filterwarnings("ignore:.*is not within the observation space")
+@pytest.mark.parametrize("mutate, kind, look, told", [
+    (of_eight_worlds, "world", one_world, {"world pushlab/ODE-Zika-v0": "parameter bins is gone"}),
+    (of_components, "world", one_world, {"world pushlab/ODE-Zika-v0": "seen was"}),
+    (of_a_method, "name", promised.names, {"name pushlab.Challenge": "evaluate: is gone"}),
+    (of_an_agent, "name", promised.names, {"name pushlab.Agent": "act: the default of explore was True and is False"}),
+    (of_seeds, "benchmark", lambda: {"seeds": promised.seeds()}, {"benchmark seeds": "judged"}),
+])
+def test_what_is_changed_in_the_library_is_seen(now, monkeypatch, mutate, kind, look, told):
+    mutate(monkeypatch)
+    after = {**now, kind: {**now[kind], **look()}}
+    found = promised.broken(now, after)
+    for name, what in told.items():
+        assert what in found.get(name, ""), found
 
 
 PLAIN = [["env", "positional_or_keyword", None], ["seed", "positional_or_keyword", "0"]]
