@@ -62,6 +62,32 @@ def test_there_is_a_recipe_for_each_thing_that_newcomers_add():
                                                            "benchmark"]
 
 
+# The book's pages of Plant-v0 alone, and the first page, as a build writes them.
+PAGES = """
+from extensions import environments
+rows = environments.names()["Plant"]
+environments.names = lambda: {"Plant": rows}
+environments.write_all()
+"""
+
+
+def draw_page_of_new_world(copy, run):
+    """A world that no table of the book knows has a page, a picture that it drew itself, and words for it."""
+    pytest.importorskip("sphinx", reason="the extra [book] is not installed")
+    shutil.copytree(ROOT / "docs" / "extensions", copy / "docs" / "extensions")
+    shutil.copy(ROOT / "docs" / "references.bib", copy / "docs")
+    paths = os.pathsep.join([str(copy), str(copy / "docs")])
+    done = subprocess.run([sys.executable, "-c", PAGES], **{**run, "env": {
+        **os.environ, "PYTHONPATH": paths, "NUMBA_DISABLE_JIT": "1", "MPLBACKEND": "agg"}})
+    assert done.returncode == 0, done.stderr
+    pages = copy / "docs" / "environments"
+    assert (pages / "pictures" / "Plant-v0.png").stat().st_size > 10_000
+    for name in ("Plant-v0.md", "index.md"):
+        alt, = re.findall(r"^:alt: (.*)", (pages / name).read_text(encoding="utf-8"), re.MULTILINE)
+        assert "water a plant before it dries" in alt and len(alt.split()) > 12
+    shutil.rmtree(copy / "docs")
+
+
 @pytest.mark.parametrize("title", recipes())
 def test_a_recipe_is_short_and_does_what_it_says(title, copy):
     blocks = recipes()[title]
@@ -71,5 +97,7 @@ def test_a_recipe_is_short_and_does_what_it_says(title, copy):
     run = {"cwd": copy, "capture_output": True, "text": True, "env": {**os.environ, "PYTHONPATH": str(copy)}}
     done = subprocess.run([sys.executable, "-W", "error::UserWarning", "-c", then], **run)
     assert done.returncode == 0, done.stderr
+    if "pushlab/envs/__init__.py" in {path for path, *_ in blocks}:
+        draw_page_of_new_world(copy, run)
     checked = subprocess.run([sys.executable, "-P", "-m", "ruff", "check", "--no-cache", "--ignore=I", "."], **run)
     assert checked.returncode == 0, checked.stdout

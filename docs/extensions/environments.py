@@ -2,7 +2,8 @@
 
 `pushlab.envs.TABLE` lists them; their spaces are asked of `gym.make`, their pictures are what `render` draws, and what
 they mean is the docstring of the world. Added here is only what no world says: a policy for the picture and what that
-shows, which agents suit, and where a page takes parts over from another one. What to cite is in docs/references.bib.
+shows (POLICIES and SHOWN; by chance for a world in neither), which agents suit (AGENTS), and where a page takes parts
+over from another one (AS_IN). What to cite is in docs/references.bib.
 
     python -m extensions.environments           in docs: writes them, a minute at most
 """
@@ -28,6 +29,8 @@ def interrupted(agents, env):
     """Forty days of both drugs and twenty without, in turn."""
     return lambda observation, info: 3 if info["time"] % 60 < 40 else 0
 
+
+BY_CHANCE = (lambda agents, env: agents.RandomAgent(), 40)
 
 # name: the policy of its picture (made of pushlab.agents and the environment), and its steps
 POLICIES = {
@@ -101,7 +104,7 @@ AGENTS = {
     "ODE-HIV-Goal-v0": "Constant",
     "Credit-v0": "TrainedOnce Retrained GradientStep Foresighted",
 }
-SIMULATORS = "Constant BangBang FittedQIteration"
+SIMULATORS = "Constant BangBang FittedQIteration"       # of every ODE-… that is not in AGENTS
 EVERYWHERE = "RandomAgent"
 
 # parts that a docstring leaves to another world's
@@ -184,11 +187,17 @@ def draw(env, name):
     from pushlab import agents
     from pushlab.logs.rollout import rollout
 
-    policy, steps = POLICIES[name]
+    policy, steps = POLICIES.get(name, BY_CHANCE)
     rollout(env, policy(agents, env), seed=7, steps=steps, progress=False)
     out = io.BytesIO()
     image.imsave(out, env.render(), metadata={"Software": None})
     return out.getvalue()
+
+
+def shown(page, rows):
+    """What the picture of a page shows, in words: in SHOWN, or by the words of the table for an agent that acts by chance."""
+    return SHOWN.get(page) or (f"What an agent that acts by chance has come to after {BY_CHANCE[1]} steps at most. It "
+                               f"ought to {rows[0][2]}.")
 
 
 # ---------------------------------------------------------------- pages
@@ -222,7 +231,7 @@ def page_text(base, rows, env):
     lines = [f"# {short}", "", *part(place, "before"), "```python", "import gymnasium as gym", "import pushlab", "",
              f'env = gym.make("{name}"{making})', "```", ""]
     picture = "evalumap2-v0" if remote else _page(base, rows)
-    alt = SHOWN[_page(base, rows)]
+    alt = shown(_page(base, rows), rows)
     lines += [f"```{{figure}} pictures/{picture}.png", f":alt: {alt}", "", alt, "```", ""]
     lines += glance(name, place, env, remote)
     told = {name for section in sections for name in section.split(", ")}
@@ -289,7 +298,7 @@ def taken_over(short, section):
 
 def agents_of(short):
     """Places of the agents that suit an environment."""
-    listed = AGENTS.get(short, SIMULATORS) + " " + EVERYWHERE
+    listed = AGENTS.get(short, SIMULATORS if short.startswith("ODE-") else "") + " " + EVERYWHERE
     return [exports("pushlab.agents")[name] for name in listed.split()]
 
 
@@ -309,7 +318,7 @@ def index_text(told):
     for base, rows in names().items():
         if base != "Remote":
             page, short = _page(base, rows), rows[0][0].removeprefix("pushlab/")
-            lines += [f"````{{figure}} pictures/{page}.png", f":alt: {SHOWN[page]}",
+            lines += [f"````{{figure}} pictures/{page}.png", f":alt: {shown(page, rows)}",
                       "", f"[{short}]({page}.md)", "````"]
     pages = [_page(base, rows) for base, rows in names().items()]
     return "\n".join([*lines, "`````", "", "```{toctree}", ":hidden:", "", *pages, "```", ""])
