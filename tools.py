@@ -203,7 +203,8 @@ class Environment:
         stamp = self.folder / f".{what}"
         if stamp.exists() and stamp.stat().st_mtime >= max(Path(name).stat().st_mtime for name in files):
             return False
-        print(f"Installing what {what} needs into {self.folder} (two or three minutes, once) ...", flush=True)
+        print(f"Installing what {what} needs into {self.folder}. pip says nothing meanwhile; it takes two to five "
+              "minutes, once ...", flush=True)
         for arguments in installs:
             self.pip(*arguments)
         stamp.touch()
@@ -221,6 +222,8 @@ def ready(what):
     """The environment .venv with what `what` needs: lab, book or test."""
     environment = Environment()
     if environment.install(what, ["-c", CONSTRAINTS, "-e", f".[{EXTRAS[what]}]"]):
+        print("Compiling the worlds' loops, so that no cell waits for it later; it takes one to five minutes, "
+              "once ...", flush=True)
         call(environment.python, "-m", "pushlab", "warm")     # where that fails, loops are compiled when first used
         for also in EXTRAS if what == "test" else ():
             (environment.folder / f".{also}").touch()

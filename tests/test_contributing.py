@@ -64,7 +64,14 @@ def test_there_is_a_recipe_for_each_thing_that_newcomers_add():
 
 # The book's pages of Plant-v0 alone, and the first page, as a build writes them.
 PAGES = """
+import numpy as np
 from extensions import environments
+from pushlab.envs.plant import Plant
+
+lent = np.full((3, 1), 0.5)
+state = Plant().initial(lent, {})
+lent[:] = 0.9
+assert (state["water"] == 0.5).all(), "a state that is a view of the draws changes with them"
 rows = environments.names()["Plant"]
 environments.names = lambda: {"Plant": rows}
 environments.write_all()

@@ -88,7 +88,8 @@ def test_commands_that_are_not_run_are_there(page):
             if words[0] == "make":
                 known = words[1] in targets or re.search(rf"\b{re.escape(words[1])}\b", tools)
                 assert known, line
-            elif words[:2] == ["python", "tools.py"]:
+            elif words[1:2] == ["tools.py"]:
+                assert words[0] in ("python3", "py"), f"{line}: not every system has a python"
                 assert re.search(rf"\b{re.escape(words[2])}\b", tools), line
             elif words[0] == "pushlab":
                 command = program()
@@ -119,6 +120,15 @@ def frames(path):
         return [film.convert("RGB") for place in range(film.n_frames) if not film.seek(place)]
 
 
+@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="no clone")
+def test_a_first_submission_leaves_nothing_that_git_would_add():
+    text = RUN_ELSEWHERE.read_text(encoding="utf-8")
+    left = {"contexts.csv", "my_answers.py", "answers.csv", "scores/answers/scorecard.json"}
+    assert all(name.split("/")[0] in text for name in left)
+    told = subprocess.run(["git", "check-ignore", *left], cwd=ROOT, capture_output=True, text=True)
+    assert set(told.stdout.split()) == left, told.stderr
+
+
 # ---------------------------------------------------------------- README
 
 def test_readme_is_short_and_begins_with_what_a_stranger_needs():
@@ -127,8 +137,8 @@ def test_readme_is_short_and_begins_with_what_a_stranger_needs():
     assert len(lines) < 150
     assert all(len(line) <= 120 for line in lines if not re.search(r"^\||^!?\[|\]\(|^import", line))
     first = text.split("\n## ")[0]
-    for what in ("docs/pictures/worlds.gif", "make lab", "make test", "python tools.py lab", "mybinder.org", "conda",
-                 "pip install", "uv pip install", urls()["Homepage"]):
+    for what in ("docs/pictures/worlds.gif", "make lab", "make test", "python3 tools.py lab", "py tools.py lab",
+                 "git clone", "mybinder.org", "conda", "pip install", "uv pip install", urls()["Homepage"]):
         assert what in first, what
 
 

@@ -141,6 +141,14 @@ def test_nothing_is_installed_twice_and_a_changed_list_is_installed_again(projec
     assert any("pip install" in line for line in project.done())
 
 
+def test_each_long_wait_is_announced_before_it_begins(project):
+    project.has("python3.12")
+    told = [line for line in project.run("install")[1].splitlines() if "venv --clear" not in line]
+    begun = {what: told.index(line) for what in ("pip install", "pushlab warm") for line in told if what in line}
+    assert "minutes" in told[begun["pip install"] - 1] and "pip says nothing" in told[begun["pip install"] - 1]
+    assert "minutes" in told[begun["pushlab warm"] - 1] and "Compiling" in told[begun["pushlab warm"] - 1]
+
+
 def test_the_tests_bring_what_lab_and_book_need(project):
     project.has("python3.12")
     project.run("install", "test")

@@ -195,7 +195,7 @@ def draw(env, name):
 
 
 def shown(page, rows):
-    """What the picture of a page shows, in words: in SHOWN, or by the words of the table for an agent that acts by chance."""
+    """What the picture of a page shows, in words: from SHOWN, or else from the table of ids."""
     return SHOWN.get(page) or (f"What an agent that acts by chance has come to after {BY_CHANCE[1]} steps at most. It "
                                f"ought to {rows[0][2]}.")
 
