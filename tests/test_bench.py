@@ -1,5 +1,7 @@
 """The benchmark: what agents may be, what they get, what is counted, and that what ships can be made again."""
 
+import copy
+
 import gymnasium as gym
 import numpy as np
 import pandas as pd
@@ -178,6 +180,15 @@ def test_while_it_is_scored_an_agent_only_acts(reach, error, message):
     agent = type("Agent", (Reaching,), {"reach": staticmethod(reach)})
     with pytest.raises(error, match=message):
         run_cell(agent, REC, 0)
+
+
+@pytest.mark.parametrize("reach", [
+    lambda env: env.unwrapped.step(0), lambda env: copy.deepcopy(env.unwrapped).step(0),
+    lambda env: env.unwrapped.reset(seed=JUDGED)])
+def test_what_is_forbidden_and_not_checked_is_so_as_the_rules_and_security_say(reach):
+    """Who makes one of these fail a run tells so in SECURITY.md and data/bench/README.md."""
+    agent = type("Agent", (Reaching,), {"reach": staticmethod(reach)})
+    assert np.isfinite(scored(agent, REC)["score"])
 
 
 def test_an_online_task_is_not_begun_anew_where_it_is_easy():

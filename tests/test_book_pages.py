@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from gymnasium.spaces import Text
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -128,6 +129,18 @@ def test_no_word_of_any_docstring_is_lost_or_added_or_moved():
                 assert read(text) == words(text), f"{path}: {getattr(node, 'name', 'module')}"
                 seen += 1
     assert seen > 2000
+
+
+def test_a_reference_has_its_accents_and_says_what_it_is_not():
+    entries = references.references()
+    assert "François-Lavet" in references.plain(entries["kim2022memory"]["author"])
+    assert "Fügenschuh" in references.cited(entries["momoh2018zika"])
+    assert references.cited(entries["conlan2017evalumap"]).endswith("of 2019 and 2020 came later.")
+
+
+def test_words_of_one_length_have_one_length():
+    assert environments.in_words(Text(10, min_length=10)) == "`Text` of 10 characters"
+    assert environments.in_words(Text(10, min_length=1)) == "`Text` of 1 to 10 characters"
 
 
 # ---------------------------------------------------------------- the pages

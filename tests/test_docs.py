@@ -1,6 +1,7 @@
 """README and the pages of docs/: their blocks run, their links lead somewhere, their commands and picture are there."""
 
 import functools
+import json
 import re
 import shlex
 import subprocess
@@ -70,6 +71,7 @@ def test_blocks_run_in_their_order(page, tmp_path, monkeypatch):
 def run_python(*words):
     told = subprocess.run([sys.executable, *words], capture_output=True, text=True)
     assert told.returncode == 0, told.stderr
+    return told.stdout
 
 
 @functools.cache
@@ -112,6 +114,16 @@ def test_the_moving_picture_is_made_by_its_command(tmp_path):
     assert all(one.tobytes() != other.tobytes() for one, other in zip(shipped, shipped[1:]))
     with Image.open(WORLDS) as film:
         assert film.info["loop"] == 0 and film.info["duration"] >= 400
+
+
+def test_the_taste_in_the_moving_picture_turns_to_what_is_shown():
+    """As its alternative text says: whoever is shown an item again likes it more, and none was disliked at first."""
+    code = (f"import json, sys\nsys.path.insert(0, {str(WORLDS.parent)!r})\nimport worlds\n"
+            "print(json.dumps([(int(one['action']), one['reward']) for one in worlds.shelf()[1][-1][1:]]))")
+    liked = json.loads(run_python("-c", code))
+    assert len({action for action, _ in liked}) > 2 and min(reward for _, reward in liked) > 0
+    assert all(now > before for (shown, before), (again, now) in zip(liked, liked[1:]) if shown == again)
+    assert "a user's taste that turns to each item that is shown" in README.read_text(encoding="utf-8")
 
 
 def frames(path):

@@ -555,6 +555,8 @@ def test_the_token_is_in_no_text_that_others_may_see(made, room, tmp_path):
             vars(one.unwrapped.world)) + repr(vars(one.unwrapped.world.link))
         assert "url" in one.spec.kwargs and "token" not in one.spec.kwargs
     assert token not in env.spec.to_json()
+    log = rollout(env, agents.RandomAgent(), steps=2, progress=False)
+    assert len(log) == 2 and token not in log.to_csv()
     for copied in (copy.deepcopy, pickle.dumps):
         for one in (env, envs, env.unwrapped.world, env.unwrapped.world.link):
             with pytest.raises(TypeError, match="neither pickled nor copied"):

@@ -61,32 +61,34 @@ SHOWN = {
         "What evalumap2-v0 shows of a user one knows: a phone, what was sent, what the user did. A server tells its "
         "players neither who the user is nor what would have been best.",
     "RoomEnv-v0":
-        "The room from above: who stands where, the placement that the agent sees, the question it was asked and its "
-        "answer; beside it how the last answers went.",
+        "The places of the room with whose things lie there, the one placement that the agent sees lit up, the "
+        "question it was asked, its answer, and the next question; beside it how the last twenty answers went.",
     "RECEnv-v0":
-        "The shelf of five items, the one just shown, and the user's preference as an arrow that turned step by step "
-        "towards what was shown; the agent shows what is liked best.",
+        "A map with five items as dots and the user's preference as an arrow in a circle. It has turned to jazz, which "
+        "was liked best and shown nine times; beside it the rewards and how far it turned.",
     "ODE-HIV-v0":
         "A patient over 120 days, forty days of both drugs and twenty without in turn: cells, free virus and immune "
-        "response over time, the drugs as lanes, and the path of virus against immune response.",
+        "response over time, the drugs as lanes, the path of virus against immune response, and tinted green where "
+        "treatment should lead: the virus comes back each time, and the immune response stays far below.",
     "ODE-HIV-Goal-v0":
         "The patient over 300 days with the goal tinted green, treated for forty days and left alone for twenty in "
-        "turn.",
+        "turn: the virus falls through the goal and comes back, and the immune response never nears it.",
     "ODE-LotkaVolterra":
-        "Rabbits and foxes over time, rising and falling in turn, the times when foxes were held back as a lane, and "
-        "the cycle of the two numbers.",
+        "Rabbits and foxes over time, and as a path of one number against the other. Foxes were held back once, at "
+        "their first peak, which is marked in a lane; from then on both rise and fall only a little.",
     "ODE-Opioid-v0":
-        "Users of opioids and deaths from 2002 to 2020 with both interventions every year, and dotted what would have "
-        "been without.",
+        "People who misuse opioids, have a disorder or use illicit ones, and deaths a year, from 2002 to 2020 with "
+        "both interventions every year; dotted the deaths had nothing been done.",
     "ODE-Zika-v0":
-        "People and mosquitoes over 40 days of treatment and spray, who is ill and who carries the virus, and dotted "
-        "what would have been without.",
+        "People and mosquitoes over 40 days of treatment and spray, infected ones and others; dotted how many people "
+        "would have symptoms had nothing been done.",
     "ODE-World3":
-        "Population, resources, food, industry and pollution from 1900 to 2050 where a fifth less is used and polluted "
-        "than in the book, whose own course is dotted.",
+        "Population, resources, food, industry and pollution (dotted) from 1900 to 2050 where a fifth less is used and "
+        "polluted than in the book, which two lanes show.",
     "Credit-v0":
-        "Scores of those who paid back and those who fell behind, before and after people answered the published "
-        "weights, the loss promised and paid, and who moved what.",
+        "Scores of those who paid back and of those who fell behind, grey as they were and in colour after people "
+        "answered a score trained on the past: fewer are refused in both groups. Beside it the loss promised and paid "
+        "each round, and how far each feature moved.",
     "push-v0":
         "A phone, what waits in its cache, and the day so far as a line of arrivals with what became of each; the "
         "agent puts off whatever comes in quiet hours.",
@@ -150,7 +152,8 @@ def in_words(space):
         bounds = f"from {low:g} to {high:g}" if same else "each with bounds of its own"
         return f"`Box`, shape `{space.shape}`, {bounds}, {space.dtype}"
     if kind == "Text":
-        return f"`Text` of {space.min_length} to {space.max_length} characters"
+        least, most = space.min_length, space.max_length
+        return f"`Text` of {least if least == most else f'{least} to {most}'} characters"
     if kind == "Tuple":
         return "`Tuple` of (" + "; ".join(map(in_words, space.spaces)) + ")"
     if kind == "Dict":

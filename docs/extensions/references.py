@@ -7,7 +7,8 @@ from functools import cache
 from extensions.docstrings import ROOT
 
 BIBLIOGRAPHY = ROOT / "docs" / "references.bib"
-ACCENTS = {'"': "\N{COMBINING DIAERESIS}", "'": "\N{COMBINING ACUTE ACCENT}", "`": "\N{COMBINING GRAVE ACCENT}"}
+ACCENTS = {'"': "\N{COMBINING DIAERESIS}", "'": "\N{COMBINING ACUTE ACCENT}", "`": "\N{COMBINING GRAVE ACCENT}",
+           "c ": "\N{COMBINING CEDILLA}"}
 
 
 @cache
@@ -28,7 +29,7 @@ def references():
 
 def plain(value):
     """A field without LaTeX: letters with their accents, no brackets, dashes between numbers."""
-    value = re.sub(r"\{\\([\"'`])(\w)\}", lambda accent: unicodedata.normalize(
+    value = re.sub(r"\{\\([\"'`]|c )(\w)\}", lambda accent: unicodedata.normalize(
         "NFC", accent[2] + ACCENTS[accent[1]]), value)
     return re.sub(r"[{}]", "", value).replace("--", "\N{EN DASH}")
 
@@ -46,7 +47,8 @@ def cited(entry):
     link = (f"[doi:{told['doi']}](https://doi.org/{told['doi']})" if "doi" in told else
             f"[arXiv:{told['eprint']}](https://arxiv.org/abs/{told['eprint']})" if "eprint" in told else
             f"<{told['url']}>" if "url" in told else "")
-    return ". ".join(filter(None, [f"{who} ({told['year']})", f"*{told['title']}*", where, link])) + "."
+    parts = (f"{who} ({told['year']})", f"*{told['title']}*", where, link, told.get("note"))
+    return ". ".join(filter(None, parts)) + "."
 
 
 def to_cite(page, what):

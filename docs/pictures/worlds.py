@@ -69,11 +69,14 @@ def phone():
 
 
 def shelf():
-    """Five items all around a user, and each is shown eight times: the user comes to like whatever is shown."""
+    """Five items all around a user; four of them, each a little liked, are shown in turn, and the taste turns to each.
+
+    Only to what is liked at all: from an item with a negative engagement a taste turns away.
+    """
     turns = np.radians([160, 90, 20, -50, 230])
     items = np.c_[np.cos(turns), np.sin(turns)]
     user = np.array([[-0.6, -0.8]])
-    frames = film("pushlab/RECEnv-v0", Scripted(np.repeat([4, 0, 1, 2, 3], 9)), 45, step_per_episode=45, n_users=1,
+    frames = film("pushlab/RECEnv-v0", Scripted(np.repeat([4, 0, 1, 2], 11)), 44, step_per_episode=44, n_users=1,
                   item_feature_dim=2, user_feature_dim=2, item_feature_vector=items, user_feature_vector=user,
                   item_names=("jazz", "sport", "news", "travel", "cooking"))
     return "A user whose taste drifts", [frames[:6 + at] for at in range(FRAMES)]

@@ -53,8 +53,8 @@ class Push(UserWorld):
                  head.*          the oldest of those: its features, deferrals, and age
                  pending.*       how many that were shown have no answer yet, and how long the oldest was shown ago
                  today.*         how many were shown, dismissed and put off today
-                 hour            0 to 23, whole hours of the day; days.left, whole days of the horizon after this one:
-                                 together, the time left
+                 hour            0 to 23, whole hours of the day
+                 days.left       whole days of the horizon after this one; together with the hour, the time left
     Reward       the sum of these parts, each a count times its weight, an argument by that name:
 
                  part       default    2019    for each
@@ -113,6 +113,7 @@ class Push(UserWorld):
                  max_age        minutes after which a waiting notification expires
                  max_forbidden  see Action; patience: see `endless`
                  rewards        "default" or "2019"; and the weights above by name
+    Source       gym-push's environment push-v0 of 2019 (Fraser, Yousuf and Conlan)
 
     >>> import gymnasium as gym, pushlab
     >>> env = gym.make("pushlab/push-v0", user="mira")
