@@ -183,8 +183,7 @@ def test_while_it_is_scored_an_agent_only_acts(reach, error, message):
 
 
 @pytest.mark.parametrize("reach", [
-    lambda env: env.unwrapped.step(0), lambda env: copy.deepcopy(env.unwrapped).step(0),
-    lambda env: env.unwrapped.reset(seed=JUDGED)])
+    lambda env: env.unwrapped.step(0), lambda env: copy.deepcopy(env.unwrapped).step(0)])
 def test_what_is_forbidden_and_not_checked_is_so_as_the_rules_and_security_say(reach):
     """Who makes one of these fail a run tells so in SECURITY.md and data/bench/README.md."""
     agent = type("Agent", (Reaching,), {"reach": staticmethod(reach)})
