@@ -126,6 +126,14 @@ def test_the_pictures_of_a_notebook_are_there_and_say_what_they_show(notebook):
     assert wanted and shown == wanted and all(shown)
 
 
+def test_what_is_said_below_an_output_is_its_caption(notebook):
+    saved, page = notebook
+    below = [cell.source for before, cell in zip(saved.cells, saved.cells[1:]) if before.get("outputs")
+             and re.fullmatch(r"\*[^*].{40,}[^*]\*", cell.source.strip(), re.DOTALL)]
+    captions = page.find("p", "caption-of-cell")
+    assert len(captions) >= max(len(below), 1)
+
+
 def test_solutions_are_folded_with_their_code(notebook):
     saved, page = notebook
     wanted = [cell.source for cell in saved.cells if cell.source.startswith("<details>")]
@@ -224,6 +232,20 @@ def test_a_notebook_is_changed_for_its_page_only_where_the_web_differs():
     assert made.cells[0].metadata["tags"] == ["hide-input"]
     assert made.cells[1].outputs[0].data == {"text/plain": "player of chess"}
     assert made.cells[2].source == "player: 3 frames"
+
+
+def test_every_word_of_the_glossary_leads_to_the_notebook_that_explains_it(built_book, pages):
+    """On GitHub as in the book: the links are those of the file, and each leads to the notebook of its number."""
+    told = pages[built_book / "notebooks" / "glossary.html"]
+    entries = (ROOT / "notebooks" / "glossary.md").read_text(encoding="utf-8").split("\n### ")[1:]
+    linked = [(attributes["href"], text) for attributes, text in told.find("a", inside="section.")
+              if re.fullmatch(r"(notebooks? )?\d+", text)]
+    assert len(linked) >= len(entries) > 100
+    for address, text in linked:
+        assert address.startswith(f"{int(text.split()[-1]):02}_"), (address, text)
+    for entry in entries:
+        assert re.search(r"\[notebooks? \d+\]\(", entry), entry
+        assert not re.findall(r"(?<!\[)notebooks? \d", entry), entry
 
 
 def test_search_knows_words_of_pages_and_notebooks(built_book):

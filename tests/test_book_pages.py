@@ -1,6 +1,8 @@
 """Pages that the book makes of docstrings: worlds, the reference, the commands, and what to cite."""
 
 import ast
+import importlib
+import inspect
 import re
 import sys
 from pathlib import Path
@@ -189,6 +191,32 @@ def test_every_public_name_is_on_a_page_of_the_reference(built_book):
         "pushlab.metrics.lifelong") for name in api.exports(package)]
     assert len(offered) > 200
     assert not {name for name in offered if api.objects().get(name) not in targets}
+
+
+def test_every_public_callable_is_told_with_the_arguments_that_it_takes():
+    """Signatures are read from the source; Python's own, of what is imported, know of constructors that are inherited.
+    """
+    compared = 0
+    for place in api.entries():
+        module, _, name = place.partition(":")
+        found, node = getattr(importlib.import_module(module), name), api.node_of(place)
+        told = {place: found} if isinstance(node, (ast.ClassDef, ast.FunctionDef)) else {}
+        for method in api.methods_of(node) if isinstance(node, ast.ClassDef) else ():
+            if callable(getattr(found, method.name)):
+                told[f"{place}.{method.name}"] = getattr(found, method.name)
+        for where, one in told.items():
+            if isinstance(one, type) and issubclass(one, Exception):
+                continue                            # Python knows nothing of an error's arguments
+            taken = [parameter for parameter in inspect.signature(one).parameters if parameter != "self"]
+            given = ast.parse(f"def f{api.signature(where) or '()'}: ...").body[0].args
+            assert [argument.arg for argument in (*given.posonlyargs, *given.args, given.vararg, *given.kwonlyargs,
+                                                  given.kwarg) if argument] == taken, where
+            compared += 1
+    assert compared > 500
+
+
+def test_every_row_of_a_table_of_names_says_what_the_name_is_for():
+    assert [place for place in api.entries() if not api.summary(place)] == []
 
 
 def test_an_entry_has_its_signature_with_types_its_source_and_links(built_book):

@@ -199,7 +199,7 @@ def objects():
     for place, entry in entries().items():
         for name in {entry.public, place.replace(":", ".")}:
             found[name] = entry.public
-            node = _node_of(place)
+            node = node_of(place)
             if isinstance(node, ast.ClassDef):
                 found |= {f"{name}.{method.name}": f"{entry.public}.{method.name}" for method in methods_of(node)}
     for package in ("pushlab", *(item for _, items in PAGES.values() for item in items if item[0] != "#")):
@@ -210,7 +210,7 @@ def objects():
     return found
 
 
-def _node_of(place):
+def node_of(place):
     """The syntax tree's node of a place; of a constant its assignment."""
     try:
         return find(place)
@@ -246,18 +246,40 @@ class _FullNames(ast.NodeTransformer):
         return node
 
 
+def _ancestors(place):
+    """(module, syntax tree's node) of a class and of all in this project that it inherits from, itself first."""
+    module, node = place.partition(":")[0], node_of(place)
+    yield module, node
+    for base in node.bases:
+        name = getattr(base.value if isinstance(base, ast.Subscript) else base, "id", "")
+        home = home_of(*imports(module).get(name, (module, name)))
+        if any(name in _defined(one) for one in module_tree(home.partition(":")[0])[1].body):
+            yield from _ancestors(home)
+
+
+def _constructor(place):
+    """(module, what makes a class): its `__init__`, or a class whose fields are the arguments, or None."""
+    for module, node in _ancestors(place):
+        for one in node.body:
+            if getattr(one, "name", "") == "__init__":
+                return module, one
+        if any(isinstance(one, ast.AnnAssign) for one in node.body) and (
+                _is_a(node, "dataclass") or any("NamedTuple" in ast.unparse(base) for base in node.bases)):
+            return module, node
+    return place.partition(":")[0], None
+
+
 def signature(place):
     """The signature of a function or a class as the source has it, from the first bracket on; "" where it has none."""
-    node, module = _node_of(place), place.partition(":")[0]
+    node, module = node_of(place), place.partition(":")[0]
     if isinstance(node, ast.ClassDef):
-        made = next((one for one in node.body if getattr(one, "name", "") == "__init__"), None)
-        fields = [one for one in node.body if isinstance(one, ast.AnnAssign)]
-        if made:
-            node, returns, skip = made, None, 1
-        elif fields and (_is_a(node, "dataclass") or any("NamedTuple" in ast.unparse(base) for base in node.bases)):
-            return "(" + ", ".join(_field(one, module) for one in fields if not _not_given(one)) + ")"
-        else:
+        module, node = _constructor(place)
+        if node is None:
             return ""
+        if isinstance(node, ast.ClassDef):
+            fields = [one for one in node.body if isinstance(one, ast.AnnAssign) and not _not_given(one)]
+            return "(" + ", ".join(_field(one, module) for one in fields) + ")"
+        returns, skip = None, 1
     else:
         inside = "." in place.partition(":")[2] and not _is_a(node, "staticmethod")
         returns, skip = node.returns, int(inside)
@@ -290,9 +312,9 @@ def _not_given(node):
 
 def own_names(place):
     """What is an argument, a field or an attribute of what stands at a place: words that lead nowhere else."""
-    node = _node_of(place)
-    inits = [node] if isinstance(node, ast.FunctionDef) else [
-        one for one in getattr(node, "body", ()) if getattr(one, "name", "") == "__init__"]
+    node = node_of(place)
+    makes = _constructor(place)[1] if isinstance(node, ast.ClassDef) else node
+    inits = [makes] if isinstance(makes, ast.FunctionDef) else []
     names = [one.arg for init in inits for one in (*init.args.posonlyargs, *init.args.args, *init.args.kwonlyargs,
                                                   init.args.vararg, init.args.kwarg) if one is not None]
     return [name for name in names if name not in ("self", "cls")] + [
@@ -319,7 +341,7 @@ def page_text(page):
 
 
 def _object_text(entry):
-    node = _node_of(entry.place)
+    node = node_of(entry.place)
     fence, kind = "`````", "class" if isinstance(node, ast.ClassDef) else "function"
     if not isinstance(node, (ast.ClassDef, ast.FunctionDef)):
         return _constant_text(entry, node)
@@ -393,22 +415,25 @@ class Offered(SphinxDirective):
         for entry in listed:
             writer = Writer(Links(entry.place, self.env.docname))
             name = entry.public.rpartition(".")[2]
-            link = writer.link._refer("py", "obj", entry.public, nodes.literal("", name))
-            parts = parse(_summary(entry.place))[:1]
+            link = writer.link.refer("py", "obj", entry.public, nodes.literal("", name))
+            parts = parse(summary(entry.place))[:1]
             body += nodes.row("", nodes.entry("", nodes.paragraph("", "", link)),
                               nodes.entry("", *writer.nodes(parts)))
         group += body
         return [nodes.table("", group, classes=["pushlab-offered"])] if listed else []
 
 
-def _summary(place):
+def summary(place):
     """The first paragraph of a docstring; of a constant the comment beside or above it."""
-    node = _node_of(place)
+    node = node_of(place)
     if isinstance(node, (ast.ClassDef, ast.FunctionDef)):
         return docstring_of(place).split("\n\n")[0]
     lines = module_tree(place.partition(":")[0])[0].read_text("utf-8").split("\n")
     beside = re.search(r"#\s*(.*)", lines[node.end_lineno - 1])
-    return beside[1] if beside else ""
+    start = end = node.lineno - 1
+    while start and lines[start - 1].startswith("# "):
+        start -= 1
+    return beside[1] if beside else " ".join(line[2:].strip() for line in lines[start:end])
 
 
 # ---------------------------------------------------------------- the command line
@@ -465,7 +490,7 @@ def source_of(domain, info):
     name = ".".join(filter(None, (info.get("module"), info["fullname"])))
     for place, entry in entries().items():
         if name == entry.public or name.startswith(entry.public + "."):
-            node = _node_of(place + name[len(entry.public):])
+            node = node_of(place + name[len(entry.public):])
             path = module_tree(place.partition(":")[0])[0].relative_to(ROOT).as_posix()
             return f"{Links.repository}/blob/HEAD/{path}#L{node.lineno}-L{node.end_lineno}"
     return None
@@ -478,7 +503,11 @@ def begin(app, config):
 
 
 def without_its_source(app, page, template, context, doctree):
-    """A page that a build writes is no file of the repository: it has no button that leads to one."""
+    """A page that a build writes is no file of the repository: it has no button that leads to one.
+
+    `header_buttons` is sphinx-book-theme's own: under another name the buttons would be back, which
+    test_no_button_leads_to_a_source_that_is_not_in_the_repository sees.
+    """
     if page.startswith(("docs/api/", "docs/environments/")):
         for group in context.get("header_buttons", []):
             if "buttons" in group:

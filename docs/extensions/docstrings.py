@@ -360,11 +360,11 @@ class Links:
         """A node that leads from `shown` to where the name is explained, or None."""
         bare = name.removesuffix("()")
         if bare.removeprefix("pushlab/") in self.worlds:
-            return self._refer("std", "doc", "/" + self.worlds[bare.removeprefix("pushlab/")], shown)
+            return self.refer("std", "doc", "/" + self.worlds[bare.removeprefix("pushlab/")], shown)
         if re.fullmatch(r"(data|pushlab)/[\w./-]+", name) and (ROOT / name).is_file():
             target = name.removesuffix(".md")
             if target != name:
-                return self._refer("std", "doc", "/" + target, shown)
+                return self.refer("std", "doc", "/" + target, shown)
             return nodes.reference("", "", shown, refuri=f"{self.repository}/blob/HEAD/{name}")
         if bare in self.own:
             return None
@@ -374,10 +374,11 @@ class Links:
                      f"pushlab.{bare}"):
             target = self.objects.get(full)
             if target and full != f"{self.module}.{self.name}":
-                return self._refer("py", "obj", target, shown)
+                return self.refer("py", "obj", target, shown)
         return None
 
-    def _refer(self, domain, kind, target, shown):
+    def refer(self, domain, kind, target, shown):
+        """A node that leads from `shown` to a page ("std", "doc") or an object ("py", "obj"), which must be there."""
         return addnodes.pending_xref("", shown, refdomain=domain, reftype=kind, reftarget=target, refexplicit=True,
                                      refwarn=True, refdoc=self.docname)
 

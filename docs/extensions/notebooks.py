@@ -68,7 +68,11 @@ def read(app, docname, source):
 
 
 class Captions(SphinxTransform):
-    """The paragraph in italics after a cell's outputs says how to read them: a caption."""
+    """The paragraph in italics after a cell's outputs says how to read them: a caption.
+
+    `nb_element` is myst-nb's own. Under another name in a release no paragraph would be a caption, which
+    test_what_is_said_below_an_output_is_its_caption sees.
+    """
 
     default_priority = 800
 

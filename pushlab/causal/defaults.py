@@ -5,6 +5,7 @@ towns with the most infected, the most polluted worlds. So the treated end up wo
 rabbits and foxes and for credit it is the other way round in one respect or the other.
 """
 
+# What `Experiment` is given for each simulator where one does not say it oneself.
 EXPERIMENTS = {
     "hiv": {
         "treatment": {"epsilon_1": 0.7}, "span": 25.0, "start": "unhealthy",

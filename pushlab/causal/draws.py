@@ -165,4 +165,5 @@ def _draw(trial, n, seed, propensities, seen, description, mediator=None):
     return CausalData(covariates, treated, outcome, units.effects, propensity, mediator, description, trial)
 
 
+# How treatment can come about, each with the function that draws such data.
 KINDS = {"randomised": randomised, "confounded": confounded, "unobserved": unobserved, "mediated": mediated}

@@ -13,7 +13,9 @@ from typing import Any
 from pushlab.ground.arguments import is_number
 from pushlab.ground.faults import BadData, Fault
 
+# The value of `reference` with which every number is as that release computes it.
 RELEASE = "l2metrics-3.1"
+# What each setting that is a choice may be.
 CHOICES = {
     "smoothing": ("flat", "hanning", "hamming", "bartlett", "blackman", "none"),
     "normalization": ("task", "run", "none"),

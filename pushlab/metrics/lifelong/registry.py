@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from pushlab.ground.arguments import one_of
 from pushlab.metrics.settings import Settings
 
+# Structures of a syllabus that a metric may be for: continual learning, and adapting to new tasks in two ways.
 SYLLABUS_TYPES = ("CL", "ANT_A", "ANT_B")
+# All metrics by their names, in the order in which reports list them.
 METRICS: dict[str, Metric] = {}
 
 
