@@ -19,7 +19,12 @@ TOOLS := "$(RUNS)" tools.py
 COMMANDS := help lab install test test-latest book notebooks numbers benchmarks lint lines constraints clients wheels clean
 .PHONY: $(COMMANDS)
 $(COMMANDS):
-	@$(TOOLS) $@ $(ARGS) $(NAMES)
+	@$(TOOLS) $@ $(GIVEN)
+
+# To those alone that take them: `make clean lab ARGS=...`, or a variable NAMES of the shell, is nothing to `clean`.
+GIVEN :=
+lab install test test-latest benchmarks wheels: GIVEN = $(ARGS)
+notebooks numbers: GIVEN = $(NAMES)
 
 clients-%:
 	@$(TOOLS) $@

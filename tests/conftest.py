@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+from importlib.metadata import version
 from itertools import combinations
 from pathlib import Path
 
@@ -80,7 +81,13 @@ def good_picture():
 
 
 def _sources_of_the_book():
-    """Digest of all files that the book is made from: its pages, notebooks and pictures, and the library's text."""
+    """What the book is made by, a line each (this Python, Sphinx and its helpers), and a digest of all files it is of.
+
+    So `make test-latest` builds with its newest Sphinx what `make test` has built with another.
+    """
+    makers = ("sphinx", "docutils", "myst-nb", "myst-parser", "sphinx-book-theme", "pydata-sphinx-theme",
+              "sphinx-copybutton", "math-core", "ziamath")
+    lines = [f"python {sys.version.split()[0]}", *(f"{name} {version(name)}" for name in makers)]
     digest = hashlib.sha256()
     folders = [path for name in ("docs", "notebooks", "pushlab") for path in (ROOT / name).rglob("*")
                if "__pycache__" not in path.parts and path.suffix not in (".nbi", ".nbc")]
@@ -88,7 +95,7 @@ def _sources_of_the_book():
         made = path.relative_to(ROOT).parts[:2] in (("docs", "api"), ("docs", "environments"))  # by the build itself
         if path.is_file() and not made:
             digest.update(f"{path.relative_to(ROOT)} {path.stat().st_size} ".encode() + path.read_bytes())
-    return digest.hexdigest()
+    return "\n".join([*lines, digest.hexdigest()])
 
 
 @pytest.fixture(scope="session")

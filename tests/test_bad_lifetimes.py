@@ -280,7 +280,6 @@ def test_nothing_is_lost_when_nobody_reads_or_the_terminal_lacks_letters(tmp_pat
         assert done.returncode == 0 and (tmp_path / name / "愛.json").exists(), done.stderr.decode()
 
 
-@pytest.mark.posix
 def test_what_others_have_is_not_written_over(tmp_path):
     write_log(sound(), tmp_path / "log")
     (tmp_path / "mine").mkdir()

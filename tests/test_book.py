@@ -5,6 +5,7 @@ import importlib
 import re
 import sys
 from html.parser import HTMLParser
+from importlib.metadata import version
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -25,6 +26,13 @@ def extensions():
     sys.path.insert(0, str(ROOT / "docs"))
     yield
     sys.path.remove(str(ROOT / "docs"))
+
+
+def test_the_book_is_of_this_python_and_this_sphinx(built_book):
+    """Another Python's or an older Sphinx's, which lies there from another run, would be tested in its place."""
+    made_by = (built_book.parent / "sources").read_text().splitlines()
+    for line in (f"python {sys.version.split()[0]}", f"sphinx {version('sphinx')}", f"docutils {version('docutils')}"):
+        assert line in made_by
 
 
 class Page(HTMLParser):

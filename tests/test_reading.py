@@ -75,7 +75,7 @@ def test_an_unreadable_file_is_a_fault(tmp_path):
             "try: read_bytes(sys.argv[1], 100)\nexcept Exception as error: print(error)")
     os.chmod(tmp_path, 0o755)
     said = subprocess.run([sys.executable, "-P", "-c", code, path], env=os.environ, text=True, capture_output=True,
-                          timeout=60)
+                          timeout=600)
     assert "Permission denied" in said.stdout and said.stdout.startswith("1 fault:"), said.stderr
 
 

@@ -240,6 +240,14 @@ def test_clean_leaves_what_is_not_its_own(project):
     assert not (project.folder / ".venv").exists() and (project.folder / "pyproject.toml").exists()
 
 
+def test_make_hands_arguments_to_those_who_take_them(project):
+    project.has("python3.12")       # stands in for the one that runs tools.py as well
+    project.run("clean", "install", "ARGS=book", command=("make",), NAMES="a", GIVEN="b")
+    project.run("notebooks", "NAMES=00_start_here", command=("make",), ARGS="--no-browser")
+    asked = [line.partition(" tools.py ")[2].strip() for line in project.done() if " tools.py " in line]
+    assert asked == ["clean", "install book", "notebooks 00_start_here"]
+
+
 def old_pythons():
     """Pythons that are too old for pushlab, where some are there."""
     return [python for python in sorted(Path.home().glob(".pyenv/versions/*/bin/python"))

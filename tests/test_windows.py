@@ -80,7 +80,13 @@ from pushlab.classroom import export, new_class, running
 from pushlab.ground.files import own_folder
 
 
+def path(words):
+    """Tells what comes, so that a failed test says where."""
+    print("PATH", words, flush=True)
+
+
 def command(*words):
+    path(" ".join(map(str, words)))
     told = CliRunner().invoke(app, [*map(str, words)])
     assert told.exit_code == 0, (words, told.output, told.exception)
     return told.output
@@ -100,18 +106,18 @@ command("score", "folder", "--user", "mira", "--out", "scores/class")      # one
 command("data", "check", "mira")
 command("make-user", "--seed", 1, "--out", "users", "--name", "kim", "--per-quarter", 60)
 
-# Worlds, logs and pictures
+path("worlds, logs and pictures")
 env = gym.make("pushlab/evalumap1-v0", user="mira", render_mode="rgb_array")
 log = pushlab.rollout(env, agents.RandomAgent(), episodes=1, progress=False)
 env.render()
 gym.make_vec("pushlab/RECEnv-v0", num_envs=4).reset(seed=0)
 assert own_folder("own")
 
-# A sweep in two processes, and once more: it is finished
+path("a sweep in two processes, and once more: it is finished")
 for _ in range(2):
     sweep(agents=["LinUCB"], envs=["pushlab/RECEnv-v0"], seeds=2, episodes=1, out="grid", workers=2, progress=False)
 
-# A class on a server of this machine
+path("a class on a server of this machine")
 tokens = new_class("class", ["ann", "ben"], seed="a secret of tests, long enough", episodes=2,
                    per_quarter=100, days=2)
 with running("class") as url:
@@ -130,5 +136,6 @@ def test_the_main_paths_ask_for_nothing_that_windows_lacks(tmp_path):
     script.write_text(AS_ON_WINDOWS + PATHS, encoding="utf-8")
     done = subprocess.run([sys.executable, "-X", "warn_default_encoding", script], cwd=tmp_path, text=True,
                           capture_output=True, env={**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"})
-    assert done.returncode == 0, done.stderr[-3000:]
+    came = [line for line in done.stdout.splitlines() if line.startswith("PATH ")]
+    assert done.returncode == 0, f"{came[-1:]}: {done.stderr[-3000:]}"
     assert "UNSAID\n" in done.stdout, done.stdout

@@ -119,8 +119,29 @@ def test_a_release_waits_for_the_tests_and_for_what_was_built():
     assert release["pypi"]["environment"]["name"] == "pypi" and release["tests"]["uses"].endswith("/tests.yml")
 
 
+@pytest.mark.parametrize("tag, early", [("v0.8.0", False), ("v0.8.0a1", True), ("v0.8.0b2", True), ("v0.8.0rc1", True)])
+def test_what_comes_before_a_release_is_not_called_the_latest(tag, early):
+    (step,) = (step for file, _, step in runs() if file == "release.yml" and step["run"].startswith("gh "))
+    words = re.findall(r"contains\(github\.ref_name, '(\w+)'\)", step["env"]["PRERELEASE"])
+    assert '--prerelease="$PRERELEASE"' in step["run"] and any(word in tag for word in words) == early
+
+
 def test_a_value_from_outside_is_never_pasted_into_a_command():
     assert [step["run"] for _, _, step in runs() if "${{" in step["run"]] == []
+
+
+def test_packages_come_from_where_the_clients_say():
+    """No other index beside PyPI, from which pip would take any name, and no address in a command or its variables."""
+    files = [path for folder in (GITHUB, ROOT / ".ci") for path in folder.rglob("*") if path.is_file()] + [
+        ROOT / name for name in ("tools.py", "Makefile", "environment.yml", "postBuild", "start",
+                                 ".pre-commit-config.yaml")]
+    other = re.compile(r"index[-_]url|extra[-_]index|find[-_]links|trusted[-_]host|pip_no_index|mirror"
+                       r"|download\.pytorch\.org|pip install[^\n]* -[if] ", re.I)
+    assert {str(path.relative_to(ROOT)) for path in files if other.search(path.read_text(encoding="utf-8"))} == set()
+    for path in WORKFLOWS:
+        workflow = loaded(path)
+        for part in (workflow, *workflow["jobs"].values(), *(step for _, _, step in runs())):
+            assert "://" not in f"{part.get('run', '')} {part.get('env', '')}", path.name
 
 
 def test_each_pin_is_of_one_version():
@@ -158,6 +179,12 @@ def test_the_pythons_tried_are_those_that_are_promised():
         for step in job["steps"]:
             version = step.get("with", {}).get("python-version", "${{")
             assert "${{" in version or set(version.split()) <= set(said), file
+    for file, _, job in jobs():     # a release that skipped a Python would be green
+        for step in job["steps"]:
+            if step.get("run") == "python tools.py wheels":
+                there = [one["with"]["python-version"].split() for one in job["steps"]
+                         if "setup-python" in one.get("uses", "")]
+                assert there == [said] and step["env"]["PUSHLAB_PYTHONS"].split() == said, file
     tools = module("tools.py")
     assert [f"3.{minor}" for minor in range(tools.OLDEST, tools.NEWEST + 1)] == said
     promised = (ROOT / "docs" / "versions.md").read_text(encoding="utf-8")
@@ -201,8 +228,8 @@ def test_hooks_come_from_pypi_in_the_versions_that_the_tests_have():
 def release(tmp_path):
     """.ci/release.py, and a copy of what it reads."""
     for name in ("pyproject.toml", "pushlab/__init__.py", "CITATION.cff", "CHANGELOG.md", "tests/promised.json",
-                 ".zenodo.json"):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
+                 ".zenodo.json", "tests/samples/kept/0.7.0/told.json"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text((ROOT / name).read_text(encoding="utf-8"), encoding="utf-8")
     return module(".ci/release.py"), tmp_path
 
