@@ -55,11 +55,14 @@ class World:
         return self.name
 
     def initial(self, draws: np.ndarray, options: Mapping[str, Any]) -> dict:
-        """The state of len(draws) copies at the start of an episode; draws (n, uniforms)."""
+        """The state of len(draws) copies at the start of an episode; draws (n, uniforms), lent for this call alone."""
         raise NotImplementedError(f"{type(self).__name__} has to say how it starts")
 
     def advance(self, state: dict, action: Any, draws: np.ndarray) -> tuple[dict, dict]:
-        """The next state, and the outcome: a dict of arrays (n, …) that reward, info and frame are made of."""
+        """The next state, and the outcome: a dict of arrays (n, …) that reward, info and frame are made of.
+
+        draws  (n, uniforms), lent for this call alone: they are drawn into again, so what is kept is a copy
+        """
         raise NotImplementedError(f"{type(self).__name__} has to say how it moves on")
 
     def observe(self, state: dict) -> Any:
