@@ -440,7 +440,8 @@ def main(arguments=None):
     parser.add_argument("--end", action="append", default=[], metavar="PROMISE", help="one that may be let go")
     asked = parser.parse_args(arguments)
     now = promises()
-    found = broken(read()["promises"], now) if FILE.exists() else {}
+    listed = read()["promises"] if FILE.exists() else {}
+    found = broken(listed, now)
     if unknown := set(asked.end) - set(found):
         parser.error(f"these hold, or were never promised: {sorted(unknown)}")
     if left := {name: what for name, what in found.items() if name not in asked.end}:
@@ -452,7 +453,10 @@ def main(arguments=None):
             for kind, things in now.items()]
         text = f'{{"version": {json.dumps(pushlab.__version__)}, "promises": {{\n' + ",\n".join(lines) + "\n}}\n"
         FILE.write_text(text, encoding="utf-8")
-    print(f"{sum(map(len, now.values()))} promises hold" + f", written to {FILE.name}" * asked.renew)
+    elif more := new_in(listed, now):
+        print(f"not in the list yet, or not like that: {', '.join(more)}; --renew adds it")
+    held = now if asked.renew else listed
+    print(f"{sum(map(len, held.values()))} promises hold" + f", written to {FILE.name}" * asked.renew)
     return 0
 
 

@@ -40,7 +40,7 @@ def test_at_a_release_the_list_is_that_of_the_release(now):
         assert not missing, f"not in {promised.FILE.name} yet; run python tests/promised.py --renew: {missing}"
 
 
-def test_what_the_list_does_not_have_yet_is_missed(now):
+def test_what_the_list_does_not_have_yet_is_missed(now, monkeypatch, capsys):
     """A parameter, a method, an option or a column that is added to what is there already."""
     new = copy.deepcopy(now)
     new["name"]["pushlab.rollout"].append(["more", "keyword_only", "None"])
@@ -50,6 +50,8 @@ def test_what_the_list_does_not_have_yet_is_missed(now):
     assert promised.broken(now, new) == {}
     assert sorted(promised.new_in(now, new)) == ["columns answers.csv", "command pushlab score", "name pushlab.World",
                                                  "name pushlab.rollout"]
+    monkeypatch.setattr(promised, "promises", lambda: new)
+    assert promised.main([]) == 0 and "--renew adds it" in capsys.readouterr().out
 
 
 def change(promises, kind, name, **others):
