@@ -1,5 +1,6 @@
 """The board of a class: what it tells, what it must not tell, and that nothing of others becomes more than text."""
 
+import asyncio
 import base64
 import csv
 import hashlib
@@ -17,9 +18,10 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
+from starlette.requests import Request
 
 from pushlab.classroom import Book, Room, close_class, new_class, running
-from pushlab.classroom.page import HEADERS, PAGE, Artist, page, short
+from pushlab.classroom.page import HEADERS, PAGE, Artist, Board, page, short
 from pushlab.classroom.standings import GAMES, earned, standings
 from pushlab.plots import palette
 
@@ -271,6 +273,13 @@ def test_what_a_browser_has_it_is_not_sent_again(served, path, kind):
 
 @pytest.mark.posix
 @pytest.mark.skipif(not shutil.which("ps"), reason="ps tells which processes there are")
+def test_who_comes_before_the_first_drawing_is_let_in_later(tmp_path):
+    """No page that stays as it is: a browser asks for it again by itself."""
+    request = Request({"type": "http", "headers": []})
+    answer = asyncio.run(Board(tmp_path / "no class").answer("/", request))
+    assert answer.status_code == 503 and answer.headers["refresh"] == answer.headers["retry-after"] == "5"
+
+
 def test_a_drawer_that_dies_is_followed_by_another_and_none_outlives_its_server(played, tmp_path):
     shutil.copytree(played[0], tmp_path / "class")
     server = subprocess.Popen([sys.executable, "-m", "pushlab", "serve", str(tmp_path / "class"), "--port", "0"],

@@ -33,6 +33,7 @@ POLICY = ("default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancest
 HEADERS = {"Content-Security-Policy": POLICY, "Cache-Control": "no-cache", "X-Content-Type-Options": "nosniff",
            "Referrer-Policy": "no-referrer"}
 KEPT = 2.0                                      # seconds for which a drawing is handed out as it is
+FIRST = 600.0                                   # seconds that the first drawing may take
 MOST_NAMED = 4                                  # teams whose learning curves have colours and names
 FILES = {"/": "text/html; charset=utf-8", "/board.json": "application/json", "/board.csv": "text/csv; charset=utf-8",
          "/phone.png": "image/png"}
@@ -59,7 +60,9 @@ class Board:
             self._drawing = self._drawing or asyncio.ensure_future(self._draw())
             await asyncio.shield(self._drawing)
         if path not in self.drawn:
-            return Response("The board has nothing to show here yet.\n", 404 if self.drawn else 503, HEADERS)
+            # A browser asks again by itself: on a slow machine the first drawing may take longer than the wait for it.
+            return Response("The board has nothing to show here yet.\n", 404 if self.drawn else 503,
+                            HEADERS | ({} if self.drawn else {"Refresh": "5", "Retry-After": "5"}))
         body, tag = self.drawn[path]
         headers = HEADERS | {"ETag": tag, "Content-Type": FILES[path]}
         if tag in request.headers.get("if-none-match", ""):
@@ -74,7 +77,8 @@ class Board:
                 self._artist = await asyncio.create_subprocess_exec(sys.executable, "-P", "-m", __name__,
                                                                     str(self.folder), **pipes)
             self._artist.stdin.write(b"\n")
-            answer = await asyncio.wait_for(self._artist.stdout.readline(), 60)
+            # The first time it imports what draws, and Matplotlib may list the machine's fonts.
+            answer = await asyncio.wait_for(self._artist.stdout.readline(), 60 if self.drawn else FIRST)
             drawn = {path: base64.b64decode(data) for path, data in json.loads(answer).items()}
             self.drawn = {path: (data, f'"{hashlib.sha256(data).hexdigest()[:32]}"') for path, data in drawn.items()}
         except (OSError, ValueError, RuntimeError, TimeoutError):       # RuntimeError: uvloop's, of a pipe that ended

@@ -9,7 +9,7 @@ import pytest
 
 from pushlab.classroom import new_class, running
 
-PATIENCE = 300                                  # seconds to wait for anything; it only ends runs that hang
+PATIENCE = 900                                  # seconds to wait for anything; it only ends runs that hang
 EVERY = 3000                                    # milliseconds after which the page looks for news
 LONG = "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft"
 TEAMS = ["Kestrels", LONG, "<b>bold</b> & Söhne", *(f"team {number}" for number in range(4, 41))]
@@ -25,7 +25,7 @@ class Player:
     def ask(self, path, **told):
         request = urllib.request.Request(self.url + path, json.dumps(told).encode() if told else None,
                                          {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"})
-        with urllib.request.urlopen(request, timeout=300) as answer:
+        with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
             return json.load(answer)
 
     def play(self, scored, most=10**6):
