@@ -227,8 +227,10 @@ def test_hooks_come_from_pypi_in_the_versions_that_the_tests_have():
 @pytest.fixture
 def release(tmp_path):
     """.ci/release.py, and a copy of what it reads."""
+    import pushlab
+
     for name in ("pyproject.toml", "pushlab/__init__.py", "CITATION.cff", "CHANGELOG.md", "tests/promised.json",
-                 ".zenodo.json", "tests/samples/kept/0.7.0/told.json"):
+                 ".zenodo.json", f"tests/samples/kept/{pushlab.__version__}/told.json"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text((ROOT / name).read_text(encoding="utf-8"), encoding="utf-8")
     return module(".ci/release.py"), tmp_path
@@ -263,6 +265,15 @@ def test_a_tag_that_fits_not_every_place_is_refused_with_the_place(release, file
                              encoding="utf-8")
     assert any(told in line for line in script.wrong(root, f"v{pushlab.__version__}"))
     assert script.main([f"v{pushlab.__version__}"], root) == 1
+
+
+def test_a_release_whose_writing_was_not_kept_is_refused(release):
+    import pushlab
+
+    script, root = release
+    (kept,) = (root / "tests" / "samples" / "kept").iterdir()
+    kept.rename(kept.with_name("0.0.1"))
+    assert [line for line in script.wrong(root, f"v{pushlab.__version__}") if "keep.py" in line]
 
 
 @pytest.mark.parametrize("tag", ["0.7.0", "v0.7", "vnext", "v0.7.0; echo"])
