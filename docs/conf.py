@@ -20,7 +20,7 @@ repository, html_baseurl = PROJECT["urls"]["Repository"], PROJECT["urls"]["Homep
 
 extensions = ["myst_nb", "sphinx_copybutton", "sphinx.ext.githubpages",
               "extensions.links", "extensions.notebooks", "extensions.formulas", "extensions.map",
-              "extensions.environments"]
+              "extensions.environments", "extensions.still"]
 root_doc = "docs/index"
 include_patterns = ["notebooks/*.ipynb", "notebooks/*.md", "docs/**.md", "data/*/README.md", "CHANGELOG.md",
                     "CONTRIBUTING.md", "SECURITY.md", "CODE_OF_CONDUCT.md"]
@@ -47,6 +47,8 @@ html_theme_options = {
     "repository_url": repository,
     "repository_branch": "HEAD",
     "path_to_docs": "",
+    "extra_footer": f'<a href="{repository}/blob/HEAD/LICENSE">MIT licence</a>: code, text and pictures; the users and '
+                    "the data that ship with it are CC0.",
     "use_repository_button": True,
     "use_source_button": True,
     "use_issues_button": True,

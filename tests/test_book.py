@@ -11,6 +11,7 @@ from urllib.parse import unquote, urlsplit
 
 import nbformat
 import pytest
+from PIL import Image
 
 pytest.importorskip("sphinx", reason="the extra [book] is not installed")
 
@@ -124,6 +125,31 @@ def test_the_address_of_the_site_leads_to_the_front_page(built_book, pages):
     front = pages[built_book / "docs" / "index.html"]
     assert len(front.find("div", "door", inside="div.doors")) == 4
     assert len(front.find("a", inside="div.door")) >= 12
+
+
+def test_who_asks_for_less_motion_gets_a_picture_that_stands(built_book, pages):
+    """As large as the one that moves, and there; every page that shows a moving one offers it."""
+    moving = {path: page.find("img", inside="picture") for path, page in pages.items()
+              if any(attributes["src"].endswith(".gif") for attributes, _ in page.find("img"))}
+    assert built_book / "docs" / "index.html" in moving
+    for path, found in moving.items():
+        stills = [source for source, _ in pages[path].find("source", inside="picture")]
+        for (attributes, _), still in zip(found, stills, strict=True):
+            assert still["media"] == "(prefers-reduced-motion: reduce)"
+            with Image.open(path.parent / attributes["src"]) as film, Image.open(path.parent / still["srcset"]) as one:
+                assert film.is_animated and one.format == "PNG" and one.size == film.size
+
+
+def test_every_page_says_under_which_licence_it_is(pages):
+    articles = [page for page in pages.values() if page.find("article")]
+    assert len(articles) > 40
+    assert all("MIT licence" in "".join(text for _, text in page.find("footer")) for page in articles)
+
+
+def test_the_worlds_are_shown_before_they_are_listed(built_book):
+    text = (built_book / "docs" / "environments" / "index.html").read_text(encoding="utf-8")
+    assert text.count("<figure") >= 12 and text.index("pushlab-gallery") < text.index("<table")
+    assert re.search(r"[=(][“”]", text) is None
 
 
 def test_the_pictures_of_a_notebook_are_there_and_say_what_they_show(notebook):

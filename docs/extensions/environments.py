@@ -309,22 +309,21 @@ def index_text(told):
     """The Markdown of the first page: all ids."""
     lines = ["# Environments", "", "Small worlds behind one interface, Gymnasium's: `gym.make(id)` gives one copy, "
              "`gym.make_vec(id, num_envs=…)` as many as you like, stepped together. `import pushlab` registers the "
-             'ids; `gym.make("pushlab:pushlab/push-v0")` needs no import.', "",
-             "| id | what an agent does | observation | action |", "|---|---|---|---|"]
-    for base, rows in names().items():
-        page, (seen, done) = _page(base, rows), told[base]
-        ids = ", ".join(f"`{name.removeprefix('pushlab/')}`" for name, *_ in rows[1:])
-        older = f"; before: {ids}" if ids else ""
-        lines.append(f"| [{rows[0][0].removeprefix('pushlab/')}]({page}.md){older} | {rows[0][2]} | {seen} | {done} |")
-    lines += ["", "All ids begin with `pushlab/`. A later version of an id is another world, and the older one stays.",
-              "", "`````{container} pushlab-gallery"]
+             'ids; `gym.make("pushlab:pushlab/push-v0")` needs no import.', "", "`````{container} pushlab-gallery"]
     for base, rows in names().items():
         if base != "Remote":
             page, short = _page(base, rows), rows[0][0].removeprefix("pushlab/")
             lines += [f"````{{figure}} pictures/{page}.png", f":alt: {shown(page, rows)}",
                       "", f"[{short}]({page}.md)", "````"]
+    lines += ["`````", "", "| id | what an agent does | observation | action |", "|---|---|---|---|"]
+    for base, rows in names().items():
+        page, (seen, done) = _page(base, rows), told[base]
+        ids = ", ".join(f"`{name.removeprefix('pushlab/')}`" for name, *_ in rows[1:])
+        older = f"; before: {ids}" if ids else ""
+        lines.append(f"| [{rows[0][0].removeprefix('pushlab/')}]({page}.md){older} | {rows[0][2]} | {seen} | {done} |")
+    lines += ["", "All ids begin with `pushlab/`. A later version of an id is another world, and the older one stays."]
     pages = [_page(base, rows) for base, rows in names().items()]
-    return "\n".join([*lines, "`````", "", "```{toctree}", ":hidden:", "", *pages, "```", ""])
+    return "\n".join([*lines, "", "```{toctree}", ":hidden:", "", *pages, "```", ""])
 
 
 def kind_of(space):

@@ -133,6 +133,24 @@ def test_a_page_fits_and_is_whole(reader, name, size):
     assert page.locator("article h1").count() == 1 and page.locator("article h1").is_visible()
 
 
+def test_the_first_picture_stands_for_who_asks_for_less_motion(reader):
+    shown = "document.querySelector('.moving img').currentSrc"
+    assert reader.open("docs/index").evaluate(shown).endswith("worlds.gif")
+    reader.page.emulate_media(reduced_motion="reduce")
+    try:
+        assert reader.open("docs/index").evaluate(shown).endswith("worlds-still.png")
+    finally:
+        reader.page.emulate_media(reduced_motion="no-preference")
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_the_four_doors_are_on_the_first_screen(reader, size):
+    """All of them on a desk; the first two on a phone, above the picture."""
+    page = reader.open("docs/index", size)
+    tops = [page.locator(".door").nth(which).bounding_box()["y"] for which in range(4)]
+    assert tops[3 if size == "desk" else 1] < SIZES[size][1]
+
+
 @pytest.mark.parametrize("name", ["notebooks/00_start_here", "notebooks/04_value", "notebooks/README"])
 @pytest.mark.parametrize("mode", ["light", "dark"])
 def test_words_stand_out_from_their_ground_by_day_and_night(reader, name, mode):

@@ -4,7 +4,7 @@
     python tests/notebooks/minutes.py --run      run every notebook first, one after the other, and measure
 
 Reading counts the words of text and code outside the exercises, 200 a minute, and the run. The exercises' minutes are
-those that stand under their headings: an estimate of ours.
+those that stand under their headings: an estimate of ours. What "you will" do is taken from README's table.
 """
 
 import argparse
@@ -22,6 +22,7 @@ HEADING = re.compile(r"^#+ +Exercise +\d+ · ", re.MULTILINE)
 EFFORT = re.compile(r"^\*(\d+) points?, about (\d+) minutes\*", re.MULTILINE)
 LINE = re.compile(r"^&nbsp; (\d+ minutes.*?)(?:[,;] )(after .*|no notebook before it.*|for whoever.*)$", re.MULTILINE)
 TABLE = re.compile(r"(?<=<!-- minutes -->\n).*?(?=<!-- /minutes -->)", re.DOTALL)
+LEARNED = re.compile(r"^\| \[.+?\]\(notebooks/(\w+)\.ipynb\) \| (.+?) \|", re.MULTILINE)     # README: "you will"
 ROW = re.compile(r"^\| \[(.+?)\]\((\d\d_\w+)\.ipynb\) \|.*\| (\d+) \|$", re.MULTILINE)
 
 
@@ -85,15 +86,25 @@ def needed(notebook):
     return re.findall(r"\[(?:notebooks? )?(\d+)\]", needs(notebook).split(";")[0])
 
 
-def table(rows):
-    """The table of notebooks/README.md, of [(stem, notebook, seconds), …]."""
-    lines = ["| notebook | needs | read and run | exercises | points | seconds to run |", "|---|---|---|---|---|---|"]
-    for stem, notebook, seconds in rows:
-        one = length(notebook)
+def table(rows, learned):
+    """The table of notebooks/README.md, of [(stem, notebook, seconds), …] and {stem: what "you will" do}."""
+    lines = ["| notebook | you will | needs | read and run | exercises | points | seconds to run |",
+             "|---|---|---|---|---|---|---|"]
+    lengths = [length(notebook) for _, notebook, _ in rows]
+    for (stem, notebook, seconds), one in zip(rows, lengths):
         before = ", ".join(needed(notebook)) or "–"
-        lines.append(f"| [{title(notebook)}]({stem}.ipynb) | {before} | {one.reading} min | "
+        lines.append(f"| [{title(notebook)}]({stem}.ipynb) | {learned[stem]} | {before} | {one.reading} min | "
                      f"{len(one.exercises)}, {one.practice} min | {one.points} | {seconds} |")
+    number, points = sum(len(one.exercises) for one in lengths), sum(one.points for one in lengths)
+    lines.append(f"| all | | | {in_hours(sum(one.reading for one in lengths))} | "
+                 f"{number}, {in_hours(sum(one.practice for one in lengths))} | {points} | "
+                 f"{sum(seconds for *_, seconds in rows)} |")
     return "\n".join(lines) + "\n"
+
+
+def in_hours(minutes):
+    """Minutes as hours, to the next half one."""
+    return f"{-(-minutes // 30) / 2:g} h"
 
 
 def _sum(notebook):
@@ -128,7 +139,8 @@ def main(arguments=None):
         print(f"{path.stem:40} {length(notebook).words:5} words  {line(length(notebook))}, {seconds} s")
         front = re.sub(rf"(\(notebooks/{path.name}\) \|.*\| )[^|]*\|$", rf"\g<1>{_sum(notebook)} |", front, flags=re.M)
     FRONT.write_text(front, encoding="utf-8")
-    README.write_text(TABLE.sub(lambda _: table(rows), README.read_text(encoding="utf-8")), encoding="utf-8")
+    course = table(rows, dict(LEARNED.findall(front)))
+    README.write_text(TABLE.sub(lambda _: course, README.read_text(encoding="utf-8")), encoding="utf-8")
     return 0
 
 

@@ -73,8 +73,19 @@ def test_the_time_a_notebook_takes_is_said_alike_everywhere():
         assert row.endswith(f"| {taken.reading} + {taken.practice} |"), row
         row = next(line for line in course.splitlines() if line.startswith("| [") and f"({path.name})" in line)
         assert f"| {taken.reading} min | {len(taken.exercises)}, {taken.practice} min | {taken.points} |" in row, row
+        assert f"| {dict(minutes.LEARNED.findall(readme))[path.stem]} |" in row, row
         assert 0 < int(row.split("|")[-2]) <= 15, f"CPU seconds: {row}"
         assert len(taken.exercises) == len(minutes.HEADING.findall("\n".join(cell.source for cell in notebook.cells)))
+
+
+def test_the_course_says_how_long_all_of_it_takes():
+    notebooks = [nbformat.read(path, as_version=4) for path in NOTEBOOKS]
+    sums = [sum(getattr(minutes.length(one), what) for one in notebooks) for what in ("reading", "practice", "points")]
+    course = (ROOT / "notebooks" / "README.md").read_text(encoding="utf-8")
+    reading, practice, points = re.search(r"^\| all \| \| \| ([\d.]+) h \| \d+, ([\d.]+) h \| (\d+) \|", course,
+                                          re.MULTILINE).groups()
+    assert 0 <= 60 * float(reading) - sums[0] < 30 and 0 <= 60 * float(practice) - sums[1] < 30
+    assert int(points) == sums[2]
 
 
 def test_the_map_of_the_course_has_an_arrow_for_all_that_a_notebook_needs():
