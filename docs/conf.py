@@ -47,8 +47,8 @@ html_theme_options = {
     "repository_url": repository,
     "repository_branch": "HEAD",
     "path_to_docs": "",
-    "extra_footer": f'<a href="{repository}/blob/HEAD/LICENSE">MIT licence</a>: code, text and pictures; the users and '
-                    "the data that ship with it are CC0.",
+    "extra_footer": f'<a href="{repository}/blob/HEAD/LICENSE">MIT licence</a>: code, text and pictures; the users '
+                    "that ship with it are CC0.",
     "use_repository_button": True,
     "use_source_button": True,
     "use_issues_button": True,
