@@ -116,13 +116,13 @@ def collect(source: Annotated[str, typer.Argument(help="ConceptNet's assertions 
             replace: Replace = False):
     """Make a table of where things usually are, for the room, from ConceptNet's facts."""
     from pushlab.datasets.commonsense import all_places, fetch_facts, read_facts, strongest, usual_places, write_facts
-    from pushlab.ground.reading import read_bytes
+    from pushlab.ground.reading import read_text
 
     with ended_by(1):
         if not replace and os.path.lexists(out):
             raise FileExistsError(f"{out} is there already; collect writes new files only, or with --replace")
         wanted = (list(usual_places(read_facts("commonsense"))) if heads is None
-                  else read_bytes(heads, 2**20, links=True).decode("utf-8-sig").split("\n"))
+                  else read_text(heads, 2**20, links=True).split("\n"))
         wanted = [head.strip().lower() for head in wanted if head.strip()]
         found = fetch_facts(wanted, limit) if source == "web" else read_facts(source, wanted)
         facts = strongest(found, limit, wanted)
@@ -198,7 +198,7 @@ def score(submission: Annotated[Path, typer.Argument(exists=True, help="A CSV fi
         task = Challenge.load(user, data=data, period=period, judge=judge, opening=opening)
         _ = task.panel, task.world if challenge == 1 else task.cold_world   # no hand-out, which nobody can score by
     folder = out or Path("scores") / submission.stem
-    if submission.is_dir() and folder.resolve() == submission.resolve():
+    if submission.is_dir() and os.path.realpath(folder) == os.path.realpath(submission):
         raise typer.BadParameter("--out is the folder of submissions, where the next run would score a leaderboard")
     if judge not in (None, "truth") and data is not None:
         typer.echo(f"whoever has the history can fit the judge {judge} again, and ask it: such scores are for practice",
@@ -206,7 +206,7 @@ def score(submission: Annotated[Path, typer.Argument(exists=True, help="A CSV fi
     single = not submission.is_dir()
     try:
         demand_own(folder, CARD if single else RESULTS)
-        above = next(one for one in (folder, *folder.resolve().parents) if one.exists())
+        above = next(one for one in (folder, *Path(os.path.realpath(folder)).parents) if one.exists())
         if not (above.is_dir() and os.access(above, os.W_OK)):
             raise PermissionError(f"nothing can be written into {above}")
     except OSError as error:

@@ -30,6 +30,9 @@ from pushlab.metrics.settings import Settings
 from pushlab.studies.cells import Cell, CellsFailed, run_cells
 from pushlab.studies.store import status
 
+sys.path.insert(0, str(Path(__file__).parent))
+from before_and_after import in_words, run
+
 ROWS = "block_num\texp_num\tblock_type\ttask_name\treward\n"
 DEEP = "[" * 100_000
 
@@ -746,13 +749,6 @@ def test_a_parquet_file_that_unpacks_to_too_much_is_refused(tmp_path):
 
 # ---------------------------------------------------------------- what became of each, before and now
 
-def in_words(error):
-    """What a user is told: a sentence, or an error of Python's."""
-    pythons = type(error) is ValueError and "Exceeds the limit" in str(error)
-    ours = isinstance(error, ValueError | OSError | CellsFailed) and not isinstance(error, UnicodeError) and not pythons
-    return "refused" if ours else f"traceback {type(error).__name__}"
-
-
 def handed_in(case, folder):
     """A log beside a sound one, through `pushlab lifelong --recursive` inside this process."""
     from pushlab.__main__ import app
@@ -894,63 +890,18 @@ CASES = {
 }
 
 
-def alone(case, folder, pipe):
-    import resource
-
-    resource.setrlimit(resource.RLIMIT_AS, (8 * 2**30, 8 * 2**30))
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+def outcome(case, folder):
+    """What becomes of a case, in a few words."""
     do, *more = CASES[case]
     try:
-        told = do(folder, *more) if do is of_store else do(*more, folder)
+        return do(folder, *more) if do is of_store else do(*more, folder)
     except BaseException as error:
-        told = in_words(error)
-    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    pipe.send(told + (f", {most:.1f} GB" if most > 1.5 else ""))
-
-
-def all_of_them():
-    """What becomes of each case with the pushlab that is on the path, each in a process of its own."""
-    import multiprocessing
-    import tempfile
-
-    import pushlab.__main__
-    import pushlab.lifetimes.command
-    import pushlab.metrics.lifelong  # noqa: F401  loaded once
-
-    fork, told = multiprocessing.get_context("fork"), []
-    for case in CASES:
-        with tempfile.TemporaryDirectory() as folder:
-            mine, theirs = fork.Pipe(False)
-            process = fork.Process(target=alone, args=(case, Path(folder), theirs))
-            process.start()
-            theirs.close()
-            word = "hung"
-            if mine.poll(180 if case[0] == "experts" else 10):
-                try:
-                    word = mine.recv()
-                except EOFError:
-                    word = "killed"
-            process.kill()
-            process.join()
-        told.append(word)
-        print(*case, word, sep=" | ", file=sys.stderr, flush=True)
-    print(json.dumps(told))
-
-
-def main(before, after):
-    """Writes data/robustness/lifetimes.csv."""
-    import csv
-
-    told = []
-    for checkout in (before, after):
-        done = subprocess.run([sys.executable, "-P", __file__, "--all"], stdout=subprocess.PIPE, text=True, check=True,
-                              env={**os.environ, "PYTHONPATH": str(checkout), "PYTHONWARNINGS": "ignore", "L2DATA": ""})
-        told.append(json.loads(done.stdout.splitlines()[-1]))
-    rows = [(*case, *both) for case, *both in zip(CASES, *told)]
-    path = Path(__file__).resolve().parents[1] / "data" / "robustness" / "lifetimes.csv"
-    with open(path, "w", newline="", encoding="utf-8") as file:
-        csv.writer(file, lineterminator="\n").writerows([("class", "input", "before", "after"), *rows])
+        return in_words(error)
 
 
 if __name__ == "__main__":
-    all_of_them() if sys.argv[1] == "--all" else main(*sys.argv[1:])
+    import pushlab.__main__
+    import pushlab.lifetimes.command
+    import pushlab.metrics.lifelong
+
+    run(__file__, CASES, outcome, lambda case: 180 if case[0] == "experts" else 10)

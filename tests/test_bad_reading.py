@@ -1,17 +1,15 @@
 """Bad files of others: each is refused with what would be right, at once, and in little memory.
 
-`python -P tests/test_bad_reading.py BEFORE AFTER` writes data/robustness/reading.csv: what becomes of each input in two
+`python tests/test_bad_reading.py BEFORE AFTER` writes data/robustness/reading.csv: what becomes of each input in two
 checkouts, each input in a process of its own that has 10 seconds and 8 GB.
 """
 
-import csv
 import gzip
 import json
 import os
 import shutil
 import socket
 import struct
-import subprocess
 import sys
 import zipfile
 from functools import partial
@@ -19,6 +17,9 @@ from pathlib import Path
 from unittest import mock
 
 import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+from before_and_after import in_words, run
 
 HERE = Path(__file__).parent.parent
 MB = 2**20
@@ -300,9 +301,6 @@ CASES |= {
         "=1+1", "@SUM(A1)", "+1+1", "-1+1", "a;=1+1", "a\n=1+1", " =1+1", "＝1+1")},
 }
 FINE = {"kept": "made again", "writing": "broke none of 1,200 writes", "cell": "written as a text"}
-
-
-
 TAKES_LONG = {("table", "3,000,000 rows"), ("facts", "a gz of 1 GB in one line"),
               ("facts", "an assertion without an end, 512 MB")}
 
@@ -319,71 +317,64 @@ def test_bad_input_is_refused(case, tmp_path):
     assert outcome(case, tmp_path) == FINE.get(case[0], "refused")
 
 
+# ---------------------------------------------------------------- commands
+
+LOG = "block,block_type,task,reward\n" + "0,train,a,1\n" * 3
+
+
+def by_hand(what):
+    return lambda folder: put(folder / "given", what)
+
+
+def itself(folder):
+    (folder / "given").symlink_to("given")
+
+
+# What stands at GIVEN; the command; its status; what it says.
+COMMANDS = {
+    "objects that are not UTF-8": (by_hand(b"cup\n\xff\n"), "data collect commonsense --out OUT --heads GIVEN", 1,
+                                   "given, line 2: the text is not UTF-8 (byte 0xff)"),
+    "a grid that is not UTF-8": (by_hand(b"agents:\n- \xe9\n"), "sweep GIVEN --out OUT", 1,
+                                 "given, line 2: the text is not UTF-8 (byte 0xe9)"),
+    "metrics that are a FIFO": (by_hand("FIFO"), "lifelong LOG --metrics-from GIVEN", 2, "given: this is a FIFO"),
+    "metrics without an end": (by_hand("/dev/zero"), "lifelong LOG --metrics-from GIVEN", 2, "given: this is a device"),
+    "a log that is a link to itself": (itself, "lifelong GIVEN", 1, "there is no log at"),
+    "results into a link to itself": (itself, "lifelong LOG --no-plot -o GIVEN", 2, "could not be written to"),
+    "results below a link to itself": (itself, "lifelong LOG --no-plot -o GIVEN/x", 2, "could not be written to"),
+    "scores into a link to itself": (itself, "score LOG --user mira --out GIVEN", 1, "each context needs one"),
+}
+
+
+@pytest.mark.posix
+@pytest.mark.parametrize("case", COMMANDS)
+def test_a_command_says_what_is_wrong(case, tmp_path):
+    from typer.testing import CliRunner
+
+    from pushlab.__main__ import app
+
+    make, words, status, said = COMMANDS[case]
+    make(tmp_path)
+    (tmp_path / "log.csv").write_text(LOG)
+    places = {"GIVEN": tmp_path / "given", "OUT": tmp_path / "out", "LOG": tmp_path / "log.csv"}
+    for name, place in places.items():
+        words = words.replace(name, str(place))
+    done = CliRunner().invoke(app, words.split())
+    assert (done.exit_code, type(done.exception)) == (status, SystemExit) and said in done.stderr, done.output
+
+
 # ---------------------------------------------------------------- the table
 
 def outcome(case, folder):
     """What becomes of a case, in a few words."""
     try:
         told = CASES[case](folder)
-    except (FileNotFoundError, FileExistsError):
-        return "refused"
-    except ValueError as error:
-        pythons = type(error) is ValueError and "Exceeds the limit" in str(error)
-        ours = type(error).__name__ == "BadData" or (type(error) is ValueError and not pythons)
-        return "refused" if ours else f"traceback {type(error).__name__}"
     except Exception as error:
-        return f"traceback {type(error).__name__}"
+        return in_words(error)
     return told if isinstance(told, str) else "accepted"
 
 
-def main(before, after):
-    """Writes the table."""
-    told = []
-    for checkout in (before, after):
-        done = subprocess.run([sys.executable, "-P", __file__, "--all"], stdout=subprocess.PIPE, text=True, check=True,
-                              env={**os.environ, "PYTHONPATH": str(checkout), "PYTHONWARNINGS": "ignore"})
-        told.append(json.loads(done.stdout.splitlines()[-1]))
-    rows = [(*case, *both) for case, *both in zip(CASES, *told)]
-    with open(HERE / "data" / "robustness" / "reading.csv", "w", newline="", encoding="utf-8") as file:
-        csv.writer(file, lineterminator="\n").writerows([("class", "input", "before", "after"), *rows])
-
-
-def all_of_them():
-    """What becomes of each case with the pushlab that is on the path, each in a process of its own."""
-    import multiprocessing
-    import tempfile
-
-    import pushlab.datasets.reading
-    import pushlab.users.judges  # noqa: F401
-
-    told, fork = [], multiprocessing.get_context("fork")
-    for case in CASES:
-        with tempfile.TemporaryDirectory() as folder:
-            mine, theirs = fork.Pipe(False)
-            process = fork.Process(target=alone, args=(case, Path(folder), theirs))
-            process.start()
-            theirs.close()
-            word = "hung"
-            if mine.poll(10):
-                try:
-                    word = mine.recv()
-                except EOFError:
-                    word = "killed"
-            process.kill()
-            process.join()
-        told.append(word)
-        print(*case, word, sep=" | ", file=sys.stderr, flush=True)
-    print(json.dumps(told))
-
-
-def alone(case, folder, pipe):
-    import resource
-
-    resource.setrlimit(resource.RLIMIT_AS, (8 * 2**30, 8 * 2**30))
-    told = outcome(case, folder)
-    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / MB
-    pipe.send(told + (f", {most:.1f} GB" if most > 1.5 else ""))
-
-
 if __name__ == "__main__":
-    all_of_them() if sys.argv[1] == "--all" else main(*sys.argv[1:])
+    import pushlab.datasets.reading
+    import pushlab.users.judges  # noqa: F401  loaded once
+
+    run(__file__, CASES, outcome)

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pushlab.ground.faults import BadData, Fault
-from pushlab.ground.reading import clean, opened, read_bytes, read_json
+from pushlab.ground.reading import clean, opened, read_bytes, read_json, read_text
 
 pytestmark = pytest.mark.posix
 
@@ -51,10 +51,22 @@ WORDS = {"FIFO": "this is a FIFO", "folder": "this is a folder", "link": "this i
 
 
 @pytest.mark.parametrize("kind", WORDS)
-@pytest.mark.parametrize("read", [lambda path: read_bytes(path, 100), read_json])
+@pytest.mark.parametrize("read", [lambda path: read_bytes(path, 100), lambda path: read_text(path, 100), read_json])
 def test_what_is_no_ordinary_file_is_a_fault_at_once(places, kind, read):
     with pytest.raises(BadData, match=WORDS[kind]):
         read(places[kind])
+
+
+def test_a_text_is_utf_8(tmp_path):
+    (tmp_path / "a.txt").write_bytes(b"\xef\xbb\xbfcup\r\npen")
+    assert read_text(tmp_path / "a.txt", 100) == "cup\r\npen"
+    (tmp_path / "a.txt").write_bytes(b"cup\n\xff")
+    with pytest.raises(BadData, match=r"a.txt, line 2: the text is not UTF-8 \(byte 0xff\)"):
+        read_text(tmp_path / "a.txt", 100)
+
+
+def test_a_message_is_not_as_long_as_what_it_is_about():
+    assert len(str(BadData([Fault("f" * 10**6, 1, "c" * 10**6, "v" * 10**6, "r" * 10**6)]))) < 5000
 
 
 def test_a_link_is_followed_when_it_may_be_and_only_to_an_ordinary_file(places, tmp_path):

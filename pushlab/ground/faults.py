@@ -44,6 +44,7 @@ class BadData(ValueError):
 
     ROWS_SHOWN = 12
     MOST = 100
+    LONGEST = 2000      # characters of what a line says, which may hold words of the file
 
     def __init__(self, faults: Fault | Iterable[Fault]):
         faults = (faults,) if isinstance(faults, Fault) else tuple(faults)
@@ -76,7 +77,7 @@ class BadData(ValueError):
                 shown = ", ".join(map(str, rows[:self.ROWS_SHOWN]))
                 where += f", {fault.unit}{'s' if len(rows) > 1 else ''} {shown}{more}"
             what = fault.right if fault.value is None else f"{short(fault.value, 200)!r} is not {fault.right}"
-            lines.append(f"  {printable(where)}: {printable(what)}")
+            lines.append(f"  {printable(short(where, self.LONGEST))}: {printable(short(what, self.LONGEST))}")
         return "\n".join(lines)
 
 

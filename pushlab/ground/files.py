@@ -167,7 +167,7 @@ def whole_folder(path: Path | str, keep: bool = False) -> Iterator[Path]:
     stays readable there until then. Raises FileExistsError where something is that is no folder, and for the folder in
     which this runs.
     """
-    path = Path(path).resolve()
+    path = Path(os.path.realpath(path))         # which raises nothing at a link to itself, as resolve() may
     if path.exists() and not path.is_dir():
         raise FileExistsError(f"{path} is {what_it_is(path.stat().st_mode) or 'a file'}; a folder is meant")
     if path.exists() and Path.cwd().is_relative_to(path):

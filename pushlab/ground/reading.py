@@ -78,6 +78,19 @@ def read_bytes(path: Path | str, most: int, links: bool = False, name: str | Non
         return file.read()
 
 
+def read_text(path: Path | str, most: int, links: bool = False, name: str | None = None) -> str:
+    """The text of an ordinary file, as `opened` opens it; BadData with the line of the first byte that is not UTF-8."""
+    return _decoded(read_bytes(path, most, links, name), name or Path(path).name)
+
+
+def _decoded(data, name):
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        right = f"the text is not UTF-8 (byte {data[error.start]:#04x})"
+        raise BadData(Fault(name, 1 + data.count(b"\n", 0, error.start), right=right, unit="line")) from None
+
+
 def limited(file: Any, most: int, name: str) -> io.BufferedReader:
     """An open file, such as one that is unpacked while it is read, of which no more than `most` bytes are read."""
     return io.BufferedReader(_Limited(file, most, name), 2**17)
@@ -150,16 +163,13 @@ def read_json(path_or_bytes: Path | str | bytes, most: int = 8 * 2**20, kind: An
     else:
         name = name or Path(path_or_bytes).name
         data = read_bytes(path_or_bytes, most, links, name)
+    text = _decoded(data, name)
     try:
-        text = data.decode("utf-8-sig")
         _shallow(data, deepest)
         told = json.loads(text, object_pairs_hook=_once, parse_int=_whole, parse_float=_finite,
                           parse_constant=_no_number)
         if b"\\ud" in data.lower():
             json.dumps(told, ensure_ascii=False).encode()
-    except UnicodeDecodeError as error:
-        right = f"the text is not UTF-8 (byte {data[error.start]:#04x})"
-        raise BadData(Fault(name, 1 + data.count(b"\n", 0, error.start), right=right, unit="line")) from None
     except UnicodeEncodeError:
         raise BadData(Fault(name, right="a text holds half a character (a lone surrogate, \\ud…)")) from None
     except json.JSONDecodeError as error:

@@ -18,12 +18,13 @@ from pushlab.ground.arguments import one_of
 from pushlab.ground.commands import ended_by, say, with_options
 from pushlab.ground.faults import BadData, Fault
 from pushlab.ground.files import demand_own, whole_folder, write_text
-from pushlab.ground.reading import read_json
+from pushlab.ground.reading import opened, read_json
 from pushlab.metrics.settings import Settings
 
 experts_app = typer.Typer(no_args_is_help=True, help="Single-task experts that lifetimes are measured against.")
 Store = Annotated[Path | None, typer.Option("--experts", help="Folder of single-task experts; else $L2DATA/taskinfo.")]
 Measure = Annotated[str | None, typer.Option(help="Column to measure by; else what the log names, else reward.")]
+LARGEST_CODE = 2**20        # bytes of a file with metrics
 RANGE = 'two numbers such as 0,100, or a JSON file such as {"task": [0, 100]}'
 
 
@@ -124,6 +125,8 @@ def _experts(folder=None):
 
 def _run_file(file):
     """Runs a Python file of the user's own that registers metrics; whatever it raises names the file."""
+    with opened(file, LARGEST_CODE, links=True):        # nothing else is waited for, nor read to the end
+        pass
     try:
         runpy.run_path(str(file))
     except Exception as error:

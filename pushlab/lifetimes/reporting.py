@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
@@ -37,7 +38,8 @@ def names_of(logs: list[Path], root: Path) -> dict[str, Path]:
     """{name: path} of lifetimes: where they lie below the root, or what the root is called, as a file may be named."""
     names: dict[str, Path] = {}
     for path in logs:
-        own = path.resolve().stem if path.is_file() else path.resolve().name
+        real = Path(os.path.realpath(path))             # of a link to itself there is one, too
+        own = real.stem if path.is_file() else real.name
         parts = (own,) if path == root else path.relative_to(root).parts
         name = first = "/".join(clean(part, LONGEST[not part.isascii()]).lstrip(".") or "_" for part in parts)
         twice = 1

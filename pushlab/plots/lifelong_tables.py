@@ -145,7 +145,7 @@ def _parameters(text):
     """The parameters of a regime out of JSON, flat: {"model": {"name": …, "speed": 1}} has model and speed."""
     try:
         return dict(_flat(json.loads(text)))
-    except (AttributeError, TypeError, ValueError):             # of a log that holds something else there
+    except (AttributeError, RecursionError, TypeError, ValueError):     # of a log that holds something else there
         return {}
 
 

@@ -11,7 +11,7 @@ import typer
 
 from pushlab.ground.commands import ended_by
 from pushlab.ground.faults import BadData, Fault, short
-from pushlab.ground.reading import read_bytes, read_json
+from pushlab.ground.reading import read_json, read_text
 from pushlab.studies.cells import CellsFailed
 from pushlab.studies.specs import found
 from pushlab.studies.store import status
@@ -44,7 +44,7 @@ def read_grid(path: Path | str) -> dict[str, Any]:
         if path.suffix == ".json":
             told = read_json(path, kind=object, links=True)
         else:
-            text = read_bytes(path, LARGEST, links=True).decode("utf-8-sig")
+            text = read_text(path, LARGEST, links=True)
             if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, Loader)):
                 raise BadData(Fault(path.name, right="a grid has no aliases (*name): of a few they make millions"))
             told = yaml.load(text, Loader)
