@@ -26,7 +26,7 @@ from pushlab.classroom import Book, Refusal, Room, close_class, export, new_clas
 from pushlab.classroom.book import connect, transaction
 from pushlab.classroom.chance import derived
 from pushlab.classroom.lived import Lived
-from pushlab.classroom.lives import Person, whom
+from pushlab.classroom.lives import Person, person_of, whom
 from pushlab.classroom.standings import standings
 from pushlab.ground.faults import BadData
 from pushlab.logs.folders import read_log
@@ -139,8 +139,10 @@ def test_a_seed_makes_the_same_class_again_with_other_tokens(made, straight, tmp
 def test_without_a_seed_two_classes_share_nothing(tmp_path):
     for name in ("one", "two"):
         new_class(tmp_path / name, ["reds"], **{**SMALL, "seed": None})
-    one, two = (Book(tmp_path / name).rows("SELECT seed FROM users")["seed"] for name in ("one", "two"))
-    assert len({*one, *two}) == len(one) + len(two) and Book(tmp_path / "one").settings["seeded"] == 0
+    one, two = (Book(tmp_path / name).rows("SELECT secret, seeded FROM class").iloc[0] for name in ("one", "two"))
+    assert len(one["secret"]) == 64 and one["secret"] != two["secret"] and one["seeded"] == 0
+    diaries = [(tmp_path / name / "handout" / "robin" / "contexts.csv").read_bytes() for name in ("one", "two")]
+    assert diaries[0] != diaries[1]
 
 
 @pytest.mark.parametrize(("teams", "more", "words"), [
@@ -177,11 +179,8 @@ def test_an_episode_is_what_the_library_plays_with_the_same_user_and_seed(room):
     for game in GAMES:
         episode, = room.begin(team, game, True)
         began, answers = room.stand(episode), play_on(room, team, episode)
-        number, = Book(room.folder).rows("SELECT users.number FROM episodes JOIN users ON users.id = user "
-                                         "WHERE episodes.id = ?", episode)["number"]
-        seed = derived(secret, "person", "scored", int(number))
-        first = Person(seed, None, 100).live(seed, 168)
-        person = Person(seed, first.truth["intercept"], 100)
+        user, = Book(room.folder).episodes(game)["user"]
+        person = Person(derived(secret, "person", "scored", user, "reds", game), (0.3, 0.7)[user], 100)
         life, chance = (derived(secret, what, "reds", game, 1, 0) for what in ("life", "chance"))
         if game == "push":
             env = gym.make("pushlab/push-v0", user=person.live(life, 21), days=(0, 7), horizon=7)
@@ -208,16 +207,14 @@ def plain(value):
 
 
 def test_a_fresh_life_keeps_taste_and_has_other_days():
-    first = Person(7, None, 300).live(7, 168)
-    lives = [Person(7, first.truth["intercept"], 300).live(seed, 84) for seed in (1, 2)]
-    assert all(life.truth == first.truth for life in lives)
+    lives = [Person(7, 0.3, 300).live(seed, 84) for seed in (1, 2)]
+    assert all(life.truth | {"intercept": 0} == lives[0].truth | {"intercept": 0} for life in lives)
     one, two = (life.test for life in lives)
     assert len(one) != len(two) or (one.context_codes != two.context_codes).any()
-    both = np.mean([life.test.opened.mean() for life in lives])
-    assert both == pytest.approx(first.history.opened.mean(), abs=0.06)     # about 600 rows each
+    assert np.mean([life.test.opened.mean() for life in lives]) == pytest.approx(0.3, abs=0.06)    # about 600 rows
 
 
-def test_teams_meet_the_same_users_each_once_in_orders_of_their_own(tmp_path):
+def test_users_are_numbered_and_each_team_meets_each_number_once_in_an_order_of_its_own(tmp_path):
     names = [f"team {number}" for number in range(6)]
     tokens = new_class(tmp_path / "class", names, **{**SMALL, "episodes": 4})
     with closing(Room.open(tmp_path / "class")) as room:
@@ -227,6 +224,20 @@ def test_teams_meet_the_same_users_each_once_in_orders_of_their_own(tmp_path):
     met = Book(tmp_path / "class").episodes().groupby(["team", "game"])["user"].agg(tuple)
     assert all(sorted(users) == [0, 1, 2, 3] for users in met)
     assert len(set(met)) > 6                            # of twelve, 24 orders there are
+
+
+def test_no_user_is_met_twice_and_those_of_a_number_open_as_much():
+    """Neither by a team in two games nor by two teams: nobody gains by what was learned of a user before."""
+    settings = {"secret": bytes(32).hex(), "episodes": 4, "per_quarter": 2000}
+    people = {(team, game, user): person_of(settings, team, game, True, user)
+              for team in ("reds", "blues") for game in GAMES for user in range(4)}
+    assert len({one.seed for one in people.values()}) == 16
+    tastes = [one.live(1, 84) for (_, _, user), one in people.items() if user == 1]
+    assert len({json.dumps(one.truth["pairs"]) for one in tastes}) == 4
+    assert [one.test.opened.mean() for one in tastes] == pytest.approx([0.4] * 4, abs=0.04)
+    assert [people["reds", "push", user].rate for user in range(4)] == pytest.approx([0.2, 0.4, 0.6, 0.8])
+    others = {person_of(settings, team, game, False, 0).seed for team in ("reds", "blues") for game in GAMES}
+    assert len(others) == 1 and not others & {one.seed for one in people.values()}
 
 
 def test_no_two_episodes_have_the_same_contexts(room):
@@ -639,14 +650,14 @@ def test_who_stops_after_a_lucky_episode_leads_no_more_often_than_others(tmp_pat
     rng, book, first = np.random.default_rng(1), Book(tmp_path / "class"), []
     with closing(connect(tmp_path / "class", write=True)) as link:
         settings = link.execute("SELECT * FROM class").fetchone()
-        orders = [[whom(settings, name, "evalumap2", True, number)[1] for number in range(users)] for name in names]
+        orders = [[whom(settings, name, "evalumap2", True, number) for number in range(users)] for name in names]
         for _ in range(60):
             shares = 0.6 + rng.normal(0, 0.08, users) + rng.normal(0, 0.03, (40, users))
             rows = []
             for team, earned in enumerate(shares):
                 order = orders[team]
                 for number, user in enumerate(order):
-                    rows.append((team + 1, number, 5 + user, float(earned[user])))      # scored users are 5 to 9
+                    rows.append((team + 1, number, user, float(earned[user])))
                     if not team and earned[order[:number + 1]].mean() > 0.68:
                         break
             with link:

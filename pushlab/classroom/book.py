@@ -1,4 +1,4 @@
-"""The book of a class: one SQLite file with the secret, users, teams, episodes and every step that was answered.
+"""The book of a class: one SQLite file with the secret, teams, episodes and every step that was answered.
 
 One process plays and writes (`pushlab.classroom.room.Room`), commands such as a new token write for a moment, and any
 number read; in WAL mode readers never wait. What an episode is worth can be computed from the book alone. Its tables
@@ -16,10 +16,9 @@ from typing import Any
 
 import pandas as pd
 
-FILE, VERSION = "class.db", 1
+FILE, VERSION = "class.db", 2
 GAMES = ("evalumap2", "push")           # played step by step; evalumap1 is answered by uploads
-BEGIN = ("INSERT INTO episodes (team, game, scored, number, user, begun) SELECT ?, ?, ?, ?, id, ? FROM users "
-         "WHERE role = ? AND number = ?")
+BEGIN = "INSERT INTO episodes (team, game, scored, number, begun, user) VALUES (?, ?, ?, ?, ?, ?)"
 
 
 def connect(folder: Path | str, write: bool = False) -> sqlite3.Connection:

@@ -3,15 +3,12 @@
 CREATE TABLE class (name TEXT NOT NULL, episodes INTEGER NOT NULL, per_quarter INTEGER NOT NULL, days INTEGER NOT NULL,
                     seeded INTEGER NOT NULL, made REAL NOT NULL, closed REAL, secret TEXT NOT NULL);
 
-CREATE TABLE users (id INTEGER PRIMARY KEY, role TEXT NOT NULL, number INTEGER NOT NULL, seed TEXT NOT NULL,
-                    intercept REAL NOT NULL, UNIQUE (role, number));
-
 CREATE TABLE teams (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, token TEXT NOT NULL UNIQUE);    -- its SHA-256
 
 -- steps, total and expected are of what was answered so far; "of" and best are of the whole episode. began is what reset
 -- told. settled is the total of an episode of push that was left open, once the class is closed.
 CREATE TABLE episodes (id INTEGER PRIMARY KEY, team INTEGER NOT NULL REFERENCES teams, game TEXT NOT NULL,
-                       scored INTEGER NOT NULL, number INTEGER NOT NULL, user INTEGER NOT NULL REFERENCES users,
+                       scored INTEGER NOT NULL, number INTEGER NOT NULL, user INTEGER NOT NULL,
                        begun REAL NOT NULL, finished REAL, steps INTEGER NOT NULL DEFAULT 0,
                        total REAL NOT NULL DEFAULT 0, expected REAL NOT NULL DEFAULT 0,
                        "of" INTEGER, best REAL, began TEXT, settled REAL, UNIQUE (team, game, scored, number));
@@ -27,12 +24,11 @@ CREATE TABLE uploads (id INTEGER PRIMARY KEY, team INTEGER NOT NULL REFERENCES t
 
 -- All that an episode follows from, beside the secret.
 CREATE VIEW lived AS
-SELECT episodes.*, teams.name, users.seed, users.intercept
-FROM episodes JOIN teams ON teams.id = team JOIN users ON users.id = user;
+SELECT episodes.*, teams.name FROM episodes JOIN teams ON teams.id = team;
 
 -- An episode as boards and exports see it.
 CREATE VIEW told AS
-SELECT episodes.id, teams.name AS team, game, scored, episodes.number, users.number AS user, begun, finished, steps,
+SELECT episodes.id, teams.name AS team, game, scored, episodes.number, user, begun, finished, steps,
        "of", iif(game = 'push', NULL, total) AS points, iif(game = 'push', NULL, expected) AS expected, best,
        coalesce(settled, total) AS "return"
-FROM episodes JOIN teams ON teams.id = team JOIN users ON users.id = user ORDER BY episodes.id;
+FROM episodes JOIN teams ON teams.id = team ORDER BY episodes.id;

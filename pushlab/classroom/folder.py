@@ -11,14 +11,14 @@ from unicodedata import normalize
 from pushlab.classroom.book import BEGIN, GAMES, connect, create, transaction
 from pushlab.classroom.chance import derived, new_secret
 from pushlab.classroom.lived import Lived
-from pushlab.classroom.lives import PRACTICE, Person, whom
+from pushlab.classroom.lives import whom
 from pushlab.classroom.room import KEPT
 from pushlab.classroom.uploads import MOST
 from pushlab.ground.arguments import demand, whole
 from pushlab.ground.files import whole_folder, write_text
 from pushlab.ground.reading import clean
 from pushlab.users.synthesis import make_user
-from pushlab.users.synthesis.user import HANDOUT, QUARTER, write_handout
+from pushlab.users.synthesis.user import HANDOUT, write_handout
 
 HISTORY = "robin"           # what the user of Challenge 1 is called
 MOST_TEAMS = 500
@@ -46,22 +46,17 @@ def new_class(folder: Path | str, teams: Iterable[str], seed: str | None = None,
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise FileExistsError(f"{folder} is there already; give the name of a folder that is new or empty")
     secret = new_secret(seed)
-    people = [(role, number) for role, count in (("history", 1), ("practice", PRACTICE), ("scored", episodes))
-              for number in range(count)]
-    seeds = [derived(secret, "person", *one) for one in people]
-    first = [Person(its, None, per_quarter).live(its, 2 * QUARTER).truth["intercept"] for its in seeds]
+    robin = make_user(derived(secret, "person", "history", 0), HISTORY, per_quarter=per_quarter)
     tokens = {team: secrets.token_hex(32) for team in teams}
     about = Path(__file__).with_name("handout.md").read_text(encoding="utf-8")
     with whole_folder(folder) as new:
         new.chmod(0o700)
-        write_handout(make_user(seeds[0], HISTORY, per_quarter=per_quarter), new / HANDOUT)
+        write_handout(robin, new / HANDOUT)
         write_text(new / HANDOUT / "README.md", about.format(name=name, user=HISTORY, uploads=MOST, episodes=episodes,
                                                               kept=KEPT))
         with closing(create(new)) as link, transaction(link):
             link.execute("INSERT INTO class VALUES (?, ?, ?, ?, ?, ?, NULL, ?)", (
                 name, episodes, per_quarter, days, seed is not None, time.time(), secret.hex()))
-            link.executemany("INSERT INTO users (role, number, seed, intercept) VALUES (?, ?, ?, ?)", [
-                (*one, f"{its:032x}", intercept) for one, its, intercept in zip(people, seeds, first)])
             link.executemany("INSERT INTO teams (name, token) VALUES (?, ?)",
                              [(team, _hashed(token)) for team, token in tokens.items()])
     folder.chmod(0o700)         # the rights of an empty folder that was there are not kept
@@ -116,7 +111,7 @@ def close_class(folder: Path | str) -> None:
                 begun = link.execute("SELECT team, name, count(*) FROM lived WHERE game = ? AND scored GROUP BY team",
                                      (game,)).fetchall()
                 link.executemany(BEGIN, [
-                    (team, game, 1, number, settings["closed"], *whom(settings, name, game, True, number))
+                    (team, game, 1, number, settings["closed"], whom(settings, name, game, True, number))
                     for team, name, count in begun for number in range(count, settings["episodes"])])
         for row in link.execute("SELECT * FROM lived WHERE game = 'push' AND scored AND finished IS NULL").fetchall():
             made = link.execute("SELECT action FROM steps WHERE episode = ? ORDER BY step", (row["id"],)).fetchall()

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from pushlab.classroom.chance import derived
-from pushlab.classroom.lives import Person, world_of
+from pushlab.classroom.lives import person_of, world_of
 from pushlab.envs.actions import reader_of
 from pushlab.envs.shell import Env
 from pushlab.metrics.push import POINTS, expected_points
@@ -51,7 +51,7 @@ class Lived:
     def __init__(self, settings: Mapping[str, Any], row: Mapping[str, Any], actions: Iterable[str] = ()):
         """settings: the table `class`; row: one of the view `lived`; actions: JSON of those that were made."""
         secret, words = bytes.fromhex(settings["secret"]), [row[key] for key in ("name", "game", "scored", "number")]
-        person = Person(int(row["seed"], 16), row["intercept"], settings["per_quarter"])
+        person = person_of(settings, *(row[key] for key in ("name", "game", "scored", "user")))
         self.world = world_of(row["game"], person, derived(secret, "life", *words), settings["days"])
         self.env, self.check, self.scored = Env(self.world), reader_of(self.world), bool(row["scored"])
         self.of = len(self.world) if row["game"] == "evalumap2" else None
@@ -99,15 +99,15 @@ class Lived:
         return {**frame, "user": "not told", **({"push": push} if "push" in frame else {})}
 
 
-def describe(settings: Mapping[str, Any], game: str, user: Mapping[str, Any]) -> dict[str, Any]:
+def describe(settings: Mapping[str, Any], game: str) -> dict[str, Any]:
     """What the environment of a game says of itself before anything is played, as JSON.
 
-    settings  the table `class`; user, one of the table `users`: nothing of what is told depends on whom
+    settings  the table `class`; nothing of what is told depends on whom a game is played with
 
     schema (a schema file), what SAID lists (null where a game has none), observation and action: {"nvec": […]},
     {"n": 5} or, of a dict, one for each key; episode: {"steps": null, "about": steps, "days"}.
     """
-    person, push = Person(int(user["seed"], 16), user["intercept"], settings["per_quarter"]), game == "push"
+    person, push = person_of(settings, "", game, False, 0), game == "push"
     world = world_of(game, person, derived(bytes.fromhex(settings["secret"]), "describe", game), settings["days"])
     return {key: plain(getattr(world, key, None)) for key in SAID} | {
         "game": game, "schema": json.loads(shared_texts()["schema.json"]),

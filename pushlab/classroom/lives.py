@@ -1,7 +1,11 @@
 """The people of a class: drawn from its secret, and met in stretches of their lives that nobody has seen.
 
-A person keeps week, apps, taste and the intercept of the log-odds; each stretch has days, arrivals and chance of its
-own. It becomes a User of the library, so that the worlds of the challenges play it as they play any other.
+A person keeps week, apps, taste and how much is opened; each stretch has days, arrivals and chance of its own. It
+becomes a User of the library, so that the worlds of the challenges play it as they play any other.
+
+A user with whom a team is scored is met once and by nobody else: what others learn, or the team in another game, is of
+somebody else. How much somebody opens decides most of what share can be earned. So it follows from the user's number,
+evenly from little to much: what teams meet is alike in difficulty, and so is what classes meet.
 """
 
 import json
@@ -13,7 +17,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pushlab.classroom.chance import shuffled
+from pushlab.classroom.chance import derived, shuffled
 from pushlab.datasets.periods import Period, User
 from pushlab.datasets.schema import Schema
 from pushlab.envs.evalumap import EvalUMAP1, EvalUMAP2
@@ -23,20 +27,21 @@ from pushlab.users.synthesis.strangers import draw_persona
 from pushlab.users.synthesis.user import FIRST_DAY, QUARTER, SECOND, engage, shared_texts
 
 PRACTICE = 3    # users to practise with
+LEAST_OPENED, MOST_OPENED = 0.1, 0.9        # as `draw_persona` draws it
 SPARE = 14      # days lived beyond those of an episode of push, whose first is the first on which anything arrives
 
 
 @dataclass(frozen=True)
 class Person:
-    """Somebody of a class: the seed of persona and first stretch, the intercept found there (None: not yet), volume."""
+    """Somebody of a class: the persona's seed, the share of arrivals that is opened (None: drawn, too), volume."""
 
     seed: int
-    intercept: float | None
+    rate: float | None
     per_quarter: int
 
     def live(self, seed: int, days: int, history: int = 0) -> User:
         """Some days of this life as a User: the first `history` of them and the rest; 0 makes both of all of them."""
-        rows, taste = engage(seed, draw_persona(self.seed, per_quarter=self.per_quarter), days, self.intercept)
+        rows, taste = engage(seed, draw_persona(self.seed, self.rate, self.per_quarter), days)
         start = np.datetime64(FIRST_DAY, "us")
         dates = {name: start + rows[name].astype("timedelta64[us]") for name in ("posted", "removed")}
         table = pd.DataFrame({**rows, **dates, "action": np.where(rows["opened"], "opened", "dismissed"),
@@ -55,10 +60,17 @@ def shared() -> tuple[Schema, pd.DataFrame]:
     return schema, pd.DataFrame(CATALOGUE, columns=CATALOGUE_COLUMNS)
 
 
-def whom(settings: Mapping[str, Any], team: str, game: str, scored: bool, number: int) -> tuple[str, int]:
-    """Role and number of the user whom an episode is lived with: each team meets them in an order of its own."""
+def whom(settings: Mapping[str, Any], team: str, game: str, scored: bool, number: int) -> int:
+    """Number of the user whom an episode is lived with: each team meets them in an order of its own."""
     role, count = ("scored", settings["episodes"]) if scored else ("practice", PRACTICE)
-    return role, shuffled(bytes.fromhex(settings["secret"]), count, "order", team, game, role)[number % count]
+    return shuffled(bytes.fromhex(settings["secret"]), count, "order", team, game, role)[number % count]
+
+
+def person_of(settings: Mapping[str, Any], team: str, game: str, scored: bool, user: int) -> Person:
+    """The user of that number: a team's own in each game if it is scored; all practise with the same."""
+    words, count = (("scored", user, team, game), settings["episodes"]) if scored else (("practice", user), PRACTICE)
+    return Person(derived(bytes.fromhex(settings["secret"]), "person", *words),
+                  LEAST_OPENED + (MOST_OPENED - LEAST_OPENED) * (user + 0.5) / count, settings["per_quarter"])
 
 
 def world_of(game: str, person: Person, seed: int, days: int) -> Any:

@@ -114,8 +114,7 @@ class Room:
         demand_game(game)
         with self._heavy:
             if game not in self._described:
-                user, = self._ask("SELECT seed, intercept FROM users WHERE role = 'practice' AND number = 0")
-                self._described[game] = describe(self._class, game, user)
+                self._described[game] = describe(self._class, game)
             return self._described[game]
 
     def begin(self, team: Team, game: str, scored: bool, count: int = 1, held: Sequence[int] = ()) -> list[int]:
@@ -142,7 +141,7 @@ class Room:
             if scored and len(new) > left:
                 raise Refusal(409, f"your team has {len(begun) + left} scored episodes of {game} to play; {count} were "
                                    "asked for", "fewer of them, or practice: scored=false", left=left)
-            begun += [self._link.execute(BEGIN, (team.id, game, scored, number, time.time(), *whom(
+            begun += [self._link.execute(BEGIN, (team.id, game, scored, number, time.time(), whom(
                 self._class, team.name, game, scored, number))).lastrowid for number in new]
             self._owners |= dict.fromkeys(begun, team.id)
         if not scored:

@@ -34,8 +34,8 @@ def ranks(values: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
     possible rank is one more than the teams that are surely ahead of it; its last one leaves room for those that are
     surely behind. Teams that cannot be told apart share ranks. Fewer than three pairs say nothing.
 
-    values  (teams, users or contexts), what was earned where; NaN where a team earned nothing yet. A team that earned
-            nothing anywhere has no rank (NaN)
+    values  (teams, numbers of users, or contexts), what was earned where; NaN where a team earned nothing yet. A team
+            that earned nothing anywhere has no rank (NaN)
 
     Source  Holm (1979), A simple sequentially rejective multiple test procedure, Scand. J. Statistics 6(2), 65-70
 
@@ -75,8 +75,10 @@ def standing(values: pd.DataFrame) -> pd.DataFrame:
     The order is that of the last possible rank, then of the first, then of the score: who is surely ahead of anyone
     stands above all who are not, so nobody is first for one lucky episode. Teams that have nothing yet come last.
 
-    An interval is a team's alone: where its mean would lie over very many users (or contexts). Ranks are of differences
-    on the same users, which differ less than users do: intervals that overlap do not say that teams are tied.
+    An interval is a team's alone: where its mean would lie over very many users (or contexts). Users are drawn evenly
+    from hard to easy, so that means differ less from class to class than users drawn at random would let them: the
+    interval is rather too wide. Ranks are of differences between users of one number, which are as hard, and differ
+    less than users do: intervals that overlap do not say that teams are tied.
     """
     count = values.notna().sum(axis=1)
     score = values.mean(axis=1)

@@ -2,7 +2,7 @@
 
     python tests/benchmarks/class_precision.py
 
-Each agent meets 24 people, each in a stretch of days of its own, as teams of a class do.
+Each agent meets 24 people of its own, those of one number being as hard, as teams of a class do.
 """
 
 import gymnasium as gym
@@ -12,22 +12,21 @@ from scipy.stats import t
 from pushlab import rollout
 from pushlab.agents import EpsilonGreedy, LinUCB, RandomCandidate, ThompsonSampling
 from pushlab.classroom.chance import derived, new_secret
-from pushlab.classroom.lives import Person
+from pushlab.classroom.lives import person_of
 from pushlab.metrics.push import expected_points
 
 AGENTS = {"LinUCB": LinUCB, "Thompson": ThompsonSampling, "eps-greedy": EpsilonGreedy, "random": RandomCandidate}
-PEOPLE, PER_QUARTER, QUARTER = 24, 1000, 91
+PEOPLE, PER_QUARTER = 24, 1000
 
 
 def shares():
     """Share of the best possible expected points, (people, agents)."""
     secret, rows = new_secret("precision"), []
+    settings = {"secret": secret.hex(), "episodes": PEOPLE, "per_quarter": PER_QUARTER}
     for number in range(PEOPLE):
-        seed = derived(secret, "user", number)
-        intercept = Person(seed, None, PER_QUARTER).live(seed, 2 * QUARTER).truth["intercept"]
         row = {}
-        for at, (name, make) in enumerate(AGENTS.items()):
-            user = Person(seed, intercept, PER_QUARTER).live(derived(secret, "days", number, at), QUARTER)
+        for name, make in AGENTS.items():
+            user = person_of(settings, name, "evalumap2", True, number).live(derived(secret, "days", number, name), 84)
             log = rollout(gym.make("pushlab/evalumap2-v0", user=user, reveal=True), make(), seed=number, progress=False)
             earned, best = (expected_points(log["info.actual"], log[f"info.{name}"]).sum()
                             for name in ("probability", "best"))

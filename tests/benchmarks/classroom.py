@@ -4,7 +4,7 @@
 
 A class is made, served by a process of its own, and played by forty teams of `teams.py` through `pushlab/Remote-v0` and
 uploads. What an honest agent is truly worth is found apart from the server: it plays locally with many other people,
-drawn by the class's own generator from other secrets (Challenge 1: other quarters of the same person's life).
+made by the class's own generator from other secrets (Challenge 1: other quarters of the same person's life).
 """
 
 import csv
@@ -22,7 +22,7 @@ import teams
 
 from pushlab.classroom import Book, close_class, new_class, replay, running
 from pushlab.classroom.chance import derived, new_secret
-from pushlab.classroom.lives import Person, world_of
+from pushlab.classroom.lives import PRACTICE, Person, person_of, world_of
 from pushlab.classroom.standings import earned, standings
 from pushlab.datasets.reading import load_user
 from pushlab.envs.evalumap import EvalUMAP1
@@ -98,27 +98,26 @@ def true_values(group):
     """A row a person: the share of the best possible that each honest agent earns with people of another secret."""
     secret = new_secret(f"true values {group}")
 
-    def person(role, number):
-        seed = derived(secret, "person", role, number)
-        return Person(seed, Person(seed, None, teams.PER_QUARTER).live(seed, 168).truth["intercept"], teams.PER_QUARTER)
+    # All groups together go evenly from those who open little to those who open much, and so does each of them.
+    settings = {"secret": secret.hex(), "episodes": GROUPS * PEOPLE, "per_quarter": teams.PER_QUARTER}
 
-    def env(one, *words):
-        return Env(world_of("evalumap2", one, derived(secret, "life", *words), 0))
+    def env(scored, user, *words):
+        person = person_of(settings, "anybody", "evalumap2", scored, user)
+        return Env(world_of("evalumap2", person, derived(secret, "life", scored, *words), 0))
 
     # Whose diary the hand-out is matters to those who learn from it: another person's in each group.
-    diary = person("history", 0)
+    diary = Person(derived(secret, "person", "history", 0), None, teams.PER_QUARTER)
     history = diary.live(diary.seed, 168, 84).history
-    practice = [person("practice", number) for number in range(3)]
     learned = {}
     for team in teams.HONEST:
         if team.practice:
             agent = team.make(history)
             for number in range(team.practice):
-                teams.live(env(practice[number % 3], "practice", number), agent, 1000 + number)
+                teams.live(env(False, number % PRACTICE, number), agent, 1000 + number)
             learned[team.name] = agent.state()
     rows = []
     for number in range(PEOPLE):
-        there = env(person("scored", number), "scored", number)
+        there = env(True, number * GROUPS + group, number)
         shares = {"group": group}
         for team in teams.HONEST:
             agent = team.make(history)
@@ -133,13 +132,11 @@ def true_values(group):
 
 def random_elsewhere(seed):
     """What sending at random earns in the class of another secret, a mean over its users with a 95 % interval."""
-    random, shares = next(team for team in teams.HONEST if team.name == "random"), []
-    with TemporaryDirectory() as folder:
-        new_class(Path(folder) / "class", ["anybody"], seed, EPISODES, teams.PER_QUARTER)
-        users = Book(Path(folder) / "class").rows("SELECT seed, intercept FROM users WHERE role = 'scored'")
-    for number, (own, intercept) in enumerate(zip(users["seed"], users["intercept"])):
-        person = Person(int(own, 16), intercept, teams.PER_QUARTER)
-        env = Env(world_of("evalumap2", person, derived(new_secret(seed), "elsewhere", number), 0))
+    random, secret, shares = next(team for team in teams.HONEST if team.name == "random"), new_secret(seed), []
+    settings = {"secret": secret.hex(), "episodes": EPISODES, "per_quarter": teams.PER_QUARTER}
+    for number in range(EPISODES):
+        person = person_of(settings, "elsewhere", "evalumap2", True, number)
+        env = Env(world_of("evalumap2", person, derived(secret, "elsewhere", number), 0))
         actual, probability, best = np.array(teams.live(env, random.make(None), number)).T
         shares.append(expected_points(actual > 0, probability).sum() / expected_points(actual > 0, best).sum())
     score, low, high = mean_interval(shares)[:3]
@@ -149,8 +146,7 @@ def random_elsewhere(seed):
 def answers_worth(folder):
     """A row a quarter: the share that each way to answer earns in other quarters of the same person's life."""
     user, secret = handed_out(folder), new_secret(SEED)
-    seed, intercept = Book(folder).rows("SELECT seed, intercept FROM users WHERE role = 'history'").iloc[0]
-    person = Person(int(seed, 16), intercept, teams.PER_QUARTER)
+    person = Person(derived(secret, "person", "history", 0), None, teams.PER_QUARTER)
     policies, rows = {name: make(user) for name, make in teams.ANSWERS.items()}, []
     for quarter in range(QUARTERS):
         world = EvalUMAP1(person.live(derived(secret, "true values", quarter), 84))

@@ -26,9 +26,9 @@ class Remote(World):
     would tell, of evalumap2-v0 "opened" and "actual". Nobody is told who the user is.
 
     Practice    each reset begins a new episode, with one of the class's practice users
-    Scored      as many episodes as the lecturer set, each with another user, the same ones for every team. What is
-                begun counts: reset() takes an open one up where it stands, in another process too, with a warning that
-                says where; contexts that were never answered earn nothing. `left` is how many may still be begun
+    Scored      as many episodes as the lecturer set, each with another user, whom nobody else meets. What is begun
+                counts: reset() takes an open one up where it stands, in another process too, with a warning that says
+                where; contexts that were never answered earn nothing. `left` is how many may still be begun
     Chance      is the server's. A seed of reset() seeds the environment's own `np_random`, as Gymnasium wants it, and
                 changes nothing that happens; the id is registered as `nondeterministic`
     Steps       have numbers. One whose answer was lost is asked again, and counts once; asked again with another action
