@@ -1,9 +1,12 @@
 """Where files are, and how they are written: whole or not at all, under another name in the same folder first.
 
-Two processes may write one file at once: the last whole one stays. Who reads, changes and writes does so `alone`.
+Two processes may write one file at once: the last whole one stays. Who reads, changes and writes does so `alone`. Who
+is killed leaves what was unfinished under its other name, `.NAME.` and sixteen digits; who writes there later removes
+it (`clear_unfinished`).
 """
 
 import csv
+import hashlib
 import io
 import json
 import os
@@ -12,15 +15,23 @@ import secrets
 import shutil
 import stat
 import sys
+import time
 import warnings
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
+try:
+    import fcntl
+except ImportError:     # Windows: nobody can tell there whether a folder is still written in
+    fcntl = None        # type: ignore[assignment]
+
 KINDS = ((stat.S_ISLNK, "a link"), (stat.S_ISDIR, "a folder"), (stat.S_ISFIFO, "a FIFO"), (stat.S_ISSOCK, "a socket"),
          (stat.S_ISCHR, "a device"), (stat.S_ISBLK, "a device"))
+UNFINISHED = re.compile(r"\.(.{1,40})\.[0-9a-f]{16}", re.DOTALL)
+ABANDONED = 3600.0          # seconds without a change, after which who writes what is unfinished may be gone
 # A cell's beginning, and what a spreadsheet set to semicolons or tabs takes for one, if a formula follows.
 FORMULA = re.compile("(^|[;\t\r\n\v\f\x85\u2028\u2029])(?=[ \xa0]*[=+\\-@\t\r＝＋－＠])")
 
@@ -77,7 +88,8 @@ def write_text(path: Path | str, text: str, replace: bool = True, rights: int | 
     rights   of the file, such as 0o600; None for those of the file that was there, or what is usual for a new one
 
     Raises FileExistsError where one is there that may not, and where a folder, a link, a device, a FIFO or a socket is,
-    which never is replaced; OSError where the file cannot be written. What is there stays as it was then.
+    which never is replaced; OSError where the file cannot be written, or is write-protected. What is there stays as it
+    was then.
     """
     return write_bytes(path, text.encode("utf-8", "backslashreplace"), replace, rights)
 
@@ -85,6 +97,37 @@ def write_text(path: Path | str, text: str, replace: bool = True, rights: int | 
 def write_bytes(path: Path | str, data: bytes, replace: bool = True, rights: int | None = None) -> Path:
     """Writes bytes as `write_text` writes text."""
     path = Path(path)
+    unfinished = _written_beside(path, data, replace, rights)
+    try:
+        (os.replace if replace else _put)(unfinished, path)
+    finally:
+        unfinished.unlink(missing_ok=True)
+    return path
+
+
+def write_together(texts: Mapping[Path, str | bytes]) -> list[Path]:
+    """Writes files that belong together, {path: text or bytes}; returns the paths.
+
+    None of them changes before all are written under other names: a full disk, or one of them that cannot be written,
+    leaves all as they were.
+    """
+    unfinished: dict[Path, Path] = {}
+    for folder in {path.parent for path in texts}:
+        clear_unfinished(folder, [path.name for path in texts])
+    try:
+        for path, text in texts.items():
+            data = text.encode("utf-8", "backslashreplace") if isinstance(text, str) else text
+            unfinished[path] = _written_beside(path, data)
+        for path, other in unfinished.items():
+            os.replace(other, path)
+    finally:
+        for other in unfinished.values():
+            other.unlink(missing_ok=True)
+    return [*texts]
+
+
+def _written_beside(path, data, replace=True, rights=None):
+    """The other name, in the same folder, under which the bytes now are, with the rights that they should have."""
     path.parent.mkdir(parents=True, exist_ok=True)
     before = _may_be_written(path, replace)
     rights, unfinished = before if rights is None else rights, _beside(path)
@@ -94,13 +137,10 @@ def write_bytes(path: Path | str, data: bytes, replace: bool = True, rights: int
             file.write(data)
         if rights is not None:
             os.chmod(unfinished, rights)    # whatever the process takes away from new files
-        if replace:
-            os.replace(unfinished, path)
-        else:
-            _put(unfinished, path)
-    finally:
+    except BaseException:
         unfinished.unlink(missing_ok=True)
-    return path
+        raise
+    return unfinished
 
 
 def _may_be_written(path, replace):
@@ -113,7 +153,14 @@ def _may_be_written(path, replace):
         raise FileExistsError(f"{path} is {word}, which is not replaced; give the name of an ordinary file")
     if not replace:
         raise FileExistsError(f"{path} is there already and is not replaced; give another name, or move it away")
+    _demand_writable(path)
     return stat.S_IMODE(mode)
+
+
+def _demand_writable(path):
+    """PermissionError for what could be replaced, as its folder may be written to, but may not be itself."""
+    if not os.access(path, os.W_OK):
+        raise PermissionError(f"{path} is write-protected, or another's, and is not replaced; give another name")
 
 
 def _put(unfinished, path):
@@ -132,6 +179,39 @@ def _beside(path):
     return path.with_name(f".{path.name[:40]}.{secrets.token_hex(8)}")
 
 
+def clear_unfinished(folder: Path | str, names: Collection[str] | None = None) -> None:
+    """Removes what processes that were killed left half written in a folder; of these names, or of all.
+
+    What a living process writes stays: a file is written in seconds, and whoever writes in a folder holds it.
+    """
+    wanted = None if names is None else {name[:40] for name in names}
+    with suppress(OSError):
+        left = [one for one in os.scandir(folder) if (match := UNFINISHED.fullmatch(one.name))
+                and (wanted is None or match[1] in wanted)
+                and time.time() - one.stat(follow_symlinks=False).st_mtime > ABANDONED]
+        for one in left:
+            with suppress(OSError):
+                if one.is_dir(follow_symlinks=False):
+                    with _held(one.path):
+                        shutil.rmtree(one, ignore_errors=True)
+                else:
+                    os.unlink(one)
+
+
+@contextmanager
+def _held(folder):
+    """The folder is this process's until the end, or as long as it lives; OSError if it is another's, or no system
+    knows that."""
+    number = os.open(folder, os.O_RDONLY)
+    try:
+        if fcntl is None:
+            raise OSError("whose a folder is, nobody can tell here")
+        fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    finally:
+        os.close(number)
+
+
 @contextmanager
 def alone(path: Path | str, wait: float = 60.0) -> Iterator[None]:
     """Nobody else who asks for the same file or folder, thread or process, is inside at the same time.
@@ -139,12 +219,14 @@ def alone(path: Path | str, wait: float = 60.0) -> Iterator[None]:
     wait   seconds, after which it is a TimeoutError
 
     The lock is a file beside it, `.NAME.lock`, which stays; the system lets go of it when a process ends or is killed.
+    Who comes by a link asks for what it leads to.
     """
     from filelock import FileLock, Timeout
 
-    path = Path(path).absolute()
+    path = Path(os.path.realpath(path))
     path.parent.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(path.with_name(f".{path.name}.lock"))
+    name = os.fsencode(path.name)
+    lock = FileLock(path.with_name(f".{path.name if len(name) < 250 else hashlib.sha256(name).hexdigest()}.lock"))
     try:
         lock.acquire(timeout=wait, poll_interval=0.02)
     except Timeout:
@@ -157,42 +239,76 @@ def alone(path: Path | str, wait: float = 60.0) -> Iterator[None]:
 
 
 @contextmanager
-def whole_folder(path: Path | str, keep: bool = False) -> Iterator[Path]:
+def whole_folder(path: Path | str, keep: bool = False, new: bool = False) -> Iterator[Path]:
     """A new folder beside `path` to write in, which takes its place in one step when all is written.
 
     keep   begin with a copy of what is there
+    new    in the place of nothing but an empty folder: of several who write one at once the first has it
 
     On an exception the new folder goes and the old one stands as it was. Who is killed leaves the old or the new one,
-    never a mixture (and an unfinished one beside it, whose name begins with a dot). A folder that is open elsewhere
-    stays readable there until then. Raises FileExistsError where something is that is no folder, and for the folder in
-    which this runs.
+    never a mixture (and an unfinished one beside it, which goes as `clear_unfinished` says). A folder that is open
+    elsewhere stays readable there until then. Raises FileExistsError where something is that is no folder or may not be
+    replaced, and for the folder in which this runs, or on which a disk is mounted.
     """
     path = Path(os.path.realpath(path))         # which raises nothing at a link to itself, as resolve() may
-    if path.exists() and not path.is_dir():
-        raise FileExistsError(f"{path} is {what_it_is(path.stat().st_mode) or 'a file'}; a folder is meant")
-    if path.exists() and Path.cwd().is_relative_to(path):
-        raise FileExistsError(f"{path} is the folder in which this runs, and cannot be exchanged; give one inside it")
+    if os.path.lexists(path):
+        if not path.is_dir():
+            raise FileExistsError(f"{path} is {what_it_is(os.lstat(path).st_mode) or 'a file'}; a folder is meant")
+        if Path.cwd().is_relative_to(path):
+            raise FileExistsError(f"{path} is the folder in which this runs, and cannot be exchanged; give one inside "
+                                  "it")
+        if os.path.ismount(path):
+            raise FileExistsError(f"on {path} a disk is mounted, so that it cannot be exchanged; give a folder inside "
+                                  "it")
+        if new and any(path.iterdir()):
+            raise FileExistsError(f"{path} is there already and is not empty; give another name")
+        _demand_writable(path)
     path.parent.mkdir(parents=True, exist_ok=True)
+    clear_unfinished(path.parent, [path.name])
     unfinished = _beside(path)
     try:
         if keep and path.exists():
-            shutil.copytree(path, unfinished, symlinks=True)
+            _copy(path, unfinished)
         else:
-            unfinished.mkdir()
-        yield unfinished
-        with suppress(FileNotFoundError):
-            shutil.copymode(path, unfinished)
-        while not _swapped(unfinished, path):
-            pass
+            # As private from the beginning as it will be.
+            unfinished.mkdir(0o700 | stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o777)
+        with ExitStack() as held:
+            with suppress(OSError):         # where nobody can hold a folder, nobody clears one away
+                held.enter_context(_held(unfinished))
+            yield unfinished
+            with suppress(FileNotFoundError):
+                shutil.copymode(path, unfinished)
+            while not _swapped(unfinished, path, new):
+                pass
     finally:
         shutil.rmtree(unfinished, ignore_errors=True)       # the new one that failed, or the old one
 
 
-def _swapped(new, old):
+def _copy(folder, other):
+    """A copy of a folder; OSError that names what could not be copied, such as a FIFO in it."""
+    try:
+        shutil.copytree(folder, other, symlinks=True)
+    except shutil.Error as error:
+        (which, _, why), *_ = error.args[0]
+        raise OSError(f"{which} cannot be copied ({why}); move it away") from error
+
+
+def _swapped(new, old, only_new=False):
     """Gives a folder the place of another, which gets its name; False where somebody else came in between."""
+    if only_new:
+        with suppress(FileNotFoundError):
+            if os.name == "nt":
+                os.rmdir(old)               # elsewhere an empty folder is renamed over
+        try:
+            os.rename(new, old)
+        except OSError:
+            if not old.exists():
+                raise
+            raise FileExistsError(f"{old} is there by now, from somebody else; give another name") from None
+        return True
     if old.exists():
         if not _exchanged(new, old):        # Windows, some network drives: for a moment there is neither
-            aside = _beside(old)
+            aside = old.with_name(f".{old.name[:40]}.{secrets.token_hex(8)}.before")    # which nobody clears away
             os.rename(old, aside)
             try:
                 os.rename(new, old)

@@ -14,7 +14,8 @@ import pandas as pd
 from pushlab.agents.protocol import Agent, plain_state
 from pushlab.ground.arguments import demand
 from pushlab.ground.faults import BadData, Fault
-from pushlab.ground.files import write_text
+from pushlab.ground.files import clear_unfinished, write_text
+from pushlab.ground.kept import checksum
 from pushlab.ground.reading import read_bytes
 from pushlab.lifetimes.rules import TRAIN
 from pushlab.lifetimes.syllabi import Syllabus
@@ -34,6 +35,7 @@ class Book:
         # The last word: lifetimes begun before 0.2 met other episodes, and cannot be gone on with.
         told = json.dumps([syllabus.to_dict(), agent.name, seed, labels, "independent seeds"], sort_keys=True)
         self.mark = hashlib.sha256(told.encode()).hexdigest()[:16]
+        self.sums: list[str] = []           # a checksum of each finished block's files
         self.whose = {"syllabus": syllabus.name, "agent": agent.name, "seed": seed, "mark": self.mark}
         if not tells_its_state(agent):
             raise ValueError(f"{type(agent).__name__} learns and does not say what, so that it could not go on after "
@@ -58,6 +60,10 @@ class Book:
             raise ValueError(f"{self.folder} holds the lifetime of {kept['agent']!r} in {kept['syllabus']!r}, "
                              f"seed {kept['seed']}, and not this one; give another folder")
         left, blocks = self._left_of(kept["finished"]), self._finished(kept["finished"])
+        self.sums = [self._sum_of(number) for number in range(len(blocks))]
+        for number, (now, then) in enumerate(zip(self.sums, kept["blocks"] or ())):
+            demand(now == then, f"block {number} in {self.folder} was changed after it was written; give another "
+                   "folder, to live from the beginning")
         if blocks:
             try:
                 agent.load(kept["state"])
@@ -66,13 +72,15 @@ class Book:
                 raise BadData([Fault(path.name, None, "state", None, right, "item")]) from error
         for place in left:
             shutil.rmtree(place)
+        clear_unfinished(self.folder, [STATE_FILE])
         return blocks
 
     def _read(self, path, agent):
         """What `_tell` wrote; BadData for a file that it did not write, or that was changed since."""
         try:
             kept = json.loads(read_bytes(path, LARGEST_STATE))
-            kept = {key: kept[key] for key in (*self.whose, "finished", "state")} | {"check": kept.get("check")}
+            kept = {key: kept[key] for key in (*self.whose, "finished", "state")} | {
+                "check": kept.get("check"), "blocks": kept.get("blocks")}
             finished, last = kept["finished"], len(self.phases)
             if kept["mark"] == self.mark:
                 demand(type(finished) is int and 0 <= finished <= last, f"{finished!r:.40} of {last} blocks finished")
@@ -124,17 +132,24 @@ class Book:
         """Writes a finished block, then that it is finished; between the two an interruption costs this one block."""
         write_log(block, self.folder, scenario={"syllabus_type": self.syllabus.kind,
                                                 "syllabus": self.syllabus.to_dict()})
+        self.sums.append(self._sum_of(number))
         self._tell(number + 1, plain_state(agent.state()))
+
+    def _sum_of(self, number):
+        """A checksum of the files of a block."""
+        files = sorted(path for path in self.folder.glob(f"[!.]*/{number}-*/[!.]*"))
+        return checksum(*(part for path in files for part in (path.name, read_bytes(path, LARGEST))))
 
     def _tell(self, finished, state):
         """Writes whose lifetime this is, how many blocks are finished, and what the agent has learned in them."""
-        told = {**self.whose, "finished": finished, "state": state}
+        told = {**self.whose, "finished": finished, "blocks": self.sums, "state": state}
         write_text(self.folder / STATE_FILE, json.dumps({**told, "check": _check(told)}))
 
 
 def _check(told):
     """A checksum of what a lifetime keeps of itself."""
-    return hashlib.sha256(json.dumps([told["mark"], told["finished"], told["state"]]).encode()).hexdigest()
+    blocks = [] if told["blocks"] is None else [told["blocks"]]         # None: before 0.7.1
+    return hashlib.sha256(json.dumps([told["mark"], told["finished"], told["state"], *blocks]).encode()).hexdigest()
 
 
 def tells_its_state(agent: Agent) -> bool:

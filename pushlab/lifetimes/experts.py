@@ -124,8 +124,9 @@ class Experts:
                 shutil.rmtree(new._folder_of(task), ignore_errors=True)
             where = new._folder_of(task)
             numbers = [int(path.name) for path in self._runs_in(where)]
-            write_log(log, where / str(max(numbers, default=-1) + 1))
-            runs = new.logs(task)                               # what was written is read
+            runs = [] if replace else self.logs(task)           # faults name what is there, and not the copy
+            written = write_log(log, where / str(max(numbers, default=-1) + 1))
+            runs.append(read_log(written))                      # what was written is read
             if saturation is None:
                 saturation = float(np.mean([_saturation_of(run) for run in runs]))
             new._write_values({**new._values(), task: saturation})

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from pushlab.ground.files import write_text
-from pushlab.studies.store import BEGUN, FAILED, PART, encode, plain, read_parts, write_cell
+from pushlab.studies.store import BEGUN, FAILED, PART, encode, read_parts, write_cell, write_parts
 
 
 class Cell(NamedTuple):
@@ -116,7 +116,7 @@ def _tables(cell, place):
         parts.append({name: pd.DataFrame(rows).astype(object).to_dict("records") for name, rows in part.items()})
         if begun is not None:
             try:
-                write_text(begun, json.dumps(parts, default=plain))
+                write_parts(begun, parts)
             except OSError as error:
                 raise _Unwritten from error
     return {name: pd.DataFrame([row for part in parts for row in part.get(name, [])])

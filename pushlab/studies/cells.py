@@ -27,12 +27,13 @@ from typing import Any
 import pandas as pd
 
 from pushlab.ground.arguments import number
-from pushlab.ground.files import cache_dir, own_folder, write_text
+from pushlab.ground.files import cache_dir, own_folder, write_together
 from pushlab.ground.kept import checksum
 from pushlab.ground.origins import of_value, own_files_changed
 from pushlab.studies.cell import Cell, do_cell, note_failure
 from pushlab.studies.store import BEGUN, DONE, FAILED, PART, gather, names_in, open_folder, read_cell
 
+TABLE = re.compile(r".*-[0-9a-f]{16}\.(\w+)\.csv", re.DOTALL)       # the file of one of a cell's tables
 RESTARTS = 2            # how often a sweep goes on after processes were killed, and nobody knows in which cell
 
 
@@ -89,9 +90,9 @@ def run_cells(cells: Sequence[Cell], out: Any = None, workers: int | None = None
         found[at] = read_cell(places[at])
     tables = gather([cell.labels for cell in cells], found)
     if folder is not None and out is not None:
-        for table, rows in tables.items():
-            write_text(folder / f"{table}.csv", rows.to_csv(index=False, lineterminator="\n"))
-        written = {name.rsplit(".", 2)[1] for name in names_in(folder) if name.endswith(".csv")}
+        write_together({folder / f"{table}.csv": rows.to_csv(index=False, lineterminator="\n")
+                        for table, rows in tables.items()})
+        written = {match[1] for name in names_in(folder) if (match := TABLE.fullmatch(name))}
         for older in written - {*tables}:                   # of a call before; what else lies here is not ours
             (folder / f"{older}.csv").unlink(missing_ok=True)
     if failed:

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from pushlab.ground.faults import BadData
-from pushlab.ground.files import json_text, write_text
+from pushlab.ground.files import clear_unfinished, json_text, write_text, write_together
 from pushlab.ground.kept import checksum
 from pushlab.ground.reading import read_bytes, read_json
 
@@ -50,8 +50,8 @@ def open_folder(folder: Path, cells: pd.DataFrame, about: Mapping[str, Any], new
         if other is not None:
             raise FileExistsError(f"{folder} holds another sweep, with {other} {before.get(other)!r} and not "
                                   f"{now.get(other)!r}; name another folder")
-    write_text(listed, cells.to_csv(index=False, lineterminator="\n"))
-    write_text(folder / ABOUT, json_text(dict(about)))
+    write_together({listed: cells.to_csv(index=False, lineterminator="\n"), folder / ABOUT: json_text(dict(about))})
+    clear_unfinished(folder / "cells")
 
 
 def names_in(folder: Path) -> set[str]:
@@ -97,16 +97,19 @@ def _failure(path):
         return {"error": f"{path.name} is damaged ({error})", "traceback": ""}
 
 
+def write_parts(path: Path, parts: Sequence[Mapping[str, list]]) -> None:
+    """Writes the parts of a cell that are finished. TypeError for what JSON does not hold."""
+    parts = json.loads(json.dumps(parts, default=plain))
+    write_text(path, json.dumps({"checksum": checksum(path.name, parts), "parts": parts}))
+
+
 def read_parts(path: Path) -> list[dict[str, list]]:
     """The parts of a cell that were finished before; none where the file is damaged: they are done again."""
     try:
-        parts = json.loads(read_bytes(path, LARGEST))
-    except (ValueError, RecursionError):
+        told = json.loads(read_bytes(path, LARGEST))
+        return told["parts"] if told["checksum"] == checksum(path.name, told["parts"]) else []
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return []
-    sound = isinstance(parts, list) and all(
-        isinstance(part, dict) and all(isinstance(rows, list) and all(isinstance(row, dict) for row in rows)
-                                       for rows in part.values()) for part in parts)
-    return parts if sound else []
 
 
 def write_cell(place: Path, tables: Mapping[str, tuple[dict, str]], what: Mapping[str, Any]) -> None:
@@ -114,7 +117,8 @@ def write_cell(place: Path, tables: Mapping[str, tuple[dict, str]], what: Mappin
     for table, (_, text) in tables.items():
         write_text(f"{place}.{table}.csv", text)
     forms = {table: {**form, "checksum": checksum(text.encode())} for table, (form, text) in tables.items()}
-    write_text(f"{place}{DONE}", json.dumps({**what, "tables": forms}, default=str))
+    write_text(f"{place}{DONE}", json.dumps({**what, "tables": forms, "check": checksum(Path(place).name, forms)},
+                                            default=str))
     for end in (FAILED, PART, BEGUN):
         Path(f"{place}{end}").unlink(missing_ok=True)
 
@@ -161,6 +165,8 @@ def read_cell(place: Path) -> dict[str, tuple[dict, str]] | None:
     """The tables of a finished cell, {name: (form, CSV)}; None where it is not finished, or not sound."""
     try:
         told, tables = json.loads(read_bytes(Path(f"{place}{DONE}"), LARGEST)), {}
+        if told.get("check") not in (None, checksum(Path(place).name, told["tables"])):     # None: before 0.7.1
+            return None
         for table, form in told["tables"].items():
             text = read_bytes(Path(f"{place}.{table}.csv"), LARGEST)
             if checksum(text) != form["checksum"]:

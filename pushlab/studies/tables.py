@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import typer
 
-from pushlab.ground.files import data_dir, write_text
+from pushlab.ground.files import data_dir, write_together
 from pushlab.metrics.estimate import Interval
 
 # Options of every study's command.
@@ -36,9 +36,8 @@ def interval_columns(name: str, interval: Interval) -> dict[str, float]:
 
 def write_tables(out: Path, tables: Mapping[str, pd.DataFrame], **form: Any) -> None:
     """CSV files in a folder, {name: table}; or beside the file `out`, {end of the name: table}. `form` as pandas'."""
-    texts = {name: table.to_csv(index=False, lineterminator="\n", **form) for name, table in tables.items()}
-    for name, text in texts.items():                        # all that could fail but the disk has been done
-        write_text(out.with_name(f"{out.stem}{name}.csv") if out.suffix else out / f"{name}.csv", text)
+    write_together({out.with_name(f"{out.stem}{name}.csv") if out.suffix else out / f"{name}.csv":
+                    table.to_csv(index=False, lineterminator="\n", **form) for name, table in tables.items()})
 
 
 def read_tables(folder: Path | str | None, *names: str) -> tuple[pd.DataFrame, ...]:
