@@ -15,7 +15,7 @@ import typer
 
 from pushlab.challenges.hand_in import hand_in_command
 from pushlab.classroom.command import class_app, serve
-from pushlab.ground.commands import ended_by, say
+from pushlab.ground.commands import ended_by, run, say
 from pushlab.ground.kept import no_cache
 from pushlab.lifetimes.command import experts_app, lifelong
 from pushlab.studies.bench.command import bench
@@ -262,7 +262,7 @@ def main():
     os.environ.setdefault("PYTHONSAFEPATH", "1")        # for the processes that it starts
     for stream in filter(None, (sys.stdout, sys.stderr)):
         stream.reconfigure(errors="backslashreplace")       # a terminal that lacks a letter shows its number
-    app()
+    run(app)
 
 
 if __name__ == "__main__":

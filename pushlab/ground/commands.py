@@ -1,9 +1,12 @@
-"""What all commands have in common: how they end at bad input, what they print, options out of a dataclass."""
+"""What all commands have in common: how they are ended, what they print, options out of a dataclass."""
 
+import _thread
 import inspect
 import os
 import re
+import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields
@@ -12,6 +15,37 @@ from typing import Annotated, Any
 import typer
 
 from pushlab.ground.faults import printable
+
+
+def run(start: Callable, *arguments: Any) -> None:
+    """Calls what a process is there for, so that SIGTERM and Ctrl-C end it as an error would: processes that it began
+    end, and what is unfinished goes.
+    """
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
+    with heard():
+        start(*arguments)
+
+
+@contextmanager
+def heard() -> Iterator[None]:
+    """In here no Ctrl-C is lost. A compiler calls back from C, where Python can only say that a KeyboardInterrupt was
+    ignored, and goes on; a moment later it comes again.
+    """
+    before = sys.unraisablehook
+
+    def again(dropped: Any) -> None:
+        if not issubclass(dropped.exc_type, KeyboardInterrupt):
+            before(dropped)
+            return
+        timer = threading.Timer(0.1, _thread.interrupt_main)
+        timer.daemon = True
+        timer.start()
+
+    sys.unraisablehook = again
+    try:
+        yield
+    finally:
+        sys.unraisablehook = before
 
 
 @contextmanager

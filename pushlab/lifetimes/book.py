@@ -24,7 +24,8 @@ from pushlab.logs.places import BLOCK
 from pushlab.logs.tables import COLUMNS, TABLE
 
 STATE_FILE = "agent.json"
-LARGEST_STATE = 2**30               # bytes
+LARGEST_STATE = LARGEST_BLOCK = 2**30               # bytes, of a file
+BLOCK_FILES = TABLE, COLUMNS, STEPS
 
 
 class Book:
@@ -122,7 +123,7 @@ class Book:
         left = [path for path in self.folder.glob("[!.]*/[!.]*") if (block := BLOCK.fullmatch(path.name))
                 and int(block[1]) >= finished]
         for path in left:
-            others = {name for name in os.listdir(path) if name[0] != "."} - {TABLE, COLUMNS, STEPS}
+            others = {name for name in os.listdir(path) if name[0] != "."} - {*BLOCK_FILES}
             if path.name not in begun or path.is_symlink() or others:
                 raise FileExistsError(f"{path} is not of this lifetime, in which {finished} blocks are finished; move "
                                       "it away, or give another folder")
@@ -137,8 +138,9 @@ class Book:
 
     def _sum_of(self, number):
         """A checksum of the files of a block."""
-        files = sorted(path for path in self.folder.glob(f"[!.]*/{number}-*/[!.]*"))
-        return checksum(*(part for path in files for part in (path.name, read_bytes(path, LARGEST))))
+        files = [place / name for place in sorted(self.folder.glob(f"[!.]*/{number}-*")) for name in BLOCK_FILES]
+        return checksum(*(part for path in files if os.path.lexists(path)
+                          for part in (path.name, read_bytes(path, LARGEST_BLOCK))))
 
     def _tell(self, finished, state):
         """Writes whose lifetime this is, how many blocks are finished, and what the agent has learned in them."""
@@ -148,7 +150,7 @@ class Book:
 
 def _check(told):
     """A checksum of what a lifetime keeps of itself."""
-    blocks = [] if told["blocks"] is None else [told["blocks"]]         # None: before 0.7.1
+    blocks = [] if told["blocks"] is None else [told["blocks"]]         # None: written by 0.7 or before
     return hashlib.sha256(json.dumps([told["mark"], told["finished"], told["state"], *blocks]).encode()).hexdigest()
 
 

@@ -209,7 +209,7 @@ def add_expert(logdir: Annotated[Path, typer.Argument(help="A run that learned o
             raise ValueError(f"{logdir} is no expert of one task; it learns {', '.join(tasks)}")
         store = _experts(experts)
         (store.write if replace else store.add)(tasks[0], log)
-    typer.echo(f"{tasks[0]}: {len(store.logs(tasks[0]))} runs, saturation {store.saturation(tasks[0]):.6g}")
+    say(f"{tasks[0]}: {len(store.logs(tasks[0]))} runs, saturation {store.saturation(tasks[0]):.6g}")
 
 
 @experts_app.command("list")
@@ -217,7 +217,7 @@ def list_experts(experts: Store = None) -> None:
     """List the experts: task, runs, experiences, saturation value."""
     with ended_by(1):
         table = _experts(experts).list()
-    typer.echo(table.to_string(index=False) if len(table) else "there are none yet")
+    say(table.to_string(index=False) if len(table) else "there are none yet")
 
 
 @experts_app.command("clear")
@@ -231,4 +231,4 @@ def clear_experts(task: Annotated[str | None, typer.Argument(help="The task; wit
         if task is None and store.tasks and not yes:
             typer.confirm(f"remove the experts of {', '.join(store.tasks)}?", abort=True)
         store.clear(task)
-    typer.echo(f"removed: {task or 'all'}")
+    say(f"removed: {task or 'all'}")

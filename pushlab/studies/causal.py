@@ -20,6 +20,7 @@ from threadpoolctl import threadpool_limits
 
 from pushlab.causal import KINDS, InverseWeighting, by_size, experiment, learn_policy, policy_values, repeat, summary
 from pushlab.causal.policies import LEARNERS
+from pushlab.ground.commands import run
 from pushlab.ground.seeds import episode_seed
 from pushlab.studies import tables
 from pushlab.studies.cells import Cell, run_cells
@@ -87,4 +88,4 @@ def main(out: tables.OutFolder = Path("data/causal"), jobs: tables.Jobs = 1, kee
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    run(typer.run, main)

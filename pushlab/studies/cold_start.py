@@ -21,6 +21,7 @@ import pandas as pd
 import typer
 
 from pushlab import agents
+from pushlab.ground.commands import run, say
 from pushlab.metrics.estimate import mean_interval, paired_interval
 from pushlab.studies import tables
 from pushlab.studies.sweep import sweep
@@ -164,10 +165,10 @@ def main(out: tables.Out, seeds: Annotated[int, typer.Option(min=2, help="Runs o
         raise typer.BadParameter(str(error), param_hint="--user") from error
     runs = runs.round(DIGITS)
     tables.write_tables(out, {"": runs, "_curves": curve_table(windows)})
-    typer.echo("Mean regret over the last quarter of the episode:\n" + agent_table(runs).round(3).to_string())
-    typer.echo(f"\n{CHOSEN} against the baselines, paired over {seeds} seeds:\n"
+    say("Mean regret over the last quarter of the episode:\n" + agent_table(runs).round(3).to_string())
+    say(f"\n{CHOSEN} against the baselines, paired over {seeds} seeds:\n"
                + comparison_table(runs).round(3).to_string(index=False))
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    run(typer.run, main)

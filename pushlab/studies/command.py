@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from pushlab.ground.commands import ended_by
+from pushlab.ground.commands import ended_by, say
 from pushlab.ground.faults import BadData, Fault, short
 from pushlab.ground.reading import read_json, read_text
 from pushlab.studies.cells import CellsFailed
@@ -123,10 +123,10 @@ def sweep_command(file: Grid = None, out: Folder = None, workers: Workers = None
             with cluster(on):
                 sweep(**{**grid, "out": folder, **more}, workers=workers, fresh=fresh, strict=True)
         except CellsFailed as error:
-            typer.echo(error, err=True)
+            say(error, err=True)
             raise typer.Exit(1) from None
         except KeyboardInterrupt:
-            typer.echo("interrupted; finished cells are kept, and the same command goes on from there", err=True)
+            say("interrupted; finished cells are kept, and the same command goes on from there", err=True)
             raise typer.Exit(130) from None
         except ImportError as error:
             raise ValueError(f"{error}; `pip install {error.name or 'it'}` for --cluster {on}") from error
@@ -137,11 +137,11 @@ def tell_status(folder: Path) -> bool:
     """Prints how many cells are finished, failed and missing, and each error once; returns whether none failed."""
     table = status(folder)
     counts = table["state"].value_counts()
-    typer.echo(f"{folder}: {len(table):,} cells of the last call, "
+    say(f"{folder}: {len(table):,} cells of the last call, "
                + ", ".join(f"{counts.get(state, 0):,} {state}" for state in ("finished", "failed", "missing")))
     for error, some in table[table["state"] == "failed"].groupby("error", sort=False):
         first = some.iloc[0]
         labels = ", ".join(f"{name} {value}" for name, value in first.drop(["state", "error", "traceback"]).items())
         others = f" and {len(some) - 1:,} more cells" if len(some) > 1 else ""
-        typer.echo(f"failed: {labels}{others}: {error}\n{first['traceback']}")
+        say(f"failed: {labels}{others}: {error}\n{first['traceback']}")
     return "failed" not in counts

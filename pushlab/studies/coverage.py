@@ -15,6 +15,7 @@ from typing import Annotated
 import numpy as np
 import typer
 
+from pushlab.ground.commands import run, say
 from pushlab.metrics import estimate
 from pushlab.studies import tables
 from pushlab.studies.cells import Cell, run_cells
@@ -170,8 +171,8 @@ def main(out: tables.Out = Path("data/studies/coverage.csv"), jobs: tables.Jobs 
     table = run_cells([Cell(dict(zip(names, row)), run_cell, (*row, studies)) for row in rows], keep, jobs,
                       fresh)["results"]
     tables.write_tables(out, {"": table})
-    typer.echo(table.pivot(index=["method", "tasks", "distribution"], columns="runs", values="kept").to_string())
+    say(table.pivot(index=["method", "tasks", "distribution"], columns="runs", values="kept").to_string())
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    run(typer.run, main)

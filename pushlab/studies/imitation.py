@@ -26,6 +26,7 @@ import pandas as pd
 import typer
 
 from pushlab.envs.ode.worlds import HIV
+from pushlab.ground.commands import run, say
 from pushlab.studies import interventions, tables
 
 TEACHER_SEED = 6            # one that ends healthy; interventions says how often that happens
@@ -92,8 +93,8 @@ def main(out: tables.OutFolder = Path("data/ode"), seeds: int = SEEDS, rounds: i
     columns = ["who", "depth", "seed", "round", "labels", "fits", "agrees", "return", "healthy"]
     tables.write_tables(out, {"imitation": table[columns]}, float_format="%.6g")
     last = table[table["round"] == rounds]
-    typer.echo(last.groupby(["depth", "who"])[["fits", "agrees", "return", "healthy"]].median().to_string())
+    say(last.groupby(["depth", "who"])[["fits", "agrees", "return", "healthy"]].median().to_string())
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    run(typer.run, main)

@@ -28,6 +28,7 @@ import typer
 
 from pushlab.agents.planning import FittedQIteration
 from pushlab.envs.ode.worlds import HIV
+from pushlab.ground.commands import run, say
 from pushlab.studies import tables
 from pushlab.studies.cells import Cell, run_cells
 
@@ -259,10 +260,10 @@ def main(out: tables.OutFolder = Path("data/ode"),
                               "fitted_q_disturbed": disturbed_table(best)}, float_format="%.8g")
     learned = table[table["policy"] == "fitted Q iteration"]
     healthy = learned["basin"] == "healthy"
-    typer.echo(f"{healthy.sum()} of {len(learned)} policies lead to the healthy state; at least one in "
+    say(f"{healthy.sum()} of {len(learned)} policies lead to the healthy state; at least one in "
                f"{healthy.groupby(learned['seed']).any().sum()} of {seeds} seeds\n"
                + learned[["seed", "round", "return", "basin", "by_policy", "by_schedule"]].to_string(index=False))
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    run(typer.run, main)

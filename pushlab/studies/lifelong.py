@@ -29,6 +29,7 @@ import pandas as pd
 import typer
 
 from pushlab import agents
+from pushlab.ground.commands import run, say
 from pushlab.lifetimes.syllabi import Syllabus, ant_a
 from pushlab.metrics.estimate import mean_interval, paired_interval
 from pushlab.studies import tables
@@ -210,13 +211,13 @@ def main(out: tables.Out,
     tables.write_tables(out, {"": tests, "_training": training, "_remedies": remedies, "_recovery": recovery, **board})
     for (first, second), some in tests.groupby(["first", "second"], sort=False):
         means = some.groupby(["agent", "phase", "task"], sort=False)["reward"].mean().unstack(["phase", "task"])
-        typer.echo(f"Mean reward a day in tests, {first} and {second}:\n{means.round(1).to_string()}\n")
-    typer.echo(f"Forgotten of the first user, and the difference of recognising, over {seeds} seeds:\n"
+        say(f"Mean reward a day in tests, {first} and {second}:\n{means.round(1).to_string()}\n")
+    say(f"Forgotten of the first user, and the difference of recognising, over {seeds} seeds:\n"
                + comparison_table(tests).round(2).to_string(index=False))
     told = tests.dropna(subset="users").groupby(["first", "second", "agent", "seed"], sort=False)["users"].first()
     for (first, second), found in told.groupby(level=["first", "second"], sort=False):
-        typer.echo(f"users told apart with {first} and {second}: {sorted(found.tolist())}")
+        say(f"users told apart with {first} and {second}: {sorted(found.tolist())}")
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    run(typer.run, main)

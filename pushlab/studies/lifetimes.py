@@ -17,6 +17,7 @@ import pandas as pd
 import typer
 
 from pushlab import agents
+from pushlab.ground.commands import run
 from pushlab.lifetimes.live import run_experts, run_syllabi
 from pushlab.lifetimes.syllabi import read_syllabus
 from pushlab.studies import tables
@@ -62,4 +63,4 @@ def main(out: tables.OutFolder) -> None:
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    run(typer.run, main)

@@ -23,6 +23,7 @@ import typer
 
 from pushlab.agents import Agent, DismissAll, DoNotDisturb, LinearArrivalQ, QTable, ShowAll
 from pushlab.agents.protocol import Transition
+from pushlab.ground.commands import run, say
 from pushlab.ground.seeds import part_seed
 from pushlab.metrics.estimate import crossed_interval, simultaneous
 from pushlab.studies import tables
@@ -221,15 +222,15 @@ def main(out: tables.Out, seeds: Annotated[int, typer.Option(min=2, help="Runs o
     how: dict[str, Any] = {"jobs": jobs, "keep": keep, "fresh": fresh}
     runs, days = (table.drop(columns="changed") for table in run_study(users, seeds=seeds, **how))
     written = {"": runs, "_days": days}
-    typer.echo("Means a day:\n" + means_table(runs).round(2).to_string(na_rep="–"))
-    typer.echo(f"\n{CHOSEN}, reward a day against the baselines, intervals over {seeds} seeds and the days:\n"
+    say("Means a day:\n" + means_table(runs).round(2).to_string(na_rep="–"))
+    say(f"\n{CHOSEN}, reward a day against the baselines, intervals over {seeds} seeds and the days:\n"
                + comparison_table(days).round(3).to_string(index=False))
     if weights:
         changed = run_study(users, (*BASELINES, CHOSEN), weights, all_variants(), **how)[1]
         written["_weights"] = comparison_table(changed).round(DIGITS)
-        typer.echo("\nWith each weight halved and doubled:\n" + written["_weights"].round(2).to_string(index=False))
+        say("\nWith each weight halved and doubled:\n" + written["_weights"].round(2).to_string(index=False))
     tables.write_tables(out, written)
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    run(typer.run, main)

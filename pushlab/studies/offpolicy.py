@@ -16,6 +16,7 @@ import typer
 from pushlab import causal
 from pushlab.agents import SoftmaxItem
 from pushlab.envs.rec.world import RECEnv
+from pushlab.ground.commands import run
 from pushlab.ground.seeds import part_seed
 from pushlab.logs.collect import collect, true_value
 from pushlab.metrics.offpolicy import off_policy
@@ -74,4 +75,4 @@ def main(out: tables.Out = Path("data/rec/offpolicy.csv"), jobs: tables.Jobs = 1
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    run(typer.run, main)

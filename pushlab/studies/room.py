@@ -13,6 +13,7 @@ import pandas as pd
 import typer
 
 from pushlab.agents import BothAgent, EpisodicAgent, GivenAgent, SemanticAgent
+from pushlab.ground.commands import run
 from pushlab.logs.rollout import rollout
 from pushlab.studies import tables
 from pushlab.studies.sweep import sweep
@@ -46,4 +47,4 @@ def main(out: tables.Out = Path("data/room/memory.csv"), jobs: tables.Jobs = 1, 
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    run(typer.run, main)

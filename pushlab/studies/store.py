@@ -165,7 +165,7 @@ def read_cell(place: Path) -> dict[str, tuple[dict, str]] | None:
     """The tables of a finished cell, {name: (form, CSV)}; None where it is not finished, or not sound."""
     try:
         told, tables = json.loads(read_bytes(Path(f"{place}{DONE}"), LARGEST)), {}
-        if told.get("check") not in (None, checksum(Path(place).name, told["tables"])):     # None: before 0.7.1
+        if told.get("check") not in (None, checksum(Path(place).name, told["tables"])):     # None: by 0.7
             return None
         for table, form in told["tables"].items():
             text = read_bytes(Path(f"{place}.{table}.csv"), LARGEST)

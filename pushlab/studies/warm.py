@@ -4,11 +4,9 @@ What is compiled is kept on disk, where every later process finds it; see `pushl
 a rare argument asks for, such as another solver, are compiled when it is given.
 """
 
-import signal
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
+
+from pushlab.ground.commands import heard
 
 
 def warm(workers: int | None = None, progress: bool = True) -> int:
@@ -27,33 +25,10 @@ def warm(workers: int | None = None, progress: bool = True) -> int:
     done = Parallel(n_jobs=workers or -1, batch_size=1, return_as="generator_unordered")(
         delayed(job)(*arguments) for job, *arguments in work)
     parts = 0
-    with interrupts() as interrupted:
+    with heard():
         for _ in tqdm(done, total=len(work), desc="compiling", unit="part", disable=not progress):
             parts += 1
-            if interrupted:
-                raise KeyboardInterrupt
     return parts
-
-
-@contextmanager
-def interrupts() -> Iterator[list[int]]:
-    """Keeps each Ctrl-C in a list as well: the compiler calls back from C, where Python drops a KeyboardInterrupt."""
-    heard: list[int] = []
-
-    def hear(number: int, frame: Any) -> None:
-        heard.append(number)
-        signal.default_int_handler(number, frame)
-
-    # Elsewhere no handler may be set; and who has chosen another way to be interrupted, or none, keeps it.
-    ours = (threading.current_thread() is threading.main_thread()
-            and signal.getsignal(signal.SIGINT) is signal.default_int_handler)
-    if ours:
-        signal.signal(signal.SIGINT, hear)
-    try:
-        yield heard
-    finally:
-        if ours:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def play(*worlds: tuple[str, dict]) -> None:

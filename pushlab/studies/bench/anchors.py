@@ -14,6 +14,7 @@ import numpy as np
 import typer
 
 from pushlab import agents
+from pushlab.ground.commands import run
 from pushlab.ground.files import write_text
 from pushlab.studies.bench import agents as entrants
 from pushlab.studies.bench.protocol import run_cell
@@ -188,4 +189,4 @@ def main(out: Annotated[Path, typer.Option(help="CSV file to write.")], workers:
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    run(typer.run, main)

@@ -20,7 +20,7 @@ import pandas as pd
 import typer
 
 from pushlab.ground.arguments import demand, one_of, whole
-from pushlab.ground.commands import ended_by
+from pushlab.ground.commands import ended_by, say
 from pushlab.ground.files import alone, data_dir, write_text
 from pushlab.ground.reading import read_bytes
 from pushlab.lifetimes.syllabi import read_syllabus
@@ -189,13 +189,13 @@ def bench(agent: Annotated[list[str], typer.Option(help="module:make, where make
             page = write_report(out / label if len(names) > 1 else out, scores, task_table(version),
                                 read_reference(version), version, unfit, failed, label)
             means = scores.groupby("task", sort=False)["normalised"].agg(["mean", "min", "max"]).round(3)
-            typer.echo(f"{label}, {version}: normalised scores, 0 is chance and 1 the best known\n{means.to_string()}\n"
+            say(f"{label}, {version}: normalised scores, 0 is chance and 1 the best known\n{means.to_string()}\n"
                        f"{len(unfit)} tasks do not fit, {len(failed)} runs failed\n{page}")
         if reference is not None and found["failed"].empty:
             add_rows(reference, found["scores"], version)
     for row in found["failed"].itertuples():
-        typer.echo(f"failed: {row.agent}, {row.task}, seed {row.seed}: {row.reason}", err=True)
+        say(f"failed: {row.agent}, {row.task}, seed {row.seed}: {row.reason}", err=True)
     if len(found["failed"]):
         if reference is not None:
-            typer.echo(f"{reference} is as it was: rows are added when no run fails", err=True)
+            say(f"{reference} is as it was: rows are added when no run fails", err=True)
         raise typer.Exit(1)
