@@ -167,7 +167,7 @@ def main(out: tables.Out, seeds: Annotated[int, typer.Option(min=2, help="Runs o
     tables.write_tables(out, {"": runs, "_curves": curve_table(windows)})
     say("Mean regret over the last quarter of the episode:\n" + agent_table(runs).round(3).to_string())
     say(f"\n{CHOSEN} against the baselines, paired over {seeds} seeds:\n"
-               + comparison_table(runs).round(3).to_string(index=False))
+        + comparison_table(runs).round(3).to_string(index=False))
 
 
 if __name__ == "__main__":

@@ -138,7 +138,7 @@ def tell_status(folder: Path) -> bool:
     table = status(folder)
     counts = table["state"].value_counts()
     say(f"{folder}: {len(table):,} cells of the last call, "
-               + ", ".join(f"{counts.get(state, 0):,} {state}" for state in ("finished", "failed", "missing")))
+        + ", ".join(f"{counts.get(state, 0):,} {state}" for state in ("finished", "failed", "missing")))
     for error, some in table[table["state"] == "failed"].groupby("error", sort=False):
         first = some.iloc[0]
         labels = ", ".join(f"{name} {value}" for name, value in first.drop(["state", "error", "traceback"]).items())

@@ -261,8 +261,8 @@ def main(out: tables.OutFolder = Path("data/ode"),
     learned = table[table["policy"] == "fitted Q iteration"]
     healthy = learned["basin"] == "healthy"
     say(f"{healthy.sum()} of {len(learned)} policies lead to the healthy state; at least one in "
-               f"{healthy.groupby(learned['seed']).any().sum()} of {seeds} seeds\n"
-               + learned[["seed", "round", "return", "basin", "by_policy", "by_schedule"]].to_string(index=False))
+        f"{healthy.groupby(learned['seed']).any().sum()} of {seeds} seeds\n"
+        + learned[["seed", "round", "return", "basin", "by_policy", "by_schedule"]].to_string(index=False))
 
 
 if __name__ == "__main__":

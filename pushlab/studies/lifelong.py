@@ -213,7 +213,7 @@ def main(out: tables.Out,
         means = some.groupby(["agent", "phase", "task"], sort=False)["reward"].mean().unstack(["phase", "task"])
         say(f"Mean reward a day in tests, {first} and {second}:\n{means.round(1).to_string()}\n")
     say(f"Forgotten of the first user, and the difference of recognising, over {seeds} seeds:\n"
-               + comparison_table(tests).round(2).to_string(index=False))
+        + comparison_table(tests).round(2).to_string(index=False))
     told = tests.dropna(subset="users").groupby(["first", "second", "agent", "seed"], sort=False)["users"].first()
     for (first, second), found in told.groupby(level=["first", "second"], sort=False):
         say(f"users told apart with {first} and {second}: {sorted(found.tolist())}")

@@ -224,7 +224,7 @@ def main(out: tables.Out, seeds: Annotated[int, typer.Option(min=2, help="Runs o
     written = {"": runs, "_days": days}
     say("Means a day:\n" + means_table(runs).round(2).to_string(na_rep="–"))
     say(f"\n{CHOSEN}, reward a day against the baselines, intervals over {seeds} seeds and the days:\n"
-               + comparison_table(days).round(3).to_string(index=False))
+        + comparison_table(days).round(3).to_string(index=False))
     if weights:
         changed = run_study(users, (*BASELINES, CHOSEN), weights, all_variants(), **how)[1]
         written["_weights"] = comparison_table(changed).round(DIGITS)

@@ -21,7 +21,7 @@ import typer
 
 from pushlab.ground.arguments import demand, one_of, whole
 from pushlab.ground.commands import ended_by, say
-from pushlab.ground.files import alone, data_dir, write_text
+from pushlab.ground.files import alone, data_dir, write_text, write_together
 from pushlab.ground.reading import read_bytes
 from pushlab.lifetimes.syllabi import read_syllabus
 from pushlab.studies.bench.protocol import DoesNotFit, Trial, fit_for, load_agent, run_cell
@@ -75,8 +75,8 @@ def run_bench(names: Sequence[str], out: Path | str, version: str = VERSION, tas
     tables["unfit"] = tables["unfit"].drop(columns="seed").drop_duplicates(ignore_index=True)
     failed = status(out / "runs").query("state == 'failed'").rename(columns={"error": "reason"})
     tables["failed"] = failed[[*RUN, "reason", "traceback"]].reset_index(drop=True)
-    for name, table in tables.items():
-        write_text(out / f"{name}.csv", table.to_csv(index=False, lineterminator="\n", float_format=DIGITS))
+    write_together({out / f"{name}.csv": table.to_csv(index=False, lineterminator="\n", float_format=DIGITS)
+                    for name, table in tables.items()})
     return tables
 
 
@@ -190,7 +190,7 @@ def bench(agent: Annotated[list[str], typer.Option(help="module:make, where make
                                 read_reference(version), version, unfit, failed, label)
             means = scores.groupby("task", sort=False)["normalised"].agg(["mean", "min", "max"]).round(3)
             say(f"{label}, {version}: normalised scores, 0 is chance and 1 the best known\n{means.to_string()}\n"
-                       f"{len(unfit)} tasks do not fit, {len(failed)} runs failed\n{page}")
+                f"{len(unfit)} tasks do not fit, {len(failed)} runs failed\n{page}")
         if reference is not None and found["failed"].empty:
             add_rows(reference, found["scores"], version)
     for row in found["failed"].itertuples():

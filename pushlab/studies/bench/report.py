@@ -20,7 +20,7 @@ import pandas as pd
 
 from pushlab import __version__
 from pushlab.ground.arguments import demand, has_columns, has_rows
-from pushlab.ground.files import json_text, write_bytes
+from pushlab.ground.files import json_text, write_together
 from pushlab.metrics import estimate
 from pushlab.plots.benchmark import HIGHEST, LOWEST
 from pushlab.studies.tables import interval_columns
@@ -35,7 +35,7 @@ UNFIT, FAILED = pd.DataFrame(columns=["task", "reason"]), pd.DataFrame(columns=[
 def write_report(folder: Path | str, scores: pd.DataFrame, tasks: pd.DataFrame, reference: pd.DataFrame | None = None,
                  version: str = "pushlab-bench-1", unfit: pd.DataFrame = UNFIT, failed: pd.DataFrame = FAILED,
                  agent: str | None = None) -> Path:
-    """Writes report.html, report.json and the PNGs into a folder, each whole or not at all; returns the page's path.
+    """Writes report.html, report.json and the PNGs into a folder, all or none of them; returns the page's path.
 
     folder     made where there is none; pictures that an earlier report left there, and this one lacks, go
     scores     of one agent, a row a run: agent, task, seed, score, normalised
@@ -54,8 +54,7 @@ def write_report(folder: Path | str, scores: pd.DataFrame, tasks: pd.DataFrame, 
     files = {f"{name}.png": data for name, data in pictures.items()}
     files |= {"report.json": json_text(told).encode(), "report.html": page.encode()}
     try:
-        for name, data in files.items():
-            write_bytes(folder / name, data)
+        write_together({folder / name: data for name, data in files.items()})
         for left in {folder / "profiles.png", *folder.glob("task-*.png")} - {folder / name for name in files}:
             left.unlink(missing_ok=True)
     except OSError as error:
