@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import re
 import sys
+import time
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -180,7 +181,11 @@ def _run(cells, places, todo, found, workers, time_limit, name, progress):
             except BrokenProcessPool as error:
                 raise CellsFailed(f"a process could not take a cell over: {error.__cause__ or error}; what the cells "
                                   "need is best in a file that can be imported") from error
-    if lost := _not_read(todo, places, found, failed):
+    tries = 20
+    while (lost := _not_read(todo, places, found, failed, begun_too=True)) and tries:
+        tries -= 1
+        time.sleep(0.1)             # another call of the same sweep may just be writing them
+    if lost:
         raise CellsFailed(f"{len(lost)} cells were finished elsewhere and are not in {places[lost[0]].parent}: all "
                           "machines have to see one folder under this name")
     return failed
@@ -206,9 +211,13 @@ def _side_by_side(cells, places, some, workers, time_limit):
         delayed(do_cell)(at, cells[at], places[at], time_limit) for at in some)
 
 
-def _not_read(todo, places, found, failed):
-    """Reads what lies there by now; returns the numbers of what does not."""
+def _not_read(todo, places, found, failed, begun_too=False):
+    """Reads what lies there by now; returns the numbers of what does not.
+
+    begun_too   also what somebody has begun: where ours are done, that is another call
+    """
     left = [at for at in todo if found[at] is None and at not in failed]
-    for at in (at for at in left if places[at] is not None and not Path(f"{places[at]}{BEGUN}").exists()):
+    for at in (at for at in left if places[at] is not None
+               and (begun_too or not Path(f"{places[at]}{BEGUN}").exists())):
         found[at] = read_cell(places[at])
     return [at for at in left if found[at] is None]
