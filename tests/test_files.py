@@ -11,6 +11,7 @@ import stat
 import subprocess
 import sys
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -18,7 +19,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pushlab.ground.files import alone, csv_text, safe_cell, whole_folder, write_bytes, write_text
+from pushlab.ground.files import (
+    alone,
+    clear_unfinished,
+    csv_text,
+    safe_cell,
+    whole_folder,
+    write_bytes,
+    write_text,
+    write_together,
+)
 
 HERE = Path(__file__).parent.parent
 WITH_US = os.environ | {"PYTHONPATH": os.pathsep.join([str(HERE), *filter(None, [os.environ.get("PYTHONPATH")])])}
@@ -135,6 +145,29 @@ def test_a_name_that_is_not_utf_8_can_be_written_about_and_to(tmp_path):
     assert path.read_bytes() == b"from b\\udcff.txt"
 
 
+def test_files_that_belong_together_change_together_or_not_at_all(tmp_path):
+    paths = [tmp_path / name for name in ("a.csv", "b.csv", "sub/c.png")]
+    assert write_together(dict(zip(paths, ("old", "old", b"old")))) == paths
+    shutil.rmtree(tmp_path / "sub")
+    paths[2].mkdir(parents=True)
+    with pytest.raises(FileExistsError, match="is a folder"):
+        write_together(dict.fromkeys(paths, "new"))
+    assert [path.read_text() for path in paths[:2]] == ["old", "old"]
+    assert names(tmp_path) == ["a.csv", "b.csv", "sub"] and names(tmp_path / "sub") == ["c.png"]
+
+
+def test_what_is_write_protected_is_not_replaced(tmp_path, monkeypatch):
+    fill(tmp_path / "out", "mine")
+    (tmp_path / "out" / "sub" / "0.txt").chmod(0o444)
+    monkeypatch.setattr(os, "access", lambda path, how: False)          # root may write everywhere
+    for write in (write_text, lambda path, text: write_together({path: text})):
+        with pytest.raises(PermissionError, match="0.txt is write-protected, or another's"):
+            write(tmp_path / "out" / "sub" / "0.txt", "new")
+    with pytest.raises(PermissionError, match="out is write-protected"), whole_folder(tmp_path / "out"):
+        pass
+    assert set(held(tmp_path / "out").values()) == {"mine"} and names(tmp_path) == ["out"]
+
+
 # ---------------------------------------------------------------- alone
 
 ADD = """
@@ -177,6 +210,15 @@ def test_who_waits_too_long_is_told_the_path(tmp_path):
 
 
 @pytest.mark.posix
+def test_a_link_and_what_it_leads_to_are_one_and_a_name_may_be_long(tmp_path):
+    (tmp_path / "there").mkdir()
+    (tmp_path / "link").symlink_to("there")
+    with alone(tmp_path / "link"), alone(tmp_path / ("x" * 255)):
+        with pytest.raises(TimeoutError), alone(tmp_path / "there", wait=0.1):
+            pass
+
+
+@pytest.mark.posix
 def test_a_killed_process_lets_go_of_its_lock(tmp_path):
     code = ("import os, sys; from pushlab.ground.files import alone\n"
             "with alone(sys.argv[1]):\n    print('in', flush=True); os.kill(os.getpid(), 9)")
@@ -208,6 +250,91 @@ def test_a_folder_takes_the_place_of_another_whole(tmp_path):
         write_text(folder / "more.txt", "more")
     assert set(held(tmp_path / "new" / "out").values()) == {"second", "more"}
     assert names(tmp_path / "new") == ["out"]
+
+
+def test_where_only_a_new_folder_is_meant_the_first_of_several_has_it(tmp_path):
+    start = threading.Barrier(4)
+
+    def make(word):
+        try:
+            with whole_folder(tmp_path / "out", new=True) as folder:
+                start.wait()
+                fill(folder, word)
+            return word
+        except FileExistsError as error:
+            assert "there by now, from somebody else" in str(error)
+            return None
+
+    (tmp_path / "out").mkdir()              # an empty one may be there
+    with ThreadPoolExecutor(4) as pool:
+        done = list(pool.map(make, "abcd"))
+    assert done.count(None) == 3 and set(held(tmp_path / "out").values()) == {*done} - {None}
+    with pytest.raises(FileExistsError, match="not empty"), whole_folder(tmp_path / "out", new=True):
+        pass
+    assert names(tmp_path) == ["out"]
+
+
+@pytest.mark.posix
+def test_a_folder_is_as_private_while_it_is_written_as_it_was(tmp_path):
+    fill(tmp_path / "out", "old")
+    (tmp_path / "out").chmod(0o700)
+    with whole_folder(tmp_path / "out") as folder:
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert stat.S_IMODE((tmp_path / "out").stat().st_mode) == 0o700
+
+
+@pytest.mark.posix
+def test_what_cannot_be_exchanged_or_copied_is_said_before_anything_is_written(tmp_path, monkeypatch):
+    (tmp_path / "loop").symlink_to("loop")
+    os.mkfifo(tmp_path / "pipe")
+    fill(tmp_path / "disk", "mine")
+    monkeypatch.setattr(os.path, "ismount", lambda path: path == tmp_path / "disk")
+    for name, word in (("loop", "a link"), ("pipe", "a FIFO"), ("disk", "a disk is mounted")):
+        with pytest.raises(FileExistsError, match=f"{name} .*{word}|{word}"), whole_folder(tmp_path / name):
+            pass
+    fill(tmp_path / "store", "mine")
+    (tmp_path / "pipe").rename(tmp_path / "store" / "pipe")
+    with pytest.raises(OSError, match="store/pipe cannot be copied .*pipe.*; move it away"):
+        with whole_folder(tmp_path / "store", keep=True):
+            pass
+    assert names(tmp_path) == ["disk", "loop", "store"]
+
+
+BROKEN_OFF = """
+import os, sys
+from pathlib import Path
+from pushlab.ground.files import whole_folder, write_text
+with whole_folder(sys.argv[1]) as folder:
+    write_text(folder / "a.txt", "unfinished")
+    print(folder.name, flush=True)
+    input()
+"""
+
+
+@pytest.mark.posix
+def test_what_killed_processes_left_goes_and_what_a_living_one_writes_stays(tmp_path):
+    begun = [subprocess.Popen([sys.executable, "-P", "-c", BROKEN_OFF, tmp_path / "out"], text=True, env=WITH_US,
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE) for _ in range(2)]
+    dead, living = (one.stdout.readline().strip() for one in begun)
+    begun[0].kill()
+    begun[0].communicate()
+    write_text(tmp_path / ".out.0123456789abcdef", "of write_text")
+    others = [".out.txt", ".other.0123456789abcdef", ".out.0123456789abcdef.before"]
+    for name in others:
+        write_text(tmp_path / name, "mine")
+    left = {dead, living, ".out.0123456789abcdef"}
+    with whole_folder(tmp_path / "out") as folder:          # just now it could still be anybody's
+        fill(folder, "first")
+    assert left < {*names(tmp_path)}
+    for one in tmp_path.iterdir():
+        os.utime(one, (0, time.time() - 4000))
+    with whole_folder(tmp_path / "out") as folder:
+        fill(folder, "second")
+    assert names(tmp_path) == sorted([living, "out", *others])
+    assert begun[1].communicate("go on\n", timeout=600) and begun[1].returncode == 0
+    assert held(tmp_path / "out") == {"a.txt": "unfinished"}
+    clear_unfinished(tmp_path)              # of whatever name
+    assert names(tmp_path) == sorted({"out", *others} - {".other.0123456789abcdef"})
 
 
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])

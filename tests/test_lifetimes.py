@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from hashlib import sha256
 from pathlib import Path
 
 import gymnasium as gym
@@ -393,6 +394,30 @@ def test_a_lifetime_that_lost_a_block_does_not_learn_it_twice(tmp_path):
     shutil.rmtree(tmp_path / "0" / f"{len(SYLLABUS.phases) - 1}-test")
     with pytest.raises(ValueError, match="has lost blocks: 7 were finished, and 6 are there"):
         run_syllabus(SYLLABUS, agents.LinearQ(), 0, tmp_path, progress=False)
+
+
+@pytest.mark.parametrize("file, old, new", [("data-log.tsv", "0", "1"), ("columns.json", "{", "{ ")])
+def test_a_block_that_was_changed_since_is_not_gone_on_with(tmp_path, file, old, new):
+    run_syllabus(RED_BLUE_RED, NeverForgets(), 0, tmp_path, progress=False)
+    path = next(tmp_path.glob(f"0/1-*/{file}"))
+    head, _, tail = path.read_text().rpartition(old)
+    path.write_text(head + new + tail)
+    before = files_in(tmp_path)
+    with pytest.raises(ValueError):
+        run_syllabus(RED_BLUE_RED, NeverForgets(), 0, tmp_path, progress=False)
+    assert files_in(tmp_path) == before
+    path.unlink()
+    with pytest.raises(ValueError):
+        run_syllabus(RED_BLUE_RED, NeverForgets(), 0, tmp_path, progress=False)
+
+
+def test_a_lifetime_written_before_blocks_had_checksums_goes_on(tmp_path):
+    log = run_syllabus(RED_BLUE_RED, NeverForgets(), 0, tmp_path, progress=False)
+    told = json.loads((tmp_path / "agent.json").read_text())
+    told.pop("blocks")
+    told["check"] = sha256(json.dumps([told["mark"], told["finished"], told["state"]]).encode()).hexdigest()
+    (tmp_path / "agent.json").write_text(json.dumps(told))
+    assert run_syllabus(RED_BLUE_RED, NeverForgets(), 0, tmp_path, progress=False).equals(log)
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"mark": 1}'])

@@ -9,6 +9,7 @@ import sys
 import textwrap
 import time
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
@@ -81,6 +82,43 @@ def test_a_cell_in_parts_goes_on_at_the_part_that_is_missing(tmp_path, calls):
     rows = run_cells([cell], tmp_path / "out", **QUIET)["rows"]
     assert rows["part"].tolist() == called(calls) == [0, 1, 2, 3] and rows["list"].tolist() == [[0], [1], [2], [3]]
     assert not list(tmp_path.glob("out/cells/*.part*"))
+
+
+@pytest.mark.parametrize("ending, old, new", [
+    (".json", '"int64"', '"float64"'), (".json", '"rows": 4', '"rows": 3'),
+    (".json", '"tables": {', '"tables": {}, "others": {'), (".rows.csv", "5", "6"),
+    (".part.json", '"part": 1', '"part": 7'), (".part.json", "0.5", "0.25"),
+])
+def test_what_was_changed_after_it_was_kept_is_done_again(tmp_path, calls, ending, old, new):
+    broken, cell = tmp_path / "broken", Cell({"name": "a"}, draw_in_parts, (0, str(calls)))
+    if ending == ".part.json":
+        broken.touch()
+        with pytest.raises(KeyboardInterrupt):
+            run_cells([cell], tmp_path / "out", **QUIET)
+        broken.unlink()
+    else:
+        run_cells([cell], tmp_path / "out", **QUIET)
+    file = next(tmp_path.glob(f"out/cells/*{ending}"))
+    file.write_text(file.read_text().replace(old, new, 1))
+    rows = run_cells([cell], tmp_path / "out", **QUIET)["rows"]
+    assert rows["part"].tolist() == [0, 1, 2, 3] and rows["half"].tolist()[1:] == [0.5, 1.0, 1.5]
+    assert called(calls).count(0) == called(calls).count(1) == 2
+
+
+def test_the_files_of_one_cell_are_not_those_of_another(tmp_path, calls):
+    one, two = (Cell({"number": number}, draw, (number, str(calls))) for number in (1, 2))
+    rows = [run_cells([cell], tmp_path / "out", **QUIET)["rows"] for cell in (one, two)]
+    first, second = (sorted(tmp_path.glob(f"out/cells/{number}-*")) for number in (1, 2))
+    for source, goal in zip(first, second):
+        goal.write_bytes(source.read_bytes())
+    assert run_cells([two], tmp_path / "out", **QUIET)["rows"].equals(rows[1]) and called(calls) == [1, 2, 2]
+
+
+def test_a_sweep_may_be_called_twice_at_once(tmp_path, calls):
+    cells = [Cell({"number": number}, draw, (number, str(calls), (), 0.02)) for number in range(10)]
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda _: run_cells(cells, tmp_path / "out", fresh=True, **QUIET)["rows"], range(4)))
+    assert all(rows.equals(found[0]) for rows in found) and len(found[0]) == 20
 
 
 def test_an_edited_file_of_ones_own_runs_again(tmp_path):
@@ -184,6 +222,7 @@ def test_a_table_of_older_cells_goes_when_all_fail_and_what_is_not_ours_stays(tm
     out = tmp_path / "out"
     run_cells(cells_of(calls, 2), out, **QUIET)
     (out / "my_summary.csv").write_text("mine\n")
+    (out / "cells" / "my.my_summary.csv").write_text("mine\n")
     with pytest.raises(CellsFailed):
         run_cells(cells_of(calls, 2, breaks=(0, 1)), out, **QUIET)
     assert not (out / "rows.csv").exists() and (out / "my_summary.csv").read_text() == "mine\n"

@@ -159,7 +159,7 @@ def _may_be_written(path, replace):
 
 def _demand_writable(path):
     """PermissionError for what could be replaced, as its folder may be written to, but may not be itself."""
-    if not os.access(path, os.W_OK):
+    if not os.access(path, os.W_OK) and os.path.lexists(path):      # it may just have gone
         raise PermissionError(f"{path} is write-protected, or another's, and is not replaced; give another name")
 
 
