@@ -24,11 +24,11 @@ from pushlab.ground.files import (
     clear_unfinished,
     csv_text,
     safe_cell,
-    whole_folder,
     write_bytes,
     write_text,
     write_together,
 )
+from pushlab.ground.folders import whole_folder
 
 HERE = Path(__file__).parent.parent
 WITH_US = os.environ | {"PYTHONPATH": os.pathsep.join([str(HERE), *filter(None, [os.environ.get("PYTHONPATH")])])}
@@ -303,7 +303,8 @@ def test_what_cannot_be_exchanged_or_copied_is_said_before_anything_is_written(t
 BROKEN_OFF = """
 import os, sys
 from pathlib import Path
-from pushlab.ground.files import whole_folder, write_text
+from pushlab.ground.files import write_text
+from pushlab.ground.folders import whole_folder
 with whole_folder(sys.argv[1]) as folder:
     write_text(folder / "a.txt", "unfinished")
     print(folder.name, flush=True)
@@ -383,7 +384,8 @@ def test_where_the_system_exchanges_no_folders_it_is_done_in_steps(tmp_path, mon
 
 KILLED = """
 import itertools, sys
-from pushlab.ground.files import whole_folder, write_text
+from pushlab.ground.files import write_text
+from pushlab.ground.folders import whole_folder
 for turn in itertools.count():
     with whole_folder(sys.argv[1]) as folder:
         for number in range(3):

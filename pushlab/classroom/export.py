@@ -14,7 +14,8 @@ from pushlab.classroom.book import GAMES, Book, connect
 from pushlab.classroom.lived import Lived, as_json, describe
 from pushlab.classroom.standings import standings
 from pushlab.envs.push.world import Push
-from pushlab.ground.files import csv_text, demand_own, json_text, safe_cell, whole_folder, write_text
+from pushlab.ground.files import csv_text, json_text, safe_cell, write_text
+from pushlab.ground.folders import demand_own, whole_folder
 from pushlab.logs.folders import write_log
 from pushlab.logs.rollout import episode_table, put_together
 from pushlab.users.days import DAY

@@ -14,11 +14,10 @@ import re
 import secrets
 import shutil
 import stat
-import sys
 import time
 import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -130,7 +129,7 @@ def _written_beside(path, data, replace=True, rights=None):
     """The other name, in the same folder, under which the bytes now are, with the rights that they should have."""
     path.parent.mkdir(parents=True, exist_ok=True)
     before = _may_be_written(path, replace)
-    rights, unfinished = before if rights is None else rights, _beside(path)
+    rights, unfinished = before if rights is None else rights, beside(path)
     try:
         with open(unfinished, "xb", opener=lambda name, how: os.open(name, how, 0o666 if rights is None else rights)
                   ) as file:
@@ -153,11 +152,11 @@ def _may_be_written(path, replace):
         raise FileExistsError(f"{path} is {word}, which is not replaced; give the name of an ordinary file")
     if not replace:
         raise FileExistsError(f"{path} is there already and is not replaced; give another name, or move it away")
-    _demand_writable(path)
+    demand_writable(path)
     return stat.S_IMODE(mode)
 
 
-def _demand_writable(path):
+def demand_writable(path: Path) -> None:
     """PermissionError for what could be replaced, as its folder may be written to, but may not be itself."""
     if not os.access(path, os.W_OK) and os.path.lexists(path):      # it may just have gone
         raise PermissionError(f"{path} is write-protected, or another's, and is not replaced; give another name")
@@ -174,8 +173,8 @@ def _put(unfinished, path):
         os.replace(unfinished, path)
 
 
-def _beside(path):
-    """A name that nobody else has, in the same folder."""
+def beside(path: Path) -> Path:
+    """A name that nobody else has, in the same folder: what is written there is unfinished."""
     return path.with_name(f".{path.name[:40]}.{secrets.token_hex(8)}")
 
 
@@ -192,14 +191,14 @@ def clear_unfinished(folder: Path | str, names: Collection[str] | None = None) -
         for one in left:
             with suppress(OSError):
                 if one.is_dir(follow_symlinks=False):
-                    with _held(one.path):
+                    with held(one.path):
                         shutil.rmtree(one, ignore_errors=True)
                 else:
                     os.unlink(one)
 
 
 @contextmanager
-def _held(folder):
+def held(folder: Path | str) -> Iterator[None]:
     """The folder is this process's until the end, or as long as it lives; OSError if it is another's, or no system
     knows that."""
     number = os.open(folder, os.O_RDONLY)
@@ -236,115 +235,6 @@ def alone(path: Path | str, wait: float = 60.0) -> Iterator[None]:
         yield
     finally:
         lock.release()
-
-
-@contextmanager
-def whole_folder(path: Path | str, keep: bool = False, new: bool = False) -> Iterator[Path]:
-    """A new folder beside `path` to write in, which takes its place in one step when all is written.
-
-    keep   begin with a copy of what is there
-    new    in the place of nothing but an empty folder: of several who write one at once the first has it
-
-    On an exception the new folder goes and the old one stands as it was. Who is killed leaves the old or the new one,
-    never a mixture (and an unfinished one beside it, which goes as `clear_unfinished` says). A folder that is open
-    elsewhere stays readable there until then. Raises FileExistsError where something is that is no folder or may not be
-    replaced, and for the folder in which this runs, or on which a disk is mounted.
-    """
-    path = Path(os.path.realpath(path))         # which raises nothing at a link to itself, as resolve() may
-    if os.path.lexists(path):
-        if not path.is_dir():
-            raise FileExistsError(f"{path} is {what_it_is(os.lstat(path).st_mode) or 'a file'}; a folder is meant")
-        if Path.cwd().is_relative_to(path):
-            raise FileExistsError(f"{path} is the folder in which this runs, and cannot be exchanged; give one inside "
-                                  "it")
-        if os.path.ismount(path):
-            raise FileExistsError(f"on {path} a disk is mounted, so that it cannot be exchanged; give a folder inside "
-                                  "it")
-        if new and any(path.iterdir()):
-            raise FileExistsError(f"{path} is there already and is not empty; give another name")
-        _demand_writable(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    clear_unfinished(path.parent, [path.name])
-    unfinished = _beside(path)
-    try:
-        if keep and path.exists():
-            _copy(path, unfinished)
-        else:
-            # As private from the beginning as it will be.
-            unfinished.mkdir(0o700 | stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o777)
-        with ExitStack() as held:
-            with suppress(OSError):         # where nobody can hold a folder, nobody clears one away
-                held.enter_context(_held(unfinished))
-            yield unfinished
-            with suppress(FileNotFoundError):
-                shutil.copymode(path, unfinished)
-            while not _swapped(unfinished, path, new):
-                pass
-    finally:
-        shutil.rmtree(unfinished, ignore_errors=True)       # the new one that failed, or the old one
-
-
-def _copy(folder, other):
-    """A copy of a folder; OSError that names what could not be copied, such as a FIFO in it."""
-    try:
-        shutil.copytree(folder, other, symlinks=True)
-    except shutil.Error as error:
-        (which, _, why), *_ = error.args[0]
-        raise OSError(f"{which} cannot be copied ({why}); move it away") from error
-
-
-def _swapped(new, old, only_new=False):
-    """Gives a folder the place of another, which gets its name; False where somebody else came in between."""
-    if only_new:
-        with suppress(FileNotFoundError):
-            if os.name == "nt":
-                os.rmdir(old)               # elsewhere an empty folder is renamed over
-        try:
-            os.rename(new, old)
-        except OSError:
-            if not old.exists():
-                raise
-            raise FileExistsError(f"{old} is there by now, from somebody else; give another name") from None
-        return True
-    if old.exists():
-        if not _exchanged(new, old):        # Windows, some network drives: for a moment there is neither
-            aside = old.with_name(f".{old.name[:40]}.{secrets.token_hex(8)}.before")    # which nobody clears away
-            os.rename(old, aside)
-            try:
-                os.rename(new, old)
-            except OSError:
-                os.rename(aside, old)
-                raise
-            os.rename(aside, new)
-        return True
-    try:
-        os.rename(new, old)
-        return True
-    except OSError:
-        if old.exists():
-            return False
-        raise
-
-
-def _exchanged(one, other):
-    """Whether the system exchanged two folders, in one step: Linux and macOS can, Python has no name for it."""
-    if sys.platform not in ("linux", "darwin"):
-        return False
-    import ctypes
-
-    system, (one, other) = ctypes.CDLL(None), map(os.fsencode, (one, other))
-    if sys.platform == "darwin":
-        return not system.renamex_np(one, other, 2)                 # RENAME_SWAP
-    here = -100                                                     # AT_FDCWD: names are as they are given
-    return hasattr(system, "renameat2") and not system.renameat2(here, one, here, other, 2)     # RENAME_EXCHANGE
-
-
-def demand_own(folder: Path | str, mark: str) -> None:
-    """FileExistsError for a folder that is neither new nor empty, nor known by a file `mark` as one written here."""
-    folder = Path(folder)
-    if folder.is_dir() and any(folder.iterdir()) and not (folder / mark).is_file():
-        raise FileExistsError(f"{folder} holds something else (results would have a file {mark} there); "
-                              "give a folder that is new or empty")
 
 
 # ---------------------------------------------------------------- what stands in a file

@@ -34,7 +34,8 @@ import pandas as pd
 
 from pushlab.ground.arguments import demand, is_number
 from pushlab.ground.faults import BadData, Fault
-from pushlab.ground.files import alone, whole_folder, write_text
+from pushlab.ground.files import alone, write_text
+from pushlab.ground.folders import whole_folder
 from pushlab.ground.reading import read_json
 from pushlab.logs.folders import lifetime_log, read_log, write_log
 

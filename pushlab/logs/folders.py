@@ -36,7 +36,8 @@ import numpy as np
 import pandas as pd
 
 from pushlab.ground.faults import BadData, Fault
-from pushlab.ground.files import whole_folder, write_text
+from pushlab.ground.files import write_text
+from pushlab.ground.folders import whole_folder
 from pushlab.ground.reading import read_json
 from pushlab.logs import tables
 from pushlab.logs.columns import spell_out
