@@ -163,7 +163,7 @@ def test_a_folder_that_cannot_be_written_is_named_and_nothing_is_half_written(tm
     (tmp_path / "out" / "report.html").mkdir(parents=True)
     with pytest.raises(OSError, match="the report could not be written to .*out"):
         write_report(tmp_path / "out", MINE, TASKS)
-    assert not list((tmp_path / "out").glob(".*")) and json.loads((tmp_path / "out" / "report.json").read_text())
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["report.html"]
 
 
 @pytest.mark.parametrize("change, words", [
