@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 import gymnasium as gym
 import numpy as np
 
+from pushlab.ground.arguments import in_short
+
 
 class Transition(NamedTuple):
     """One step as an agent learns from it: what it saw, what it did, what came of it."""
@@ -118,7 +120,7 @@ def as_agent(agent: Any) -> Agent:
         return agent
     if callable(agent):
         return FunctionAgent(agent)
-    raise TypeError(f"an agent has act(observation, info), or is a function of the observation; got {agent!r}")
+    raise TypeError(f"an agent has act(observation, info), or is a function of the observation; got {in_short(agent)}")
 
 
 # ---------------------------------------------------------------- states as JSON

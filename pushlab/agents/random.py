@@ -7,7 +7,7 @@ import numpy as np
 from gymnasium import spaces
 
 from pushlab.agents.protocol import Agent, own_chance
-from pushlab.ground.arguments import demand
+from pushlab.ground.arguments import demand, in_short
 
 
 class RandomAgent(Agent):
@@ -64,7 +64,7 @@ class GaussianActions(Agent):
     name = "gaussian"
 
     def __init__(self, mean: Any, spread: Any) -> None:
-        demand((np.asarray(spread) > 0).all(), f"spread is above 0; got {spread!r}")
+        demand((np.asarray(spread) > 0).all(), f"spread is above 0; got {in_short(spread)}")
         self.mean, self.spread = mean, spread
 
     def begin(self, env, seed):

@@ -11,6 +11,7 @@ from gymnasium import spaces
 from gymnasium.error import ResetNeeded
 
 from pushlab.envs.world import World
+from pushlab.ground.arguments import in_short
 from pushlab.ground.compiled import compiled_in_place
 
 
@@ -107,10 +108,10 @@ def _told(action, names):
         return f"a {type(action).__name__}" + ("; schema.notification.encode_one({…}) makes one of words, and "
                                                "schema.notification.encode(table) one a row" if names else "")
     if isinstance(action, dict):
-        return f"a dict, {action!r:.60}…" + ("; schema.notification.encode_one makes one of it" if names else "")
+        return f"a dict, {in_short(action)}" + ("; schema.notification.encode_one makes one of it" if names else "")
     if np.asarray(action).dtype.kind == "f":
-        return f"{action!r}; {'action.astype(int)' if np.ndim(action) else 'int(action)'} makes one of it"
-    return f"{action!r:.200}"
+        return f"{in_short(action)}; {'action.astype(int)' if np.ndim(action) else 'int(action)'} makes one of it"
+    return in_short(action)
 
 
 def _read_box(space, names, action, n):

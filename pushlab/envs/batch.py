@@ -17,7 +17,7 @@ from pushlab.envs.actions import choices, masks, reader_of
 from pushlab.envs.chance import Chance
 from pushlab.envs.shell import Spec, at_row, build_world, check_options, keep_frame
 from pushlab.envs.world import World
-from pushlab.ground.arguments import demand, naming, one_of, whole
+from pushlab.ground.arguments import demand, in_short, naming, one_of, whole
 
 MOST_COPIES = 2**24
 MODES = (*AutoresetMode, *(mode.value for mode in AutoresetMode))
@@ -87,7 +87,8 @@ class VectorEnv(GymVectorEnv):
             seed = [None if seed is None else int(seed) + i for i in range(self.num_envs)]
         seed = seed.tolist() if isinstance(seed, np.ndarray) else seed
         demand(isinstance(seed, (list, tuple)) and len(seed) == self.num_envs,
-               f"seed is a whole number, or a list with one for each of the {self.num_envs} copies; got {seed!r:.60}")
+               f"seed is a whole number, or a list with one for each of the {self.num_envs} copies; got "
+               f"{in_short(seed)}")
         for row in rows:
             if seed[row] is not None or self._chance.generators[row] is None:
                 generator, self._seeds[row] = np_random(seed[row])
@@ -97,7 +98,7 @@ class VectorEnv(GymVectorEnv):
 
     def reset(self, *, seed: int | Sequence[int | None] | None = None, options: dict | None = None) -> tuple[Any, dict]:
         """Starts an episode in every copy, or in those of options["reset_mask"], a bool array (num_envs,)."""
-        demand(options is None or isinstance(options, Mapping), f"options is None or a dict; got {options!r:.60}")
+        demand(options is None or isinstance(options, Mapping), f"options is None or a dict; got {in_short(options)}")
         options = dict(options or {})
         mask, rows = options.pop("reset_mask", None), self._all
         if mask is not None:

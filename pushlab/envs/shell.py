@@ -17,7 +17,7 @@ from gymnasium.error import ResetNeeded
 from pushlab.envs.actions import choices, masks, reader_of
 from pushlab.envs.chance import Chance
 from pushlab.envs.world import World
-from pushlab.ground.arguments import demand, one_of
+from pushlab.ground.arguments import demand, in_short, one_of
 
 RENDER_MODES = ["rgb_array", "human"]
 
@@ -62,12 +62,13 @@ def at_row(values: Any, row: Any) -> Any:
 
 def check_options(world: World, options: Mapping[str, Any] | None) -> dict:
     """The reset options a world understands; ValueError names one that it does not."""
-    demand(options is None or isinstance(options, Mapping), f"options is None or a dict; got {options!r:.60}")
+    demand(options is None or isinstance(options, Mapping), f"options is None or a dict; got {in_short(options)}")
     options = dict(options or {})
     unknown = sorted(set(options) - set(world.options), key=str)
     if unknown:
         known = ", ".join(world.options) or "none"
-        raise ValueError(f"{world.name} does not understand the reset option {unknown[0]!r}; it understands: {known}")
+        raise ValueError(f"{world.name} does not understand the reset option {in_short(unknown[0])}; it understands: "
+                         f"{known}")
     return options
 
 

@@ -12,7 +12,7 @@ from pushlab.datasets.periods import User
 from pushlab.datasets.reading import load_user
 from pushlab.datasets.schema import Schema
 from pushlab.envs.world import World
-from pushlab.ground.arguments import demand, naming, one_of
+from pushlab.ground.arguments import demand, in_short, naming, one_of
 from pushlab.users.judges import judge_for
 
 
@@ -24,11 +24,11 @@ class UserWorld(World):
         several = user if isinstance(user, (list, tuple)) else [user]
         for one in several:
             demand(isinstance(one, (PathLike, User)) or (isinstance(one, str) and one),
-                   f"user is the name of a shipped user, a folder, a User, or a list of them; got {one!r:.60}")
+                   f"user is the name of a shipped user, a folder, a User, or a list of them; got {in_short(one)}")
         with naming("user", user):
             self.users: list[User] = [load_user(one) for one in several]
         demand(self.users and len({one.name for one in self.users}) == len(self.users),
-               f"user is one user, or a list of at least one with different names; got {user!r:.60}")
+               f"user is one user, or a list of at least one with different names; got {in_short(user)}")
         self.user, self.schema = self.users[0], self.users[0].schema
         for one in self.users:
             half = _different_half(one.schema, self.schema)
@@ -38,7 +38,7 @@ class UserWorld(World):
                        for one in self.users]
         self.judge = self.judges[0]
         demand(hasattr(self.judge, "chances"),
-               f"judge is the name of one, or an object with chances(contexts); got {self.judge!r:.60}")
+               f"judge is the name of one, or an object with chances(contexts); got {in_short(self.judge)}")
         for one, its_judge in zip(self.users, self.judges):
             demand(_different_half(one.schema, getattr(its_judge, "schema", one.schema)) is None,
                    f"the judge {self.judge.name} was fitted to another schema than that of user {one.name}")
@@ -68,7 +68,7 @@ def one_each(name: str, wanted: Any, n: int) -> Sequence | None:
     are_many = isinstance(wanted, (list, tuple)) or (isinstance(wanted, np.ndarray) and wanted.ndim)
     wanted = list(wanted) if are_many else [wanted] * n
     demand(len(wanted) == n,
-           f"the option {name} is one value, or a list with one for each of {n} copies; got {wanted!r:.60}")
+           f"the option {name} is one value, or a list with one for each of {n} copies; got {in_short(wanted)}")
     return wanted
 
 

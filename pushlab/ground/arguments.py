@@ -34,6 +34,20 @@ def demand(holds: Any, otherwise: str) -> None:
         raise ValueError(otherwise)
 
 
+def in_short(value: Any) -> str:
+    """What was given, for a message: one line of at most 60 characters, whatever it is.
+
+    >>> in_short(np.eye(2)), in_short(10**5000)         # Python writes no number of so many digits
+    ('array([[1., 0.], [0., 1.]])', 'an int that cannot be written out')
+    """
+    try:
+        words = repr(value)
+    except Exception:                   # somebody else's __repr__, too
+        kind = type(value).__name__
+        words = f"{'an' if kind[0] in 'aeiou' else 'a'} {kind} that cannot be written out"
+    return " ".join(words[:1000].split())[:60]
+
+
 @contextmanager
 def naming(name: str, value: Any) -> Iterator[None]:
     """While others read an argument: their TypeError, ValueError or OSError names it, if it did not.
@@ -51,7 +65,7 @@ def naming(name: str, value: Any) -> Iterator[None]:
         if isinstance(error, BadData) or re.search(rf"\b{name}\b", str(error)):
             raise
         kind = ValueError if isinstance(error, (TypeError, ValueError)) else type(error)
-        raise kind(f"{name}={value!r:.60}: {error}") from error
+        raise kind(f"{name}={in_short(value)}: {error}") from error
 
 
 def meant(word: Any, choices: Iterable[str]) -> str:
@@ -86,7 +100,7 @@ def one_of(name: str, value: Any, choices: Iterable[Any]) -> Any:
     """
     choices = tuple(choices)
     if not any(isinstance(value, type(choice)) and value == choice for choice in choices):
-        raise ValueError(f"{name} is one of {', '.join(map(str, choices))}; got {value!r:.60}")
+        raise ValueError(f"{name} is one of {', '.join(map(str, choices))}; got {in_short(value)}")
     return value
 
 
@@ -98,7 +112,7 @@ def flag(name: str, value: Any) -> bool:
     ValueError: reveal is True or False; got 1
     """
     if not isinstance(value, (bool, np.bool_)):
-        raise ValueError(f"{name} is True or False; got {value!r:.60}")
+        raise ValueError(f"{name} is True or False; got {in_short(value)}")
     return bool(value)
 
 
@@ -114,7 +128,7 @@ def some_of(name: str, value: Any, choices: Iterable[str]) -> tuple[str, ...]:
     choices = tuple(choices)
     given = (value,) if isinstance(value, str) else tuple(value) if isinstance(value, (list, tuple)) else ()
     if not given or len({word for word in given if isinstance(word, str) and word in choices}) < len(given):
-        raise ValueError(f"{name} names one or more of {', '.join(choices)}, each once; got {value!r:.60}")
+        raise ValueError(f"{name} names one or more of {', '.join(choices)}, each once; got {in_short(value)}")
     return given
 
 
@@ -132,7 +146,7 @@ def whole(name: str, value: Any, least: int | None = None, most: int | None = No
     is_whole = is_number(value) and isinstance(value, Integral)
     if not is_whole or (least is not None and value < least) or (most is not None and value > most):
         what = f"a whole number of {of}" if of else "a whole number"
-        raise ValueError(f"{name} is {what}{_range(least, None, most, None)}; got {value!r:.60}")
+        raise ValueError(f"{name} is {what}{_range(least, None, most, None)}; got {in_short(value)}")
     return int(value)
 
 
@@ -149,7 +163,7 @@ def number(name: str, value: Any, least: float | None = None, most: float | None
             and (most is None or value <= most) and (below is None or value < below)):
         limits = _range(least, above, most, below)
         what = ("a number" if limits else "a finite number") + (f" of {of}" if of else "")
-        raise ValueError(f"{name} is {what}{limits}; got {value!r:.60}")
+        raise ValueError(f"{name} is {what}{limits}; got {in_short(value)}")
     return value
 
 
@@ -173,20 +187,20 @@ def numbers(name: str, value: Any, shape: tuple | None = None, of: str = "") -> 
         array = np.array(math.nan)
     if not np.isfinite(array).all() or shape not in (None, array.shape):
         what = (f" of the shape {shape}" if shape is not None else "") + (f", {of}" if of else "")
-        raise ValueError(f"{name} is made of finite numbers{what}; got {value!r:.60}")
+        raise ValueError(f"{name} is made of finite numbers{what}; got {in_short(value)}")
     return array
 
 
 def share(name: str, value: Any) -> Any:
     """The value, if it lies strictly between 0 and 1, as the level of an interval does."""
-    demand(is_number(value) and 0 < value < 1, f"{name} lies between 0 and 1, both excluded; got {value!r:.60}")
+    demand(is_number(value) and 0 < value < 1, f"{name} lies between 0 and 1, both excluded; got {in_short(value)}")
     return value
 
 
 def chances(values: Mapping[str, Any]) -> None:
     """Each of {name: value} is a probability, 0 and 1 allowed."""
     for name, value in values.items():
-        demand(is_number(value) and 0 <= value <= 1, f"{name} is a probability from 0 to 1; got {value!r:.60}")
+        demand(is_number(value) and 0 <= value <= 1, f"{name} is a probability from 0 to 1; got {in_short(value)}")
 
 
 def has_columns(table: pd.DataFrame, *names: str, what: str = "the table") -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from pushlab.datasets.periods import User
+from pushlab.ground.arguments import in_short
 from pushlab.users.simulated import checked_codes
 
 
@@ -43,5 +44,5 @@ def candidates_for(user: User, which: Any) -> np.ndarray:
     except ValueError:                  # rows of different lengths
         codes = np.array([])
     if isinstance(which, str) or not codes.size:
-        raise ValueError(f"candidates are 'history', 'catalogue' or an array of codes; got {which!r:.60}")
+        raise ValueError(f"candidates are 'history', 'catalogue' or an array of codes; got {in_short(which)}")
     return checked_codes(codes, user.schema.notification, "candidates")

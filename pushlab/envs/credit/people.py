@@ -26,7 +26,7 @@ import numpy as np
 
 from pushlab.datasets.borrowers import BIAS, FEATURES
 from pushlab.envs.ode.models import parameter
-from pushlab.ground.arguments import demand, flag, is_number, number, one_of
+from pushlab.ground.arguments import demand, flag, in_short, is_number, number, one_of
 
 WEIGHTS = (*FEATURES, BIAS)     # the weights of a classifier, in the order of every array; the last has no feature
 MOST = 1e6                      # of epsilon and the penalty
@@ -68,25 +68,25 @@ def credit_config(changes: Mapping[str, Any] | CreditConfig | None = None, prese
     """
     one_of("preset of credit", preset, (None, *PRESETS))
     demand(changes is None or isinstance(changes, (Mapping, CreditConfig)),
-           f"config is None, a dict of parameters, or a CreditConfig; got {changes!r:.60}")
+           f"config is None, a dict of parameters, or a CreditConfig; got {in_short(changes)}")
     known = [item.name for item in fields(CreditConfig)]
     if isinstance(changes, CreditConfig):
         changes = {name: getattr(changes, name) for name in known}
     for name in changes or {}:
         if name not in known:
-            raise ValueError(f"config: credit has no parameter {name!r}; it has {', '.join(known)}")
+            raise ValueError(f"config: credit has no parameter {in_short(name)}; it has {', '.join(known)}")
     config = replace(CreditConfig(), **PRESETS.get(preset, {}) | dict(changes or {}))
     return _checked(replace(config, changeable=_named(config.changeable)))
 
 
 def _named(changeable):
     names = [changeable] if isinstance(changeable, str) else changeable
-    demand(isinstance(names, (list, tuple)), f"config: changeable is a list of features; got {changeable!r:.60}")
+    demand(isinstance(names, (list, tuple)), f"config: changeable is a list of features; got {in_short(changeable)}")
     numbers = range(len(FEATURES))
     names = [FEATURES[one] if not isinstance(one, str) and one in numbers else one for one in names]
     unknown = [one for one in names if one not in FEATURES]
     if unknown or len(set(names)) < len(names):
-        what = f"{unknown[0]!r} is none" if unknown else "one stands there twice"
+        what = f"{in_short(unknown[0])} is none" if unknown else "one stands there twice"
         raise ValueError(f"config: changeable names features, or numbers them from 0 to {len(FEATURES) - 1}, each "
                          f"once: {', '.join(FEATURES)}; {what}")
     return tuple(names)
@@ -100,7 +100,7 @@ def _checked(config):
     for name in ("start_time", "end_time"):
         given = getattr(config, name)
         demand(is_number(given) and float(given).is_integer(),
-               f"config: {name} is a whole number of rounds; got {given!r:.60}")
+               f"config: {name} is a whole number of rounds; got {in_short(given)}")
     demand(config.end_time > config.start_time,
            f"config: end_time comes after start_time ({config.start_time}); got {config.end_time}")
     return config

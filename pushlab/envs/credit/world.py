@@ -14,7 +14,7 @@ from pushlab.datasets.borrowers import FEATURES, load_borrowers
 from pushlab.envs.credit.people import WEIGHTS, best_response, cost, credit_config
 from pushlab.envs.credit.rules import candidate_classifiers, fit, moved, optimum, published_risk, share_by_score
 from pushlab.envs.world import World, reading
-from pushlab.ground.arguments import demand, naming, number, one_of, some_of, whole
+from pushlab.ground.arguments import demand, in_short, naming, number, one_of, some_of, whole
 
 GROUPS = ("repaid", "behind")           # label 0 and label 1
 REFERENCES = (None, "whynot-0.12")
@@ -119,7 +119,7 @@ class Credit(World):
         if candidates is None:
             candidates = dict(candidate_classifiers(self.people, self.config))
         if not isinstance(candidates, dict) or not candidates:
-            raise ValueError(f"candidates is a dict of at least one name and its weights; got {candidates!r:.60}")
+            raise ValueError(f"candidates is a dict of at least one name and its weights; got {in_short(candidates)}")
         self.candidates = {str(name): self._as_weights(weights, f"candidates: {name!r}")
                            for name, weights in candidates.items()}
         self._weights = np.array(list(self.candidates.values()))
@@ -131,7 +131,7 @@ class Credit(World):
         try:
             array = np.array(weights, np.float64)
         except (TypeError, ValueError, OverflowError):
-            raise ValueError(f"{what} has {len(WEIGHTS)} numbers as weights; got {weights!r:.60}") from None
+            raise ValueError(f"{what} has {len(WEIGHTS)} numbers as weights; got {in_short(weights)}") from None
         shapes = [(len(WEIGHTS),)] + ([] if copies is None else [(copies, len(WEIGHTS))])
         if array.shape not in shapes:
             raise ValueError(f"{what} has {len(WEIGHTS)} weights, one for each feature and the bias; got the shape "

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pushlab.ground.arguments import demand
+from pushlab.ground.arguments import demand, in_short
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,7 +20,7 @@ def simulate(world: Any, actions: Any, start: np.ndarray, steps: int | None = No
     for step in range(steps):
         action = np.asarray(policy(values[0], float(time), step), space.dtype)
         if not space.contains(action):          # the words of an array take longer to make than the step
-            raise ValueError(f"action {action!r} at step {step} is not in {space}")
+            raise ValueError(f"action {in_short(action)} at step {step} is not in {space}")
         dose = world.dose_of(action[None])
         rows.append((time, *values[0], *dose[0], reward))
         values, (time,), (reward,) = world.flow(values, np.array([step]), dose)

@@ -13,7 +13,7 @@ from pushlab.envs.ode.models import Model, load_model
 from pushlab.envs.ode.trajectories import counterfactual, simulate
 from pushlab.envs.shell import Env
 from pushlab.envs.world import World, reading
-from pushlab.ground.arguments import demand, flag, number, one_of, some_of
+from pushlab.ground.arguments import demand, flag, in_short, number, one_of, some_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -158,7 +158,7 @@ class ODE(World):
         if "initial_state" in options:
             start = self.model.state(options["initial_state"], self.config)
             demand(self.edges is not None or (self._upper(start) <= self._bound(self._start)).all(),
-                   f"the observation space does not reach as far as from {options['initial_state']!r}; "
+                   f"the observation space does not reach as far as from {in_short(options['initial_state'])}; "
                    f"give that as the argument initial_state of the environment instead")
         return self._with_noise({"values": np.repeat(start[None], n, axis=0), "step": np.zeros(n, np.int64),
                                  "time": np.full(n, float(self.config.start_time))}, draws)
@@ -282,13 +282,13 @@ def _chosen(model, interventions, actions):
     if interventions is None:
         return model.interventions
     demand(isinstance(interventions, dict) and interventions,
-           f"interventions is {{name: options or (low, high)}}, of at least one; got {interventions!r:.60}")
+           f"interventions is {{name: options or (low, high)}}, of at least one; got {in_short(interventions)}")
     known, chosen = {item.name: item for item in model.interventions}, []
     for name, values in interventions.items():
         own = known[one_of(f"interventions: an intervention of {model.name}", name, known)]
         values = values.tolist() if isinstance(values, np.ndarray) else values
         demand(isinstance(values, (list, tuple)) and values,
-               f"interventions: {name} has a list of options, or (low, high); got {values!r:.60}")
+               f"interventions: {name} has a list of options, or (low, high); got {in_short(values)}")
         values = tuple(float(number(f"interventions: {name}", value, *own.bounds)) for value in values)
         demand(actions != "box" or len(values) == 2 and values[0] < values[1],
                f"interventions: actions='box' takes (low, high) for {name}; got {values}")

@@ -7,7 +7,7 @@ import numpy as np
 from gymnasium import spaces
 
 from pushlab.envs.ode.world import DETECTED, ODE
-from pushlab.ground.arguments import demand, number
+from pushlab.ground.arguments import demand, in_short, number
 
 FACTOR_2 = 0.30103          # in powers of ten
 
@@ -147,7 +147,7 @@ class HIVGoal(HIV):
     def _as_goal(self, goal):
         names = tuple(self.model.goal)
         demand(isinstance(goal, dict) and set(goal) == set(names),
-               f"a goal gives a value to each of {', '.join(names)}; got {goal!r:.60}")
+               f"a goal gives a value to each of {', '.join(names)}; got {in_short(goal)}")
         return np.log10([number(f"goal: {name}", goal[name], above=DETECTED, most=most)
                          for name, most in zip(names, self._reach.tolist())])
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from pushlab.datasets.periods import User
 from pushlab.envs.push import rules
+from pushlab.ground.arguments import in_short
 from pushlab.users.days import DAY, ResponseTimes, days_of, slot_number
 from pushlab.users.judges import cutoff
 
@@ -91,4 +92,4 @@ def span(days: Any, count: int) -> tuple[int, int]:
             and 0 <= days[0] < days[1] <= count:
         return int(days[0]), int(days[1])
     raise ValueError(f"days is None, {', '.join(map(repr, SPANS))} or a pair of day numbers (first, after the last) "
-                     f"from 0 to {count}; got {days!r}")
+                     f"from 0 to {count}; got {in_short(days)}")

@@ -14,7 +14,7 @@ from pushlab.envs.push import rules, view
 from pushlab.envs.push.days import lay_out, span
 from pushlab.envs.push.story import frame_of, table_of
 from pushlab.envs.user_world import UserWorld, one_each
-from pushlab.ground.arguments import demand, is_number, number, one_of, whole
+from pushlab.ground.arguments import demand, in_short, is_number, number, one_of, whole
 from pushlab.users.days import DAY
 
 # Reward parts and what each is worth; fixed before any agent was trained.
@@ -230,7 +230,7 @@ class Push(UserWorld):
         except (ValueError, TypeError):
             found = choice[:0]
         demand(len(found), f"the option day is a date from {dates[0]} to {dates[-1]}, or its number from "
-                           f"{numbers.min()} to {numbers.max()}; got {day!r}")
+                           f"{numbers.min()} to {numbers.max()}; got {in_short(day)}")
         return found
 
     def _first_day_of(self, owner):

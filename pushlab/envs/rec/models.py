@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from pushlab.ground.arguments import number, one_of
+from pushlab.ground.arguments import in_short, number, one_of
 from pushlab.ground.compiled import compiled
 
 Array = np.ndarray
@@ -115,7 +115,7 @@ def _checked(model, method, value, shape):
         array = array.reshape(())
     if array.shape != shape or not np.isfinite(array).all():
         wanted = f"finite numbers of shape {shape}" if shape else "a finite number"
-        raise ValueError(f"{type(model).__name__}.{method} must return {wanted}; got {value!r}")
+        raise ValueError(f"{type(model).__name__}.{method} must return {wanted}; got {in_short(value)}")
     return array
 
 
@@ -296,5 +296,5 @@ def named_model(told: str | Mapping[str, Any]) -> Any:
     """
     models = {model.__name__: model for model in (UserModel, NoDrift, Satiation)}
     arguments = dict(told) if isinstance(told, Mapping) else {"name": told}
-    model = models[one_of("UserModel by name", arguments.pop("name", None), models)]
+    model = models[one_of("UserModel by name", arguments.pop("name", told), models)]
     return model(**arguments) if arguments else model

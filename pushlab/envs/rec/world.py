@@ -12,7 +12,7 @@ from gymnasium.spaces import Box, Discrete
 
 from pushlab.envs.rec import models
 from pushlab.envs.world import World
-from pushlab.ground.arguments import naming, number, numbers, one_of, whole
+from pushlab.ground.arguments import in_short, naming, number, numbers, one_of, whole
 from pushlab.ground.compiled import compiled_in_place
 
 WORDS = ("news", "jazz", "sport", "cooking", "travel", "garden", "film", "chess", "science", "fashion", "history",
@@ -113,7 +113,8 @@ class RECEnv(World):
         if names is None:
             return WORDS[:self.n_items] + tuple(f"item {at}" for at in range(len(WORDS), self.n_items))
         if not isinstance(names, (list, tuple)) or len(names) != self.n_items:
-            raise ValueError(f"item_names is a list of a name for each of the {self.n_items} items; got {names!r:.60}")
+            raise ValueError(f"item_names is a list of a name for each of the {self.n_items} items; got "
+                             f"{in_short(names)}")
         return tuple(map(str, names))
 
     def _model(self, model, reward_type, reward_std, random_state):
@@ -125,7 +126,7 @@ class RECEnv(World):
         for method in ("user_preference_dynamics", "reward_function"):
             if not callable(getattr(model, method, None)):
                 raise ValueError(f"UserModel is a class or an instance with the methods user_preference_dynamics and "
-                                 f"reward_function, as a BaseUserModel has; {model!r} lacks {method}")
+                                 f"reward_function, as a BaseUserModel has; {in_short(model)} lacks {method}")
         if isinstance(model, type):
             model = model(**told, random_state=0 if random_state is None else random_state)
         else:
@@ -207,9 +208,9 @@ class RECEnv(World):
         with naming("user_id", user_id):
             users = np.asarray(user_id)
         if users.dtype.kind not in "iu" or users.shape not in ((), (n,)):
-            raise ValueError(f"user_id is a whole number, or one for each of the {n} copies; got {user_id!r}")
+            raise ValueError(f"user_id is a whole number, or one for each of the {n} copies; got {in_short(user_id)}")
         if (users < 0).any() or (users >= self.n_users).any():
-            raise ValueError(f"user_id is from 0 to {self.n_users - 1}; got {user_id!r}")
+            raise ValueError(f"user_id is from 0 to {self.n_users - 1}; got {in_short(user_id)}")
         return np.full(n, users, np.int64)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from pushlab.envs.actions import reader_of
 from pushlab.envs.stream import number
+from pushlab.ground.arguments import in_short
 from pushlab.ground.compiled import compiled
 
 RIGHT = 1.0                     # what a right answer earns; a wrong one earns nothing
@@ -159,7 +160,7 @@ def in_small_letters(answer: str | None) -> str | None:
     if answer is None:
         return None
     if not isinstance(answer, str):
-        raise TypeError(f"an answer is a word for a place, a str, or None for no answer; got {answer!r:.60}")
+        raise TypeError(f"an answer is a word for a place, a str, or None for no answer; got {in_short(answer)}")
     return answer.lower()
 
 

@@ -11,7 +11,7 @@ from gymnasium.spaces import Discrete, MultiDiscrete, Text, Tuple
 from pushlab.datasets.commonsense import OWNS, all_places, read_facts, usual_places
 from pushlab.envs.room.rules import RIGHT, RoomAlone, furnish_each, in_small_letters, look_each, pass_each
 from pushlab.envs.world import World
-from pushlab.ground.arguments import chances, demand, naming, one_of, whole
+from pushlab.ground.arguments import chances, demand, in_short, naming, one_of, whole
 
 SIZES = {"small": (10, 10, 10), "big": (20, 80, 49)}        # people, objects, locations
 PEOPLE = ("james", "mary", "robert", "karen", "linda", "david", "susan", "thomas", "anna", "peter", "nina", "oscar",
@@ -109,7 +109,7 @@ class Room(World):
                   "p_switch_person": p_switch_person}
         chances(likely)
         demand(not forced or 0 < p_commonsense < 1, "where every placing again moves the object, p_commonsense lies "
-               f"between 0 and 1, both excluded; got {p_commonsense!r}")
+               f"between 0 and 1, both excluded; got {in_short(p_commonsense)}")
         self.rules = (self.homes, locations, *map(float, likely.values()), forced)
         self.heads = [[f"{person}{OWNS}{thing}" for thing in self.objects] for person in self.people]
         self._head_code = {head: (person, thing) for person, row in enumerate(self.heads)
@@ -170,12 +170,12 @@ class Room(World):
         if self.n_agents > 1:
             answers = [answers] if n == 1 and isinstance(answers[0], (str, type(None))) else list(zip(*answers))
         elif isinstance(answers, str) or len(answers) != n:
-            raise ValueError(f"expected {n} answers, one for each copy; got {answers!r:.60}")
+            raise ValueError(f"expected {n} answers, one for each copy; got {in_short(answers)}")
         return np.array([self._codes_of(answer if self.n_agents > 1 else (answer,)) for answer in answers], np.int64)
 
     def _codes_of(self, answers):
         if len(answers) != self.n_agents:
-            raise ValueError(f"{self.n_agents} agents give as many answers; got {answers!r:.60}")
+            raise ValueError(f"{self.n_agents} agents give as many answers; got {in_short(answers)}")
         return [self.location_code.get(in_small_letters(answer), -1) for answer in answers]
 
     # ------------------------------------------------------------ what every world answers

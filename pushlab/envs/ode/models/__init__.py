@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pushlab.ground.arguments import demand, number, numbers, one_of
+from pushlab.ground.arguments import demand, in_short, number, numbers, one_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -94,7 +94,7 @@ class Model:
         """
         own = self.Config()
         demand(changes is None or isinstance(changes, (Mapping, self.Config)),
-               f"config is None, a dict of parameters of {self.name}, or its Config; got {changes!r:.60}")
+               f"config is None, a dict of parameters of {self.name}, or its Config; got {in_short(changes)}")
         changes = dict(vars(changes) if isinstance(changes, self.Config) else changes or {})
         for name in changes:
             one_of(f"config: a parameter of {self.name}", name, vars(own))
@@ -157,13 +157,13 @@ class Model:
             state = self.initial_states[one_of(called, state, self.initial_states)]
         if isinstance(state, dict):
             demand(set(state) in (set(self.names), set(self.levels)),
-                   f"{called} has the variables {order}; got {', '.join(map(str, state))}")
+                   f"{called} has the variables {order}; got {in_short(list(state))}")
             state = [state[name] for name in self.names if name in state]
         values = numbers(called, state, of=f"in the order {order}")
         whole = values.shape == (len(self.names),)
         demand((whole or values.shape == (len(self.levels),)) and (values >= 0).all() and (values <= MOST).all(),
                f"{called} is {len(self.levels)} numbers from 0 to {MOST:g}, in the order {order}; "
-               f"got {state!r:.60}")
+               f"got {in_short(state)}")
         return values if whole else self.settled(config or self.Config(), values)
 
     def edges(self, observe: Collection[str], bins: Any) -> dict[str, np.ndarray] | None:
@@ -175,13 +175,13 @@ class Model:
             return None
         if bins is True:
             bins = {variable.name: variable.edges for variable in self.variables if variable.name in observe}
-        demand(isinstance(bins, Mapping), f"bins is None, True or {{variable: edges}}; got {bins!r:.60}")
+        demand(isinstance(bins, Mapping), f"bins is None, True or {{variable: edges}}; got {in_short(bins)}")
         demand(set(bins) == set(observe),
-               f"bins gives edges for each variable observed, {', '.join(observe)}; got {', '.join(map(str, bins))}")
+               f"bins gives edges for each variable observed, {', '.join(observe)}; got {in_short(list(bins))}")
         edges = {name: numbers(f"bins: the edges of {name}", bins[name]) for name in observe}
         for name, values in edges.items():
             demand(values.ndim == 1 and len(values) and (np.diff(values) > 0).all(),
-                   f"bins: the edges of {name} are numbers that increase; got {bins[name]!r:.60}")
+                   f"bins: the edges of {name} are numbers that increase; got {in_short(bins[name])}")
         return edges
 
 
