@@ -29,6 +29,8 @@ def test_what_is_right_comes_back():
     (lambda: number("x", 1, above=0, below=1), "x is a number above 0 and below 1; got 1"),
     (lambda: number("x", 9, most=5), "x is a number of at most 5; got 9"),
     (lambda: number("x", 9, below=5), "x is a number below 5; got 9"),
+    (lambda: whole("n", 10**5000, 0, 9), "n is a whole number from 0 to 9; got an int that cannot be written out"),
+    (lambda: one_of("kind", "y" * 10**6, ("a",)), "kind is one of a; got 'yyy"),
     (lambda: one_of("kind", np.arange(3), (None, "a")), "kind is one of None, a; got array"),
     (lambda: one_of("kind", ["a"], ("a",)), "kind is one of a; got"),
     (lambda: share("level", 1), "level lies between 0 and 1, both excluded; got 1"),

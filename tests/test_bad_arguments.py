@@ -10,9 +10,11 @@ import inspect
 import math
 import re
 from dataclasses import replace
+from fractions import Fraction
 from functools import cache
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from pushlab.datasets.periods import Period
@@ -27,6 +29,7 @@ BAD = {
     "'nonsense'": "nonsense", "b'bytes'": b"bytes", "[]": [], "{}": {}, "()": (), "[[1, [2]]]": [[1, [2]]],
     "[nan, None]": [math.nan, None], "{'a': {'b': 1}}": {"a": {"b": 1}}, "{1, 2}": {1, 2},
     "np.float32(nan)": np.float32("nan"), "np.int64(-3)": np.int64(-3), "np.True_": np.True_,
+    "10**5000": 10**5000, "np.float16(2)": np.float16(2), "a table": pd.DataFrame({"a": [1, 2]}),
     "np.zeros((2, 2))": np.zeros((2, 2)), "np.array('x')": np.array("x"), "2j": 2j, "object()": object(), "int": int,
 }
 WORLDS = {name: world for name, world, _ in TABLE}
@@ -145,6 +148,8 @@ def test_a_reset_of_a_batch_that_is_none_is_named(name):
     ("pushlab/evalumap1-v0", {"user": []}, r"user is one user, or a list of at least one with .*; got \[\]"),
     ("pushlab/ODE-HIV-v0", {"config": {"k_3": 1}}, "config: a parameter of hiv is one of .*; got 'k_3'"),
     ("pushlab/ODE-HIV-v0", {"config": {"d_1": 0}}, "config: with these parameters hiv divides by 0"),
+    ("pushlab/ODE-HIV-v0", {"config": {"d_1": -1.0}}, "config: parameter d_1 is a number from 0 to .*; got -1.0"),
+    ("pushlab/ODE-HIV-v0", {"initial_state": {}}, r"initial_state of hiv has the variables T1, .*; got \[\]"),
     ("pushlab/ODE-HIV-v0", {"interventions": {"epsilon_1": 0.5}}, "interventions: epsilon_1 has a list of options"),
     ("pushlab/ODE-HIV-v0", {"initial_state": {"T1": 1}}, "initial_state of hiv has the variables T1, "),
     ("pushlab/ODE-HIV-v0", {"bins": {"V": [2, 1]}, "observe": "V"}, "bins: the edges of V are numbers that increase"),
@@ -152,12 +157,29 @@ def test_a_reset_of_a_batch_that_is_none_is_named(name):
     ("pushlab/Credit-v0", {"bound": 0.5}, "candidates: .* has weights from -0.5 to 0.5, the bound"),
     ("pushlab/Credit-v0", {"config": {"memory": 1}}, "config: memory is True or False; got 1"),
     ("pushlab/RECEnv-v0", {"n_users": 10**9}, "n_users is a whole number from 1 to 1,000,000; got 1000000000"),
+    ("pushlab/Credit-v0", {"config": {"epsilon": Fraction(1, 2)}}, r"epsilon is a number .*; got Fraction\(1, 2\)"),
+    ("pushlab/RECEnv-v0", {"UserModel": {"alpha": 1}}, r"UserModel by name is one of .*; got \{'alpha': 1\}"),
     ("pushlab/RECEnv-v0", {"UserModel": {"name": "UserModel", "alpha": math.nan}}, "UserModel=.*alpha is a number"),
     ("pushlab/RoomEnv-v0", {"commonsense": [["a", "b"]]}, "commonsense: the row has 2 fields"),
 ])
 def test_a_message_says_what_would_be_right_and_what_was_given(id, arguments, words):
     with pytest.raises(ValueError, match=words):
         Env(WORLDS[id], **arguments)
+
+
+@pytest.mark.parametrize("id, arguments", [
+    ("pushlab/ODE-LotkaVolterra-v1", {}), ("pushlab/ODE-LotkaVolterra-v1", {"actions": "box"}),
+    ("pushlab/evalumap1-v0", {"user": "mira"}), ("pushlab/RoomEnv-v0", {"encoding": "index"})])
+def test_an_action_that_is_made_of_no_numbers_is_named(id, arguments):
+    env, envs = Env(WORLDS[id], **arguments), VectorEnv(WORLDS[id], 2, **arguments)
+    env.reset(seed=1)
+    envs.reset(seed=1)
+    for words, value in BAD.items():
+        for step, action in ((env.step, value), (envs.step, value), (envs.step, [value] * 2)):
+            try:
+                assert is_finite(step(action)[1]), words
+            except ValueError as error:
+                assert "action" in str(error) and len(str(error)) < 300, words
 
 
 def alone(question, seconds=10):

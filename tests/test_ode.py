@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import pushlab  # noqa: F401
 from pushlab import plots
+from pushlab.envs.batch import VectorEnv
 from pushlab.envs.ode.integrate import integrator
 from pushlab.envs.ode.models import Intervention, Model, Variable, load_model
 from pushlab.envs.ode.models.lotka_volterra import invariant
@@ -167,6 +168,16 @@ def test_a_path_that_would_pass_below_zero_is_an_error_and_is_not_clipped():
     assert (env.state["values"] >= 0).all()
 
 
+def test_what_cannot_go_on_is_named_and_a_batch_stands_where_it_stood():
+    envs = VectorEnv(ODE(CIRCLE), 2)
+    envs.reset(seed=0, options={"initial_state": "far"})
+    with pytest.raises(ArithmeticError, match=r"from the state {'x': .*} of copy 0: .*; config: {}, timestep: 0.25"):
+        for _ in range(20):
+            before = envs.state
+            envs.step([1, 0])
+    assert envs.state is before
+
+
 def test_what_becomes_of_a_copy_does_not_depend_on_the_others():
     """Copies that need many steps and copies that need few, in any number, bit for bit."""
     rng = np.random.default_rng(0)
@@ -315,7 +326,7 @@ def test_a_discrete_action_outside_the_options_is_refused(action):
 
 @pytest.mark.parametrize("arguments, message", [
     ({"config": {"lambda_9": 1.0}}, "a parameter of hiv is one of lambda_1, .*; got 'lambda_9'"),
-    ({"config": {"c": "13"}}, "parameter c is a number from -1.* to 1.*; got '13'"),
+    ({"config": {"c": "13"}}, "parameter c is a number from 0 to 1.*; got '13'"),
     ({"config": {"c": np.nan}}, "parameter c is a number from"),
     ({"config": {"end_time": 0.0}}, "end_time comes after start_time"),
     ({"preset": "zen"}, "preset of hiv is one of None, whynot, ernst2006; got 'zen'"),
@@ -411,7 +422,7 @@ def test_simulate_takes_one_action_a_list_or_a_policy():
     assert env.simulate([0], initial_state="healthy")["E"].iloc[0] == 353108.0
     with pytest.raises(ValueError, match="20 steps to the end; got 21 actions"):
         env.simulate([0] * 21)
-    with pytest.raises(ValueError, match="step 1 is not in Discrete"):
+    with pytest.raises(ValueError, match="actions, step 1: action is 7; it must be from 0 to 3"):
         env.simulate([0, 7])
 
 

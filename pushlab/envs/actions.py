@@ -84,9 +84,7 @@ def _read_number(low, beyond, read_any, action, n):
 
 
 def _read_whole(shape, lows, sizes, names, action, n):
-    array, wide = np.array(action), len(sizes)      # a copy: the caller may go on writing in his own
-    if array.dtype.kind not in "iub":
-        raise ValueError(f"an action is made of whole numbers; got {_told(action, names)}")
+    array, wide = _copied(action, "iub", "whole numbers", names), len(sizes)
     if not (n == 1 and array.shape == shape) and array.shape != (n, *shape):
         raise ValueError(f"an action has shape {(n, *shape) if n > 1 else shape}; got {array.shape}")
     if array.dtype != WHOLE:
@@ -100,8 +98,19 @@ def _read_whole(shape, lows, sizes, names, action, n):
     return array if shape else array[:, 0]
 
 
-def _told(action, names):
-    """An action that is no whole numbers, in words: what it is, and what makes numbers of it."""
+def _copied(action, kinds, of, names):
+    """The action as an array of its own, since the caller may go on writing in his; ValueError if of another kind."""
+    try:
+        array = np.array(action)
+    except (TypeError, ValueError):                     # rows of different lengths
+        array = np.empty(0, object)
+    if array.dtype.kind not in kinds:
+        raise ValueError(f"an action is made of {of}; got {_told(action, array.dtype.kind, names)}")
+    return array
+
+
+def _told(action, kind, names):
+    """An action that is no numbers, or no whole ones, in words: what it is, and what makes numbers of it."""
     if action is None:
         return "None: does the policy return its action?"
     if hasattr(action, "columns"):
@@ -109,13 +118,13 @@ def _told(action, names):
                                                "schema.notification.encode(table) one a row" if names else "")
     if isinstance(action, dict):
         return f"a dict, {in_short(action)}" + ("; schema.notification.encode_one makes one of it" if names else "")
-    if np.asarray(action).dtype.kind == "f":
+    if kind == "f":
         return f"{in_short(action)}; {'action.astype(int)' if np.ndim(action) else 'int(action)'} makes one of it"
     return in_short(action)
 
 
 def _read_box(space, names, action, n):
-    array = np.array(action, space.dtype)           # a copy, as above
+    array = _copied(action, "iubf", "numbers", names).astype(space.dtype, copy=False)
     if not (n == 1 and array.shape == space.shape) and array.shape != (n, *space.shape):
         raise ValueError(f"an action has shape {(n, *space.shape) if n > 1 else space.shape}; got {array.shape}")
     array = array.reshape((n, *space.shape))

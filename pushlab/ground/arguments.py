@@ -17,7 +17,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from numbers import Integral, Real
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,6 +26,9 @@ from pushlab.ground.faults import BadData
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+NUMBERS = int, float, np.integer, np.floating       # a Fraction or a Decimal is no number to NumPy
 
 
 def demand(holds: Any, otherwise: str) -> None:
@@ -86,7 +89,7 @@ def is_number(value: Any) -> bool:
     (True, False, False, False, False)
     """
     try:
-        return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+        return isinstance(value, NUMBERS) and not isinstance(value, bool) and math.isfinite(value)
     except OverflowError:               # a whole number that no float holds
         return False
 
@@ -152,19 +155,19 @@ def whole(name: str, value: Any, least: int | None = None, most: int | None = No
 
 def number(name: str, value: Any, least: float | None = None, most: float | None = None, *,
            above: float | None = None, below: float | None = None, of: str = "") -> Any:
-    """The value as it is, if it is a finite number between the ends that are given.
+    """The value as Python's number, if it is a finite number between the ends that are given.
 
     least, most    ends that are allowed; most=math.inf allows infinity
     above, below   ends that are not
     of             what is counted, in words
     """
-    endless = most == math.inf and isinstance(value, Real) and value == math.inf
+    endless = most == math.inf and isinstance(value, NUMBERS) and value == math.inf
     if not ((endless or is_number(value)) and (least is None or value >= least) and (above is None or value > above)
             and (most is None or value <= most) and (below is None or value < below)):
         limits = _range(least, above, most, below)
         what = ("a number" if limits else "a finite number") + (f" of {of}" if of else "")
         raise ValueError(f"{name} is {what}{limits}; got {in_short(value)}")
-    return value
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def numbers(name: str, value: Any, shape: tuple | None = None, of: str = "") -> np.ndarray:

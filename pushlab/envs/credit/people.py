@@ -93,8 +93,8 @@ def _named(changeable):
 
 
 def _checked(config):
-    for name in ("epsilon", "l2_penalty"):
-        number(f"config: {name}", getattr(config, name), 0, MOST)
+    config = replace(config, **{name: number(f"config: {name}", getattr(config, name), 0, MOST)
+                                for name in ("epsilon", "l2_penalty")})
     for name in ("penalise_bias", "memory"):
         flag(f"config: {name}", getattr(config, name))
     for name in ("start_time", "end_time"):

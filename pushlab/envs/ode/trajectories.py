@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pushlab.ground.arguments import demand, in_short
+from pushlab.envs.actions import reader_of
+from pushlab.ground.arguments import demand, naming
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -14,14 +15,15 @@ def simulate(world: Any, actions: Any, start: np.ndarray, steps: int | None = No
     """See `ODE.simulate`; start (variables,), `steps` at most."""
     import pandas as pd
 
-    space, names = world.action_space, [item.name for item in world.model.interventions]
+    read, names = reader_of(world), [item.name for item in world.model.interventions]
     policy, steps = _as_policy(world, actions, world.steps if steps is None else steps)
     values, time, reward, rows = start[None].copy(), float(world.config.start_time), np.nan, []
     for step in range(steps):
-        action = np.asarray(policy(values[0], float(time), step), space.dtype)
-        if not space.contains(action):          # the words of an array take longer to make than the step
-            raise ValueError(f"action {in_short(action)} at step {step} is not in {space}")
-        dose = world.dose_of(action[None])
+        action = policy(values[0], float(time), step)
+        try:
+            dose = world.dose_of(read(action, 1))
+        except ValueError as error:
+            raise ValueError(f"actions, step {step}: {error}") from None
         rows.append((time, *values[0], *dose[0], reward))
         values, (time,), (reward,) = world.flow(values, np.array([step]), dose)
     rows.append((time, *values[0], *[np.nan] * len(names), reward))
@@ -38,12 +40,14 @@ def counterfactual(world: Any, trail: list, actions: Any) -> "pd.DataFrame":
     """See `ODE.counterfactual`; `trail` has the values (1, variables) before each step of the episode."""
     demand(trail, "nothing has happened yet: counterfactual() replays the steps since reset()")
     if not callable(actions) and not _is_single(world, actions) and len(actions) != len(trail):
-        raise ValueError(f"the episode has had {len(trail)} steps; got {len(actions)} actions")
+        raise ValueError(f"actions: the episode has had {len(trail)} steps; got {len(actions)} actions")
     return simulate(world, actions, trail[0][0], len(trail))
 
 
 def _is_single(world, actions):
-    return np.ndim(actions) == len(world.action_space.shape)
+    with naming("actions", actions):
+        single = np.ndim(actions) == len(world.action_space.shape)
+        return single or len(actions) < 0               # what is neither one action nor a list has no length
 
 
 def _as_policy(world, actions, steps):
@@ -52,5 +56,6 @@ def _as_policy(world, actions, steps):
         return lambda values, time, step: actions(values.copy(), time), steps
     if _is_single(world, actions):
         return lambda values, time, step: actions, steps
-    demand(len(actions) <= steps, f"there are {steps} steps to the end; got {len(actions)} actions")
-    return lambda values, time, step: actions[step], len(actions)
+    demand(len(actions) <= steps, f"actions: there are {steps} steps to the end; got {len(actions)} actions")
+    rows = list(actions)
+    return lambda values, time, step: rows[step], len(rows)

@@ -193,10 +193,21 @@ class ODE(World):
         after, time, reward = np.empty(values.shape), np.empty(n), np.empty(n)
         advance = self._one if n < FEW else self._many
         if advance(values, step, self.timestep, self._constants, dose, self._fineness, 0.0, after, time, reward):
-            how = "in steps of" if self.solver in METHODS else "to a tolerance of"
-            raise ArithmeticError(f"{self.model.name} could not be integrated {how} {self._fineness:g} from one of the "
-                                  f"states {values.tolist()[:3]} ...")
+            self._refuse(values, step, dose)
         return after, time, reward
+
+    def _refuse(self, values, step, dose):
+        """Names the first copy that could not be moved on; the others of a batch are as they were before the step."""
+        how = "in steps of" if self.solver in METHODS else "to a tolerance of"
+        for copy, one in enumerate(zip(values[:, None], step[:, None], dose[:, None])):
+            after = np.empty((1, values.shape[1])), np.empty(1), np.empty(1)
+            if self._one(*one[:2], self.timestep, self._constants, one[2], self._fineness, 0.0, *after):
+                break
+        own = vars(self.model.Config())
+        changed = {name: value for name, value in vars(self.config).items() if value != own[name]}
+        raise ArithmeticError(f"{self.model.name} could not be integrated {how} {self._fineness:g} from the state "
+                              f"{dict(zip(self.model.names, values[copy].tolist()))} of copy {copy}: something changes "
+                              f"too fast; config: {changed}, timestep: {self.timestep:g}")
 
     def observe(self, state: dict) -> Any:
         values = state["values"] if self._sees_all else state["values"].take(self._seen, axis=1)

@@ -55,6 +55,8 @@ class Model:
     upper          function (config, start (variables,)) → a bound for each variable that no dose lets it pass
     interventions  what actions may set; a parameter of the same name in Config is what it is set to without one
     presets        named sets of parameters
+    signed         names of parameters that may be below 0, as changes of a rate may; rates themselves may not, for no
+                   bound would hold
     logarithmic    whether states span orders of magnitude, so that pictures and goals take their logarithms
     goal           {variable: value} to be reached, for the goal-based environment
     settled        function (config, levels) → the whole state (variables,), for a model whose last variables are delays
@@ -76,6 +78,7 @@ class Model:
     interventions: tuple
     source: str
     presets: dict = field(default_factory=dict)
+    signed: tuple = ()
     logarithmic: bool = False
     goal: dict = field(default_factory=dict)
     settled: Callable | None = None
@@ -100,8 +103,10 @@ class Model:
             one_of(f"config: a parameter of {self.name}", name, vars(own))
         chosen = self.presets.get(one_of(f"preset of {self.name}", preset, (None, *self.presets)), {})
         config = replace(own, **chosen | changes)
+        least = dict.fromkeys(("start_time", "end_time", *self.signed), -MOST)
+        least |= {item.name: min(0, item.bounds[0]) for item in self.interventions}
         for name, value in vars(config).items():
-            number(f"config: parameter {name}", value, -MOST, MOST)
+            number(f"config: parameter {name}", value, least.get(name, 0), MOST)
         demand(config.end_time > config.start_time,
                f"config: end_time comes after start_time ({config.start_time}); got {config.end_time}")
         return config

@@ -199,4 +199,5 @@ MODEL = Model(
         Intervention("misuse_reduction", "less misuse", (0.0, 0.075), (0.0, 0.3)),
         Intervention("illicit_reduction", "less illicit use", (0.0, 0.075), (0.0, 0.3))),
     source="Chen et al. (2019), JAMA Network Open 2(2), e187621",
-    presets={"whynot": {"misuse_change_3": -0.0747, "stable_year": 2025.0}, "pessimistic": {"stable_year": 2025.0}})
+    presets={"whynot": {"misuse_change_3": -0.0747, "stable_year": 2025.0}, "pessimistic": {"stable_year": 2025.0}},
+    signed=tuple(name for name in vars(OpioidConfig()) if "change" in name))

@@ -68,4 +68,4 @@ MODEL = Model(
     interventions=(
         Intervention("misuse_reduction", "misuse", (0.0, 0.05), (-0.1, 0.1)),
         Intervention("illicit_reduction", "illicit use", (0.0, 0.05), (-0.1, 0.1))),
-    source=CHEN.source, presets=CHEN.presets)
+    source=CHEN.source, presets=CHEN.presets, signed=CHEN.signed)
