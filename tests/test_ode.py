@@ -171,7 +171,7 @@ def test_a_path_that_would_pass_below_zero_is_an_error_and_is_not_clipped():
 def test_what_cannot_go_on_is_named_and_a_batch_stands_where_it_stood():
     envs = VectorEnv(ODE(CIRCLE), 2)
     envs.reset(seed=0, options={"initial_state": "far"})
-    with pytest.raises(ArithmeticError, match=r"from the state {'x': .*} of copy 0: .*; config: {}, timestep: 0.25"):
+    with pytest.raises(ArithmeticError, match=r"from the state {'x': .*} of copy 1: .*; config: {}, timestep: 0.25"):
         for _ in range(20):
             before = envs.state
             envs.step([1, 0])
