@@ -349,7 +349,7 @@ def test_a_discrete_action_outside_the_options_is_refused(action):
     ({"observe": ["W"]}, "observe names one or more of T1, .*, each once; got \\['W'\\]"),
     ({"observe": []}, "observe names one or more of"),
     ({"observe": ["V", "V"]}, "each once"),
-    ({"observe": ["V"], "bins": {"E": [1]}}, "edges for each variable observed, V; got E"),
+    ({"observe": ["V"], "bins": {"E": [1]}}, "edges for each variable observed, V; got \\['E'\\]"),
     ({"observe": ["V"], "bins": {"V": [2, 1]}}, "the edges of V are numbers that increase"),
     ({"noise": -1}, "noise is a number from 0 to 5; got -1"),
     ({"tolerance": 0}, "tolerance is a number from 1e-13 to 0.01; got 0"),
