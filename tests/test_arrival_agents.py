@@ -199,7 +199,7 @@ def test_a_table_can_be_read():
     assert set(table["best"]) <= {"show", "dismiss", "cache"} and (table["visits"] > 0).all()
     assert "org.pushlab.chat" in set(table["hand"]) and set(table["time"]) <= {
         "early-morning", "morning", "afternoon", "evening", "night"}
-    with pytest.raises(ValueError, match="the context has no feature 'weather'"):
+    with pytest.raises(ValueError, match="by: a feature of the context is one of .*; got 'weather'"):
         QTable(by=("weather",)).begin(Env(Push("mira")), 0)
 
 

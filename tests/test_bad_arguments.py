@@ -12,11 +12,13 @@ import re
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from pushlab import agents
 from pushlab.datasets.periods import Period
 from pushlab.datasets.reading import load_user
 from pushlab.envs import TABLE
@@ -180,6 +182,30 @@ def test_an_action_that_is_made_of_no_numbers_is_named(id, arguments):
                 assert is_finite(step(action)[1]), words
             except ValueError as error:
                 assert "action" in str(error) and len(str(error)) < 300, words
+
+
+NEEDED = {"BangBang": {"component": 0, "above": 2.0, "below": 1.0, "on": 1}, "BothAgent": {"capacity": 4},
+          "EpisodicAgent": {"capacity": 4}, "GivenAgent": {"capacity": 4}, "LearnedAgent": {"capacity": 4},
+          "SemanticAgent": {"capacity": 4}, "FittedQIteration": {"actions": 2}, "OfflineModel": {"judge": SimpleNamespace(schema=None)},
+          "FunctionAgent": {"policy": len}, "GaussianActions": {"mean": len, "spread": 1.0}, "Told": {"make": list},
+          "Recognising": {"make": list}, "Restarting": {"make": list}, "SoftmaxItem": {"items": np.eye(2)},
+          "ReplayHistory": {"history": SimpleNamespace(notification_codes=None)}}
+ANYTHING = "name", "on", "off", "action", "usual", "history", "notice", "crossed", "by"     # or known when an episode begins
+
+
+@pytest.mark.parametrize("kind, name", [
+    (kind, name) for kind in agents.__all__ if isinstance(getattr(agents, kind), type)
+    for name, one in inspect.signature(getattr(agents, kind)).parameters.items()
+    if name not in ANYTHING and one.kind is one.POSITIONAL_OR_KEYWORD and kind not in ("Transition", "Agent")])
+def test_an_argument_of_an_agent_that_is_none_is_named(kind, name):
+    refused = 0
+    for words, value in BAD.items():
+        try:
+            getattr(agents, kind)(**NEEDED.get(kind, {}) | {name: value})
+        except ValueError as error:
+            assert re.search(rf"\b{name}\b", str(error)) and len(str(error)) < 300, words
+            refused += 1
+    assert refused >= len(BAD) / 3
 
 
 def alone(question, seconds=10):

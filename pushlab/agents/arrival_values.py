@@ -10,6 +10,7 @@ import numpy as np
 from pushlab.agents.arrivals import ACTIONS, CACHE, DISMISS, SHOW, NotificationLearner
 from pushlab.agents.features import ContextFeatures, demand_features
 from pushlab.agents.weights import WeightBlocks
+from pushlab.ground.arguments import demand, in_short, number, one_of
 from pushlab.ground.compiled import compiled
 from pushlab.users.days import SLOTS, slot_number
 
@@ -36,14 +37,15 @@ class QTable(NotificationLearner):
     def __init__(self, notice: str | None = None, by: Sequence[str] = (), epsilon: float = 0.2, settle: int = 200,
                  rate: float = 0.01) -> None:
         super().__init__(epsilon, settle)
-        self.notice, self.by, self.rate = notice, tuple(by), rate
+        demand(isinstance(by, (list, tuple)), f"by is a list of features of the context; got {in_short(by)}")
+        self.notice, self.by, self.rate = notice, tuple(by), number("rate", rate, 0, 1)
         self.values, self.visits = {}, {}
 
     def begin(self, env, seed):
         super().begin(env, seed)
         notification, context = self._schema.notification, self._schema.context
-        demand_features(context, self.by)
-        notice = self.notice or notification.names[0]
+        demand_features(context, self.by, "by")
+        notice = one_of("notice", notification.names[0] if self.notice is None else self.notice, notification.names)
         self._notice, self._words = notification.components.index(notice), notification[notice].words
         self._hour, self._slots = self._names.index("hour"), [SLOTS[slot_number(60 * hour)] for hour in range(24)]
         self._by = [([at for at, component in enumerate(context.components) if component.partition(".")[0] == name],
@@ -124,7 +126,8 @@ class LinearArrivalQ(NotificationLearner):
     def __init__(self, epsilon: float = 0.2, settle: int = 200, prior: float = 0.002, noise: float = 0.7,
                  rate: float = 0.1) -> None:
         super().__init__(epsilon, settle)
-        self.prior, self.noise, self.rate = prior, noise, rate
+        self.prior, self.noise = number("prior", prior, above=0), number("noise", noise, above=0)
+        self.rate = number("rate", rate, 0)
         self.weights: Any = None            # (3, blocks, size): show, dismiss, cache
 
     def begin(self, env, seed):

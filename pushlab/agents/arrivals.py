@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from pushlab.agents.protocol import Agent, Deterministic, own_chance
+from pushlab.ground.arguments import flag, number, numbers
 
 SHOW, DISMISS, CACHE, CHECK, STAND_BY = range(5)
 ACTIONS = ("show", "dismiss", "cache", "check-cache", "stand-by")
@@ -49,7 +50,8 @@ class DoNotDisturb(Deterministic):
     name = "do not disturb"
 
     def __init__(self, quiet: tuple[int, int] = (0, 7), silent: bool = True) -> None:
-        self.quiet, self.silent = quiet, silent
+        numbers("quiet", quiet, (2,), of="the hours when it begins and ends")
+        self.quiet, self.silent = quiet, flag("silent", silent)
 
     def begin(self, env, seed):
         world = env.unwrapped.world
@@ -103,7 +105,8 @@ class NotificationLearner(Agent):
     """
 
     def __init__(self, epsilon: float = 0.2, settle: int = 200) -> None:
-        self.epsilon, self.settle, self.episodes = epsilon, settle, 0
+        self.epsilon, self.settle = number("epsilon", epsilon, 0, 1), number("settle", settle, above=0)
+        self.episodes = 0
 
     def begin(self, env, seed):
         world = env.unwrapped.world
@@ -188,15 +191,15 @@ class NotificationLearner(Agent):
         self._taken, self._fresh = NOBODY, told["hand"]
         fates = told["fates"].tolist()
         cost = gained(info, told, "wait", "idle") / max(len(self._cache), 1)
-        for number in [one for one in self._decided if fates[one] > self._open_ended]:
-            described, action = self._decided.pop(number)
+        for which in [one for one in self._decided if fates[one] > self._open_ended]:
+            described, action = self._decided.pop(which)
             if learning:
-                self.move(described, action, self._worths[fates[number]])
-        for number, one in list(self._cache.items()):
-            if fates[number] != self._waits:                        # it has expired
-                del self._cache[number]
+                self.move(described, action, self._worths[fates[which]])
+        for which, one in list(self._cache.items()):
+            if fates[which] != self._waits:                        # it has expired
+                del self._cache[which]
                 if learning:
-                    self.move(one.described, CACHE, one.cost + cost + self._worths[fates[number]])
+                    self.move(one.described, CACHE, one.cost + cost + self._worths[fates[which]])
             elif learning:
                 described = self.describe(one.codes, after)
                 self.move(one.described, CACHE, one.cost + cost + max(self.values_of(described)))

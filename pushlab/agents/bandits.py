@@ -40,7 +40,9 @@ class Bandit(Agent):
 
     def __init__(self, crossed: Sequence[str] | None = None, shared: float = 1.0, single: float = 0.3,
                  pair: float = 0.3) -> None:
-        self.crossed, self.shared, self.single, self.pair = crossed, shared, single, pair
+        self.crossed = crossed
+        self.shared, self.single = number("shared", shared, above=0), number("single", single, above=0)
+        self.pair = number("pair", pair, above=0)
         self.belief: Any = None                 # WeightBlocks, once it is known how many
         self._loaded: Any = None
 
@@ -144,7 +146,8 @@ class EpsilonGreedy(Bandit):
     def __init__(self, epsilon: float = 0.2, half_at: float | None = 500, **belief: Any) -> None:
         super().__init__(**belief)
         number("epsilon", epsilon, 0, 1)
-        self.epsilon, self.half_at, self._steps = epsilon, half_at, 0
+        self.half_at = None if half_at is None else number("half_at", half_at, 0)
+        self.epsilon, self._steps = epsilon, 0
 
     def _try(self, centre, variance):
         epsilon = self.epsilon / (1 + self._steps / self.half_at) if self.half_at else self.epsilon
@@ -182,7 +185,7 @@ class LinUCB(Bandit):
     def __init__(self, width: float = 1.5, crossed: Sequence[str] | None = None, shared: float = 0.04,
                  single: float = 0.03, pair: float = 0.01) -> None:
         super().__init__(crossed, shared, single, pair)
-        self.width = width
+        self.width = number("width", width, 0)
 
     def _try(self, centre, variance):
         self.propensity = 1.0
@@ -210,7 +213,7 @@ class ThompsonSampling(Bandit):
 
     def __init__(self, width: float = 0.25, **belief: Any) -> None:
         super().__init__(**belief)
-        self.width = width
+        self.width = number("width", width, 0)
 
     def _try(self, centre, variance):
         drawn = centre + self.width * np.sqrt(variance) * self._rng.standard_normal(len(centre))

@@ -14,7 +14,7 @@ import numpy as np
 
 from pushlab.agents.arrival_values import LinearArrivalQ, nudge
 from pushlab.agents.arrivals import CACHE
-from pushlab.ground.arguments import whole
+from pushlab.ground.arguments import number, whole
 
 
 class SmallSteps(LinearArrivalQ):
@@ -113,7 +113,7 @@ class Elastic(SmallSteps):
 
     def __init__(self, strength: float = 100.0, rate: float = 0.1) -> None:
         super().__init__(rate=rate)
-        self.strength = strength
+        self.strength = number("strength", strength, 0)
         self.anchor: np.ndarray | None = None
         self.applied: np.ndarray | None = None
         self.fisher: np.ndarray | None = None

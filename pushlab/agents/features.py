@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import gymnasium as gym
 import numpy as np
+
+from pushlab.ground.arguments import demand, in_short, one_of
 
 if TYPE_CHECKING:
     from pushlab.datasets.features import Features
@@ -39,10 +41,11 @@ def columns_that_differ(candidates: np.ndarray) -> np.ndarray:
     return np.flatnonzero((candidates != candidates[0]).any(axis=0))
 
 
-def demand_features(half: Features, names: Iterable[str]) -> None:
-    """ValueError for a name that is none of the features of a schema's context."""
-    for name in sorted(set(names) - set(half.names)):
-        raise ValueError(f"the context has no feature {name!r}; it has {', '.join(half.names)}")
+def demand_features(half: Features, names: Any, called: str) -> None:
+    """ValueError unless the argument `called` is a list of features of a schema's context."""
+    demand(isinstance(names, (list, tuple)), f"{called} is a list of features of the context; got {in_short(names)}")
+    for name in names:
+        one_of(f"{called}: a feature of the context", name, half.names)
 
 
 class ContextFeatures:
@@ -61,7 +64,7 @@ class ContextFeatures:
     """
 
     def __init__(self, half: Features, names: Sequence[str] | None = None) -> None:
-        demand_features(half, names or ())
+        demand_features(half, () if names is None else names, "crossed")
         self._places, words = [], ["always"]
         for at, (component, size) in enumerate(zip(half.components, half.sizes.tolist())):
             feature = component.partition(".")[0]

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from pushlab.agents.protocol import Agent
+from pushlab.ground.arguments import function, number, whole
 
 
 class Wrapped(Agent):
@@ -22,7 +23,7 @@ class Wrapped(Agent):
     propensity = property(lambda self: getattr(self.learner, "propensity", None))
 
     def __init__(self, make: Callable[[], Agent], name: str | None = None) -> None:
-        self.make, self.name = make, name or self.name
+        self.make, self.name = function("make", make), name or self.name
         self.learner = make()
 
     def begin(self, env, seed):
@@ -103,7 +104,8 @@ class Recognising(Wrapped):
     def __init__(self, make: Callable[[], Agent], name: str | None = None, window: int = 30, surprise: float = 5.0,
                  answers: Callable | None = None) -> None:
         super().__init__(make, name)
-        self.window, self.surprise, self.answers = window, surprise, answers or answers_told
+        self.window, self.surprise = whole("window", window, 1), number("surprise", surprise, 0)
+        self.answers = answers_told if answers is None else function("answers", answers)
         self.users: list[Any] = [[0, 0, self.learner]]
         self.now = 0
         self.recent, self.met = deque(), []

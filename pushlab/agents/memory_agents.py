@@ -7,7 +7,7 @@ from typing import Any
 from pushlab.agents.memory import Belief, Episodic, Placement, Semantic, given_memory
 from pushlab.agents.protocol import Agent, own_chance
 from pushlab.datasets.commonsense import OWNS
-from pushlab.ground.arguments import one_of, whole
+from pushlab.ground.arguments import flag, one_of, whole
 
 REFERENCES = (None, "agent-room-env-v0")
 
@@ -31,7 +31,7 @@ class MemoryAgent(Agent):
     def __init__(self, capacity: int, reference: str | None = None, diary: bool = False) -> None:
         one_of("reference", reference, REFERENCES)
         whole("capacity", capacity, 1)
-        self.capacity, self.reference, self.diary = capacity, reference, diary
+        self.capacity, self.reference, self.diary = capacity, reference, flag("diary", diary)
 
     def begin(self, env, seed):
         self.world = env.unwrapped.world

@@ -9,7 +9,7 @@ import numpy as np
 
 from pushlab.agents.memory import Belief, Episodic, Placement, Semantic, given_memory
 from pushlab.agents.memory_agents import MemoryAgent
-from pushlab.ground.arguments import one_of
+from pushlab.ground.arguments import number, one_of, whole
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -53,7 +53,8 @@ class LearnedAgent(MemoryAgent):
                  horizon: int = 20, diary: bool = False) -> None:
         super().__init__(capacity, diary=diary)
         one_of("usual", usual, (None, "given"))
-        self.usual, self.epsilon, self.discount, self.horizon = usual, epsilon, discount, horizon
+        self.usual, self.epsilon = usual, number("epsilon", epsilon, 0, 1)
+        self.discount, self.horizon = number("discount", discount, 0, 1), whole("horizon", horizon, 1)
         shape = (len(MOMENTS), len(BELIEFS), len(AGES), len(DECISIONS))
         self.values, self.counts = np.zeros(shape), np.zeros(shape, np.int64)
         self.usually, self.answers = 0.0, 0         # the reward of an answer, lately; how many there were

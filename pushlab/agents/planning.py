@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from pushlab.agents.protocol import Agent, Deterministic, as_generator, own_chance
+from pushlab.ground.arguments import function, number, whole
 from pushlab.ground.compiled import compiled
 
 
@@ -37,10 +38,10 @@ class BangBang(Deterministic):
 
     def __init__(self, component: int, above: float, below: float, on: Any, off: Any = 0,
                  name: str = "bang-bang") -> None:
-        if not below <= above:
-            raise ValueError(f"treatment stops at or below the value where it starts, {above}; got below={below}")
-        self.component, self.above, self.below, self.on, self.off = component, above, below, on, off
-        self.name = name
+        if not number("below", below) <= number("above", above):
+            raise ValueError(f"treatment stops at or below the value where it starts, above={above}; got below={below}")
+        self.component, self.above, self.below = whole("component", component), above, below
+        self.on, self.off, self.name = on, off, name
 
     def begin(self, env, seed):
         self._treating = False
@@ -77,9 +78,13 @@ class FittedQIteration(Agent):
     def __init__(self, actions: int, discount: float = 0.98, trees: int = 50, leaf: int = 2, growths: int = 10,
                  sweeps: int = 40, explore: float = 0.15, see: Callable | None = None, seed: int = 0,
                  every: int | None = None) -> None:
-        self.actions, self.discount, self.trees, self.leaf = actions, discount, trees, leaf
-        self.growths, self.sweeps, self.explore, self.see, self.seed = growths, sweeps, explore, see, seed
-        self.every, self.episodes, self.steps, self._fitted = every, 0, [], 0
+        self.actions, self.discount = whole("actions", actions, 1), number("discount", discount, 0, 1)
+        self.trees, self.leaf = whole("trees", trees, 1), whole("leaf", leaf, 1)
+        self.growths, self.sweeps = whole("growths", growths, 1), whole("sweeps", sweeps, 1)
+        self.explore, self.seed = number("explore", explore, 0, 1), whole("seed", seed, 0)
+        self.see = None if see is None else function("see", see)
+        self.every = None if every is None else whole("every", every, 1)
+        self.episodes, self.steps, self._fitted = 0, [], 0
         self.forests = None
         self.begin(None, seed)
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import gymnasium as gym
 import numpy as np
 
-from pushlab.ground.arguments import in_short
+from pushlab.ground.arguments import function, in_short, naming
 
 
 class Transition(NamedTuple):
@@ -93,9 +93,10 @@ class FunctionAgent(Agent):
     propensity = property(lambda self: getattr(self.policy, "propensity", None))
 
     def __init__(self, policy: Callable, name: str | None = None) -> None:
-        self.policy = policy
+        self.policy = function("policy", policy)
         self.name = name or getattr(policy, "__name__", "policy").replace("_", " ")
-        self._with_info = _positional(policy) > 1
+        with naming("policy", policy):
+            self._with_info = _positional(policy) > 1
 
     def act(self, observation, info, explore=True):
         return self.policy(observation, info) if self._with_info else self.policy(observation)

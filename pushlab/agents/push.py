@@ -10,7 +10,7 @@ import numpy as np
 
 from pushlab.agents.features import candidates_of, columns_that_differ, context_of, demand_features
 from pushlab.agents.protocol import Agent, Deterministic, own_chance
-from pushlab.ground.arguments import number
+from pushlab.ground.arguments import demand, flag, in_short, number
 
 if TYPE_CHECKING:
     from pushlab.datasets.periods import Period
@@ -37,7 +37,7 @@ class ReplayHistory(Agent):
     def __init__(self, history: Period, shuffle: bool = False) -> None:
         _demand_period(history, self)
         self.codes = history.notification_codes
-        self.shuffle = shuffle
+        self.shuffle = flag("shuffle", shuffle)
 
     def begin(self, env, seed):
         if self.codes.shape[1:] != env.action_space.shape or (self.codes >= env.action_space.nvec).any():
@@ -93,7 +93,7 @@ class MostOpened(Agent):
     def begin(self, env, seed):
         self.candidates, schema = candidates_of(env), env.unwrapped.world.schema
         by = [name for name in ("time", "timeOfDay") if name in schema.context.names] if self.by is None else self.by
-        demand_features(schema.context, by)
+        demand_features(schema.context, by, "by")
         self._by = [at for at, name in enumerate(schema.context.components) if name.partition(".")[0] in by]
         self._differ = columns_that_differ(self.candidates)
         self._place = {self._kind(codes): row for row, codes in enumerate(self.candidates)}
@@ -171,6 +171,7 @@ class OfflineModel(Deterministic):
             from pushlab.users.judges import fit_judge
 
             judge = fit_judge(judge)
+        demand(hasattr(judge, "schema"), f"judge is a judge, or a Period to fit one to; got {in_short(judge)}")
         self.judge, self.diversity = judge, diversity
         self.sent = None
 

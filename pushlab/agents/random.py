@@ -7,7 +7,7 @@ import numpy as np
 from gymnasium import spaces
 
 from pushlab.agents.protocol import Agent, own_chance
-from pushlab.ground.arguments import demand, in_short
+from pushlab.ground.arguments import demand, function, in_short, numbers
 
 
 class RandomAgent(Agent):
@@ -64,8 +64,8 @@ class GaussianActions(Agent):
     name = "gaussian"
 
     def __init__(self, mean: Any, spread: Any) -> None:
-        demand((np.asarray(spread) > 0).all(), f"spread is above 0; got {in_short(spread)}")
-        self.mean, self.spread = mean, spread
+        demand((numbers("spread", spread) > 0).all(), f"spread is above 0; got {in_short(spread)}")
+        self.mean, self.spread = function("mean", mean), spread
 
     def begin(self, env, seed):
         space = env.action_space

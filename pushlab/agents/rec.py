@@ -3,6 +3,7 @@
 `policy_from_log` learns from the log of any task of one step with numbered actions.
 """
 
+import math
 from typing import Any
 
 import gymnasium as gym
@@ -10,7 +11,7 @@ import numpy as np
 
 from pushlab.agents.protocol import Agent, Deterministic, own_chance
 from pushlab.agents.weights import WeightBlocks
-from pushlab.ground.arguments import demand, number, whole
+from pushlab.ground.arguments import demand, function, in_short, number, numbers, whole
 from pushlab.metrics.offpolicy.logs import episodes_of
 from pushlab.metrics.value_models import cross_fitted_values, linear, quadratic
 
@@ -55,7 +56,9 @@ class SoftmaxItem(Agent):
     def __init__(self, items: Any, sharpness: float = 1.0, floor: float = 0.0, features: Any = None) -> None:
         number("floor", floor, 0, 1)
         number("sharpness", sharpness)
-        self.items, self.sharpness, self.floor, self.features = np.asarray(items, float), sharpness, floor, features
+        self.items, self.sharpness, self.floor = numbers("items", items), sharpness, floor
+        demand(self.items.ndim == 2 and len(items), f"items is an array (n_items, features); got {in_short(items)}")
+        self.features = None if features is None else function("features", features)
 
     def probabilities(self, observations: np.ndarray) -> np.ndarray:
         """Probability of each item (rows, n_items) for observations (rows, features)."""
@@ -126,7 +129,8 @@ class LinUCBItem(Deterministic):
     name = "LinUCB"
 
     def __init__(self, width: float = 1.0, variance: float = 1.0, noise: float = 0.05) -> None:
-        self.width, self.variance, self.noise = width, variance, noise
+        self.width, self.variance = number("width", width, 0), number("variance", variance, above=0)
+        self.noise = number("noise", noise, above=0)
         self.belief = None
 
     def begin(self, env, seed):
@@ -159,7 +163,7 @@ class LinearQ(Agent):
 
     discount  weight of the next step's value, 0 to below 1; 0 looks at the next reward only
     rate      step size, divided by the squared length of the features
-    epsilon   share of random items in the first episode; it falls as 1 / (1 + episode / half_at)
+    epsilon   share of random items in the first episode; it falls as 1 / (1 + episode / half_at), or stays: None
     Source    Watkins & Dayan (1992), Q-learning, Machine Learning 8; with linear functions Sutton & Barto (2018),
               Reinforcement Learning, section 10.1 (semi-gradient)
     """
@@ -170,7 +174,8 @@ class LinearQ(Agent):
                  half_at: float | None = 100) -> None:
         number("discount", discount, 0, below=1)
         number("epsilon", epsilon, 0, 1)
-        self.discount, self.rate, self.epsilon, self.half_at = discount, rate, epsilon, half_at
+        self.discount, self.rate, self.epsilon = discount, number("rate", rate, 0), epsilon
+        self.half_at = math.inf if half_at is None else number("half_at", half_at, above=0)
         self.weights, self.episodes = None, 0
 
     def begin(self, env, seed):

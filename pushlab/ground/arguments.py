@@ -119,6 +119,17 @@ def flag(name: str, value: Any) -> bool:
     return bool(value)
 
 
+def function(name: str, value: Any) -> Any:
+    """The value, if it can be called.
+
+    >>> function("make", 5)
+    Traceback (most recent call last):
+    ValueError: make is a function; got 5
+    """
+    demand(callable(value), f"{name} is a function; got {in_short(value)}")
+    return value
+
+
 def some_of(name: str, value: Any, choices: Iterable[str]) -> tuple[str, ...]:
     """The value as a tuple, if it is one of these words or several of them, each once.
 

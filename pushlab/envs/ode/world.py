@@ -199,10 +199,10 @@ class ODE(World):
     def _refuse(self, values, step, dose):
         """Names the first copy that could not be moved on; the others of a batch are as they were before the step."""
         how = "in steps of" if self.solver in METHODS else "to a tolerance of"
-        for copy, one in enumerate(zip(values[:, None], step[:, None], dose[:, None])):
-            after = np.empty((1, values.shape[1])), np.empty(1), np.empty(1)
-            if self._one(*one[:2], self.timestep, self._constants, one[2], self._fineness, 0.0, *after):
-                break
+        after = np.empty((1, values.shape[1])), np.empty(1), np.empty(1)
+        copy = next(copy for copy in range(len(values)) if self._one(
+            values[copy:copy + 1], step[copy:copy + 1], self.timestep, self._constants, dose[copy:copy + 1],
+            self._fineness, 0.0, *after))
         own = vars(self.model.Config())
         changed = {name: value for name, value in vars(self.config).items() if value != own[name]}
         raise ArithmeticError(f"{self.model.name} could not be integrated {how} {self._fineness:g} from the state "
