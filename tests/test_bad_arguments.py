@@ -184,13 +184,14 @@ def test_an_action_that_is_made_of_no_numbers_is_named(id, arguments):
                 assert "action" in str(error) and len(str(error)) < 300, words
 
 
-NEEDED = {"BangBang": {"component": 0, "above": 2.0, "below": 1.0, "on": 1}, "BothAgent": {"capacity": 4},
-          "EpisodicAgent": {"capacity": 4}, "GivenAgent": {"capacity": 4}, "LearnedAgent": {"capacity": 4},
-          "SemanticAgent": {"capacity": 4}, "FittedQIteration": {"actions": 2}, "OfflineModel": {"judge": SimpleNamespace(schema=None)},
-          "FunctionAgent": {"policy": len}, "GaussianActions": {"mean": len, "spread": 1.0}, "Told": {"make": list},
-          "Recognising": {"make": list}, "Restarting": {"make": list}, "SoftmaxItem": {"items": np.eye(2)},
-          "ReplayHistory": {"history": SimpleNamespace(notification_codes=None)}}
-ANYTHING = "name", "on", "off", "action", "usual", "history", "notice", "crossed", "by"     # or known when an episode begins
+NEEDED = {
+    "BangBang": {"component": 0, "above": 2.0, "below": 1.0, "on": 1}, "FittedQIteration": {"actions": 2},
+    **{kind: {"capacity": 4} for kind in ("BothAgent", "EpisodicAgent", "GivenAgent", "LearnedAgent", "SemanticAgent")},
+    **{kind: {"make": list} for kind in ("Recognising", "Restarting", "Told")},
+    "FunctionAgent": {"policy": len}, "GaussianActions": {"mean": len, "spread": 1.0},
+    "OfflineModel": {"judge": SimpleNamespace(schema=None)}, "SoftmaxItem": {"items": np.eye(2)},
+    "ReplayHistory": {"history": SimpleNamespace(notification_codes=None)}}
+ANYTHING = "name", "on", "off", "action", "usual", "history", "notice", "crossed", "by"     # or looked at in `begin`
 
 
 @pytest.mark.parametrize("kind, name", [
