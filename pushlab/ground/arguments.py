@@ -53,9 +53,9 @@ def in_short(value: Any) -> str:
 
 @contextmanager
 def naming(name: str, value: Any) -> Iterator[None]:
-    """While others read an argument: their TypeError, ValueError or OSError names it, if it did not.
+    """While others read an argument: their TypeError, ValueError, OverflowError or OSError names it, if it did not.
 
-    A BadData, whose faults name a file, stays as it is; a TypeError becomes a ValueError.
+    A BadData, whose faults name a file, stays as it is; a TypeError and an OverflowError become a ValueError.
 
     >>> with naming("people", "friends.csv"):
     ...     raise FileNotFoundError("there is no such file")
@@ -64,10 +64,10 @@ def naming(name: str, value: Any) -> Iterator[None]:
     """
     try:
         yield
-    except (TypeError, ValueError, OSError) as error:
+    except (TypeError, ValueError, OverflowError, OSError) as error:
         if isinstance(error, BadData) or re.search(rf"\b{name}\b", str(error)):
             raise
-        kind = ValueError if isinstance(error, (TypeError, ValueError)) else type(error)
+        kind = type(error) if isinstance(error, OSError) else ValueError
         raise kind(f"{name}={in_short(value)}: {error}") from error
 
 
@@ -205,6 +205,18 @@ def numbers(name: str, value: Any, shape: tuple | None = None, of: str = "") -> 
     return array
 
 
+def floats(name: str, value: Any) -> np.ndarray:
+    """The value as NumPy reads it as an array of float64, of any shape and with NaN; see `numbers`."""
+    with naming(name, value):
+        return np.asarray(value, float)
+
+
+def generator(seed: Any) -> np.random.Generator:
+    """NumPy's generator for a seed."""
+    with naming("seed", seed):
+        return np.random.default_rng(seed)
+
+
 def share(name: str, value: Any) -> Any:
     """The value, if it lies strictly between 0 and 1, as the level of an interval does."""
     demand(is_number(value) and 0 < value < 1, f"{name} lies between 0 and 1, both excluded; got {in_short(value)}")
@@ -219,6 +231,7 @@ def chances(values: Mapping[str, Any]) -> None:
 
 def has_columns(table: pd.DataFrame, *names: str, what: str = "the table") -> None:
     """The table has all of these columns."""
+    demand(hasattr(table, "columns"), f"{what} is a DataFrame; got {in_short(table)}")
     missing = [name for name in names if name not in table.columns]
     if missing:
         raise ValueError(f"{what} has no column {missing[0]!r}; it has {', '.join(map(str, table.columns))}")

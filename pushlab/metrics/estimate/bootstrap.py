@@ -25,7 +25,7 @@ def finite_scores(scores: ArrayLike, least: int = 1, name: str = "scores") -> np
     """Scores as a finite float64 array (…, runs, tasks) of at least `least` runs; ValueError for what is none."""
     try:
         matrix = np.asarray(scores, float)
-    except ValueError as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"{name} have the axes (runs, tasks), every task as many runs; {error}") from error
     arguments.demand(matrix.ndim >= 2, f"{name} have the axes (runs, tasks); got shape {matrix.shape}. Of one task "
                                        "they are values[:, None]")
@@ -82,13 +82,14 @@ def stratified_interval(scores: ArrayLike, statistic: Callable, theirs: ArrayLik
     """
     arguments.share("level", level)
     resamples = arguments.whole("resamples", resamples, BATCH)
+    arguments.function("statistic", statistic)
     matrices = [finite_scores(scores, 2)] + ([] if theirs is None else [finite_scores(theirs, 2, "their scores")])
     for matrix in matrices:
         arguments.demand(matrix.ndim == 2, f"scores have two axes, (runs, tasks); got shape {matrix.shape}")
     shapes = [matrix.shape[not paired:] for matrix in matrices]
     arguments.demand(len(set(shapes)) == 1, f"both agents have the same {'runs and ' * paired}tasks; got the shapes "
                                             f"{' and '.join(str(matrix.shape) for matrix in matrices)}")
-    rng, value = np.random.default_rng(seed), np.asarray(statistic(*matrices), float)
+    rng, value = arguments.generator(seed), np.asarray(statistic(*matrices), float)
 
     def values(alone=None):
         return _values(statistic, _draw(matrices, rng, paired, alone), value.shape)
@@ -169,8 +170,9 @@ def crossed_bootstrap(values: ArrayLike, statistic: Callable = np.mean, theirs: 
     (5.5, Interval(mean=0.0, low=0.0, high=0.0))
     """
     arguments.share("level", level)
-    grid, rng = crossed_grid(values, theirs), np.random.default_rng(seed)
+    grid, rng = crossed_grid(values, theirs), arguments.generator(seed)
     resamples = arguments.whole("resamples", resamples, 1)
+    arguments.function("statistic", statistic)
 
     def drawn(count, anew):
         """The statistic of `count` grids whose rows, columns or both are drawn anew."""

@@ -147,5 +147,5 @@ def permutation_test(ours: ArrayLike, theirs: ArrayLike, paired: bool = True, re
     found = permute(sides, lambda *some, axis: np.where(abs(gap(*some, axis=axis) - seen) <= rounding, seen,
                                                         gap(*some, axis=axis)),
                     vectorized=True, n_resamples=resamples, permutation_type="samples" if paired else "independent",
-                    random_state=np.random.default_rng(seed))
+                    random_state=arguments.generator(seed))
     return Permutation(float(seen), float(found.pvalue), len(found.null_distribution))

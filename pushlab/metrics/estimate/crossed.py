@@ -47,9 +47,9 @@ def crossed_interval(values: ArrayLike, theirs: ArrayLike | None = None, level: 
 
 def crossed_grid(values: ArrayLike, theirs: ArrayLike | None = None) -> np.ndarray:
     """The grid of `values`, less that of `theirs` where there is one, float64 (rows, columns)."""
-    grid = np.asarray(values, float)
+    grid = arguments.floats("values", values)
     if theirs is not None:
-        theirs = np.asarray(theirs, float)
+        theirs = arguments.floats("theirs", theirs)
         if theirs.shape != grid.shape:
             raise ValueError(f"paired grids have the same rows and columns; got {grid.shape} and {theirs.shape}")
         grid = grid - theirs

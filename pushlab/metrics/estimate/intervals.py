@@ -37,7 +37,7 @@ def mean_interval(values: ArrayLike, level: float = 0.95) -> Interval:
     >>> mean_interval([1.0, 2.0, 3.0])
     Interval(mean=2.0, low=-0.484, high=4.484)
     """
-    values = np.asarray(values, float)
+    values = arguments.floats("values", values)
     if values.ndim != 1 or len(values) < 2 or not np.isfinite(values).all():
         raise ValueError(f"an interval needs at least 2 finite values in one dimension; got {values!r:.60}")
     mean, half = float(values.mean()), float(half_width(values.std(ddof=1), len(values), level))

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from pushlab.ground.arguments import demand, has_columns, share
+from pushlab.ground.arguments import demand, floats, has_columns, number, share
 from pushlab.metrics.estimate import Interval, half_width, mean_interval
 
 
@@ -124,7 +124,8 @@ def on_policy_value(log: pd.DataFrame, discount: float = 1.0, level: float = 0.9
     has_columns(log, "episode", "step", "reward", what="the log")
     if log.duplicated(["episode", "step"]).any():
         raise ValueError("an episode has a step twice: take the log of one agent, with its episodes numbered apart")
-    return mean_interval((log["reward"] * discount ** log["step"]).groupby(log["episode"]).sum(), level)
+    worth = number("discount", discount, 0, 1) ** log["step"]
+    return mean_interval((log["reward"] * worth).groupby(log["episode"]).sum(), level)
 
 
 def marginalised(rewards: Any, ratios: Any, states: ArrayLike, discount: float = 1.0, level: float = 0.95) -> Estimate:
@@ -254,7 +255,7 @@ def high_confidence(rewards: ArrayLike, ratios: ArrayLike, lowest: float, highes
 
 def pair_of(rewards: ArrayLike, ratios: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     """Rewards and ratios as arrays (episodes, steps), checked."""
-    rewards, ratios = np.asarray(rewards, float), np.asarray(ratios, float)
+    rewards, ratios = floats("rewards", rewards), floats("ratios", ratios)
     demand(rewards.ndim == 2 and rewards.shape == ratios.shape and len(rewards) > 1, "rewards and ratios are two "
            f"arrays (episodes, steps) of at least 2 episodes; got {rewards.shape} and {ratios.shape}")
     demand(np.isfinite(rewards).all(), "rewards are finite numbers")
@@ -265,8 +266,8 @@ def pair_of(rewards: ArrayLike, ratios: ArrayLike) -> tuple[np.ndarray, np.ndarr
 
 def returns_of(rewards: ArrayLike, discount: float) -> np.ndarray:
     """Discounted sums (episodes,) of rewards (episodes, steps)."""
-    rewards = np.asarray(rewards, float)
-    return rewards @ discount ** np.arange(rewards.shape[1])
+    rewards = floats("rewards", rewards)
+    return rewards @ number("discount", discount, 0, 1) ** np.arange(rewards.shape[1])
 
 
 def estimate_of(pulls: np.ndarray, ess: float, level: float, value: float | None = None) -> Estimate:
