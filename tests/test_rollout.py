@@ -90,6 +90,13 @@ def test_words_in_place_of_codes():
     assert words["action.priority"].isin(schema.notification["priority"].words).all()
     assert words["obs.place"].str.contains("TYPE_|unknown").all()
     assert words["reward"].tolist() == log["reward"].tolist()
+    push = gym.make("pushlab/push-v0")
+    steps = rollout(push, RandomAgent(), seed=1, steps=3, progress=False)
+    assert readable(steps, push)["action"].tolist() == steps["action"].tolist()
+    with pytest.raises(ValueError, match="the log has no column 'action.postingApp'"):
+        readable(log.drop(columns="action.postingApp"), env)
+    with pytest.raises(ValueError, match="RECEnv-v0 has no schema"):
+        readable(log, gym.make("pushlab/RECEnv-v0"))
 
 
 def test_functions_are_agents_and_are_told_what_they_ask_for():

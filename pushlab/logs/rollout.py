@@ -15,7 +15,7 @@ from gymnasium.spaces import Text
 
 from pushlab.agents.protocol import Agent, Transition, as_agent
 from pushlab.envs import naming_the_nearest
-from pushlab.ground.arguments import one_of, whole
+from pushlab.ground.arguments import demand, has_columns, one_of, whole
 from pushlab.ground.seeds import episode_seed
 
 CONSTANT = ("run", "env", "agent", "seed", "lifetime", "phase", "block", "block_type", "task", "params")
@@ -249,11 +249,14 @@ def readable(log: pd.DataFrame, env: Any) -> pd.DataFrame:
     The column `last` is left out, as it has the codes of observations in the order of columns that are no more.
     """
     world = env.unwrapped.world
+    demand(hasattr(world, "schema"), f"{world.name} has no schema that would spell its codes")
     log = log.drop(columns="last", errors="ignore")
     seen = "obs.context" if isinstance(world.observation_names, dict) else "obs"
     for prefix, half in ((seen, world.schema.context), ("action", world.schema.notification)):
-        components = half.components
-        names = [f"{prefix}.{component}" for component in components]
+        if prefix == "action" and world.action_names is None:       # in push-v0, where actions are plain numbers
+            continue
+        names = [f"{prefix}.{component}" for component in half.components]
+        has_columns(log, *names, what="the log")
         words = half.decode(log[names].to_numpy())
         at = log.columns.get_loc(names[0])
         log = log.drop(columns=names)
