@@ -301,6 +301,26 @@ def test_a_written_user_is_not_overwritten_unasked(tmp_path):
     assert {path for path in folder.rglob("*") if path.is_file()} == set(map(Path, written))    # nothing half-written
 
 
+@pytest.mark.parametrize("after", [0, 2, 4, 7, 9])
+def test_who_is_stopped_while_a_user_is_written_leaves_no_half_of_one(tmp_path, monkeypatch, after):
+    """The private folder last: where it is, all is."""
+    from pushlab.users.synthesis import user as module
+
+    written, write = [], module.write_text
+
+    def stopped(path, text):
+        if len(written) == after:
+            raise KeyboardInterrupt
+        written.append(write(path, text))
+
+    monkeypatch.setattr(module, "write_text", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        module.write_private_user(make_user(2, "kim", per_quarter=100), tmp_path)
+    assert not any((tmp_path / "kim").glob("*"))
+    given = tmp_path / "handout" / "kim"
+    assert not given.exists() or {path.name for path in given.iterdir()} == {"train", "contexts.csv"}
+
+
 def test_a_file_is_no_folder(tmp_path):
     (tmp_path / "kim").write_text("mine")
     with pytest.raises(FileExistsError, match="is a file"):

@@ -16,7 +16,7 @@ import numpy as np
 from pushlab.datasets.draws import quantile, uniforms
 from pushlab.datasets.reading import CONTEXTS
 from pushlab.ground.arguments import demand, one_of
-from pushlab.ground.files import data_dir, json_text, write_text
+from pushlab.ground.files import data_dir, json_text, whole_folder, write_text
 from pushlab.users.synthesis.arrivals import APPS, CATALOGUE, CATALOGUE_COLUMNS, MINUTE, arrivals
 from pushlab.users.synthesis.day import DAY, SETTINGS, SLOTS, Timeline, live, slot_number
 from pushlab.users.synthesis.personas import Persona
@@ -191,14 +191,22 @@ def _lay_tables(rows, in_test):
 def write_user(user: SyntheticUser, folder: Path | str, overwrite: bool = False) -> list[Path]:
     """Writes a SyntheticUser into a folder: train/, test/ and truth.json; returns the paths.
 
-    Raises FileExistsError if the folder holds anything, unless `overwrite` is true. Every file is complete or not
-    there: it is written under another name first.
+    Raises FileExistsError if the folder holds anything, unless `overwrite` is true. Whoever is killed leaves it as it
+    was: it is written under another name first.
     """
     folder = Path(folder)
     _demand_new(folder, overwrite)
     texts = {name: table.to_csv(lineterminator="\n") for name, table in user.tables.items()}
     texts["truth.json"] = json_text(user.truth)
-    return [write_text(folder / name, text) for name, text in texts.items()]
+    return _write_whole(folder, texts)
+
+
+def _write_whole(folder, texts):
+    """Puts texts, by name, into a folder that keeps its rights, all of them or none; returns the paths."""
+    with whole_folder(folder, keep=True) as unfinished:
+        for name, text in texts.items():
+            write_text(unfinished / name, text)
+    return [folder / name for name in texts]
 
 
 def _demand_new(folder, overwrite=False):
@@ -214,15 +222,17 @@ def write_private_user(user: SyntheticUser, folder: Path | str) -> list[Path]:
     beside it; and below handout/ what students get (`write_handout`).
 
     Returns the paths. Raises FileExistsError, and writes nothing, if a folder of the user holds anything, or if one of
-    users holds another catalogue or schema; those of users made before are the same and stay.
+    users holds another catalogue or schema; those of users made before are the same and stay. The user's own folder
+    comes last: whoever is killed before it leaves a hand-out that belongs to nobody, and no truth without a hand-out.
     """
     folder = Path(folder)
     demand(user.name != HANDOUT, f"a user called {user.name} would lie where the hand-outs do; take another name")
     for one in (folder, folder / HANDOUT):
         _demand_room(one, user.name)
     own = folder / user.name
-    own.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return [*write_user(user, own), *write_catalogue(folder), *write_handout(user, folder / HANDOUT)]
+    beside = [*write_handout(user, folder / HANDOUT), *write_catalogue(folder)]
+    own.mkdir(mode=0o700, exist_ok=True)
+    return [*write_user(user, own), *beside]
 
 
 def write_handout(user: SyntheticUser, folder: Path | str) -> list[Path]:
@@ -240,7 +250,7 @@ def write_handout(user: SyntheticUser, folder: Path | str) -> list[Path]:
     texts = {name: table.to_csv(lineterminator="\n")
              for name, table in user.tables.items() if name.startswith("train/")}
     texts[CONTEXTS] = contexts.to_csv(index=False, lineterminator="\n")
-    return [*(write_text(folder / user.name / name, text) for name, text in texts.items()), *write_catalogue(folder)]
+    return [*_write_whole(folder / user.name, texts), *write_catalogue(folder)]
 
 
 def _demand_room(folder, name):
