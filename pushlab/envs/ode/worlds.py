@@ -106,7 +106,8 @@ class HIVGoal(HIV):
     """The same patient, with a goal to be reached: for agents that learn from goals, also by hindsight.
 
     Observation  Dict: "observation" as in ODE-HIV-v0, of which `log_observation` is True here unless said otherwise;
-                 "achieved_goal" and "desired_goal", Box (3,), the base-10 logarithms of T1, V and E
+                 "achieved_goal" and "desired_goal", Box (3,), the base-10 logarithms of T1, V and E: as they are,
+                 whatever `observe`, `bins` and `noise` leave of them in "observation"
     Reward       0 where the achieved goal is within `within` of the desired one in every component, and -1 elsewhere;
                  env.compute_reward(achieved, desired, info) says so for goals (…, 3), one or many
     Start, End   as in ODE-HIV-v0, from the "unhealthy" state for 1,000 days, a decision every 5 days; reaching the
