@@ -200,8 +200,8 @@ def test_an_action_is_the_callers_own():
     (lambda: WeightBlocks(1, 1, link="cubic"), "one of linear, logistic"),
     (lambda: WeightBlocks(1, 1, variances=0.0), "above 0"),
     (lambda: OfflineModel(judge_for(load_user("mira")), diversity=-1), "from 0 up"),
-    (lambda: MostOpened(by=["weather"]).begin(gym.make(TWO), 0), "no feature 'weather'"),
-    (lambda: ThompsonSampling(crossed=["weather"]).begin(gym.make(TWO), 0), "no feature 'weather'"),
+    (lambda: MostOpened(by=["weather"]).begin(gym.make(TWO), 0), "is one of .*; got 'weather'"),
+    (lambda: ThompsonSampling(crossed=["weather"]).begin(gym.make(TWO), 0), "is one of .*; got 'weather'"),
 ])
 def test_a_wrong_argument_names_the_right_one(build, message):
     with pytest.raises(ValueError, match=message):

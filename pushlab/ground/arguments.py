@@ -172,13 +172,14 @@ def number(name: str, value: Any, least: float | None = None, most: float | None
     above, below   ends that are not
     of             what is counted, in words
     """
+    given, value = value, value.item() if isinstance(value, np.generic) else value     # a float16 holds no limits
     endless = most == math.inf and isinstance(value, NUMBERS) and value == math.inf
     if not ((endless or is_number(value)) and (least is None or value >= least) and (above is None or value > above)
             and (most is None or value <= most) and (below is None or value < below)):
         limits = _range(least, above, most, below)
         what = ("a number" if limits else "a finite number") + (f" of {of}" if of else "")
-        raise ValueError(f"{name} is {what}{limits}; got {in_short(value)}")
-    return value.item() if isinstance(value, np.generic) else value
+        raise ValueError(f"{name} is {what}{limits}; got {in_short(given)}")
+    return value
 
 
 def numbers(name: str, value: Any, shape: tuple | None = None, of: str = "") -> np.ndarray:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pushlab.envs.actions import reader_of
+from pushlab.envs.ode.integrate import METHODS
 from pushlab.ground.arguments import demand, naming
 
 if TYPE_CHECKING:
@@ -59,3 +60,17 @@ def _as_policy(world, actions, steps):
     demand(len(actions) <= steps, f"actions: there are {steps} steps to the end; got {len(actions)} actions")
     rows = list(actions)
     return lambda values, time, step: rows[step], len(rows)
+
+
+def failure(world: Any, values: np.ndarray, step: np.ndarray, dose: np.ndarray) -> ArithmeticError:
+    """What to raise where a step of some copies failed: it names the first; all are as they were before the step."""
+    how = "in steps of" if world.solver in METHODS else "to a tolerance of"
+    after = np.empty((1, values.shape[1])), np.empty(1), np.empty(1)
+    copy = next(copy for copy in range(len(values)) if world._one(
+        values[copy:copy + 1], step[copy:copy + 1], world.timestep, world._constants, dose[copy:copy + 1],
+        world._fineness, 0.0, *after))
+    own = vars(world.model.Config())
+    changed = {name: value for name, value in vars(world.config).items() if value != own[name]}
+    return ArithmeticError(f"{world.model.name} could not be integrated {how} {world._fineness:g} from the state "
+                           f"{dict(zip(world.model.names, values[copy].tolist()))} of copy {copy}: something changes "
+                           f"too fast; config: {changed}, timestep: {world.timestep:g}")

@@ -209,7 +209,7 @@ class World3(WhyNot):
             are_box = one_of("actions", actions, ("discrete", "box")) == "box"
             interventions = {name: (0.8, 1.2) if are_box else (0.8, 1.0, 1.2) for name in (USAGE, GENERATION)}
         demand(reference is None or solver == "euler",
-               f"reference={reference!r} is by Euler's method, solver='euler'; got {in_short(solver)}")
+               f"reference={in_short(reference)} is by Euler's method, solver='euler'; got {in_short(solver)}")
         # Beyond a year levels may fall below zero.
         dt = number("dt", min(0.5, number("timestep", timestep, above=0)) if dt is None else dt, most=1, of="years")
         self._run: Any = None

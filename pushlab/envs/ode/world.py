@@ -10,7 +10,7 @@ from gymnasium import spaces
 
 from pushlab.envs.ode.integrate import LANES, METHODS, integrator
 from pushlab.envs.ode.models import Model, load_model
-from pushlab.envs.ode.trajectories import counterfactual, simulate
+from pushlab.envs.ode.trajectories import counterfactual, failure, simulate
 from pushlab.envs.shell import Env
 from pushlab.envs.world import World, reading
 from pushlab.ground.arguments import demand, flag, in_short, number, one_of, some_of
@@ -193,21 +193,8 @@ class ODE(World):
         after, time, reward = np.empty(values.shape), np.empty(n), np.empty(n)
         advance = self._one if n < FEW else self._many
         if advance(values, step, self.timestep, self._constants, dose, self._fineness, 0.0, after, time, reward):
-            self._refuse(values, step, dose)
+            raise failure(self, values, step, dose)
         return after, time, reward
-
-    def _refuse(self, values, step, dose):
-        """Names the first copy that could not be moved on; the others of a batch are as they were before the step."""
-        how = "in steps of" if self.solver in METHODS else "to a tolerance of"
-        after = np.empty((1, values.shape[1])), np.empty(1), np.empty(1)
-        copy = next(copy for copy in range(len(values)) if self._one(
-            values[copy:copy + 1], step[copy:copy + 1], self.timestep, self._constants, dose[copy:copy + 1],
-            self._fineness, 0.0, *after))
-        own = vars(self.model.Config())
-        changed = {name: value for name, value in vars(self.config).items() if value != own[name]}
-        raise ArithmeticError(f"{self.model.name} could not be integrated {how} {self._fineness:g} from the state "
-                              f"{dict(zip(self.model.names, values[copy].tolist()))} of copy {copy}: something changes "
-                              f"too fast; config: {changed}, timestep: {self.timestep:g}")
 
     def observe(self, state: dict) -> Any:
         values = state["values"] if self._sees_all else state["values"].take(self._seen, axis=1)

@@ -227,7 +227,7 @@ class Push(UserWorld):
         numbers, dates = choice - self._first_day_of(self.days.owner[choice]), self.days.dates[choice]
         try:
             found = choice[numbers == day if is_number(day) else dates == np.datetime64(day, "D")]
-        except (ValueError, TypeError):
+        except (ValueError, TypeError, OverflowError):
             found = choice[:0]
         demand(len(found), f"the option day is a date from {dates[0]} to {dates[-1]}, or its number from "
                            f"{numbers.min()} to {numbers.max()}; got {in_short(day)}")
