@@ -16,7 +16,8 @@ import numpy as np
 from pushlab.datasets.draws import quantile, uniforms
 from pushlab.datasets.reading import CONTEXTS
 from pushlab.ground.arguments import demand, one_of
-from pushlab.ground.files import data_dir, json_text, whole_folder, write_text
+from pushlab.ground.files import data_dir, json_text, write_text
+from pushlab.ground.folders import whole_folder
 from pushlab.users.synthesis.arrivals import APPS, CATALOGUE, CATALOGUE_COLUMNS, MINUTE, arrivals
 from pushlab.users.synthesis.day import DAY, SETTINGS, SLOTS, Timeline, live, slot_number
 from pushlab.users.synthesis.personas import Persona
@@ -198,12 +199,12 @@ def write_user(user: SyntheticUser, folder: Path | str, overwrite: bool = False)
     _demand_new(folder, overwrite)
     texts = {name: table.to_csv(lineterminator="\n") for name, table in user.tables.items()}
     texts["truth.json"] = json_text(user.truth)
-    return _write_whole(folder, texts)
+    return _write_whole(folder, texts, overwrite)
 
 
-def _write_whole(folder, texts):
+def _write_whole(folder, texts, overwrite=False):
     """Puts texts, by name, into a folder that keeps its rights, all of them or none; returns the paths."""
-    with whole_folder(folder, keep=True) as unfinished:
+    with whole_folder(folder, keep=overwrite, new=not overwrite) as unfinished:
         for name, text in texts.items():
             write_text(unfinished / name, text)
     return [folder / name for name in texts]
