@@ -9,7 +9,7 @@ from gymnasium.utils.env_checker import check_env, data_equivalence
 from hypothesis import given
 from hypothesis import strategies as st
 
-import pushlab  # noqa: F401
+from pushlab import agents, rollout
 from pushlab.envs.rec.models import BaseUserModel, NoDrift, Satiation, UserModel, sigmoid
 from pushlab.envs.rec.world import RECEnv
 
@@ -326,3 +326,10 @@ def test_the_two_methods_of_a_user_model_refuse_what_does_not_fit(action, items,
             ask(np.array([0.6, 0.8]), action, items)
     after = UserModel().user_preference_dynamics(np.array([1, 1]), 0, np.eye(2))        # whole numbers are numbers
     assert after == pytest.approx([0.894, 0.447], abs=1e-3)
+
+
+@pytest.mark.parametrize("never", [None, np.inf])
+def test_a_share_of_random_items_may_stay(never):
+    agent = agents.LinearQ(epsilon=1.0, half_at=never)
+    log = rollout("pushlab/RECEnv-v0", agent, episodes=40, progress=False)
+    assert agent.episodes == 40 and log["action"].tail(50).nunique() == 5

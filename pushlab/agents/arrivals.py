@@ -8,6 +8,7 @@ what they did with which, and see in info how each stands.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -105,7 +106,7 @@ class NotificationLearner(Agent):
     """
 
     def __init__(self, epsilon: float = 0.2, settle: int = 200) -> None:
-        self.epsilon, self.settle = number("epsilon", epsilon, 0, 1), number("settle", settle, above=0)
+        self.epsilon, self.settle = number("epsilon", epsilon, 0, 1), number("settle", settle, above=0, most=math.inf)
         self.episodes = 0
 
     def begin(self, env, seed):

@@ -14,6 +14,7 @@ the prior variances, were made before the shipped users were looked at, on priva
 (`pushlab.users.synthesis.make_user`, seeds from 100 on).
 """
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -146,7 +147,7 @@ class EpsilonGreedy(Bandit):
     def __init__(self, epsilon: float = 0.2, half_at: float | None = 500, **belief: Any) -> None:
         super().__init__(**belief)
         number("epsilon", epsilon, 0, 1)
-        self.half_at = None if half_at is None else number("half_at", half_at, 0)
+        self.half_at = None if half_at is None else number("half_at", half_at, 0, math.inf)
         self.epsilon, self._steps = epsilon, 0
 
     def _try(self, centre, variance):

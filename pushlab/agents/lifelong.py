@@ -5,6 +5,7 @@ a learner for each task by its name, and `Recognising` keeps several too, but ha
 is in.
 """
 
+import math
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -104,7 +105,7 @@ class Recognising(Wrapped):
     def __init__(self, make: Callable[[], Agent], name: str | None = None, window: int = 30, surprise: float = 5.0,
                  answers: Callable | None = None) -> None:
         super().__init__(make, name)
-        self.window, self.surprise = whole("window", window, 1), number("surprise", surprise, 0)
+        self.window, self.surprise = whole("window", window, 1), number("surprise", surprise, 0, math.inf)
         self.answers = answers_told if answers is None else function("answers", answers)
         self.users: list[Any] = [[0, 0, self.learner]]
         self.now = 0

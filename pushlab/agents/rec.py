@@ -175,7 +175,7 @@ class LinearQ(Agent):
         number("discount", discount, 0, below=1)
         number("epsilon", epsilon, 0, 1)
         self.discount, self.rate, self.epsilon = discount, number("rate", rate, 0), epsilon
-        self.half_at = math.inf if half_at is None else number("half_at", half_at, above=0)
+        self.half_at = math.inf if half_at is None else number("half_at", half_at, above=0, most=math.inf)
         self.weights, self.episodes = None, 0
 
     def begin(self, env, seed):
