@@ -46,11 +46,14 @@ APART = {   # what pip is asked for, where it is more than the file
 TWO_WORKERS = ["-n", "2", "--dist", "loadfile"]
 # Seconds after which a cell hangs: a busy machine may need ten times as long as another.
 PATIENCE = "1800"
+SANITIZE = ["--nbval-sanitize-with", "tests/notebooks/nbval_sanitize.cfg"]
 # --nbval-current-env: the Python that runs pytest, not the kernel whose name a notebook happened to be saved with.
-NBVAL = ["notebooks", "--nbval-current-env", "--nbval-sanitize-with", "tests/notebooks/nbval_sanitize.cfg",
-         "--nbval-cell-timeout", PATIENCE, "--nbval-kernel-startup-timeout", PATIENCE, *TWO_WORKERS]
+NBVAL = ["notebooks", "--nbval-current-env", *SANITIZE, "--nbval-cell-timeout", PATIENCE,
+         "--nbval-kernel-startup-timeout", PATIENCE, *TWO_WORKERS]
+BROWSER, CHROMIUM = ["tests/browser", "-n", "1"], ("chromium", "chromium-browser", "google-chrome")
 PARTS = {
-    "browser": ["tests/browser", "-n", "1"],        # mostly waits, so the part beside it has the machine
+    "browser": [*BROWSER, "--nbval", *SANITIZE],    # runs every notebook, and compares outputs as "saved" does
+    "browser-lax": BROWSER,
     # In the order of tests/conftest.py, not the files with most tests first.
     "unit": ["pushlab", "tests", "--ignore=tests/browser", "--ignore=tests/install", "--benchmark-disable",
              *TWO_WORKERS, "--no-loadscope-reorder"],
@@ -192,7 +195,8 @@ class Environment:
     def pip(self, *arguments):
         """Installs into it; ended meanwhile, it is half made."""
         self.made.unlink()
-        code = call(self.python, "-P", "-m", "pip", "install", "-qq", *arguments)
+        # --no-compile: Python compiles what it imports, which is a third of the twelve thousand files.
+        code = call(self.python, "-P", "-m", "pip", "install", "-qq", "--no-compile", *arguments)
         self.made.write_text(str(ROOT), encoding="utf-8")
         if code:
             raise Failed("pip could not install that: see above.")
@@ -243,8 +247,9 @@ def lab(*arguments):
 
 
 def test(*parts, latest=False):
-    """The tests or parts of them, two at a time, as the one with the browser mostly waits; all, though one fails."""
-    parts = parts or ("browser", "unit", "saved-lax" if latest else "saved")
+    """The tests or parts of them, two at a time; all, though one fails. "saved" is for those who have no browser."""
+    lax, browser = "-lax" if latest else "", any(map(shutil.which, CHROMIUM))
+    parts = parts or (f"browser{lax}", "unit", *([] if browser else [f"saved{lax}"]))
     if not set(parts) <= set(PARTS):
         raise Failed(f"The parts of the tests are {', '.join(PARTS)}; got {' '.join(parts)}.")
     python = (Environment(LATEST).newest() if latest else ready("test")).python

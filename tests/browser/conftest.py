@@ -280,12 +280,12 @@ class Lab:
 
 ALL_RUN_OR_ONE_FAILED = """() => {
     const notebook = window.jupyterapp.shell.currentWidget;
+    if (notebook.sessionContext.session?.kernel?.status !== "idle") return false;
     const cells = notebook.content.model.toJSON().cells.filter(c => c.cell_type === "code" && c.source.length);
     const text = cell => [].concat(cell.source).join("").trim();
     const failed = cells.some(cell => cell.outputs.some(output => output.output_type === "error"));
     const all = cells.every(cell => cell.execution_count !== null || text(cell) === "");
-    const kernel = notebook.sessionContext.session?.kernel;
-    return kernel?.status === "idle" && (failed || all);
+    return failed || all;
 }"""
 
 
