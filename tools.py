@@ -42,25 +42,26 @@ APART = {   # what pip is asked for, where it is more than the file
     "nbgrader": [["-r", "tests/clients/nbgrader.txt", "-c", CONSTRAINTS, "-e", ".[test]"]],
 }
 
-# One notebook stays on one worker (loadfile): its cells need each other.
-TWO_WORKERS = ["-n", "2", "--dist", "loadfile"]
+# One notebook stays on one worker: its cells need each other.
+LOADFILE = ["--dist", "loadfile", "-n"]
 # Seconds after which a cell hangs: a busy machine may need ten times as long as another.
 PATIENCE = "1800"
 SANITIZE = ["--nbval-sanitize-with", "tests/notebooks/nbval_sanitize.cfg"]
 # --nbval-current-env: the Python that runs pytest, not the kernel whose name a notebook happened to be saved with.
 NBVAL = ["notebooks", "--nbval-current-env", *SANITIZE, "--nbval-cell-timeout", PATIENCE,
-         "--nbval-kernel-startup-timeout", PATIENCE, *TWO_WORKERS]
+         "--nbval-kernel-startup-timeout", PATIENCE, *LOADFILE, "2"]
 BROWSER, CHROMIUM = ["tests/browser", "-n", "1"], ("chromium", "chromium-browser", "google-chrome")
 PARTS = {
     "browser": [*BROWSER, "--nbval", *SANITIZE],    # runs every notebook, and compares outputs as "saved" does
     "browser-lax": BROWSER,
-    # In the order of tests/conftest.py, not the files with most tests first.
+    # In the order of tests/conftest.py, not the files with most tests first. Three on two cores: a server's or a killed
+    # process's tests mostly wait.
     "unit": ["pushlab", "tests", "--ignore=tests/browser", "--ignore=tests/install", "--benchmark-disable",
-             *TWO_WORKERS, "--no-loadscope-reorder"],
+             *LOADFILE, "3", "--no-loadscope-reorder"],
     "saved": ["--nbval", *NBVAL],
     "saved-lax": ["--nbval-lax", *NBVAL],           # newer releases may print otherwise
 }
-# With two workers on two cores, and more processes beside them, more threads in each only wait for one another.
+# With more workers than cores, and more processes beside them, more threads in each only wait for one another.
 ONE_THREAD = {"OMP_NUM_THREADS": "1"}
 # Tests read and print text beyond what a console of Windows is taken to hold.
 UTF8 = {"PYTHONUTF8": "1"}
@@ -181,7 +182,8 @@ class Environment:
             return
         python, version = find_python(self.oldest_first)
         print(f"Making the environment {self.folder} with Python {version} ...", flush=True)
-        run(*python, "-m", "venv", "--clear", self.folder)
+        # The newest pip: the one that comes with 3.11 needs three times as long to find out what goes together.
+        run(*python, "-m", "venv", "--clear", self.folder, "--upgrade-deps", PIP_QUIET="2")
         for name, text in {
             "etc/ipython/ipython_kernel_config.py":         # a remark on encryption for every kernel otherwise
                 'c.IPKernelApp.log_level = "ERROR"\n',
