@@ -50,10 +50,10 @@ SANITIZE = ["--nbval-sanitize-with", "tests/notebooks/nbval_sanitize.cfg"]
 # --nbval-current-env: the Python that runs pytest, not the kernel whose name a notebook happened to be saved with.
 NBVAL = ["notebooks", "--nbval-current-env", *SANITIZE, "--nbval-cell-timeout", PATIENCE,
          "--nbval-kernel-startup-timeout", PATIENCE, *LOADFILE, "2"]
-BROWSER, CHROMIUM = ["tests/browser", "-n", "1"], ("chromium", "chromium-browser", "google-chrome")
+CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 PARTS = {
-    "browser": [*BROWSER, "--nbval", *SANITIZE],    # runs every notebook, and compares outputs as "saved" does
-    "browser-lax": BROWSER,
+    "browser": ["tests/browser", "--nbval", *SANITIZE],     # runs every notebook, and compares outputs as "saved" does
+    "browser-lax": ["tests/browser"],
     # In the order of tests/conftest.py, not the files with most tests first. Three on two cores: a server's or a killed
     # process's tests mostly wait.
     "unit": ["pushlab", "tests", "--ignore=tests/browser", "--ignore=tests/install", "--benchmark-disable",
