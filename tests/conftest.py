@@ -14,6 +14,7 @@ import pytest
 from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parents[1]
+LONG = ("test_solutions.py", "test_sweep.py", "test_typing.py", "test_warm.py", "test_windows.py", "test_world3.py")
 
 # An environment variable, so that processes started by a test draw headless too.
 os.environ.setdefault("MPLBACKEND", "Agg")
@@ -33,8 +34,8 @@ def pytest_collection_finish():
 
 
 def pytest_collection_modifyitems(items):
-    """First the file that takes longest: begun last, it would leave one worker alone with it."""
-    items.sort(key=lambda item: item.path.name != "test_solutions.py")
+    """First the files that take long and would come late: begun last, they would leave one worker alone with them."""
+    items.sort(key=lambda item: LONG.index(item.path.name) if item.path.name in LONG else len(LONG))
     for item in items if os.name == "nt" else ():
         if item.get_closest_marker("posix"):
             item.add_marker(pytest.mark.skip(reason="made of what Windows does not have"))
