@@ -197,8 +197,9 @@ class Environment:
     def pip(self, *arguments):
         """Installs into it; ended meanwhile, it is half made."""
         self.made.unlink()
-        # --no-compile: Python compiles what it imports, which is a third of the twelve thousand files.
         code = call(self.python, "-P", "-m", "pip", "install", "-qq", "--no-compile", *arguments)
+        if not code:        # twelve thousand files, on all cores: pip has one; templates among them are no Python
+            call(self.python, "-P", "-m", "compileall", "-qq", "-j", "0", self.folder)
         self.made.write_text(str(ROOT), encoding="utf-8")
         if code:
             raise Failed("pip could not install that: see above.")
