@@ -166,12 +166,16 @@ class Room(World):
 
     def answer_codes(self, action: Any, n: int) -> np.ndarray:
         """Answers in words of n copies as codes (n, n_agents), -1 for what is no place."""
-        answers = [action] if n == 1 and (isinstance(action, str) or action is None) else action
-        if self.n_agents > 1:
-            answers = [answers] if n == 1 and isinstance(answers[0], (str, type(None))) else list(zip(*answers))
-        elif isinstance(answers, str) or len(answers) != n:
-            raise ValueError(f"expected {n} answers, one for each copy; got {in_short(answers)}")
-        return np.array([self._codes_of(answer if self.n_agents > 1 else (answer,)) for answer in answers], np.int64)
+        rows = action.tolist() if isinstance(action, np.ndarray) else action
+        rows = [rows] if n == 1 and isinstance(rows, (str, type(None))) else rows
+        several, lists = self.n_agents > 1, (list, tuple, np.ndarray)
+        if several and isinstance(rows, lists):             # of a batch, the answers of each agent
+            alone = n == 1 and all(isinstance(answer, (str, type(None))) for answer in rows)
+            rows = [rows] if alone else list(zip(*rows)) if all(isinstance(one, lists) for one in rows) else None
+        if not isinstance(rows, lists) or len(rows) != n:
+            raise ValueError(f"expected {n} answers{' of each agent' * several}, one for each copy; got "
+                             f"{in_short(action)}")
+        return np.array([self._codes_of(answer if several else (answer,)) for answer in rows], np.int64)
 
     def _codes_of(self, answers):
         if len(answers) != self.n_agents:
