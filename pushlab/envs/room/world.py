@@ -171,7 +171,8 @@ class Room(World):
         several, lists = self.n_agents > 1, (list, tuple, np.ndarray)
         if several and isinstance(rows, lists):             # of a batch, the answers of each agent
             alone = n == 1 and all(isinstance(answer, (str, type(None))) for answer in rows)
-            rows = [rows] if alone else list(zip(*rows)) if all(isinstance(one, lists) for one in rows) else None
+            each = all(isinstance(one, lists) and getattr(one, "ndim", 1) for one in rows)
+            rows = [rows] if alone else list(zip(*rows)) if each else None
         if not isinstance(rows, lists) or len(rows) != n:
             raise ValueError(f"expected {n} answers{' of each agent' * several}, one for each copy; got "
                              f"{in_short(action)}")
