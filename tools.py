@@ -63,6 +63,8 @@ PARTS = {
 }
 # With more workers than cores, and more processes beside them, more threads in each only wait for one another.
 ONE_THREAD = {"OMP_NUM_THREADS": "1"}
+# Hundreds of processes that tests begin import the same modules: they are compiled once, whatever the shell says.
+ONCE = {"PYTHONDONTWRITEBYTECODE": ""}
 # Tests read and print text beyond what a console of Windows is taken to hold.
 UTF8 = {"PYTHONUTF8": "1"}
 OWN_IPYTHON = {"IPYTHONDIR": str(ROOT / ".venv" / "ipython")}      # not the profile of whoever runs notebooks
@@ -258,7 +260,7 @@ def test(*parts, latest=False):
     python = (Environment(LATEST).newest() if latest else ready("test")).python
     print(f"Testing {', '.join(parts)}; each has its say when it is done (minutes) ...", flush=True)
     failed = side_by_side({part: [python, "-m", "pytest", "-q", *PARTS[part]] for part in parts},
-                          **ONE_THREAD, **OWN_IPYTHON, **UTF8)
+                          **ONE_THREAD, **OWN_IPYTHON, **UTF8, **ONCE)
     if failed:
         raise Failed(f"Some tests failed: see {', '.join(failed)} above.")
     print("All tests passed.")
