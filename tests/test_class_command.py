@@ -1,5 +1,7 @@
 """`pushlab class …` on the command line: what it makes, what it refuses, and with which exit status."""
 
+import os
+import shutil
 import socket
 import stat
 
@@ -68,6 +70,25 @@ def test_neither_a_class_nor_tokens_are_replaced(tmp_path, school):
     assert (tokens.read_bytes(), (folder / "class.db").read_bytes()) == before
 
 
+def test_tokens_that_cannot_be_written_are_printed_as_they_are_told_once(tmp_path, school):
+    (tmp_path / "file").write_text("")
+    told = run("class", "new", tmp_path / "class", "--teams", school[0].parent / "teams.csv", "--tokens",
+               tmp_path / "file" / "tokens.csv", *SMALL)
+    assert told.stdout.startswith("team,token\nAnn,") and len(told.stdout.split("\n")) == 5
+
+
+def test_a_damaged_database_is_said_to_be(tmp_path, school):
+    shutil.copytree(school[0], tmp_path / "class")
+    with open(tmp_path / "class" / "class.db", "r+b") as file:
+        file.seek(4096)
+        file.write(os.urandom(2**16))
+    for words in (("board", tmp_path / "class"), ("export", tmp_path / "class", tmp_path / "out"),
+                  ("replay", tmp_path / "class", 1), ("close", tmp_path / "class")):
+        told = run("class", *words)
+        assert told.exit_code == 1 and "malformed" in told.stderr, told.stderr
+    assert not (tmp_path / "out").exists()
+
+
 def test_a_class_has_ten_episodes_unless_told_and_one_limit_of_each_size(tmp_path):
     from pushlab.classroom.folder import MOST_TEAMS
 
@@ -126,12 +147,12 @@ def test_a_class_is_looked_at_replayed_closed_and_exported(tmp_path, school):
         episode, = room.begin(team, "evalumap2", True)
         for step in range(3):
             room.play(team, [(episode, step, [0] * 7)])
-        room.commit()
     finally:
         room.close()
     told = run("class", "replay", folder, episode)
     assert told.exit_code == 0 and "the same to the digit" in told.stdout
     assert run("class", "replay", folder, 10**6).exit_code == 1
+    assert "has no episode 1000" in run("class", "replay", folder, 10**40).stderr
     told = run("class", "board", folder)
     assert told.exit_code == 0 and "Cat and Dan" in told.stdout
     told = run("class", "close", folder)
@@ -150,7 +171,9 @@ def test_what_is_no_class_is_said(tmp_path, words):
 
 @pytest.mark.parametrize("words, status", [
     (("serve", "X"), 1), (("serve",), 2), (("serve", "X", "--port", 70000), 2),
-    (("serve", "X", "--requests", "many"), 2), (("class", "new", "X"), 2), (("class",), 2)])
+    (("serve", "X", "--requests", "many"), 2), (("serve", "X", "--requests", "nan"), 1),
+    (("serve", "X", "--steps", 0), 1),
+    (("serve", "X", "--upload", -1), 1), (("class", "new", "X"), 2), (("class",), 2)])
 def test_what_cannot_be_served_is_said(tmp_path, words, status):
     told = run(*(tmp_path / word if word == "X" else word for word in words))
     assert told.exit_code == status

@@ -11,7 +11,7 @@ import sqlite3
 import stat
 import subprocess
 import sys
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 
 import gymnasium as gym
@@ -67,15 +67,13 @@ def action_of(game, step, told):
     return int(allowed[step % len(allowed)])
 
 
-def play_on(room, team, episode, most=10_000, every=25):
+def play_on(room, team, episode, most=10_000):
     """Plays an episode from where it stands, at most so many steps; the answers."""
     game = Book(room.folder).rows("SELECT game FROM episodes WHERE id = ?", episode)["game"][0]
     told, answers = room.stand(episode), []
     for step in range(told["step"], told["step"] + most * (not told["over"])):
         told, = room.play(team, [(episode, step, action_of(game, step, told))])
         answers.append(told)
-        if step % every == every - 1 or told["terminated"]:
-            room.commit()
         if told["terminated"]:
             break
     return answers
@@ -309,7 +307,6 @@ def test_a_wrong_action_says_what_would_be_right_and_moves_nothing(game, action,
         room.play(team, [(other, 0, good), (one, 0, action)])
     assert refused.value.status == 422 and refused.value.told["right"] and refused.value.told["episode"] == one
     assert json.dumps(refused.value.told)
-    room.commit()
     assert (room.stand(one), room.stand(other)) == before and not len(Book(room.folder).steps(other))
 
 
@@ -357,12 +354,9 @@ def test_a_step_sent_again_is_answered_as_before_to_the_byte(room):
             action = action_of(game, step, told)
             told, = room.play(team, [(episode, step, action)])
             sent.append((action, json.dumps(told)))
-            if step == 6:
-                room.commit()                   # some are in the book, some in the queue
         for _ in range(2):
             for step, (action, answer) in enumerate(sent):
                 assert json.dumps(room.play(team, [(episode, step, action)])[0]) == answer
-            room.commit()
             room.forget(episode)
         assert room.stand(episode)["step"] == 12 == len(Book(room.folder).steps(episode))
         other = [(sent[3][0] + 1) % 5] if game == "push" else [0] * 7
@@ -380,7 +374,7 @@ def test_a_step_sent_again_is_answered_as_before_to_the_byte(room):
         assert end["over"]
 
 
-OPERATIONS = st.lists(st.tuples(st.sampled_from(["play", "play", "commit", "forget", "load", "kill", "again"]),
+OPERATIONS = st.lists(st.tuples(st.sampled_from(["play", "play", "forget", "load", "kill", "again"]),
                                 st.integers(0, 3), st.integers(1, 40)), max_size=30)
 
 
@@ -395,9 +389,7 @@ def test_however_it_is_interrupted_the_board_is_that_of_one_straight_run(made, s
         for what, which, count in operations:
             team, game, episode = playing[which]
             if what == "play":
-                play_on(room, team, episode, count, every=7)
-            elif what == "commit":
-                room.commit()
+                play_on(room, team, episode, count)
             elif what == "forget":
                 room.forget(episode)
             elif what == "load":
@@ -405,8 +397,8 @@ def test_however_it_is_interrupted_the_board_is_that_of_one_straight_run(made, s
             elif what == "again" and room.stand(episode)["step"]:
                 step = room.stand(episode)["step"] - 1
                 told = room.stand(episode) if step == 0 else None
-                made_so = room._queue.get((episode, step)) or connect_row(folder, episode, step)
-                room.play(team, [(episode, step, json.loads(made_so[2]))])
+                made_so = Book(folder).steps(episode)["action"][step]
+                room.play(team, [(episode, step, json.loads(made_so))])
                 assert told is None or room.stand(episode) == told
             elif what == "kill":
                 kill(room)
@@ -417,11 +409,6 @@ def test_however_it_is_interrupted_the_board_is_that_of_one_straight_run(made, s
         room.close()
     for now, before in zip(board(folder), straight):
         pd.testing.assert_frame_equal(now, before, check_exact=True)
-
-
-def connect_row(folder, episode, step):
-    with closing(connect(folder)) as link:
-        return tuple(link.execute("SELECT * FROM steps WHERE episode = ? AND step = ?", (episode, step)).fetchone())
 
 
 def kill(room):
@@ -439,7 +426,6 @@ episode, = room.begin(team, "evalumap2", True)
 step = room.stand(episode)["step"]
 while True:
     room.play(team, [(episode, step, [step % 15, 0, 0, 0, 3, 0, 0])])
-    room.commit()
     step += 1
     print(step, flush=True)
     time.sleep(0.02)                # so that it is killed before the episode is over
@@ -471,17 +457,14 @@ def test_a_full_disk_tells_nothing_that_is_not_kept_and_loses_nothing_that_was(r
     team = room.teams["reds"]
     episode, = room.begin(team, "evalumap2", True)
     play_on(room, team, episode, 20)
-    room.commit()
     room._link.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     pages, = room._link.execute("PRAGMA page_count").fetchone()
     room._link.execute(f"PRAGMA max_page_count = {pages}")
     kept, told = room.stand(episode)["step"], room.stand(episode)
     with pytest.raises(OSError, match="full"):
-        for step in range(kept, kept + 60):
-            told, = room.play(team, [(episode, step, action_of("evalumap2", step, told))])
-            if step % 10 == 9:
-                room.commit()
-                kept = step + 1
+        for _ in range(60):
+            told, = room.play(team, [(episode, kept, action_of("evalumap2", kept, told))])
+            kept += 1
     assert not room.loaded(episode) and room.stand(episode)["step"] == kept == len(Book(room.folder).steps(episode))
     assert kept < 80
     room._link.execute("PRAGMA max_page_count = 1000000")
@@ -489,45 +472,42 @@ def test_a_full_disk_tells_nothing_that_is_not_kept_and_loses_nothing_that_was(r
     assert replay(room.folder, episode)[0] and Book(room.folder).episodes()["finished"].notna().all()
 
 
-def test_threads_may_load_while_others_play(room):
+def test_threads_may_make_episodes_again_while_others_are_played(room):
     team = room.teams["reds"]
-    ids = room.begin(team, "evalumap2", False, 4)
-    stands, faults = [], []
-
-    def churn():
-        try:
-            for _ in range(4):
-                for episode in ids:
-                    room.forget(episode)
-                    room.load(episode)
-                    stands.append(room.stand(episode)["step"])
-        except BaseException as error:
-            faults.append(error)
-
-    threads = [threading.Thread(target=churn) for _ in range(2)]
-    for thread in threads:
-        thread.start()
-    for step in range(30):
-        for episode in ids:
-            while True:
+    ids, late = room.begin(team, "evalumap2", False, 4), 0
+    with ThreadPoolExecutor(2) as pool:
+        for step in range(30):
+            room.forget(ids[step % 4])
+            making = [(one, pool.submit(room.lived, one)) for one in ids]
+            for episode in ids[:2 + step % 3] if step < 29 else ids:
+                now = room.load(episode).step
+                room.play(team, [(episode, now, [now % 15, 0, 0, 0, 3, 0, 0])])
+            for episode, made in making:
+                room.forget(episode)
                 try:
-                    room.play(team, [(episode, step, [step % 15, 0, 0, 0, 3, 0, 0])])
-                    break
+                    room.load(episode, made.result())
                 except Refusal as refused:
-                    assert refused.status == 503
-        room.commit()
-    for thread in threads:
-        thread.join()
-    assert not [fault for fault in faults if getattr(fault, "status", None) != 503]
-    assert [room.stand(episode)["step"] for episode in ids] == [30] * 4 and max(stands, default=0) <= 30
+                    assert refused.status == 503        # it was played since that was made
+                    late += 1
+    assert late and [room.stand(episode)["step"] for episode in ids] == [30, 30, 20, 10]
     assert all(replay(room.folder, episode)[0] for episode in ids)
+
+
+def test_of_the_team_with_most_episodes_in_memory_the_one_used_least_lately_leaves(room):
+    room.most, (reds, blues) = 3, room.teams.values()
+    hers, ids = room.begin(blues, "push", False), room.begin(reds, "push", False, 5)
+    for one in [*hers, *ids[:2], ids[0], *ids[2:]]:
+        room.load(one)
+    assert [room.loaded(one) for one in [*hers, *ids]] == [True, False, False, False, True, True]
+    steps = [(one, 0, int(np.flatnonzero(room.stand(one)["info"]["action_mask"])[0])) for one in ids]
+    assert room.play(reds, steps) == room.play(reds, steps)         # more at once than may stay
 
 
 def test_an_episode_that_was_changed_is_said_to_be_and_not_asked_for_again(fresh, room):
     team = room.teams["reds"]
     episode, = room.begin(team, "evalumap2", False)
     room.play(team, [(episode, 0, [0] * 7)])
-    room.commit(), room.forget(episode)
+    room.forget(episode)
     with closing(connect(fresh[0], write=True)) as link, transaction(link):
         link.execute("UPDATE steps SET answer = '{}' WHERE episode = ?", (episode,))
     with pytest.raises(Refusal, match="lecturer") as refusal:
@@ -610,7 +590,6 @@ def test_closing_settles_what_was_left_open_and_lets_practice_go_on(fresh, room)
     begun = {(team, game): room.begin(team, game, True)[0] for team in (reds, blues) for game in GAMES}
     for (team, _), episode in begun.items():
         play_on(room, team, episode, most=15)
-    room.commit()
     left = begun[blues, "push"]
     before = Book(folder).episodes("push").set_index("id")["return"]
     close_class(folder)
@@ -675,7 +654,6 @@ def test_who_stops_after_a_lucky_episode_leads_no_more_often_than_others(tmp_pat
 def test_a_team_that_began_none_stays_out_when_the_class_is_closed_and_one_that_stops_does_not_win(fresh, room):
     reds, blues = room.teams.values()
     play_on(room, reds, *room.begin(reds, "evalumap2", True))
-    room.commit()
     table = standings(Book(fresh[0])).set_index(["game", "team"])
     assert table.loc[("evalumap2", "reds"), ["done", "of"]].tolist() == [1, 2]
     before = table["score"]["evalumap2", "reds"]
@@ -701,9 +679,8 @@ def test_of_practice_the_episodes_used_last_stay(fresh, room, monkeypatch):
     scored, = room.begin(reds, "push", True)
     ids = room.begin(reds, "evalumap2", False, 3)
     for one in (ids[1], ids[0], ids[2]):
-        play_on(room, reds, one, 2, every=99)
-    answers = play_on(room, reds, ids[1], 1, every=99)
-    room.commit()
+        play_on(room, reds, one, 2)
+    answers = play_on(room, reds, ids[1], 1)
     more = room.begin(reds, "push", False, 2, held=[ids[2]])
     book = Book(fresh[0])
     assert set(book.episodes()["id"]) == {theirs, scored, ids[1], ids[2], *more}
@@ -731,16 +708,20 @@ def test_an_episode_begun_by_a_process_that_was_killed_before_it_was_made_counts
     pd.testing.assert_frame_equal(standings(Book(folder)).set_index(["game", "team"]), before)
 
 
-def test_what_was_played_and_not_kept_when_the_class_was_closed_is_not_told(fresh, room):
+def test_a_batch_that_cannot_be_kept_whole_is_not_kept_at_all(fresh, room):
     team = room.teams["reds"]
-    scored, practice = (*room.begin(team, "push", True), *room.begin(team, "push", False))
-    for episode in (scored, practice):
-        play_on(room, team, episode, 3, every=99)
-    close_class(fresh[0])
-    with pytest.raises(OSError, match="closed"):
-        room.commit()
-    assert [room.stand(episode)["step"] for episode in (scored, practice)] == [0, 0]
-    assert len(play_on(room, team, practice, 3)) == 3 and not len(Book(fresh[0]).steps(scored))
+    ids = room.begin(team, "push", False, 3)
+    with closing(connect(fresh[0], write=True)) as link, transaction(link):
+        link.execute(f"CREATE TRIGGER bad BEFORE INSERT ON steps WHEN new.episode = {ids[1]} "
+                     "BEGIN SELECT raise(FAIL, 'bad'); END")
+    steps = [(one, 0, action_of("push", 0, room.stand(one))) for one in ids]
+    with pytest.raises(OSError, match="bad"):
+        room.play(team, steps)
+    assert [room.stand(one)["step"] for one in ids] == [0] * 3
+    assert not len(Book(fresh[0]).rows("SELECT * FROM steps"))
+    with closing(connect(fresh[0], write=True)) as link, transaction(link):
+        link.execute("DROP TRIGGER bad")
+    assert len(room.play(team, steps)) == 3
 
 
 def test_a_lecturer_plays_any_episode_again_and_finds_what_was_changed(fresh, room):

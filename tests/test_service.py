@@ -123,7 +123,7 @@ def test_what_is_no_step_is_none(ann, hers, step):
 
 @pytest.mark.parametrize("action", [
     None, True, 0, -1, "0", [], [0] * 6, [0] * 8, [[0] * 7] * 2, [0.5] * 7, [None] * 7, ["a"] * 7, [10**30] * 7,
-    [-1] * 7, {}, {"a": 1}, [0] * 10_000, "x" * 30_000], ids=lambda action: str(action)[:30])
+    [-1] * 7, [True] + [0] * 6, [0.0] * 7, {}, {"a": 1}, [0] * 10_000, "x" * 30_000], ids=lambda value: str(value)[:30])
 def test_what_is_no_action_is_none(ann, hers, action):
     status, told = ann.play([hers, 1, action])
     assert status == 422 and len(told["error"]) + len(told["right"]) < 1000
@@ -271,6 +271,20 @@ def test_of_too_many_connections_from_one_address_those_go_that_ask_for_nothing(
     finally:
         for line in lines:
             line.close()
+    until(lambda: open_again(school))
+
+
+def test_who_sends_half_requests_on_all_connections_holds_up_nobody_else(school):
+    post = (b"POST /api/steps HTTP/1.1\r\nAuthorization: Bearer " + school[1]["cat"].encode()
+            + b"\r\nContent-Type: application/json\r\nContent-Length: 40\r\n\r\n{")
+    dan = Client(school, "dan")
+    dan.ask("GET", "/api/me")
+    own = dan.line.sock
+    with ExitStack() as stack:
+        for _ in range(60):
+            stack.enter_context(open_line(school)).sendall(post)
+        assert [dan.ask("GET", "/api/me")[0] for _ in range(3)] == [200] * 3 and dan.line.sock is own
+        still_up(school)
     until(lambda: open_again(school))
 
 

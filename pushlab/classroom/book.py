@@ -30,7 +30,7 @@ def connect(folder: Path | str, write: bool = False) -> sqlite3.Connection:
     if not path.is_file():
         raise FileNotFoundError(f"{folder} is no class: there is no {FILE} in it; `pushlab class new` makes one")
     link = sqlite3.connect(f"{path.resolve().as_uri()}?mode={'rw' if write else 'ro'}", uri=True, timeout=30,
-                           isolation_level="IMMEDIATE", check_same_thread=False)
+                           check_same_thread=False)
     link.row_factory = sqlite3.Row
     try:
         link.executescript("PRAGMA foreign_keys = ON; PRAGMA synchronous = NORMAL")
@@ -54,9 +54,10 @@ def create(folder: Path) -> sqlite3.Connection:
 
 @contextmanager
 def transaction(link: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
-    """All of what is written inside, or nothing; OSError where the database cannot keep it, such as on a full disk."""
+    """All of what is written inside, or nothing, while nobody else writes; OSError where it cannot be kept."""
     try:
         with link:
+            link.execute("BEGIN IMMEDIATE")
             yield link
     except sqlite3.Error as error:
         raise OSError(f"the class could not be written: {error}") from error

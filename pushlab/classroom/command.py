@@ -4,6 +4,7 @@ Exit status: 0 done, 1 what was given is at fault (every fault on standard error
 """
 
 import logging
+import os
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -20,24 +21,16 @@ Class = Annotated[Path, typer.Argument(metavar="CLASS", help="The folder of the 
 
 def read_teams(path: Path) -> list[str]:
     """The names of a CSV file's column `team`, cleaned; BadData with every row whose name is empty or there twice."""
-    from pushlab.classroom.folder import MOST_TEAMS, alike
+    from pushlab.classroom.folder import MOST_TEAMS, named
     from pushlab.datasets.tables import read_rows
-    from pushlab.ground.reading import clean, opened
+    from pushlab.ground.reading import opened
 
     with opened(path, 2**20) as file:
         header, rows, lines, faults = read_rows(file, path.name, MOST_TEAMS)
     if "team" not in header:
         raise BadData(Fault(path.name, 1, right=f"a column 'team' is missing; there is {', '.join(header)}"))
-    seen: dict[str, tuple[int, str]] = {}
-    for line, row in zip(lines, rows):
-        name = clean(row[header.index("team")])
-        first, other = seen.setdefault(alike(name), (line, name))
-        if not name:
-            faults.append(Fault(path.name, line, "team", row[header.index("team")], "a name that can be shown"))
-        elif first != line:
-            faults.append(Fault(path.name, line, "team", name, f"a name of its own; row {first} has {other!r}"))
     refuse(faults)
-    return [name for _, name in seen.values()]
+    return named([row[header.index("team")] for row in rows], path.name, lines)
 
 
 @class_app.command()
@@ -56,22 +49,20 @@ def new(folder: Class,
     from pushlab.ground.files import csv_text, write_text
 
     with ended_by(1):
-        if tokens is not None:                  # before anything is made: tokens are told once
-            write_text(tokens, "", replace=False, rights=0o600)
-        try:
-            given = new_class(folder, read_teams(teams), seed, episodes, per_quarter, days, name or folder.name)
-        except BaseException:
-            if tokens is not None:
-                tokens.unlink()
-            raise
+        if tokens is not None and os.path.lexists(tokens):
+            raise FileExistsError(f"{tokens} is there already; give the name of a new file")
+        given = new_class(folder, read_teams(teams), seed, episodes, per_quarter, days, name or folder.name)
     if seed is not None:
         typer.echo("--seed is for rehearsals: whoever guesses it knows all users; leave it out for a class that counts",
                    err=True)
     text = csv_text([["team", "token"], *map(list, given.items())])
-    if tokens is None:
-        typer.echo(text, nl=False)
-    else:
-        write_text(tokens, text)
+    if tokens is not None:
+        try:
+            write_text(tokens, text, replace=False, rights=0o600)
+            text = ""
+        except OSError as error:            # such as a full disk: nobody tells them again
+            typer.echo(f"{error}; so they are told here", err=True)
+    typer.echo(text, nl=False)
     typer.echo(f"{folder} is a class of {len(given)} teams. Hand out {folder / 'handout'}, and to each team its token, "
                f"which is kept nowhere else.\nStart it with  pushlab serve {folder}", err=True)
 
@@ -140,6 +131,6 @@ def serve(folder: Class,
     from pushlab.classroom.serving import serve as run
 
     logging.basicConfig(format="%(asctime)s %(message)s", stream=sys.stderr)
-    limits = Limits(**{name: value for name, value in options.items() if value is not None})
     with ended_by(1):
+        limits = Limits(**{name: value for name, value in options.items() if value is not None})
         run(folder, host, port, limits, behind_proxy, while_open, typer.echo)

@@ -21,7 +21,7 @@ def limited(limits: Limits) -> type[HttpToolsProtocol]:
     A connection is closed, after a sentence in JSON, where a request does not come in whole in time, where its head is
     longer than 16 KiB, or where it does not end where any other would have. Where there are too many, one that rests is
     closed, of the same address if that has too many: first what never asked for anything, then who asked longest ago;
-    if none rests, the new one.
+    if none rests, the new one. A request that has not come in whole is rest, too.
     """
     class Connection(HttpToolsProtocol):
         """From the first byte of a request to its last a timer runs; between requests it is uvicorn's."""
@@ -38,7 +38,7 @@ def limited(limits: Limits) -> type[HttpToolsProtocol]:
                 same = [one for one in there if (one.client or ())[:1] == (self.client or ())[:1]]
                 if len(same) > limits.of_one or len(there) > limits.connections:
                     rest = [one for one in (same if len(same) > limits.of_one else there) if one is not self and (
-                        one.cycle is None or one.cycle.response_complete)]
+                        one.cycle is None or one.cycle.response_complete or one.cycle.more_body)]
                     min(rest, key=lambda one: one.asked, default=self).refuse(503)
             self.timer = self.loop.call_later(limits.slowest, self.refuse, 408)
 

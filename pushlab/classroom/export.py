@@ -31,7 +31,7 @@ def replay(folder: Path | str, episode: int) -> tuple[bool, pd.DataFrame]:
     Raises ValueError where there is no such episode.
     """
     with closing(connect(folder)) as link:
-        row = link.execute("SELECT * FROM lived WHERE id = ?", (episode,)).fetchone()
+        row = link.execute("SELECT * FROM lived WHERE id = ?", (min(episode, 2**63 - 1),)).fetchone()
         if row is None:
             raise ValueError(f"the class has no episode {episode!r:.20}")
         steps = link.execute("SELECT * FROM steps WHERE episode = ? ORDER BY step", (episode,)).fetchall()
@@ -97,9 +97,8 @@ def _team_log(book, team, game, names):
 
 def _names(book, game):
     """What a world says of the names of its components."""
-    with closing(connect(book.folder)) as link:
-        said = describe(link.execute("SELECT * FROM class").fetchone(), game)
-    return SimpleNamespace(**said, unlogged=Push.unlogged)
+    settings = book.settings
+    return SimpleNamespace(**describe(game, settings["per_quarter"], settings["days"]), unlogged=Push.unlogged)
 
 
 def _episode_log(steps, began, number, names):

@@ -3,7 +3,7 @@
 import hashlib
 import secrets
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import closing
 from pathlib import Path
 from unicodedata import normalize
@@ -15,6 +15,7 @@ from pushlab.classroom.lives import whom
 from pushlab.classroom.room import KEPT
 from pushlab.classroom.uploads import MOST
 from pushlab.ground.arguments import demand, whole
+from pushlab.ground.faults import Fault, refuse
 from pushlab.ground.files import write_text
 from pushlab.ground.folders import whole_folder
 from pushlab.ground.reading import clean
@@ -40,7 +41,7 @@ def new_class(folder: Path | str, teams: Iterable[str], seed: str | None = None,
 
     Raises ValueError for wrong arguments, FileExistsError for a folder that holds anything.
     """
-    folder, teams = Path(folder), _named(teams)
+    folder, teams = Path(folder), named(teams)
     for what, value, least, most in (("episodes", episodes, 2, 50), ("per_quarter", per_quarter, 100, 5000),
                                      ("days", days, 1, 28)):
         whole(what, value, least, most)
@@ -73,13 +74,23 @@ def alike(team: str) -> str:
     return normalize("NFC", team.casefold())
 
 
-def _named(teams):
-    """Names of teams as they are kept; ValueError for none, too many, an empty one or two alike."""
+def named(teams: Iterable[str], file: str = "teams", rows: Sequence[int] | None = None) -> list[str]:
+    """Names of teams as they are kept; BadData with every row whose name is empty or there twice.
+
+    file, rows   where they are from, for the faults
+
+    Raises ValueError for none and for too many.
+    """
     names = [clean(str(team)) for team in ([teams] if isinstance(teams, str) else teams)]
     demand(1 <= len(names) <= MOST_TEAMS, f"a class has 1 to {MOST_TEAMS} teams; got {len(names)}")
-    folded = [*map(alike, names)]
-    for team, fold in zip(names, folded):
-        demand(team and folded.count(fold) == 1, f"teams have names, each another one; got {team!r}")
+    faults, seen = [], {}
+    for row, name in zip(rows or range(1, len(names) + 1), names):
+        first, other = seen.setdefault(alike(name), (row, name))
+        if not name:
+            faults.append(Fault(file, row, "team", name, "a name that can be shown"))
+        elif first != row:
+            faults.append(Fault(file, row, "team", name, f"a name of its own; row {first} has {other!r}"))
+    refuse(faults)
     return names
 
 

@@ -4,6 +4,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from pushlab.ground.arguments import number
+
 
 @dataclass(frozen=True)
 class Limits:
@@ -42,6 +44,10 @@ class Limits:
     connections: int = 800
     of_one: int = 200
     slowest: float = 20.0
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            number(name, value, above=0)
 
 
 class Buckets:

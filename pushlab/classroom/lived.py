@@ -6,18 +6,18 @@ the same answers again, to the digit: after a restart, and when a lecturer plays
 
 import json
 from collections.abc import Iterable, Mapping
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from pushlab.classroom.chance import derived
-from pushlab.classroom.lives import person_of, world_of
+from pushlab.classroom.lives import Person, person_of, world_of, worth_of
 from pushlab.envs.actions import reader_of
 from pushlab.envs.shell import Env
-from pushlab.metrics.push import POINTS, expected_points
+from pushlab.metrics.push import POINTS
 from pushlab.users.synthesis.user import shared_texts
 
-TOLD = ("opened", "actual")     # of the info of evalumap2; that of push holds nothing that a phone would not tell
 WORTH = POINTS.tolist()
 CACHE, STAND_BY = 2, 4
 SAID = ("name", "candidates", "labels", "observation_names", "action_names", "action_choices", "actions", "fates",
@@ -43,6 +43,7 @@ class Lived:
 
     world  the world that is played; env, the Env around it; check(action, 1), its own check of an action
     now    {"observation", "info"} of the moment
+    team   whose it is; scored, whether it counts
     step   how many steps were made; of, how many there are (None where nobody knows)
     best   expected points of the best notification in each context of the episode, or None
     over   whether it has ended
@@ -53,24 +54,15 @@ class Lived:
         secret, words = bytes.fromhex(settings["secret"]), [row[key] for key in ("name", "game", "scored", "number")]
         person = person_of(settings, *(row[key] for key in ("name", "game", "scored", "user")))
         self.world = world_of(row["game"], person, derived(secret, "life", *words), settings["days"])
-        self.env, self.check, self.scored = Env(self.world), reader_of(self.world), bool(row["scored"])
+        self.env, self.check = Env(self.world), reader_of(self.world)
+        self.team, self.scored = row["team"], bool(row["scored"])
         self.of = len(self.world) if row["game"] == "evalumap2" else None
-        self.best = self._best_points() if self.of else None
+        self.best = self.of and worth_of(self.world, np.repeat(self.world.candidates[:1], self.of, axis=0))[1].tolist()
         self.step, self.over, self.answer = 0, False, None
-        self._keep(*self.env.reset(seed=derived(secret, "chance", *words)))
-        self.began = self.now
+        observation, info = self.env.reset(seed=derived(secret, "chance", *words))
+        self.began = self.now = plain({"observation": observation, "info": info})
         for action in actions:
             self.advance(json.loads(action))
-
-    def _best_points(self):
-        rows = np.arange(self.of)
-        codes = np.repeat(self.world.candidates[:1], self.of, axis=0)
-        _, outcome = self.world.advance({"row": rows, "user": np.zeros_like(rows)}, codes, np.zeros((self.of, 2)))
-        return expected_points(outcome["actual"], outcome["best"]).tolist()
-
-    def _keep(self, observation, info):
-        told = {key: info[key] for key in TOLD} if self.best else info
-        self.now = {"observation": plain(observation), "info": plain(told)}
 
     def advance(self, action: Any) -> tuple[dict[str, Any], float, float | None, float | None]:
         """A step with a checked action: the answer, its reward, its expected points, and those of the best."""
@@ -79,7 +71,7 @@ class Lived:
         if self.best:
             low, high = WORTH[int(self.env.outcome["actual"][0])]
             expected, best = low + float(self.env.outcome["probability"][0]) * (high - low), self.best[self.step]
-        self._keep(observation, info)
+        self.now = plain({"observation": observation, "info": info})
         self.step, self.over = self.step + 1, terminated or truncated
         self.answer = {**self.now, "reward": reward, "terminated": terminated, "truncated": truncated}
         return self.answer, reward, expected, best
@@ -99,21 +91,18 @@ class Lived:
         return {**frame, "user": "not told", **({"push": push} if "push" in frame else {})}
 
 
-def describe(settings: Mapping[str, Any], game: str) -> dict[str, Any]:
-    """What the environment of a game says of itself before anything is played, as JSON.
-
-    settings  the table `class`; nothing of what is told depends on whom a game is played with
+@cache
+def describe(game: str, per_quarter: int, days: int) -> dict[str, Any]:
+    """What the environment of a game says of itself before anything is played, as JSON; it depends on no user.
 
     schema (a schema file), what SAID lists (null where a game has none), observation and action: {"nvec": […]},
     {"n": 5} or, of a dict, one for each key; episode: {"steps": null, "about": steps, "days"}.
     """
-    person, push = person_of(settings, "", game, False, 0), game == "push"
-    world = world_of(game, person, derived(bytes.fromhex(settings["secret"]), "describe", game), settings["days"])
+    world, push = world_of(game, Person(0, None, per_quarter), 0, days), game == "push"
     return {key: plain(getattr(world, key, None)) for key in SAID} | {
         "game": game, "schema": json.loads(shared_texts()["schema.json"]),
         "observation": _space(world.observation_space), "action": _space(world.action_space),
-        "episode": {"steps": None, "about": None if push else settings["per_quarter"],
-                    "days": settings["days"] if push else None}}
+        "episode": {"steps": None, "about": None if push else per_quarter, "days": days if push else None}}
 
 
 def _space(space):

@@ -22,6 +22,7 @@ from pushlab.datasets.periods import Period, User
 from pushlab.datasets.schema import Schema
 from pushlab.envs.evalumap import EvalUMAP1, EvalUMAP2
 from pushlab.envs.push.world import Push
+from pushlab.metrics.push import expected_points
 from pushlab.users.synthesis.arrivals import CATALOGUE, CATALOGUE_COLUMNS
 from pushlab.users.synthesis.strangers import draw_persona
 from pushlab.users.synthesis.user import FIRST_DAY, QUARTER, SECOND, engage, shared_texts
@@ -80,3 +81,10 @@ def world_of(game: str, person: Person, seed: int, days: int) -> Any:
     if game == "evalumap2":
         return EvalUMAP2(person.live(seed, QUARTER))
     return Push(person.live(seed, days + SPARE), days=(0, days), horizon=days)
+
+
+def worth_of(world: Any, codes: np.ndarray) -> list[np.ndarray]:
+    """Expected points of answers to all contexts, codes (contexts, components), and of the best ones; (contexts,)."""
+    where = {"row": np.arange(len(codes)), "user": np.zeros(len(codes), np.int64)}
+    _, outcome = world.advance(where, codes, np.zeros((len(codes), world.uniforms)))
+    return [expected_points(outcome["actual"], outcome[chance]) for chance in ("probability", "best")]

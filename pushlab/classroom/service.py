@@ -1,8 +1,7 @@
 """The web service of a class: a Starlette application around one Room, whose steps are played on the event loop.
 
-A step takes some sixty microseconds, so nothing is gained by threads; what takes long (a stretch of a person's life, a
-table of answers) is made in one thread beside the loop, one team's turn after another's. An answer leaves when what it
-tells is kept, and those that are ready within a millisecond share a commit.
+A step and its commit take some hundred microseconds, so nothing is gained by threads; what takes long (a stretch of a
+person's life, a table of answers) is made in one thread beside the loop, one team's turn after another's.
 """
 
 import asyncio
@@ -10,8 +9,8 @@ import gc
 import itertools
 import json
 import logging
-from collections import Counter, defaultdict
-from collections.abc import AsyncIterator, Iterable
+from collections import defaultdict
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -28,10 +27,8 @@ from pushlab.classroom.room import Room
 from pushlab.ground.faults import BadData
 from pushlab.ground.reading import read_json
 
-GATHERED = 0.001        # seconds between two commits at least, while answers wait for one
 HELD_UP = 0.2           # seconds that a refusal for haste takes, so that haste does not pay
 AGAIN = "the same again in a moment"
-NOT_KEPT = (503, "this could not be kept, so it does not count", AGAIN)
 HEADERS = {"cache-control": "no-store", "x-content-type-options": "nosniff", "referrer-policy": "no-referrer",
            "content-security-policy": "default-src 'none'; frame-ancestors 'none'"}
 log = logging.getLogger("pushlab.serve")
@@ -58,10 +55,7 @@ class Service:
                 (limits.requests, 1), (limits.steps, limits.batch), (limits.begins, limits.at_once),
                 (limits.strangers, 1), (limits.letters, limits.body)))
         self.turns: defaultdict[Any, asyncio.Lock] = defaultdict(asyncio.Lock)
-        self.used: dict[int, int] = {}          # teams of episodes in memory, the one used last at the end
-        self.committed: asyncio.Future | None = None
-        self.commit_at = 0.0
-        self.failures = itertools.count(1)
+        self.failures, room.most = itertools.count(1), limits.loaded
 
     # ------------------------------------------------------------ what requests go through
 
@@ -107,45 +101,23 @@ class Service:
             raise Refusal(422, "the keys of the body are not right", right)
         return [data.get(key, others.get(key)) for key in (*keys, *others)]
 
-    async def kept(self) -> None:
-        """Waits until all that was played by now is kept; Refusal 503 where it could not be."""
-        loop = asyncio.get_running_loop()
-        if self.committed is None:
-            self.committed = loop.create_future()
-            loop.call_at(max(loop.time(), self.commit_at + GATHERED), self.commit)
-        await asyncio.shield(self.committed)
+    async def beside(self, team: Team, make: Callable, *arguments: Any) -> Any:
+        """What a function gives that takes long: in a thread, one at a time, one of each team before any's next."""
+        async with self.turns[team.id], self.turns[None]:
+            return await asyncio.to_thread(make, *arguments)
 
-    def commit(self) -> None:
-        """Keeps what was played, and lets the answers leave that wait for it."""
-        committed, self.committed = self.committed, None
-        self.commit_at = asyncio.get_running_loop().time()
-        try:
-            self.room.commit()
-            committed.set_result(None)
-        except Exception:
-            log.exception("what was played could not be kept")
-            committed.set_exception(Refusal(*NOT_KEPT, wait=1))
-            committed.exception()       # who waits is told; it may be that nobody does any more
-
-    async def ready(self, team: Team, episodes: Iterable[int]) -> None:
-        """Brings episodes of a team into memory; of the team that has most, those unused longest leave it."""
+    async def ready(self, team: Team, episodes: Sequence[int]) -> None:
+        """Brings episodes of a team into memory."""
+        self.room.owned(team, episodes)
         for one in episodes:
             if not self.room.loaded(one):
-                async with self.turns[team.id]:     # so that many of one team's do not stand before another's first
-                    await asyncio.to_thread(self.room.load, one)
-            self.used.pop(one, None)
-            self.used[one] = team.id
-        while len(self.used) > self.limits.loaded:
-            (most, _), = Counter(self.used.values()).most_common(1)
-            self.room.forget(oldest := next(one for one, owner in self.used.items() if owner == most))
-            del self.used[oldest]
+                self.room.load(one, await self.beside(team, self.room.lived, one))
 
     # ------------------------------------------------------------ the doors
 
     async def describe(self, request: Request) -> Response:
         """GET /api/games/{game}: spaces, schema, names."""
-        self.team(request)
-        return answer(await asyncio.to_thread(self.room.describe, request.path_params["game"]))
+        return answer(await self.beside(self.team(request), self.room.describe, request.path_params["game"]))
 
     async def me(self, request: Request) -> Response:
         """GET /api/me: the team, what it plays and what is left."""
@@ -161,20 +133,17 @@ class Service:
         self.hurry(self.begins, team.id, count, "episodes")
         ids = self.room.begin(team, game, scored, count, held)
         await self.ready(team, ids)
-        standing = [self.room.stand(one) for one in ids]
-        await self.kept()
-        return answer({"episodes": standing})
+        return answer({"episodes": [self.room.stand(one) for one in ids]})
 
     async def frame(self, request: Request) -> Response:
         """GET /api/episodes/{episode}/frame: what a picture of it needs."""
         team, word = self.team(request), request.path_params["episode"]
         episodes = [int(word) if word.isascii() and word.isdigit() and len(word) < 16 else word]
-        self.room.owned(team, episodes)
         await self.ready(team, episodes)
         return answer({"frame": self.room.frame(*episodes)})
 
     async def play(self, request: Request) -> Response:
-        """POST /api/steps: plays a step of each of these episodes, and answers when all are kept."""
+        """POST /api/steps: plays a step of each of these episodes."""
         team = self.team(request)
         steps, = await self.asked(request, team, "steps")
         if (type(steps) is not list or not 1 <= len(steps) <= self.limits.batch
@@ -182,18 +151,15 @@ class Service:
             raise Refusal(422, "no steps", f"a list of 1 to {self.limits.batch} times [episode, step, action]")
         self.hurry(self.steps, team.id, len(steps), "steps")
         episodes = [episode for episode, _, _ in steps]
-        self.room.owned(team, episodes)
         await self.ready(team, episodes)
-        answers = self.room.play(team, steps)
-        await self.kept()
-        return answer({"answers": answers})
+        return answer({"answers": self.room.play(team, steps)})
 
     async def upload(self, request: Request) -> Response:
         """POST /api/answers: a table of Challenge 1, read whole and scored on its public half."""
         team = self.team(request)
-        async with self.turns[team.id]:
+        async with self.turns["upload", team.id]:           # one of a team in memory
             data = await self.body(request, "text/csv", self.limits.upload)
-            return answer(await asyncio.to_thread(self.room.upload, team, data))
+            return answer(await self.beside(team, self.room.upload, team, data))
 
     def page(self, route: Route) -> Route:
         """A page of the board, which anybody may see, now and then."""
@@ -218,7 +184,7 @@ class Service:
                 return None
             case OSError():
                 log.error("at %s %r: %s", request.method, request.url.path, error)
-                told = 503, Refusal(*NOT_KEPT, wait=1).told
+                told = 503, {"error": "this could not be kept, so it does not count", "right": AGAIN, "wait": 1}
             case _:
                 number = next(self.failures)
                 log.error("fault %d, at %s %r:", number, request.method, request.url.path)

@@ -11,21 +11,23 @@ import json
 import time
 import zlib
 from collections.abc import Mapping
+from contextlib import closing
 from functools import cached_property
+from operator import itemgetter
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from pushlab.challenges.answers import read_notifications
-from pushlab.classroom.book import transaction
+from pushlab.classroom.book import connect, transaction
 from pushlab.classroom.chance import derived, shuffled
-from pushlab.classroom.lives import Person, world_of
-from pushlab.classroom.refusal import Refusal, Team
+from pushlab.classroom.lives import Person, world_of, worth_of
+from pushlab.classroom.refusal import CLOSED, Refusal, Team
 from pushlab.datasets.tables import read_rows
 from pushlab.ground.faults import refuse
 from pushlab.metrics.estimate import mean_interval
-from pushlab.metrics.push import expected_points
 
 MOST = 20               # uploads a team
 FILE = "the answers"    # what faults call an upload
@@ -33,65 +35,45 @@ DIGITS = 3
 
 
 class Answers:
-    """The uploads of a class."""
+    """The uploads of the class in `folder`; settings, its table `class`."""
 
-    def __init__(self, link: Any, settings: Mapping[str, Any]):
-        self._link, self._settings = link, settings
-
-    @cached_property
-    def world(self) -> Any:
-        """The world of evalumap1 whose contexts are answered."""
-        seed = derived(bytes.fromhex(self._settings["secret"]), "person", "history", 0)
-        return world_of("evalumap1", Person(seed, None, self._settings["per_quarter"]), 0, 0)
+    def __init__(self, folder: Path, settings: Mapping[str, Any]):
+        self._folder, self._settings = folder, settings
 
     @cached_property
-    def public(self) -> np.ndarray:
-        """Whether each context is of the public half, bool (contexts,)."""
-        count, secret = len(self.world), bytes.fromhex(self._settings["secret"])
-        return np.isin(np.arange(count), shuffled(secret, count, "halves")[:count // 2])
+    def _asked(self):
+        """The world whose contexts are answered, and whether each context is of the public half, bool (contexts,)."""
+        secret = bytes.fromhex(self._settings["secret"])
+        person = Person(derived(secret, "person", "history", 0), None, self._settings["per_quarter"])
+        world = world_of("evalumap1", person, 0, 0)
+        order = shuffled(secret, len(world), "halves")
+        return world, np.isin(np.arange(len(world)), order[:len(world) // 2])
 
-    def left(self, team: int) -> int:
-        """How many uploads a team has left."""
-        return MOST - self._link.execute("SELECT count(*) FROM uploads WHERE team = ?", (team,)).fetchone()[0]
-
-    def upload(self, team: Team, data: bytes, lock: Any) -> dict[str, Any]:
-        """Scores and keeps an upload; see `Room.upload`."""
-        digest = hashlib.sha256(data).hexdigest()
-        def told(share, left):
-            return {**dict(zip(("public", "low", "high"), share)), "left": left, "notes": notes}
-
-        with lock:
-            last = self._link.execute("SELECT sha256, public FROM uploads WHERE team = ? ORDER BY number DESC LIMIT 1",
-                                      (team.id,)).fetchone()
-            left = self.left(team.id)
-        same = last and last["sha256"] == digest
-        if not same and not left:
-            raise Refusal(409, "your team has no uploads left", f"{MOST} are there; the last one counts", left=0)
-        expected, best, notes = self.score(data)
-        if same:
-            return told(json.loads(last["public"]), left)
-        halves = {"public": self.public, "private": ~self.public}
-        shares = {half: share_of(expected[rows], best[rows]) for half, rows in halves.items()}
-        points = [*zip(np.where(self.public, "public", "private").tolist(), expected.tolist(), best.tolist())]
-        with lock, transaction(self._link):
-            self._link.execute("INSERT INTO uploads (team, number, at, sha256, file, points, public, private) "
-                               "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                               (team.id, MOST - left, time.time(), digest, zlib.compress(data),
-                                zlib.compress(json.dumps(points).encode()), *map(json.dumps, shares.values())))
-        return told(shares["public"], left - 1)
-
-    def score(self, data: bytes) -> tuple[np.ndarray, np.ndarray, list[str]]:
-        """Expected points of the answers of a CSV file, and of the best ones, float64 (contexts,), and notes on values
-        that the history does not know; BadData if wrong."""
-        count, world = len(self.world), self.world
-        header, rows, lines, faults = read_rows(io.BytesIO(data), FILE, count)
+    def upload(self, team: Team, data: bytes) -> dict[str, Any]:
+        """Scores and keeps an upload, by any thread; see `Room.upload`."""
+        world, public = self._asked
+        header, rows, lines, faults = read_rows(io.BytesIO(data), FILE, len(world))
         refuse(faults)
         table = pd.DataFrame(rows, columns=header, dtype=object)
-        codes, _, notes = read_notifications(table, world.schema, count, FILE, lines)
-        where = {"row": np.arange(count), "user": np.zeros(count, np.int64)}
-        _, outcome = world.advance(where, codes, np.zeros((count, world.uniforms)))
-        actual = outcome["actual"]
-        return expected_points(actual, outcome["probability"]), expected_points(actual, outcome["best"]), notes
+        codes, _, notes = read_notifications(table, world.schema, len(world), FILE, lines)
+        expected, best = worth_of(world, codes)
+        shares = [share_of(expected[half], best[half]) for half in (public, ~public)]
+        points = [*zip(np.where(public, "public", "private").tolist(), expected.tolist(), best.tolist())]
+        digest = hashlib.sha256(data).hexdigest()
+        with closing(connect(self._folder, write=True)) as link, transaction(link):
+            there = link.execute("SELECT sha256 FROM uploads WHERE team = ? ORDER BY number", (team.id,)).fetchall()
+            new = digest not in map(itemgetter("sha256"), there[-1:])
+            if new and link.execute("SELECT closed FROM class").fetchone()["closed"]:
+                raise Refusal(*CLOSED)
+            if new and len(there) == MOST:
+                raise Refusal(409, "your team has no uploads left", f"{MOST} are there; the last one counts", left=0)
+            if new:
+                link.execute("INSERT INTO uploads (team, number, at, sha256, file, points, public, private) "
+                             "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                             (team.id, len(there), time.time(), digest, zlib.compress(data),
+                              zlib.compress(json.dumps(points).encode()), *map(json.dumps, shares)))
+        left = MOST - len(there) - new
+        return {**dict(zip(("public", "low", "high"), shares[0])), "left": left, "notes": notes}
 
 
 def share_of(expected: np.ndarray, best: np.ndarray) -> list[float]:

@@ -5,6 +5,7 @@ import inspect
 import os
 import re
 import signal
+import sqlite3
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -53,7 +54,7 @@ def ended_by(status: int) -> Iterator[None]:
     """Bad input ends the command with a status and its message, without a traceback."""
     try:
         yield
-    except (ValueError, OSError, KeyError, ImportError) as error:
+    except (ValueError, OSError, KeyError, ImportError, sqlite3.Error) as error:
         typer.echo(error.args[0] if isinstance(error, KeyError) else str(error), err=True)
         raise typer.Exit(status) from error
 
