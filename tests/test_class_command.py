@@ -171,12 +171,17 @@ def test_what_is_no_class_is_said(tmp_path, words):
 
 @pytest.mark.parametrize("words, status", [
     (("serve", "X"), 1), (("serve",), 2), (("serve", "X", "--port", 70000), 2),
-    (("serve", "X", "--requests", "many"), 2), (("serve", "X", "--requests", "nan"), 1),
-    (("serve", "X", "--steps", 0), 1),
-    (("serve", "X", "--upload", -1), 1), (("class", "new", "X"), 2), (("class",), 2)])
+    (("serve", "X", "--requests", "many"), 2), (("class", "new", "X"), 2), (("class",), 2)])
 def test_what_cannot_be_served_is_said(tmp_path, words, status):
     told = run(*(tmp_path / word if word == "X" else word for word in words))
     assert told.exit_code == status
+
+
+@pytest.mark.parametrize("option, value", [("requests", "nan"), ("requests", -5), ("steps", 0), ("upload", -1),
+                                           ("slowest", "inf"), ("of-one", 0), ("host", "")])
+def test_with_an_option_that_nobody_could_play_with_nothing_is_served(school, option, value):
+    told = run("serve", school[0], "--port", 0, f"--{option}", value)
+    assert told.exit_code == 1 and option.replace("-", "_") in told.stderr, told.stderr
 
 
 def test_a_port_that_is_taken_is_named(school):

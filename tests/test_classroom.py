@@ -146,7 +146,8 @@ def test_without_a_seed_two_classes_share_nothing(tmp_path):
 @pytest.mark.parametrize(("teams", "more", "words"), [
     ([], {}, "1 to 500 teams"), (["reds", "Reds"], {}, "'reds'"), (["reds", " "], {}, "''"),
     (["a"] * 501, {}, "got 501"), (["reds"], {"episodes": 1}, "episodes"), (["reds"], {"days": 0}, "days"),
-    (["reds"], {"per_quarter": 10**6}, "per_quarter"), (["reds"], {"days": True}, "days")])
+    (["reds"], {"per_quarter": 10**6}, "per_quarter"), (["reds"], {"days": True}, "days"),
+    (["reds"], {"seed": ""}, "seed"), (["reds"], {"seed": " "}, "seed")])
 def test_a_class_that_cannot_be_is_refused_and_leaves_nothing(teams, more, words, tmp_path):
     with pytest.raises(ValueError, match=words):
         new_class(tmp_path / "class", teams, **{**SMALL, **more})

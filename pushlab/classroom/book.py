@@ -112,13 +112,8 @@ class Book:
 
         Private shares are NaN until the class is closed.
         """
-        table = self.rows("SELECT teams.name AS team, number, at, public, private FROM uploads "
-                          "JOIN teams ON teams.id = team ORDER BY uploads.id")
-        for half, told in (("public", True), ("private", self.settings["closed"])):
-            shares = [json.loads(text) if told else [None] * 3 for text in table.pop(half)]
-            names = [half, f"{half}_low", f"{half}_high"]
-            table[names] = pd.DataFrame(shares, columns=names, index=table.index, dtype=float)
-        return table
+        table = self.rows("SELECT * FROM handed")
+        return table.astype(dict.fromkeys(table.columns[3:], float))
 
     def answers(self, team: str) -> pd.DataFrame | None:
         """A row a context of a team's last upload: half ("public" or "private"), expected, best; None without one."""
@@ -132,18 +127,14 @@ class Book:
 
         Frames without what no phone would tell, oldest first; [] before anybody practises.
         """
-        from pushlab.classroom.lives import shared
+        from pushlab.classroom.lived import Lived
 
-        steps = self.rows('''SELECT step, "of", reward, answer FROM steps JOIN episodes ON episodes.id = episode
-                             WHERE episode = (SELECT max(id) FROM episodes WHERE game = 'evalumap2' AND NOT scored
-                                              AND steps) ORDER BY step DESC LIMIT ?''', most)
-        context, notification = (shared()[0].context, shared()[0].notification)
-        wide, frames = len(context.components), []
-        for step, of, reward, answer in steps[::-1].itertuples(index=False):
-            told = json.loads(answer)
-            now, last = told["observation"]["context"], told["observation"]["last"]
-            frames.append({"env": "evalumap2-v0", "user": "somebody to practise with", "step": step + 1, "of": of,
-                           "context": context.decode_one(now), "labels": context.labels() | notification.labels(),
-                           "push": {"context": context.decode_one(last[:wide]), "reward": reward, **told["info"],
-                                    "notification": notification.decode_one(last[wide:-1])}})
-        return frames
+        with closing(connect(self.folder)) as link:
+            row = link.execute("SELECT * FROM lived WHERE game = 'evalumap2' AND NOT scored AND steps "
+                               "ORDER BY id DESC LIMIT 1").fetchone()
+            settings = link.execute("SELECT * FROM class").fetchone()
+        life, frames = row and Lived(settings, row), []
+        for action in self.steps(row["id"])["action"] if row else ():
+            life.advance(json.loads(action))
+            frames.append(life.frame())
+        return frames[-most:]

@@ -13,14 +13,21 @@ CREATE TABLE episodes (id INTEGER PRIMARY KEY, team INTEGER NOT NULL REFERENCES 
                        total REAL NOT NULL DEFAULT 0, expected REAL NOT NULL DEFAULT 0,
                        "of" INTEGER, best REAL, began TEXT, settled REAL, UNIQUE (team, game, scored, number));
 
-CREATE TABLE steps (episode INTEGER NOT NULL REFERENCES episodes, step INTEGER NOT NULL, action TEXT NOT NULL,
+CREATE TABLE steps (episode INTEGER NOT NULL REFERENCES episodes ON DELETE CASCADE, step INTEGER NOT NULL, action TEXT NOT NULL,
                     reward REAL NOT NULL, expected REAL, best REAL, at REAL NOT NULL, answer TEXT NOT NULL,
                     PRIMARY KEY (episode, step)) WITHOUT ROWID;
 
--- points has a row a context, [half, expected, best]; file and points are compressed. A half is [share, low, high].
+-- points has a row a context, [half, expected, best]; file and points are compressed.
 CREATE TABLE uploads (id INTEGER PRIMARY KEY, team INTEGER NOT NULL REFERENCES teams, number INTEGER NOT NULL,
                       at REAL NOT NULL, sha256 TEXT NOT NULL, file BLOB NOT NULL, points BLOB NOT NULL,
-                      public TEXT NOT NULL, private TEXT NOT NULL, UNIQUE (team, number));
+                      public REAL NOT NULL, public_low REAL NOT NULL, public_high REAL NOT NULL, private REAL NOT NULL,
+                      private_low REAL NOT NULL, private_high REAL NOT NULL, UNIQUE (team, number));
+
+-- An upload as boards and exports see it.
+CREATE VIEW handed AS
+SELECT teams.name AS team, number, at, public, public_low, public_high, iif(closed, private, NULL) AS private,
+       iif(closed, private_low, NULL) AS private_low, iif(closed, private_high, NULL) AS private_high
+FROM uploads JOIN teams ON teams.id = team JOIN class ORDER BY uploads.id;
 
 -- All that an episode follows from, beside the secret.
 CREATE VIEW lived AS

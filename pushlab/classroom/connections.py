@@ -19,9 +19,9 @@ def limited(limits: Limits) -> type[HttpToolsProtocol]:
     """The class of connections that uvicorn's `http` takes.
 
     A connection is closed, after a sentence in JSON, where a request does not come in whole in time, where its head is
-    longer than 16 KiB, or where it does not end where any other would have. Where there are too many, one that rests is
-    closed, of the same address if that has too many: first what never asked for anything, then who asked longest ago;
-    if none rests, the new one. A request that has not come in whole is rest, too.
+    longer than 16 KiB. Where there are too many, one that rests is closed, of the same address if that has too many:
+    first what never asked for anything, then who asked longest ago; if none rests, the new one. A request that has not
+    come in whole is rest, too.
     """
     class Connection(HttpToolsProtocol):
         """From the first byte of a request to its last a timer runs; between requests it is uvicorn's."""
@@ -53,8 +53,6 @@ def limited(limits: Limits) -> type[HttpToolsProtocol]:
                 self.timer = self.loop.call_later(limits.slowest, self.refuse, 408)
             if self.in_head and self.size > LONGEST_HEAD:
                 self.refuse(431)
-            elif self.size > 2 * limits.upload:
-                self.transport.close()
 
         def on_headers_complete(self) -> None:
             self.in_head = False

@@ -4,16 +4,15 @@ import json
 import re
 from contextlib import closing
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from pushlab.classroom.book import GAMES, Book, connect
-from pushlab.classroom.lived import Lived, as_json, describe
+from pushlab.classroom.lived import Lived, as_json
+from pushlab.classroom.lives import Person, world_of
 from pushlab.classroom.standings import standings
-from pushlab.envs.push.world import Push
 from pushlab.ground.files import csv_text, json_text, safe_cell, write_text
 from pushlab.ground.folders import demand_own, whole_folder
 from pushlab.logs.folders import write_log
@@ -72,43 +71,31 @@ def export(folder: Path | str, out: Path | str) -> Path:
             cells = table.astype(object).where(table.notna(), "").to_numpy().tolist()
             write_text(new / f"{name}.csv", csv_text([[*table.columns], *cells]))
         for game in GAMES:
-            names = _names(book, game)
+            world = world_of(game, Person(0, None, book.settings["per_quarter"]), 0, book.settings["days"])
             for number, team in book.teams().itertuples(index=False):
-                if (log := _team_log(book, team, game, names)) is not None:
+                if (log := _team_log(book, team, game, world)) is not None:
                     name = f"{number:03d}-{re.sub(r'[^a-zA-Z0-9]+', '-', team)[:40].strip('-')}"
                     write_text(new / "logs" / game / f"{name}.csv", log.to_csv(index=False, lineterminator="\n"))
                     write_log(_experiences(log, game), new / "lifetimes" / game / name)
     return out
 
 
-def _team_log(book, team, game, names):
-    """The step log of a team's scored episodes of a game; None where nothing was played."""
-    episodes = book.episodes(game)
-    episodes = episodes[(episodes["team"] == team) & episodes["scored"] & (episodes["steps"] > 0)]
+def _team_log(book, team, game, world):
+    """The step log of a team's scored episodes of a game, as `rollout` has it; None where nothing was played."""
     tables = []
-    for block, (one, number, user) in enumerate(episodes[["id", "number", "user"]].itertuples(index=False)):
-        began, = book.rows("SELECT began, begun FROM episodes WHERE id = ?", one).itertuples(index=False)
-        tables.append(put_together([_episode_log(book.steps(one), began, number, names)], {
+    for row in book.rows("SELECT * FROM lived WHERE (name, game, scored) = (?, ?, 1) AND steps ORDER BY id", team,
+                         game).itertuples():
+        steps = book.steps(row.id)
+        answers = [json.loads(answer) for answer in steps["answer"]]
+        seen = [json.loads(row.began)["observation"], *(answer["observation"] for answer in answers)]
+        lived = [(before, json.loads(action), *(answer[key] for key in ("reward", "terminated", "truncated", "info")),
+                  seconds, None) for before, action, answer, seconds in zip(
+                      seen, steps["action"], answers, np.diff(steps["at"], prepend=row.begun))]
+        tables.append(put_together([episode_table(world, row.number, lived, seen[-1])], {
             "run": safe_cell(f"{team} {game}"), "env": game, "agent": safe_cell(team), "seed": 0, "lifetime": 0,
-            "phase": f"{block + 1}.train", "block": block, "block_type": "train", "task": f"{game}:user {user}",
-            "params": "{}"}))
+            "phase": f"{len(tables) + 1}.train", "block": len(tables), "block_type": "train",
+            "task": f"{game}:user {row.user}", "params": "{}"}))
     return pd.concat(tables, ignore_index=True) if tables else None
-
-
-def _names(book, game):
-    """What a world says of the names of its components."""
-    settings = book.settings
-    return SimpleNamespace(**describe(game, settings["per_quarter"], settings["days"]), unlogged=Push.unlogged)
-
-
-def _episode_log(steps, began, number, names):
-    """An episode's table as `rollout` has it, from what was kept."""
-    answers = [json.loads(answer) for answer in steps["answer"]]
-    seen = [json.loads(began.began)["observation"], *(answer["observation"] for answer in answers)]
-    lived = [(before, json.loads(action), answer["reward"], answer["terminated"], answer["truncated"], answer["info"],
-              seconds, None) for before, action, answer, seconds in zip(
-                  seen, steps["action"], answers, np.diff(steps["at"], prepend=began.begun))]
-    return episode_table(names, number, lived, seen[-1])
 
 
 def _experiences(log: pd.DataFrame, game: str) -> Any:

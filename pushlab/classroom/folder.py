@@ -41,7 +41,8 @@ def new_class(folder: Path | str, teams: Iterable[str], seed: str | None = None,
 
     Raises ValueError for wrong arguments, FileExistsError for a folder that holds anything.
     """
-    folder, teams = Path(folder), named(teams)
+    folder, teams, name = Path(folder), named(teams), clean(name)
+    demand(seed is None or str(seed).strip(), "seed is a text that is hard to guess, or None; got a blank one")
     for what, value, least, most in (("episodes", episodes, 2, 50), ("per_quarter", per_quarter, 100, 5000),
                                      ("days", days, 1, 28)):
         whole(what, value, least, most)

@@ -25,6 +25,10 @@ from pushlab.ground.arguments import demand
 from pushlab.ground.deprecated import deprecated
 
 KEPT = 128              # practice episodes of a team that stay: those used last
+LET_GO = """DELETE FROM episodes WHERE id IN (
+    SELECT id FROM episodes WHERE team = ? AND NOT scored ORDER BY coalesce(
+        (SELECT at FROM steps WHERE episode = id ORDER BY step DESC LIMIT 1), begun) DESC LIMIT -1 OFFSET ?)
+    AND id NOT IN (SELECT value FROM json_each(?)) RETURNING id"""
 WAITING = 10_000        # pages, of 4 KiB, that may be written before they are brought into the database itself
 
 
@@ -134,17 +138,9 @@ class Room:
             begun += [self._link.execute(BEGIN, (team.id, game, scored, number, time.time(), whom(
                 self._class, team.name, game, scored, number))).lastrowid for number in new]
             if not scored:
-                self._let_go(team, {*held, *begun})
+                for one, in self._ask(LET_GO, team.id, KEPT, json.dumps([*held, *begun])):
+                    self.forget(one)
         return begun
-
-    def _let_go(self, team, held):
-        """Forgets a team's practice but for the KEPT episodes used last and those that are held."""
-        for one in {one for one, in self._ask(
-                "SELECT id FROM episodes WHERE team = ? AND NOT scored ORDER BY coalesce((SELECT at FROM steps "
-                "WHERE episode = id ORDER BY step DESC LIMIT 1), begun) DESC LIMIT -1 OFFSET ?", team.id, KEPT)} - held:
-            self._link.execute("DELETE FROM steps WHERE episode = ?", (one,))
-            self._link.execute("DELETE FROM episodes WHERE id = ?", (one,))
-            self.forget(one)
 
     def loaded(self, episode: int) -> bool:
         """Whether an episode is in memory."""

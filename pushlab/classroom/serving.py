@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from pushlab.classroom.limits import Limits
+from pushlab.ground.arguments import demand
 from pushlab.ground.libraries import bring
 
 SAID = "served at "     # what stands before the address in the line that says so
@@ -34,6 +35,7 @@ def serve(folder: Path, host: str, port: int, limits: Limits, behind_proxy: bool
     from pushlab.classroom.room import Room
     from pushlab.classroom.service import Service, application
 
+    demand(host, "host is an address of this machine, such as 127.0.0.1; got none")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         listening = socket.create_server((host, port), family=family, backlog=1024)

@@ -68,10 +68,9 @@ class Answers:
             if new and len(there) == MOST:
                 raise Refusal(409, "your team has no uploads left", f"{MOST} are there; the last one counts", left=0)
             if new:
-                link.execute("INSERT INTO uploads (team, number, at, sha256, file, points, public, private) "
-                             "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                             (team.id, len(there), time.time(), digest, zlib.compress(data),
-                              zlib.compress(json.dumps(points).encode()), *map(json.dumps, shares)))
+                link.execute("INSERT INTO uploads VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", (
+                    team.id, len(there), time.time(), digest, zlib.compress(data),
+                    zlib.compress(json.dumps(points).encode()), *shares[0], *shares[1]))
         left = MOST - len(there) - new
         return {**dict(zip(("public", "low", "high"), shares[0])), "left": left, "notes": notes}
 
