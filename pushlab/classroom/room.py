@@ -7,6 +7,7 @@ twice.
 
 import hashlib
 import json
+import os
 import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -40,7 +41,7 @@ class Room:
 
     def __init__(self, folder: Path, lock: FileLock):
         self.folder, self._alone = folder, lock
-        self._link = connect(folder, write=True)
+        self._link, self._file = connect(folder, write=True), os.stat(folder / FILE).st_ino
         self._link.execute(f"PRAGMA wal_autocheckpoint = {WAITING}")
         self._class = dict(self._link.execute("SELECT * FROM class").fetchone())
         self._lives: dict[int, Lived] = {}
@@ -205,6 +206,8 @@ class Room:
         self.owned(team, episodes)
         if len(set(episodes)) < len(episodes):
             raise Refusal(422, "an episode is there twice", "one step of each episode at a time")
+        if os.stat(self.folder / FILE).st_ino != self._file:
+            raise OSError(f"{FILE} is not the one that was opened")
         lives = [self.load(one) for one in episodes]
         try:
             with transaction(self._link):

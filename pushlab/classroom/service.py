@@ -42,7 +42,7 @@ def answer(data: Any, status: int = 200) -> Response:
 
 
 class Service:
-    """The Room's doors: who comes in, how often and with what, and when an answer may leave.
+    """The Room's doors: who comes in, how often and with what.
 
     room     the Room that plays this class
     limits   what a team, an address and all together may take
@@ -115,17 +115,16 @@ class Service:
 
     # ------------------------------------------------------------ the doors
 
-    async def describe(self, request: Request) -> Response:
+    async def describe(self, team: Team, request: Request) -> Any:
         """GET /api/games/{game}: spaces, schema, names."""
-        return answer(await self.beside(self.team(request), self.room.describe, request.path_params["game"]))
+        return await self.beside(team, self.room.describe, request.path_params["game"])
 
-    async def me(self, request: Request) -> Response:
+    async def me(self, team: Team, request: Request) -> Any:
         """GET /api/me: the team, what it plays and what is left."""
-        return answer(self.room.me(self.team(request)))
+        return self.room.me(team)
 
-    async def episodes(self, request: Request) -> Response:
+    async def episodes(self, team: Team, request: Request) -> Any:
         """POST /api/episodes: takes open scored ones up, begins others, and tells how each stands."""
-        team = self.team(request)
         game, scored, count, held = await self.asked(request, team, "game", "scored", count=1, held=[])
         most = self.limits.at_once
         if type(count) is not int or not 1 <= count <= most or type(held) is not list or len(held) > most:
@@ -133,33 +132,37 @@ class Service:
         self.hurry(self.begins, team.id, count, "episodes")
         ids = self.room.begin(team, game, scored, count, held)
         await self.ready(team, ids)
-        return answer({"episodes": [self.room.stand(one) for one in ids]})
+        return {"episodes": [self.room.stand(one) for one in ids]}
 
-    async def frame(self, request: Request) -> Response:
+    async def frame(self, team: Team, request: Request) -> Any:
         """GET /api/episodes/{episode}/frame: what a picture of it needs."""
-        team, word = self.team(request), request.path_params["episode"]
+        word = request.path_params["episode"]
         episodes = [int(word) if word.isascii() and word.isdigit() and len(word) < 16 else word]
         await self.ready(team, episodes)
-        return answer({"frame": self.room.frame(*episodes)})
+        return {"frame": self.room.frame(*episodes)}
 
-    async def play(self, request: Request) -> Response:
+    async def play(self, team: Team, request: Request) -> Any:
         """POST /api/steps: plays a step of each of these episodes."""
-        team = self.team(request)
         steps, = await self.asked(request, team, "steps")
         if (type(steps) is not list or not 1 <= len(steps) <= self.limits.batch
                 or any(type(one) is not list or len(one) != 3 for one in steps)):
             raise Refusal(422, "no steps", f"a list of 1 to {self.limits.batch} times [episode, step, action]")
         self.hurry(self.steps, team.id, len(steps), "steps")
-        episodes = [episode for episode, _, _ in steps]
-        await self.ready(team, episodes)
-        return answer({"answers": self.room.play(team, steps)})
+        await self.ready(team, [episode for episode, _, _ in steps])
+        return {"answers": self.room.play(team, steps)}
 
-    async def upload(self, request: Request) -> Response:
+    async def upload(self, team: Team, request: Request) -> Any:
         """POST /api/answers: a table of Challenge 1, read whole and scored on its public half."""
-        team = self.team(request)
         async with self.turns["upload", team.id]:           # one of a team in memory
             data = await self.body(request, "text/csv", self.limits.upload)
-            return answer(await self.beside(team, self.room.upload, team, data))
+            return await self.beside(team, self.room.upload, team, data)
+
+    def door(self, do: Callable) -> Callable:
+        """What a team is answered with what one of the above gives."""
+        async def answered(request: Request) -> Response:
+            return answer(await do(self.team(request), request))
+
+        return answered
 
     def page(self, route: Route) -> Route:
         """A page of the board, which anybody may see, now and then."""
@@ -211,7 +214,7 @@ def application(service: Service, board: Board) -> Starlette:
         service.room.close()
         await board.close()
 
-    routes = [Route(path, door, methods=[method]) for method, path, door in doors]
+    routes = [Route(path, service.door(do), methods=[method]) for method, path, do in doors]
     refused = dict.fromkeys((Refusal, BadData, HTTPException, ClientDisconnect, OSError, Exception), service.refused)
     app = Starlette(routes=[*routes, *map(service.page, board.routes)], exception_handlers=refused,
                     lifespan=until_the_end)
