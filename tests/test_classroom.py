@@ -709,6 +709,18 @@ def test_an_episode_begun_by_a_process_that_was_killed_before_it_was_made_counts
     pd.testing.assert_frame_equal(standings(Book(folder)).set_index(["game", "team"]), before)
 
 
+@pytest.mark.posix
+def test_a_database_that_is_gone_or_another_one_takes_no_steps(made, fresh, room):
+    team = room.teams["reds"]
+    episode, = room.begin(team, "evalumap2", True)
+    play_on(room, team, episode, 3)
+    (fresh[0] / "class.db").unlink()
+    for _ in range(2):
+        with pytest.raises(OSError, match="class.db"):
+            room.play(team, [(episode, 3, [0] * 7)])
+        shutil.copy(made[0] / "class.db", fresh[0])
+
+
 def test_a_batch_that_cannot_be_kept_whole_is_not_kept_at_all(fresh, room):
     team = room.teams["reds"]
     ids = room.begin(team, "push", False, 3)

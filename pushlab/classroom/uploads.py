@@ -59,7 +59,7 @@ class Answers:
         expected, best = worth_of(world, codes)
         shares = [share_of(expected[half], best[half]) for half in (public, ~public)]
         points = [*zip(np.where(public, "public", "private").tolist(), expected.tolist(), best.tolist())]
-        digest = hashlib.sha256(data).hexdigest()
+        digest, file, worth = hashlib.sha256(data).hexdigest(), *map(zlib.compress, (data, json.dumps(points).encode()))
         with closing(connect(self._folder, write=True)) as link, transaction(link):
             there = link.execute("SELECT sha256 FROM uploads WHERE team = ? ORDER BY number", (team.id,)).fetchall()
             new = digest not in map(itemgetter("sha256"), there[-1:])
@@ -69,8 +69,7 @@ class Answers:
                 raise Refusal(409, "your team has no uploads left", f"{MOST} are there; the last one counts", left=0)
             if new:
                 link.execute("INSERT INTO uploads VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", (
-                    team.id, len(there), time.time(), digest, zlib.compress(data),
-                    zlib.compress(json.dumps(points).encode()), *shares[0], *shares[1]))
+                    team.id, len(there), time.time(), digest, file, worth, *shares[0], *shares[1]))
         left = MOST - len(there) - new
         return {**dict(zip(("public", "low", "high"), shares[0])), "left": left, "notes": notes}
 
