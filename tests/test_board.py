@@ -38,7 +38,6 @@ def play(room, token, game, scored, choose, most=10**6):
     while not over and step < most:
         answer, = room.play(team, [(episode, step, choose(info))])
         over, step, info = answer["terminated"], step + 1, answer["info"]
-    room.commit()
     return episode
 
 

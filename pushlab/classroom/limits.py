@@ -14,9 +14,9 @@ class Limits:
     requests     a second and team
     steps        a second and team, in however few requests
     begins       episodes begun, a second and team
-    strangers    requests without a valid token, a second and address, and as many for the board; who has a token is
-                 not held up by them
-    letters      bytes of JSON, a second and team
+    strangers    requests without a valid token, a second and address, as many for the board, and for what is not there;
+                 who has a token is not held up by them
+    letters      bytes of JSON, a second and team; of a table of answers, which is read faster, eight count as one
     burst        so many seconds' worth may come at once, after a rest
     batch        steps in one request
     at_once      episodes begun by one request
@@ -40,7 +40,7 @@ class Limits:
     at_once: int = 64
     loaded: int = 512
     body: int = 2**15
-    upload: int = 2**23
+    upload: int = 2**20
     connections: int = 800
     of_one: int = 200
     slowest: float = 20.0

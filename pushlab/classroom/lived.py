@@ -85,10 +85,10 @@ class Lived:
 
     def frame(self) -> dict[str, Any]:
         """What a picture of the moment needs, as JSON has it, without what no phone would tell."""
-        frame = plain(self.env.frame())
-        hidden = ("probability", "best")
-        push = frame.get("push") and {key: value for key, value in frame["push"].items() if key not in hidden}
-        return {**frame, "user": "not told", **({"push": push} if "push" in frame else {})}
+        frame = {**plain(self.env.frame()), "user": "not told"}
+        for hidden in ("probability", "best"):
+            (frame.get("push") or {}).pop(hidden, None)
+        return frame
 
 
 @cache

@@ -53,7 +53,7 @@ class Service:
         self.requests, self.steps, self.begins, self.strangers, self.letters = (
             Buckets(rate, max(rate * limits.burst, least)) for rate, least in (
                 (limits.requests, 1), (limits.steps, limits.batch), (limits.begins, limits.at_once),
-                (limits.strangers, 1), (limits.letters, limits.body)))
+                (limits.strangers, 1), (limits.letters, max(limits.body, limits.upload / 8))))
         self.turns: defaultdict[Any, asyncio.Lock] = defaultdict(asyncio.Lock)
         self.failures, room.most = itertools.count(1), limits.loaded
 
@@ -76,10 +76,10 @@ class Service:
             raise Refusal(429, f"too many {what}", f"{buckets.rate:g} a second; there is room again in {wait:.1f} s",
                           wait=wait)
 
-    async def body(self, request: Request, kind: str, most: int, team: Team | None = None) -> bytes:
+    async def body(self, request: Request, team: Team, kind: str, most: int, cost: float = 1.0) -> bytes:
         """The body, of a length and a type that are told and right; Refusal 411, 413 or 415.
 
-        team   whose letters it takes before it is read, if they are counted: what is no JSON takes time to refuse
+        cost   of a byte, in letters: they are taken before it is read, as nonsense takes time to refuse
         """
         length = request.headers.get("content-length", "")
         if not (length.isascii() and length.isdigit()):
@@ -88,13 +88,12 @@ class Service:
             raise Refusal(413, "the body is too long", f"at most {most:,} bytes")
         if request.headers.get("content-type", "").partition(";")[0].strip().lower() != kind:
             raise Refusal(415, "this type of body is not read here", f"the header  Content-Type: {kind}")
-        if team:
-            self.hurry(self.letters, team.id, int(length), "bytes")
+        self.hurry(self.letters, team.id, cost * int(length), "bytes")
         return await request.body()
 
     async def asked(self, request: Request, team: Team, *keys: str, **others: Any) -> list[Any]:
         """What a body of JSON has: these keys, all of them; others, as they are here if it has not; and no more."""
-        data = read_json(await self.body(request, "application/json", self.limits.body, team), name="the body",
+        data = read_json(await self.body(request, team, "application/json", self.limits.body), name="the body",
                          deepest=6)
         if not set(keys) <= set(data) <= {*keys, *others}:
             right = ", ".join([*keys, *map("perhaps {}".format, others)])
@@ -154,7 +153,7 @@ class Service:
     async def upload(self, team: Team, request: Request) -> Any:
         """POST /api/answers: a table of Challenge 1, read whole and scored on its public half."""
         async with self.turns["upload", team.id]:           # one of a team in memory
-            data = await self.body(request, "text/csv", self.limits.upload)
+            data = await self.body(request, team, "text/csv", self.limits.upload, 1 / 8)
             return await self.beside(team, self.room.upload, team, data)
 
     def door(self, do: Callable) -> Callable:
@@ -175,6 +174,11 @@ class Service:
     async def refused(self, request: Request, error: Exception) -> Response | None:
         """What is said instead of an answer; of what nobody expected no more than a number, which stands before the
         traceback on the lecturer's terminal (uvicorn's) as well."""
+        if isinstance(error, HTTPException):
+            try:
+                self.hurry(self.strangers, ("nothing", _address(request)), 1, "requests for what is not there")
+            except Refusal as haste:
+                error = haste
         match error:
             case Refusal():
                 told = error.status, error.told
