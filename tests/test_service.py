@@ -258,6 +258,13 @@ def test_requests_may_be_pipelined_and_of_an_old_version(school):
         assert b" 200 OK\r\n" in all_of(line)           # which ends, as the connection is closed
 
 
+def test_of_thousands_of_requests_in_a_row_few_are_looked_at(school):
+    with open_line(school) as line:
+        line.sendall(b"GET /n HTTP/1.1\r\n\r\n" * 10_000)
+        assert all_of(line).count(b"HTTP/1.1") < 20
+    still_up(school)
+
+
 def test_of_too_many_connections_from_one_address_those_go_that_ask_for_nothing(school):
     before = Client(school, "dan")
     before.ask("GET", "/api/me")

@@ -8,6 +8,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from pushlab.classroom.limits import Limits
 
+PIPELINED = 16          # requests that may wait for the answer to the one before
 LONGEST_HEAD = 2**14    # bytes of a request's first line and headers
 WORDS = {400: ("Bad Request", "this is no request in HTTP", "the address as your lecturer gave it, with its http:// or https://"),
          408: ("Request Timeout", "the request did not come in whole in time", "a faster line, or a shorter request"),
@@ -53,9 +54,13 @@ def limited(limits: Limits) -> type[HttpToolsProtocol]:
                 self.timer = self.loop.call_later(limits.slowest, self.refuse, 408)
             if self.in_head and self.size > LONGEST_HEAD:
                 self.refuse(431)
+            elif self.size > 2 * limits.upload:         # of a body that nobody reads
+                self.transport.close()
 
         def on_headers_complete(self) -> None:
             self.in_head = False
+            if len(self.pipeline) > PIPELINED:
+                raise ValueError("too many requests at once")       # ends what is parsed, and is refused
             if self.size > LONGEST_HEAD and len(self.url) + sum(map(len, sum(self.headers, ()))) > LONGEST_HEAD:
                 self.refuse(431)        # what came in at once
             else:
