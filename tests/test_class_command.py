@@ -106,7 +106,7 @@ def test_a_class_has_ten_episodes_unless_told_and_one_limit_of_each_size(tmp_pat
 @pytest.mark.parametrize("text, words", [
     ("", ["empty"]), ("name\nann\n", ["'team' is missing", "name"]), ("team\n", ["no rows"]),
     ("team;room\nann;1\n", ["';'"]), ("team\nann\n\nAnn\nÅda\nA\u030ada\n", ["row 4", "'ann'", "row 6"]),
-    ("team,room\nann\n", ["row 2", "fields"]), ("team\n\u200b\n \nann\n", ["row 2", "row 3", "can be shown"]),
+    ("team,room\nann\n", ["row 2", "fields"]), ("team\n\u200b\n \nann\n", ["rows 2, 3", "can be shown"]),
     ("team\nann\x1b[2J\nann[2J\n", ["row 3"])], ids=range(8))
 def test_every_fault_of_the_teams_is_told_by_its_row(tmp_path, text, words):
     (tmp_path / "teams.csv").write_text(text, encoding="utf-8")

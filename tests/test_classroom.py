@@ -156,7 +156,7 @@ def test_a_class_that_cannot_be_is_refused_and_leaves_nothing(teams, more, words
 
 def test_a_folder_that_holds_anything_stays_as_it_is(tmp_path):
     (tmp_path / "thesis.txt").write_text("all of it")
-    with pytest.raises(FileExistsError, match="new or empty"):
+    with pytest.raises(FileExistsError, match="not empty"):
         new_class(tmp_path, ["reds"], **SMALL)
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
 

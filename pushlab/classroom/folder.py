@@ -46,14 +46,12 @@ def new_class(folder: Path | str, teams: Iterable[str], seed: str | None = None,
     for what, value, least, most in (("episodes", episodes, 2, 50), ("per_quarter", per_quarter, 100, 5000),
                                      ("days", days, 1, 28)):
         whole(what, value, least, most)
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise FileExistsError(f"{folder} is there already; give the name of a folder that is new or empty")
     secret = new_secret(seed)
-    robin = make_user(derived(secret, "person", "history", 0), HISTORY, per_quarter=per_quarter)
     tokens = {team: secrets.token_hex(32) for team in teams}
     about = Path(__file__).with_name("handout.md").read_text(encoding="utf-8")
-    with whole_folder(folder) as new:
+    with whole_folder(folder, new=True) as new:
         new.chmod(0o700)
+        robin = make_user(derived(secret, "person", "history", 0), HISTORY, per_quarter=per_quarter)
         write_handout(robin, new / HANDOUT)
         write_text(new / HANDOUT / "README.md", about.format(name=name, user=HISTORY, uploads=MOST, episodes=episodes,
                                                               kept=KEPT))
