@@ -9,6 +9,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from pushlab.classroom.limits import Limits
 
 PIPELINED = 16          # requests that may wait for the answer to the one before
+LONGEST = 2**24         # bytes of a request
 LONGEST_HEAD = 2**14    # bytes of a request's first line and headers
 WORDS = {400: ("Bad Request", "this is no request in HTTP", "the address as your lecturer gave it, with its http:// or https://"),
          408: ("Request Timeout", "the request did not come in whole in time", "a faster line, or a shorter request"),
@@ -54,7 +55,7 @@ def limited(limits: Limits) -> type[HttpToolsProtocol]:
                 self.timer = self.loop.call_later(limits.slowest, self.refuse, 408)
             if self.in_head and self.size > LONGEST_HEAD:
                 self.refuse(431)
-            elif self.size > 2 * limits.upload:         # of a body that nobody reads
+            elif self.size > LONGEST:           # nobody reads it, but who was told so may still be sending
                 self.transport.close()
 
         def on_headers_complete(self) -> None:

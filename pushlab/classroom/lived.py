@@ -58,7 +58,7 @@ class Lived:
         self.team, self.scored = row["team"], bool(row["scored"])
         self.of = len(self.world) if row["game"] == "evalumap2" else None
         self.best = self.of and worth_of(self.world, np.repeat(self.world.candidates[:1], self.of, axis=0))[1].tolist()
-        self.step, self.over, self.answer = 0, False, None
+        self.step, self.over, self.answer = 0, False, {}
         observation, info = self.env.reset(seed=derived(secret, "chance", *words))
         self.began = self.now = plain({"observation": observation, "info": info})
         for action in actions:

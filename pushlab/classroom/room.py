@@ -234,8 +234,8 @@ class Room:
         if step < life.step:
             made, = self._ask("SELECT * FROM steps WHERE episode = ? AND step = ?", episode, step)
             if made["action"] != text:
-                error = f"step {step} of episode {episode} was another action, {made['action']}"
-                raise Refusal(409, error, right, **more)
+                raise Refusal(409, f"step {step} of episode {episode} was another action, {made['action']:.400}", right,
+                              **more)
             return json.loads(made["answer"]), life, episode, action, text
         if life.over:
             raise Refusal(409, f"episode {episode} is over", "reset() begins another", **more)
