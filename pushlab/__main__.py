@@ -262,7 +262,11 @@ def main():
     os.environ.setdefault("PYTHONSAFEPATH", "1")        # for the processes that it starts
     for stream in filter(None, (sys.stdout, sys.stderr)):
         stream.reconfigure(errors="backslashreplace")       # a terminal that lacks a letter shows its number
-    run(app)
+    try:
+        run(app)
+    except OSError as error:        # where standard output goes, such as a disk that is full
+        say(f"pushlab could not go on: {error}", err=True)
+        sys.exit(2)
 
 
 if __name__ == "__main__":

@@ -263,6 +263,21 @@ def test_what_is_wrong_in_one_log_is_its_own_fault_report(case, class_report):
             assert told.exists() and 0 < len(told.read_text()) < 30_000 and f"{name}: " in words
 
 
+WHERE = {
+    "a block of 10^400": "column block_num, row 2: '1000", "an experience of 10^400": "column exp_num, row 2: '1000",
+    "a reward of 10^400": "column reward, row 2: 'inf' is not a finite number",
+    "columns.json: a log that is a number": "columns.json, key log: '3' is not an object",
+}
+
+
+@pytest.mark.parametrize("case", WHERE)
+def test_what_is_wrong_is_said_with_its_cell_or_key(case, tmp_path):
+    STUDENTS[case](tmp_path / "log")
+    with pytest.raises(BadData) as caught:
+        read_log(tmp_path / "log")
+    assert WHERE[case] in str(caught.value)
+
+
 @pytest.mark.posix
 def test_a_picture_that_cannot_be_drawn_decides_nothing(tmp_path):
     STUDENTS["a task that TeX cannot set"](tmp_path / "log")

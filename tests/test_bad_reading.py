@@ -10,6 +10,7 @@ import os
 import shutil
 import socket
 import struct
+import subprocess
 import sys
 import zipfile
 from functools import partial
@@ -211,6 +212,18 @@ def replaced(folder, what):
     write_text(put(folder / "out", what), "text")
 
 
+def scores(folder, what):
+    from pushlab.studies.bench.command import check_folder
+
+    check_folder(put(folder / "scores.csv", what).parent, ["a", "b"])
+
+
+def cells_of(folder, what):
+    from pushlab.studies.store import status
+
+    return status(put(folder / "cells.csv", what).parent)
+
+
 def cells(folder, text):
     from pushlab.challenges.scorecard import csv_text
 
@@ -293,6 +306,12 @@ CASES |= {
     ("facts", "an edge between numbers"): partial(facts, name="a.json", what=(
         b'[{"start": {"@id": 3}, "end": {"@id": 4}, "weight": 1}]')),
     ("borrowers", "an income of 1e308"): partial(borrowers, what="9,0,0.1,40,0,0.1,1e308,3,0,1,0,0\n"),
+    **{("a benchmark's table", what): partial(scores, what=data) for what, data in {
+        "not UTF-8": b"agent,task,seed\nb\xe9,x,0\n", "empty": b"",
+        "a column twice": b"agent,agent,task,seed\na,a,x,0\n",
+        "10,000 columns": b"a," * 10_000 + b"\n", "a torn row": b"agent,task,seed\na,x\n",
+        "no agent in one row": b"agent,task,seed\n,x,0\nb,x,0\n", "a FIFO": "FIFO"}.items()},
+    ("a sweep's list of cells", "3,000,000 columns"): lambda folder: cells_of(folder, b"," * 3 * MB),
     ("kept", "a judge that was changed"): partial(cache, change=rewrite),
     ("kept", "a judge in a folder that all may write to"): partial(cache, change=rewrite_open),
     ("kept", "a link to a judge elsewhere"): partial(cache, change=rewrite_link),
@@ -308,7 +327,7 @@ TAKES_LONG = {("table", "3,000,000 rows"), ("facts", "a gz of 1 GB in one line")
 def needs_posix(where, what):
     """Whether Windows has no such files or rights."""
     return (where.startswith("no ordinary file: ") and SPECIAL[what] != "folder"
-            or what in ("a judge in a folder that all may write to", "a link to a judge elsewhere"))
+            or what in ("a FIFO", "a judge in a folder that all may write to", "a link to a judge elsewhere"))
 
 
 @pytest.mark.parametrize("case", [pytest.param(case, marks=pytest.mark.posix if needs_posix(*case) else ())
@@ -360,6 +379,16 @@ def test_a_command_says_what_is_wrong(case, tmp_path):
         words = words.replace(name, str(place))
     done = CliRunner().invoke(app, words.split())
     assert (done.exit_code, type(done.exception)) == (status, SystemExit) and said in done.stderr, done.output
+
+
+@pytest.mark.posix
+@pytest.mark.parametrize("words", ["envs", "--help", "data check mira", "contexts mira --out contexts.csv"])
+def test_a_full_disk_behind_standard_output_is_said(words, tmp_path):
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run([sys.executable, "-m", "pushlab", *words.split()], stdout=full, stderr=subprocess.PIPE,
+                              text=True, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(HERE)}, timeout=600)
+    assert done.returncode in (1, 2) and "No space left" in done.stderr and "Traceback" not in done.stderr
+    assert words[:8] != "contexts" or (tmp_path / "contexts.csv").exists()
 
 
 # ---------------------------------------------------------------- the table

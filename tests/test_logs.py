@@ -1,6 +1,8 @@
 """Lifetimes on disk: what is written comes back, and what is at fault is said."""
 
 import json
+import os
+import time
 
 import numpy as np
 import pandas as pd
@@ -132,7 +134,7 @@ def test_words_in_our_own_tables_that_their_columns_cannot_hold_are_named(tmp_pa
 @pytest.mark.parametrize("described, message", [
     ([('"int64"', '"(int"')], r"columns.json, key \S+: '\(int' is not a kind of column"),
     ([('"own": [', '"own": ["luck", ')], "columns.json, key own.*luck"),
-    ([('"log"', '"lo"')], "columns.json: a description of the columns"),
+    ([('"log"', '"lo"')], "columns.json, key log: .null. is not an object"),
 ])
 def test_a_damaged_description_of_columns_is_named(tmp_path, described, message):
     own_folder(tmp_path, described=described)
@@ -326,3 +328,21 @@ def test_regimes_change_with_block_task_and_parameters():
     log = pd.DataFrame({"block": [0, 0, 0, 1, 1], "block_type": ["train"] * 3 + ["test"] * 2,
                         "task": ["a", "a", "b", "b", "b"], "params": ["1", "2", "2", "2", "2"]})
     assert with_regimes(log)["regime"].tolist() == [0, 1, 2, 3, 3]
+
+
+@pytest.mark.posix
+def test_four_processes_write_blocks_of_one_new_log(tmp_path):
+    for turn in range(5):
+        folder, begin, began = tmp_path / str(turn), time.monotonic() + 0.2, []
+        for block in range(4):
+            began.append(os.fork())
+            if not began[-1]:
+                try:
+                    while time.monotonic() < begin:
+                        pass
+                    write_log(episodes(1).assign(block=block, episode=4 * block + np.arange(4)), folder)
+                finally:
+                    os._exit(0)
+        for process in began:
+            os.waitpid(process, 0)
+        assert read_log(folder)["block"].tolist() == np.repeat(range(4), 4).tolist()

@@ -55,7 +55,7 @@ def ended_by(status: int) -> Iterator[None]:
     try:
         yield
     except (ValueError, OSError, KeyError, ImportError, sqlite3.Error) as error:
-        typer.echo(error.args[0] if isinstance(error, KeyError) else str(error), err=True)
+        say(error.args[0] if isinstance(error, KeyError) else error, err=True)
         raise typer.Exit(status) from error
 
 

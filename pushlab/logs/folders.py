@@ -28,7 +28,6 @@ from __future__ import annotations
 
 import json
 import os
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -251,15 +250,26 @@ def write_log(log: pd.DataFrame, folder: Path | str, measure: str | None = None,
     except ValueError as error:
         raise BadData([Fault(SCENARIO, None, None, None, f"what JSON holds ({error})")]) from error
     measures = dict.fromkeys([name, *numeric_columns(log)])
-    with nullcontext(folder) if folder.exists() else whole_folder(folder) as place:
+
+    def write(place):
         for block, texts in blocks.items():
             with whole_folder(place / block, keep=True) as own:
                 (own / STEPS).unlink(missing_ok=True)
                 for file, text in texts.items():
                     write_text(own / file, text)
-        if told or not (folder / SCENARIO).exists():
+        if told or not (place / SCENARIO).exists():
             write_text(place / SCENARIO, about)
         write_text(place / LOGGER, json.dumps({"metrics_columns": [*measures], "log_format_version": "1.1"}, indent=2))
+
+    if not folder.exists():
+        try:
+            with whole_folder(folder, new=True) as place:
+                write(place)
+            return folder
+        except FileExistsError:
+            if not folder.is_dir():
+                raise
+    write(folder)               # which was there, or is there now: somebody else's blocks came first
     return folder
 
 

@@ -6,6 +6,7 @@ While a log is read its index says of each row which file and which line it come
 from __future__ import annotations
 
 import io
+import json
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from pushlab.ground.faults import BadData, Fault
+from pushlab.ground.reading import WORDS as KINDS
 from pushlab.ground.reading import opened, read_json
 from pushlab.logs.columns import AMID, EXACTLY, LARGEST, MOST_FAULTS, is_kind, loads, parse, read_whole, separator_of
 
@@ -101,14 +103,12 @@ def read_description(path: Path, table: str) -> dict:
     Raises BadData for a file that says something else.
     """
     file = f"{table.rpartition('/')[0]}/{path.name}"
-    try:
-        told = read_json(path, name=file)
-        told = {"log": dict(told["log"]), "own": list(told["own"]), "steps": dict(told.get("steps", {}))}
-    except BadData:
-        raise
-    except (ValueError, KeyError, TypeError) as error:
-        right = f"a description of the columns of the table beside it ({type(error).__name__}: {error})"
-        raise BadData([Fault(file, None, None, None, right)]) from error
+    told = {"steps": {}, **read_json(path, name=file)}
+    faults = [Fault(file, None, key, json.dumps(told.get(key)), f"{KINDS[kind]}, of the columns of the table beside it",
+                    "item") for key, kind in (("log", dict), ("own", list), ("steps", dict))
+              if not isinstance(told.get(key), kind)]
+    if faults:
+        raise BadData(faults)
     faults = [Fault(file, None, name, str(kind), "a kind of column", "item") for key in ("log", "steps")
               for name, kind in told[key].items() if not is_kind(kind)]
     there = [OURS.get(name, name) for name in told["log"]]
@@ -116,7 +116,7 @@ def read_description(path: Path, table: str) -> dict:
                for at, name in enumerate(told["own"]) if name not in there or name in told["own"][:at]]
     if faults:
         raise BadData(faults)
-    return told
+    return {key: told[key] for key in ("log", "own", "steps")}
 
 
 def _read_foreign(part):
@@ -144,6 +144,8 @@ def _read_foreign(part):
         return None, [*torn, Fault(part.name, None, None, None, f"a table ({error})")]
     if len(table) != len(lines):
         return None, [*torn, Fault(part.name, None, None, None, f"a table; {AMID}")]
+    for name in [name for name in table if str(table[name].dtype) == "object"]:     # whole numbers that no float holds
+        table[name] = [str(one) if type(one) is int else one for one in table[name]]
     table.columns, table.index = named, lines
     return table, torn
 

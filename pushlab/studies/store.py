@@ -21,6 +21,7 @@ from pushlab.ground.reading import read_bytes, read_json
 DONE, FAILED, PART, BEGUN = ".json", ".failed.json", ".part.json", ".begun"
 LISTED, ABOUT = "cells.csv", "sweep.json"
 LARGEST = 2**30             # bytes of a file of a cell
+MOST_AXES = 1000            # columns of the list of cells
 
 
 def open_folder(folder: Path, cells: pd.DataFrame, about: Mapping[str, Any], new: bool = True) -> None:
@@ -39,7 +40,7 @@ def open_folder(folder: Path, cells: pd.DataFrame, about: Mapping[str, Any], new
     if new and listed.exists():
         now = json.loads(json.dumps(about))
         try:
-            held = list(pd.read_csv(io.BytesIO(read_bytes(listed, LARGEST)), nrows=0).columns)
+            held = list(pd.read_csv(_listed(folder), nrows=0).columns)
             before = read_json(folder / ABOUT)
         except (OSError, ValueError):                       # damaged or not there: written anew, cells are sound anyway
             held, before = list(cells.columns), now
@@ -52,6 +53,14 @@ def open_folder(folder: Path, cells: pd.DataFrame, about: Mapping[str, Any], new
                                   f"{now.get(other)!r}; name another folder")
     write_together({listed: cells.to_csv(index=False, lineterminator="\n"), folder / ABOUT: json_text(dict(about))})
     clear_unfinished(folder / "cells")
+
+
+def _listed(folder):
+    """The list of a sweep's cells, open; ValueError if it is wider than any, which pandas would read for minutes."""
+    data = read_bytes(folder / LISTED, LARGEST)
+    if data.partition(b"\n")[0].count(b",") > MOST_AXES:
+        raise ValueError(f"{LISTED} has more than {MOST_AXES} columns")
+    return io.BytesIO(data)
 
 
 def names_in(folder: Path) -> set[str]:
@@ -70,8 +79,7 @@ def status(folder: Path | str) -> pd.DataFrame:
     if not (folder / LISTED).is_file():
         raise FileNotFoundError(f"{folder} is no folder of a sweep: it has no {LISTED}")
     try:
-        text, there = io.BytesIO(read_bytes(folder / LISTED, LARGEST)), names_in(folder)
-        table = pd.read_csv(text, dtype=str, keep_default_na=False)
+        table, there = pd.read_csv(_listed(folder), dtype=str, keep_default_na=False), names_in(folder)
         files = table["file"]
         if wrong := [name for name in files if Path(name).name != name]:
             raise ValueError(wrong[0])

@@ -9,7 +9,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 import warnings
 from collections.abc import Callable, Sequence
@@ -19,10 +18,12 @@ from typing import Annotated
 import pandas as pd
 import typer
 
+from pushlab.datasets.tables import NO_ROWS, find_columns, read_rows
 from pushlab.ground.arguments import demand, one_of, whole
 from pushlab.ground.commands import ended_by, say
+from pushlab.ground.faults import refuse
 from pushlab.ground.files import alone, data_dir, write_text, write_together
-from pushlab.ground.reading import read_bytes
+from pushlab.ground.reading import opened
 from pushlab.lifetimes.syllabi import read_syllabus
 from pushlab.studies.bench.protocol import DoesNotFit, Trial, fit_for, load_agent, run_cell
 from pushlab.studies.bench.tasks import QUICK, VERSION, Task, read_tasks, task_table
@@ -153,8 +154,12 @@ def add_rows(file: Path, scores: pd.DataFrame, version: str) -> None:
 
 
 def _read(file):
-    """A table of the benchmark, or of somebody else."""
-    return pd.read_csv(io.BytesIO(read_bytes(file, LARGEST, links=True)))
+    """A table of the benchmark, or of somebody else, as text; BadData with its faults."""
+    with opened(file, LARGEST, links=True) as data:
+        header, rows, _, faults = read_rows(data, file.name)
+    faults = find_columns(header, {}, header, file.name)[1] + [fault for fault in faults if fault.right != NO_ROWS]
+    refuse(faults)
+    return pd.DataFrame(rows, columns=header, dtype=object)
 
 
 # ---------------------------------------------------------------- the command
