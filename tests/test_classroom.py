@@ -709,6 +709,22 @@ def test_an_episode_begun_by_a_process_that_was_killed_before_it_was_made_counts
     pd.testing.assert_frame_equal(standings(Book(folder)).set_index(["game", "team"]), before)
 
 
+def test_a_clock_that_is_set_back_lets_go_of_nothing_that_is_played(fresh, room, monkeypatch):
+    from pushlab.classroom import room as module
+
+    monkeypatch.setattr(module, "KEPT", 3)
+    team = room.teams["reds"]
+    old, ids = room.begin(team, "evalumap2", False), room.begin(team, "evalumap2", False)
+    play_on(room, team, old[0], 2)
+    monkeypatch.setattr(module.time, "time", lambda: 0.0)
+    ids += room.begin(team, "evalumap2", False)
+    for one in ids:
+        play_on(room, team, one, 2)
+    room.begin(team, "evalumap2", False, held=[])
+    times = Book(fresh[0]).steps(ids[0])["at"]
+    assert not len(Book(fresh[0]).steps(old[0])) and len(times) == 2 and (times > 1e9).all() and (times.diff()[1:] >= 0).all()
+
+
 @pytest.mark.posix
 def test_a_database_that_is_gone_or_another_one_takes_no_steps(made, fresh, room):
     team = room.teams["reds"]

@@ -4,6 +4,8 @@ import http.client
 import json
 import socket
 import sqlite3
+import subprocess
+import sys
 import threading
 import time
 from contextlib import ExitStack, closing, contextmanager
@@ -263,6 +265,25 @@ def test_of_thousands_of_requests_in_a_row_few_are_looked_at(school):
         line.sendall(b"GET /n HTTP/1.1\r\n\r\n" * 10_000)
         assert all_of(line).count(b"HTTP/1.1") < 20
     still_up(school)
+
+
+def test_answers_to_who_has_left_are_no_fault(tmp_path):
+    new_class(tmp_path / "class", ["ann"], seed="rehearsal", episodes=2, per_quarter=100, days=1)
+    server = subprocess.Popen([sys.executable, "-P", "-m", "pushlab", "serve", tmp_path / "class", "--port", "0",
+                               "--strangers", "2"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    try:
+        port = int(server.stdout.readline().decode().rpartition(":")[2])
+        for first in (False, True, True, True):
+            with closing(socket.create_connection(("127.0.0.1", port), timeout=60)) as line:
+                line.sendall(b"GET /n HTTP/1.1\r\n\r\n" * 12)
+                line.recv(1) if not first else time.sleep(0.05)
+        with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=60)) as line:
+            until(lambda: line.request("GET", "/n") or line.getresponse().read())
+        time.sleep(0.5)         # refusals for haste are held that long
+    finally:
+        server.terminate()
+        _, said = server.communicate(timeout=600)
+    assert b"Traceback" not in said, said.decode()
 
 
 def test_of_too_many_connections_from_one_address_those_go_that_ask_for_nothing(school):

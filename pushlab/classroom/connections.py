@@ -32,6 +32,7 @@ def limited(limits: Limits) -> type[HttpToolsProtocol]:
         size = 0                # bytes of the request that is coming in
         in_head = True
         asked = 0.0             # when its last request had come in
+        cycles: tuple = ()      # requests that are not answered; uvicorn tells the last one alone that nobody listens
 
         def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)
@@ -47,6 +48,12 @@ def limited(limits: Limits) -> type[HttpToolsProtocol]:
         def connection_lost(self, exc: Exception | None) -> None:
             super().connection_lost(exc)
             self.timer.cancel()
+            self.silence()
+
+        def silence(self) -> None:
+            """Nothing more is written."""
+            for one in self.cycles:
+                one.disconnected = True
 
         def data_received(self, data: bytes) -> None:
             self.size += len(data)
@@ -66,6 +73,7 @@ def limited(limits: Limits) -> type[HttpToolsProtocol]:
                 self.refuse(431)        # what came in at once
             else:
                 super().on_headers_complete()
+                self.cycles = *(one for one in self.cycles if not one.response_complete), self.cycle
 
         def on_message_complete(self) -> None:
             self.in_head, self.size, self.asked = True, 0, self.loop.time()
@@ -84,5 +92,6 @@ def limited(limits: Limits) -> type[HttpToolsProtocol]:
                 self.transport.write(f"HTTP/1.1 {status} {title}\r\ncontent-type: application/json\r\nretry-after: 2"
                                      f"\r\nconnection: close\r\ncontent-length: {len(body)}\r\n\r\n{body}".encode())
             self.transport.close()
+            self.silence()
 
     return Connection

@@ -90,7 +90,7 @@ def _team_log(book, team, game, world):
         seen = [json.loads(row.began)["observation"], *(answer["observation"] for answer in answers)]
         lived = [(before, json.loads(action), *(answer[key] for key in ("reward", "terminated", "truncated", "info")),
                   seconds, None) for before, action, answer, seconds in zip(
-                      seen, steps["action"], answers, np.diff(steps["at"], prepend=row.begun).clip(0))]
+                      seen, steps["action"], answers, np.diff(steps["at"], prepend=row.begun))]
         tables.append(put_together([episode_table(world, row.number, lived, seen[-1])], {
             "run": safe_cell(f"{team} {game}"), "env": game, "agent": safe_cell(team), "seed": 0, "lifetime": 0,
             "phase": f"{len(tables) + 1}.train", "block": len(tables), "block_type": "train",

@@ -20,8 +20,8 @@ class Limits:
     burst        so many seconds' worth may come at once, after a rest
     batch        steps in one request
     at_once      episodes begun by one request
-    loaded       episodes in memory; others are made again when they are asked for. Of the team that has most of them
-                 the one used least lately goes first
+    loaded       episodes in memory, of 1.6 MB each where they have 1,000 contexts; others are made again when they are
+                 asked for. Of the team that has most of them the one used least lately goes first
     body         bytes of a request in JSON
     upload       bytes of a table of answers
     connections  open at once

@@ -28,7 +28,7 @@ from pushlab.ground.deprecated import deprecated
 KEPT = 128              # practice episodes of a team that stay: those used last
 LET_GO = """DELETE FROM episodes WHERE id IN (
     SELECT id FROM episodes WHERE team = ? AND NOT scored ORDER BY coalesce(
-        (SELECT at FROM steps WHERE episode = id ORDER BY step DESC LIMIT 1), begun) DESC LIMIT -1 OFFSET ?)
+        (SELECT at FROM steps WHERE episode = id ORDER BY step DESC LIMIT 1), begun) DESC, id DESC LIMIT -1 OFFSET ?)
     AND id NOT IN (SELECT value FROM json_each(?)) RETURNING id"""
 WAITING = 10_000        # pages, of 4 KiB, that may be written before they are brought into the database itself
 
@@ -47,6 +47,7 @@ class Room:
         self._lives: dict[int, Lived] = {}
         self.most = 512         # episodes in memory; of the team that has most the one used least lately leaves first
         self._answers = Answers(folder, self._class)
+        self._latest = self._ask("SELECT max(max(begun, coalesce(finished, 0))) FROM episodes")[0][0] or 0.0
 
     @classmethod
     def open(cls, folder: Path | str) -> "Room":
@@ -70,6 +71,11 @@ class Room:
     def _ask(self, question, *values):
         """The rows that answer an SQL question, a list."""
         return self._link.execute(question, values).fetchall()
+
+    def _now(self):
+        """Seconds since 1970, and never fewer than before, whatever becomes of the clock."""
+        self._latest = max(self._latest, time.time())
+        return self._latest
 
     # ------------------------------------------------------------ who asks
 
@@ -136,7 +142,7 @@ class Room:
             if scored and len(new) > left:
                 raise Refusal(409, f"your team has {len(begun) + left} scored episodes of {game} to play; {count} were "
                                    "asked for", "fewer of them, or practice: scored=false", left=left)
-            begun += [self._link.execute(BEGIN, (team.id, game, scored, number, time.time(), whom(
+            begun += [self._link.execute(BEGIN, (team.id, game, scored, number, self._now(), whom(
                 self._class, team.name, game, scored, number))).lastrowid for number in new]
             if not scored:
                 for one, in self._ask(LET_GO, team.id, KEPT, json.dumps([*held, *begun])):
@@ -245,7 +251,7 @@ class Room:
 
     def _advance(self, life, episode, action, text):
         """Makes a step and keeps it."""
-        step, now = life.step, time.time()
+        step, now = life.step, self._now()
         answer, reward, expected, best = life.advance(action)
         self._link.execute("INSERT INTO steps VALUES (?, ?, ?, ?, ?, ?, ?, ?)", (
             episode, step, text, reward, expected, best, now, as_json(answer)))
