@@ -41,7 +41,8 @@ class Room:
 
     def __init__(self, folder: Path, lock: FileLock):
         self.folder, self._alone = folder, lock
-        self._link, self._file = connect(folder, write=True), os.stat(folder / FILE).st_ino
+        self._link, self._path = connect(folder, write=True), str(folder / FILE)
+        self._file = os.stat(self._path).st_ino
         self._link.execute(f"PRAGMA wal_autocheckpoint = {WAITING}")
         self._class = dict(self._link.execute("SELECT * FROM class").fetchone())
         self._lives: dict[int, Lived] = {}
@@ -87,8 +88,9 @@ class Room:
     def owned(self, team: Team, episodes: Iterable[Any]) -> None:
         """Refusal unless all of these are episodes of the team; whether others have them is not told."""
         for one in episodes:
-            if type(one) is not int or not 0 < one < 2**63 or not self._ask(
-                    "SELECT 1 FROM episodes WHERE id = ? AND team = ?", one, team.id):
+            if type(one) is not int or not 0 < one < 2**63 or not (
+                    self._lives[one].team == team.id if one in self._lives else
+                    self._ask("SELECT 1 FROM episodes WHERE id = ? AND team = ?", one, team.id)):
                 raise Refusal(404, f"your team has no episode {one!r:.40}", "one that your team has begun")
 
     def me(self, team: Team) -> dict[str, Any]:
@@ -212,7 +214,7 @@ class Room:
         self.owned(team, episodes)
         if len(set(episodes)) < len(episodes):
             raise Refusal(422, "an episode is there twice", "one step of each episode at a time")
-        if os.stat(self.folder / FILE).st_ino != self._file:
+        if os.stat(self._path).st_ino != self._file:
             raise OSError(f"{FILE} is not the one that was opened")
         lives = [self.load(one) for one in episodes]
         try:
