@@ -722,7 +722,8 @@ def test_a_clock_that_is_set_back_lets_go_of_nothing_that_is_played(fresh, room,
         play_on(room, team, one, 2)
     room.begin(team, "evalumap2", False, held=[])
     times = Book(fresh[0]).steps(ids[0])["at"]
-    assert not len(Book(fresh[0]).steps(old[0])) and len(times) == 2 and (times > 1e9).all() and (times.diff()[1:] >= 0).all()
+    assert not len(Book(fresh[0]).steps(old[0])) and len(times) == 2
+    assert (times > 1e9).all() and (times.diff()[1:] >= 0).all()
 
 
 @pytest.mark.posix
