@@ -46,14 +46,11 @@ APART = {   # what pip is asked for, where it is more than the file
 LOADFILE = ["--dist", "loadfile", "-n"]
 # Seconds after which a cell hangs: a busy machine may need ten times as long as another.
 PATIENCE = "1800"
-SANITIZE = ["--nbval-sanitize-with", "tests/notebooks/nbval_sanitize.cfg"]
 # --nbval-current-env: the Python that runs pytest, not the kernel whose name a notebook happened to be saved with.
-NBVAL = ["notebooks", "--nbval-current-env", *SANITIZE, "--nbval-cell-timeout", PATIENCE,
-         "--nbval-kernel-startup-timeout", PATIENCE, *LOADFILE, "2"]
-CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
+NBVAL = ["notebooks", "--nbval-current-env", "--nbval-sanitize-with", "tests/notebooks/nbval_sanitize.cfg",
+         "--nbval-cell-timeout", PATIENCE, "--nbval-kernel-startup-timeout", PATIENCE, *LOADFILE, "2"]
 PARTS = {
-    "browser": ["tests/browser", "--nbval", *SANITIZE],     # runs every notebook, and compares outputs as "saved" does
-    "browser-lax": ["tests/browser"],
+    "browser": ["tests/browser"],                   # one process: mostly waits, so the part beside it has the machine
     # In the order of tests/conftest.py, not the files with most tests first. Three on two cores: a server's or a killed
     # process's tests mostly wait.
     "unit": ["pushlab", "tests", "--ignore=tests/browser", "--ignore=tests/install", "--benchmark-disable",
@@ -252,9 +249,8 @@ def lab(*arguments):
 
 
 def test(*parts, latest=False):
-    """The tests or parts of them, two at a time; all, though one fails. "saved" is for those who have no browser."""
-    lax, browser = "-lax" if latest else "", any(map(shutil.which, CHROMIUM))
-    parts = parts or (f"browser{lax}", "unit", *([] if browser else [f"saved{lax}"]))
+    """The tests or parts of them, two at a time, as the one with the browser mostly waits; all, though one fails."""
+    parts = parts or ("browser", "unit", "saved-lax" if latest else "saved")
     if not set(parts) <= set(PARTS):
         raise Failed(f"The parts of the tests are {', '.join(PARTS)}; got {' '.join(parts)}.")
     python = (Environment(LATEST).newest() if latest else ready("test")).python

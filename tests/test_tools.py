@@ -218,20 +218,6 @@ def test_parts_run_on_though_one_fails_and_each_has_its_say(project):
     assert project.run("test", "units")[0] == 1
 
 
-@pytest.mark.parametrize(("there", "parts"), [("python3", ["browser", "unit", "saved"]),
-                                              ("chromium", ["browser", "unit"])])
-@pytest.mark.parametrize("latest", [False, True])
-def test_notebooks_run_by_themselves_only_where_no_browser_runs_them(project, there, parts, latest):
-    """And where one does, their outputs are compared in the browser's part."""
-    for name in ("python3.12", there):
-        project.has(name)
-    told = project.run("test-latest" if latest else "test")[1]
-    lax = "-lax" if latest else ""
-    assert f"Testing {', '.join(part if part == 'unit' else part + lax for part in parts)};" in told
-    browser, = [line for line in project.done() if "-q tests/browser" in line]
-    assert ("--nbval" in browser) == (not latest)
-
-
 def test_clients_all_have_their_turn(project):
     (project.folder / "constraints-rl.txt").touch()
     project.has("python3.12", does='case "$0 $*" in *venv-rl*pytest*) exit 1;; esac')
