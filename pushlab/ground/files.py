@@ -25,7 +25,7 @@ from typing import Any
 try:
     import fcntl
 except ImportError:     # Windows: nobody can tell there whether a folder is still written in
-    fcntl = None        # type: ignore[assignment]
+    fcntl = None
 
 KINDS = ((stat.S_ISLNK, "a link"), (stat.S_ISDIR, "a folder"), (stat.S_ISFIFO, "a FIFO"), (stat.S_ISSOCK, "a socket"),
          (stat.S_ISCHR, "a device"), (stat.S_ISBLK, "a device"))
