@@ -282,17 +282,19 @@ def test_a_sweep_that_is_killed_goes_on_where_it_stopped(tmp_path, calls, how):
 
 
 @pytest.mark.posix
-def test_sigterm_ends_a_command_and_the_processes_that_it_began(tmp_path):
+@pytest.mark.parametrize("workers", [1, 2])
+def test_sigterm_ends_a_command_and_the_processes_that_it_began(tmp_path, workers):
     (tmp_path / "mine.py").write_text("import os, time\n\n\ndef hang(number):\n"
                                       "    open(f'pid {os.getpid()}', 'w').close()\n    time.sleep(3000)\n")
     (tmp_path / "grid.json").write_text('{"function": "mine:hang", "grid": {"number": [1, 2]}, "seeds": null}')
     here = os.environ | {"PYTHONPATH": str(Path(__file__).parent.parent)}
-    command = subprocess.Popen([sys.executable, "-P", "-m", "pushlab", "sweep", "grid.json", "--workers", "2", "--out",
-                                "out"], cwd=tmp_path, env=here, start_new_session=True, stderr=subprocess.DEVNULL)
+    words = "-P -m pushlab sweep grid.json --out out --workers".split()
+    command = subprocess.Popen([sys.executable, *words, str(workers)], cwd=tmp_path, env=here, start_new_session=True,
+                               stderr=subprocess.DEVNULL)
     end = time.monotonic() + 600
     try:
-        while len(begun := [int(path.name[4:]) for path in tmp_path.glob("pid *")]) < 2 and time.monotonic() < end:
-            assert command.poll() is None
+        while len(begun := [int(path.name[4:]) for path in tmp_path.glob("pid *")]) < workers:
+            assert command.poll() is None and time.monotonic() < end
             time.sleep(0.1)
         command.terminate()
         assert command.wait(600) == 143

@@ -10,6 +10,9 @@ import time
 
 import pytest
 
+from pushlab.ground.commands import end
+from pushlab.ground.faults import Ended
+
 pytest.importorskip("numba")
 COMMAND = [sys.executable, "-P", "-m", "pushlab", "warm"]
 FIRST_STEPS = """
@@ -54,9 +57,17 @@ def test_every_world_has_its_place_in_the_work(monkeypatch):
     assert {name for name, *_ in envs.TABLE} == warm.PLAYED | {"pushlab/New-v0"}
 
 
+@pytest.fixture
+def ended():
+    before = signal.signal(signal.SIGTERM, end)
+    yield
+    signal.signal(signal.SIGTERM, before)
+
+
 @pytest.mark.posix
-def test_an_interrupt_that_compiled_code_dropped_still_ends_it(monkeypatch):
-    """The compiler calls back from C, where Python says that a KeyboardInterrupt was ignored, and goes on."""
+@pytest.mark.parametrize(("number", "error"), [(signal.SIGINT, KeyboardInterrupt), (signal.SIGTERM, Ended)])
+def test_a_signal_that_compiled_code_dropped_still_ends_it(monkeypatch, ended, number, error):
+    """The compiler calls back from C, where Python says that an exception was ignored, and goes on."""
     from pushlab.studies import warm
 
     def parts(jobs):
@@ -64,7 +75,7 @@ def test_an_interrupt_that_compiled_code_dropped_still_ends_it(monkeypatch):
             yield job(*given)
 
     def deaf():
-        ctypes.CFUNCTYPE(None)(lambda: signal.raise_signal(signal.SIGINT))()
+        ctypes.CFUNCTYPE(None)(lambda: signal.raise_signal(number))()
         lived.append("went on")
         end = time.monotonic() + 600
         while time.monotonic() < end:
@@ -73,7 +84,7 @@ def test_an_interrupt_that_compiled_code_dropped_still_ends_it(monkeypatch):
     lived, before = [], sys.unraisablehook
     monkeypatch.setattr("joblib.Parallel", lambda **_: parts)
     monkeypatch.setattr(warm, "WORK", ((deaf,), (lived.append, "next")))
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(error):
         warm.warm(progress=False)
     assert lived == ["went on"] and sys.unraisablehook is before
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from pushlab.classroom.limits import Limits
 from pushlab.ground.arguments import demand
+from pushlab.ground.faults import Ended
 from pushlab.ground.libraries import bring
 
 SAID = "served at "     # what stands before the address in the line that says so
@@ -58,7 +59,7 @@ def serve(folder: Path, host: str, port: int, limits: Limits, behind_proxy: bool
         address = f"[{host}]" if ":" in host else host
         say(f"{folder} is {SAID}http://{address}:{listening.getsockname()[1]}")
         say("That is the board, too, in a browser. Ctrl+C ends it; what was played is kept.")
-        with suppress(KeyboardInterrupt):       # uvicorn raises the signal again once all has ended
+        with suppress(KeyboardInterrupt, Ended):        # uvicorn raises the signal again once all has ended
             server.run([listening])
 
 

@@ -15,30 +15,37 @@ from typing import Annotated, Any
 
 import typer
 
-from pushlab.ground.faults import printable
+from pushlab.ground.faults import Ended, printable
+
+SIGNALS = {KeyboardInterrupt: signal.SIGINT, Ended: signal.SIGTERM}
 
 
 def run(start: Callable, *arguments: Any) -> None:
     """Calls what a process is there for, so that SIGTERM and Ctrl-C end it as an error would: processes that it began
     end, and what is unfinished goes.
     """
-    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
+    signal.signal(signal.SIGTERM, end)
     with heard():
         start(*arguments)
 
 
+def end(number: int, frame: Any) -> None:
+    """What `run` does at a signal."""
+    raise Ended(128 + number)
+
+
 @contextmanager
 def heard() -> Iterator[None]:
-    """In here no Ctrl-C is lost. A compiler calls back from C, where Python can only say that a KeyboardInterrupt was
-    ignored, and goes on; a moment later it comes again.
+    """In here no Ctrl-C is lost, nor SIGTERM. A compiler calls back from C, where Python can only say that an exception
+    was ignored, and goes on; a moment later the signal comes again.
     """
     before = sys.unraisablehook
 
     def again(dropped: Any) -> None:
-        if not issubclass(dropped.exc_type, KeyboardInterrupt):
+        if dropped.exc_type not in SIGNALS:
             before(dropped)
             return
-        timer = threading.Timer(0.1, _thread.interrupt_main)
+        timer = threading.Timer(0.1, _thread.interrupt_main, [SIGNALS[dropped.exc_type]])
         timer.daemon = True
         timer.start()
 

@@ -32,6 +32,10 @@ class Fault(NamedTuple):
     more: int = 0
 
 
+class Ended(SystemExit):
+    """This process was told to end, by SIGTERM: no fault of what was at work, and no exit of its own."""
+
+
 class BadData(ValueError):
     """A table or file that cannot be used; `faults` lists the reasons, the message groups what belongs together.
 

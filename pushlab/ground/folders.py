@@ -41,14 +41,13 @@ def whole_folder(path: Path | str, keep: bool = False, new: bool = False) -> Ite
     clear_unfinished(path.parent, [path.name])
     unfinished = beside(path)
     try:
-        if keep and path.exists():
-            _copy(path, unfinished)
-        else:
-            # As private from the beginning as it will be.
-            unfinished.mkdir(0o700 | stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o777)
+        # As private from the beginning as it will be.
+        unfinished.mkdir(0o700 | stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o777)
         with ExitStack() as ours:
             with suppress(OSError):         # where nobody can hold a folder, nobody clears one away
                 ours.enter_context(held(unfinished))
+            if keep and path.exists():      # which makes it look as old as what it is a copy of
+                _copy(path, unfinished)
             yield unfinished
             with suppress(FileNotFoundError):
                 shutil.copymode(path, unfinished)
@@ -59,9 +58,9 @@ def whole_folder(path: Path | str, keep: bool = False, new: bool = False) -> Ite
 
 
 def _copy(folder, other):
-    """A copy of a folder; OSError that names what could not be copied, such as a FIFO in it."""
+    """Copies what is in a folder; OSError that names what could not be copied, such as a FIFO in it."""
     try:
-        shutil.copytree(folder, other, symlinks=True)
+        shutil.copytree(folder, other, symlinks=True, dirs_exist_ok=True)
     except shutil.Error as error:
         (which, _, why), *_ = error.args[0]
         raise OSError(f"{which} cannot be copied ({why}); move it away") from error
@@ -70,9 +69,9 @@ def _copy(folder, other):
 def _swapped(new, old, only_new=False):
     """Gives a folder the place of another, which gets its name; False where somebody else came in between."""
     if only_new:
-        with suppress(FileNotFoundError):
-            if os.name == "nt":
-                os.rmdir(old)               # elsewhere an empty folder is renamed over
+        if os.name == "nt":                 # elsewhere an empty folder is renamed over
+            with suppress(OSError):
+                os.rmdir(old)
         try:
             os.rename(new, old)
         except OSError:

@@ -86,6 +86,7 @@ class Book:
             if kept["mark"] == self.mark:
                 demand(type(finished) is int and 0 <= finished <= last, f"{finished!r:.40} of {last} blocks finished")
                 if kept["check"] is None:           # written before there were any
+                    demand(kept["blocks"] is None, "its checksum is missing")
                     trained = any(phase.kind == TRAIN for phase in self.phases[:finished])
                     empty = trained and not kept["state"] and getattr(type(agent), "state", None) is not Agent.state
                     demand(not empty, "the state is empty")

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
+from pushlab.ground.faults import Ended
 from pushlab.ground.files import write_text
 from pushlab.studies.store import BEGUN, FAILED, PART, encode, read_parts, write_cell, write_parts
 
@@ -53,7 +54,7 @@ def do_cell(at: int, cell: Cell, place: Path | None, time_limit: float | None) -
         told = {table: encode(table, _without(cell.labels, table, rows)) for table, rows in tables.items()}
     except _Unwritten as error:
         raise error.__cause__ from None
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, Ended):
         raise
     except BaseException as error:                          # whatever an agent raises: sys.exit, a failed assertion
         wrong, lines = _in_words(error)
