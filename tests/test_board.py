@@ -21,7 +21,7 @@ import pytest
 from starlette.requests import Request
 
 from pushlab.classroom import Book, Room, close_class, new_class, running
-from pushlab.classroom.page import HEADERS, PAGE, Artist, Board, page, short
+from pushlab.classroom.page import HEADERS, PAGE, Artist, Board, page
 from pushlab.classroom.standings import GAMES, earned, standings
 from pushlab.plots import palette
 
@@ -130,7 +130,7 @@ def test_the_page_asks_nobody_else_and_runs_nothing_but_its_own(played):
     drawn = Artist(played[0]).draw()["/"].decode()
     seen = Seen(drawn)
     assert seen.tags.count("script") == seen.tags.count("style") == 1 and "i" not in seen.tags
-    assert "<i>Autumn</i>" in "".join(seen.text) and short(EVIL) in "".join(seen.text)
+    assert "<i>Autumn</i>" in "".join(seen.text) and EVIL in "".join(seen.text)
     assert not [one for one in seen.attributes if one[1] == "style" or one[1].startswith("on")]
     assert not re.findall(r"(?:src|href|url)\W{1,3}(?:https?:)?//", drawn) and len(set(seen.ids)) == len(seen.ids)
     for kind in ("style", "script"):
@@ -173,7 +173,7 @@ def test_a_page_of_any_class_is_whole(teams, game, score):
     seen = Seen(page(made_up(teams, game, game != "push", score), []))
     text = "".join(seen.text)
     assert seen.tags.count("tr") == (len(teams) + 1 if teams else 0) and len(set(seen.ids)) == len(seen.ids)
-    assert all(short(team) in text for team in teams) and (teams or "Nobody has played yet" in text)
+    assert all(team in text for team in teams) and (teams or "Nobody has played yet" in text)
     places = [float(value[:-1]) for _, name, value in seen.attributes
               if name in ("x", "x1", "x2", "cx", "width", "y", "y1", "y2") and value.endswith("%")]
     assert all(0 <= place <= 100 for place in places)

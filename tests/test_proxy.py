@@ -8,11 +8,16 @@ import signal
 import socket
 import ssl
 import subprocess
+import sys
+import threading
 import time
+from pathlib import Path
 
+import gymnasium as gym
 import pytest
 
-from pushlab.classroom import Book, new_class, running
+import pushlab
+from pushlab.classroom import Book, new_class, replay, running
 from pushlab.ground.files import data_dir
 
 ACTION = [0] * 7
@@ -130,6 +135,40 @@ def test_a_class_is_played_through_a_proxy_with_tls_and_a_restart(school, proxy,
         assert ask(line, ann, "POST", "/api/steps", {"steps": [[episode, 29, ACTION]]})[2] == answers[-1][2]
         assert ask(line, ann, "POST", "/api/steps", {"steps": [[episode, 30, ACTION]]})[0] == 200
     assert len(Book(folder).steps(episode)) == 31
+
+
+def test_an_environment_is_played_through_the_proxy_while_the_server_is_killed_and_started(school, proxy, monkeypatch):
+    folder, tokens = school
+    monkeypatch.setenv("SSL_CERT_FILE", str(proxy[3]))
+    monkeypatch.setenv("PYTHONPATH", str(Path(pushlab.__file__).parents[1]))
+    servers, rewards, over = [], [], False
+
+    def start():
+        servers.append(subprocess.Popen([sys.executable, "-P", "-m", "pushlab", "serve", folder, f"--port={proxy[2]}",
+                                         "--behind-proxy"], stdout=subprocess.PIPE))
+        assert servers[-1].stdout.readline()
+
+    start()
+    env = gym.make("pushlab/Remote-v0", url=f"https://localhost:{proxy[0]}", token=tokens["ben"], scored=True,
+                   patience=600)
+    try:
+        env.reset()
+        while not over:
+            _, reward, over, *_ = env.step(ACTION)
+            rewards.append(reward)
+            if len(rewards) == 40:
+                servers[0].kill()
+                servers[0].wait()
+                threading.Timer(1, start).start()       # until then the proxy answers for it
+    finally:
+        env.close()
+        for server in servers:
+            server.kill()
+            server.wait()
+            server.stdout.close()
+    episode = int(env.unwrapped.state["episode"][0])
+    assert Book(folder).steps(episode)["reward"].tolist() == rewards and len(rewards) > 40
+    assert replay(folder, episode)[0]
 
 
 def test_without_tls_nothing_is_told_but_where_it_is(proxy):

@@ -34,7 +34,6 @@ HEADERS = {"Content-Security-Policy": POLICY, "Cache-Control": "no-cache", "X-Co
            "Referrer-Policy": "no-referrer"}
 KEPT = 2.0                                      # seconds for which a drawing is handed out as it is
 FIRST = 600.0                                   # seconds that the first drawing may take
-MOST_NAMED = 4                                  # teams whose learning curves have colours and names
 FILES = {"/": "text/html; charset=utf-8", "/board.json": "application/json", "/board.csv": "text/csv; charset=utf-8",
          "/phone.png": "image/png"}
 
@@ -101,8 +100,10 @@ class Artist:
 
     def __init__(self, folder: Path | str) -> None:
         from pushlab.classroom.book import Book
+        from pushlab.classroom.standings import curve
 
-        self.book, self._curves = Book(folder), {}
+        self.book = Book(folder)
+        self._curve = functools.cache(lambda episode: curve(self.book.steps(episode)))
         self._drawn: tuple[Any, dict[str, bytes]] = None, {}
 
     def draw(self) -> dict[str, bytes]:
@@ -126,22 +127,17 @@ class Artist:
         """What /board.json tells: class, open, news; games: teams in order, and curves, {team: shares so far}."""
         import numpy as np
 
-        from pushlab.classroom.standings import GAMES, curve, standings
+        from pushlab.classroom.standings import GAMES, standings
 
         settings, episodes, table = self.book.settings, self.book.episodes(), standings(self.book)
         ended = episodes[episodes["scored"] & episodes["finished"].notna()].sort_values("finished")
-        lines = {}
-        for row in ended[ended["game"] == "evalumap2"].itertuples():
-            if row.id not in self._curves:
-                self._curves[row.id] = curve(self.book.steps(row.id))
-            lines.setdefault(row.team, []).append(self._curves[row.id])
+        learned = {team: np.mean([self._curve(one) for one in ids], axis=0).round(4).tolist()
+                   for team, ids in ended[ended["game"] == "evalumap2"].groupby("team")["id"]}
         told = table.astype(object).where(table.notna(), None)
         games = [{"game": game, "title": title, "teams": told[told["game"] == game].to_dict("records"), "curves": {}}
                  for game, title in GAMES.items()]
-        games[1]["curves"] = {row["team"]: np.mean(lines[row["team"]], axis=0).round(4).tolist()
-                              for row in games[1]["teams"] if row["team"] in lines}
-        most = settings["episodes"]
-        news = "".join(f"{short(row.team)} finished episode {row.number + 1} of {most}: {GAMES[row.game]}"
+        games[1]["curves"] = {row["team"]: learned[row["team"]] for row in games[1]["teams"] if row["team"] in learned}
+        news = "".join(f"{row.team} finished episode {row.number + 1} of {settings['episodes']}: {GAMES[row.game]}"
                        for row in ended.tail(1).itertuples())
         return {"class": settings["name"], "open": not settings["closed"], "news": news, "games": games}
 
@@ -154,51 +150,22 @@ def page(board: dict[str, Any], frames: Sequence[dict[str, Any]] | None, picture
     from jinja2 import Environment, StrictUndefined
 
     template = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined)
-    template.filters |= {"short": short, "axis": _axis, "lines": _lines}
+    template.filters["axis"] = _axis
     played = [game for game in board["games"] if any(row["done"] or row["playing"] for row in game["teams"])]
     return template.from_string(PAGE).render(board=board, played=played, now=frames and frames[-1],
                                              tag=hashlib.sha256(picture).hexdigest()[:16])
 
 
-def short(name: str, most: int = 24) -> str:
-    """A name of at most `most` characters; a longer one ends in an ellipsis.
-
-    >>> short("Kestrels"), short("The quick brown foxes", 10)
-    ('Kestrels', 'The quick…')
-    """
-    return name if len(name) <= most else name[:most - 1].rstrip() + "…"
-
-
 def _axis(game):
-    """A function from a score of this game to its place on the axis of the table's bars, in per cent.
+    """A function from a score of this game to its place on the axis of bars and curves, in per cent.
 
     Shares go from 0 to 1 or more; returns a day as far as they reach, with room for intervals, whose ends may be cut.
     """
-    ends = [0, *(row["score"] for row in game["teams"] if row["score"] is not None)]
+    ends = [0, game["game"] != "push", *(row["score"] for row in game["teams"] if row["score"] is not None)]
     least, most = min(ends), max(ends)
-    if game["game"] == "push":
-        room = (most - least or 1) / 3
-        least, most = least and least - room, most and most + room
-    else:
-        most = max(1, most)
+    room = (most - least) / 3 if game["game"] == "push" else 0
+    least, most = least and least - room, most and most + room
     return lambda score: round(100 * min(1, max(0, (score - least) / (most - least or 1))), 2)
-
-
-def _lines(game):
-    """The learning curves from the highest team on: name, points of a polyline, dash; of the first few where the name
-    stands, and the interval at the end. Heights are in per cent from the top, 1 is at 0."""
-    from pushlab.plots.kit import spread_out
-    from pushlab.plots.palette import DASHES
-
-    lines = []
-    for place, (team, shares) in enumerate(game["curves"].items()):
-        dash = " ".join(str(2.6 * part) for part in DASHES[place][1]) if place < MOST_NAMED else "none"
-        across = [100 * (at + 1) / len(shares) for at in range(len(shares))]
-        lines.append({"team": team, "dash": dash, "points": " ".join(
-            f"{x:.1f},{100 * (1 - min(1, max(0, share))):.2f}" for x, share in zip(across, shares))})
-    heights = spread_out([100 * (1 - shares[-1]) for shares in game["curves"].values()][:MOST_NAMED], 8)
-    heights += max(0, -min(heights, default=0)) - max(0, max(heights, default=0) - 100)         # within the picture
-    return [line | {"named": height} for line, height in zip(lines, [*heights.round(2).tolist(), *[None] * len(lines)])]
 
 
 if __name__ == "__main__":

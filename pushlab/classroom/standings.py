@@ -47,25 +47,21 @@ def ranks(values: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
     """
     from scipy.stats import t
 
-    began = values.notna().any(axis=1)
-    known = values[began].to_numpy(float)
+    known = values.dropna(how="all")
     ones, others = np.triu_indices(len(known), 1)
-    gaps = known[ones] - known[others]
-    there = np.isfinite(gaps)
-    count = np.maximum(there.sum(axis=1), 1)
-    gap = np.where(there, gaps, 0).sum(axis=1) / count
-    rest = (np.where(there, gaps - gap[:, None], 0) ** 2).sum(axis=1) / np.maximum(count - 1, 1)
-    largest = np.nanmax(np.abs(known), axis=1, initial=1)
+    gaps = pd.DataFrame(known.to_numpy(float)[ones] - known.to_numpy(float)[others])
+    count, gap = gaps.count(axis=1), gaps.mean(axis=1)
+    largest = known.abs().max(axis=1).clip(lower=1).to_numpy()
     rounding = 64 * np.finfo(float).eps * np.maximum(largest[ones], largest[others])
-    steps = np.diff(np.sort(np.where(there, np.abs(gaps), 0), axis=1), axis=1, prepend=0)
+    steps = np.diff(np.sort(gaps.abs().fillna(0)), prepend=0)
     grain = np.where(steps > rounding[:, None], steps, np.inf).min(axis=1, initial=np.inf)
     grain = np.where(np.isfinite(grain), grain, rounding)   # the least by which two differences of a pair differ
-    size = np.where(np.abs(gap) > rounding, np.abs(gap), 0) / np.sqrt((rest + grain**2 / 6) / count)
-    p_values = np.where(count < LEAST_PAIRS, 1, 2 * t.sf(size, np.maximum(count - 1, 1)))
+    size = gap.abs().where(gap.abs() > rounding, 0) / np.sqrt((gaps.var(axis=1) + grain**2 / 6) / count)
+    p_values = np.where(count < LEAST_PAIRS, 1, 2 * t.sf(size, count - 1))
     sure = holm(p_values) < 1 - level
     ahead, behind = (np.bincount(np.where(gap > 0, one, other)[sure], minlength=len(known))
                      for one, other in ((others, ones), (ones, others)))
-    return pd.DataFrame({"first": 1.0 + ahead, "last": len(known) - behind}, values.index[began]).reindex(values.index)
+    return pd.DataFrame({"first": 1.0 + ahead, "last": len(known) - behind}, known.index).reindex(values.index)
 
 
 def standing(values: pd.DataFrame) -> pd.DataFrame:
@@ -82,7 +78,7 @@ def standing(values: pd.DataFrame) -> pd.DataFrame:
     """
     count = values.notna().sum(axis=1)
     score = values.mean(axis=1)
-    half = half_width(values.std(axis=1), count.clip(lower=1)) + np.where(count > 1, 0, np.nan)
+    half = half_width(values.std(axis=1), count.clip(lower=1))      # NaN where there is one
     table = pd.DataFrame({"score": score, "low": score - half, "high": score + half}).join(ranks(values))
     order = table.assign(score=-score, team=table.index.astype(str)).sort_values(["last", "first", "score", "team"])
     return table.loc[order.index]
@@ -121,17 +117,14 @@ def standings(book: "Book") -> pd.DataFrame:
     """
     tables = []
     for game in GAMES:
-        table = standing(earned(book, game)).rename_axis("team").reset_index()
-        if game == "evalumap1":
-            table = table.round(dict.fromkeys(["score", "low", "high"], DIGITS))
-        episodes = book.episodes(game)
-        finished = episodes["finished"].notna()
-        counted = book.uploads() if game == "evalumap1" else episodes[episodes["scored"] & finished]
-        done = counted.groupby("team").size()
-        being = episodes["scored"] & ~finished & (book.settings["closed"] is None)
-        playing = episodes[being].groupby("team")["steps"].sum()
+        table, first = standing(earned(book, game)).rename_axis("team").reset_index(), game == "evalumap1"
+        scored = book.episodes(game).query("scored")
+        ended = scored["finished"].notna()
+        done = (book.uploads() if first else scored[ended])["team"].value_counts()
+        playing = scored[~ended & (book.settings["closed"] is None)].groupby("team")["steps"].sum()
+        table = table.round(dict.fromkeys(["score", "low", "high"], DIGITS)) if first else table
         tables.append(table.assign(game=game, done=table["team"].map(done).fillna(0).astype(int),
-                                   of=MOST_UPLOADS if game == "evalumap1" else book.settings["episodes"],
+                                   of=MOST_UPLOADS if first else book.settings["episodes"],
                                    playing=table["team"].map(playing).astype("Int64")))
     columns = ["game", "first", "last", "team", "score", "low", "high", "done", "of", "playing"]
     return pd.concat(tables, ignore_index=True)[columns].astype({"first": "Int64", "last": "Int64"})

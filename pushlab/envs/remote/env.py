@@ -2,36 +2,24 @@
 
 from __future__ import annotations
 
-from copy import copy
+from dataclasses import replace
 from typing import Any
 
 from gymnasium.envs.registration import EnvSpec
 from gymnasium.vector import AutoresetMode
 
 from pushlab.envs.batch import VectorEnv
-from pushlab.envs.remote.link import Link
 from pushlab.envs.remote.world import Remote
 from pushlab.envs.shell import Env, Spec
-from pushlab.ground.arguments import demand, meant
-
-KNOWN = ("url", "token", "game", "scored", "patience", "render_mode")
+from pushlab.ground.arguments import demand
 
 
 class DiscreetSpec(Spec):
     """The attribute `spec`, without the token: what is made again from a spec takes it from $PUSHLAB_TOKEN."""
 
     def __set__(self, env: Any, spec: EnvSpec | None) -> None:
-        spec = copy(spec)
-        if spec is not None:
-            spec.kwargs = {key: value for key, value in spec.kwargs.items() if key != "token"}
-        super().__set__(env, spec)
-
-
-def _played_on(url=None, token=None, game="evalumap2", scored=False, patience=180.0, **unknown):
-    """The world behind an address. No TypeError: gym.make would tell it with all arguments, and the token is one."""
-    for name in unknown:
-        raise ValueError(f"pushlab/Remote-v0 has no argument {name!r}; it has {', '.join(KNOWN)}{meant(name, KNOWN)}")
-    return Remote(Link(url, token, patience), game, scored)
+        super().__set__(env, spec and replace(spec, kwargs={key: value for key, value in spec.kwargs.items()
+                                                            if key != "token"}))
 
 
 class RemoteEnv(Env):
@@ -51,7 +39,7 @@ class RemoteEnv(Env):
     world: Remote
 
     def __init__(self, render_mode: str | None = None, **remote: Any):
-        super().__init__(_played_on(**remote), render_mode)
+        super().__init__(Remote(**remote), render_mode)
 
     def close(self) -> None:
         """Hangs up. A scored episode stays open for the next reset()."""
@@ -74,7 +62,7 @@ class RemoteVectorEnv(VectorEnv):
                  **remote: Any):
         demand(not remote.get("scored") or AutoresetMode(autoreset_mode) != AutoresetMode.SAME_STEP,
                "with scored=True autoreset_mode is NEXT_STEP or DISABLED")
-        super().__init__(_played_on(**remote), num_envs, max_episode_steps, autoreset_mode, render_mode)
+        super().__init__(Remote(**remote), num_envs, max_episode_steps, autoreset_mode, render_mode)
 
     def close_extras(self, **how: Any) -> None:
         """Hangs up."""

@@ -66,8 +66,8 @@ class Link:
             warnings.warn(f"{url} is not encrypted: whoever sees the network can read your token; ask "
                           "for an address with https://", stacklevel=2)
         self.url, self.patience, self._root = parts.geturl(), number("patience", patience, 0), parts.path
-        kind, port = HTTPSConnection if parts.scheme == "https" else HTTPConnection, parts.port
-        self._dial = lambda: kind(parts.hostname, port, timeout=TIMEOUT)
+        kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
+        self._dial = lambda: kind(parts.hostname, parts.port, timeout=TIMEOUT)
         self._lines: dict[int, HTTPConnection] = {}         # by process
         self._heard = False
         self._headers = lambda kind: {"Authorization": f"Bearer {token.strip()}", "Content-Type": kind}
@@ -92,8 +92,6 @@ class Link:
         begun, tries = time.monotonic(), 0
         while True:
             status, headers, told = self._once(method, path, body, kind)
-            self._heard = self._heard or isinstance(told, dict)
-            patience = self.patience if self._heard else min(FIRST, self.patience)
             if status not in BUSY and isinstance(told, dict):
                 if status >= 300:
                     raise Refused(status, told)
@@ -103,18 +101,20 @@ class Link:
                                       f"address right? {headers.get('Location', '')}")
             gone, tries, after = time.monotonic() - begun, tries + 1, headers.get("Retry-After", "")
             wait = max(float(after) if after.isdecimal() else 0.0, tries > 1 and min(LONGEST, 0.05 * 2**min(tries, 9)))
-            why = f"{told.get('error')}, {told.get('right')} ({status})" if isinstance(told, dict) else (
-                told if isinstance(told, str) else f"half an answer, or a busy server ({status})")
-            if gone + wait > patience:
+            why = (f"{told.get('error')}, {told.get('right')} ({status})" if isinstance(told, dict) else
+                   f"half an answer, or a busy server ({status})" if status else str(told) or type(told).__name__)
+            left = (self.patience if self._heard else 0 if isinstance(told, ssl.SSLError) else min(FIRST, self.patience)
+                    ) - gone
+            if wait > left:
                 right = ("What it answered before stands; reset() takes a scored episode up" if self._heard else
-                         "Is the address right, and has your lecturer started the server?")
+                         "Is the address right, http:// or https:// too, and has your lecturer started the server?")
                 raise ConnectionError(f"no answer from {self.url} for {gone:.0f} s: {why}. {right}")
             if gone <= LONGEST < gone + wait:
-                warnings.warn(f"no answer from {self.url}: {why}; asking on for {patience - gone:.0f} s", stacklevel=2)
+                warnings.warn(f"no answer from {self.url}: {why}; asking on for {left:.0f} s", stacklevel=2)
             time.sleep(wait)
 
     def _once(self, method, path, body, kind):
-        """Status, headers and what was told: JSON, else None; or 0, nothing, and why there is no answer."""
+        """Status, headers and what was told: JSON, else None; or 0, nothing, and the error."""
         line = self._lines.setdefault(os.getpid(), self._dial())
         try:
             line.request(method, self._root + path, body, self._headers(kind))
@@ -122,19 +122,14 @@ class Link:
             data = answer.read(LARGEST)
             if answer.length or len(data) == LARGEST:
                 raise HTTPException("half an answer, or one without an end")
-        except ssl.SSLError as error:
+        except BaseException as error:      # if interrupted too: a late answer would be taken for that to the next one
             self.close()
-            if not self._heard:
-                raise ConnectionError(f"no encrypted line to {self.url} ({error}); is its address one with http://, or "
-                                      "its certificate not valid?") from None
-            return 0, {}, str(error)
-        except (OSError, HTTPException) as error:
-            self.close()
-            return 0, {}, str(error) or type(error).__name__
-        except BaseException:           # interrupted: a late answer would be taken for that to the next question
-            self.close()
+            if isinstance(error, (OSError, HTTPException)):
+                return 0, {}, error
             raise
         try:
-            return answer.status, answer.headers, json.loads(data)
+            told = json.loads(data)
         except (ValueError, RecursionError):
-            return answer.status, answer.headers, None
+            told = None
+        self._heard = self._heard or isinstance(told, dict)
+        return answer.status, answer.headers, told

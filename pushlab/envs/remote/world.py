@@ -9,21 +9,26 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from gymnasium.spaces import Dict, Discrete, MultiDiscrete
+from gymnasium.vector.utils import concatenate, create_empty_array
 
 from pushlab.datasets.schema import Schema
 from pushlab.envs.push.view import words_of
 from pushlab.envs.remote.link import Link, Refused
 from pushlab.envs.world import World
-from pushlab.ground.arguments import one_of
+from pushlab.ground.arguments import meant, one_of
 
 GAMES = {"evalumap2": ("evalumap2-v0", "phone"), "push": ("push-v0", "inbox")}      # their names here, and pictures
+KNOWN = ("url", "token", "game", "scored", "patience", "render_mode")
+SAID = ("observation_names", "action_names", "actions", "fates", "weights", "horizon")
+MOST_A_DAY = 256        # arrivals of a day for which info["fates"] has room, so that it is as long in every episode
 
 
 class Remote(World):
     """A phone on the server of a class: the world of evalumap2-v0 or push-v0, told one answered step at a time.
 
     Observation, action, reward, end and info are those of the local world, which `name` names: in info what a phone
-    would tell, of evalumap2-v0 "opened" and "actual". Nobody is told who the user is.
+    would tell, of evalumap2-v0 "opened" and "actual"; of push-v0 "fates" is as long in each episode, with 0, ahead, for
+    what never arrives. Nobody is told who the user is.
 
     Practice    each reset begins a new episode, with one of the class's practice users
     Scored      as many episodes as the lecturer set, each with another user, whom nobody else meets. What is begun
@@ -43,59 +48,58 @@ class Remote(World):
                 of push-v0 actions, fates, worths, weights, horizon. In a state "episode" and "step" are the server's
     """
 
-    trail_of = ("before", "action", "after")
+    trail_of = ("told",)
     unlogged = ("fates",)
     exports, task = ("engagements",), ""
 
-    def __init__(self, link: Link, game: str = "evalumap2", scored: bool = False):
+    def __init__(self, url: str | None = None, token: str | None = None, game: str = "evalumap2", scored: bool = False,
+                 patience: float = 180.0, **unknown: Any):
+        for name in unknown:            # no TypeError: gym.make would tell it with all arguments, and the token is one
+            raise ValueError(f"pushlab/Remote-v0 has no argument {name!r}; it has {', '.join(KNOWN)}"
+                             f"{meant(name, KNOWN)}")
+        self.link = Link(url, token, patience)
         self.name, self.drawing = GAMES[one_of("game", game, GAMES)]
-        self.link, self.game, self.scored = link, game, one_of("scored", scored, (False, True))
-        told = link.ask("GET", f"/api/games/{game}")
-        for name in ("actions", "fates", "weights", "horizon", "observation_names", "action_names"):
-            setattr(self, name, _as_names(told.get(name)))
-        self.schema, self.stands_for = Schema.from_dict(told["schema"]), self.name
-        self.observation_space, self.action_space = _space(told["observation"]), _space(told["action"])
-        self.action_choices = [(feature, list(values)) for feature, values in told["action_choices"]]
-        self.candidates = np.array(told["candidates"], np.int64) if told.get("candidates") else None
-        self.worths, self.most_steps = np.array(told.get("worths", [])), told["episode"].get("steps")
+        self.game, self.scored, self.stands_for = game, one_of("scored", scored, (False, True)), self.name
         self.task = f"{self.name}:{'scored' if scored else 'practice'}"
+        told = self.link.ask("GET", f"/api/games/{game}")
+        for name in SAID:
+            setattr(self, name, _as_names(told[name]))
+        self.schema = Schema.from_dict(told["schema"])
+        self.observation_space, self.action_space = _space(told["observation"]), _space(told["action"])
+        self.action_choices = [*map(tuple, told["action_choices"])]
+        self.candidates = told["candidates"] and np.array(told["candidates"], np.int64)
+        self.worths = np.array(told["worths"] or [])
         self.labels = {**self.schema.context.labels(), **self.schema.notification.labels()}
-        self.left, self._copies, self._playing, self._width = None, 0, set(), 0
-        self._over: dict | None = None          # the end of an episode, for copies that rest
+        self.left, self._copies, self._playing = None, 0, set()
+        self._over: dict = {}                   # the end of an episode, for copies that rest
+        self._width = MOST_A_DAY * (self.horizon or 0)
 
     # ------------------------------------------------------------ asked of the server
 
     def initial(self, draws: np.ndarray, options: Mapping[str, Any]) -> dict:
         if len(draws) >= self._copies:          # all begin, so that nothing goes on
-            self._copies, self._playing, self._width = len(draws), set(), 0
-        if not self._playing or not self.scored:
-            stands = self._begin(len(draws))
-        else:
-            stands = [self._begin_or_rest() for _ in draws]
+            self._copies, self._playing = len(draws), set()
+        stands = self._begin(len(draws))
         return {**{key: np.array([one[key] for one in stands], np.int64) for key in ("episode", "step")},
                 "told": np.array(stands, object)}
 
     def _begin(self, count):
+        """How so many episodes stand. Scored ones that are left come first; where others go on, what is over rests."""
         held = sorted(self._playing) if self.scored else []         # other copies play these
-        stands = self.link.ask("POST", "/api/episodes", {"game": self.game, "scored": self.scored, "count": count,
-                                                         "held": held})["episodes"]
+        try:
+            stands = self.link.ask("POST", "/api/episodes", {"game": self.game, "scored": self.scored, "count": count,
+                                                             "held": held})["episodes"]
+        except Refused as refusal:
+            if "left" not in refusal.told or not self._playing or not self._over:
+                raise
+            return [self._over] if count == 1 else [one for _ in range(count) for one in self._begin(1)]
         for stand in stands:
             self.left = stand["left"]
             self._playing.add(stand["episode"])
-            self._width = max(self._width, len(stand["info"].get("fates", "")))
             if stand["step"]:
                 warnings.warn(f"episode {stand['episode']} is taken up where it stands, after {stand['step']} steps",
                               stacklevel=2)
         return stands
-
-    def _begin_or_rest(self):
-        """One more scored episode, or, where none is left, the end of one that is over, once more."""
-        try:
-            return self._begin(1)[0]
-        except Refused as refusal:
-            if "left" not in refusal.told or not self._over:
-                raise
-            return self._over
 
     def advance(self, state: dict, action: Any, draws: np.ndarray) -> tuple[dict, dict]:
         steps = [*zip(state["episode"].tolist(), state["step"].tolist(), action.tolist())]
@@ -106,32 +110,27 @@ class Remote(World):
                 self._over = {**answer, "episode": episode, "step": step + 1}
         told = np.array(answers, object)
         return ({"episode": state["episode"], "step": state["step"] + 1, "told": told},
-                {"action": action, "reward": np.array([answer["reward"] for answer in answers], np.float64),
-                 "before": state["told"], "after": told})
+                {"reward": np.array([answer["reward"] for answer in answers], np.float64), "told": told})
 
     # ------------------------------------------------------------ the other questions of the shell
 
     def observe(self, state: dict) -> Any:
-        seen = [told["observation"] for told in state["told"]]
-        if isinstance(self.observation_space, Dict):
-            return {part: np.array([one[part] for one in seen], np.int64) for part in self.observation_space}
-        return np.array(seen, np.int64)
+        empty = create_empty_array(self.observation_space, len(state["told"]))
+        return concatenate(self.observation_space, [told["observation"] for told in state["told"]], empty)
 
     def terminated(self, state: dict) -> np.ndarray:
         return np.array([told.get("terminated", False) for told in state["told"]])
 
     def mask(self, state: dict) -> np.ndarray | None:
-        if self.game != "push":
-            return None
-        return np.array([told["info"]["action_mask"] for told in state["told"]], np.int8)
+        return np.array([told["info"]["action_mask"] for told in state["told"]], np.int8) if self.actions else None
 
     def info(self, state: dict, outcome: dict | None) -> dict:
         infos = [told["info"] for told in state["told"]]
         table = {key: np.array([one[key] for one in infos]) for key in infos[0] if key not in ("fates", "action_mask")}
-        if self.game == "push":             # copies whose days have fewer arrivals get 0, ahead, at the end
-            table["fates"] = np.zeros((len(infos), self._width), np.int8)
-            for row, one in zip(table["fates"], infos):
-                row[:len(one["fates"])] = one["fates"]
+        if self.fates:
+            fates = [one["fates"] for one in infos]
+            self._width = max(self._width, *map(len, fates))
+            table["fates"] = np.array([one + [0] * (self._width - len(one)) for one in fates], np.int8)
         return table
 
     # ------------------------------------------------------------ words and pictures
@@ -142,12 +141,10 @@ class Remote(World):
 
     def engagements(self, env: Any) -> pd.DataFrame:
         """Of evalumap2-v0: the engagements that this program saw in the episode, a row a notification, in words."""
-        context, opened = ([one["observation"]["context"] for (one,), _, _ in env.trail],
-                           [one["info"]["opened"] for _, _, (one,) in env.trail])
-        sent = [action for _, (action,), _ in env.trail]
-        parts = [half.decode(np.array(codes, np.int64).reshape(len(sent), -1)) for half, codes in (
-            (self.schema.context, context), (self.schema.notification, sent))]
-        return pd.concat(parts, axis=1).assign(action=np.where(opened, "opened", "dismissed"))
+        names, wide = self.observation_names["last"], len(self.schema.context.components)
+        seen = np.array([told["observation"]["last"] for told, in env.trail], np.int64).reshape(-1, len(names))
+        parts = [self.schema.context.decode(seen[:, :wide]), self.schema.notification.decode(seen[:, wide:-1])]
+        return pd.concat(parts, axis=1).assign(action=np.where(seen[:, -1], "opened", "dismissed"))
 
     def frame(self, state: dict, outcome: dict | None, at: int = 0) -> dict:
         return self.link.ask("GET", f"/api/episodes/{state['episode'][at]}/frame")["frame"]
