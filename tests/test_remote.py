@@ -450,6 +450,17 @@ def test_a_server_that_does_not_encrypt_is_said_at_once(moody):
         Link(moody.url.replace("http:", "https:"), "token").ask("GET", "/quick")
 
 
+def test_who_waits_long_is_told_once_also_where_the_server_is_there_and_says_nothing(monkeypatch):
+    monkeypatch.setattr(link_module, "TIMEOUT", 1.0)
+    monkeypatch.setattr(link_module, "LONGEST", 0.5)
+    with socket.create_server(("127.0.0.1", 0)) as silent, pytest.warns(UserWarning) as told:
+        link = Link(f"http://127.0.0.1:{silent.getsockname()[1]}", "token", patience=2.5)
+        begun = time.monotonic()
+        with pytest.raises(ConnectionError, match="timed out"):
+            link.ask("GET", "/quick")
+    assert time.monotonic() - begun >= 2.5 and len(told) == 1 and "asking on for" in str(told[0].message)
+
+
 @pytest.mark.parametrize("path, words", [
     ("page", "not as the server of a class"), ("list", "not as the server of a class"), ("gone", r"answers \(404\)"),
     ("moved", "https://class.example.org/moved"), ("deep", "not as the server")])

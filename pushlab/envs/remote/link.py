@@ -89,7 +89,7 @@ class Link:
         Raises Refused with the server's words; ConnectionError when patience is at its end, or for what is no class.
         """
         body = content if content is None or isinstance(content, bytes) else json.dumps(content).encode()
-        begun, tries = time.monotonic(), 0
+        begun, tries, warned = time.monotonic(), 0, False
         while True:
             status, headers, told = self._once(method, path, body, kind)
             if status not in BUSY and isinstance(told, dict):
@@ -105,13 +105,14 @@ class Link:
                    f"half an answer, or a busy server ({status})" if status else str(told) or type(told).__name__)
             left = (self.patience if self._heard else 0 if isinstance(told, ssl.SSLError) else min(FIRST, self.patience)
                     ) - gone
-            if wait > left:
+            if left <= 0:
                 right = ("What it answered before stands; reset() takes a scored episode up" if self._heard else
                          "Is the address right, http:// or https:// too, and has your lecturer started the server?")
                 raise ConnectionError(f"no answer from {self.url} for {gone:.0f} s: {why}. {right}")
-            if gone <= LONGEST < gone + wait:
+            if gone + wait > LONGEST and not warned:
                 warnings.warn(f"no answer from {self.url}: {why}; asking on for {left:.0f} s", stacklevel=2)
-            time.sleep(wait)
+                warned = True
+            time.sleep(min(wait, left))
 
     def _once(self, method, path, body, kind):
         """Status, headers and what was told: JSON, else None; or 0, nothing, and the error."""
