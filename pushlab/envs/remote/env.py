@@ -61,7 +61,7 @@ class RemoteVectorEnv(VectorEnv):
                  autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP, render_mode: str | None = None,
                  **remote: Any):
         demand(not remote.get("scored") or AutoresetMode(autoreset_mode) != AutoresetMode.SAME_STEP,
-               "with scored=True autoreset_mode is NEXT_STEP or DISABLED; or play one copy, by gym.make(…, scored=True)")
+               "with scored=True autoreset_mode is NEXT_STEP or DISABLED; or play one copy: gym.make(…, scored=True)")
         super().__init__(Remote(**remote), num_envs, max_episode_steps, autoreset_mode, render_mode)
 
     def close_extras(self, **how: Any) -> None:
