@@ -1,5 +1,7 @@
 """Who is said to be ahead, and how surely: ranks, scores and ties of a class."""
 
+import tracemalloc
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -115,6 +117,16 @@ def test_too_few_pairs_say_nothing_however_far_apart():
     assert LEAST_PAIRS == 3 and ranks(pd.DataFrame([[1.0, 1.0], [9.0, 9.0]]))["first"].tolist() == [1, 1]
     apart = pd.DataFrame([[1.0, 1.1, 1.2, np.nan, np.nan, np.nan], [np.nan, np.nan, np.nan, 9.0, 9.1, 9.2]])
     assert ranks(apart)["first"].tolist() == [1, 1]         # they never met the same user
+
+
+def test_a_large_class_takes_no_gigabytes():
+    rng = np.random.default_rng(6)
+    values = pd.DataFrame(rng.random((200, 300)))
+    tracemalloc.start()
+    ranks(values)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 40 * values.size * 8          # and not 199 / 2 times each of what there is on the way
 
 
 def test_nobody_and_one_team_have_a_table():

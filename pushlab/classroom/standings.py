@@ -48,15 +48,19 @@ def ranks(values: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
     from scipy.stats import t
 
     known = values.dropna(how="all")
+    numbers, largest = known.to_numpy(float), known.abs().max(axis=1).clip(lower=1).to_numpy()
+    pairs = [np.empty((3, 0))]
+    for one in range(len(known)):           # with those after it: all pairs in all contexts at once can be gigabytes
+        gaps = pd.DataFrame(numbers[one] - numbers[one + 1:])
+        count, gap = gaps.count(axis=1), gaps.mean(axis=1)
+        rounding = 64 * np.finfo(float).eps * np.maximum(largest[one], largest[one + 1:])
+        steps = np.diff(np.sort(gaps.abs().fillna(0)), prepend=0)
+        grain = np.where(steps > rounding[:, None], steps, np.inf).min(axis=1, initial=np.inf)
+        grain = np.where(np.isfinite(grain), grain, rounding)       # the least by which two differences differ
+        error = np.sqrt((gaps.var(axis=1) + grain**2 / 6) / count)
+        pairs.append([count, gap, gap.abs().where(gap.abs() > rounding, 0) / error])
+    count, gap, size = np.concatenate(pairs, axis=1)
     ones, others = np.triu_indices(len(known), 1)
-    gaps = pd.DataFrame(known.to_numpy(float)[ones] - known.to_numpy(float)[others])
-    count, gap = gaps.count(axis=1), gaps.mean(axis=1)
-    largest = known.abs().max(axis=1).clip(lower=1).to_numpy()
-    rounding = 64 * np.finfo(float).eps * np.maximum(largest[ones], largest[others])
-    steps = np.diff(np.sort(gaps.abs().fillna(0)), prepend=0)
-    grain = np.where(steps > rounding[:, None], steps, np.inf).min(axis=1, initial=np.inf)
-    grain = np.where(np.isfinite(grain), grain, rounding)   # the least by which two differences of a pair differ
-    size = gap.abs().where(gap.abs() > rounding, 0) / np.sqrt((gaps.var(axis=1) + grain**2 / 6) / count)
     p_values = np.where(count < LEAST_PAIRS, 1, 2 * t.sf(size, count - 1))
     sure = holm(p_values) < 1 - level
     ahead, behind = (np.bincount(np.where(gap > 0, one, other)[sure], minlength=len(known))
