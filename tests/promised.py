@@ -80,7 +80,7 @@ def remote():
     from pushlab.envs import REMOTE
     from pushlab.envs.remote import env
 
-    known = [one for one in parameters(env._played_on) if one[1] != "var_keyword"]
+    known = [one for one in parameters(env.Remote) if one[1] != "var_keyword"]
     return {REMOTE[0]: {"parameters": [*known, *of_the_shell(env.RemoteEnv)]}}
 
 
