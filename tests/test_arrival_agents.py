@@ -41,6 +41,12 @@ def test_no_agent_ever_does_what_is_forbidden(kind):
     assert log.groupby("episode")["terminated"].last().all()
 
 
+@pytest.mark.parametrize("kind", EVERYONE)
+def test_where_nothing_arrives_is_said(kind):
+    with pytest.raises(ValueError, match="nothing arrives.*pushlab/push-v0"):
+        rollout("pushlab/evalumap2-v0", kind(), progress=False)
+
+
 def test_show_all_and_dismiss_all():
     env = Env(Push("noor"))
     shown = rollout(env, ShowAll(), progress=False).iloc[-1]

@@ -13,20 +13,32 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import gymnasium as gym
 import numpy as np
 
 from pushlab.agents.protocol import Agent, Deterministic, own_chance
-from pushlab.ground.arguments import flag, number, numbers
+from pushlab.ground.arguments import demand, flag, number, numbers
 
 SHOW, DISMISS, CACHE, CHECK, STAND_BY = range(5)
 ACTIONS = ("show", "dismiss", "cache", "check-cache", "stand-by")
 NOBODY = -1                     # in place of a notification's number
 
 
+def arrivals_of(env: gym.Env) -> Any:
+    """The world of an environment in which notifications arrive; ValueError for another one."""
+    world = getattr(env.unwrapped, "world", None)
+    demand(getattr(world, "fates", None), "nothing arrives in this environment that could be shown, dismissed or put "
+           "off; in pushlab/push-v0 (pushlab/Remote-v0: game=\"push\") notifications do")
+    return world
+
+
 class ShowAll(Deterministic):
     """Shows whatever arrives as it arrives, which is what phones do."""
 
     name = "show all"
+
+    def begin(self, env, seed):
+        arrivals_of(env)
 
     def act(self, observation, info, explore=True):
         return SHOW if info["action_mask"][SHOW] else STAND_BY
@@ -36,6 +48,9 @@ class DismissAll(Deterministic):
     """Keeps everything from the user."""
 
     name = "dismiss all"
+
+    def begin(self, env, seed):
+        arrivals_of(env)
 
     def act(self, observation, info, explore=True):
         return DISMISS if info["action_mask"][DISMISS] else STAND_BY
@@ -55,7 +70,7 @@ class DoNotDisturb(Deterministic):
         self.quiet, self.silent = quiet, flag("silent", silent)
 
     def begin(self, env, seed):
-        world = env.unwrapped.world
+        world = arrivals_of(env)
         self._hour = world.observation_names.index("hour")
         self._ringer = None
         if self.silent and "ringerMode" in world.observation_names and "silent" in world.schema.context[
@@ -110,7 +125,7 @@ class NotificationLearner(Agent):
         self.episodes = 0
 
     def begin(self, env, seed):
-        world = env.unwrapped.world
+        world = arrivals_of(env)
         names, half = world.observation_names, world.schema.notification
         self._schema, self._names = world.schema, names
         at = names.index(f"hand.{half.components[0]}")

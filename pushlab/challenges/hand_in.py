@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pushlab.envs.remote.link import Link, Refused
+from pushlab.ground.arguments import in_short
 from pushlab.ground.reading import read_bytes
 
 if TYPE_CHECKING:
@@ -24,11 +25,13 @@ def hand_in(answers: Path | str | pd.DataFrame, url: str | None = None, token: s
     url, token  of the class and the team; None takes $PUSHLAB_URL and $PUSHLAB_TOKEN
 
     public is the share of what the catalogue's best would earn in expected points, low and high the ends of its
-    interval, left the uploads that the team has left, notes what the history does not
-    know. The same answers again are told the same and count once. Raises
-    BadData for a file that cannot be read, Refused with every fault that the server found, ConnectionError where it
-    cannot be reached.
+    interval, left the uploads that the team has left, notes what the history does not know.
+    The same answers again are told the same and count once. Raises TypeError for what is neither a file's name nor a
+    table, BadData for a file that cannot be read, Refused with every fault that the server found, ConnectionError
+    where it cannot be reached.
     """
+    if not (hasattr(answers, "to_csv") or isinstance(answers, (str, Path))):
+        raise TypeError(f"answers is a CSV file's name or a table of pandas; got {in_short(answers)}")
     data = answers.to_csv(index=False, lineterminator="\n").encode() if hasattr(answers, "to_csv") \
         else read_bytes(answers, LARGEST)
     link = Link(url, token)

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 from pushlab.classroom.book import GAMES
 
-CLOSED = (409, "the class is closed", "practice goes on: scored=false")
+CLOSED = (409, "the class is closed", "practice goes on, with scored=False")
 
 
 class Team(NamedTuple):

@@ -142,8 +142,9 @@ class Room:
             if scored and self._closed():
                 raise Refusal(*CLOSED)
             if scored and len(new) > left:
-                raise Refusal(409, f"your team has {len(begun) + left} scored episodes of {game} to play; {count} were "
-                                   "asked for", "fewer of them, or practice: scored=false", left=left)
+                there = len(begun) + left
+                raise Refusal(409, f"your team has {there or 'no'} scored episodes of {game} to play, not {count}",
+                              ("fewer of them, or " if there else "") + "practice, with scored=False", left=left)
             begun += [self._link.execute(BEGIN, (team.id, game, scored, number, self._now(), whom(
                 self._class, team.name, game, scored, number))).lastrowid for number in new]
             if not scored:

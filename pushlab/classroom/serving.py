@@ -58,6 +58,8 @@ def serve(folder: Path, host: str, port: int, limits: Limits, behind_proxy: bool
             threading.Thread(target=end, daemon=True).start()
         address = f"[{host}]" if ":" in host else host
         say(f"{folder} is {SAID}http://{address}:{listening.getsockname()[1]}")
+        if host in ("0.0.0.0", "::"):
+            say(f"Students write this machine's name or address for {address}; what they send is not encrypted.")
         say("That is the board, too, in a browser. Ctrl+C ends it; what was played is kept.")
         with suppress(KeyboardInterrupt, Ended):        # uvicorn raises the signal again once all has ended
             server.run([listening])

@@ -15,7 +15,8 @@ from urllib.parse import urlsplit
 from pushlab.ground.arguments import demand, number
 
 BUSY = (429, 502, 503, 504)         # what a server, or the proxy before it, answers that may have time in a while
-ADDRESS = r"https?://(\[[\da-fA-F:.]+\]|[^][@?#:/\s]+)(:\d{1,5})?(/[^@?#\s]*)?"
+ADDRESS = (r"https?://(\[[\da-fA-F:.]+\]|[^][@?#:/\s.]{1,63}(?:\.[^][@?#:/\s.]{1,63})*\.?)(:\d{1,5})?"
+           r"(/[^@?#\s]*)?")
 TIMEOUT, LONGEST = 30.0, 5.0        # seconds: for one answer; between two tries
 FIRST = 10.0                        # seconds until the first answer of all: is anybody there?
 LARGEST = 2**26                     # bytes of an answer
@@ -57,10 +58,10 @@ class Link:
         url = os.environ.get("PUSHLAB_URL") if url is None else url
         token = os.environ.get("PUSHLAB_TOKEN") if token is None else token
         found = isinstance(url, str) and re.fullmatch(ADDRESS, url)
-        demand(found and int((found[2] or ":0")[1:]) < 2**16, "url is the address of the class, https://…, without @, "
-               "? and #, its port at most 65535; given, or in $PUSHLAB_URL")
+        demand(found and int((found[2] or ":0")[1:]) < 2**16, "url is the address of the class, from https:// (or "
+               "http://) on, without @, ? and #, its port at most 65535; given, or in $PUSHLAB_URL")
         demand(isinstance(token, str) and re.fullmatch(r"\s*[!-~]+\s*", token),
-               "token is the word that the lecturer gave your team; given, or in $PUSHLAB_TOKEN")
+               "token is the word that the lecturer gave your team, not its name; given, or in $PUSHLAB_TOKEN")
         parts = urlsplit(url.rstrip("/"))
         if parts.scheme == "http" and not re.fullmatch(r"localhost|::1|127(\.\d+){3}", parts.hostname):
             warnings.warn(f"{url} is not encrypted: whoever sees the network can read your token; ask "
