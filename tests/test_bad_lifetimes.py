@@ -332,10 +332,10 @@ def told(check=True, **other):
     """Changes what a lifetime keeps of itself, as a hand or an older release would have written it."""
     def change(folder):
         path = folder / "agent.json"
-        kept = {**json.loads(path.read_text()), **other}
-        if not check:
-            kept.pop("check", None)
-        path.write_text(json.dumps(kept))
+        kept = json.loads(path.read_text())
+        for name in () if check else ("check", "blocks"):
+            kept.pop(name, None)
+        path.write_text(json.dumps({**kept, **other}))
     return change
 
 
@@ -373,6 +373,7 @@ CHANGED = {
     "finished is null": told(False, finished=None), "the state is {}": told(state={}),
     "the state is {}, in an older file": told(False, state={}), "the state is 3": told(False, state=3),
     "the state is another agent's": told(False, state={"counts": [1, 2]}), "the mark is a list": told(mark=[]),
+    "the checksum was taken out": told(False, blocks=5),
     "100,000 brackets": as_text(DEEP), "a number of 5,000 digits": as_text('{"mark": 1%s}' % ("0" * 5000)),
     "empty": as_text(""), "a folder": put_in_its_place(Path.mkdir), "a FIFO": put_in_its_place(fifo),
     "a link": put_in_its_place(link_to("/dev/zero")), "a link to nowhere": put_in_its_place(link_to("nowhere")),

@@ -58,7 +58,7 @@ def ranks(values: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
         grain = np.where(steps > rounding[:, None], steps, np.inf).min(axis=1, initial=np.inf)
         grain = np.where(np.isfinite(grain), grain, rounding)       # the least by which two differences differ
         error = np.sqrt((gaps.var(axis=1) + grain**2 / 6) / count)
-        pairs.append([count, gap, gap.abs().where(gap.abs() > rounding, 0) / error])
+        pairs.append(np.array([count, gap, gap.abs().where(gap.abs() > rounding, 0) / error]))
     count, gap, size = np.concatenate(pairs, axis=1)
     ones, others = np.triu_indices(len(known), 1)
     p_values = np.where(count < LEAST_PAIRS, 1, 2 * t.sf(size, count - 1))
