@@ -51,6 +51,9 @@ class Remote(World):
     trail_of = ("told",)
     unlogged = ("fates",)
     exports, task = ("engagements",), ""
+    actions: tuple[str, ...] | None         # of SAID
+    fates: tuple[str, ...] | None
+    horizon: int | None
 
     def __init__(self, url: str | None = None, token: str | None = None, game: str = "evalumap2", scored: bool = False,
                  patience: float = 180.0, **unknown: Any):
