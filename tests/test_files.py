@@ -44,7 +44,7 @@ def processes(code, *arguments, count=4):
     begun = [subprocess.Popen([sys.executable, "-P", "-c", code, *map(str, arguments), str(number)], text=True,
                               env=WITH_US, stdout=subprocess.PIPE)
              for number in range(count)]
-    said = [one.communicate(timeout=120)[0] for one in begun]
+    said = [one.communicate(timeout=600)[0] for one in begun]
     assert [one.returncode for one in begun] == [0] * count
     return said
 

@@ -1,8 +1,8 @@
 """Lifetimes on disk: what is written comes back, and what is at fault is said."""
 
 import json
-import os
 import time
+from multiprocessing import get_context
 
 import numpy as np
 import pandas as pd
@@ -330,19 +330,16 @@ def test_regimes_change_with_block_task_and_parameters():
     assert with_regimes(log)["regime"].tolist() == [0, 1, 2, 3, 3]
 
 
-@pytest.mark.posix
+def write_block(folder, block, begin):
+    """What one of several processes does at the time `begin`."""
+    time.sleep(max(0.0, begin - time.time()))
+    write_log(episodes(1).assign(block=block, episode=4 * block + np.arange(4)), folder)
+
+
 def test_four_processes_write_blocks_of_one_new_log(tmp_path):
-    for turn in range(5):
-        folder, begin, began = tmp_path / str(turn), time.monotonic() + 0.2, []
-        for block in range(4):
-            began.append(os.fork())
-            if not began[-1]:
-                try:
-                    while time.monotonic() < begin:
-                        pass
-                    write_log(episodes(1).assign(block=block, episode=4 * block + np.arange(4)), folder)
-                finally:
-                    os._exit(0)
-        for process in began:
-            os.waitpid(process, 0)
-        assert read_log(folder)["block"].tolist() == np.repeat(range(4), 4).tolist()
+    with get_context("spawn").Pool(4) as pool:
+        pool.starmap_async(time.sleep, [(0.5,)] * 4).get(600)       # all are there
+        for turn in range(5):
+            jobs = [(tmp_path / str(turn), block, time.time() + 0.1) for block in range(4)]
+            pool.starmap_async(write_block, jobs, chunksize=1).get(600)
+            assert read_log(tmp_path / str(turn))["block"].tolist() == np.repeat(range(4), 4).tolist()

@@ -107,8 +107,8 @@ def write_bytes(path: Path | str, data: bytes, replace: bool = True, rights: int
 def write_together(texts: Mapping[Path, str | bytes]) -> list[Path]:
     """Writes files that belong together, {path: text or bytes}; returns the paths.
 
-    None of them changes before all are written under other names: a full disk, or one of them that cannot be written,
-    leaves all as they were.
+    None of them changes before all are written under other names: a full disk, or one of them that may not be written,
+    leaves all as they were. Then they take their places one by one.
     """
     unfinished: dict[Path, Path] = {}
     for folder in {path.parent for path in texts}:
