@@ -74,7 +74,8 @@ def envs():
 
 
 @app.command()
-def warm(workers: Annotated[int | None, typer.Option(min=1, help="Processes; one a core by default.")] = None):
+def warm(workers: Annotated[int | None, typer.Option(min=1, max=1024,
+                                                     help="Processes; one a core by default.")] = None):
     """Compile the loops of all worlds ahead, so that nobody waits for them later. What is compiled stays on disk."""
     from pushlab.studies.warm import warm
 

@@ -338,6 +338,7 @@ def test_bad_input_is_refused(case, tmp_path):
 
 # ---------------------------------------------------------------- commands
 
+GRID = b"agents: RandomAgent\nenvs: pushlab/RECEnv-v0\n"
 LOG = "block,block_type,task,reward\n" + "0,train,a,1\n" * 3
 
 
@@ -355,6 +356,8 @@ COMMANDS = {
                                    "given, line 2: the text is not UTF-8 (byte 0xff)"),
     "a grid that is not UTF-8": (by_hand(b"agents:\n- \xe9\n"), "sweep GIVEN --out OUT", 1,
                                  "given, line 2: the text is not UTF-8 (byte 0xe9)"),
+    "no worker": (by_hand(GRID), "sweep GIVEN --out OUT --workers 0", 1, "workers is a whole number from 1 to 1,024"),
+    "10^400 workers": (by_hand(GRID), f"sweep GIVEN --out OUT --workers 1{'0' * 400}", 1, "workers is a whole number"),
     "metrics that are a FIFO": (by_hand("FIFO"), "lifelong LOG --metrics-from GIVEN", 2, "given: this is a FIFO"),
     "metrics without an end": (by_hand("/dev/zero"), "lifelong LOG --metrics-from GIVEN", 2, "given: this is a device"),
     "a log that is a link to itself": (itself, "lifelong GIVEN", 1, "there is no log at"),

@@ -27,7 +27,7 @@ from typing import Any
 
 import pandas as pd
 
-from pushlab.ground.arguments import number
+from pushlab.ground.arguments import number, whole
 from pushlab.ground.files import cache_dir, own_folder, write_together
 from pushlab.ground.kept import checksum
 from pushlab.ground.origins import of_value, own_files_changed
@@ -36,6 +36,7 @@ from pushlab.studies.store import BEGUN, DONE, FAILED, PART, gather, names_in, o
 
 TABLE = re.compile(r".*-[0-9a-f]{16}\.(\w+)\.csv", re.DOTALL)       # the file of one of a cell's tables
 RESTARTS = 2            # how often a sweep goes on after processes were killed, and nobody knows in which cell
+MOST_WORKERS = 1024     # processes of one call
 
 
 class CellsFailed(RuntimeError):
@@ -66,6 +67,8 @@ def run_cells(cells: Sequence[Cell], out: Any = None, workers: int | None = None
     cells = list(cells)
     if time_limit is not None:
         number("time_limit", time_limit, above=0, of="seconds")
+    if workers not in (None, -1):           # which joblib takes for all cores
+        whole("workers", workers, 1, MOST_WORKERS)
     name = name or (cells[0].function.__module__.rpartition(".")[2] if cells else "nothing")
     folder = None if out is False else Path(out or cache_dir() / "cells" / name)
     if out is None and not own_folder(folder):              # another could have left numbers there
