@@ -17,10 +17,12 @@ def shapes(rng, kind, size):
     users = 3 * rng.normal(size=size[-1])
     if kind == "whole":                         # returns in whole points, which often agree
         return rng.integers(0, 5, size) + users.round()
+    if kind == "own":                           # of teams with users of their own, which differ more in some numbers
+        return np.linspace(0.2, 2, size[-1]) * rng.normal(size=size) + users
     return users + {"normal": rng.normal, "lognormal": rng.lognormal}[kind](size=size)
 
 
-@pytest.mark.parametrize("kind", ["normal", "lognormal", "whole"])
+@pytest.mark.parametrize("kind", ["normal", "lognormal", "whole", "own"])
 @pytest.mark.parametrize("teams, users", [(3, 5), (10, 3), (40, 5)])
 def test_equal_teams_are_told_apart_in_at_most_five_of_a_hundred_classes(kind, teams, users):
     rng, classes = np.random.default_rng(7), 300

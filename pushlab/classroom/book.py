@@ -24,6 +24,9 @@ BEGIN = "INSERT INTO episodes (team, game, scored, number, begun, user) VALUES (
 def connect(folder: Path | str, write: bool = False) -> sqlite3.Connection:
     """The class.db of a class folder, opened; what writes begins a transaction.
 
+    A commit outlives the process. Nobody waits until it is on the disk (synchronous NORMAL), so a machine that loses
+    power may come back without the last ones: in order, and with a file that is sound.
+
     Raises FileNotFoundError where there is none, ValueError for a file that is none of ours or of another version.
     """
     path = Path(folder) / FILE

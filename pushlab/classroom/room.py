@@ -1,8 +1,8 @@
 """Episodes of a class, played one step at a time by any number of teams at once.
 
-What a step is answered is kept before it is told. An episode that is not in memory is made again from the secret and
-the actions that were kept. A step is known by its number: sent again it is answered as before, and nothing happens
-twice.
+What a step is answered is kept before it is told: through a kill, while a power cut may take back the last steps (see
+`pushlab.classroom.book.connect`). An episode that is not in memory is made again from the secret and the actions that
+were kept. A step is known by its number: sent again it is answered as before, and nothing happens twice.
 """
 
 import hashlib
