@@ -24,8 +24,8 @@ BEGIN = "INSERT INTO episodes (team, game, scored, number, begun, user) VALUES (
 def connect(folder: Path | str, write: bool = False) -> sqlite3.Connection:
     """The class.db of a class folder, opened; what writes begins a transaction.
 
-    A commit outlives the process. Nobody waits until it is on the disk (synchronous NORMAL), so a machine that loses
-    power may come back without the last ones: in order, and with a file that is sound.
+    A commit is on the disk; those of a `Room` are not waited for and outlive its process alone (synchronous NORMAL): a
+    machine that loses power may come back without the last ones, in order, and with a file that is sound.
 
     Raises FileNotFoundError where there is none, ValueError for a file that is none of ours or of another version.
     """
@@ -36,7 +36,7 @@ def connect(folder: Path | str, write: bool = False) -> sqlite3.Connection:
                            check_same_thread=False)
     link.row_factory = sqlite3.Row
     try:
-        link.executescript("PRAGMA foreign_keys = ON; PRAGMA synchronous = NORMAL")
+        link.executescript("PRAGMA foreign_keys = ON; PRAGMA synchronous = FULL")
         version = link.execute("PRAGMA user_version").fetchone()[0]
     except sqlite3.DatabaseError as error:
         version = error

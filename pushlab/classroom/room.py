@@ -43,7 +43,7 @@ class Room:
         self.folder, self._alone = folder, lock
         self._link, self._path = connect(folder, write=True), str(folder / FILE)
         self._file = os.stat(self._path).st_ino
-        self._link.execute(f"PRAGMA wal_autocheckpoint = {WAITING}")
+        self._link.executescript(f"PRAGMA wal_autocheckpoint = {WAITING}; PRAGMA synchronous = NORMAL")
         self._class = dict(self._link.execute("SELECT * FROM class").fetchone())
         self._lives: dict[int, Lived] = {}
         self.most = 512         # episodes in memory; of the team that has most the one used least lately leaves first

@@ -94,8 +94,8 @@ def earned(book: "Book", game: str) -> pd.DataFrame:
     """What each team earned where: (teams, users), or (teams, contexts) of the first challenge; NaN where nothing is.
 
     The mean of a row is the team's score: the return of a day, or the share of what the catalogue's best would earn in
-    expected points. Combinations which no app sends may earn more, so 1 is no ceiling: the best of them earned 1.09 on
-    average of sixty people, and 1.7 with one.
+    expected points. Combinations which no app sends may earn more, so 1 is no ceiling: the best of them would earn 1.08
+    on average of sixty people, and 1.4 with one.
     """
     teams, settings = book.teams()["name"], book.settings
     if game == "evalumap1":
