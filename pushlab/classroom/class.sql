@@ -13,8 +13,8 @@ CREATE TABLE episodes (id INTEGER PRIMARY KEY, team INTEGER NOT NULL REFERENCES 
                        total REAL NOT NULL DEFAULT 0, expected REAL NOT NULL DEFAULT 0,
                        "of" INTEGER, best REAL, began TEXT, settled REAL, UNIQUE (team, game, scored, number));
 
-CREATE TABLE steps (episode INTEGER NOT NULL REFERENCES episodes ON DELETE CASCADE, step INTEGER NOT NULL, action TEXT NOT NULL,
-                    reward REAL NOT NULL, expected REAL, best REAL, at REAL NOT NULL, answer TEXT NOT NULL,
+CREATE TABLE steps (episode INTEGER NOT NULL REFERENCES episodes ON DELETE CASCADE, step INTEGER NOT NULL,
+                    action TEXT NOT NULL, reward REAL NOT NULL, expected REAL, best REAL, at REAL NOT NULL, answer TEXT NOT NULL,
                     PRIMARY KEY (episode, step)) WITHOUT ROWID;
 
 -- points has a row a context, [half, expected, best]; file and points are compressed.

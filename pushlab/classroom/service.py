@@ -27,6 +27,7 @@ from pushlab.classroom.room import Room
 from pushlab.ground.faults import BadData
 from pushlab.ground.reading import read_json
 
+LETTERS = 1 / 8         # that a byte of a table costs: it takes less time to refuse than one of JSON
 HELD_UP = 0.2           # seconds that a refusal for haste takes, so that haste does not pay
 AGAIN = "the same again in a moment"
 HEADERS = {"cache-control": "no-store", "x-content-type-options": "nosniff", "referrer-policy": "no-referrer",
@@ -53,7 +54,7 @@ class Service:
         self.requests, self.steps, self.begins, self.strangers, self.letters = (
             Buckets(rate, max(rate * limits.burst, least)) for rate, least in (
                 (limits.requests, 1), (limits.steps, limits.batch), (limits.begins, limits.at_once),
-                (limits.strangers, 1), (limits.letters, max(limits.body, limits.upload / 8))))
+                (limits.strangers, 1), (limits.letters, max(limits.body, LETTERS * limits.upload))))
         self.turns: defaultdict[Any, asyncio.Lock] = defaultdict(asyncio.Lock)
         self.failures, room.most = itertools.count(1), limits.loaded
 
@@ -153,7 +154,7 @@ class Service:
     async def upload(self, team: Team, request: Request) -> Any:
         """POST /api/answers: a table of Challenge 1, read whole and scored on its public half."""
         async with self.turns["upload", team.id]:           # one of a team in memory
-            data = await self.body(request, team, "text/csv", self.limits.upload, 1 / 8)
+            data = await self.body(request, team, "text/csv", self.limits.upload, LETTERS)
             return await self.beside(team, self.room.upload, team, data)
 
     def door(self, do: Callable) -> Callable:
