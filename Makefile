@@ -16,24 +16,15 @@ $(error No Python runs here: $(NAMED). pushlab needs 3.11 or newer; Debian, Ubun
 endif
 TOOLS := "$(RUNS)" tools.py
 
-COMMANDS := help lab install test test-latest book notebooks numbers benchmarks lint lines constraints clients wheels clean
+COMMANDS := help lab install test test-all test-latest book notebooks numbers benchmarks lint constraints clients wheels clean
 .PHONY: $(COMMANDS)
 $(COMMANDS):
 	@$(TOOLS) $@ $(GIVEN)
 
 # To those alone that take them: `make clean lab ARGS=...`, or a variable NAMES of the shell, is nothing to `clean`.
 GIVEN :=
-lab install test test-latest benchmarks wheels: GIVEN = $(ARGS)
+lab install test test-all test-latest benchmarks wheels: GIVEN = $(ARGS)
 notebooks numbers: GIVEN = $(NAMES)
 
 clients-%:
 	@$(TOOLS) $@
-
-# Parts of the tests, and what was installed by these names.
-.PHONY: unit saved browser saved-lax .venv/.lab .venv/.test
-unit saved browser:
-	@$(TOOLS) test $@
-saved-lax:
-	@$(TOOLS) test-latest $@
-.venv/.lab .venv/.test:
-	@$(TOOLS) install $(@:.venv/.%=%)

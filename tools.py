@@ -3,7 +3,7 @@
 
     python tools.py lab --no-browser --port 9999      what follows goes to JupyterLab
     python tools.py notebooks 00_start_here           only these notebooks; numbers likewise
-    python tools.py test unit                         only this part of the tests: unit, saved or browser
+    python tools.py test -k room                      arguments go to pytest
 
 The environments (.venv and others beside it) get the newest Python found, or the one that the variable PYTHON names.
 This script itself needs Python 3.6 and no package.
@@ -17,8 +17,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
-import time
 from functools import partial
 from pathlib import Path
 
@@ -30,8 +28,9 @@ ROOT = Path(__file__).resolve().parent
 WINDOWS = os.name == "nt"
 PYPROJECT, CONSTRAINTS, CONSTRAINTS_RL = "pyproject.toml", "constraints.txt", "constraints-rl.txt"
 LATEST, FROZEN = ".venv-latest", ".venv-constraints"
-# The extras of pushlab that .venv is asked for; the last has what the others have.
-EXTRAS = {"lab": "serve", "book": "book", "test": "test"}
+# What can be installed into .venv: the extra of pushlab that it needs, and what it installs along with it.
+EXTRAS = {"lab": "serve", "book": "book", "test": "test", "test-all": "test-all"}
+INCLUDED = {"test": ["lab"], "test-all": ["lab", "book", "test"]}
 # Libraries of others: the extra rl, and those whose needs go neither with it nor with one another, a file each.
 CLIENTS = ["rl", *sorted(path.stem for path in (ROOT / "tests" / "clients").glob("*.txt"))]
 APART = {   # what pip is asked for, where it is more than the file
@@ -42,84 +41,58 @@ APART = {   # what pip is asked for, where it is more than the file
     "nbgrader": [["-r", "tests/clients/nbgrader.txt", "-c", CONSTRAINTS, "-e", ".[test]"]],
 }
 
-# One notebook stays on one worker: its cells need each other.
-LOADFILE = ["--dist", "loadfile", "-n"]
-# Seconds after which a cell hangs: a busy machine may need ten times as long as another.
+# Seconds after which a cell hangs. A loaded machine may need ten times as long as an idle one.
 PATIENCE = "1800"
-# --nbval-current-env: the Python that runs pytest, not the kernel whose name a notebook happened to be saved with.
-NBVAL = ["notebooks", "--nbval-current-env", "--nbval-sanitize-with", "tests/notebooks/nbval_sanitize.cfg",
-         "--nbval-cell-timeout", PATIENCE, "--nbval-kernel-startup-timeout", PATIENCE, *LOADFILE, "2"]
-PARTS = {
-    "browser": ["tests/browser"],                   # one process: mostly waits, so the part beside it has the machine
-    # In the order of tests/conftest.py, not the files with most tests first. Three on two cores: a server's or a killed
-    # process's tests mostly wait.
-    "unit": ["pushlab", "tests", "--ignore=tests/browser", "--ignore=tests/install", "--benchmark-disable",
-             *LOADFILE, "3", "--no-loadscope-reorder"],
-    "saved": ["--nbval", *NBVAL],
-    "saved-lax": ["--nbval-lax", *NBVAL],           # newer releases may print otherwise
-}
-# With more workers than cores, and more processes beside them, more threads in each only wait for one another.
+PYTEST = [
+    "-m", "pytest", "-q", "notebooks", "pushlab", "tests", "--ignore=tests/install",
+    # Three workers on two cores: a test with a server or a browser mostly waits. The cells of a notebook need each
+    # other, so a file stays on one worker; files begin in the order of tests/conftest.py.
+    "-n", str(max(3, min(os.cpu_count() or 1, 8))), "--dist", "loadfile", "--no-loadscope-reorder",
+    # The Python that runs pytest, not the kernel that a notebook was saved with.
+    "--nbval-current-env", "--nbval-sanitize-with", "tests/notebooks/nbval_sanitize.cfg",
+    "--nbval-cell-timeout", PATIENCE, "--nbval-kernel-startup-timeout", PATIENCE,
+]
+# Workers share the cores, so threads within one would only wait for each other.
 ONE_THREAD = {"OMP_NUM_THREADS": "1"}
-# Hundreds of processes that tests begin import the same modules: they are compiled once, whatever the shell says.
-ONCE = {"PYTHONDONTWRITEBYTECODE": ""}
-# Tests read and print text beyond what a console of Windows is taken to hold.
-UTF8 = {"PYTHONUTF8": "1"}
+# UTF-8 for consoles of Windows. The processes that tests start share compiled modules, whatever the shell says.
+TESTING = {**ONE_THREAD, "PYTHONUTF8": "1", "PYTHONDONTWRITEBYTECODE": ""}
 OWN_IPYTHON = {"IPYTHONDIR": str(ROOT / ".venv" / "ipython")}      # not the profile of whoever runs notebooks
-RUNNING = []
 
 
 class Failed(Exception):
     """What went wrong, in words that say enough."""
 
 
-def begin(command, variables, **more):
-    """Begins a command with some variables set; whatever ends this script ends it too."""
-    process = subprocess.Popen([str(word) for word in command], env=dict(os.environ, **variables), **more)
-    RUNNING.append(process)
-    return process
-
-
 def call(*command, **variables):
-    """The exit code of a command, which is shown; `variables` are set in its environment."""
+    """Show a command, run it with some environment variables, and return its exit code.
+
+    The command ends when this script is stopped.
+    """
     print("+", " ".join(shlex.quote(str(word)) for word in command), flush=True)
-    return begin(command, variables).wait()
+    process = subprocess.Popen([str(word) for word in command], env=dict(os.environ, **variables))
+    try:
+        return process.wait()
+    except (KeyboardInterrupt, SystemExit) as reason:
+        # Ctrl-C has reached the command too; it has some seconds to end by itself.
+        end(process, patience=10 if isinstance(reason, KeyboardInterrupt) else 0)
+        raise
+
+
+def end(process, patience):
+    """Wait `patience` seconds for a process to end, then terminate it, and kill it if that does not help."""
+    for order in (process.poll, process.terminate, process.kill):
+        try:
+            order()
+            process.wait(patience)
+            return
+        except (subprocess.TimeoutExpired, KeyboardInterrupt):
+            patience = 5
 
 
 def run(*command, **variables):
     """Runs a command; Failed if it does not end well."""
     if call(*command, **variables):
         raise Failed(f"{' '.join(map(str, command[:4]))} ... failed: see above.")
-
-
-def side_by_side(commands, at_once=2, **variables):
-    """Runs {name: command}, some at once, and shows what each one said when it is done; the names that failed."""
-    waiting, running, failed = list(commands), {}, []
-    while waiting or running:
-        while waiting and len(running) < at_once:
-            name, said = waiting.pop(0), tempfile.TemporaryFile()
-            running[name] = said, begin(commands[name], variables, stdin=subprocess.DEVNULL, stdout=said,
-                                        stderr=subprocess.STDOUT)
-        time.sleep(0.1)
-        for name in [name for name, (_, process) in running.items() if process.poll() is not None]:
-            said, process = running.pop(name)
-            failed += [name] if process.returncode else []
-            print(f"== {name}: {'failed' if process.returncode else 'passed'}", flush=True)
-            with said:
-                said.seek(0)
-                shutil.copyfileobj(said, sys.stdout.buffer)     # bytes: the console may lack some of the letters
-    return failed
-
-
-def end_all(patience):
-    """Ends what still runs. Ctrl-C has reached it, too: it has `patience` seconds to end by itself."""
-    for order in (subprocess.Popen.poll, subprocess.Popen.terminate, subprocess.Popen.kill):
-        limit, patience = time.monotonic() + patience, 5
-        for process in RUNNING:
-            try:
-                order(process)
-                process.wait(max(0.0, limit - time.monotonic()))
-            except (subprocess.TimeoutExpired, KeyboardInterrupt):
-                pass
 
 
 def ask(python):
@@ -220,19 +193,19 @@ class Environment:
         """This environment with the newest release of every package that the tests need."""
         self.make()
         print(f"Installing the newest releases into {self.folder} ...", flush=True)
-        self.pip("--upgrade", "--upgrade-strategy", "eager", "-e", ".[test]")
+        self.pip("--upgrade", "--upgrade-strategy", "eager", "-e", ".[test-all]")
         return self
 
 
 def ready(what):
-    """The environment .venv with what `what` needs: lab, book or test."""
+    """The environment .venv with what `what` needs, a key of EXTRAS."""
     environment = Environment()
     if environment.install(what, ["-c", CONSTRAINTS, "-e", f".[{EXTRAS[what]}]"]):
         print("Compiling the worlds' loops, so that no cell waits for it later; it takes one to five minutes, "
               "once ...", flush=True)
         call(environment.python, "-m", "pushlab", "warm")     # where that fails, loops are compiled when first used
-        for also in EXTRAS if what == "test" else ():
-            (environment.folder / f".{also}").touch()
+        for included in INCLUDED.get(what, ()):
+            (environment.folder / f".{included}").touch()
     return environment
 
 
@@ -248,23 +221,28 @@ def lab(*arguments):
         PATH=f"{ROOT / environment.bin}{os.pathsep}{os.environ.get('PATH', '')}")
 
 
-def test(*parts, latest=False):
-    """The tests or parts of them, two at a time, as the one with the browser mostly waits; all, though one fails."""
-    parts = parts or ("browser", "unit", "saved-lax" if latest else "saved")
-    if not set(parts) <= set(PARTS):
-        raise Failed(f"The parts of the tests are {', '.join(PARTS)}; got {' '.join(parts)}.")
-    python = (Environment(LATEST).newest() if latest else ready("test")).python
-    print(f"Testing {', '.join(parts)}; each has its say when it is done (minutes) ...", flush=True)
-    failed = side_by_side({part: [python, "-m", "pytest", "-q", *PARTS[part]] for part in parts},
-                          **ONE_THREAD, **OWN_IPYTHON, **UTF8, **ONCE)
-    if failed:
-        raise Failed(f"Some tests failed: see {', '.join(failed)} above.")
-    print("All tests passed.")
+def test(*arguments):
+    """Run the fast tier: what a user relies on, in minutes."""
+    run_tests(ready("test"), "--nbval", "-m", "not slow", *arguments)
+
+
+def test_all(*arguments):
+    """Run every test, also the slow ones, with the versions of constraints.txt."""
+    run_tests(ready("test-all"), "--nbval", *arguments)
+
+
+def test_latest(*arguments):
+    """Run every test with the newest releases, whose outputs may differ from the saved ones."""
+    run_tests(Environment(LATEST).newest(), "--nbval-lax", *arguments)
+
+
+def run_tests(environment, *arguments):
+    run(environment.python, *PYTEST, *arguments, **OWN_IPYTHON, **TESTING)
 
 
 def benchmarks(*arguments):
     """The tables; without arguments also what tests/benchmarks measures besides."""
-    python = ready("test").python
+    python = ready("test-all").python
     run(python, "tests/benchmarks/table.py", *arguments)
     if not arguments:
         run(python, "-m", "pytest", "-q", "tests/benchmarks", "--benchmark-only")
@@ -272,7 +250,7 @@ def benchmarks(*arguments):
 
 def lint():
     """Style, imports and types; all three, though one fails."""
-    commands = ready("test").bin
+    commands = ready("test-all").bin
     if any([call(commands / (name + ".exe" if WINDOWS else name), *arguments)
             for name, *arguments in (("ruff", "check", "."), ("lint-imports",), ("mypy",))]):
         raise Failed("Not all is as it should be: see above.")
@@ -302,7 +280,7 @@ def client(name):
     if name == "rl":
         environment.install("extra", ["-c", CONSTRAINTS, "-c", CONSTRAINTS_RL, "-e", ".[rl,test]"],
                             files=(PYPROJECT, CONSTRAINTS, CONSTRAINTS_RL))
-        run(*tests, "tests/test_outside.py", **ONE_THREAD)
+        run(*tests, **ONE_THREAD)
     else:
         environment.install("apart", *APART.get(name, [["-r", listed]]), files=(listed,))
         run(*tests, PYTHONPATH=str(ROOT), **ONE_THREAD)
@@ -327,9 +305,10 @@ SPHINX = ["-m", "sphinx", "-W", "--keep-going", "-j", "auto", "-d", "build/doctr
           "build/book"]
 COMMANDS = {
     "lab": (lab, "open the workbook in JupyterLab; ARGS go to it"),
-    "install": (lambda what="lab": ready(what) and None, "install what lab needs, and open nothing; ARGS=book, test"),
-    "test": (test, "run everything: library, notebooks, browser; ARGS=unit, saved, browser: only that"),
-    "test-latest": (partial(test, latest=True), "the same with the newest release of every package"),
+    "install": (lambda what="lab": ready(what) and None, f"install what lab needs; ARGS={', '.join(EXTRAS)}"),
+    "test": (test, "run the tests that every change needs: library, notebooks, browser; ARGS go to pytest"),
+    "test-all": (test_all, "run all tests, as before a release; ARGS go to pytest"),
+    "test-latest": (test_latest, "run all tests with the newest release of every package"),
     "book": (in_environment("book", *SPHINX), "build the web book, whose first page is build/book/index.html"),
     "notebooks": (in_environment("test", "tests/notebooks/refresh.py"),
                   "run every notebook again and save its outputs; NAMES=00_start_here: only these"),
@@ -337,11 +316,10 @@ COMMANDS = {
                 "list where the numbers in the notebooks' text come from; NAMES likewise"),
     "benchmarks": (benchmarks, "measure speed; ARGS=memory, scale, serve, widgets, classroom: others"),
     "lint": (lint, "check style, types and the order of imports"),
-    "lines": (in_environment("lab", "tests/lines.py"), "count the library's lines of code"),
     "constraints": (constraints, "write constraints.txt anew from the newest releases"),
     "clients": (clients, "try the libraries of others, such as stable-baselines3 and obp (optional, weekly)"),
     **{f"clients-{name}": (partial(client, name), f"the same in .venv-{name} alone") for name in CLIENTS},
-    "wheels": (in_environment("test", "-m", "pytest", "-q", "tests/install"),
+    "wheels": (in_environment("test-all", "-m", "pytest", "-q", "tests/install"),
                "install wheel and sdist into empty environments of every Python that is there"),
     "clean": (clean, "remove environments, what was built, caches and compiled loops"),
 }
@@ -374,7 +352,6 @@ def main(name="help", *arguments):
         print(wrong, file=sys.stderr)
         return 1
     except (KeyboardInterrupt, SystemExit) as reason:
-        end_all(patience=10 if isinstance(reason, KeyboardInterrupt) else 0)
         print(f"\n{name} was stopped.", file=sys.stderr)
         return 130 if isinstance(reason, KeyboardInterrupt) else 143
     return 0
