@@ -1,414 +1,313 @@
-"""The agents: what each is said to do, on users small enough to be learned in a moment."""
+"""The update rules and choices of the agents, worked out by hand."""
 
-import itertools
-import json
-import re
+import math
 from dataclasses import replace
-from pathlib import Path
 
 import gymnasium as gym
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-import pushlab
-from pushlab import plots
-from pushlab.agents import (
-    EpsilonGreedy,
-    LinUCB,
-    MostOpened,
-    OfflineModel,
-    RandomAgent,
-    RandomCandidate,
-    ReplayHistory,
-    ThompsonSampling,
-    Transition,
-)
-from pushlab.agents.features import ContextFeatures, candidates_of
-from pushlab.agents.weights import WeightBlocks, expected_chance
-from pushlab.datasets.periods import Period
+import pushlab  # noqa: F401  registers the environments
+from pushlab import agents, plots
+from pushlab.agents import Transition
+from pushlab.agents.arrivals import CACHE, DISMISS, SHOW, NotificationLearner
+from pushlab.agents.protocol import own_chance
+from pushlab.agents.weights import WeightBlocks
 from pushlab.datasets.reading import load_user
-from pushlab.envs import TABLE
 from pushlab.logs.rollout import rollout
-from pushlab.users.judges import fit_judge, judge_for
+from pushlab.studies import managing_arrivals
+from pushlab.users.judges import judge_for
 from pushlab.users.simulated import SimulatedUser
 
-ONE, TWO = "pushlab/evalumap1-v0", "pushlab/evalumap2-v0"
-BANDITS = (EpsilonGreedy, LinUCB, ThompsonSampling)
-LEARNERS = (*BANDITS, MostOpened)
-every_bandit = pytest.mark.parametrize("kind", BANDITS)
-every_learner = pytest.mark.parametrize("kind", LEARNERS)
-both_challenges = pytest.mark.parametrize("name", [ONE, TWO])
+HISTORIC = "pushlab/evalumap1-v0"
+COLD = "pushlab/evalumap2-v0"
+ARRIVALS = "pushlab/push-v0"
+MIRA = load_user("mira")
+SCHEMA = MIRA.schema
+SUBJECT = SCHEMA.notification.components.index("subject")
+NO_WEIGHTS = {"context": {}, "notification": {}, "pairs": []}
+
+# Two candidates that differ in their subject alone: the second is about news.
+PAIR = np.zeros((2, 7), np.int64)
+PAIR[1, SUBJECT] = SCHEMA.notification["subject"].words.index("news")
 
 
-def short_user(rows, name="mira"):
-    user = load_user(name)
-    return replace(user, periods={**user.periods, "test": Period(user.schema, user.test.table.head(rows))})
+def user_with(**truth):
+    return replace(MIRA, truth={"intercept": 0.0, **NO_WEIGHTS, **truth})
 
 
-def two_sided_user(rows=600):
-    """Somebody who opens news in the morning and friends in the evening, nine times in ten, and else one in ten."""
-    user = short_user(rows)
-    truth = {"intercept": -2.2, "context": {}, "notification": {}, "pairs": [
-        ["time", slot, "subject", subject, 4.4] for slot, subject in
-        (("morning", "news"), ("afternoon", "news"), ("evening", "friends"), ("night", "friends"))]}
-    return replace(user, truth=truth)
-
-
-def live(env, agent, seed=0, steps=None, explore=True, learn=True):
-    """Runs an episode that tells the agent nothing but whether it was opened: (actions, opened, regret if revealed)."""
+def begin(agent, env, seed=0):
+    """Begin an episode and return its first observation."""
     observation, _ = env.reset(seed=seed)
     agent.begin(env, seed)
-    actions, opened, regret, over = [], [], [], False
-    while not over and (steps is None or len(actions) < steps):
-        action = agent.act(observation, {}, explore)
-        following, reward, over, truncated, info = env.step(action)
-        told = {"opened": info["opened"]}
-        if learn:
-            agent.learn(Transition(observation, {}, action, reward, following, told, over, truncated))
-        actions.append(action)
-        opened.append(info["opened"])
-        regret.append(info.get("best", np.nan) - info.get("probability", np.nan))
-        observation = following
-    return np.array(actions), np.array(opened), np.array(regret)
+    return observation
 
 
-# ---------------------------------------------------------------- learning
-
-@every_bandit
-def test_a_bandit_learns_what_chance_does_not(kind):
-    env = gym.make(TWO, user=two_sided_user(), reveal=True)
-    ours, theirs = ([live(env, agent(), seed)[2][-150:].mean() for seed in range(4)]
-                    for agent in (kind, RandomCandidate))
-    margin = np.array(theirs) - ours
-    assert margin.mean() - 3 * margin.std(ddof=1) / 2 > 0.15      # three standard errors beyond chance
+def answer(agent, observation, action, opened):
+    info = {"opened": opened}
+    agent.learn(Transition(observation, {}, action, 0, observation, info, False, False))
 
 
-def test_it_learns_which_subject_goes_with_which_time():
-    user = two_sided_user(1500)
-    env = gym.make(TWO, user=user)
-    agent = ThompsonSampling()
-    live(env, agent)
-    table = plots.learned_heatmap_table(agent, env, "subject", "time").set_index(["subject", "time"])["expected"]
-    assert table["news", "morning"] > 2 * table["news", "evening"]
-    assert table["friends", "evening"] > 2 * table["friends", "morning"]
+# ------------------------------------------------------------ notifications
 
 
-@every_bandit
-def test_what_was_learned_stays_from_episode_to_episode(kind):
-    env, agent = gym.make(TWO, user=two_sided_user(300), reveal=True), kind()
-    first = live(env, agent)[2].mean()
-    assert live(env, agent)[2].mean() < first - 0.05
+def test_linear_belief_is_ridge_regression():
+    rng = np.random.default_rng(3)
+    features = rng.normal(size=(12, 4))
+    outcomes = rng.normal(size=12)
+    belief = WeightBlocks(1, 4, variances=2.0, noise=0.5)
+    for values, outcome in zip(features, outcomes):
+        belief.observe(np.array([0]), np.arange(4), values, outcome)
+    precision = np.eye(4) / 2.0 + features.T @ features / 0.5
+    mean = np.linalg.solve(precision, features.T @ outcomes / 0.5)
+    assert belief.mean[0] == pytest.approx(mean)
+    assert belief.covariance[0] == pytest.approx(np.linalg.inv(precision))
 
 
-# ---------------------------------------------------------------- the protocol
+def test_one_answer_moves_the_beliefs_of_bandits():
+    """Two features apply, "always" and the time, in the shared row and in the subject's.
 
-@both_challenges
-@pytest.mark.parametrize("kind", [*LEARNERS, RandomCandidate])
-def test_both_challenges_are_understood_without_any_info(kind, name):
-    env = gym.make(name, user=short_user(12))
-    actions, _, _ = live(env, kind())
-    candidates = set(map(tuple, candidates_of(env)))
-    assert len(actions) == 12 and set(map(tuple, actions)) <= candidates
-
-
-@both_challenges
-def test_the_offline_model_understands_both_challenges(name):
-    user = short_user(12)
-    actions, _, _ = live(gym.make(name, user=user), OfflineModel(judge_for(user, "plain")))
-    assert len(actions) == 12
-
-
-@every_learner
-def test_the_same_seed_acts_the_same_and_another_does_not(kind):
-    env = gym.make(TWO, user=short_user(80))
-    once, again, other = (live(env, kind(), seed)[0] for seed in (3, 3, 4))
-    assert np.array_equal(once, again) and not np.array_equal(once, other)
-
-
-@every_learner
-def test_without_exploring_the_same_question_has_the_same_answer(kind):
-    env, agent = gym.make(TWO, user=short_user(150)), kind()
-    observation, _ = env.reset(seed=0)
-    agent.begin(env, 0)
-    answers = {tuple(agent.act(observation, {}, explore=False)) for _ in range(20)}
-    assert len(answers) == 1                                    # knowing nothing
-    live(env, agent)
-    answers = {tuple(agent.act(observation, {}, explore=False)) for _ in range(20)}
-    assert len(answers) == 1                                    # and knowing something
+    Their sum has the variance 2 · 1 + 2 · 0.3 (logistic) or 2 · 0.04 + 0.03 + 0.01.
+    """
+    env = gym.make(COLD, candidates=PAIR)
+    context = MIRA.test.context_codes[[0, 0]]
+    logistic = agents.ThompsonSampling(crossed=["time"])
+    observation = begin(logistic, env)
+    answer(logistic, observation, PAIR[1], True)
+    scale = 1 + 0.25 * 2.6  # the chance was 1/2
+    centre = 0.5 / scale * np.array([2.0, 2.6])
+    shared = 2 - 0.25 / scale * 2**2
+    variance = shared + np.array([0.6, 0.6 - 0.25 / scale * 0.6**2])
+    chance = 1 / (1 + np.exp(-centre / np.sqrt(1 + np.pi / 8 * variance)))
+    assert logistic.probability(context, PAIR) == pytest.approx(chance)
+    linear = agents.LinUCB(crossed=["time"])
+    begin(linear, env)
+    answer(linear, observation, PAIR[1], True)
+    scale = 1 + 4 * 0.12  # the noise has the variance 1/4
+    expected = np.array([0.08, 0.12]) * 4 / scale
+    assert linear.probability(context, PAIR) == pytest.approx(expected)
+    # 0.108 + 1.5 √(0.04 - 4 / 1.48 · 0.04²) = 0.391 beats 1.5 √0.04 = 0.3.
+    assert linear.act(observation, {})[SUBJECT] == PAIR[1, SUBJECT]
 
 
-@every_learner
-def test_what_was_learned_survives_json(kind):
-    env, agent, heir = gym.make(TWO, user=short_user(200)), kind(), kind()
-    live(env, agent)
-    heir.load(json.loads(json.dumps(as_lists(agent.state()))))
-    for explore in (False, True):
-        mine, its = (live(env, one, seed=9, steps=40, explore=explore, learn=False)[0] for one in (agent, heir))
-        assert np.array_equal(mine, its)
-    late = kind()                                               # the same when the episode has already begun
-    late.begin(env, 0)
-    late.load(json.loads(json.dumps(as_lists(agent.state()))))
-    observation, _ = env.reset(seed=1)
-    assert np.array_equal(late.act(observation, {}, False), agent.act(observation, {}, False))
+def test_thompson_sampling_sends_the_best_candidate_of_its_draw():
+    env = gym.make(COLD, candidates=PAIR)
+    agent = agents.ThompsonSampling()
+    observation = begin(agent, env)
+    # One number for the row that both share, then one for each subject.
+    drawn = own_chance(0).standard_normal((30, 3))
+    sent = [agent.act(observation, {})[SUBJECT] > 0 for _ in range(30)]
+    assert sent == (drawn[:, 2] > drawn[:, 1]).tolist()
 
 
-def as_lists(value):
-    if isinstance(value, dict):
-        return {key: as_lists(part) for key, part in value.items()}
-    return value.tolist() if isinstance(value, np.ndarray) else value
+def test_thompson_sampling_learns_the_habits_of_a_user():
+    pairs = [
+        ["time", "morning", "subject", "news", 4.4],
+        ["time", "evening", "subject", "friends", 4.4],
+    ]
+    user = user_with(intercept=-2.2, pairs=pairs)
+    env = gym.make(COLD, user=user, max_episode_steps=1200)
+    agent = agents.ThompsonSampling()
+    rollout(env, agent, progress=False)
+    table = plots.learned_heatmap_table(agent, env, "subject", "time", most=8)
+    cells = table.set_index(["subject", "time"])
+    expected = cells["expected"]
+    assert expected["news", "morning"] > 2 * expected["news", "evening"]
+    assert expected["friends", "evening"] > 2 * expected["friends", "morning"]
+    assert cells["true"]["news", "morning"] == pytest.approx(1 / (1 + math.exp(-2.2)))
 
 
-@every_learner
-def test_an_agent_that_met_nobody_has_an_empty_state_to_load(kind):
-    heir = kind()
-    heir.load(kind().state())
-    assert len(live(gym.make(TWO, user=short_user(5)), heir)[0]) == 5
-
-
-@every_bandit
-def test_a_user_with_another_schema_is_refused(kind):
-    agent = kind()
-    live(gym.make(TWO, user=short_user(5)), agent)
-    other = load_user("mira")
-    half = other.schema.notification
-    features = [replace(one, values=one.values[:3]) if one.name == "subject" else one for one in half]
-    schema = replace(other.schema, notification=type(half)(features))
-    odd = replace(other, schema=schema, periods={name: Period(schema, period.table.head(5))
-                                                 for name, period in other.periods.items()})
-    with pytest.raises(ValueError, match="one shared schema"):
-        agent.begin(gym.make(TWO, user=odd), 0)
-
-
-def test_an_environment_without_candidates_is_refused():
-    with pytest.raises(ValueError, match="no candidates"):
-        ThompsonSampling().begin(gym.make("CartPole-v1"), 0)
-
-
-def test_an_action_is_the_callers_own():
-    env = gym.make(TWO, user=short_user(5))
-    for agent in (RandomCandidate(), MostOpened(), ThompsonSampling()):
-        observation, _ = env.reset(seed=0)
-        agent.begin(env, 0)
-        agent.act(observation, {})[:] = -1
-        assert (agent.candidates >= 0).all() and (env.unwrapped.world.candidates >= 0).all()
-
-
-@pytest.mark.parametrize("build, message", [
-    (lambda: EpsilonGreedy(epsilon=2), "epsilon is a number from 0 to 1"),
-    (lambda: WeightBlocks(1, 1, link="cubic"), "one of linear, logistic"),
-    (lambda: WeightBlocks(1, 1, variances=0.0), "above 0"),
-    (lambda: OfflineModel(judge_for(load_user("mira")), diversity=-1), "from 0 up"),
-    (lambda: MostOpened(by=["weather"]).begin(gym.make(TWO), 0), "is one of .*; got 'weather'"),
-    (lambda: ThompsonSampling(crossed=["weather"]).begin(gym.make(TWO), 0), "is one of .*; got 'weather'"),
-])
-def test_a_wrong_argument_names_the_right_one(build, message):
-    with pytest.raises(ValueError, match=message):
-        build()
-
-
-# ---------------------------------------------------------------- most opened
-
-def test_most_opened_is_random_until_the_first_open():
-    """With nothing ever opened it sends what the random agent sends; from the first open on, that."""
-    user = short_user(60)
-    plain = {"context": {}, "notification": {}, "pairs": []}
-    never = gym.make(TWO, user=replace(user, truth={"intercept": -50.0, **plain}))
-    sent, opened, _ = live(never, MostOpened())
-    assert not opened.any() and np.array_equal(sent, live(never, RandomCandidate())[0])
-    always = gym.make(TWO, user=replace(user, truth={"intercept": 50.0, **plain}))
-    sent, opened, _ = live(always, MostOpened())
-    assert opened.all() and (sent == sent[0]).all()
-
-
-def test_most_opened_counts_by_the_time_of_day():
-    user = load_user("noor")
-    env = gym.make(ONE, user=user, candidates="history")
-    agent = MostOpened(user.history)
-    agent.begin(env, 0)
-    history = user.history.engagements
-    opened = history[history["action"] == "opened"]
-    names = list(user.schema.notification.names)
-    for row, time in ((0, user.test.contexts["time"][0]), (7, user.test.contexts["time"][7])):
-        sent = user.schema.notification.decode_one(agent.act(user.test.context_codes[row], {}))
-        counts = opened[opened["time"] == time].groupby(names).size()
-        assert counts[tuple(sent[name] for name in names)] == counts.max()
-
-
-def test_most_opened_sums_the_history_over_features_in_which_candidates_do_not_differ():
-    """A catalogue says nothing of priority, so that an opened finance push counts whatever its priority was."""
-    user = load_user("mira")
-    agent = MostOpened(user.history, by=())
-    agent.begin(gym.make(TWO, user=user), 0)
+def test_most_opened_sends_the_candidate_with_most_opens_in_such_a_context():
+    engagements = MIRA.history.engagements
+    opened = engagements[engagements["action"] == "opened"]
+    # A catalogue knows three features of a notification; a history knows all.
     named = ["postingApp", "category", "subject"]
-    history = user.history.engagements
-    counts = history[history["action"] == "opened"].groupby(named).size()
-    sent = user.schema.notification.decode_one(agent.act(user.test.context_codes[0], {}))
-    assert counts[tuple(sent[name] for name in named)] == counts.max()
+    for world, by, keys in (
+        (COLD, (), named),
+        (HISTORIC, None, [*SCHEMA.notification.names]),
+    ):
+        env = gym.make(world)
+        agent = agents.MostOpened(MIRA.history, by)
+        observation = begin(agent, env)
+        time = MIRA.test.contexts["time"][0]
+        here = opened if by == () else opened[opened["time"] == time]
+        counts = here.groupby(keys).size()
+        sent = SCHEMA.notification.decode_one(agent.act(observation, {}))
+        assert counts[tuple(sent[key] for key in keys)] == counts.max()
 
 
-# ---------------------------------------------------------------- the offline model
-
-def test_the_offline_model_sends_the_likeliest_candidate():
-    user = short_user(30)
-    judge = judge_for(user)
-    env = gym.make(ONE, user=user)
-    actions, _, _ = live(env, OfflineModel(judge))
+def test_offline_model_sends_the_likeliest_and_varies_by_a_softmax():
+    judge = judge_for(MIRA)
+    env = gym.make(HISTORIC)
+    agent = agents.OfflineModel(judge)
+    context = begin(agent, env)
     candidates = env.unwrapped.world.candidates
-    for context, action in zip(user.test.context_codes, actions):
-        p = judge.probability(np.repeat(context[None], len(candidates), axis=0), candidates)
-        assert judge.probability(context[None], action[None])[0] == pytest.approx(p.max(), abs=1e-12)
-
-
-@pytest.mark.parametrize("model", ["plain", "tree"])
-def test_the_diversity_knob_trades_opens_for_variety(model):
-    user = short_user(400)
-    judge = fit_judge(user.history, model)
-    env = gym.make(ONE, user=user, judge=judge, candidates="catalogue", reveal=True)
-    kinds, expected = [], []
-    for diversity in (0.0, 0.5, 5.0):
-        log = rollout(env, OfflineModel(judge, diversity), seed=1, progress=False)
-        kinds.append(len(log.filter(like="action.").drop_duplicates()))
-        expected.append(log["info.probability"].mean())
-    assert kinds[0] < kinds[1] <= kinds[2] == 64
-    assert expected[0] > expected[1] > expected[2]
-
-
-def test_shares_of_what_is_sent_come_near_to_a_softmax():
-    """Two candidates, log-odds 1 apart, at diversity 1: e times as many of the one as of the other."""
-    user = short_user(800)
-    flat = {"intercept": 0.0, "context": {}, "notification": {"subject": {"news": 1.0}}, "pairs": []}
-    judge = SimulatedUser.from_truth(replace(user, truth=flat))
-    half = user.schema.notification
-    candidates = gym.make(TWO, user=user).unwrapped.world.candidates
-    subject = half.components.index("subject")
-    news = candidates[:, subject] == half["subject"].words.index("news")
-    pair = np.array([candidates[news][0], candidates[~news][0]])
-    sent, _, _ = live(gym.make(ONE, user=user, candidates=pair), OfflineModel(judge, diversity=1.0))
-    share = (sent[:, subject] == pair[0, subject]).mean()
+    chances = judge.probability(np.tile(context, (len(candidates), 1)), candidates)
+    assert agent.act(context, {}).tolist() == candidates[chances.argmax()].tolist()
+    # Log-odds 1 apart at diversity 1: e times as many of the one as of the other.
+    fond = user_with(notification={"subject": {"news": 1.0}})
+    env = gym.make(HISTORIC, candidates=PAIR, max_episode_steps=800)
+    agent = agents.OfflineModel(SimulatedUser.from_truth(fond), diversity=1.0)
+    log = rollout(env, agent, progress=False)
+    share = (log["action.subject"] > 0).mean()
     assert share == pytest.approx(np.e / (1 + np.e), abs=0.01)
 
 
-def test_an_episode_of_the_offline_model_begins_with_nothing_sent():
-    env, agent = gym.make(ONE, user=short_user(40)), OfflineModel(judge_for(load_user("mira")), diversity=2.0)
-    assert np.array_equal(live(env, agent)[0], live(env, agent)[0])
-    state = json.loads(json.dumps(as_lists(agent.state())))
-    heir = OfflineModel(agent.judge, diversity=2.0)
-    heir.begin(env, 0)
-    heir.load(state)
-    observation, _ = env.reset(seed=0)
-    assert np.array_equal(heir.act(observation, {}), agent.act(observation, {}))
+def begun(agent, world=COLD):
+    agent.begin(gym.make(world), 0)
+    return agent
 
 
-# ---------------------------------------------------------------- beliefs
-
-@given(st.integers(0, 2**32 - 1))
-def test_one_linear_block_is_ridge_regression(seed):
-    """Sherman-Morrison steps end where the normal equations do."""
-    rng = np.random.default_rng(seed)
-    features, outcomes, noise = rng.normal(size=(12, 4)), rng.normal(size=12), 0.5
-    belief = WeightBlocks(1, 4, variances=2.0, noise=noise)
-    for x, y in zip(features, outcomes):
-        belief.observe(np.array([0]), np.arange(4), x, y)
-    precision = np.eye(4) / 2.0 + features.T @ features / noise
-    assert np.allclose(belief.covariance[0], np.linalg.inv(precision), atol=1e-9)
-    assert np.allclose(belief.mean[0], np.linalg.solve(precision, features.T @ outcomes / noise), atol=1e-9)
+def begin_with_others_weights():
+    agent = agents.SmallSteps()
+    agent.load({"weights": np.zeros((3, 4, 5))})
+    begun(agent, ARRIVALS)
 
 
-@given(st.integers(0, 2**32 - 1), st.sampled_from(["linear", "logistic"]))
-def test_covariances_stay_symmetric_and_positive_and_only_shrink(seed, link):
-    rng = np.random.default_rng(seed)
-    belief = WeightBlocks(3, 5, variances=1.0, link=link)
-    for _ in range(60):
-        before = belief.covariance.copy()
-        active = np.flatnonzero(rng.random(5) < 0.6)
-        belief.observe(rng.choice(3, 2, replace=False), active, np.ones(len(active)), float(rng.random() < 0.5))
-        assert np.allclose(belief.covariance, belief.covariance.transpose(0, 2, 1), atol=1e-12)
-        assert np.linalg.eigvalsh(belief.covariance).min() > 0
-        assert np.linalg.eigvalsh(before - belief.covariance).min() > -1e-9
+def begin_wrapped():
+    env = gym.wrappers.FlattenObservation(gym.make(COLD))
+    agents.LinUCB().begin(env, 0)
 
 
-def test_a_logistic_belief_finds_the_log_odds():
-    rng = np.random.default_rng(5)
-    belief = WeightBlocks(1, 2, variances=4.0, link="logistic")
-    for _ in range(3000):
-        x = np.array([1.0, rng.random() < 0.5])
-        belief.observe(np.array([0]), np.arange(2), x, float(rng.random() < 1 / (1 + np.exp(1.0 - 2.0 * x[1]))))
-    assert belief.mean[0] == pytest.approx([-1.0, 2.0], abs=4 * np.sqrt(belief.covariance[0].diagonal()).max())
-    assert expected_chance(belief.mean[0].sum(), 0.0) == pytest.approx(1 / (1 + np.exp(-1)), abs=0.05)
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (begin_with_others_weights, "load users with one shared schema"),
+        (begin_wrapped, "a wrapper changes the observations"),
+        (lambda: begun(agents.LinUCB(), ARRIVALS), "no candidates to choose from"),
+        (lambda: begun(agents.QTable()), "nothing arrives.*pushlab/push-v0"),
+        (lambda: begun(agents.MostOpened(by=["weather"])), "got 'weather'"),
+    ],
+)
+def test_wrong_arguments_and_worlds_are_named(call, words):
+    with pytest.raises(ValueError, match=words):
+        call()
 
 
-def test_context_features_are_the_words_of_the_context():
-    half = load_user("mira").schema.context
-    features = ContextFeatures(half, names=("day", "time", "place", "noise"))
-    words = load_user("mira").test.contexts.iloc[0].to_dict()
-    words |= {"day": "5", "time": "evening", "place": "TYPE_BAR TYPE_ATM", "noise": "low"}
-    active = {features.words[at] for at in features.active(half.encode_one(words))}
-    assert active == {"always", "day 5", "time evening", "place TYPE_BAR", "place TYPE_ATM", "noise low"}
-    nowhere = features.active(half.encode_one(words | {"place": "unknown"}))
-    assert {features.words[at] for at in nowhere} == active - {"place TYPE_BAR", "place TYPE_ATM"}
+# ------------------------------------------------------------ arrivals
 
 
-# ---------------------------------------------------------------- the picture
-
-def test_the_picture_is_drawn_from_its_table():
-    env, agent = gym.make(TWO, user=short_user(300)), ThompsonSampling()
-    live(env, agent)
-    table = plots.learned_heatmap_table(agent, env, "subject", "time", most=8)
-    assert list(table.columns) == ["subject", "time", "expected", "true"] and table["subject"].nunique() == 8
-    ax = plots.learned_heatmap(agent, env, most=8)
-    drawn = {text.get_text() for text in ax.texts}
-    assert {f"{share:.2f}" for share in table["expected"]} == drawn
-
-
-def test_names_of_columns_stand_on_one_line_and_a_wide_one_on_two():
-    env, agent = gym.make(TWO, user=short_user(300)), ThompsonSampling()
-    live(env, agent)
-    words = plots.learned_heatmap(agent, env, most=8).figure.axes[0].texts
-    heights = {text.get_text(): text.get_position()[1] for text in words}
-    assert heights["early"] == heights["afternoon"] == heights["evening"] == heights["night"]
+def test_rules_for_arrivals_do_what_they_say():
+    env = gym.make(ARRIVALS)
+    options = {"episodes": 4, "progress": False}
+    shown = rollout(env, agents.ShowAll(), **options)
+    hidden = rollout(env, agents.DismissAll(), **options)
+    late = rollout(env, agents.DoNotDisturb((22, 9)), **options)
+    ends = [log[log["terminated"]] for log in (shown, hidden)]
+    assert ends[0]["info.shown"].tolist() == ends[1]["info.dismissed"].tolist()
+    assert ends[0]["info.delay"].sum() == ends[1]["info.shown"].sum() == 0
+    silent = SCHEMA.context["ringerMode"].words.index("silent")
+    quiet = ~late["obs.hour"].between(9, 21) | (late["obs.ringerMode"] == silent)
+    assert quiet[late["action"] == CACHE].all() and (late["action"] == CACHE).any()
+    assert not quiet[late["action"] == SHOW].any() and (late["action"] == SHOW).any()
+    assert late["info.delay"].max() > 60 and late["info.dismissed"].max() == 0
 
 
-def test_the_true_column_is_the_judges_mean():
-    user = short_user(60)
-    env, agent = gym.make(TWO, user=user), LinUCB()
-    live(env, agent, steps=5)
-    table = plots.learned_heatmap_table(agent, env, "category", "time", most=20).set_index(["category", "time"])
-    contexts = user.test.context_codes[(user.test.contexts["time"] == "morning").to_numpy()]
-    words = user.schema.notification.decode(agent.candidates)["category"].to_numpy()
-    mail = agent.candidates[words == "email"]
-    p = [judge_for(user).probability(np.repeat(context[None], len(mail), axis=0), mail).mean() for context in contexts]
-    assert table["true"]["email", "morning"] == pytest.approx(np.mean(p))
+class Recorder(NotificationLearner):
+    """Acts at random and records the targets of its values."""
+
+    def __init__(self):
+        super().__init__(epsilon=1.0, settle=math.inf)
+        self.targets = []
+
+    def describe(self, codes, observation):
+        return str(SCHEMA.notification.decode_one(codes))
+
+    def values_of(self, described):
+        return (0.0, 0.0, 0.0)
+
+    def move(self, described, action, target):
+        self.targets.append((described, int(action), target))
 
 
-def test_an_agent_that_expects_nothing_has_no_picture():
-    env, agent = gym.make(TWO, user=short_user(5)), RandomAgent()
-    live(env, agent)
-    with pytest.raises(ValueError, match="does not say what it expects"):
-        plots.learned_heatmap(agent, env)
-    bandit = ThompsonSampling()
-    live(env, bandit)
-    with pytest.raises(ValueError, match="no feature 'weather'"):
-        plots.learned_heatmap(bandit, env, column="weather")
+def test_each_reward_goes_to_the_notification_that_earned_it():
+    """The costs of waiting go to the notifications that waited."""
+    env = gym.make(ARRIVALS, patience=0, max_forbidden=1, max_age=120)
+    agent = Recorder()
+    log = rollout(env, agent, seed=5, progress=False)
+    events = env.unwrapped.events()
+    done = events[events["outcome"] != "expired"]
+    words = done[[*SCHEMA.notification.names]].to_dict("records")
+    actions = np.where(done["outcome"] == "unseen", DISMISS, SHOW).tolist()
+    expected = sorted(zip(map(str, words), actions, done["worth"]))
+    assert sorted(one for one in agent.targets if one[1] != CACHE) == expected
+    assert len(set(events["outcome"])) == 4 and agent.episodes == 1
+    costs = sum(target for _, action, target in agent.targets if action == CACHE)
+    parts = log[["info.parts.wait", "info.parts.idle", "info.parts.endless"]].iloc[-1]
+    expired = events[events["outcome"] == "expired"]["worth"].sum()
+    assert costs == pytest.approx(parts.sum() + expired) and (parts < 0).all()
 
 
-def test_replaying_still_sends_the_history():
-    user = short_user(8)
-    assert np.array_equal(live(gym.make(TWO, user=user), ReplayHistory(user.history))[0],
-                          user.history.notification_codes[:8])
+def test_steps_of_the_arrival_learners_worked_out_by_hand():
+    table = agents.QTable(rate=0.4)
+    for target in (1.0, 2.0, 6.0):  # steps of 1, 1/2 and 0.4
+        table.move("here", SHOW, target)
+    assert table.values_of("here") == pytest.approx([3.3, 0, 0])
+    one = np.array([0]), np.array([0])
+    both = np.array([0]), np.array([0, 1])
+    linear = begun(agents.LinearArrivalQ(prior=0.002, noise=0.7, rate=0.1), ARRIVALS)
+    rows = np.array([0, 3]), np.array([0])
+    for action in (SHOW, CACHE):
+        linear.move(rows, action, 1.0)
+    # The shared row has ten times the prior variance: 0.022 / (0.022 + 0.7).
+    assert linear.values_of(rows) == pytest.approx([0.022 / 0.722, 0, 0.1])
+    small = agents.SmallSteps(rate=0.25)
+    small.weights = np.zeros((3, 2, 2))
+    small.move(both, DISMISS, 2.0)
+    assert small.values_of(both) == pytest.approx([0, 0.5, 0])
+    replaying = begun(agents.Replaying(size=1, times=2, rate=0.5), ARRIVALS)
+    replaying.move(one, SHOW, 1.0)  # and twice more
+    replaying.move(one, CACHE, 1.0)  # which is not rehearsed
+    assert replaying.values_of(one) == pytest.approx([0.875, 0, 0.5])
 
 
-def fitting_pairs():
-    """(environment, agent) of each pair that the table of docs/sweeps.md says to fit."""
-    text = (Path(__file__).resolve().parents[1] / "docs" / "sweeps.md").read_text(encoding="utf-8")
-    rows = text.split("| agents that need no arguments |")[1].split("\n\n")[0].splitlines()[2:]
-    for agents, envs in (row.strip("|").split("|") for row in rows):
-        names = re.findall(r"`(.+?)`", envs) or [name.removeprefix("pushlab/") for name, *_ in TABLE]
-        yield from itertools.product(names, re.findall(r"`(.+?)`", agents))
+def test_elastic_weights_are_pulled_back_to_their_anchor():
+    one = np.array([0]), np.array([0])
+    both = np.array([0]), np.array([0, 1])
+    agent = agents.Elastic(strength=1.0, rate=0.5)
+    agent.weights = np.zeros((3, 1, 2))
+    agent.move(one, SHOW, 1.0)  # 0.5 and 0
+    agent.move(both, SHOW, 2.0)  # 0.875 and 0.375
+    agent.begin_task("another", True)
+    assert agent.fisher[SHOW, 0].tolist() == [1.0, 0.5]
+    agent.move(both, SHOW, 0.0)  # to 0.5625 and 0.0625, and back by 1/4 and 1/8
+    assert agent.weights[SHOW, 0] == pytest.approx([0.640625, 0.1015625])
+    agent.strength = 1e9
+    agent.move(both, SHOW, -50.0)
+    assert agent.weights[SHOW, 0] == pytest.approx([0.875, 0.375])
 
 
-@pytest.mark.parametrize(("env", "agent"), list(fitting_pairs()))
-def test_the_page_says_which_agents_fit(env, agent):
-    log = rollout(f"pushlab/{env}", getattr(pushlab.agents, agent)(), steps=3, progress=False)
-    assert len(log)
+def test_all_answers_are_equally_likely_to_be_remembered():
+    env = gym.make(ARRIVALS)
+    found = np.zeros(64)
+    for seed in range(150):
+        agent = agents.Replaying(size=8, times=0)
+        agent.begin(env, seed)
+        for number in range(64):
+            agent.move((np.array([0]), np.array([0])), SHOW, float(number))
+        found[[int(outcome) for *_, outcome in agent.memory]] += 1
+    assert found.sum() == 8 * 150
+    assert found.reshape(8, 8).sum(axis=1) == pytest.approx(150, abs=60)  # 5 deviations
+
+
+@pytest.mark.parametrize("kind", [agents.QTable, agents.LinearArrivalQ])
+def test_learners_put_notifications_off_until_the_user_opens_them(kind):
+    """The value of waiting comes back from the evening to the morning."""
+    odds = math.log(0.95 / 0.05)
+    late = {"evening": 2 * odds, "night": 2 * odds}
+    user = user_with(intercept=-odds, context={"time": late})
+    env = gym.make(ARRIVALS, user=user, days=(0, 14))
+    agent = managing_arrivals.train(env, kind(settle=30), rounds=4)
+    means = managing_arrivals.judge(env, agent)
+    rules = [
+        managing_arrivals.judge(env, rule())["reward"]
+        for rule in (agents.ShowAll, agents.DismissAll, agents.DoNotDisturb)
+    ]
+    assert means["reward"] > max(rules) + 20 and means["delay"] > 100
+    if kind is agents.QTable:
+        chat = agent.table().set_index("hand").loc["org.pushlab.chat"]
+        assert chat["best"].tolist() == ["cache", "dismiss", "show", "cache", "show"]
+        assert chat["visits"].tolist() == [1324, 4, 305, 678, 126]
+        assert chat["show"].tolist()[2:] == pytest.approx(
+            [0.950054, -1, 0.918209], abs=1e-6
+        )

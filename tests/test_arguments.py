@@ -1,42 +1,254 @@
-"""Checks of arguments: what passes, and what is said of the rest."""
+"""Wrong arguments and actions: the error names them and what would be right."""
 
+import inspect
+import math
+import re
+from types import SimpleNamespace
+
+import gymnasium as gym
 import numpy as np
 import pandas as pd
 import pytest
 
-from pushlab.ground.arguments import chances, has_columns, number, one_of, share, whole
+from pushlab import RandomAgent, agents, load_user, plots, rollout
+from pushlab.challenges.challenge import Challenge
+from pushlab.envs import TABLE
+from pushlab.envs.batch import VectorEnv
+from pushlab.envs.shell import Env, build_world
+from pushlab.ground.arguments import chances, number, one_of, whole
+from pushlab.logs.collect import collect
+
+WORLDS = {name: world for name, world, _ in TABLE}
+PUSH = "pushlab/push-v0"
+HIV = "pushlab/ODE-HIV-v0"
+REC = "pushlab/RECEnv-v0"
+CREDIT = "pushlab/Credit-v0"
 
 
-def test_what_is_right_comes_back():
-    assert whole("n", np.int64(3), 1) == 3 and type(whole("n", np.int64(3))) is int
-    assert number("x", 0.0, 0, below=1) == 0.0 and number("x", np.float32(2)) == 2
-    assert one_of("kind", None, (None, "a")) is None and one_of("kind", "a", {"a": 1}) == "a"
-    assert share("level", 0.95) == 0.95 and chances({"a": 0, "b": 1.0}) is None
-    assert has_columns(pd.DataFrame({"a": [1]}), "a") is None
+def arguments_of(function):
+    kinds = inspect.Parameter
+    for one in inspect.signature(function).parameters.values():
+        if one.kind is kinds.POSITIONAL_OR_KEYWORD and one.name not in (
+            "self",
+            "model",
+        ):
+            yield one.name
 
 
-@pytest.mark.parametrize(("check", "words"), [
-    (lambda: whole("n", 0, 1), "n is a whole number from 1 up; got 0"),
-    (lambda: whole("n", 3.0), "n is a whole number; got 3.0"),
-    (lambda: whole("n", True, 0, 9), "n is a whole number from 0 to 9; got True"),
-    (lambda: whole("n", 10_001, 0, 10_000, of="rounds"), "n is a whole number of rounds from 0 to 10,000; got 10001"),
-    (lambda: number("x", float("nan")), "x is a finite number; got nan"),
-    (lambda: number("x", "1", 0), "x is a number from 0 up; got '1'"),
-    (lambda: number("x", True, 0, 1), "x is a number from 0 to 1; got True"),
-    (lambda: number("x", 0, above=0), "x is a number above 0; got 0"),
-    (lambda: number("x", 0, above=0, most=5), "x is a number above 0, at most 5; got 0"),
-    (lambda: number("x", 1, 0, below=1, of="days"), "x is a number of days from 0 to below 1; got 1"),
-    (lambda: number("x", 1, above=0, below=1), "x is a number above 0 and below 1; got 1"),
-    (lambda: number("x", 9, most=5), "x is a number of at most 5; got 9"),
-    (lambda: number("x", 9, below=5), "x is a number below 5; got 9"),
-    (lambda: whole("n", 10**5000, 0, 9), "n is a whole number from 0 to 9; got an int that cannot be written out"),
-    (lambda: one_of("kind", "y" * 10**6, ("a",)), "kind is one of a; got 'yyy"),
-    (lambda: one_of("kind", np.arange(3), (None, "a")), "kind is one of None, a; got array"),
-    (lambda: one_of("kind", ["a"], ("a",)), "kind is one of a; got"),
-    (lambda: share("level", 1), "level lies between 0 and 1, both excluded; got 1"),
-    (lambda: chances({"a": 0.5, "b": 1.1}), "b is a probability from 0 to 1; got 1.1"),
-    (lambda: has_columns(pd.DataFrame({"a": [1]}), "a", "b", what="the log"), "the log has no column 'b'; it has a")])
-def test_what_is_wrong_is_named(check, words):
-    with pytest.raises(ValueError) as error:
-        check()
-    assert words in str(error.value)
+@pytest.mark.parametrize("world", WORLDS)
+def test_every_argument_and_option_of_a_world_is_checked(world):
+    made = build_world(WORLDS[world], {})
+    names = set()
+    for kind in type(made).__mro__[:-1]:
+        names.update(arguments_of(kind.__init__))
+    assert len(names) > 6
+    for name in sorted(names):
+        for value in (object(), math.nan):
+            with pytest.raises(ValueError, match=rf"\b{name}\b"):
+                Env(WORLDS[world], **{name: value})
+    for name in made.options:
+        for env in (Env(made), VectorEnv(made, 2)):
+            with pytest.raises(ValueError, match=rf"\b{name}\b"):
+                env.reset(options={name: object()})
+
+
+@pytest.mark.parametrize(
+    ("world", "arguments", "words"),
+    [
+        (
+            PUSH,
+            {"forbidden": math.nan},
+            "a number from -1,000,000,000.0 to 1,.*; got nan",
+        ),
+        (
+            HIV,
+            {"config": {"k_3": 1}},
+            "config: a parameter of hiv is one of .*; got 'k_3'",
+        ),
+        (HIV, {"config": {"d_1": -1.0}}, "config: parameter d_1 is a number from 0 to"),
+        (
+            HIV,
+            {"initial_state": {"T1": 1}},
+            "initial_state of hiv has the variables T1, ",
+        ),
+        (
+            HIV,
+            {"bins": {"V": [2, 1]}, "observe": "V"},
+            "the edges of V are numbers that",
+        ),
+        (
+            CREDIT,
+            {"bound": 0.5},
+            "candidates: .* has weights from -0.5 to 0.5, the bound",
+        ),
+        (CREDIT, {"config": {"memory": 1}}, "config: memory is True or False; got 1"),
+        (REC, {"n_users": 10**9}, "whole number from 1 to 1,000,000; got 1000000000"),
+        (
+            REC,
+            {"UserModel": {"alpha": 1}},
+            "UserModel by name is one of .*; got {'alpha'",
+        ),
+    ],
+)
+def test_message_says_what_would_be_right(world, arguments, words):
+    with pytest.raises(ValueError, match=words):
+        Env(WORLDS[world], **arguments)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("num_envs", 0),
+        ("max_episode_steps", 0.5),
+        ("autoreset_mode", "never"),
+        ("render_mode", "film"),
+    ],
+)
+def test_arguments_of_a_batch_are_checked(name, value):
+    with pytest.raises(ValueError, match=name):
+        VectorEnv(WORLDS[REC], **{"num_envs": 2, name: value})
+
+
+MEMORIES = ("BothAgent", "EpisodicAgent", "GivenAgent", "LearnedAgent", "SemanticAgent")
+NEEDED = {
+    **dict.fromkeys(MEMORIES, {"capacity": 4}),
+    **dict.fromkeys(("Recognising", "Restarting", "Told"), {"make": list}),
+    "GaussianActions": {"mean": len, "spread": 1.0},
+    "BangBang": {"component": 0, "above": 2.0, "below": 1.0, "on": 1},
+    "FittedQIteration": {"actions": 2},
+    "FunctionAgent": {"policy": len},
+    "OfflineModel": {"judge": SimpleNamespace(schema=None)},
+    "ReplayHistory": {"history": SimpleNamespace(notification_codes=None)},
+    "SoftmaxItem": {"items": np.eye(2)},
+}
+UNCHECKED = {
+    "name",
+    "on",
+    "off",
+    "action",
+    "usual",
+    "history",
+    "notice",
+    "crossed",
+    "by",
+}
+
+
+def test_every_argument_of_an_agent_is_checked():
+    checked = 0
+    for kind in sorted(agents.__all__):
+        agent = getattr(agents, kind)
+        if not isinstance(agent, type) or kind in ("Agent", "Transition"):
+            continue
+        for name in set(arguments_of(agent)) - UNCHECKED:
+            needed = NEEDED.get(kind, {})
+            with pytest.raises(ValueError, match=rf"\b{name}\b"):
+                agent(**needed | {name: object()})
+            checked += 1
+    assert checked > 50
+
+
+@pytest.mark.parametrize(
+    ("check", "arguments", "others", "message"),
+    [
+        (whole, ("n", 0, 1), {}, "n is a whole number from 1 up; got 0"),
+        (whole, ("n", True, 0, 9), {}, "n is a whole number from 0 to 9; got True"),
+        (
+            whole,
+            ("n", 10**4, 0, 9999),
+            {"of": "days"},
+            "of days from 0 to 9,999; got 10000",
+        ),
+        (number, ("x", math.nan), {}, "x is a finite number; got nan"),
+        (
+            number,
+            ("x", 0),
+            {"above": 0, "most": 5},
+            "a number above 0, at most 5; got 0",
+        ),
+        (number, ("x", 9), {"most": 5}, "x is a number of at most 5; got 9"),
+        (
+            one_of,
+            ("kind", "y" * 99, ("a", None)),
+            {},
+            "kind is one of a, None; got 'yyy",
+        ),
+        (
+            chances,
+            ({"a": 0.5, "b": 1.1},),
+            {},
+            "b is a probability from 0 to 1; got 1.1",
+        ),
+    ],
+)
+def test_checks_say_what_is_wrong(check, arguments, others, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        check(*arguments, **others)
+
+
+def test_checks_return_what_is_right():
+    assert whole("n", np.int64(3), 3, 3) == 3
+    assert number("x", 0.0, 0, below=1) == 0
+    assert number("x", 5, above=0, most=5) == 5
+
+
+# ------------------------------------------------------------------ actions and names
+
+CHAT = {
+    "postingApp": "org.pushlab.chat",
+    "category": "msg",
+    "subject": "friends",
+    "numberOfUpdates": "none",
+    "priority": "default",
+    "ongoing": "False",
+    "visibility": "private",
+}
+
+
+@pytest.mark.parametrize(
+    ("action", "message"),
+    [
+        (CHAT, r"got a dict.*schema\.notification\.encode_one"),
+        (np.zeros(7), r"action\.astype\(int\)"),
+        (None, "got None: does the policy return"),
+    ],
+)
+def test_bad_actions_are_refused_with_advice(action, message):
+    env = gym.make("pushlab/evalumap1-v0", user="mira")
+    env.reset(seed=7)
+    with pytest.raises(ValueError, match=message):
+        env.step(action)
+    env.step(env.unwrapped.world.schema.notification.encode_one(CHAT))
+    items = gym.make(REC)
+    items.reset(seed=0)
+    with pytest.raises(ValueError) as caught:
+        items.step(action)
+    assert "schema" not in str(caught.value)
+
+
+def forgetful(observation):
+    observation.sum()
+
+
+MIRA = load_user("mira")
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: rollout(REC, forgetful, steps=1), "'forgetful' returned nothing"),
+        (lambda: rollout(REC, RandomAgent(), 0), "episodes is a whole number .*got 0"),
+        (lambda: collect(REC, forgetful, episodes=0), "episodes is a whole .*got 0"),
+        (lambda: rollout("evalumap1-v0", forgetful), "'pushlab/evalumap1-v0' meant"),
+        (lambda: plots.phone(pd.DataFrame()), r"films\[0\] after"),
+        (lambda: agents.MostOpened(MIRA), r"takes a Period.*its \.history is"),
+        (lambda: Challenge.load("nobody"), "the shipped users are .*mira"),
+        (lambda: Challenge.load("mira", opening="now"), "sampled, threshold"),
+        (lambda: Challenge.load("mira", judge="jury"), "logistic"),
+        (lambda: Challenge.load("mira").evaluate([]), "a pandas DataFrame"),
+    ],
+)
+def test_slips_are_explained(call, message):
+    errors = (ValueError, TypeError, FileNotFoundError, gym.error.UnregisteredEnv)
+    with pytest.raises(errors, match=message):
+        call()

@@ -1,215 +1,393 @@
-"""A challenge the batch way: it says what the environment says, and lists every fault of a table."""
+"""The challenges in memory: the numbers of a scorecard; answers and logs refused."""
 
-import re
 from dataclasses import replace
 
 import gymnasium as gym
 import numpy as np
 import pandas as pd
 import pytest
+from gymnasium.utils.seeding import np_random
+from scipy.stats import binomtest, entropy
 
-import pushlab  # noqa: F401
+from pushlab import RandomAgent, load_user, rollout
+from pushlab.challenges import replays
 from pushlab.challenges.challenge import Challenge
+from pushlab.challenges.replays import score_log
 from pushlab.datasets.periods import Period
-from pushlab.datasets.reading import load_user
 from pushlab.ground.faults import BadData
-from pushlab.metrics import push
+from pushlab.ground.seeds import episode_seed
+from pushlab.logs.rollout import readable
+from pushlab.metrics.push import learning_rate
+from pushlab.users.judges import judge_for
 
 ROWS = 60
+POINTS = {(0, 0): 0, (0, 1): 2, (1, 0): -1, (1, 1): 1}  # (actual opened, sent opened)
 
 
-def small(name="mira", rows=ROWS, **arguments):
-    """The challenge of a shipped user whose test period is cut short."""
+def short_user(name="mira"):
+    """A shipped user with few rows, so that the judges are fitted quickly."""
     user = load_user(name)
-    return Challenge.load(replace(user, periods={**user.periods, "test": Period(user.schema, user.test.table[:rows])}),
-                          **arguments)
+    periods = {
+        "history": Period(user.schema, user.history.table.head(300)),
+        "test": Period(user.schema, user.test.table.head(ROWS)),
+    }
+    return replace(user, periods=periods)
 
 
 @pytest.fixture(scope="module")
 def challenge():
-    return small()
+    return Challenge.load(short_user())
 
 
 @pytest.fixture
 def answers(challenge):
-    return challenge.history.notifications.head(len(challenge.contexts))
+    """Half of them in a combination of app, category and subject that nothing knows."""
+    table = challenge.history.notifications.head(ROWS).assign(priority="max")
+    combination = ["org.pushlab.bank", "msg", "humor"]
+    table.loc[: ROWS // 2 - 1, ["postingApp", "category", "subject"]] = combination
+    return table
 
 
-def faults_of(challenge, table):
-    with pytest.raises(BadData) as caught:
-        challenge.evaluate(table)
-    return caught.value.faults
-
-
-# ---------------------------------------------------------------- what is scored
-
-def test_a_challenge_holds_history_and_contexts_as_tables(challenge):
-    assert {"postingApp", "priority"} <= set(challenge.history.notifications)
-    assert {"day", "place"} <= set(challenge.history.contexts) and "action" in challenge.history.engagements
-    contexts = challenge.contexts
-    assert contexts["id"].tolist() == list(range(ROWS)) and "action" not in contexts and "postingApp" not in contexts
-
-
-@pytest.mark.parametrize("arguments", [{}, {"opening": "threshold"}, {"opening": "matched", "judge": "tree"}])
-@pytest.mark.parametrize("seed", [0, 7])
-def test_the_scorecard_says_what_the_environment_says(seed, arguments):
-    challenge = small("noor", **arguments)
-    codes = challenge.history.notification_codes[:ROWS]
-    card = challenge.evaluate(challenge.history.notifications[:ROWS], seed=seed)
-    env = gym.make("pushlab/evalumap1-v0", user=challenge.user, **arguments)
-    env.reset(seed=seed)
-    steps = [env.step(action) for action in codes]
-    opened = np.array([step[4]["opened"] for step in steps])
-    assert card.metrics["performance"] == sum(step[1] for step in steps)
-    assert card.metrics["click_through_rate"] == opened.mean()
-    assert card.metrics["coverage"] == push.coverage(codes[opened], challenge.history.notification_codes)
-    assert card.seeds == (seed,) and card.count == ROWS and card.judge == env.unwrapped.world.judge.name
-
-
-def test_sending_the_best_has_no_regret_and_a_whole_share(challenge):
-    """Each context's best row of the catalogue, with the other features tried out, is what `best` promises."""
-    world = challenge.world
-    contexts = challenge.user.test.context_codes
-    half = challenge.user.schema.notification
-    free = [range(size) if at not in (0, 1, 3) else [-1] for at, size in enumerate(half.sizes)]
+def best_probabilities(user):
+    """The highest probability over the catalogue, with every free feature tried out."""
+    half = user.schema.notification
+    free = [
+        range(size) if at not in (0, 1, 3) else [-1]
+        for at, size in enumerate(half.sizes)
+    ]
     grid = np.array(np.meshgrid(*free)).reshape(len(free), -1).T
-    rows = np.unique(challenge.user.catalogue_codes, axis=0)
-    every = np.array([np.where(row < 0, other, row) for row in rows for other in grid])
-    best = [every[world.judge.probability(np.repeat(contexts[at:at + 1], len(every), 0), every).argmax()]
-            for at in range(ROWS)]
-    card = challenge.evaluate(half.decode(np.array(best)))
-    assert card.metrics["regret"] == pytest.approx(0, abs=1e-9)
-    highest = world.judge.best_probability(contexts, challenge.user.catalogue_codes)
-    top = push.best_performance(challenge.user.test.opened, highest)
-    assert card.metrics["expected_performance"] == pytest.approx(top)
+    rows = [np.where(row < 0, grid, row) for row in user.catalogue_codes]
+    combinations = np.concatenate(rows)
+    judge = judge_for(user, "truth")
+    best = []
+    for context in user.test.context_codes:
+        contexts = np.tile(context, (len(combinations), 1))
+        best.append(judge.probability(contexts, combinations).max())
+    return np.array(best)
 
 
-def test_the_rates_of_the_judges_are_those_of_their_probabilities(challenge, answers):
-    from pushlab.users.judges import judge_for
+def expected_points(actual, probability):
+    total = 0
+    for was_opened, chance in zip(actual, probability):
+        total += chance * POINTS[was_opened, 1] + (1 - chance) * POINTS[was_opened, 0]
+    return total
 
-    card = challenge.evaluate(answers)
+
+def test_every_number_of_a_scorecard(challenge, answers):
+    user = challenge.user
+    card = challenge.evaluate(answers, seed=7, agent="mine")
+    contexts = user.test.context_codes
+    codes = user.schema.notification.encode(answers)
+    probability = judge_for(user, "truth").probability(contexts, codes)
+    draws = np_random(7)[0].random((ROWS + 1, 2))[1:, 0]
+    opened = draws < probability
+    actual = user.test.opened
+    best = best_probabilities(user)
+    performance = sum(POINTS[pair] for pair in zip(actual, opened))
+    covered = 0
+    distinct = 0
+    evenness = []
+    for name in answers:
+        values = set(challenge.history.notifications[name])
+        distinct += len(values)
+        accepted = answers[name][opened]
+        covered += len(values & set(accepted))
+        count = max(len(values), accepted.nunique())
+        evenness.append(entropy(accepted.value_counts()) / np.log(count))
+    assert card.metrics == pytest.approx(
+        {
+            "performance": performance,
+            "performance_share": performance / expected_points(actual, best),
+            "expected_performance": expected_points(actual, probability),
+            "regret": (best - probability).mean(),
+            "click_through_rate": opened.mean(),
+            "panel_click_through_rate": np.mean(
+                [rate["expected"] for rate in card.judges.values()]
+            ),
+            "coverage": covered / distinct,
+            "evenness": np.mean(evenness),
+            "plausibility": 0.5,
+        }
+    )
     assert list(card.judges) == ["truth", "logistic", "adaboost", "tree", "bayes"]
-    codes, contexts = challenge.history.notification_codes[:ROWS], challenge.user.test.context_codes
-    for name in ("truth", "tree"):
-        p = judge_for(challenge.user, name).probability(contexts, codes)
-        assert card.judges[name]["expected"] == pytest.approx(p.mean())
-        assert card.judges[name]["threshold"] == (p >= 0.5).mean()
-    assert card.judges["truth"]["sampled"] == card.metrics["click_through_rate"]     # one chance for all judges
-    assert all(rate["low"] <= rate["sampled"] <= rate["high"] for rate in card.judges.values())
+    for name, rates in card.judges.items():
+        chances = judge_for(user, name).probability(contexts, codes)
+        opens = (draws < chances).sum()
+        interval = binomtest(opens, ROWS).proportion_ci(method="wilson")
+        assert rates == pytest.approx(
+            {
+                "expected": chances.mean(),
+                "sampled": opens / ROWS,
+                "low": interval.low,
+                "high": interval.high,
+                "threshold": (chances >= 0.5).mean(),
+            }
+        )
+    assert card.agent == "mine"
+    assert card.about == (
+        "challenge 1, user mira, test period, 60 notifications, "
+        "answers by truth (sampled), seed 7"
+    )
 
 
-def test_nonsense_is_implausible_and_history_is_not(challenge, answers):
-    assert challenge.evaluate(answers).metrics["plausibility"] == 1
-    history = challenge.history.notifications
-    known = set(zip(history["postingApp"], history["category"], history["subject"]))
-    catalogue = challenge.user.catalogue
-    known |= set(zip(catalogue["postingApp"], catalogue["category"], catalogue["subject"]))
-    app, category = answers["postingApp"].iloc[0], answers["category"].iloc[0]
-    subject = next(word for word in history["subject"].unique() if (app, category, word) not in known)
-    half = answers.copy()
-    half.loc[half.index[:ROWS // 2], ["postingApp", "category", "subject"]] = app, category, subject
-    assert challenge.evaluate(half).metrics["plausibility"] == 0.5
+@pytest.mark.parametrize(
+    "arguments", [{"opening": "threshold"}, {"opening": "matched", "judge": "tree"}]
+)
+def test_scorecard_agrees_with_the_environment(arguments):
+    challenge = Challenge.load(short_user("noor"), **arguments)
+    card = challenge.evaluate(challenge.history.notifications[:ROWS], seed=3)
+    env = gym.make("pushlab/evalumap1-v0", user=challenge.user, **arguments)
+    env.reset(seed=3)
+    rewards = []
+    opened = []
+    for action in challenge.history.notification_codes[:ROWS]:
+        _, reward, _, _, info = env.step(action)
+        rewards.append(reward)
+        opened.append(info["opened"])
+    assert card.metrics["performance"] == sum(rewards)
+    # Under a threshold nothing is left to chance.
+    assert card.metrics["expected_performance"] == sum(rewards)
+    assert card.metrics["click_through_rate"] == np.mean(opened)
+    assert card.judge == arguments.get("judge", "truth")
 
 
-@pytest.mark.parametrize("wrong, shown", [([1], "'[1]'"), (None, "'None'")])
-def test_an_id_that_is_no_number_at_all_is_named(challenge, answers, wrong, shown):
-    table = answers.astype(object).assign(id=range(len(answers)))
-    table["id"] = pd.Series([wrong, *range(1, len(answers))], index=table.index, dtype=object)
-    with pytest.raises(BadData, match=re.escape(f"{shown} is not the id of a context")):
-        challenge.evaluate(table)
-
-
-def test_rows_belong_to_contexts_by_id_or_else_by_order(challenge, answers):
-    straight = challenge.evaluate(answers)
-    numbered = answers.assign(id=range(ROWS)).sample(frac=1, random_state=3)
-    assert challenge.evaluate(numbered).metrics == straight.metrics
-    assert challenge.evaluate(numbered.assign(id=numbered["id"].astype(float))).metrics == straight.metrics
-    assert challenge.evaluate(numbered.drop(columns="id")).metrics != straight.metrics
-
-
-@pytest.mark.parametrize("spelt", ["{}.0", "{}.00", "0{}"])
-def test_an_id_is_a_whole_number_however_it_was_written(challenge, answers, spelt):
-    """pandas writes whole numbers with .0 where a merge left a hole for a while."""
-    numbered = answers.assign(id=[spelt.format(number) for number in range(ROWS)])
-    assert challenge.evaluate(numbered.sample(frac=1, random_state=3)).metrics == challenge.evaluate(answers).metrics
-
-
-def test_the_names_of_the_data_files_will_do_and_columns_may_stand_in_any_order(challenge, answers):
-    theirs = answers.rename(columns={"postingApp": "appPackage", "numberOfUpdates": "numberUpdates"})
-    typed = theirs.assign(ongoing=theirs["ongoing"] == "True")[theirs.columns[::-1]]
-    assert challenge.evaluate(typed).metrics == challenge.evaluate(answers).metrics
-
-
-def test_response_times_are_the_participants_word_and_in_no_table(challenge, answers):
-    timed = answers.assign(response_time=np.linspace(0.001, 0.002, ROWS))
-    card = challenge.evaluate(timed)
-    assert card.reported and card.response.median == pytest.approx(0.0015)
-    assert card.to_dict() == challenge.evaluate(answers).to_dict()
-    assert "response" not in card._repr_html_() and "0.0015" not in card._repr_html_()
-    assert "as reported by the participant" in card.report()
-
-
-def test_a_value_new_to_an_open_feature_is_noted_and_not_refused(challenge, answers):
-    strange = answers.copy()
-    strange.iloc[4, strange.columns.get_loc("subject")] = "moon landings"
-    card = challenge.evaluate(strange)
-    assert "1 row has a value of subject that the history does not know ('moon landings')" in card.notes[0]
-
-
-def test_a_user_without_the_truth_is_judged_by_the_default_model():
-    user = replace(small("omar").user, truth=None)
-    card = Challenge.load(user).evaluate(user.history.notifications.head(ROWS))
-    assert card.judge == "logistic" and "regret" not in card.metrics
+def test_user_without_truth_is_judged_by_the_default_model(challenge, answers):
+    user = replace(challenge.user, truth=None)
+    card = Challenge.load(user).evaluate(answers)
+    assert card.judge == "logistic"
+    assert "regret" not in card.metrics
     assert list(card.judges) == ["logistic", "adaboost", "tree", "bayes"]
 
 
-# ---------------------------------------------------------------- what is refused
-
-@pytest.mark.parametrize("change, words", [
-    (lambda table: table.drop(columns="subject"), [("subject", "the column is missing")]),
-    (lambda table: table.assign(mood="good"), [("mood", "the column is not one of postingApp")]),
-    (lambda table: table.rename(columns={"priority": "Priorty"}),
-     [("Priorty", "is 'priority' meant?"), ("priority", "missing")]),
-    (lambda table: table.assign(appPackage=table["postingApp"]), [("appPackage", "says the same as postingApp")]),
-    (lambda table: pd.concat([table, table[["subject"]]], axis=1), [("subject", "there twice")]),
-    (lambda table: table.assign(visibility="hidden"), [("visibility", "one of private, public, secret")]),
-    (lambda table: table.assign(priority="=HYPERLINK(1)"), [("priority", "one of unknown, min")]),
-    (lambda table: table.assign(subject=np.nan), [("subject", "a word")]),
-    (lambda table: table.assign(postingApp=None), [("postingApp", "a word")]),
-    (lambda table: table.assign(category=pd.NA), [("category", "a word")]),
-    (lambda table: table.assign(priority=np.nan), [("priority", "one of unknown")]),
-    (lambda table: table.iloc[:-1], [(None, "59 rows for 60 contexts")]),
-    (lambda table: pd.concat([table, table]), [(None, "120 rows for 60 contexts")]),
-    (lambda table: table.iloc[:0], [(None, "0 rows for 60 contexts")]),
-    (lambda table: table.assign(id=[0, 0, *range(2, ROWS)]), [("id", "stands there twice"), ("id", "no row: 1")]),
-    (lambda table: table.assign(id=["1.0", "1", *range(2, ROWS)]), [("id", "stands there twice"), ("id", "no row: 0")]),
-    (lambda table: table.assign(id=["0.5", *range(1, ROWS)]), [("id", "the id of a context"), ("id", "no row: 0")]),
-    (lambda table: table.assign(id=range(1, ROWS + 1)), [("id", "the id of a context, 0 to 59"), ("id", "no row: 0")]),
-    (lambda table: table.assign(id=[np.nan, *range(1, ROWS)]), [("id", "the id of a context"), ("id", "no row: 0")]),
-    (lambda table: table.assign(response_time=-1.0), [("response_time", "number of seconds")]),
-    (lambda table: table.assign(response_time="soon"), [("response_time", "number of seconds")]),
-])
-def test_a_faulty_table_is_refused_with_its_reason(challenge, answers, change, words):
-    faults = faults_of(challenge, change(answers))
-    for column, right in words:
-        assert any(fault.column == column and right in fault.right for fault in faults), faults[:5]
+def test_answers_may_be_numbered_renamed_and_typed(challenge, answers):
+    expected = challenge.evaluate(answers).metrics
+    numbered = answers.assign(id=[f"{number}.0" for number in range(ROWS)])
+    shuffled = numbered.sample(frac=1, random_state=3)
+    assert challenge.evaluate(shuffled).metrics == expected
+    assert challenge.evaluate(shuffled.drop(columns="id")).metrics != expected
+    renamed = answers.rename(columns={"postingApp": "appPackage"})
+    typed = renamed.assign(ongoing=renamed["ongoing"] == "True")
+    assert challenge.evaluate(typed[typed.columns[::-1]]).metrics == expected
 
 
-def test_every_fault_is_listed_at_once(challenge, answers):
-    bad = answers.assign(id=[5, 5, *range(2, ROWS)]).rename(columns={"subject": "topic"})
-    bad.loc[bad.index[[1, 7]], "priority"] = "urgent"
-    bad.loc[bad.index[3], "ongoing"] = "perhaps"
-    faults = faults_of(challenge, bad)
-    assert {(fault.row, fault.column) for fault in faults} >= {
-        (1, "priority"), (7, "priority"), (3, "ongoing"), (1, "id"), (None, "topic"), (None, "subject"), (None, "id")}
+def test_reported_response_times_are_summed_up_and_in_no_table(challenge, answers):
+    card = challenge.evaluate(answers.assign(response_time=np.arange(ROWS)))
+    assert (card.response.median, card.response.p95) == (29.5, 56)
+    assert card.to_dict() == challenge.evaluate(answers).to_dict()
+    assert "as reported by the participant" in card.report()
 
 
-@pytest.mark.parametrize("arguments, error, message", [
-    ({"user": "nobody"}, FileNotFoundError, "mira"),
-    ({"user": "mira", "period": "tomorrow"}, ValueError, "history, test"),
-    ({"user": "mira", "opening": "never"}, ValueError, "sampled, threshold, matched"),
-    ({"user": "mira", "judge": "jury"}, ValueError, "logistic"),
-])
-def test_a_challenge_that_cannot_be_names_what_can(arguments, error, message):
-    with pytest.raises(error, match=message):
-        Challenge.load(**arguments)
+def test_words_unknown_to_the_history_are_noted(challenge, answers):
+    answers.loc[4, "subject"] = "freinds"
+    with pytest.warns(UserWarning, match="does not know.*freinds"):
+        card = challenge.evaluate(answers)
+    assert card.notes == (
+        "1 row has a value of subject that the history does not know ('freinds'), "
+        "coded as 'other'; is 'friends' meant?",
+    )
+    assert "freinds" in repr(card)
+    assert challenge.evaluate(answers.replace("freinds", "other")).notes == ()
+    answers["subject"] = [f"<b>{at % 4}</b>" for at in range(ROWS)]
+    with pytest.warns(UserWarning):
+        card = challenge.evaluate(answers)
+    assert "60 rows have" in card.notes[0]
+    assert "('<b>0</b>', '<b>1</b>', '<b>2</b>', …)" in card.notes[0]
+    assert "<b>0" not in card._repr_html_()
+
+
+def ids(first, table):
+    return table.assign(id=[*first, *range(len(first), ROWS)])
+
+
+BAD_ANSWERS = [
+    (
+        lambda table: table.drop(columns="subject"),
+        [(None, "subject", "column is missing")],
+    ),
+    (
+        lambda table: table.rename(columns={"priority": "Priorty"}),
+        [(None, "Priorty", "is 'priority' meant?"), (None, "priority", "is missing")],
+    ),
+    (
+        lambda table: table.assign(appPackage=table["postingApp"]),
+        [(None, "appPackage", "says the same as postingApp")],
+    ),
+    (
+        lambda table: table.replace({"visibility": {"public": "open"}}).head(9),
+        [
+            (None, None, "there are 9 rows for 60 contexts"),
+            (1, "visibility", "one of private"),
+        ],
+    ),
+    (lambda table: table.assign(subject=np.nan), [(0, "subject", "a word")]),
+    (
+        lambda table: ids([0, 0], table),
+        [(1, "id", "stands there twice"), (None, "id", "no row: 1")],
+    ),
+    (
+        lambda table: ids([[1], "0.5", 60, -1], table),
+        [(at, "id", "the id of a context, 0 to 59") for at in range(4)],
+    ),
+    (
+        lambda table: table.assign(response_time=-1.0),
+        [(0, "response_time", "number of seconds")],
+    ),
+]
+
+
+@pytest.mark.parametrize("case", range(len(BAD_ANSWERS)))
+def test_bad_answers_are_refused(challenge, answers, case):
+    change, expected = BAD_ANSWERS[case]
+    with pytest.raises(BadData) as caught:
+        challenge.evaluate(change(answers))
+    found = [(fault.row, fault.column, fault.right) for fault in caught.value.faults]
+    for row, column, words in expected:
+        assert any(one[:2] == (row, column) and words in one[2] for one in found), (
+            found[:5]
+        )
+
+
+# ------------------------------------------------------------------ logs of challenge 2
+
+
+@pytest.fixture(scope="module")
+def env(challenge):
+    return gym.make("pushlab/evalumap2-v0", user=challenge.user, reveal=True)
+
+
+@pytest.fixture(scope="module")
+def played(env):
+    return rollout(env, RandomAgent(), episodes=2, seed=6, progress=False)
+
+
+@pytest.fixture
+def log(played):
+    return played.copy()
+
+
+def test_log_is_scored_as_it_was_played(challenge, env, log):
+    card = score_log(challenge, log)
+    assert card.metrics["performance"] == log["reward"].sum() / 2
+    assert card.metrics["click_through_rate"] == log["info.opened"].mean()
+    assert card.metrics["regret"] == pytest.approx(
+        (log["info.best"] - log["info.probability"]).mean()
+    )
+    curve = log["reward"].to_numpy().reshape(2, ROWS).mean(axis=0)
+    rate = learning_rate(curve, window=ROWS // 10)
+    assert card.metrics["learning_slope"] == rate.slope
+    assert card.metrics["settled_step"] == rate.settled
+    assert card.seeds == (6, episode_seed(6, 1))
+    assert card.report().startswith(
+        "random: challenge 2, user mira, test period, 120 notifications, "
+        "answers by truth (sampled), seeds 6 and 1 more"
+    )
+    assert card.response.median == pytest.approx(log["response_time"].median())
+    draws = [np_random(seed)[0].random((ROWS + 1, 2))[1:, 0] for seed in card.seeds]
+    sampled = np.concatenate(draws) < log["info.probability"]
+    assert (
+        card.judges["truth"]["sampled"]
+        == sampled.mean()
+        == card.metrics["click_through_rate"]
+    )
+    needed = ["seed", "episode", "step", "response_time", "info.opened"]
+    needed += [name for name in log if name.startswith(("action.", "obs.context."))]
+    for same in (log[needed], log[needed].astype(str), readable(log, env)):
+        assert score_log(challenge, same).metrics == card.metrics
+    assert score_log(challenge, log, agent="mine", seed=6).agent == "mine"
+
+
+def test_runs_under_several_seeds_and_with_counted_seeds(challenge, env):
+    runs = [rollout(env, RandomAgent(), seed=seed, progress=False) for seed in (3, 40)]
+    card = score_log(challenge, pd.concat(runs))
+    assert card.seeds == (3, 40)
+    assert card.metrics["performance"] == sum(run["reward"].sum() for run in runs) / 2
+    old = rollout(
+        env, RandomAgent(), episodes=2, seed=6, seeding="counted", progress=False
+    )
+    assert score_log(challenge, old, seeding="counted").seeds == (6, 7)
+    with pytest.raises(BadData, match="--counted"):
+        score_log(challenge, old)
+
+
+def put(column, row, value):
+    def change(log):
+        log[column] = log[column].astype(object)
+        log.loc[row, column] = value
+        return log
+
+    return change
+
+
+def flip(log):
+    log.loc[[7, 99], "info.opened"] ^= True
+    return log
+
+
+AGAIN = "what the environment says after this seed and these notifications"
+BAD_LOGS = {
+    "opens": (flip, [(7, "info.opened", AGAIN), (99, "info.opened", AGAIN)]),
+    "reward": (put("reward", 3, 2.5), [(3, "reward", AGAIN)]),
+    "probability": (
+        put("info.probability", 3, 0.999),
+        [(3, "info.probability", AGAIN)],
+    ),
+    "context": (put("obs.context.day", 11, 5), [(11, "obs.context.day", AGAIN)]),
+    "code": (
+        put("action.priority", 4, 6),
+        [(4, "action.priority", "whole number from 0 to 5")],
+    ),
+    "seconds": (
+        put("response_time", 4, -1),
+        [(4, "response_time", "a number of seconds")],
+    ),
+    "step": (put("step", 4, 7), [(4, "step", "the next step, 4")]),
+    "lost rows": (
+        lambda log: log.iloc[:-3],
+        [(60, None, "the episode has 57 steps for 60 contexts")],
+    ),
+    "joined episodes": (
+        put("episode", slice(None), 0),
+        [(60, "step", "the next step, 60"), (0, None, "120 steps for 60 contexts")],
+    ),
+    "episode twice": (
+        lambda log: pd.concat([log, log.iloc[:ROWS]]),
+        [(120, "seed", "that of the episode in row 0 (both were reset with 6)")],
+    ),
+    "missing column": (
+        lambda log: log.drop(columns="response_time"),
+        [(None, "response_time", "the column is missing")],
+    ),
+    "no rows": (lambda log: log.iloc[:0], [(None, None, "a header and no rows")]),
+}
+
+
+@pytest.mark.parametrize("case", BAD_LOGS)
+def test_changed_logs_are_refused(challenge, log, case):
+    change, expected = BAD_LOGS[case]
+    with pytest.raises(BadData) as caught:
+        score_log(challenge, change(log))
+    found = caught.value.faults
+    assert [(fault.row, fault.column) for fault in found] == [
+        row[:2] for row in expected
+    ]
+    for fault, row in zip(found, expected):
+        assert row[2] in fault.right
+
+
+def test_log_must_be_played_with_the_organisers_seed_user_and_judge(
+    challenge, log, monkeypatch
+):
+    with pytest.raises(BadData, match="what this challenge is played with: seed 1"):
+        score_log(challenge, log, seed=1)
+    for changes in (
+        {"judge": "tree"},
+        {"opening": "threshold"},
+        {"user": short_user("noor")},
+    ):
+        with pytest.raises(BadData):
+            score_log(replace(challenge, **changes), log)
+    monkeypatch.setattr(replays, "MOST_EPISODES", 2)
+    assert score_log(challenge, log).count == 2 * ROWS
+    monkeypatch.setattr(replays, "MOST_EPISODES", 1)
+    with pytest.raises(BadData, match="there are 2 episodes; a log has at most 1"):
+        score_log(challenge, log)

@@ -1,4 +1,4 @@
-"""Intervals where sources of chance cross, and where comparisons are many."""
+"""Intervals, tests and power against hand calculations, SciPy and published values."""
 
 import numpy as np
 import pandas as pd
@@ -6,274 +6,325 @@ import pytest
 from scipy import stats
 
 from pushlab import plots
-from pushlab.metrics.estimate import (
-    crossed_bootstrap,
-    crossed_interval,
-    holm,
-    leader,
-    mean_interval,
-    median_time,
-    paired_interval,
-    simultaneous,
+from pushlab.metrics import estimate
+from pushlab.studies.coverage import kept
+from pushlab.studies.tables import read_tables
+
+OURS = np.array(
+    [
+        [0.10, 0.55, 0.90, -0.20],
+        [0.35, 0.60, 1.20, 0.05],
+        [0.20, 0.10, 1.05, 0.40],
+        [0.50, 0.95, 0.70, 0.15],
+        [0.15, 0.45, 1.60, 0.30],
+    ]
 )
-from pushlab.metrics.estimate.crossed import _crossed as crossed_parts
-
-GRIDS = [(20, 28), (10, 28), (5, 20)]
-SIMULATIONS = 4000
-
-
-def grids(rows, columns, by_row, by_column, rest, count=SIMULATIONS, seed=0):
-    """Grids of two-way random effects about a mean of 0, (count, rows, columns)."""
-    rng = np.random.default_rng(seed)
-    return (by_row * rng.normal(size=(count, rows, 1)) + by_column * rng.normal(size=(count, 1, columns))
-            + rest * rng.normal(size=(count, rows, columns)))
+THEIRS = np.array(
+    [[0.05, 0.50, 0.95, 0.10], [0.30, 0.65, 0.80, 0.05], [0.20, 0.40, 1.00, -0.10]]
+)
+THRESHOLDS = [-0.5, 0.05, 0.5, 0.95, 2.0]
 
 
-def coverage(values, level=0.95):
-    """Share of crossed intervals that hold 0."""
-    mean, variance, freedom = crossed_parts(values)
-    return float((np.abs(mean) <= stats.t.ppf((1 + level) / 2, freedom) * np.sqrt(variance)).mean())
+# ---------------------------------------------------------------- means and shares
 
 
-# In 4,000 simulations a true coverage of 0.935 to 0.966 has a standard error of at most 0.0039: it lies four of them
-# inside 0.92 and 0.98, so that a right method fails at one of these grids once in 30,000 times.
-@pytest.mark.parametrize(("rows", "columns"), GRIDS)
-@pytest.mark.parametrize("effects", [(0.2, 1, 1), (0.3, 1, 0.5), (1, 1, 1), (0, 1, 0.3), (1, 0.2, 1)])
-def test_a_crossed_interval_holds_the_truth_as_often_as_it_says(rows, columns, effects):
-    assert 0.92 < coverage(grids(rows, columns, *effects)) < 0.98
+def test_mean_and_paired_intervals_are_those_of_student():
+    values = np.random.default_rng(3).normal(2, 5, 17)
+    expected = stats.t.interval(0.9, 16, values.mean(), stats.sem(values))
+    found = estimate.mean_interval(values, 0.9)
+    assert found == pytest.approx((values.mean(), *expected), rel=1e-12)
+    paired = estimate.paired_interval(values + np.arange(17), np.arange(17), 0.9)
+    assert paired == pytest.approx(found)
+    assert str(estimate.mean_interval([1.0, 2.0, 3.0])) == "2 [-0.484, 4.48]"
+    halves = estimate.half_width([2.0, 3.0], [4, 9])
+    assert halves == pytest.approx([3.18245, 2.30600], abs=1e-5)  # t of 3 and 8
 
 
-@pytest.mark.parametrize(("rows", "columns", "least"), [(20, 28, 0.93), (5, 20, 0.93), (3, 8, 0.93), (2, 10, 0.91)])
-def test_where_nothing_but_the_rest_varies_it_is_at_most_too_wide(rows, columns, least):
-    assert coverage(grids(rows, columns, 0, 0, 1)) > least
+def test_share_intervals_are_those_of_wilson():
+    successes = np.array([0, 3, 20])
+    found = estimate.share_interval(successes, [7, 20, 20], level=0.9)
+    for at, (won, trials) in enumerate(zip(successes, (7, 20, 20))):
+        test = stats.binomtest(int(won), trials)
+        expected = test.proportion_ci(0.9, method="wilson")
+        alone = estimate.share_interval(won, trials, level=0.9)
+        assert alone == pytest.approx((won / trials, *expected), abs=1e-12)
+        assert [ends[at] for ends in found] == pytest.approx(list(alone))
+    assert str(found).startswith("0 [0, ")
+    assert found.low[0] == 0
+    assert found.high[2] == 1
 
 
-@pytest.mark.parametrize(("rows", "columns"), GRIDS)
-def test_the_interval_over_rows_alone_fails_where_days_are_strong(rows, columns):
-    values = grids(rows, columns, 0.1, 1, 0.5, 400)
-    row_means = values.mean(axis=2)
-    half = stats.t.ppf(0.975, rows - 1) * stats.sem(row_means, axis=1)
-    assert (np.abs(row_means.mean(axis=1)) <= half).mean() < 0.7
-    assert 0.9 < coverage(values) < 0.99
+# Mean squares of rows, columns and rest: 6, 8 and 2 with 1, 2 and 2 degrees of freedom.
+CROSSED = np.array([[1.0, 2.0, 6.0], [3.0, 6.0, 6.0]])
 
 
-def test_one_grid_and_the_vectorised_parts_agree():
-    values = grids(5, 20, 1, 1, 1, 3)
-    for one, mean, variance, freedom in zip(values, *crossed_parts(values)):
-        half = stats.t.ppf(0.95, freedom) * variance ** 0.5
-        assert crossed_interval(one, level=0.9) == pytest.approx((mean, mean - half, mean + half))
-        assert crossed_interval(one) == pytest.approx(crossed_interval(one.T))
+def test_crossed_intervals_have_the_variance_of_both_sources():
+    half = stats.t.ppf(0.95, 12**2 / (36 + 32 + 2)) * (12 / 6) ** 0.5
+    expected = pytest.approx((4, 4 - half, 4 + half))
+    assert estimate.crossed_interval(CROSSED, level=0.9) == expected
+    assert estimate.crossed_interval(CROSSED.T, level=0.9) == expected
+    days = np.array([10.0, -20.0, 70.0])
+    assert (
+        estimate.crossed_interval(CROSSED + days, 0 * CROSSED + days, 0.9) == expected
+    )
+    # Mean squares 4, 0 and 16: the variance is that of the rows alone, with one degree.
+    found = estimate.crossed_interval([[0.0, 4.0], [6.0, 2.0]])
+    assert found == pytest.approx((3, 3 - 12.7062, 3 + 12.7062), abs=1e-4)
 
 
-def test_the_variance_is_that_of_the_pigeonhole_bootstrap_but_for_its_biases():
-    """The bootstrap of rows and columns has a variance in closed form, checked by drawing; ours is it, corrected."""
-    values, (rows, columns) = grids(8, 12, 1, 1, 0.5, 1)[0], (8, 12)
-    rng, count = np.random.default_rng(1), 20_000
-    by_row = rng.multinomial(rows, np.full(rows, 1 / rows), count) / rows
-    by_column = rng.multinomial(columns, np.full(columns, 1 / columns), count) / columns
-    drawn = ((by_row @ values) * by_column).sum(axis=1)
-    mean, r, c = values.mean(), values.mean(1, keepdims=True), values.mean(0, keepdims=True)
-    rest = ((values - r - c + mean) ** 2).mean()
-    expected = r.var() / rows + c.var() / columns + rest / values.size
-    assert drawn.var() == pytest.approx(expected, rel=0.06)
-    between_rows, between_columns = r.var(ddof=1) / rows, c.var(ddof=1) / columns
-    _, ours, _ = crossed_parts(values)
-    leftover = rest * values.size / ((rows - 1) * (columns - 1)) / values.size
-    assert ours == pytest.approx(between_rows + between_columns - leftover)
+def test_simultaneous_intervals_share_the_risk():
+    samples = {"a": [1.0, 2.0, 4.0], "b": [5.0, 6.0, 7.0]}
+    found = estimate.simultaneous(samples, level=0.9)
+    assert found == {
+        name: estimate.mean_interval(values, 0.95) for name, values in samples.items()
+    }
+    wide = estimate.simultaneous([CROSSED, -CROSSED], 0.9, estimate.crossed_interval)
+    assert wide[1] == estimate.crossed_interval(-CROSSED, level=0.95)
 
 
-def test_two_agents_on_one_grid_are_paired():
-    ours, days = grids(5, 20, 0.1, 0, 0.2, 1)[0] + 1, grids(5, 20, 0, 3, 0, 1, seed=1)[0]
-    paired = crossed_interval(ours + days, days)
-    assert paired == pytest.approx(crossed_interval(ours)) and paired.low > 0
-    assert crossed_interval(ours + days).low < paired.low
+def test_holm_multiplies_the_smallest_p_value_by_the_number_of_tests():
+    assert estimate.holm([0.04, 0.01, 0.02]) == pytest.approx([0.04, 0.03, 0.04])
+    assert estimate.holm([0.6, 0.7, 0.004]) == pytest.approx([1.0, 1.0, 0.012])
 
 
-@pytest.mark.parametrize(("call", "message"), [
-    (lambda: crossed_interval([1.0, 2.0]), r"at least 2 rows and 2 columns; got shape \(2,\)"),
-    (lambda: crossed_interval([[1.0, 2.0]]), r"got shape \(1, 2\)"),
-    (lambda: crossed_interval([[1.0, 2.0], [3.0, np.nan]]), "row 1, column 1 is nan"),
-    (lambda: crossed_interval(np.ones((2, 2)), np.ones((2, 3))), "same rows and columns"),
-    (lambda: crossed_interval(np.ones((2, 2)), level=95), "level lies between 0 and 1, both excluded; got 95"),
-    (lambda: holm([0.1, 1.2]), "p values lie between 0 and 1"),
-    (lambda: holm([[0.1]]), "in one dimension"),
-    (lambda: simultaneous({}), "nothing to compare"),
-    (lambda: simultaneous([[1.0, 2.0]], level=1.0), "level lies between 0 and 1"),
-    (lambda: leader({"a": [1.0, 2.0]}, level=0), "level lies between 0 and 1"),
-])
-def test_what_is_wrong_is_said(call, message):
+ABOUT_ONE_LESS = [0, 1.1, 2, 2.9]
+DAYS = np.array([0.9, 1.4, -0.6, 0.5])
+
+
+@pytest.mark.parametrize(
+    ("samples", "first"),
+    [
+        ({"a": [1, 2, 3, 4], "b": ABOUT_ONE_LESS}, "a"),
+        ({"a": [1, 2, 3, 4], "b": [3, 0, 4, 2]}, None),
+        ({"a": [1, 2, 3, 4], "b": ABOUT_ONE_LESS, "c": [3, 0, 4, 2]}, None),
+        # Unequal numbers of runs: Welch's interval.
+        ({"a": [1, 2, 3, 4], "b": [0.6, 0.7, 0.8]}, None),
+        # Three pairs are ahead at 95 %, but not at the 97.5 % of two comparisons.
+        ({"a": [1, 1.6, 1.9], "b": [0, 0, 0]}, "a"),
+        ({"a": [1, 1.6, 1.9], "b": [0, 0, 0], "c": [0, 0, 0]}, None),
+        # Rows agree, but four days are few.
+        ({"a": np.tile(DAYS, (8, 1)), "b": np.zeros((8, 4))}, None),
+        ({"a": np.tile(DAYS + 2, (8, 1)), "b": np.zeros((8, 4))}, "a"),
+        ({"a": [5, 6]}, None),
+    ],
+)
+def test_only_an_agent_surely_ahead_of_all_others_leads(samples, first):
+    assert estimate.leader(samples) == first
+    negative = {name: np.negative(values) for name, values in samples.items()}
+    assert estimate.leader(negative, higher=False) == first
+
+
+# ---------------------------------------------------------------- statistics of scores
+
+
+def test_statistics_of_scores_are_those_of_rliable():
+    """The expected numbers are rliable 1.2.0's of the same matrices."""
+    assert estimate.interquartile_mean(OURS) == pytest.approx(0.42)
+    assert estimate.interquartile_mean(THEIRS) == pytest.approx(0.35833333333333334)
+    assert estimate.interquartile_mean(OURS[:3, :3]) == pytest.approx(0.52)
+    assert estimate.optimality_gap(OURS) == pytest.approx(0.5375)
+    assert estimate.optimality_gap(OURS, target=0.5) == pytest.approx(0.1725)
+    improvement = estimate.probability_of_improvement(OURS, THEIRS)
+    assert improvement == pytest.approx(0.6333333333333333)
+    shares = {"runs": [1.0, 0.9, 0.4, 0.15, 0.0], "tasks": [1.0, 1.0, 0.5, 0.25, 0.0]}
+    for by, expected in shares.items():
+        found = estimate.performance_profile(OURS, THRESHOLDS, by=by)
+        assert found == pytest.approx(expected)
+
+
+# Sums of runs that are 0 or 1 are binomial, so that the bootstrap's percentiles are
+# known. They lie where the normal distribution has the tail of sqrt(n / (n - 1)) t,
+# with n - 1 degrees of freedom, or 2 (n - 1) if two tasks vary alike.
+@pytest.mark.parametrize(
+    ("runs", "tasks", "level", "low", "high"),
+    [
+        (11, 1, 0.95, 1 / 11, 9 / 11),
+        (8, 2, 0.9, 4 / 16, 12 / 16),
+        (4, 2, 0.9, 1 / 8, 7 / 8),
+    ],
+)
+def test_stratified_intervals_end_at_expanded_percentiles(
+    runs, tasks, level, low, high
+):
+    scores = np.tile(np.arange(runs) < runs // 2, (tasks, 1)).T.astype(float)
+
+    def interval(scores, statistic):
+        return estimate.stratified_interval(
+            scores, statistic, level=level, resamples=20_000
+        )
+
+    found = interval(scores, lambda draws: draws.mean(axis=(-2, -1)))
+    assert found == pytest.approx((runs // 2 / runs, low, high))
+    # A constant task moves the statistic and adds no uncertainty.
+    more = np.column_stack([scores, np.full(runs, 7.0)])
+    found = interval(more, lambda draws: 2 * draws[..., :-1].mean(axis=(-2, -1)))
+    assert found == pytest.approx((2 * (runs // 2) / runs, 2 * low, 2 * high))
+    if tasks == 1:
+        grid = np.tile(scores[:, 0], (2, 1))
+        found = estimate.crossed_bootstrap(grid, level=level, resamples=20_000)
+        assert found == pytest.approx((runs // 2 / runs, low, high))
+
+
+def test_bootstrap_intervals_agree_with_the_exact_ones_of_means():
+    values = np.array([0.1, 0.5, 0.45])
+    for level in (0.95, 0.99):
+        drawn = estimate.stratified_interval(
+            values[:, None], np.mean, level=level, resamples=10_000
+        )
+        exact = estimate.mean_interval(values, level)
+        assert drawn == pytest.approx(exact, rel=0.03)
+    grid = np.random.default_rng(0).normal(size=(20, 1)) + np.arange(28)
+    drawn = estimate.crossed_bootstrap(grid)
+    exact = estimate.crossed_interval(grid)
+    assert drawn == pytest.approx(exact, rel=0.02)
+    assert drawn == estimate.crossed_bootstrap(grid, seed=0)
+    assert drawn != estimate.crossed_bootstrap(grid, seed=1)
+
+
+def test_statistics_of_the_bootstrap_may_be_slow_arrays_or_of_two_agents():
+    slow = estimate.stratified_interval(OURS, lambda scores: float(scores.mean()))
+    fast = estimate.stratified_interval(OURS, lambda draws: draws.mean(axis=(-2, -1)))
+    assert slow == pytest.approx(fast)
+    several = estimate.stratified_interval(OURS, lambda draws: draws.mean(axis=-2))
+    assert several.mean == pytest.approx(OURS.mean(axis=0))
+    alone = estimate.stratified_interval(OURS[:, [2]], np.mean)
+    assert several.low[2] == pytest.approx(alone.low, abs=0.04)
+
+    def gap(ours, theirs):
+        return (ours - theirs).mean(axis=(-2, -1))
+
+    paired = estimate.stratified_interval(OURS + 0.1, gap, OURS, paired=True)
+    assert paired == pytest.approx((0.1, 0.1, 0.1))
+    apart = estimate.stratified_interval(OURS + 0.1, gap, OURS)
+    assert apart.low < 0
+    improvement = estimate.probability_of_improvement
+    assert estimate.stratified_interval(OURS + 5, improvement, THEIRS) == (1, 1, 1)
+
+
+def runs_table():
+    rows = []
+    for agent, matrix in {"b": OURS, "a": THEIRS}.items():
+        for (seed, task), score in np.ndenumerate(matrix):
+            rows.append({"agent": agent, "seed": seed, "task": task, "score": score})
+    return pd.DataFrame(rows)
+
+
+def test_a_table_of_runs_becomes_tables_of_statistics():
+    matrices = estimate.score_matrices(runs_table().sample(frac=1, random_state=0))
+    assert matrices["b"].sort_index(axis=1).to_numpy() == pytest.approx(OURS)
+    assert matrices["a"].columns.tolist() == matrices["b"].columns.tolist()
+    table = estimate.score_table(matrices, level=0.9).set_index(["statistic", "agent"])
+    row = table.loc[("interquartile mean", "b")]
+    middle = estimate.stratified_interval(
+        matrices["b"], estimate.interquartile_mean, level=0.9
+    )
+    assert row.tolist() == pytest.approx([*middle, 5, 4, 0.9])
+    assert table.loc[("optimality gap", "a"), "runs"] == 3
+    others = {"b": OURS, "a": THEIRS, "c": 1 - OURS}
+    better = estimate.score_table(others, against="a")
+    assert better["agent"].tolist() == ["b", "c"]
+    assert better["value"][0] == pytest.approx(0.6333333)
+    profile = estimate.profile_table({"b": OURS}, THRESHOLDS)
+    assert profile["share"].tolist() == pytest.approx([1.0, 0.9, 0.4, 0.15, 0.0])
+    assert profile["high"].max() == 1
+    assert profile["low"].min() == 0
+
+
+# ---------------------------------------------------------------- tests and power
+
+
+def test_permutation_p_values_count_the_arrangements_as_extreme():
+    test = estimate.permutation_test
+    # All differences up or all down: two of eight signs.
+    assert test([2.0, 3.0, 5.0], [1.0, 1.0, 1.0]) == (pytest.approx(7 / 3), 0.25, 8)
+    # 1 and 2 of 1 to 4 are one of six choices, and 3 and 4 the opposite one.
+    assert test([1.0, 2.0], [3.0, 4.0], paired=False) == (-2, pytest.approx(1 / 3), 6)
+    ours = np.array([[1.0, 10.0], [2.0, 20.0], [3.0, 30.0]])
+    assert test(ours + 1, ours) == (pytest.approx(1), 2 / 8, 8)
+    assert test((ours + 1).ravel(), ours.ravel()).permutations == 64
+    assert test(ours, ours[:2] + 100, paired=False).permutations == 10
+    # Tenths that tie as whole numbers would: 16 of 32 signs are as extreme.
+    tied = test(np.array([3, 1, 2, 2, 2]) / 10, np.array([0, 2, 2, 1, 1]) / 10)
+    assert tied.p_value == 16 / 32
+    drawn = test(np.arange(20), np.arange(20) % 7, resamples=300)
+    assert drawn.permutations == 300
+    assert drawn == test(np.arange(20), np.arange(20) % 7, resamples=300, seed=0)
+
+
+def test_power_is_that_of_published_tables():
+    """Cohen (1988), table 2.4.1, and statsmodels 0.14 (TTestPower, TTestIndPower)."""
+    cohen = [estimate.runs_needed(d, 1.0, paired=False) for d in (0.5, 0.8, -0.8)]
+    assert cohen == [64, 26, 26]
+    assert estimate.runs_needed(0.5, 1.0) == 34
+    assert estimate.runs_needed(1.0, 0.5, wanted=0.5, level=0.99) == 5
+    assert estimate.power(0.8, 1.0, 10) == pytest.approx(0.6162328, abs=1e-6)
+    unpaired = estimate.power(-0.8, 2.0, [10, 50], level=0.9, paired=False)
+    assert unpaired == pytest.approx([0.2226543, 0.6337061], abs=1e-6)
+    assert estimate.power(0.0, 1.0, 7) == pytest.approx(0.05)
+    # The deviation of five pilot runs over the root of 1.6488 / 4, the 20 % quantile.
+    spread = estimate.pilot_spread([1.0, 2.0, 3.0, 4.0, 5.0])
+    assert spread == pytest.approx((2.5 * 4 / 1.648777) ** 0.5, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("times", "watched", "expected"),
+    [
+        ([1, np.inf], 9, (np.inf, 0, np.inf)),
+        # One of four is lost at 2. Of the two left one arrives at 5: from 3/4 to 3/8.
+        ([1, np.inf, 5, 7], [9, 2, 9, 9], (5, 0, np.inf)),
+        # With 6 times the ends are the first and last, with 12 the third and tenth.
+        ([3, 4, 5, 6, np.inf, np.inf], 100, (5.5, 3, np.inf)),
+        (np.arange(12), 100, (5.5, 2, 9)),
+        # One is lost at 1, and 9 are left: 5/6 before, and 5/6 times 5/9 at 5.
+        ([*range(10), np.inf, np.inf], [4] * 5 + [9] * 6 + [1], (5, 1, 9)),
+    ],
+)
+def test_median_times_account_for_times_never_reached(times, watched, expected):
+    found = estimate.median_time(times, watched)
+    assert found == (*expected, np.max(watched))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: estimate.mean_interval([1.0]), "at least 2 finite values"),
+        (lambda: estimate.share_interval(3, 2), "from 0 to as many successes"),
+        (lambda: estimate.crossed_interval([[1.0, 2.0]]), r"got shape \(1, 2\)"),
+        (lambda: estimate.crossed_interval([[1, 2], [3, np.nan]]), "column 1 is nan"),
+        (lambda: estimate.optimality_gap([[1.0], [np.nan]]), "run 1 of task 0 .* nan"),
+        (
+            lambda: estimate.score_matrices(runs_table().drop(index=6)),
+            "no score of agent b, seed 1, task 2",
+        ),
+        (lambda: estimate.power(0.5, 1.0, 2.5), "whole numbers of at least 2 runs"),
+        (lambda: estimate.median_time([2.0], 1), "between 0 and how long"),
+    ],
+)
+def test_invalid_samples_raise_value_errors(call, message):
     with pytest.raises(ValueError, match=message):
         call()
 
 
-def test_intervals_drawn_together_all_hold_as_often_as_they_say():
-    """Twenty samples that share their luck: one of twenty 95 % intervals misses in over a third of all cases."""
-    rng = np.random.default_rng(0)
-    together = alone = 0
-    for _ in range(400):
-        values = {name: run for name, run in enumerate(rng.normal(size=(20, 12)) + 0.3 * rng.normal(size=12))}
-        together += all(low <= 0 <= high for _, low, high in simultaneous(values).values())
-        alone += all(low <= 0 <= high for _, low, high in map(mean_interval, values.values()))
-    assert together > 364 and alone < 260           # 0.95 of 400 less four standard errors of 4.4
+# ---------------------------------------------------------------- pictures and coverage
 
 
-def test_intervals_drawn_together_take_any_interval():
-    grid = grids(5, 20, 1, 1, 1, 1)[0]
-    wide = simultaneous({"a": grid, "b": -grid}, interval=crossed_interval)
-    assert wide["a"] == crossed_interval(grid, level=0.975) and list(wide) == ["a", "b"]
+def test_pictures_name_a_leader_only_if_its_interval_is_above_the_others(good_picture):
+    apart = estimate.score_table({"ours": OURS + 1, "theirs": THEIRS})
+    words = good_picture(plots.score_intervals(apart))
+    assert "ours has the highest interquartile mean" in words
+    close = estimate.score_table({"ours": OURS, "theirs": THEIRS})
+    words = good_picture(plots.score_intervals(close))
+    assert "Interquartile mean of each agent" in words
+    power = estimate.power_table([0.5, 1.0, 0.2], 1.0)
+    words = good_picture(plots.power_curve(power))
+    assert {"0.50: 34 runs", "1: 10 runs", "0.20: over 50 runs"} <= set(words)
 
 
-def test_holm_by_hand():
-    assert holm([0.04, 0.01, 0.02]) == pytest.approx([0.04, 0.03, 0.04])
-    assert holm([0.6, 0.7]) == pytest.approx([1.0, 1.0]) and holm([]).shape == (0,)
-
-
-@pytest.mark.parametrize(("samples", "first"), [
-    ({"a": [1, 2, 3, 4], "b": [0, 1.1, 2, 2.9]}, "a"),                      # paired: always about 1 ahead
-    ({"a": [1, 2, 3, 4], "b": [3, 0, 4, 2]}, None),
-    ({"a": [1, 2, 3, 4], "b": [0, 1.1, 2, 2.9], "c": [3, 0, 4, 2]}, None),  # ahead of one, not of all
-    ({"a": [1, 2, 3, 4], "b": [0.6, 0.7, 0.8]}, None),                      # unpaired: Welch, 1.8 with an error of 0.65
-    ({"a": [5, 6, 5, 6], "b": [0.0, 0.1, 0.2]}, "a"),
-    ({"a": [5], "b": [0]}, None), ({"a": [5, 6]}, None), ({"a": [5, 6], "b": [0, np.nan]}, None), ({}, None),
-])
-def test_only_the_one_that_is_surely_ahead_leads(samples, first):
-    assert leader(samples) == first
-    assert leader({name: np.negative(values) for name, values in samples.items()}, higher=False) == first
-
-
-def test_nobody_leads_where_all_are_alike():
-    """Of five agents alike one is named in at most 5 % of all cases: 20 of 400, plus four standard errors of 4.4."""
-    rng = np.random.default_rng(0)
-    named = [leader(dict(enumerate(values))) for values in rng.normal(size=(400, 5, 10))]
-    assert sum(name is not None for name in named) <= 38
-
-
-def test_a_leader_on_grids_is_ahead_over_both_sources():
-    rng = np.random.default_rng(0)
-    days = rng.normal(size=(1, 10)) + 0.3
-    ours, theirs = days + 0.1 * rng.normal(size=(8, 10)), np.zeros((8, 10))
-    assert leader({"a": ours.mean(axis=1), "b": theirs.mean(axis=1)}) == "a"
-    assert paired_interval(ours.mean(axis=1), theirs.mean(axis=1)).low > 0
-    assert leader({"a": ours, "b": theirs}) is None and crossed_interval(ours, theirs).low < 0
-
-
-# ---------------------------------------------------------------- times that are not always reached
-
-def test_without_censoring_the_median_is_the_ordinary_one():
-    rng = np.random.default_rng(0)
-    for count in (1, 2, 5, 8, 21):
-        times = rng.integers(0, 9, count).astype(float)
-        assert median_time(times, 10).median == np.median(times)
-
-
-@pytest.mark.parametrize(("times", "watched", "median"), [
-    ([1, 2, np.inf], 9, 2.0), ([1, np.inf], 9, np.inf), ([np.inf] * 3, 9, np.inf), ([1, np.inf, np.inf], 9, np.inf),
-    # Of four one is lost from sight at 2: of the two left then, one comes at 5, so that the curve is 3/4, then 3/8.
-    ([1, np.inf, 5, 7], [9, 2, 9, 9], 5.0),
-])
-def test_the_median_under_censoring_by_hand(times, watched, median):
-    assert median_time(times, watched).median == median
-
-
-def test_what_half_never_reach_is_said_to_take_longer():
-    assert str(median_time([np.inf] * 6, 100)) == "100 or more"
-    assert str(median_time([3, 4, 5, 6, np.inf, np.inf], 100)) == "5.5 [3, 100 or more]"
-    assert str(median_time([4.0] * 6, 100)) == "4" and str(median_time([10.0] * 6, 10)) == "10"
-
-
-# Exponential times with a median of ln 2, watched for at most 1, twelve at a time: the interval is from the third to
-# the tenth, exact at 0.9614, with a standard error of 0.0061 in 1,000 studies. It fails once in 30,000 times.
-def test_the_interval_of_a_median_holds_it_as_often_as_it_says_though_times_are_cut_off():
-    rng = np.random.default_rng(0)
-    covers = 0
-    for times in rng.exponential(size=(1000, 12)):
-        _, low, high, _ = median_time(np.where(times > 1, np.inf, times), 1.0)
-        covers += low <= np.log(2) <= high
-    assert covers / 1000 > 0.9614 - 4 * 0.0061
-
-
-@pytest.mark.parametrize("call", [
-    lambda: median_time([], 1), lambda: median_time([np.nan], 1), lambda: median_time([[1.0]], 1),
-    lambda: median_time([1.0], np.inf), lambda: median_time([2.0], 1), lambda: median_time([-1.0], 1),
-])
-def test_times_that_cannot_be_are_refused(call):
-    with pytest.raises(ValueError, match="watched"):
-        call()
-
-
-# ---------------------------------------------------------------- titles of pictures
-
-def comparison(apart, names=("early", "late"), runs=6):
-    """A log of two agents, `apart` from one another, whose luck differs from run to run by about 1."""
-    luck = np.random.default_rng(3).normal(size=(len(names), runs, 20))
-    rows = [{"env": "a", "agent": name, "run": run, "seed": run, "step": step, "knob": 1.0 + step % 2,
-             "reward": apart * place + luck[place, run].mean() * 4}
-            for place, name in enumerate(names) for run in range(runs) for step in range(20)]
-    return pd.DataFrame(rows)
-
-
-@pytest.mark.parametrize("draw", [
-    lambda log: plots.learning_curve(log, window=5),
-    lambda log: plots.compare_policies(log),
-    lambda log: plots.sweep_curve(log.groupby(["env", "agent", "run", "knob"], as_index=False)["reward"].mean(), "knob",
-                                  "reward"),
-])
-def test_a_title_names_the_highest_only_where_the_intervals_do(draw, good_picture):
-    assert any(words.startswith("late ") and "highest" in words for words in good_picture(draw(comparison(9.0))))
-    close = good_picture(draw(comparison(0.1)))
-    assert "Neither is surely ahead of the other" in close and not any("highest" in words for words in close)
-    alone = good_picture(draw(comparison(9.0, runs=1)))
-    assert "One run each does not tell who is ahead" in alone
-
-
-def test_the_titles_of_stored_studies_ask_the_runs(good_picture):
-    from pushlab.studies.cold_start import read_study
-
-    runs, curves = read_study()
-    silent = good_picture(plots.study_curves(curves, "noor"))
-    assert "Share opened, while agents get to know noor" in silent
-    even = runs.assign(opened_last=np.random.default_rng(0).normal(size=len(runs)))
-    assert "Nobody is surely ahead of all others" in good_picture(plots.study_curves(curves, "noor", runs=even))
-    ahead = runs.assign(regret_last=runs["regret_last"] + (runs["agent"] != "LinUCB"))
-    assert any(words.startswith("LinUCB is best in the last quarter, at 0.")
-               for words in good_picture(plots.study_curves(curves, "noor", "regret", runs=ahead)))
-
-
-def test_a_title_of_opened_shares_counts_how_many_it_chose_from(good_picture):
-    """Two of twelve values whose 95 % intervals lie apart are what chance alone would often bring."""
-    def diary(values, opened):
-        return pd.DataFrame([{"subject": f"subject {value}", "action": "opened" if at < count else "dismissed"}
-                             for value, count in zip(range(values), opened) for at in range(30)])
-
-    assert "No subject stands out from the others" in good_picture(
-        plots.open_rates(diary(12, [8, *[14] * 10, 20]), "subject"))
-    assert any("subject 1 " in words and "opened" in words
-               for words in good_picture(plots.open_rates(diary(2, [4, 26]), "subject")))
-
-
-def test_grids_of_different_shapes_have_no_leader():
-    assert leader({"a": np.ones((3, 4)) + np.arange(4), "b": np.zeros((2, 4))}) is None
-
-
-# ---------------------------------------------------------------- the pigeonhole bootstrap
-
-def test_the_pigeonhole_bootstrap_holds_the_truth_under_strong_days_and_rows_alone_do_not():
-    """A true coverage of 0.943 gives less than 0.90 of 500, or more than 0.98, about once in 10,000 times."""
-    found = {"crossed": 0, "rows alone": 0}
-    for grid in grids(20, 28, 0.2, 1, 0.5, count=500):
-        interval = crossed_bootstrap(grid, lambda some: some.sum() / some.size, resamples=300)
-        found["crossed"] += interval.low <= 0 <= interval.high
-        alone = mean_interval(grid.mean(axis=1))
-        found["rows alone"] += alone.low <= 0 <= alone.high
-    assert 0.90 <= found["crossed"] / 500 <= 0.98 and found["rows alone"] / 500 < 0.55
-
-
-def test_both_crossed_intervals_agree_on_a_mean_and_the_bootstrap_takes_other_statistics():
-    grid = grids(20, 28, 0.5, 1, 1, count=1)[0]
-    exact, drawn = crossed_interval(grid), crossed_bootstrap(grid)
-    assert drawn.mean == exact.mean and drawn.high - drawn.low == pytest.approx(exact.high - exact.low, rel=0.15)
-    high = crossed_bootstrap(grid, lambda some: np.quantile(some, 0.9))
-    assert high.low < np.quantile(grid, 0.9) < high.high and high.low > exact.high
-    assert crossed_bootstrap(grid, seed=1) == crossed_bootstrap(grid, seed=1) != drawn
-    with pytest.raises(ValueError, match="same rows and columns"):
-        crossed_bootstrap(grid, theirs=grid[1:])
+@pytest.mark.slow
+def test_the_stored_coverage_is_what_the_study_computes():
+    (table,) = read_tables(None, "coverage")
+    for method in ("mean_interval", "median_time", "permutation_test, paired"):
+        rows = table.query(
+            "method == @method and distribution == 'normal' and runs == 5"
+        )
+        assert rows["kept"].tolist() == pytest.approx([kept(method, "normal", 5)])

@@ -1,452 +1,567 @@
-"""Every picture draws, for schemas known and unknown, with its words whole, apart, and on the sheet."""
+"""Each public picture has readable words, and the numbers of its data."""
 
-import copy
-import gc
-import io
-import pickle
-import subprocess
-import sys
-from itertools import combinations
+from io import StringIO
 
+import gymnasium as gym
+import matplotlib
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.figure import Figure
-from matplotlib.text import Text
-from PIL import Image
-
-from pushlab import plots
-from pushlab.plots.phone import chip_places, expected_best
-from pushlab.plots.ticks import ticks_of_count
-
-KNOWN = {                                       # the features of EvalUMAP 2019
-    "notification": {
-        "postingApp": ["org.pushlab.chat", "org.pushlab.bank", "com.google.android.gm"],
-        "category": ["msg", "email", "unknown"], "numberOfUpdates": ["none", "low"],
-        "subject": ["finance", "unknown", "email & messaging"],
-        "priority": ["default", "high", "max", "low", "unknown", "min"], "ongoing": ["False"],
-        "visibility": ["secret"]},
-    "context": {
-        "day": list("0123456"), "time": ["early-morning", "afternoon", "evening"],
-        "place": ["unknown", "TYPE_BAR TYPE_ATM", "TYPE_AMUSEMENT_PARK TYPE_ART_GALLERY TYPE_AQUARIUM TYPE_BAKERY"],
-        "activity": ["still", "foot walking"], "noise": ["low", "unknown"], "batteryLevel": ["low", "medium", "high"],
-        "charging": ["True", "False"], "headphonesIn": ["True"], "musicActive": ["False"], "proximity": ["near"],
-        "ringerMode": ["vibrate", "normal", "silent"]}}
-OTHER = {                                       # those of EvalUMAP 2020
-    "notification": {
-        "appPackage": ["com.twitter.android", "com.google.android.googlequicksearchbox"],
-        "category": ["msg", "unknown"], "ledARGB": ["green"], "priority": ["default"],
-        "subject": ["unknown", "team sports"], "sentiment": ["low"]},
-    "context": {
-        "timeAppLastUsed": ["within few hours", "over a week ago"], "timeOfDay": ["night"],
-        "dayOfWeek": ["Tues", "Wed"], "unlockCount_prev2": ["4 to 6"], "uniqueAppsLaunched_prev2": ["7 to 9"],
-        "dayOfMonth": ["29", "3"]}}
-STRANGE = {                                     # nobody's, and unkind to pictures
-    "notification": {
-        "whichAppSentIt": ["a.package.with_a_name_that_never_seems_to_end_at_all", "$5 or $6", ""],
-        "subject": ["你好, a subject that goes on and on and on, for ever and ever and ever and a day, and another"],
-        "priority": ["critical beyond measure"]},
-    "context": {f"anExtraordinarilyLongFeatureName_{i}": ["unknown", "", "a value, long, with commas, and more"]
-                for i in range(20)}}
-NO_APP = {"notification": {"wording": ["short"]}, "context": {"light": ["dim"]}}
-SCHEMAS = {"known": KNOWN, "other": OTHER, "strange": STRANGE, "no app": NO_APP}
-
-
-def make_frames(count, schema=KNOWN, best=True, seed=0):
-    rng = np.random.default_rng(seed)
-
-    def one_of(features):
-        return {name: str(rng.choice(values)) for name, values in features.items()}
-
-    start = {"env": "pushlab/evalumap1-v0", "user": "mira", "of": count, "labels": {"day": {"1": "Tuesday"}}}
-    frames = [{**start, "step": 0, "context": one_of(schema["context"]), "push": None}]
-    for step in range(1, count + 1):
-        opened, actual = bool(rng.random() < 0.5), bool(rng.random() < 0.4)
-        reward = (1.0 if opened else -1.0) if actual else (2.0 if opened else 0.0)
-        push = {"context": frames[-1]["context"], "notification": one_of(schema["notification"]), "opened": opened,
-                "actual": actual, "reward": reward, "probability": 0.5, "best": 0.8 if best else None}
-        frames.append({**start, "step": step, "context": one_of(schema["context"]), "push": push})
-    return frames
-
-
-def make_log(agents=("thompson", "random"), seeds=3, steps=60):
-    rng = np.random.default_rng(1)
-    rows = [{"run": f"{agent}-{seed}", "env": "pushlab/evalumap2-v0", "agent": agent, "seed": seed, "episode": 0,
-             "step": step, "reward": float(rng.normal(place, 0.3)), "info.opened": bool(rng.random() < 0.5),
-             "info.best": 0.9}
-            for place, agent in enumerate(agents) for seed in range(seeds) for step in range(1, steps + 1)]
-    return pd.DataFrame(rows)
-
-
-def make_engagements(count=400, schema=KNOWN, posted=True):
-    rng = np.random.default_rng(2)
-    table = pd.DataFrame({name: rng.choice(values, count) for part in schema.values() for name, values in part.items()})
-    table["action"] = rng.choice(["opened", "dismissed"], count)
-    if posted:
-        table["posted"] = pd.Timestamp("2019-02-18") + pd.to_timedelta(rng.uniform(0, 14, count), unit="D")
-    return table
-
-
-def shown_words(figure):
-    return [text.get_text() for text in figure.findobj(Text) if text.get_text()]
-
-
-# ---------------------------------------------------------------- the phone
-
-@pytest.mark.parametrize("choosing", [False, True])
-@pytest.mark.parametrize("count", [0, 1, 25])
-@pytest.mark.parametrize("schema", SCHEMAS)
-def test_phone_is_whole_for_any_schema(schema, count, choosing, good_picture):
-    good_picture(plots.phone(make_frames(count, SCHEMAS[schema]), choosing=choosing))
-
-
-def test_phone_draws_five_thousand_frames(good_picture):
-    frames = make_frames(5000)
-    figure = plots.phone(frames, agent="an agent whose name is rather long")
-    good_picture(figure)
-    assert "step 5,000 of 5,000" in " ".join(shown_words(figure))
-
-
-def test_phone_says_what_became_of_the_last_push():
-    frames = make_frames(3)
-    frames[-1]["push"] |= {"opened": True, "notification": {"postingApp": "org.pushlab.bank", "subject": "finance"}}
-    words = shown_words(plots.phone(frames))
-    assert "The finance push was opened" in words
-    assert {"Bank", "opened", "evalumap1-v0   ·   user mira   ·   step 3 of 3"} <= set(words)
 
-
-@pytest.mark.parametrize("notification, title", [
-    ({"appPackage": "com.twitter.android", "category": "msg", "subject": "unknown"}, "The msg push was dismissed"),
-    ({"appPackage": "com.google.android.gm", "category": "unknown", "subject": "unknown"}, "The Gm push was dismissed"),
-    ({"wording": "short"}, "The push was dismissed"),
-])
-def test_phone_names_a_push_by_what_is_known(notification, title):
-    frames = make_frames(1)
-    frames[-1]["push"] |= {"opened": False, "notification": notification}
-    assert title in shown_words(plots.phone(frames))
-
-
-def test_phone_shows_the_context_of_the_push_unless_a_person_chooses():
-    frames = make_frames(1)
-    frames[-1]["push"]["context"] = {**frames[0]["context"], "time": "afternoon", "day": "1"}
-    frames[-1]["context"] = {**frames[0]["context"], "time": "night"}
-    pushed, waiting = (shown_words(plots.phone(frames, choosing=choosing)) for choosing in (False, True))
-    assert "afternoon" in pushed and "Tuesday" in pushed and "choose a notification" not in pushed
-    assert "night" in waiting and "choose a notification" in waiting
-
-
-def test_phone_draws_the_bound_only_where_every_push_knows_it():
-    known, unknown = make_frames(4), make_frames(4)
-    unknown[2]["push"]["best"] = None
-    bound = sum(expected_best(frame["push"]) for frame in known[1:])
-    assert any(word.startswith("best possible") and word.endswith(f"{bound:.2f}"[-3:])
-               for word in shown_words(plots.phone(known)))
-    assert not any(word.startswith("best possible") for word in shown_words(plots.phone(unknown)))
-
-
-def test_best_reward_follows_the_table_of_rewards():
-    assert expected_best({"best": 1.0, "actual": True}) == 1 and expected_best({"best": 0.0, "actual": True}) == -1
-    assert expected_best({"best": 1.0, "actual": False}) == 2 and expected_best({"best": 0.0, "actual": False}) == 0
-
-
-def test_phone_uses_a_figure_again():
-    figure = plots.phone(make_frames(2))
-    first, axes = plots.png(figure), len(figure.axes)
-    assert plots.phone(make_frames(9), figure=figure) is figure
-    assert plots.png(figure) != first and len(figure.axes) == axes
-    plots.phone(make_frames(2), figure=figure)
-    assert plots.png(figure) == first
-
-
-def test_phone_without_frames_says_so():
-    with pytest.raises(ValueError, match="at least one frame"):
-        plots.phone([])
-
-
-def test_chips_stand_apart_and_inside_the_sheet():
-    for count in range(1, 16):
-        places = chip_places([f"feature{i}" for i in range(count - 1)] + ["place"])
-        for (_, row, left, width), (_, other_row, other_left, _) in combinations(places, 2):
-            assert row != other_row or left + width < other_left
-        assert all(left + width <= 608.001 and row < 3 for _, row, left, width in places)
-
-
-# ---------------------------------------------------------------- curves
-
-def test_curve_table_is_the_mean_over_runs_of_rolling_means():
-    log = pd.DataFrame({"agent": "a", "seed": [0] * 4 + [1] * 4, "step": [1, 2, 3, 4] * 2,
-                        "reward": [0, 2, 4, 6, 2, 4, 6, 8]})
-    table = plots.curve_table(log, window=2).set_index("step")
-    assert table["mean"].tolist() == [1, 2, 4, 6]
-    assert table["runs"].tolist() == [2] * 4
-    assert table["high"][4] - table["mean"][4] == pytest.approx(12.706, abs=1e-3)     # t(1) = 12.706, standard error 1
-
-
-def test_curve_table_counts_the_runs_that_reached_a_step():
-    log = pd.DataFrame({"agent": "a", "seed": [0, 0, 1], "step": [1, 2, 1], "reward": [1.0, 3.0, 2.0]})
-    table = plots.curve_table(log, window=1)
-    assert table["runs"].tolist() == [2, 1]
-    assert np.isnan(table["low"].iloc[1]) and table["mean"].iloc[1] == 3
-
-
-@pytest.mark.parametrize("best", [None, 1.4, "info.best"])
-def test_learning_curve_is_good_and_labels_its_lines(best, good_picture):
-    log = make_log(("thompson", "linucb", "ε-greedy", "random"))
-    ax = plots.learning_curve(log, window=20, best=best)
-    good_picture(ax)
-    words = shown_words(ax.figure)
-    last = plots.curve_table(log, window=20).groupby("agent").last()["mean"]
-    assert f"linucb {last['linucb']:.2f}" in words
-    assert "evalumap2-v0, 3 runs each, 95 % intervals" in words
-    assert any(word.startswith("best possible") for word in words) is (best is not None)
-
-
-def test_learning_curve_of_one_run_has_no_band_and_says_so(good_picture):
-    ax = plots.learning_curve(make_log(("mine",), seeds=1), window=10)
-    good_picture(ax)
-    assert "evalumap2-v0, 1 run, no interval" in shown_words(ax.figure)
-
-
-def test_a_share_is_drawn_from_0_to_1():
-    assert plots.learning_curve(make_log(), "info.opened").get_ylim() == (0, 1)
-
-
-def test_lines_that_end_together_keep_their_labels_apart(good_picture):
-    log = pd.DataFrame({"agent": np.repeat(list("abcde"), 5), "seed": 0, "step": [1, 2, 3, 4, 5] * 5, "reward": 1.0})
-    good_picture(plots.learning_curve(log, window=1, best=1.0, title="five " * 20))
-
-
-def test_chance_always_looks_the_same():
-    first, second = plots.series_styles(["random", "a"]), plots.series_styles(["a", "b", "random"])
-    assert first["random"] == second["random"] and first["a"] == second["a"] and first["a"] != first["random"]
-
-
-@pytest.mark.parametrize("call, message", [
-    (lambda log: plots.learning_curve(log, "rewrad"), "no column 'rewrad'; it has run, env, agent"),
-    (lambda log: plots.learning_curve(log, window=0), "at least 1 step, got 0"),
-    (lambda log: plots.learning_curve(log.drop(columns=["run", "seed"])), "in one run"),
-    (lambda log: plots.learning_curve(log.iloc[:0]), "the log is empty"),
-    (lambda log: plots.compare_policies(log, statistic="median"), "'mean' or 'sum', got 'median'"),
-])
-def test_a_bad_log_gets_one_clear_error(call, message):
-    with pytest.raises(ValueError, match=message):
-        call(make_log())
-
-
-def test_policy_table_scores_runs_not_steps():
-    log = pd.DataFrame({"agent": "a", "seed": [0, 0, 1], "step": [1, 2, 1], "reward": [0.0, 2.0, 5.0]})
-    assert plots.policy_table(log).loc[0, ["mean", "runs"]].tolist() == [3.0, 2]
-    assert plots.policy_table(log, statistic="sum").loc[0, "mean"] == 3.5
-
-
-@pytest.mark.parametrize("seeds", [1, 8])
-def test_compare_policies_is_good(seeds, good_picture):
-    ax = plots.compare_policies(make_log(("thompson", "a policy with a very long name", "random"), seeds), best=1.2)
-    good_picture(ax)
-
-
-# ---------------------------------------------------------------- data pictures
-
-@pytest.mark.parametrize("posted", [True, False])
-def test_arrivals_count_every_notification(posted, good_picture):
-    engagements = make_engagements(posted=posted)
-    table = plots.arrival_table(engagements)
-    assert table["notifications"].sum() == 400
-    assert len(table) == (7 * 24 if posted else 7 * 3)
-    good_picture(plots.arrivals(engagements, user="mira"))
-
-
-def test_arrivals_find_day_and_time_in_another_schema(good_picture):
-    engagements = make_engagements(schema=OTHER, posted=False)
-    good_picture(plots.arrivals(engagements))
-    with pytest.raises(ValueError, match="Give day="):
-        plots.arrivals(engagements.drop(columns="dayOfWeek"))
-
-
-def test_open_rate_table_holds_shares_in_the_order_of_the_day():
-    engagements = pd.DataFrame({"time": ["night"] * 4 + ["morning"] * 2, "action": ["opened"] * 3 + ["dismissed"] * 3})
-    table = plots.open_rate_table(engagements)
-    assert table["time"].tolist() == ["morning", "night"]
-    assert table["opened"].tolist() == [0.0, 0.75] and table["notifications"].tolist() == [2, 4]
-    assert ((table["low"] <= table["opened"]) & (table["opened"] <= table["high"])).all()
-
-
-def test_open_rates_fold_rare_values_into_one(good_picture):
-    subjects = [f"subject {number}" for number in range(30) for _ in range(31 - number)]
-    engagements = pd.DataFrame({"subject": subjects, "action": "opened"})
-    table = plots.open_rate_table(engagements, "subject")
-    assert len(table) == 12 and table["subject"].iloc[-1] == "19 more"
-    assert table["notifications"].sum() == len(subjects)
-    good_picture(plots.open_rates(engagements, "subject"))
-
-
-@pytest.mark.parametrize("feature", ["time", "place", "postingApp", "charging"])
-def test_open_rates_are_good(feature, good_picture):
-    good_picture(plots.open_rates(make_engagements(), feature, user="mira"))
-
-
-def test_open_heatmap_says_where_there_are_few(good_picture):
-    engagements = make_engagements(60)
-    table = plots.open_heatmap_table(engagements, "day", "place")
-    assert table["notifications"].sum() == 60
-    ax = plots.open_heatmap(engagements, "day", "place")
-    good_picture(ax)
-    hatched = sum(patch.get_hatch() is not None for patch in ax.patches)
-    assert hatched == table["notifications"].between(1, 9).sum()
-    with pytest.raises(ValueError, match="two features"):
-        plots.open_heatmap(engagements, "day", "day")
-
-
-def test_day_lanes_hold_one_day(good_picture):
-    engagements = make_engagements()
-    table = plots.day_table(engagements, "2019-02-20")
-    assert (table["posted"].dt.strftime("%Y-%m-%d") == "2019-02-20").all() and table["posted"].is_monotonic_increasing
-    ax = plots.day_lanes(engagements, "2019-02-20", user="mira")
-    good_picture(ax)
-    assert f"{table['opened'].sum()} of {len(table)} notifications were opened" in shown_words(ax.figure)
-    with pytest.raises(ValueError, match="no notification was posted on 2020-01-01; the table goes from 2019-02-18"):
-        plots.day_lanes(engagements, "2020-01-01")
-
-
-def test_a_wrong_action_is_named_with_its_row():
-    engagements = make_engagements(20).assign(action=["opened"] * 7 + ["snoozed"] + ["opened"] * 12)
-    with pytest.raises(ValueError, match="row 7, column 'action': 'snoozed' is not opened or dismissed"):
-        plots.open_rates(engagements)
-
-
-# ---------------------------------------------------------------- the sheet
-
-def test_pictures_show_themselves_in_a_notebook():
-    for picture in (plots.phone(make_frames(1)), plots.learning_curve(make_log())):
-        png, metadata = picture._repr_png_()
-        assert png.startswith(b"\x89PNG") and metadata["alt"]
-
-
-def figures_alive():
-    gc.collect()
-    return sum(issubclass(type(thing), Figure) for thing in gc.get_objects())       # isinstance asks dead proxies
-
-
-def test_pictures_leave_nothing_behind():
-    before = figures_alive()                # other tests may have kept some
-    for _ in range(3):
-        plots.phone(make_frames(1))
-    assert figures_alive() <= before
-
-
-def test_drawing_changes_no_setting_until_asked():
-    import matplotlib
-
-    with matplotlib.rc_context({"axes.facecolor": "red", "figure.constrained_layout.use": False}):
-        figure = plots.phone(make_frames(1))
-        assert matplotlib.rcParams["axes.facecolor"] == "red"
-        assert figure.axes[-1].get_facecolor() != (1, 0, 0, 1)
+from pushlab import RandomAgent, plots, rollout
+from pushlab.agents import ThompsonSampling
+from pushlab.causal import CausalData
+from pushlab.metrics import estimate
+from pushlab.metrics.lifelong import Settings, lifelong_report, log_of
+
+
+def table(text):
+    return pd.read_csv(StringIO(text), skipinitialspace=True)
+
+
+# ---------------------------------------------------------------- what is drawn
+
+
+def make_log():
+    """Under seed s the learner earns e + 0.1 s a step in episode e, chance 1."""
+    names = ["agent", "seed", "episode", "step"]
+    levels = [("learner", "random"), range(3), range(4), (1, 2)]
+    log = pd.MultiIndex.from_product(levels, names=names).to_frame(index=False)
+    earned = log["episode"] + 0.1 * log["seed"]
+    return log.assign(
+        env="pushlab/push-v0",
+        reward=earned.where(log["agent"] == "learner", 1.0),
+        cost=3.0 + log["seed"],
+        size=2 ** log["episode"],
+        **{"info.parts.opened": log["step"] * earned, "info.parts.wait": -log["step"]},
+    )
+
+
+def make_engagements():
+    """On a Monday morning 3 of 12 notifications are opened, that evening 15 of 20."""
+    hours = np.repeat([8, 20], [12, 20])
+    opened = [True] * 3 + [False] * 9 + [True] * 15 + [False] * 5
+    return pd.DataFrame(
+        {
+            "posted": pd.Timestamp("2019-02-18") + pd.to_timedelta(hours, unit="h"),
+            "time": np.where(hours == 8, "morning", "evening"),
+            "place": np.where(hours == 8, "home", "office"),
+            "postingApp": np.where(hours == 8, "org.pushlab.bank", "org.pushlab.chat"),
+            "action": np.where(opened, "opened", "dismissed"),
+        }
+    )
+
+
+def make_frame(step, opened=None, **features):
+    """A frame of the phone; `opened` None is the one after reset()."""
+    push = None
+    context = {"day": "1", "time": "afternoon", "anUnknownLongFeature": "a, b " * 20}
+    if opened is not None:
+        push = {
+            "context": context,
+            "notification": {"postingApp": "org.pushlab.bank", **features},
+            "opened": opened,
+            "actual": False,
+            "reward": 2.0 * opened,
+            "probability": 0.5,
+            "best": 0.8,
+        }
+    return {
+        "env": "pushlab/evalumap1-v0",
+        "user": "mira",
+        "step": step,
+        "of": 3,
+        "context": {**context, "time": "night"},
+        "push": push,
+        "labels": {"day": {"1": "Tuesday"}},
+    }
+
+
+PHONE = [
+    make_frame(0),
+    make_frame(1, False),
+    make_frame(2, True, subject="finance", priority="$5 or $6"),
+]
+
+SCORES = table(
+    """agent,  task,  seed, score, normalised
+       mine,   phone, 0,    15,    0.5
+       mine,   phone, 1,    20,    1.0
+       mine,   room,  0,    0.25,  0.25
+       mine,   room,  1,    0.0,   0.0
+       linucb, phone, 0,    17.5,  0.75
+       linucb, phone, 1,    15,    0.5
+       linucb, room,  0,    0.5,   0.5
+       linucb, room,  1,    0.5,   0.5"""
+)
+TASKS = table(
+    """name,    unit,   random, best, abilities
+       phone,   opened, 10,     20,   exploration personalisation
+       room,    right,  0,      1,    memory
+       patient, reward, 0,      9,    planning"""
+)
+RUNS = {"ours": np.array([[0.9, 0.7], [0.8, 0.6]]), "theirs": np.zeros((2, 2))}
+EFFECTS = table(
+    """estimator,           estimate, low,  high, truth, covers
+       doubly robust,       2.1,      1.5,  2.75, 2.0,   True
+       difference in means, 0.5,      0.25, 1.25, 2.0,   False"""
+)
+SIZES = table(
+    """n,   estimator,     rmse, truth, covers, covers_low, covers_high
+       100, doubly robust, 0.5,  2,     0.9,    0.85,       0.925
+       800, doubly robust, 0.2,  2,     0.95,   0.9,        0.975"""
+)
+TREATED = np.repeat([True, False], [30, 10])
+UNITS = CausalData(
+    pd.DataFrame({"age": np.zeros(40)}),
+    TREATED,
+    np.zeros(40),
+    propensity=np.where(TREATED, 0.72, 0.31),
+    description="a made-up log",
+)
+GAINS = table(
+    """policy,     gain, treats
+       nobody,     0,    0
+       chance,     0.25, 0.5
+       regression, 0.5,  0.4
+       everybody,  0.3,  1
+       best,       0.75, 0.6"""
+)
+VALUES = table(
+    """estimator,     value, low,  high
+       naive,         0.5,   0.25, 0.75
+       doubly robust, 0.9,   0.6,  1.3"""
+)
+PROMISE = table(
+    """strength, promised, paid
+       0,        0.5,      0.5
+       2,        0.25,     0.75"""
+)
+CURVES = table(
+    """user, agent,    step, opened, opened_low, opened_high, reachable
+       noor, Thompson, 100,  0.25,   0.125,      0.375,       0.9
+       noor, Thompson, 200,  0.5,    0.4,        0.625,       0.9
+       noor, random,   100,  0.2,    0.1,        0.3,         0.9
+       noor, random,   200,  0.2,    0.1,        0.3,         0.9"""
+)
+DIFFERENCES = table(
+    """user, against, difference, low,    high,   sure
+       noor, random,  -0.25,      -0.375, -0.125, True"""
+)
+
+
+def lifetime(**settings):
+    """A is learned, half of it is lost while B is learned, and A is learned again."""
+    learning = np.linspace(0, 8, 9)
+    log = log_of(
+        ("test", {"A": [0, 0], "B": [0, 0]}),
+        ("train", "A", learning),
+        ("test", {"A": [8, 8], "B": [0, 0]}),
+        ("train", "B", learning),
+        ("test", {"A": [3, 5], "B": [8, 8]}),
+        ("train", "A", learning),
+        ("test", {"A": [8, 8], "B": [8, 8]}),
+    )
+    settings = {"smoothing": "none", "normalization": "none", **settings}
+    experts = {"A": [log_of(("train", "A", 2 * learning))]}
+    return lifelong_report(log, experts, settings=Settings(**settings))
+
+
+def frames_of(env, steps=3, **arguments):
+    env = gym.make(f"pushlab/{env}", **arguments)
+    options = {"seed": 1, "steps": steps, "record": "frames", "progress": False}
+    return rollout(env, RandomAgent(), **options)[1][0]
+
+
+def credit_log():
+    env = gym.make("pushlab/Credit-v0", actions="box")
+    return rollout(env, RandomAgent(), steps=3, progress=False)
+
+
+def learned_map():
+    env = gym.make("pushlab/evalumap2-v0")
+    agent = ThompsonSampling()
+    rollout(env, agent, steps=20, progress=False)
+    return plots.learned_heatmap(agent, env, most=4)
+
+
+def preferences():
+    paths = {"greedy": np.ones((2, 3, 2)), "oracle": np.ones((2, 3, 2))}
+    return plots.preference_map(paths, np.eye(2), item_names=["news", "sport"])
+
+
+# name: (how to draw it, words on it, coordinates that its lines, marks and bars have)
+PICTURES = {
+    "learning_curve": (
+        lambda: plots.learning_curve(make_log(), over="episode", window=1, best=9.5),
+        "learner, random",
+        # The return is 2 e + 0.2 s; 4.30265 is the quantile of t with two degrees.
+        [0.2, 2.2, 4.2, 6.2, 6.2 - 4.30265 * 0.2 / 3**0.5, 9.5],
+    ),
+    "compare_policies": (
+        lambda: plots.compare_policies(make_log(), best=2.25),
+        "learner, random",
+        [1.5, 1.6, 1.7, 1.6 + 4.30265 * 0.1 / 3**0.5, 1.0, 2.25],
+    ),
+    "sweep_curve": (
+        lambda: plots.sweep_curve(make_log(), "size", "reward"),
+        "learner, random, size",
+        [1, 2, 4, 8, 0.1, 1.1, 2.1, 3.1],
+    ),
+    "trade_off": (
+        lambda: plots.trade_off(make_log(), "cost", "reward", better="upper left"),
+        "learner, random, cost, reward, better",
+        [4.0, 4.0 - 4.30265 / 3**0.5, 1.6],
+    ),
+    "reward_parts": (
+        lambda: plots.reward_parts(make_log(), window=1),
+        "learner, random, opened, wait",
+        [2.2, 4.2, 6.2, -2.0, 0.2],
+    ),
+    "policy_map": (
+        lambda: plots.policy_map(make_engagements()),
+        "home, office, morning, evening, opened, dismissed, 0.75",
+    ),
+    "arrivals": (lambda: plots.arrivals(make_engagements()), "Monday, Sunday"),
+    "day_lanes": (
+        lambda: plots.day_lanes(make_engagements(), "2019-02-18"),
+        "Bank, Chat, 3 of 12, 15 of 20, 18 of 32",
+    ),
+    "open_rates": (
+        lambda: plots.open_rates(make_engagements(), user="mira"),
+        "morning, evening, mira, 12, 20",
+        [0.25, 0.75, 0.5313, 0.8881],
+    ),
+    "open_heatmap": (
+        lambda: plots.open_heatmap(make_engagements(), "place", "time"),
+        "home, office, morning, evening, 0.75, 0.25",
+    ),
+    "learned_heatmap": (learned_map, "morning, evening, mira"),
+    "phone": (
+        lambda: plots.phone(PHONE, agent="thompson"),
+        "thompson, mira, Bank, finance, opened, afternoon, Tuesday",
+    ),
+    "room": (lambda: plots.room(frames_of("RoomEnv-v0")), "desk, umbrella"),
+    "shelf": (lambda: plots.shelf(frames_of("RECEnv-v0")), "preference now"),
+    "preference_map": (preferences, "greedy, oracle, news, sport"),
+    "patient": (
+        lambda: plots.patient(frames_of("ODE-HIV-v0")),
+        "virus, effectors",
+    ),
+    "epidemic": (
+        lambda: plots.epidemic(frames_of("ODE-Opioid-v0")),
+        "misuse, illicit, deaths, nothing done",
+    ),
+    "limits_to_growth": (
+        lambda: plots.limits_to_growth(frames_of("ODE-World3-v1")),
+        "people, resources, food, pollution",
+    ),
+    "credit_scores": (
+        lambda: plots.credit_scores(frames_of("Credit-v0", 2)),
+        "paid back, fell behind, refused",
+    ),
+    "retraining": (
+        lambda: plots.retraining(credit_log(), best=0.25),
+        "random, loss",
+        [0.25],
+    ),
+    "promise": (
+        lambda: plots.promise(PROMISE, 1.5, lead="made up"),
+        "promised, paid",
+        [1.5, 0.3125, 0.6875, 0.25, 0.75],
+    ),
+    "numbers": (
+        lambda: plots.numbers([{"env": "mine", "load": 2.5}, {"load": 4.5}]),
+        "load",
+        [2.5, 4.5],
+    ),
+    "task_runs": (
+        lambda: plots.task_runs(SCORES, TASKS.iloc[0], "mine"),
+        "mine, linucb, opened",
+        # 12.7062 is the quantile of t with one degree of freedom.
+        [15, 20, 17.5, 16.25, 10],
+    ),
+    "task_scores": (
+        lambda: plots.task_scores(SCORES, TASKS, "mine"),
+        "phone, room, patient, not done",
+        [0.25, 0.75, 0.125, 0.5],
+    ),
+    "ability_radar": (
+        lambda: plots.ability_radar(plots.ability_table(SCORES, TASKS, "mine"), "mine"),
+        "exploration, memory, planning, 0.75",
+    ),
+    "score_intervals": (
+        lambda: plots.score_intervals(estimate.score_table(RUNS)),
+        "ours, theirs, interquartile mean, optimality gap",
+        [0.75, 0.25],
+    ),
+    "performance_profiles": (
+        lambda: plots.performance_profiles(estimate.profile_table(RUNS, [0, 0.65, 1])),
+        "ours, theirs, score",
+        [0.65, 0.75],
+    ),
+    "power_curve": (
+        lambda: plots.power_curve(estimate.power_table([1.0, 0.2], 1.0)),
+        "10 runs, 50 runs",
+        [10, 0.8031],
+    ),
+    "effect_estimates": (
+        lambda: plots.effect_estimates(EFFECTS),
+        "doubly robust, difference in means, 2.1, 2.75",
+        [2.1, 1.5, 2.75, 0.5, 2.0],
+    ),
+    "data_needed": (
+        lambda: plots.data_needed(SIZES, unit="towns"),
+        "doubly robust, towns",
+        [100, 800, 0.5, 0.2, 0.9, 0.85, 0.925],
+    ),
+    "overlap": (
+        lambda: plots.overlap(UNITS),
+        "treated, made-up log, 30, 10",
+        [30, -10],
+    ),
+    "policy_gains": (
+        lambda: plots.policy_gains(GAINS),
+        "regression, everybody, 40 %",
+        [0.5, 0.3, 0.25, 0.75],
+    ),
+    "estimator_intervals": (
+        lambda: plots.estimator_intervals(VALUES, 1.1),
+        "naive, doubly robust",
+        [0.5, 0.25, 0.75, 0.9, 1.3, 1.1],
+    ),
+    "estimator_spread": (
+        lambda: plots.estimator_spread(pd.concat([VALUES] * 2), 1.1),
+        "naive, doubly robust, 100 %",
+        [0.5, 0.9, 1.1],
+    ),
+    "causal_graph": (
+        lambda: plots.causal_graph(
+            [("spraying", "ill")], {"spraying": (0, 0.5), "ill": (1, 0.5)}
+        ),
+        "spraying, ill",
+    ),
+    "study_curves": (
+        lambda: plots.study_curves(CURVES, "noor", agents=["Thompson", "random"]),
+        "noor, Thompson, random",
+        [100, 200, 0.25, 0.5, 0.125, 0.625, 0.9],
+    ),
+    "study_differences": (
+        lambda: plots.study_differences(DIFFERENCES),
+        "noor, random",
+        [-0.25, -0.375, -0.125],
+    ),
+    "lifetime_curve": (
+        lambda: plots.lifetime_curve(lifetime()),
+        "A, B, forgetting 4",
+        [8, 4],
+    ),
+    "evaluation_blocks": (
+        lambda: plots.evaluation_blocks(lifetime()),
+        "A, B",
+        [8, 4, 4 - 12.7062],
+    ),
+    "metric_on_curve": (
+        lambda: plots.metric_on_curve(lifetime(), "recovery_time"),
+        "A, B, recovery time",
+        [8, 4],
+    ),
+    "report_sheet": (
+        lambda: plots.report_sheet(lifetime(), lifetime(normalization="run")),
+        "A, B, recovery time, was",
+        [8, 4],
+    ),
+    "against_expert": (
+        lambda: plots.against_expert(lifetime()),
+        "A, expert, relative performance 0.50",
+        [8, 16],
+    ),
+    "smoothed_curves": (
+        lambda: plots.smoothed_curves([lifetime(), lifetime(smoothing="flat")]),
+        "flat, not smoothed",
+        [8],
+    ),
+}
+SLOW = "learned_heatmap credit_scores report_sheet metric_on_curve smoothed_curves"
+CASES = [
+    pytest.param(name, marks=pytest.mark.slow if name in SLOW.split() else ())
+    for name in PICTURES
+]
+
+
+def numbers_drawn(figure):
+    """Coordinates of all lines, marks and bars, in units of the data."""
+    points = []
+    for ax in figure.axes:
+        points += [line.get_xydata() for line in ax.lines]
+        for marks in ax.collections:
+            points.append(np.ma.filled(marks.get_offsets(), np.nan))
+            points += [path.vertices for path in marks.get_paths()]
+        for bar in ax.patches:
+            outline = bar.get_path().vertices
+            points.append(bar.get_patch_transform().transform(outline))
+    return np.concatenate(points).ravel()
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_picture_has_readable_words_and_the_numbers_of_its_data(name, good_picture):
+    draw, words, *numbers = PICTURES[name]
+    picture = draw()
+    written = " | ".join(good_picture(picture))
+    assert [word for word in words.split(", ") if word not in written] == []
+    drawn = numbers_drawn(picture.figure or picture)
+    for number in sum(numbers, []):
+        assert np.isclose(drawn, number, rtol=1e-3).any(), number
+
+
+def test_every_public_picture_has_a_case():
+    others = {"Stage", "house_style", "use_style", "png", "series_styles", "widgets"}
+    tables = {name for name in plots.__all__ if name.endswith(("_table", "_means"))}
+    elsewhere = {"inbox", "scorecard"}
+    assert set(PICTURES) | elsewhere == set(plots.__all__) - others - tables
+
+
+def test_drawing_leaves_matplotlib_as_it_was_until_the_style_is_asked_for():
+    with matplotlib.rc_context({"axes.facecolor": "red"}):
+        before = dict(matplotlib.rcParams)
+        picture = plots.phone(PHONE[:1])
+        assert dict(matplotlib.rcParams) == before
+        assert plt.get_fignums() == []
+        assert picture._repr_png_()[1]["alt"]
         plots.use_style()
-        assert matplotlib.rcParams["axes.facecolor"] in ("FAF9F6", "#FAF9F6")
+        assert matplotlib.rcParams["axes.facecolor"] != "red"
 
 
-def test_pictures_do_without_pyplot_and_pandas_comes_only_with_tables():
-    code = "import sys, pushlab.plots; print('matplotlib.pyplot' in sys.modules, 'pandas' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["False", "False"]
+def test_chance_keeps_its_look_and_twelve_agents_look_different():
+    styles = plots.series_styles([*range(12), "random"])
+    assert len({(colour, marker) for colour, _, marker in styles.values()}) == 13
+    assert plots.series_styles(["random", 0]).items() <= styles.items()
 
 
-def test_letters_kept_from_earlier_pictures_are_the_same_pixels():
-    """A figure used again, with kept letters and kept ground, against one of its own on Matplotlib's plain canvas."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-
-    def draw(number, figure=None):
-        stage = plots.Stage(300, 200, figure)
-        stage.heading(f"Step {number}", "the same lead every time")
-        stage.text(100.3 + number, 120.7, "AVAW To.", halo="white", rotation=10 * number)
-        stage.box(20, 130, 60, 20 + number, fill="#cccccc")
-        stage.axes(150, 130, 120, 50).plot([0, number], [0, 1])
-        return stage.figure
-
-    figure = draw(0)
-    for number in (1, 2, 1):
-        used_again, fresh = draw(number, figure), draw(number)
-        canvas = FigureCanvasAgg(fresh)
-        canvas.draw()
-        png = Image.open(io.BytesIO(plots.png(used_again)))
-        assert png.mode == "RGB" and np.array_equal(np.asarray(png), np.asarray(canvas.buffer_rgba())[..., :3])
-        assert round(png.info["dpi"][0]) == 105
+def test_the_inbox_counts_the_events_of_the_day(good_picture):
+    frames = frames_of("push-v0", 60)
+    now = frames[-1]
+    assert now["now"] < 1440  # minutes: the first day
+    outcomes = [event["outcome"] for event in now["events"]]
+    words = good_picture(plots.inbox(frames, choosing=True))
+    assert set(now["allowed"]) <= set(words)
+    lanes = words[words.index("arrived") :]
+    for lane, count in (
+        ("arrived", len(outcomes)),
+        ("opened", outcomes.count("opened")),
+        ("waiting", len(now["cache"])),
+    ):
+        assert lanes[lanes.index(lane) + 1] == str(count), lane
 
 
-@pytest.mark.parametrize("settings", [{"font.sans-serif": ["DejaVu Serif"]}, {"text.hinting": "none"}])
-def test_letters_of_other_settings_are_other_letters(settings):
-    import matplotlib
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-
-    def draw():
-        figure = plots.Stage(300, 100).figure
-        figure.text(0.1, 0.5, "how much AVAW", family="sans-serif", size=11)
-        return figure
-
-    with matplotlib.rc_context({"font.sans-serif": ["DejaVu Sans"], "text.hinting": "force_autohint"}):
-        before = plots.png(draw())
-    with matplotlib.rc_context({"font.sans-serif": ["DejaVu Sans"], "text.hinting": "force_autohint", **settings}):
-        after, canvas = plots.png(draw()), FigureCanvasAgg(draw())
-        canvas.draw()
-    assert before != after
-    assert np.array_equal(np.asarray(Image.open(io.BytesIO(after))), np.asarray(canvas.buffer_rgba())[..., :3])
+# ---------------------------------------------------------------- tables
 
 
-@pytest.mark.parametrize("leave", [
-    lambda ax: ax.plot([0, 100], [0, 100], label="old") and ax.legend(), lambda ax: ax.set_title("old"),
-    lambda ax: ax.set_title("old", loc="left"), lambda ax: ax.table([["old"]]),
-    lambda ax: ax.inset_axes([0.2, 0.2, 0.5, 0.5]), lambda ax: ax.set_xscale("log"), lambda ax: ax.set_aspect("equal")])
-def test_a_figure_used_again_keeps_nothing_of_before(leave):
-    def draw(figure=None):
-        stage = plots.Stage(300, 200, figure)
-        stage.box(20, 30, 60, 20, fill="#cccccc")
-        return stage
+def test_open_rates_are_shares_with_wilson_intervals_in_the_order_of_the_day():
+    rates = plots.open_rate_table(make_engagements())
+    assert rates["time"].tolist() == ["morning", "evening"]
+    assert rates["opened"].tolist() == [0.25, 0.75]
+    assert rates["notifications"].tolist() == [12, 20]
+    # Centre (p + z²/2n) / (1 + z²/n), half z √(p(1-p)/n + z²/4n²) / (1 + z²/n).
+    evening = rates.loc[1, ["low", "high"]]
+    assert evening.tolist() == pytest.approx([0.5313, 0.8881], abs=1e-4)
 
-    used = draw()
-    leave(used.ax)
-    assert plots.png(draw(used.figure)) == plots.png(draw())
-
-
-def test_the_axes_of_a_stage_are_used_again():
-    """Making others takes a tenth of a picture."""
-    stage = plots.Stage(300, 200)
-    stage.text(20, 30, "words")
-    assert plots.Stage(300, 200, stage.figure).ax is stage.ax
+    subjects = np.repeat([f"s{number}" for number in range(30)], range(31, 1, -1))
+    many = pd.DataFrame({"subject": subjects, "action": "opened"})
+    folded = plots.open_rate_table(many, "subject")
+    assert len(folded) == 12 and folded["subject"].iloc[-1] == "19 more"
+    assert folded["notifications"].sum() == len(subjects)
 
 
-def test_a_figure_can_be_pickled_and_copied():
-    stage = plots.Stage(100, 100)
-    stage.box(20, 30, 60, 20, fill="#cccccc")
-    assert plots.png(pickle.loads(pickle.dumps(stage.figure))) == plots.png(stage.figure)
-    assert plots.png(copy.deepcopy(stage.figure)) == plots.png(stage.figure)
+def test_engagements_are_counted_by_day_hour_and_place():
+    engagements = make_engagements()
+    cells = plots.open_heatmap_table(engagements, "place", "time")
+    cells = cells.set_index(["place", "time"])
+    assert cells.loc[("home", "morning")].tolist() == [0.25, 12]
+    assert cells.loc[("home", "evening"), "notifications"] == 0
+    assert np.isnan(cells.loc[("home", "evening"), "opened"])
+
+    arrivals = plots.arrival_table(engagements).set_index(["day", "hour"])
+    assert len(arrivals) == 7 * 24
+    assert arrivals["notifications"]["Monday", 20] == 20
+    undated = engagements.drop(columns="posted").assign(day="3")
+    slots = plots.arrival_table(undated).set_index(["day", "slot"])
+    assert slots["notifications"]["Thursday", "evening"] == 20
+
+    later = engagements.assign(posted=engagements["posted"] + pd.Timedelta(1, "day"))
+    day = plots.day_table(pd.concat([later, engagements]), "2019-02-18")
+    assert len(day) == 32 and day["posted"].is_monotonic_increasing
+    assert day.groupby("app")["opened"].sum().tolist() == [3, 15]
 
 
-def test_a_sheet_that_lets_something_through_keeps_its_alpha():
-    figure = plots.Stage(100, 100).figure
-    figure.set_facecolor((1, 1, 1, 0.5))
-    assert Image.open(io.BytesIO(plots.png(figure))).mode == "RGBA"
+def test_a_policy_map_holds_the_shares_of_the_actions_that_count():
+    log = table(
+        """place,  time,    action
+           home,   night,   2
+           home,   night,   0
+           home,   night,   2
+           home,   night,   2
+           office, morning, 0
+           office, morning, 9"""
+    )
+    shares = plots.policy_map_table(log, actions={2: "cache", 0: "show"})
+    assert shares["time"].tolist()[::2] == ["morning", "night"] * 2
+    shares = shares.set_index(["place", "time", "action"])
+    assert shares["share"]["home", "night", "cache"] == 0.75
+    assert shares["share"]["office", "morning", "show"] == 1
+    assert shares["decisions"]["office", "morning", "show"] == 1
+    assert np.isnan(shares["share"]["office", "night", "show"])
 
 
-# ---------------------------------------------------------------- ends of axes
-
-@pytest.mark.parametrize("last", [9, 29, 99, 363, 999, 5000, 12_345])
-def test_what_is_counted_has_a_tick_at_its_end_and_its_unit_below(last):
-    log = pd.DataFrame({"agent": "mine", "seed": 0, "step": np.arange(last + 1), "reward": 0.5})
-    ax = plots.learning_curve(log)
-    words = [tick.get_text() for tick in ax.get_xticklabels()]
-    assert words[0] == "0" and words[-1] == f"{last:,}" and ax.get_xlabel() == "steps"
-    assert np.diff(ax.get_xticks()).min() > 0.1 * last and len(words) <= 7
-
-
-def test_an_end_too_wide_for_a_tick_is_left_out():
-    assert ticks_of_count(0, 2_999_999, 4).tolist() == [0, 1e6, 2e6]
+def test_retraining_is_the_distance_between_the_weights_of_two_rounds():
+    log = credit_log()
+    weights = [name for name in log if name.startswith("action.")]
+    log[weights] = 0.0
+    log.loc[1, weights[:2]] = [3.0, 4.0]
+    log.loc[2, weights[0]] = 3.0
+    found = plots.retraining_table(log)
+    assert found["round"].tolist() == [1, 2, 3]
+    assert found["change"].tolist()[1:] == [5, 4]
+    assert found["loss"].tolist() == log["info.loss"].tolist()
 
 
-def test_the_unit_of_a_sweep_stands_below_and_not_beside_the_last_number():
-    log = pd.DataFrame({"agent": "mine", "seed": np.tile([0, 1], 4), "capacity": np.repeat([2, 8, 32, 64], 2),
-                        "return": [1, 2, 3, 4, 5, 6, 7, 8]})
-    ax = plots.sweep_curve(log, "capacity")
-    assert [tick.get_text() for tick in ax.get_xticklabels()] == ["2", "8", "32", "64"]
-    below = ax.xaxis.label.get_window_extent().y1
-    assert ax.get_xlabel() == "capacity"
-    assert below <= min(tick.get_window_extent().y0 for tick in ax.get_xticklabels()) + 1
+def test_tests_of_a_lifetime_have_means_and_intervals_over_episodes_or_lifetimes():
+    tests = plots.evaluation_table(lifetime()).set_index(["name", "block"])
+    half = 12.7062  # t with one degree of freedom times the standard error 1
+    forgotten = tests.loc[("A", 4)]
+    ends = forgotten[["mean", "low", "high"]].tolist()
+    assert ends == pytest.approx([4, 4 - half, 4 + half], rel=1e-5)
+    assert forgotten[["count", "over"]].tolist() == [2, "episodes"]
+    assert tests["mean"]["B"].tolist() == [0, 0, 8, 8]
+    several = plots.evaluation_table([lifetime()] * 3)
+    assert (several["count"] == 3).all() and (several["over"] == "lifetimes").all()
+
+
+def test_variants_of_one_task_are_named_by_what_differs():
+    blocks = []
+    for noise in (0, 0.5):
+        for kind in ("train", "test"):
+            blocks.append((kind, "shelf", [1, 2], {"noise": noise, "speed": 1}))
+    names = plots.evaluation_table(lifelong_report(log_of(*blocks)))["name"]
+    assert names.tolist() == ["noise 0", "noise 0.5"]
+
+
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        (lambda: plots.epidemic(frames_of("ODE-HIV-v0", 1)), "draws opioid, zika"),
+        (lambda: plots.open_rates(SCORES), "no column 'time'; it has agent"),
+        (
+            lambda: plots.open_rates(make_engagements().replace("opened", "snoozed")),
+            "row 0, column 'action': 'snoozed' is not opened or dismissed",
+        ),
+        (
+            lambda: plots.day_lanes(make_engagements(), "2020-01-01"),
+            "no notification was posted on 2020-01-01; the table goes from 2019-02-18",
+        ),
+    ],
+)
+def test_an_error_names_what_cannot_be_drawn(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()

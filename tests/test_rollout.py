@@ -1,279 +1,208 @@
-"""The loop: what a log holds, and that it is the same again."""
+"""Logs of rollouts: their columns, seeds and frames, and logs of `collect`."""
 
 import gymnasium as gym
 import numpy as np
 import pandas as pd
 import pytest
+from gymnasium.spaces import Box, Dict, Discrete, Text, Tuple
 
-import pushlab
-from pushlab.agents import Agent, Constant, RandomAgent, ReplayHistory
-from pushlab.datasets.reading import load_user
+import pushlab  # noqa: F401  registers the environments
+from pushlab.agents import Agent, Constant, RandomAgent, SoftmaxItem
+from pushlab.agents.protocol import own_chance
 from pushlab.logs.collect import collect
-from pushlab.logs.folders import read_steps, write_log
-from pushlab.logs.rollout import CONSTANT, by_episode, readable, rollout
-from pushlab.studies.store import encode, gather
+from pushlab.logs.rollout import by_episode, readable, rollout
 
-ID = "pushlab/evalumap1-v0"
+HISTORIC = "pushlab/evalumap1-v0"
+ITEMS = "pushlab/RECEnv-v0"
+QUIET = {"progress": False}
 
-
-def test_a_log_has_the_columns_every_metric_counts_on():
-    log = rollout(ID, RandomAgent(), seed=3, steps=4, progress=False)
-    wanted = [*CONSTANT, "episode", "step", "time", "reward", "terminated", "truncated", "response_time"]
-    assert set(wanted) <= set(log.columns) and len(log) == 4
-    assert {"action.postingApp", "obs.day", "obs.place.TYPE_BAR", "info.opened"} <= set(log.columns)
-    assert all(pd.api.types.is_scalar(value) for value in log.iloc[0])
-    assert log["env"].eq("evalumap1-v0").all() and log["task"].eq("evalumap1-v0:mira").all()
-
-
-def test_the_same_seed_gives_the_same_log_and_an_episode_is_the_same_alone():
-    env = gym.make(ID, reveal=True)         # else two episodes differ in nothing but luck
-    both = rollout(env, RandomAgent(), episodes=2, seed=3, steps=50, progress=False).drop(columns="response_time")
-    again = rollout(env, RandomAgent(), episodes=2, seed=3, steps=50, progress=False).drop(columns="response_time")
-    pd.testing.assert_frame_equal(both, again)
-    second = rollout(env, RandomAgent(), seed=3, first=1, steps=50, progress=False).drop(columns="response_time")
-    pd.testing.assert_frame_equal(both[both["episode"] == 1].reset_index(drop=True), second)
-    assert not both[both["episode"] == 0]["info.probability"].equals(both[both["episode"] == 1]["info.probability"])
-
-
-def test_runs_under_neighbouring_seeds_share_no_episode_unless_seeds_are_counted_up():
-    env = gym.make(ID, reveal=True)
-
-    def episodes(seed, **how):
-        log = rollout(env, RandomAgent(), episodes=3, seed=seed, steps=30, progress=False, **how)
-        return {tuple(rewards) for _, rewards in log.groupby("episode")["info.probability"]}
-
-    assert not episodes(3) & episodes(4) and len(episodes(3)) == 3
-    assert len(episodes(3, seeding="counted") & episodes(4, seeding="counted")) == 2
-    alone = rollout(env, RandomAgent(), seed=5, steps=30, progress=False)["info.probability"]
-    assert tuple(alone) in episodes(3, seeding="counted") & episodes(5)     # the first is reset with the seed itself
-    with pytest.raises(ValueError, match="seeding is one of independent, counted; got 'old'"):
-        episodes(3, seeding="old")
-
-
-def test_an_episode_ends_with_the_period_and_the_log_says_how():
-    user = load_user("omar")
-    log = rollout(gym.make(ID, user=user), ReplayHistory(user.history), progress=False)
-    assert len(log) == len(user.test) and log["terminated"].tolist() == [False] * (len(log) - 1) + [True]
-    assert not log["truncated"].any()
-    assert log["info.actual"].tolist() == user.test.opened.tolist()
-    assert log["reward"].tolist() == [[[0, 2], [-1, 1]][a][o] for a, o in zip(log["info.actual"], log["info.opened"])]
-
-
-def test_replaying_sends_the_history_in_its_order_and_begins_again():
-    user = load_user("omar")
-    log = rollout(gym.make(ID, user=user), ReplayHistory(user.history), progress=False)
-    sent = log.filter(regex=r"^action\.").to_numpy()
-    again = np.arange(len(sent)) % len(user.history)
-    assert np.array_equal(sent, user.history.notification_codes[again])
-
-
-def test_frames_stand_beside_the_log_one_more_than_steps():
-    log, films = rollout(ID, RandomAgent(), episodes=2, seed=1, steps=5, record="frames", progress=False)
-    assert [len(film) for film in films] == [6, 6] and len(log) == 10
-    assert films[0][0]["push"] is None
-    assert [frame["push"]["reward"] for frame in films[0][1:]] == log[log["episode"] == 0]["reward"].tolist()
-
-
-def test_an_episode_log_sums_up_its_steps():
-    steps = rollout(ID, RandomAgent(), episodes=3, seed=1, steps=20, progress=False)
-    episodes = rollout(ID, RandomAgent(), episodes=3, seed=1, steps=20, progress=False, record="episodes")
-    assert episodes["return"].tolist() == steps.groupby("episode")["reward"].sum().tolist()
-    assert episodes["length"].tolist() == [20, 20, 20]
-    pd.testing.assert_frame_equal(by_episode(steps), episodes)
-
-
-def test_words_in_place_of_codes():
-    env = gym.make(ID)
-    log = rollout(env, RandomAgent(), seed=1, steps=3, progress=False)
-    words = readable(log, env)
-    schema = env.unwrapped.world.schema
-    assert words["action.priority"].isin(schema.notification["priority"].words).all()
-    assert words["obs.place"].str.contains("TYPE_|unknown").all()
-    assert words["reward"].tolist() == log["reward"].tolist()
-    push = gym.make("pushlab/push-v0")
-    steps = rollout(push, RandomAgent(), seed=1, steps=3, progress=False)
-    assert readable(steps, push)["action"].tolist() == steps["action"].tolist()
-    with pytest.raises(ValueError, match="the log has no column 'action.postingApp'"):
-        readable(log.drop(columns="action.postingApp"), env)
-    with pytest.raises(ValueError, match="RECEnv-v0 has no schema"):
-        readable(log, gym.make("pushlab/RECEnv-v0"))
-
-
-def test_functions_are_agents_and_are_told_what_they_ask_for():
-    action = gym.make(ID).action_space.sample() * 0
-    asked = []
-
-    def with_info(observation, info):
-        asked.append(info)
-        return action
-
-    log = rollout(ID, lambda observation: action, steps=2, progress=False)
-    assert (log.filter(regex=r"^action\.") == 0).all().all()
-    assert rollout(ID, with_info, steps=2, progress=False)["agent"].eq("with info").all()
-    assert "opened" in asked[1]
-
-
-def test_an_agent_learns_from_every_transition_unless_told_not_to():
-    class Curious(Agent):
-        name = "curious"
-
-        def __init__(self):
-            self.seen = []
-
-        def act(self, observation, info, explore=True):
-            return np.zeros(7, int)
-
-        def learn(self, transition):
-            self.seen.append(transition)
-
-    agent = Curious()
-    log = rollout(ID, agent, steps=3, seed=5, progress=False)
-    assert [step.reward for step in agent.seen] == log["reward"].tolist()
-    assert np.array_equal(agent.seen[0].next_observation, agent.seen[1].observation)
-    rollout(ID, agent, steps=3, seed=5, progress=False, learn=False)
-    assert len(agent.seen) == 3
-
-
-def test_a_random_action_does_not_foretell_the_answer():
-    """Agent and environment are seeded alike; were their streams the same, action and opening would go together."""
-    log = rollout(gym.make(ID, reveal=True), RandomAgent(), seed=0, episodes=1, progress=False)
-    size = gym.make(ID).action_space.nvec[0]
-    surprise = log["info.opened"].astype(float) - log["info.probability"]
-    correlation = np.corrcoef(log["action.postingApp"] / size, surprise)[0, 1]
-    assert abs(correlation) < 4 / np.sqrt(len(log))
-
-
-@pytest.mark.parametrize("call, message", [
-    (lambda: rollout(ID, RandomAgent(), record="everything"), "record is one of"),
-    (lambda: rollout(ID, RandomAgent(), colour="red"), "'colour' is no column"),
-])
-def test_a_wrong_argument_is_named(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()
-
-
-def test_an_agent_that_cannot_act_is_refused():
-    with pytest.raises(TypeError, match="an agent has act"):
-        rollout(ID, 42)
-
-
-def test_a_history_of_another_schema_is_refused():
-    mira = load_user("mira")
-    other = pushlab.datasets.periods.Period(mira.schema.fit(mira.history.table), mira.history.table)
-    wider = np.array(other.notification_codes)
-    wider[:, 0] += 1000
-    agent = ReplayHistory(other)
-    agent.codes = wider
-    with pytest.raises(ValueError, match="another schema"):
-        rollout(gym.make(ID), agent, steps=1, progress=False)
-
-
-# ---------------------------------------------------------------- what agents and environments do besides
-
-def test_an_agent_may_fill_one_array_again_and_again():
-    buffer = np.zeros(7, int)
-
-    def policy(observation):
-        buffer[2] = (buffer[2] + 1) % 4
-        return buffer
-
-    log = rollout(ID, policy, steps=5, progress=False)
-    assert log["action.numberOfUpdates"].tolist() == [1, 2, 3, 0, 1]
-
-
-def test_infos_that_come_now_and_then_are_kept():
-    class Moody(gym.Wrapper):
-        def step(self, action):
-            *rest, info = self.env.step(action)
-            self.count = getattr(self, "count", 0) + 1
-            if self.count % 2:
-                info |= {"detail": {"depth": self.count}, "pair": (self.count, 2.0), "vector": np.arange(2)}
-            return *rest, {**info, "ragged": np.arange(self.count)}
-
-    log = rollout(Moody(gym.make(ID)), RandomAgent(), steps=4, progress=False)
-    assert log["info.detail.depth"].fillna(0).tolist() == [1, 0, 3, 0]
-    assert log["info.vector.1"].fillna(-1).tolist() == [1, -1, 1, -1]
-    assert [len(value) for value in log["info.ragged"]] == [1, 2, 3, 4]
-
-
-def test_the_episode_statistics_of_gymnasium_are_logged():
-    env = gym.wrappers.RecordEpisodeStatistics(gym.make(ID, max_episode_steps=5))
-    log = rollout(env, RandomAgent(), progress=False)
-    assert log["info.episode.r"].iloc[-1] == log["reward"].sum()
-
-
-def test_arguments_of_any_kind_are_told_in_the_log():
-    log = rollout(gym.make(ID, user=[load_user("mira"), "theo"]), RandomAgent(), steps=2, progress=False)
-    assert log["params"].iloc[0] == '{"user": ["mira", "theo"]}'
-
-
-def test_arguments_with_defaults_are_the_functions_own():
-    action = np.zeros(7, int)
-    for policy in (lambda observation, bound=action: bound, lambda observation, **more: action):
-        assert len(rollout(ID, policy, steps=2, progress=False)) == 2
-
-
-def test_a_class_in_an_agents_place_is_named():
-    with pytest.raises(TypeError, match=r"RandomAgent is a class; make an agent of it: RandomAgent\(\)"):
-        rollout(ID, RandomAgent)
-
-
-def test_agents_that_read_codes_refuse_changed_observations():
-    from pushlab.agents import ThompsonSampling
-
-    env = gym.wrappers.FlattenObservation(gym.make("pushlab/evalumap2-v0"))
-    with pytest.raises(ValueError, match="a wrapper changes the observations"):
-        rollout(env, ThompsonSampling(), steps=2, progress=False)
-
-
-# ---------------------------------------------------------------- what was seen last
 
 class Countdown(gym.Env):
-    """Ends when nothing is left; tells what is left in every kind of space."""
+    """Ends when nothing is left; observations and infos are of every kind."""
 
-    observation_space = gym.spaces.Dict({"left": gym.spaces.Discrete(9), "pair": gym.spaces.Tuple([
-        gym.spaces.Box(0, 9, (2,), np.float32), gym.spaces.Text(5)])})
-    action_space = gym.spaces.Discrete(3)
+    action_space = Box(0, 9, (2,), np.int64)
+    observation_space = Dict(
+        {"left": Discrete(9), "pair": Tuple([Box(0, 9, (2,), np.float32), Text(5)])}
+    )
 
-    def _tell(self):
-        return {"left": self.left, "pair": (np.full(2, self.left / 4, np.float32), f"n {self.left}")}
+    def __init__(self):
+        self.seeds = []
+
+    def observation(self):
+        halves = np.full(2, self.left / 2, np.float32)
+        return {"left": self.left, "pair": (halves, f"n {self.left}")}
 
     def reset(self, seed=None, options=None):
+        self.seeds.append(seed)
         self.left = 3
-        return self._tell(), {}
+        return self.observation(), {}
 
     def step(self, action):
         self.left -= 1
-        return self._tell(), np.float64(1), self.left == 0, False, {}
+        info = {"time": 60 * self.left, "ragged": [0] * self.left}
+        if self.left == 1:
+            info |= {"detail": {"depth": 5}, "pair": (1, 2.0), "vector": np.arange(2)}
+        return self.observation(), np.float64(action[0]), self.left == 0, False, info
+
+    def frame(self):
+        return {"left": self.left}
 
 
-def test_the_last_observation_of_an_episode_stands_in_its_last_row():
-    log = rollout(Countdown(), lambda observation: 1, episodes=2, progress=False)
-    assert log["obs.left"].tolist() == [3, 2, 1] * 2
-    assert log["last"].tolist() == [None, None, [0, 0.0, 0.0, "n 0"]] * 2
-    assert log.filter(like="obs.").columns.tolist() == ["obs.left", "obs.pair.0.0", "obs.pair.0.1", "obs.pair.1"]
-    broken_off = rollout(Countdown(), lambda observation: 1, steps=2, progress=False)
-    assert broken_off["last"].tolist() == [None, [1, 0.25, 0.25, "n 1"]]
-    assert rollout(Countdown(), lambda observation: 1, steps=0, progress=False)["last"].tolist() == []
+class Counting(Agent):
+    """Fills one array again and again, and keeps the transitions that it sees."""
+
+    name = "counting"
+
+    def __init__(self):
+        self.action = np.zeros(2, np.int64)
+        self.seen = []
+
+    def act(self, observation, info, explore=True):
+        self.action[0] += 1
+        self.propensity = 0.5 if explore else 1.0
+        return self.action
+
+    def learn(self, transition):
+        self.seen.append(transition)
 
 
-@pytest.mark.parametrize("env", ["pushlab/RECEnv-v0", "pushlab/ODE-HIV-Goal-v0"])
-def test_collected_logs_end_as_played_ones_do(env):
-    played = rollout(env, Constant(1), episodes=2, seed=5, progress=False)
-    collected = collect(env, lambda seen: np.eye(gym.make(env).action_space.n)[[1] * len(seen)], 2, seed=5)
-    for name in ("terminated", "truncated", "last"):
-        assert collected[name].tolist() == played[name].tolist()
-    assert played["last"].notna().tolist() == (played["terminated"] | played["truncated"]).tolist()
+def test_log_has_every_column_of_every_kind_of_space():
+    agent = Counting()
+    log = rollout(Countdown(), agent, seed=7, block=2, block_type="test", **QUIET)
+    assert log.pop("response_time").ge(0).all()
+    nan = np.nan
+    expected = {
+        "run": "Countdown counting 7",
+        "env": "Countdown",
+        "agent": "counting",
+        "seed": 7,
+        "lifetime": 0,
+        "phase": "1.test",
+        "block": 2,
+        "block_type": "test",
+        "task": "Countdown",
+        "params": "{}",
+        "episode": 0,
+        "step": [0, 1, 2],
+        "time": [120, 60, 0],
+        "action.0": [1, 2, 3],
+        "action.1": [0, 0, 0],
+        "reward": [1.0, 2.0, 3.0],
+        "terminated": [False, False, True],
+        "truncated": False,
+        "propensity": 0.5,
+        "obs.left": [3, 2, 1],
+        "obs.pair.0.0": np.array([1.5, 1, 0.5], np.float32),
+        "obs.pair.0.1": np.array([1.5, 1, 0.5], np.float32),
+        "obs.pair.1": ["n 3", "n 2", "n 1"],
+        "last": [None, None, [0, 0.0, 0.0, "n 0"]],
+        "info.ragged": [[0, 0], [0], []],
+        "info.detail.depth": [nan, 5, nan],
+        "info.pair.0": [nan, 1, nan],
+        "info.pair.1": [nan, 2.0, nan],
+        "info.vector.0": [nan, 0, nan],
+        "info.vector.1": [nan, 1, nan],
+    }
+    pd.testing.assert_frame_equal(log, pd.DataFrame(expected))
+    assert [one.reward for one in agent.seen] == [1.0, 2.0, 3.0]
+    assert agent.seen[0].next_observation is agent.seen[1].observation
+    assert agent.seen[2].terminated and not agent.seen[2].info["ragged"][1:]
 
 
-def test_zero_dimensional_arrays_are_plain_numbers_in_a_log():
-    log = rollout(Countdown(), lambda observation: np.array(2), progress=False)
-    assert log["action"].dtype == np.int64 and log["action"].tolist() == [2, 2, 2]
+def test_episodes_frames_steps_and_greedy_runs():
+    agent = Counting()
+    options = {"episodes": 2, "learn": False, "explore": False, **QUIET}
+    log, films = rollout(Countdown(), agent, record="frames", **options)
+    assert agent.seen == [] and set(log["propensity"]) == {1.0}
+    assert films == [[{"left": left} for left in (3, 2, 1, 0)]] * 2
+    episodes = rollout(Countdown(), Counting(), record="episodes", **options)
+    assert episodes["return"].tolist() == [6.0, 15.0]
+    assert episodes["length"].tolist() == [3, 3]
+    pd.testing.assert_frame_equal(by_episode(log), episodes)
+    short = rollout(Countdown(), Counting(), steps=2, **QUIET)
+    assert short["last"].tolist() == [None, [1, 0.5, 0.5, "n 1"]]
 
 
-def test_the_last_observation_outlives_the_disk(tmp_path):
-    log = rollout(Countdown(), lambda observation: 1, episodes=3, progress=False)
-    pd.testing.assert_frame_equal(read_steps(write_log(log, tmp_path)), log)
-    form, text = encode("rows", log)
-    kept = gather([{}], [{"rows": (form, text)}])["rows"]
-    assert kept["last"].tolist() == log["last"].tolist()
+def test_episodes_have_seeds_of_their_own_and_continue_where_a_run_stopped():
+    env = Countdown()
+    rollout(env, Counting(), episodes=3, seed=3, **QUIET)
+    rollout(env, Counting(), episodes=1, seed=3, first=2, **QUIET)
+    rollout(env, Counting(), episodes=3, seed=3, seeding="counted", **QUIET)
+    second, third = 1992187141053433, 6813063011289916
+    assert env.seeds == [3, second, third, third, 3, 4, 5]
+
+
+def test_the_same_seed_gives_the_same_log_and_dice_of_agent_and_world_differ():
+    env = gym.make(HISTORIC, reveal=True, user=["mira", "theo"])
+    logs = [rollout(env, RandomAgent(), seed=3, **QUIET) for _ in range(2)]
+    one, other = (log.drop(columns="response_time") for log in logs)
+    pd.testing.assert_frame_equal(one, other)
+    assert one["params"][0] == '{"reveal": true, "user": ["mira", "theo"]}'
+    assert one["task"][0] == "evalumap1-v0:mira+theo"
+    # Were their streams the same, actions would foretell the answers.
+    surprise = one["info.opened"] - one["info.probability"]
+    correlation = np.corrcoef(one["action.postingApp"], surprise.astype(float))[0, 1]
+    assert abs(correlation) < 4 / np.sqrt(len(one))
+
+
+def test_words_replace_codes():
+    env = gym.make(HISTORIC)
+    log = rollout(env, RandomAgent(), seed=1, steps=3, **QUIET)
+    words = readable(log, env)
+    schema = env.unwrapped.world.schema
+    for prefix, half in (("obs", schema.context), ("action", schema.notification)):
+        codes = log[[f"{prefix}.{name}" for name in half.components]].to_numpy()
+        found = words[[f"{prefix}.{name}" for name in half.names]]
+        assert found.to_numpy().tolist() == half.decode(codes).to_numpy().tolist()
+    assert "last" not in words and words["reward"].tolist() == log["reward"].tolist()
+    with pytest.raises(ValueError, match="RECEnv-v0 has no schema"):
+        readable(log, gym.make(ITEMS))
+
+
+def test_functions_are_agents():
+    env = Countdown()
+
+    def with_info(observation, info):
+        return [len(info), 0]
+
+    log = rollout(env, with_info, **QUIET)
+    assert log["agent"][0] == "with info" and log["action.0"].tolist() == [0, 2, 5]
+    log = rollout(
+        env, lambda observation, bound=4: [bound, observation["left"]], **QUIET
+    )
+    assert log["action.0"].tolist() == [4] * 3 and log["action.1"].tolist() == [3, 2, 1]
+    assert "propensity" not in log
+
+
+@pytest.mark.parametrize(
+    ("agent", "options", "words"),
+    [
+        (RandomAgent(), {"record": "everything"}, "record is one of"),
+        (RandomAgent(), {"colour": "red"}, "'colour' is no column"),
+        (lambda observation: None, {}, "returned nothing"),
+        (RandomAgent, {}, r"make an agent of it: RandomAgent\(\)"),
+    ],
+)
+def test_wrong_arguments_are_named(agent, options, words):
+    with pytest.raises((ValueError, TypeError), match=words):
+        rollout(Countdown(), agent, **QUIET, **options)
+
+
+@pytest.mark.parametrize("env", [ITEMS, "pushlab/ODE-HIV-Goal-v0"])
+def test_collected_logs_are_those_of_rollout(env):
+    count = gym.make(env).action_space.n
+    played = rollout(env, Constant(1), episodes=2, seed=5, **QUIET)
+    collected = collect(env, lambda seen: np.eye(count)[[1] * len(seen)], 2, seed=5)
+    assert (collected.pop("propensity") == 1).all()
+    pd.testing.assert_frame_equal(collected, played[list(collected)])
+
+
+def test_collected_actions_are_drawn_with_their_propensities():
+    policy = SoftmaxItem(np.eye(5), sharpness=2.0)
+    log = collect(ITEMS, policy, episodes=400, seed=7, step_per_episode=1)
+    chances = policy.probabilities(log.filter(like="obs.").to_numpy())
+    drawn = own_chance(7).random(400)
+    actions = [np.searchsorted(np.cumsum(row), one) for row, one in zip(chances, drawn)]
+    assert log["action"].tolist() == actions
+    taken = chances[np.arange(400), log["action"]]
+    assert log["propensity"].tolist() == pytest.approx(taken)

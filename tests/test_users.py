@@ -1,72 +1,214 @@
-"""The simulated users: their tables, and what the tables were made from."""
+"""Synthetic users: the shipped ones, their truth, candidates, users from a seed."""
+
+import hashlib
+import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.special import expit
 
-from pushlab.datasets.reading import list_users, load_user
+from pushlab import load_user
+from pushlab.ground.files import data_dir
+from pushlab.users.candidates import candidates_for, catalogue_candidates
 from pushlab.users.judges import judge_for
 from pushlab.users.simulated import SimulatedUser
+from pushlab.users.synthesis import SHIPPED, headroom, make_user, write_all, write_user
+
+PUSH = data_dir() / "push"
+FREE = ["numberOfUpdates", "priority", "ongoing", "visibility"]
 
 
-@pytest.mark.parametrize("name", list_users())
-def test_the_true_user_opens_as_the_data_say(name):
+def true_probabilities(truth, contexts, notifications):
+    """The formula of data/push/README.md, computed without pushlab."""
+
+    def holds(column, feature, value):
+        if feature == "place":
+            return column.map(lambda tags: value in tags.split())
+        return column == value
+
+    log_odds = np.full(len(contexts), float(truth["intercept"]))
+    for part, table in (("context", contexts), ("notification", notifications)):
+        for feature, weights in truth[part].items():
+            for value, weight in weights.items():
+                log_odds += weight * holds(table[feature], feature, value)
+    for feature, value, other, word, weight in truth["pairs"]:
+        there = holds(contexts[feature], feature, value)
+        log_odds += weight * (there & (notifications[other] == word))
+    return 1 / (1 + np.exp(-log_odds))
+
+
+# ------------------------------------------------------------------ shipped users
+
+
+def test_shipped_users_are_made_again_byte_for_byte(tmp_path):
+    write_all(tmp_path)
+    made = {}
+    for path in tmp_path.rglob("*"):
+        if path.is_file():
+            made[path.relative_to(tmp_path).as_posix()] = path.read_bytes()
+    for name, content in made.items():
+        assert (PUSH / name).read_bytes() == content, name
+    lines = made.pop("SHA256SUMS").decode().splitlines()
+    digests = {
+        name: hashlib.sha256(content).hexdigest() for name, content in made.items()
+    }
+    assert lines == [f"{digests[name]}  {name}" for name in sorted(digests)]
+    assert len(made) == 2 + 5 * 5
+
+
+@pytest.mark.parametrize("name", [name for name, _, _ in SHIPPED])
+def test_shipped_users_follow_their_truth(name):
     user = load_user(name)
-    truth = SimulatedUser.from_truth(user)
-    for period in user.periods.values():
-        p = truth.probability(period.context_codes, period.notification_codes)
-        standard_error = np.sqrt((p * (1 - p)).sum())
-        assert abs(period.opened.sum() - p.sum()) < 4 * standard_error
-        # Calibration within tenths of the probability, which a wrong weight would upset.
-        tenths = np.array_split(np.argsort(p, kind="stable"), 10)
-        z = [(period.opened[rows].sum() - p[rows].sum()) / np.sqrt((p * (1 - p))[rows].sum()) for rows in tenths]
-        assert np.square(z).sum() < 35      # chi-square of 10 degrees of freedom: above in 1 of 10,000
+    judge = judge_for(user)
+    for period_name, period in user.periods.items():
+        probability = true_probabilities(
+            user.truth, period.contexts, period.notifications
+        )
+        told = judge.probability(period.context_codes, period.notification_codes)
+        assert np.abs(told - probability).max() < 1e-12
+        variance = probability * (1 - probability)
+        assert abs(period.opened.sum() - probability.sum()) < 3 * np.sqrt(
+            variance.sum()
+        )
+        chi_square = 0
+        for part in np.array_split(np.argsort(probability, kind="stable"), 10):
+            difference = period.opened[part].sum() - probability[part].sum()
+            chi_square += difference**2 / variance[part].sum()
+        assert chi_square < 29.6  # the 0.999 quantile with ten degrees of freedom
+        assert user.truth["open_rate"][period_name] == round(period.opened.mean(), 4)
+        assert user.schema.notification.count_other(period.notification_codes) == {}
 
 
-def test_weights_stand_where_the_truth_says():
-    user = load_user("mira")
-    truth, tables = user.truth, SimulatedUser.from_truth(user)
-    feature, value, other_feature, other_value, weight = truth["pairs"][0]
-    context = user.history.contexts.iloc[[0]].assign(**{feature: value})
-    notification = user.history.notifications.iloc[[0]].assign(**{other_feature: other_value})
-
-    def by_hand():
-        tags = {name: set(text.split()) if user.schema.context[name].kind == "set" else {text}
-                for name, text in context.iloc[0].items()}
-        words = notification.iloc[0].to_dict()
-        return (truth["intercept"]
-                + sum(w for name, ws in truth["context"].items() for v, w in ws.items() if v in tags[name])
-                + sum(w for name, ws in truth["notification"].items() for v, w in ws.items() if v == words[name])
-                + sum(w for f, v, g, u, w in truth["pairs"] if v in tags[f] and words[g] == u))
-
-    log_odds = tables.log_odds(user.schema.context.encode(context), user.schema.notification.encode(notification))
-    assert log_odds[0] == pytest.approx(by_hand(), abs=1e-9) and weight != 0
+# ------------------------------------------------------------------ the true user
 
 
-def test_the_best_probability_is_the_maximum_over_the_whole_catalogue():
+def test_best_probability_is_the_maximum_over_the_catalogue():
     user = load_user("theo")
-    truth, half = judge_for(user), user.schema.notification
-    contexts = user.test.context_codes[:40]
-    best = truth.best_probability(contexts, user.catalogue_codes)
-    base, sheet = truth.sheet(contexts)
-    free = [half[name].sizes[0] for name in ("numberOfUpdates", "priority", "ongoing", "visibility")]
-    places = [half.components.index(name) for name in ("numberOfUpdates", "priority", "ongoing", "visibility")]
-    highest = np.zeros(len(contexts))
-    for row in user.catalogue_codes:
-        for choice in np.ndindex(*free):
-            codes = row.copy()
-            codes[places] = choice
-            highest = np.maximum(highest, expit(base + sheet[:, codes + half.starts].sum(axis=1)))
-    assert np.abs(best - highest).max() < 1e-12
+    judge = judge_for(user)
+    half = user.schema.notification
+    places = [half.components.index(name) for name in FREE]
+    choices = np.array(list(np.ndindex(*half.sizes[places])))
+    sent = np.repeat(user.catalogue_codes, len(choices), axis=0)
+    sent[:, places] = np.tile(choices, (len(user.catalogue_codes), 1))
+    contexts = user.test.context_codes[:20]
+    best = judge.best_probability(contexts, user.catalogue_codes)
+    for context, highest in zip(contexts, best):
+        every = judge.probability(np.tile(context, (len(sent), 1)), sent)
+        assert every.max() == pytest.approx(highest, abs=1e-12)
 
 
-def test_a_truth_with_a_feature_the_schema_lacks_is_refused():
-    from dataclasses import replace
+def test_headroom_compares_rows_of_the_catalogue():
+    user = load_user("noor")
+    judge = judge_for(user)
+    rows = catalogue_candidates(user)
+    contexts = user.test.context_codes[:50]
+    chances = [judge.probability(contexts, np.tile(row, (50, 1))) for row in rows]
+    arrived = judge.probability(contexts, user.test.notification_codes[:50])
+    assert headroom(user.truth, user.test.engagements[:50]) == pytest.approx(
+        {
+            "arrived": arrived.mean(),
+            "any_row": np.mean(chances),
+            "best_row": np.mean(chances, axis=1).max(),
+            "best_each": np.max(chances, axis=0).mean(),
+        },
+        abs=6e-4,
+    )
 
+
+def test_truth_must_fit_the_schema():
     user = load_user("mira")
-    bad = replace(user, truth={**user.truth, "context": {"weather": {"rain": 1.0}}})
-    with pytest.raises(ValueError, match="'weather'"):
-        SimulatedUser.from_truth(bad)
-    bad = replace(user, truth={**user.truth, "context": {"noise": {"deafening": 1.0}}})
-    with pytest.raises(ValueError, match="'deafening', which is no value of noise"):
-        SimulatedUser.from_truth(bad)
+    for context, words in (
+        ({"weather": {"rain": 1.0}}, "'weather'"),
+        ({"noise": {"deafening": 1.0}}, "'deafening', which is no value of noise"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            SimulatedUser.from_truth(
+                replace(user, truth={**user.truth, "context": context})
+            )
+
+
+# ------------------------------------------------------------------ candidates
+
+
+def test_candidates_come_from_the_history_the_catalogue_or_an_array():
+    user = load_user("mira")
+    half = user.schema.notification
+    history = half.decode(candidates_for(user, "history"))
+    seen = user.history.notifications.drop_duplicates()
+    assert set(history.itertuples(index=False)) == set(seen.itertuples(index=False))
+    assert len(history) == len(seen)
+    catalogue = half.decode(candidates_for(user, "catalogue"))
+    names = list(user.catalogue)
+    assert sorted(catalogue[names].values.tolist()) == sorted(
+        user.catalogue.values.tolist()
+    )
+    neutral = [["none", "default", "False", "private"]]
+    assert catalogue[FREE].drop_duplicates().values.tolist() == neutral
+    bare = half.decode(catalogue_candidates(replace(user, catalogue=None)))
+    known = user.history.notifications[names].drop_duplicates()
+    assert sorted(bare[names].values.tolist()) == sorted(known.values.tolist())
+    rows = [[1, 2, 0, 3, 3, 0, 0]]
+    assert candidates_for(user, rows).tolist() == rows
+
+
+@pytest.mark.parametrize(
+    ("which", "message"),
+    [
+        ("all", "'history', 'catalogue' or an array"),
+        ([[0] * 6], r"shape \(rows, 7\)"),
+        ([[0] * 7, [0, 0, 0, 0, 0, 0, 3]], "row 1 is"),
+        ([[-1, 0, 0, 0, 0, 0, 0]], "row 0 is"),
+    ],
+)
+def test_bad_candidates_are_refused(which, message):
+    with pytest.raises(ValueError, match=message):
+        candidates_for(load_user("mira"), which)
+
+
+# ------------------------------------------------------------------ made users
+
+
+def digest(user):
+    content = "".join(table.to_csv() for table in user.tables.values())
+    return hashlib.sha256((content + json.dumps(user.truth)).encode()).hexdigest()[:16]
+
+
+def test_made_user_follows_from_the_seed():
+    made = make_user(7, "kim", open_rate=0.4, per_quarter=300)
+    assert digest(made) == "f07e2b6022141567"
+    assert digest(make_user(8, "kim")) == "0719c869b84074de"
+
+
+def test_made_user_has_the_open_rate_and_number_asked_for(tmp_path):
+    made = make_user(3, "kim", open_rate=0.3, per_quarter=1000)
+    folder = tmp_path / "kim"
+    write_user(made, folder)
+    user = load_user(folder, schema=PUSH / "schema.json")
+    probabilities = []
+    for period in user.periods.values():
+        assert 850 < len(period) < 1150
+        probabilities.append(
+            true_probabilities(made.truth, period.contexts, period.notifications)
+        )
+    assert np.concatenate(probabilities).mean() == pytest.approx(0.3, abs=0.001)
+    assert made.engagements("test").shape == (len(user.test), 19)
+    before = (folder / "truth.json").read_bytes()
+    with pytest.raises(FileExistsError, match="not empty.*overwrite"):
+        write_user(made, folder)
+    assert (folder / "truth.json").read_bytes() == before
+    write_user(make_user(4, "kim", per_quarter=60), folder, overwrite=True)
+    assert json.loads((folder / "truth.json").read_text())["seed"] == 4
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"seed": 1.5}, "seed is a whole number"),
+        ({"name": "Kim/../x"}, "name is lower-case letters"),
+        ({"open_rate": 1.0}, "open_rate is a number from 0.02 to 0.98"),
+        ({"per_quarter": 3}, "per_quarter is a number from 50 to 20,000"),
+    ],
+)
+def test_bad_arguments_of_a_made_user(arguments, message):
+    with pytest.raises(ValueError, match=f"^{message}"):
+        make_user(**{"seed": 1, "name": "kim"} | arguments)

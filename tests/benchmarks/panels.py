@@ -118,6 +118,7 @@ COUNT_LOADS = """(image) => {
 def browser_tools():
     """tests/browser/conftest.py as a module: how the tests start JupyterLab and drive Chromium."""
     path = Path(__file__).resolve().parents[1] / "browser" / "conftest.py"
+    sys.path.insert(0, str(path.parents[1]))  # of the module `waiting`
     spec = importlib.util.spec_from_file_location("browser_tools", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

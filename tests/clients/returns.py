@@ -24,11 +24,24 @@ from pushlab.clients import to_sb3_vec
 from pushlab.ground.libraries import bring
 
 HERE = Path(__file__).parents[2] / "data" / "clients"
-SEEDS, EPISODES, JUDGING = 5, 20, 1_000_000     # judged in episodes JUDGING, JUDGING + 1, …, the same for everybody
-COPIES, GATHERED = 8, 2048                      # of PPO: copies, and steps of all together before an update (default)
-CODES = gym.spaces.MultiDiscrete([10] * 5)      # what is seen in the room, without the clock
+SEEDS, EPISODES, JUDGING = (
+    5,
+    20,
+    1_000_000,
+)  # judged in episodes JUDGING, JUDGING + 1, …, the same for everybody
+COPIES, GATHERED = (
+    8,
+    2048,
+)  # of PPO: copies, and steps of all together before an update (default)
+CODES = gym.spaces.MultiDiscrete(
+    [10] * 5
+)  # what is seen in the room, without the clock
 ROOM = {"encoding": "index"}
-TREATED = {"T1": 7.8e5, "V": 1.2e4, "E": 39.0}  # where both drugs, always given, lead to
+TREATED = {
+    "T1": 7.8e5,
+    "V": 1.2e4,
+    "E": 39.0,
+}  # where both drugs, always given, lead to
 HIV = {"actions": "box", "log_observation": True, "timestep": 5.0}
 BOX = {"actions": "box"}
 
@@ -52,16 +65,28 @@ HER = {"replay_buffer_class": "stable_baselines3:HerReplayBuffer", **LATE}
 
 # task: {name: (class, policy, settings)}
 LEARNERS = {
-    **{task: {"DQN + HER": ("stable_baselines3:DQN", "MultiInputPolicy", HER),
-              "DQN": ("stable_baselines3:DQN", "MultiInputPolicy", LATE)} for task in ("goal", "treated")},
-    "push": {"MaskablePPO": ("sb3_contrib:MaskablePPO", "MlpPolicy", PPO),
-             "PPO": ("stable_baselines3:PPO", "MlpPolicy", PPO)},
-    "room": {"RecurrentPPO": ("sb3_contrib:RecurrentPPO", "MlpLstmPolicy", {}),
-             "PPO": ("stable_baselines3:PPO", "MlpPolicy", PPO)},
+    **{
+        task: {
+            "DQN + HER": ("stable_baselines3:DQN", "MultiInputPolicy", HER),
+            "DQN": ("stable_baselines3:DQN", "MultiInputPolicy", LATE),
+        }
+        for task in ("goal", "treated")
+    },
+    "push": {
+        "MaskablePPO": ("sb3_contrib:MaskablePPO", "MlpPolicy", PPO),
+        "PPO": ("stable_baselines3:PPO", "MlpPolicy", PPO),
+    },
+    "room": {
+        "RecurrentPPO": ("sb3_contrib:RecurrentPPO", "MlpLstmPolicy", {}),
+        "PPO": ("stable_baselines3:PPO", "MlpPolicy", PPO),
+    },
     "recommender": {"PPO": ("stable_baselines3:PPO", "MlpPolicy", PPO)},
-    **{task: {"SAC": ("stable_baselines3:SAC", "MlpPolicy", {})} for task in ("hiv", "opioid", "zika", "rabbits")},
+    **{
+        task: {"SAC": ("stable_baselines3:SAC", "MlpPolicy", {})}
+        for task in ("hiv", "opioid", "zika", "rabbits")
+    },
 }
-LIMIT = 16          # memories of the room's agents
+LIMIT = 16  # memories of the room's agents
 NO_RULES = ("goal", "treated", "hiv", "opioid", "zika", "rabbits")
 
 
@@ -70,27 +95,64 @@ def doses(task):
     space = gym.make(TASKS[task][0], **TASKS[task][1]).action_space
     if isinstance(space, gym.spaces.Discrete):
         return list(range(space.n))
-    corners = np.stack(np.meshgrid(*zip(space.low, space.high)), -1).reshape(-1, len(space.low))
-    return [*corners, *np.random.default_rng(0).uniform(space.low, space.high, (300, len(space.low)))]
+    corners = np.stack(np.meshgrid(*zip(space.low, space.high)), -1).reshape(
+        -1, len(space.low)
+    )
+    return [
+        *corners,
+        *np.random.default_rng(0).uniform(space.low, space.high, (300, len(space.low))),
+    ]
 
 
 def own(task):
     """{name: agent} of the workbook for a task; of constant actions the best one in an episode of training."""
     found = {"random": agents.RandomAgent}
     if task == "push":
-        found |= {"Q-learning": agents.QTable, "linear Q": agents.LinearArrivalQ, "show all": agents.ShowAll,
-                  "do not disturb": agents.DoNotDisturb}
+        found |= {
+            "Q-learning": agents.QTable,
+            "linear Q": agents.LinearArrivalQ,
+            "show all": agents.ShowAll,
+            "do not disturb": agents.DoNotDisturb,
+        }
     elif task == "room":
-        found |= {f"{kind.name} {LIMIT}": lambda kind=kind: kind(LIMIT) for kind in (
-            agents.EpisodicAgent, agents.SemanticAgent, agents.BothAgent, agents.GivenAgent, agents.LearnedAgent)}
+        found |= {
+            f"{kind.name} {LIMIT}": lambda kind=kind: kind(LIMIT)
+            for kind in (
+                agents.EpisodicAgent,
+                agents.SemanticAgent,
+                agents.BothAgent,
+                agents.GivenAgent,
+                agents.LearnedAgent,
+            )
+        }
     elif task == "recommender":
-        found |= {"linear Q": agents.LinearQ, "LinUCB": agents.LinUCBItem, "planner": agents.Planner}
+        found |= {
+            "linear Q": agents.LinearQ,
+            "LinUCB": agents.LinUCBItem,
+            "planner": agents.Planner,
+        }
     elif "actions" in TASKS[task][1]:
-        found |= {"linear Q": agents.LinearQ, "fitted Q": lambda: agents.FittedQIteration(
-            gym.make(TASKS[task][0]).action_space.n, trees=10, growths=4, sweeps=25, leaf=5, every=5)}
+        found |= {
+            "linear Q": agents.LinearQ,
+            "fitted Q": lambda: agents.FittedQIteration(
+                gym.make(TASKS[task][0]).action_space.n,
+                trees=10,
+                growths=4,
+                sweeps=25,
+                leaf=5,
+                every=5,
+            ),
+        }
     if task in NO_RULES:
-        found["best constant"] = lambda: max((agents.Constant(dose) for dose in doses(task)), key=lambda agent: rollout(
-            gym.make(TASKS[task][0], **TASKS[task][1]), agent, record="episodes", progress=False)["return"].sum())
+        found["best constant"] = lambda: max(
+            (agents.Constant(dose) for dose in doses(task)),
+            key=lambda agent: rollout(
+                gym.make(TASKS[task][0], **TASKS[task][1]),
+                agent,
+                record="episodes",
+                progress=False,
+            )["return"].sum(),
+        )
     return found
 
 
@@ -102,11 +164,23 @@ def as_vec(task, copies):
     """
     name, arguments, _ = TASKS[task]
     if task != "room":
-        return to_sb3_vec(name, copies, scale=arguments.get("actions") == "box", **arguments)
+        return to_sb3_vec(
+            name, copies, scale=arguments.get("actions") == "box", **arguments
+        )
     from stable_baselines3.common.vec_env import DummyVecEnv
 
-    return DummyVecEnv([lambda: FlattenObservation(TransformObservation(
-        gym.make(name, **arguments), lambda seen: seen[[0, 1, 2, 4, 5]], CODES)) for _ in range(copies)])
+    return DummyVecEnv(
+        [
+            lambda: FlattenObservation(
+                TransformObservation(
+                    gym.make(name, **arguments),
+                    lambda seen: seen[[0, 1, 2, 4, 5]],
+                    CODES,
+                )
+            )
+            for _ in range(copies)
+        ]
+    )
 
 
 def judged(model, env, masked):
@@ -115,8 +189,12 @@ def judged(model, env, masked):
     seen, memory, begins = env.reset(), None, np.ones(env.num_envs, bool)
     total, on = np.zeros(env.num_envs), np.ones(env.num_envs, bool)
     while on.any():
-        masks = {"action_masks": np.stack(env.env_method("action_masks"))} if masked else {}
-        action, memory = model.predict(seen, memory, begins, deterministic=True, **masks)
+        masks = (
+            {"action_masks": np.stack(env.env_method("action_masks"))} if masked else {}
+        )
+        action, memory = model.predict(
+            seen, memory, begins, deterministic=True, **masks
+        )
         seen, reward, begins, _ = env.step(action)
         total += reward * on
         on &= ~begins
@@ -128,13 +206,21 @@ def learned_outside(task, agent, seed):
     from stable_baselines3.common.vec_env import VecNormalize
 
     kind, policy, settings = LEARNERS[task][agent]
-    settings = {key: bring(value, agent) if isinstance(value, str) else value for key, value in settings.items()}
+    settings = {
+        key: bring(value, agent) if isinstance(value, str) else value
+        for key, value in settings.items()
+    }
     env = as_vec(task, COPIES if "PPO" in agent else 1)
     other = as_vec(task, EPISODES)
     if agent == "SAC":
-        env, other = VecNormalize(env), VecNormalize(other, training=False, norm_reward=False)
+        env, other = (
+            VecNormalize(env),
+            VecNormalize(other, training=False, norm_reward=False),
+        )
     before = time.process_time()
-    model = bring(kind, agent)(policy, env, seed=seed, device="cpu", **settings).learn(TASKS[task][2])
+    model = bring(kind, agent)(policy, env, seed=seed, device="cpu", **settings).learn(
+        TASKS[task][2]
+    )
     took = time.process_time() - before
     if agent == "SAC":
         other.obs_rms = env.obs_rms
@@ -144,18 +230,36 @@ def learned_outside(task, agent, seed):
 def learned_here(task, agent, seed):
     """The same of an agent of the workbook, which begins no further episode once it has had the steps."""
     name, arguments, steps = TASKS[task]
-    if agent in ("linear Q", "fitted Q"):           # which choose among the world's own doses
+    if agent in ("linear Q", "fitted Q"):  # which choose among the world's own doses
         arguments = {key: value for key, value in arguments.items() if key != "actions"}
     env, one = gym.make(name, **arguments), own(task)[agent]()
     before, had, episode = time.process_time(), 0, 0
     learns = type(one).learn is not agents.Agent.learn
     while learns and had < steps:
-        had += int(rollout(env, one, seed=seed, first=episode, steps=steps - had, record="episodes",
-                           progress=False)["length"].sum())
+        had += int(
+            rollout(
+                env,
+                one,
+                seed=seed,
+                first=episode,
+                steps=steps - had,
+                record="episodes",
+                progress=False,
+            )["length"].sum()
+        )
         episode += 1
     took = time.process_time() - before
-    log = rollout(env, one, EPISODES, JUDGING, learn=False, explore=False, seeding="counted", record="episodes",
-                  progress=False)
+    log = rollout(
+        env,
+        one,
+        EPISODES,
+        JUDGING,
+        learn=False,
+        explore=False,
+        seeding="counted",
+        record="episodes",
+        progress=False,
+    )
     return had, took, log["return"]
 
 
@@ -165,8 +269,12 @@ def run(row, seed):
 
     warnings.filterwarnings("ignore", module="gymnasium|stable_baselines3")
     task, agent = row.split("/")
-    had, took, returns = (learned_outside if agent in LEARNERS[task] else learned_here)(task, agent, seed)
-    return pd.DataFrame({"steps": [had], "return": [np.mean(returns)], "seconds": [round(took, 1)]})
+    had, took, returns = (learned_outside if agent in LEARNERS[task] else learned_here)(
+        task, agent, seed
+    )
+    return pd.DataFrame(
+        {"steps": [had], "return": [np.mean(returns)], "seconds": [round(took, 1)]}
+    )
 
 
 def speed(row, seed):
@@ -176,12 +284,18 @@ def speed(row, seed):
 
     task, copies, vec, what = row.split("/")
     name, n, ids = TASKS[task][0], int(copies), np.arange(int(copies))
-    env = to_sb3_vec(name, n) if vec == "native" else DummyVecEnv([lambda: gym.make(name)] * n)
+    env = (
+        to_sb3_vec(name, n)
+        if vec == "native"
+        else DummyVecEnv([lambda: gym.make(name)] * n)
+    )
     env.seed(seed)
     env.reset()
     if what == "PPO":
         before, steps = time.process_time(), 4 * GATHERED
-        Learner("MlpPolicy", env, seed=seed, device="cpu", n_steps=GATHERED // n).learn(steps)
+        Learner("MlpPolicy", env, seed=seed, device="cpu", n_steps=GATHERED // n).learn(
+            steps
+        )
     else:
         actions = ids % env.action_space.n
         for _ in range(20):
@@ -191,30 +305,66 @@ def speed(row, seed):
             env.step(actions)
         steps = rounds * n
     took = time.process_time() - before
-    return pd.DataFrame({"steps": [steps], "seconds": [round(took, 3)], "steps_per_second": [round(steps / took)]})
+    return pd.DataFrame(
+        {
+            "steps": [steps],
+            "seconds": [round(took, 3)],
+            "steps_per_second": [round(steps / took)],
+        }
+    )
 
 
 def write(name, function, rows, axes):
     """Runs what is missing of some rows and adds all that is finished to a table."""
-    log = sweep(function=function, grid={"row": rows}, seeds=SEEDS, out=HERE.parents[1] / "runs" / name, workers=1)
-    table = pd.concat([log["row"].str.split("/", expand=True).set_axis(axes, axis=1), log.drop(columns="row")], axis=1)
+    log = sweep(
+        function=function,
+        grid={"row": rows},
+        seeds=SEEDS,
+        out=HERE.parents[1] / "runs" / name,
+        workers=1,
+    )
+    table = pd.concat(
+        [
+            log["row"].str.split("/", expand=True).set_axis(axes, axis=1),
+            log.drop(columns="row"),
+        ],
+        axis=1,
+    )
     file = HERE / f"{name}.csv"
     if file.exists():
         table = pd.concat([pd.read_csv(file, dtype=dict.fromkeys(axes, str)), table])
     HERE.mkdir(exist_ok=True)
-    table = table.drop_duplicates([*axes, "seed"], keep="last").sort_values([*axes, "seed"])
+    table = table.drop_duplicates([*axes, "seed"], keep="last").sort_values(
+        [*axes, "seed"]
+    )
     table.to_csv(file, index=False, float_format="%.6g", lineterminator="\n")
 
 
 if __name__ == "__main__":
     bring("torch", "this").set_num_threads(1)
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("tasks", nargs="*", default=[*TASKS, "speed"], help=", ".join([*TASKS, "speed"]))
+    parser.add_argument(
+        "tasks", nargs="*", default=[*TASKS, "speed"], help=", ".join([*TASKS, "speed"])
+    )
     chosen = parser.parse_args().tasks
     for task in chosen:
         if task == "speed":
-            write("speed", speed, [f"{one}/{n}/{vec}/{what}" for one in ("push", "recommender") for n in (8, 64)
-                                   for what in ("steps", "PPO") for vec in ("native", "dummy")],
-                  ["task", "copies", "vec", "what"])
+            write(
+                "speed",
+                speed,
+                [
+                    f"{one}/{n}/{vec}/{what}"
+                    for one in ("push", "recommender")
+                    for n in (8, 64)
+                    for what in ("steps", "PPO")
+                    for vec in ("native", "dummy")
+                ],
+                ["task", "copies", "vec", "what"],
+            )
         else:
-            write("returns", run, [f"{task}/{agent}" for agent in [*own(task), *LEARNERS[task]]], ["task", "agent"])
+            write(
+                "returns",
+                run,
+                [f"{task}/{agent}" for agent in [*own(task), *LEARNERS[task]]],
+                ["task", "agent"],
+            )

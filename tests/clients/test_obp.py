@@ -1,5 +1,5 @@
 """Off-policy estimates by obp and scope-rl themselves: what is kept in tests/offpolicy_log.json, of obp 0.5.7 and
-scope-rl 0.2.1, and what tests/test_blends.py holds ours against.
+scope-rl 0.2.1, and what tests/test_offpolicy.py compares ours with.
 """
 
 import json
@@ -16,30 +16,60 @@ from obp.ope import estimators_continuous
 from scope_rl import utils
 from scope_rl.ope import discrete
 
-KEPT = json.loads((Path(__file__).parents[1] / "offpolicy_log.json").read_text(encoding="utf-8"))
-ONE, LONG, DOSE = ({key: np.array(values) for key, values in KEPT[part].items()} for part in ("one", "long", "dose"))
+KEPT = json.loads(
+    (Path(__file__).parents[1] / "offpolicy_log.json").read_text(encoding="utf-8")
+)
+ONE, LONG, DOSE = (
+    {key: np.array(values) for key, values in KEPT[part].items()}
+    for part in ("one", "long", "dose")
+)
 ROWS = np.arange(len(ONE["action"]))
-LOGGED = {"reward": ONE["reward"], "action": ONE["action"], "pscore": ONE["behaviour"][ROWS, ONE["action"]],
-          "action_dist": ONE["target"][:, :, None], "estimated_rewards_by_reg_model": ONE["model"][:, :, None],
-          "position": np.zeros(len(ROWS), int)}
-DOSED = {"reward": DOSE["reward"], "action_by_behavior_policy": DOSE["taken"], "pscore": DOSE["density"],
-         "action_by_evaluation_policy": DOSE["aim"]}
-LIVED = {"step_per_trajectory": KEPT["steps"], "action": LONG["action"], "reward": LONG["reward"],
-         "gamma": KEPT["discount"], "pscore": LONG["behaviour"][np.arange(len(LONG["action"])), LONG["action"]],
-         "evaluation_policy_action_dist": LONG["target"], "state_action_value_prediction": LONG["model"]}
-CONTINUOUS = {"kernel": estimators_continuous.KernelizedInverseProbabilityWeighting,
-              "kernel self-normalised": estimators_continuous.KernelizedSelfNormalizedInverseProbabilityWeighting,
-              "kernel doubly robust": estimators_continuous.KernelizedDoublyRobust}
+LOGGED = {
+    "reward": ONE["reward"],
+    "action": ONE["action"],
+    "pscore": ONE["behaviour"][ROWS, ONE["action"]],
+    "action_dist": ONE["target"][:, :, None],
+    "estimated_rewards_by_reg_model": ONE["model"][:, :, None],
+    "position": np.zeros(len(ROWS), int),
+}
+DOSED = {
+    "reward": DOSE["reward"],
+    "action_by_behavior_policy": DOSE["taken"],
+    "pscore": DOSE["density"],
+    "action_by_evaluation_policy": DOSE["aim"],
+}
+LIVED = {
+    "step_per_trajectory": KEPT["steps"],
+    "action": LONG["action"],
+    "reward": LONG["reward"],
+    "gamma": KEPT["discount"],
+    "pscore": LONG["behaviour"][np.arange(len(LONG["action"])), LONG["action"]],
+    "evaluation_policy_action_dist": LONG["target"],
+    "state_action_value_prediction": LONG["model"],
+}
+CONTINUOUS = {
+    "kernel": estimators_continuous.KernelizedInverseProbabilityWeighting,
+    "kernel self-normalised": estimators_continuous.KernelizedSelfNormalizedInverseProbabilityWeighting,
+    "kernel doubly robust": estimators_continuous.KernelizedDoublyRobust,
+}
 
 
 def theirs(name, setting):
     """What the library says."""
     if name.startswith("kernel"):
-        more = {"estimated_rewards_by_reg_model": DOSE["model"]} if name == "kernel doubly robust" else {}
-        return CONTINUOUS[name](kernel="gaussian", bandwidth=setting).estimate_policy_value(**DOSED, **more)
+        more = (
+            {"estimated_rewards_by_reg_model": DOSE["model"]}
+            if name == "kernel doubly robust"
+            else {}
+        )
+        return CONTINUOUS[name](
+            kernel="gaussian", bandwidth=setting
+        ).estimate_policy_value(**DOSED, **more)
     if name == "empirical Bernstein":
         rewards = ONE["reward"] - ONE["reward"].min()
-        told = utils.estimate_confidence_interval_by_empirical_bernstein(rewards, alpha=setting)
+        told = utils.estimate_confidence_interval_by_empirical_bernstein(
+            rewards, alpha=setting
+        )
         return told["mean"] - min(told.values())
     if name == "weighted doubly robust":
         return discrete.SelfNormalizedDR().estimate_policy_value(**LIVED)
@@ -47,7 +77,11 @@ def theirs(name, setting):
         return discrete.PerDecisionImportanceSampling().estimate_policy_value(**LIVED)
     if name == "doubly robust":
         return discrete.DoublyRobust().estimate_policy_value(**LIVED)
-    kind = ope.SwitchDoublyRobust if name.startswith("SWITCH") else ope.DoublyRobustWithShrinkage
+    kind = (
+        ope.SwitchDoublyRobust
+        if name.startswith("SWITCH")
+        else ope.DoublyRobustWithShrinkage
+    )
     return kind(lambda_=setting).estimate_policy_value(**LOGGED)
 
 

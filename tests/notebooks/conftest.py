@@ -1,7 +1,8 @@
-"""The tests of the notebooks share modules of this folder, which are no part of pushlab."""
+"""The tests of the notebooks share modules of this folder, and the checks that the notebooks import."""
 
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))
-collect_ignore = ["wrong"]       # cells of notebooks, no modules
+NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
+sys.path[:0] = [str(Path(__file__).parent), str(NOTEBOOKS / "checks")]
+collect_ignore = ["wrong"]  # cells of notebooks, not modules

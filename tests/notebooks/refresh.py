@@ -1,15 +1,15 @@
 """Run the notebooks again and save them in one normal form: what `make notebooks` does.
 
-    python tests/notebooks/refresh.py [NAME ...]             all of notebooks/ when no name is given
-    python tests/notebooks/refresh.py --form [NAME ...]      runs nothing: only the form of what was saved changes
+    python tests/notebooks/refresh.py [NAME ...]             all of notebooks/ if no name is given
+    python tests/notebooks/refresh.py --form [NAME ...]      run nothing, change only the form of what was saved
 
-The normal form keeps differences between versions small: execution counts 1..N, outputs kept, cells with the ids they
-had and their lists of numbers (see prose.py), no timings, no widget state. A widget leaves its text behind instead of a
-view that only a live kernel could fill. Pictures get a palette, which is a third of the bytes, and what their cell
-prints as an alternative text. A notebook in which a cell fails is left as it was.
+The normal form keeps differences between versions small: execution counts 1..N, outputs, cell ids and lists of numbers
+(see prose.py), but no timings and no widget state. A widget is saved as its text, without a view that needs a kernel.
+Pictures get a palette, which is a third of the bytes, and the text that their cell prints as alternative text. If a
+cell fails, the notebook stays as it was.
 
-Outputs are kept: they are what people read on the web, and what the tests compare with. So `--form`, the hook that runs
-before a commit, refuses a notebook that was not run, or whose cells were not run once each from top to bottom.
+Readers on the web see the saved outputs, and the tests compare with them. So `--form`, the hook before a commit,
+refuses a notebook whose cells were not run once each from top to bottom.
 """
 
 import argparse
@@ -23,122 +23,134 @@ from pathlib import Path
 import nbformat
 
 NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
-KERNELSPEC = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
+KERNELSPEC = {
+    "display_name": "Python 3 (ipykernel)",
+    "language": "python",
+    "name": "python3",
+}
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
-KEPT_CELL_METADATA = ("tags", "jupyter", "slideshow", "numbers", "nbgrader")
+CELL_METADATA = ("tags", "jupyter", "slideshow", "numbers", "nbgrader")
 COLOURS, LONGEST_ALT = 256, 300
 PATIENCE = 1800  # seconds for a cell or the start of a kernel
 
 
-def find_notebooks(names, folder=NOTEBOOKS):
-    """Paths of the notebooks called `names`, with or without .ipynb; all of `folder` when none is given.
+def find_notebooks(names=()):
+    """Return the paths of the notebooks called `names`, with or without .ipynb; all by default.
 
-    Raises FileNotFoundError naming what is missing and what there is.
+    Raises FileNotFoundError if one is missing.
     """
-    there = sorted(folder.glob("*.ipynb"))
-    wanted = [folder / f"{Path(name).name.removesuffix('.ipynb')}.ipynb" for name in names] or there
-    missing = [path.name for path in wanted if path not in there]
-    if not wanted:
-        raise FileNotFoundError(f"no notebook in {folder.name}/")
-    if missing:
-        raise FileNotFoundError(f"no {', '.join(missing)} in {folder.name}/; there are {[p.name for p in there]}")
-    return wanted
+    existing = {path.stem: path for path in sorted(NOTEBOOKS.glob("*.ipynb"))}
+    wanted = [Path(name).name.removesuffix(".ipynb") for name in names] or existing
+    if missing := [name for name in wanted if name not in existing]:
+        raise FileNotFoundError(f"no notebook {missing}; there are {list(existing)}")
+    return [existing[name] for name in wanted]
 
 
 def execute(notebook, folder):
     """Run every cell of `notebook` in a fresh kernel of this Python, in place, working in `folder`.
 
-    Raises nbclient's CellExecutionError when a cell fails.
+    Raises nbclient's CellExecutionError if a cell fails.
     """
     from nbclient import NotebookClient
 
-    os.environ.pop("MPLBACKEND", None)  # a headless backend of the caller would leave the figures out
+    os.environ.pop("MPLBACKEND", None)  # a headless backend would leave the figures out
     for cell in notebook.cells:
         if cell.cell_type == "code":
             cell.outputs, cell.execution_count = [], None
-    resources = {"metadata": {"path": str(folder)}}
     notebook.metadata.kernelspec = KERNELSPEC
-    NotebookClient(notebook, timeout=PATIENCE, startup_timeout=PATIENCE, kernel_name="python3",
-                   resources=resources).execute()
+    NotebookClient(
+        notebook,
+        timeout=PATIENCE,
+        startup_timeout=PATIENCE,
+        kernel_name="python3",
+        resources={"metadata": {"path": str(folder)}},
+    ).execute()
 
 
 def merge_streams(outputs):
-    """The outputs with neighbouring pieces of one stream joined: how they were cut depends on timing."""
+    """Join neighbouring pieces of one stream: how they were cut depends on timing."""
     merged = []
     for output in outputs:
-        last = merged[-1] if merged else None
-        if last and output.output_type == last.output_type == "stream" and output.name == last.name:
+        last = merged[-1] if merged else {}
+        if output.output_type == "stream" and output.name == last.get("name"):
             last.text += output.text
         else:
             merged.append(output)
     return merged
 
 
-def new_id(old, position, taken):
-    """The old id of a cell, or one made of its position where it has none or another cell has it."""
-    if old and old not in taken:
-        return old
-    return next(name for name in (f"cell-{position:02d}{extra}" for extra in ("", *"abcdefgh")) if name not in taken)
-
-
 def with_palette(encoded):
-    """A PNG in base64 with at most 256 colours, if that is smaller.
+    """Return a PNG in base64 with at most 256 colours, if that is smaller.
 
-    An octree keeps the colours of small areas: in notebooks 0 and 5 no channel moves by more than 15 of 255. By median
-    cuts it was 91, and a blue became green.
+    An octree keeps the colours of small areas; by median cuts a blue became green.
     """
     from PIL import Image
 
-    picture, smaller = Image.open(io.BytesIO(base64.b64decode(encoded))), io.BytesIO()
-    if picture.mode == "P":         # it has one already, and another one would move its colours again
-        return encoded.replace("\n", "")
-    picture = picture.convert("RGB")
-    picture.quantize(COLOURS, method=Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE).save(
-        smaller, "PNG", optimize=True)
-    found = base64.b64encode(smaller.getvalue()).decode()
-    return min(encoded.replace("\n", ""), found, key=len)
+    encoded = encoded.replace("\n", "")
+    picture = Image.open(io.BytesIO(base64.b64decode(encoded)))
+    if picture.mode == "P":  # another palette would change its colours again
+        return encoded
+    smaller = io.BytesIO()
+    octree = Image.Quantize.FASTOCTREE
+    picture = picture.convert("RGB").quantize(COLOURS, octree, dither=Image.Dither.NONE)
+    picture.save(smaller, "PNG", optimize=True)
+    return min(encoded, base64.b64encode(smaller.getvalue()).decode(), key=len)
 
 
 def describe(outputs):
-    """Put the picture's title and what the cell prints beside each of its pictures as `alt`, in place."""
-    lines = [line for output in outputs if output.output_type == "stream" for line in output.text.splitlines()
-             if not line.startswith(("No guess was written down", "You guessed"))]
-    tables = (output.data.get("text/plain", "") for output in outputs if "data" in output)
-    said = " ".join(" ".join(lines).split()) or next(
-        (" ".join(text.split()) for text in tables if text and not text.startswith("<")), "")
+    """Set the alternative text of each picture to its title and what its cell prints, in place."""
+    printed, tables = [], []
+    for output in outputs:
+        if output.output_type == "stream":
+            printed += output.text.splitlines()
+        elif text := output.get("data", {}).get("text/plain", ""):
+            tables.append(text)
+    guesses = ("No guess was written down", "You guessed")
+    said = " ".join(
+        " ".join(line for line in printed if not line.startswith(guesses)).split()
+    )
+    if not said:
+        shown = [text for text in tables if not text.startswith("<")]
+        said = " ".join(" ".join(shown[:1]).split())
     for output in outputs:
         if "image/png" in output.get("data", {}):
             about = output.metadata.setdefault("image/png", nbformat.NotebookNode())
             title = about.get("alt", "").strip()
-            if said and (said in title or title.endswith(" …")):       # it was told when this was saved before
+            if said and (said in title or title.endswith(" …")):  # of an earlier save
                 continue
-            about["alt"] = textwrap.shorten(". ".join(filter(None, (title.rstrip("."), said))), LONGEST_ALT,
-                                            placeholder=" …")
+            words = ". ".join(part for part in (title.rstrip("."), said) if part)
+            about["alt"] = textwrap.shorten(words, LONGEST_ALT, placeholder=" …")
 
 
 def normalise(notebook):
     """Bring an executed notebook into the normal form, in place."""
-    notebook.metadata = nbformat.from_dict({"kernelspec": KERNELSPEC, "language_info": {"name": "python"}})
+    language = {"name": "python"}
+    notebook.metadata = nbformat.from_dict(
+        {"kernelspec": KERNELSPEC, "language_info": language}
+    )
     notebook.nbformat, notebook.nbformat_minor = 4, 5
     ids = set()
     for position, cell in enumerate(notebook.cells):
-        cell.id = new_id(cell.get("id"), position, ids)
+        if cell.get("id") in {None, *ids}:
+            cell.id = f"cell-{position:02d}"
         ids.add(cell.id)
-        cell.metadata = nbformat.from_dict({k: v for k, v in cell.metadata.items() if k in KEPT_CELL_METADATA})
-        if cell.cell_type != "code":
-            continue
-        cell.outputs = merge_streams(cell.outputs)
-        for output in cell.outputs:
-            if "data" in output:
-                output.data.pop(WIDGET_VIEW, None)
-                output.metadata.pop(WIDGET_VIEW, None)
-                if "image/png" in output.data:
-                    output.data["image/png"] = with_palette(output.data["image/png"])
-        describe(cell.outputs)
+        cell.metadata = nbformat.from_dict(
+            {key: value for key, value in cell.metadata.items() if key in CELL_METADATA}
+        )
+        if cell.cell_type == "code":
+            cell.outputs = merge_streams(cell.outputs)
+            for output in cell.outputs:
+                data = output.get("data", {})
+                if WIDGET_VIEW in data:
+                    del data[WIDGET_VIEW]
+                    output.metadata.pop(WIDGET_VIEW, None)
+                if "image/png" in data:
+                    data["image/png"] = with_palette(data["image/png"])
+            describe(cell.outputs)
 
 
 def save(notebook, path):
-    """Write the notebook under a temporary name, then rename: an interrupted run leaves the old one whole."""
+    """Write the notebook under a temporary name, then rename it: an interrupted run leaves the old one whole."""
     nbformat.validate(notebook)
     unfinished = path.with_name(f".{path.name}.unfinished")
     try:
@@ -148,17 +160,10 @@ def save(notebook, path):
         unfinished.unlink(missing_ok=True)
 
 
-def refresh(path):
-    """Run the notebook at `path` and save it in the normal form."""
-    notebook = nbformat.read(path, as_version=4)
-    execute(notebook, path.parent)
-    normalise(notebook)
-    save(notebook, path)
-
-
 def not_run(notebook):
-    """Why a notebook cannot be saved without running it, in words; "" if it can."""
-    cells = [cell for cell in notebook.cells if cell.cell_type == "code" and cell.source.strip()]
+    """Return why a notebook cannot be saved without running it, or "" if it can."""
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    cells = [cell for cell in code if cell.source.strip()]
     counts = [cell.execution_count for cell in cells]
     if cells and not any(cell.outputs for cell in cells):
         return "it has no outputs"
@@ -168,58 +173,55 @@ def not_run(notebook):
 
 
 def form(path):
-    """Bring what was saved at `path` into the normal form, without running it; returns whether that changed the file.
+    """Bring the notebook at `path` into the normal form, without running it; return what was done, in words.
 
-    Raises ValueError, and leaves the file, where it was not run as a whole.
+    Raises ValueError, and leaves the file as it is, if it was not run as a whole.
     """
-    before = path.read_bytes()
-    notebook = nbformat.reads(before.decode("utf-8"), as_version=4)
+    notebook = nbformat.read(path, as_version=4)
     if why := not_run(notebook):
         raise ValueError(f"{why}; run it: make notebooks NAMES={path.stem}")
     normalise(notebook)
-    if (nbformat.writes(notebook) + "\n").encode() == before:
-        return False
+    if (nbformat.writes(notebook) + "\n").encode() == path.read_bytes():
+        return ""
     save(notebook, path)
-    return True
+    return f"{path.name}: brought into the normal form\n"
+
+
+def refresh(path):
+    """Run the notebook at `path` and save it in the normal form; return what was done, in words."""
+    notebook = nbformat.read(path, as_version=4)
+    execute(notebook, path.parent)
+    normalise(notebook)
+    save(notebook, path)
+    return f"{path.name}: saved, {path.stat().st_size // 1000} kB\n"
 
 
 def main(arguments=None):
-    """Refresh the named notebooks; returns 0, or 1 when one of them failed or was refused."""
-    parser = argparse.ArgumentParser(description="Run notebooks again and save them in one normal form.")
-    parser.add_argument("names", nargs="*", metavar="NAME", help="such as 00_start_here; all when none is given")
-    parser.add_argument("--form", action="store_true", help="run nothing, change only the form of what is saved")
-    asked = parser.parse_args(arguments)
+    """Refresh the named notebooks; return 0, or 1 if one of them failed or was refused."""
+    parser = argparse.ArgumentParser(
+        description="Run notebooks again and save them in one normal form."
+    )
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help="such as 00_start_here; all by default"
+    )
+    parser.add_argument(
+        "--form",
+        action="store_true",
+        help="run nothing, change only the form of what is saved",
+    )
+    chosen = parser.parse_args(arguments)
     try:
-        paths = find_notebooks(asked.names)
+        paths = find_notebooks(chosen.names)
     except FileNotFoundError as missing:
         parser.error(str(missing))
-    failed = [path.name for path in paths if not (formed if asked.form else refreshed)(path)]
-    return 1 if failed else 0
-
-
-def formed(path):
-    """Whether a notebook is in the normal form now; says what was done."""
-    try:
-        if form(path):
-            print(f"{path.name}: brought into the normal form")
-    except ValueError as refused:
-        print(f"{path.name}: left as it was, {refused}")
-        return False
-    return True
-
-
-def refreshed(path):
-    """Whether a notebook ran and was saved; says so."""
-    from nbclient.exceptions import CellExecutionError, CellTimeoutError
-
-    print(f"{path.name} ...", end=" ", flush=True)
-    try:
-        refresh(path)
-    except (CellExecutionError, CellTimeoutError) as failure:
-        print(f"FAILED, left as it was\n{failure}")
-        return False
-    print(f"saved, {path.stat().st_size // 1000} kB")
-    return True
+    failed = 0
+    for path in paths:
+        try:
+            print(form(path) if chosen.form else refresh(path), end="", flush=True)
+        except Exception as failure:  # the other notebooks are still worth a try
+            print(f"{path.name}: left as it was, {failure}")
+            failed = 1
+    return failed
 
 
 if __name__ == "__main__":

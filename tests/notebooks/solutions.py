@@ -1,126 +1,184 @@
-"""Exercises of the notebooks, and what becomes of them when their solutions stand in their place.
+"""Exercises of the notebooks, and a way to run them in this process, without a kernel.
 
-An exercise is a code cell tagged "exercise". After it come cells tagged "check", the first of them `check.exercise(n)`
-and nothing else, the others what the answer makes of the notebook's data; and a text cell with the folded solution,
-`<details>`: its one ```python block takes the whole exercise cell's place.
-
-Wrong answers that tempt stand in wrong/NOTEBOOK.py, each for the whole exercise cell too, under a line that says which
-exercise it is for and what is wrong with it:
+An exercise is a code cell tagged "exercise". Below it come cells tagged "check", the first of which is
+`check.exercise(n)` alone, and a text cell with the folded solution, `<details>`, whose one ```python block replaces the
+exercise cell. wrong/NOTEBOOK.py holds wrong answers, each for the whole exercise cell, under a line such as
 
     # %% 2 · forgets to discount
+
+Another right answer, which a check has to accept as well, begins with "right: " there.
 """
 
-import copy
+import ast
+import contextlib
+import importlib
+import inspect
+import io
+import linecache
 import re
+import sys
+import types
 from dataclasses import dataclass
 from pathlib import Path
 
 import nbformat
+from slices import needed_statements
 
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parents[1] / "notebooks"))  # for their `checks`
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 WRONG = re.compile(r"^# %% (\d+) · (.+)\n((?:(?!# %% ).*\n?)*)", re.MULTILINE)
-PASSED, REFUSED = "✓", "✗"
-PATIENCE = 1800         # seconds; it ends only what hangs: a busy machine may need ten times as long as another
-# Pictures and HTML are not compared, so the kernel need not make them: half of a notebook's time.
-TEXT_ONLY = "get_ipython().display_formatter.active_types = ['text/plain']"
+MAGIC = re.compile(r"^[%!].*$", re.MULTILINE)
+STUB = "as it stands"
 
 
 @dataclass(frozen=True)
 class Exercise:
-    """Where an exercise, its checks and its solution stand among the cells, and the solution's code.
+    """Positions of an exercise, its checks and its solution among the cells, and the solution's code.
 
-    checks may be empty, solution and code None, where the notebook lacks them.
+    checks may be empty, solution and code None, if the notebook lacks them.
     """
+
     position: int
     checks: tuple
     solution: int | None
     code: str | None
 
 
-@dataclass(frozen=True)
-class Solved:
-    """An exercise that was run with its solution: the position of the solution's text, and the cells as they ran.
-
-    wrong  {what is wrong: what the check printed}, of each wrong answer; they ran before the solution did
-    """
-    position: int | None
-    cells: tuple
-    wrong: dict
-
-
-def is_tagged(cell, tag):
-    return cell.cell_type == "code" and tag in cell.metadata.get("tags", ())
-
-
 def exercises(cells):
-    """The exercises among `cells`, [Exercise, …], in their order."""
-    starts = [position for position, cell in enumerate(cells) if is_tagged(cell, "exercise")]
+    """Return the exercises among `cells`, in their order."""
+
+    def tagged(tag, positions):
+        return [at for at in positions if tag in cells[at].metadata.get("tags", ())]
+
+    starts = tagged("exercise", range(len(cells)))
     found = []
     for start, end in zip(starts, [*starts[1:], len(cells)]):
         after = range(start + 1, end)
-        folded = [at for at in after if cells[at].cell_type == "markdown" and "<details" in cells[at].source]
-        blocks = BLOCK.findall(cells[folded[0]].source) if folded else []
-        found.append(Exercise(
-            position=start,
-            checks=tuple(at for at in after if is_tagged(cells[at], "check")),
-            solution=folded[0] if folded else None,
-            code=blocks[0] if len(blocks) == 1 else None,
-        ))
+        folded = [at for at in after if "<details" in cells[at].source]
+        solution = folded[0] if folded else None
+        blocks = BLOCK.findall(cells[solution].source) if folded else []
+        code = blocks[0] if len(blocks) == 1 else None
+        found.append(Exercise(start, tuple(tagged("check", after)), solution, code))
     return found
 
 
-def wrong_answers(path):
-    """The wrong answers for the notebook at `path`, {number of the exercise: {what is wrong: code}}."""
+def wrong_answers(stem):
+    """Return {number of the exercise: {what is wrong: code}} of a notebook."""
     found = {}
-    file = Path(__file__).parent / "wrong" / f"{path.stem}.py"
-    for number, what, code in WRONG.findall(file.read_text(encoding="utf-8") if file.is_file() else ""):
-        found.setdefault(int(number), {})[what.strip()] = code.strip() + "\n"
+    text = (HERE / "wrong" / f"{stem}.py").read_text(encoding="utf-8")
+    for number, what, code in WRONG.findall(text):
+        found.setdefault(int(number), {})[what.strip()] = code
     return found
 
 
-def run(notebook, folder, wrong=None):
-    """Run a notebook with its solutions in place, as far as the last check, in a fresh kernel in `folder`.
+class Session:
+    """The names of a notebook whose cells run in this process. Use it in a `with` block.
 
-    Before each solution the exercise runs as it stands and with its `wrong` answers, one after the other: as with a
-    student who tries, what one leaves behind is there when the next one runs. They meet the first check alone: what
-    else is shown of an answer, right or wrong, is for eyes, and may stop with an error.
-
-    wrong    {number of the exercise: {what is wrong: code}}, numbers from 1, such as `wrong_answers` reads
-    returns  [Solved, …], one an exercise that has a solution; [] without starting a kernel where there is none
-    Raises nbclient's CellExecutionError when a cell fails.
+    folder  the working directory of the cells
     """
-    from nbclient import NotebookClient
 
-    found = exercises(notebook.cells)
-    solvable = {one.position: (number, one) for number, one in enumerate(found, start=1) if one.code}
-    if not solvable:
-        return []
-    notebook = copy.deepcopy(notebook)
-    last = max(max(one.checks, default=one.position) for _, one in solvable.values())
-    cells, attempts = [nbformat.v4.new_code_cell(TEXT_ONLY)], []
-    for position, cell in enumerate(notebook.cells[:last + 1]):
-        if position in solvable:
-            number, one = solvable[position]
-            tries = []
-            for what, code in {"as it stands": cell.source, **(wrong or {}).get(number, {})}.items():
-                tries.append((what, [attempt(code), attempt(notebook.cells[one.checks[0]].source)]))
-                cells += tries[-1][1]
-            cell.source = one.code
-            attempts.append((one, tries, [cell, *(notebook.cells[at] for at in one.checks)]))
-        cells.append(cell)
-    notebook.cells = cells
-    NotebookClient(notebook, timeout=PATIENCE, startup_timeout=PATIENCE, kernel_name="python3",
-                   resources={"metadata": {"path": str(folder)}}).execute()
-    return [Solved(one.solution, tuple(solved), {what: text_of(ran[1:]) for what, ran in tries})
-            for one, tries, solved in attempts]
+    def __init__(self, folder):
+        self.module = types.ModuleType("notebook_cells")
+        self.context = contextlib.ExitStack()
+        self.folder, self.count = folder, 0
+
+    def __enter__(self):
+        import matplotlib
+
+        self.context.enter_context(contextlib.chdir(self.folder))
+        self.context.enter_context(matplotlib.rc_context({"backend": "Agg"}))
+        sys.modules[self.module.__name__] = self.module
+        return self
+
+    def __exit__(self, *error):
+        del sys.modules[self.module.__name__]
+        self.context.close()
+
+    def run(self, source, statements=None):
+        """Run a cell, or only some of its statements; return what it prints.
+
+        If the last statement is an expression, the text by which a notebook shows its value follows.
+        """
+        import matplotlib.pyplot as plt
+        from IPython.lib.pretty import pretty
+
+        self.count += 1
+        file = f"<cell {self.count}>"
+        source = MAGIC.sub("", source)
+        lines = source.splitlines(keepends=True)
+        linecache.cache[file] = (len(source), None, lines, file)
+        body = statements or ast.parse(source).body
+        last = body[-1] if isinstance(body[-1], ast.Expr) else None
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            whole = ast.Module(body[:-1] if last else body, [])
+            exec(compile(whole, file, "exec"), vars(self.module))
+            if last:
+                value = compile(ast.Expression(last.value), file, "eval")
+                shown = eval(value, vars(self.module))
+                if shown is not None:
+                    print(pretty(shown))
+        plt.close("all")
+        return printed.getvalue()
 
 
-def attempt(code):
-    """A code cell that is run and never saved."""
-    return nbformat.v4.new_code_cell(code)
+@dataclass
+class Tried:
+    """What came of an exercise.
+
+    position  of the text with the solution
+    wrong     {what is wrong: what the first check prints}, of the stub (STUB) and each wrong answer
+    verdict   what the first check prints about the solution
+    printed   what the solution and its checks print
+    """
+
+    position: int
+    wrong: dict
+    verdict: str = ""
+    printed: str = ""
 
 
-def text_of(cells):
-    """What `cells` print, a str."""
-    return "\n".join("".join(output.get("text") or output.get("data", {}).get("text/plain", ""))
-                     for cell in cells for output in cell.get("outputs", ()))
+def run(path, folder, numbers=None, wrong=None, quotes=False):
+    """Run exercises of the notebook at `path` with what they need: stub, wrong answers, then the solution.
+
+    As with a student who tries, what an answer leaves behind is there when the next one runs.
+
+    folder   working directory
+    numbers  those of the exercises to run; all by default
+    wrong    {number: {what is wrong: code}}; those of the folder wrong/ by default
+    quotes   run also the other checks, whose output the text of a solution quotes
+    Returns {number: Tried}.
+    """
+    cells = nbformat.read(path, as_version=4).cells
+    wrong = wrong_answers(path.stem) if wrong is None else wrong
+    judges = importlib.import_module(f"checks.nb{path.stem[:2]}").check.exercises
+    sources = {}
+    for at, cell in enumerate(cells):
+        if cell.cell_type == "code":
+            sources[at] = MAGIC.sub("", cell.source)
+    read, found, attempts, targets = dict(sources), {}, {}, {}
+    for number, one in enumerate(exercises(cells), start=1):
+        stub, sources[one.position] = sources[one.position], one.code
+        read[one.position] = one.code
+        if numbers is None or number in numbers:
+            attempts[one.position] = {STUB: stub, **wrong.get(number, {})}
+            read[one.position] = "\n".join([*attempts[one.position].values(), one.code])
+            arguments = inspect.signature(judges[number].judge).parameters
+            read[one.checks[0]] += "\n" + "\n".join(arguments)
+            found[number] = Tried(one.solution, {})
+            checks = one.checks if quotes else one.checks[:1]
+            targets.update(dict.fromkeys((one.position, *checks), number))
+    with Session(folder) as session:
+        for at, statements in sorted(needed_statements(read, targets).items()):
+            if at not in targets:
+                session.run(sources[at], statements)
+                continue
+            tried = found[targets[at]]
+            for what, code in attempts.get(at, {}).items():
+                session.run(code)
+                tried.wrong[what] = session.run(sources[at + 1])
+            printed = session.run(sources[at])
+            tried.printed += printed
+            if at - 1 in attempts:
+                tried.verdict = printed
+    return found

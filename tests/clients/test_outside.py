@@ -1,0 +1,23 @@
+"""Learners of other libraries in the benchmark."""
+
+import pytest
+
+pytest.importorskip("sb3_contrib")
+
+from pushlab.studies.bench import outside
+from pushlab.studies.bench.protocol import run_cell
+from pushlab.studies.bench.tasks import QUICK, find_task
+
+
+@pytest.mark.parametrize("make", [outside.dqn, outside.ppo, outside.maskable_ppo])
+def test_scores_repeat_under_one_seed(make):
+    task = find_task("recommender-drift", QUICK)._replace(steps=300, episodes=5)
+    runs = [run_cell(make, task, seed)["scores"][0] for seed in (0, 0, 1)]
+    scores = [run["score"] for run in runs]
+    assert scores[0] == scores[1] != scores[2]
+
+
+def test_masked_actions_are_never_taken():
+    task = find_task("push-default", QUICK)
+    task = task._replace(steps=256, episodes=2, value="forbidden", per="step")
+    assert run_cell(outside.maskable_ppo, task, 0)["scores"][0]["score"] == 0

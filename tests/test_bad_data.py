@@ -1,0 +1,507 @@
+"""Bad files: the error names file, row, column and value, and what would be right."""
+
+import csv
+import io
+import json
+import shutil
+import zipfile
+
+import pytest
+
+from pushlab import load_user
+from pushlab.challenges.board import COLUMNS, add_to_board, read_board
+from pushlab.datasets.borrowers import FEATURES, LABEL, read_borrowers
+from pushlab.datasets.commonsense import read_facts
+from pushlab.datasets.features import Feature
+from pushlab.datasets.schema import Schema
+from pushlab.ground.faults import BadData
+from pushlab.ground.files import data_dir
+from pushlab.lifetimes.syllabi import read_syllabus
+from pushlab.logs.folders import read_log
+
+ROWS = 30
+N = "ann/train/notifications.csv"
+P = "ann/train/context_on_posting.csv"
+R = "ann/train/context_on_removal.csv"
+T = "ann/test/notifications.csv"
+TRUTH = "ann/truth.json"
+
+
+def check_faults(expected, read, *arguments):
+    """Expect one fault for each (file, row, column, value, words of the message)."""
+    with pytest.raises(BadData) as caught:
+        read(*arguments)
+    found = caught.value.faults
+    assert [fault[:4] for fault in found] == [row[:4] for row in expected]
+    for fault, row in zip(found, expected):
+        assert row[4] in fault.right
+
+
+# ------------------------------------------------------------------ users
+
+
+@pytest.fixture(scope="module")
+def first_rows(tmp_path_factory):
+    """A folder of users with the first rows of Mira's history and test."""
+    folder = tmp_path_factory.mktemp("users")
+    for table in (N, P, R, T):
+        original = data_dir() / "push" / table.replace("ann", "mira")
+        lines = original.read_text().splitlines(True)
+        path = folder / table
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("".join(lines[: ROWS + 1]))
+    return folder
+
+
+@pytest.fixture
+def users(first_rows, tmp_path):
+    return shutil.copytree(first_rows, tmp_path / "users")
+
+
+def cell(line, column, value):
+    """Change of one cell; lines count as an editor does, the header is line 1."""
+
+    def change(text):
+        rows = list(csv.reader(io.StringIO(text)))
+        rows[line - 1][rows[0].index(column)] = value
+        changed = io.StringIO()
+        csv.writer(changed, lineterminator="\n").writerows(rows)
+        return changed.getvalue()
+
+    return change
+
+
+def renamed(old, new):
+    return lambda text: text.replace(old, new, 1)
+
+
+def encoded(encoding):
+    """The text with an umlaut in line 5, in another encoding."""
+    return lambda text: cell(5, "subject", "schön")(text).encode(encoding)
+
+
+def written(text):
+    return lambda _: text
+
+
+PRIORITIES = "one of unknown, min, low, default, high, max"
+DATE = "2019-02-18T10:00+01:00"
+TRUTH_KEYS = ("context", "notification", "pairs", "intercept")
+WEIGHTS = """{"context": {"noise": 1}, "notification": {}, "intercept": 1e7,
+              "pairs": [["time", "night", 1]]}"""
+# The file, its change (None removes it), and the faults.
+USERS = [
+    (N, cell(6, "priority", "urgent"), [(6, "priority", "urgent", PRIORITIES)]),
+    (
+        T,
+        cell(9, "ringerModePosted", "loud"),
+        [(9, "ringerModePosted", "loud", "one of")],
+    ),
+    (
+        P,
+        cell(6, "place", "TYPE_MOON"),
+        [(6, "place", "TYPE_MOON", "one or several of")],
+    ),
+    (N, cell(6, "subject", ""), [(6, "subject", "", "a word")]),
+    (R, cell(6, "action", "maybe"), [(6, "action", "maybe", "one of True, true, ")]),
+    (
+        R,
+        cell(6, "postDate", "soon"),
+        [(6, "postDate", "soon", "a date such as 2019-02-18")],
+    ),
+    (R, cell(6, "postDate", DATE), [(6, "postDate", DATE, "without a time zone")]),
+    (R, cell(6, "seenTime", "-3"), [(6, "seenTime", "-3", "of seconds, 0 or more")]),
+    (
+        N,
+        renamed("appPackage", "appPackge"),
+        [
+            (1, "appPackge", None, "is 'appPackage' meant?"),
+            (1, "appPackage", None, "the column is missing"),
+        ],
+    ),
+    (
+        N,
+        renamed("visibility", "ongoing"),
+        [
+            (1, "ongoing", None, "the column is there twice"),
+            (1, "visibility", None, "the column is missing"),
+        ],
+    ),
+    (P, lambda text: text[:-25], [(ROWS + 1, None, None, "it may be torn off")]),
+    (N, lambda text: text + '9,9,"app', [(ROWS + 2, None, None, "not a CSV row")]),
+    (N, written(""), [(None, None, None, "the file is empty")]),
+    (N, encoded("latin-1"), [(5, None, None, "not UTF-8 (byte 0xf6)")]),
+    (N, encoded("utf-16"), [(1, None, None, "not UTF-8")]),
+    (P, cell(6, "id", "99"), [(6, "id", "99", f"an id of {N}")]),
+    (R, cell(6, "id", "5"), [(7, "id", "5", "a number of its own")]),
+    (R, None, [(None, None, None, "the file is missing")]),
+    (TRUTH, written("{}"), [(None, None, None, f"{key!r} is") for key in TRUTH_KEYS]),
+    (
+        TRUTH,
+        written(WEIGHTS),
+        [
+            (None, None, None, "'context' holds a number"),
+            (None, None, None, "'pairs' lists such as"),
+            (None, None, None, "'intercept' is a number, 1,000,000 at most"),
+        ],
+    ),
+    (
+        "catalogue.csv",
+        written("postingApp,priority\nchat,urgent\n"),
+        [(2, "priority", "urgent", PRIORITIES)],
+    ),
+    (
+        "schema.json",
+        written('{"name": "mine"}'),
+        [(None, None, None, "'notification' is missing")],
+    ),
+]
+
+
+@pytest.mark.parametrize("case", range(len(USERS)))
+def test_bad_tables_of_a_user(users, case):
+    file, change, faults = USERS[case]
+    path = users / file
+    if change is None:
+        path.unlink()
+    else:
+        text = change(path.read_text() if path.exists() else "")
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    expected = [(file, *fault) for fault in faults]
+    if faults[0][1] == "id":  # the notification without its partner
+        expected.append((N, 6, "id", "4", f"an id of {file}"))
+    check_faults(expected, load_user, users / "ann")
+
+
+def test_faults_of_all_tables_are_listed_together(users):
+    for file, line, column in ((N, 2, "priority"), (N, 9, "priority"), (P, 5, "noise")):
+        text = cell(line, column, "loud")((users / file).read_text())
+        (users / file).write_text(text)
+    with pytest.raises(BadData) as caught:
+        load_user(users / "ann")
+    first, priorities, noise = str(caught.value).splitlines()
+    assert first == "3 faults:"
+    assert (
+        priorities == f"  {N}, column priority, rows 2, 9: 'loud' is not {PRIORITIES}"
+    )
+    assert noise.startswith(f"  {P}, column noise, row 5: 'loud' is not one of")
+
+
+@pytest.mark.parametrize(
+    ("member", "words"),
+    [
+        (None, "neither a folder of users nor a wheel (a zip file)"),
+        ("a/../../b.csv", "points outside the archive"),
+        ("gym_push/__init__.py", "no table of user 'user_1'"),
+    ],
+)
+def test_bad_wheels(tmp_path, member, words):
+    path = tmp_path / "gym_push.whl"
+    path.write_bytes(b"not a zip")
+    if member is not None:
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr(member, "")
+    check_faults([("gym_push.whl", None, None, None, words)], load_user, path, "user_1")
+
+
+# ------------------------------------------------------------------ schemas
+
+TEA_TABLE = {
+    "file": "then.csv",
+    "columns": {"Cup": "cup", "Sky": "sky", "end": "action"},
+}
+TEA = {
+    "name": "tea",
+    "notification": [{"name": "cup", "kind": "closed", "values": ["small", "big"]}],
+    "context": [{"name": "sky", "kind": "open"}],
+    "action": {"opened": ["drunk"], "dismissed": ["left"]},
+    "layouts": [{"root": "", "periods": {"history": [TEA_TABLE]}}],
+}
+TABLES = ("layouts", 0, "periods", "history")
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "words"),
+    [
+        (("name",), 3, "'name' is a text; got 3"),
+        (("notification",), ["cup"], "notification, feature 1 is an object"),
+        (("notification", 0, "kind"), "odd", "kind 'odd' is not one of closed, open"),
+        (("notification", 0, "colour"), "red", "'colour' is not one of name, kind"),
+        (("context", 0, "name"), "cup", "feature cup: a feature has a name of its own"),
+        (("action", "dismissed"), ["drunk"], "both spelt 'drunk'"),
+        (
+            ("layouts", 0, "periods"),
+            {"now": []},
+            "of history, validation, test; got now",
+        ),
+        (("layouts", 0, "sort"), "posted", "'sort' is a column; got 'posted'"),
+        (TABLES, [], "layout 1, history: no column is 'cup'"),
+        ((*TABLES, 0, "columns", "Cup"), "cap", "then.csv: 'cap' is no feature"),
+    ],
+)
+def test_bad_schemas(tmp_path, place, value, words):
+    schema = json.loads(json.dumps(TEA))
+    assert Schema.from_dict(schema).notification["cup"].values == ("small", "big")
+    inner = schema
+    *path, last = place
+    for key in path:
+        inner = inner[key]
+    inner[last] = value
+    (tmp_path / "tea.json").write_text(json.dumps(schema))
+    with pytest.raises(ValueError) as caught:
+        Schema.load(tmp_path / "tea.json")
+    assert str(caught.value).startswith("tea.json is not a schema file: ")
+    assert words in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("feature", "words"),
+    [
+        ({"kind": "closed", "values": ("a", "b", "a")}, "'a' is there twice"),
+        ({"kind": "open", "values": ("a", "other")}, "'other' is kept"),
+        ({"kind": "closed", "values": ("a",), "neutral": "c"}, "'c' is not one of a"),
+        ({"kind": "integer", "edges": (2, 0)}, "needs rising edges, not (2, 0)"),
+        (
+            {"kind": "closed", "values": ("a",), "aliases": {"x": "c"}},
+            "means 'c', which",
+        ),
+    ],
+)
+def test_bad_features(feature, words):
+    with pytest.raises(ValueError) as caught:
+        Feature("cup", **feature)
+    assert str(caught.value).startswith("feature cup: ")
+    assert words in str(caught.value)
+
+
+# ------------------------------------------------------------------ JSON and syllabi
+
+
+@pytest.mark.parametrize(
+    ("content", "row", "column", "words"),
+    [
+        (b"{", 1, None, "this is not JSON"),
+        (b'{"a": 1, "a": 2}', None, "a", "the key is there twice"),
+        (b"[NaN]", None, None, "NaN is no number of JSON"),
+        (b'{"a":\n 1e400}', 2, None, "1e400 is too large for a number"),
+        (b'\n{"a": "\xff"}', 2, None, "not UTF-8 (byte 0xff)"),
+        (
+            b"[" * 65 + b"]" * 65,
+            None,
+            None,
+            "lie 65 deep in each other; 64 are the most",
+        ),
+    ],
+)
+def test_bad_json(tmp_path, content, row, column, words):
+    path = tmp_path / "syllabus.json"
+    path.write_bytes(content)
+    check_faults([("syllabus.json", row, column, None, words)], read_syllabus, path)
+
+
+def train(number, **arguments):
+    episode = {"$episode": "pushlab/RECEnv-v0", **arguments}
+    return [{"$phase": f"{number}.train"}, {"$repeat": episode, "count": 2}]
+
+
+SYLLABI = [
+    ({"instructions": 3}, (None, "instructions", None, 'expected {"name"')),
+    ({"instructions": train(1), "mood": 1}, (None, "mood", None, "no such key; there")),
+    ({"instructions": [3]}, (0, None, "3", "an object"), (0, None, None, "before the")),
+    ({"instructions": train("one")}, (0, "$phase", "one.train", '"<number>.train" or')),
+    ({"instructions": train(2)}, (0, "$phase", "2.train", "comes 0.test or 1.train")),
+    (
+        {"instructions": [*train(1), {"$repeat": {"$episode": "beside:Foo-v0"}}]},
+        (2, "count", "nothing", "a whole number from 1"),
+        (2, "$episode", "beside:Foo-v0", "an environment that is registered"),
+    ),
+    (
+        {"instructions": train(1, n_item=3)},
+        (1, "n_item", None, "no argument of that name; did you mean n_items?"),
+    ),
+    ({"instructions": train(1)}, (None, "instructions", None, "varies the parameters")),
+]
+
+
+@pytest.mark.parametrize("case", SYLLABI, ids=str)
+def test_bad_syllabi(case):
+    syllabus, *faults = case
+    expected = [("syllabus", *fault) for fault in faults]
+    check_faults(expected, read_syllabus, syllabus)
+
+
+# ------------------------------------------------------------------ lifetime logs
+
+HEAD = "block_num\texp_num\tblock_type\ttask_name\ttask_params\treward\n"
+ROW = "0\t5\ttrain\ta\t{}\t1\n"
+FILE = "worker/0-train/data-log.tsv"
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        (
+            "block_num\texp_num\tblock_type\n0\t0\ttrain\n",
+            (None, "task_name", None, "missing"),
+        ),
+        (HEAD + "0\t0\ttrain\ta\t{}\tmuch\n" + ROW, (2, "reward", "much", "a number")),
+        (
+            HEAD + "0\t0\ttrain\ta\t{}\tinf\n",
+            (2, "reward", "inf", "a finite number, or"),
+        ),
+        (
+            HEAD + "0\t-1\ttrain\ta\t{}\t1\n",
+            (2, "exp_num", "-1", "a whole number from 0"),
+        ),
+        (
+            HEAD + ROW + "7\t6\ttrain\ta\t{}\t1\n",
+            (3, "block_num", "7", "0, as its folder"),
+        ),
+        (
+            HEAD + ROW + "0\t6\ttest\ta\t{}\t1\n",
+            (3, "block_type", "test", "train, as its"),
+        ),
+        (HEAD + "0\t0\ttrain\ta\t[]\t1\n", (2, "task_params", "[]", "a JSON object")),
+        (HEAD + "0\t0\n" + ROW, (2, None, None, "a row of 6 cells; it has 2")),
+        (HEAD + ROW + "0\t1\ttr", (3, None, "0\t1\ttr", "the file is torn off")),
+        (
+            HEAD + ROW + "0\t4\ttrain\ta\t{}\t1\n",
+            (3, "exp_num", "4", "5 or more: episodes"),
+        ),
+        (HEAD + "0\t0\ttrain\tä\t{}\t1\n", (2, None, None, "text in UTF-8")),
+        (HEAD, (None, None, None, "at least one experience below the header")),
+    ],
+)
+def test_bad_logs(tmp_path, text, fault):
+    path = tmp_path / FILE
+    path.parent.mkdir(parents=True)
+    path.write_text(text, encoding="latin-1")
+    with pytest.raises(BadData) as caught:
+        read_log(tmp_path)
+    found = caught.value.faults[0]
+    assert found[:4] == (FILE, *fault[:3])
+    assert fault[3] in found.right
+
+
+def test_bad_names_of_measures_in_a_log(tmp_path):
+    path = tmp_path / FILE
+    path.parent.mkdir(parents=True)
+    path.write_text(HEAD + ROW)
+    (tmp_path / "logger_info.json").write_text('{"metrics_columns": [3]}')
+    expected = [
+        ("logger_info.json", None, "metrics_columns", "[3]", "a list of columns")
+    ]
+    check_faults(expected, read_log, tmp_path)
+    (tmp_path / "logger_info.json").unlink()
+    with pytest.raises(BadData, match="column score: no such numeric column.*reward"):
+        read_log(tmp_path, "score")
+
+
+# ------------------------------------------------------------------ facts
+
+FACTS = "head,relation,tail,weight\n"
+CUP = FACTS + "cup,at,table,1\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        (
+            "head,relation,tail\ncup,at,table\n",
+            (1, "weight", None, "the column is missing"),
+        ),
+        (FACTS, (None, None, None, "a header and no rows")),
+        (FACTS + "cup,at\n", (2, None, None, "the row has 2 fields and the header 4")),
+        (FACTS + "cup,at,,1\n", (2, "tail", "", "a printable word in UTF-8")),
+        (
+            FACTS + "ann's cup,at,desk,1\n",
+            (2, "head", "ann's cup", "without its owner"),
+        ),
+        (FACTS + "cup,at,desk,0\n", (2, "weight", "0", "a number above 0")),
+        (CUP + "Cup,at,table,2\n", (3, None, "cup,at,table", "a fact of its own")),
+        (CUP + "pen,on,desk,2\n", (None, "relation", "at, on", "one relation")),
+        (FACTS + "cup,at,cup,1\n", (None, "tail", None, "every tail is a head too")),
+        ("/a/x\ty\n", (1, None, None, "5 fields separated by tabs")),
+        (
+            "/a/x\t/r/AtLocation\t/c/en/a\t/c/en/b\t{}\n",
+            (1, "5", "{}", 'number "weight"'),
+        ),
+        ("/a/x\t/r/IsA\t/c/en/a\t/c/en/b\t{}\n", (None, None, None, "no English fact")),
+        ('{"edges": [{"start": 1}]}', (None, None, '{"start": 1}', "an edge with")),
+    ],
+)
+def test_bad_facts(tmp_path, text, fault):
+    path = tmp_path / "facts.csv"
+    path.write_text(text)
+    check_faults([("facts.csv", *fault)], read_facts, path)
+
+
+# ------------------------------------------------------------------ borrowers
+
+HEADER = ",".join((LABEL, *FEATURES)) + "\n"
+PERSON = "0,0.1,40,0,0.2,3000,5,0,1,0,0\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        (
+            HEADER + PERSON + "2,0.1,40,0,0.2,3000,5,0,1,0,0\n",
+            (3, LABEL, "2", "0 or 1"),
+        ),
+        (
+            HEADER + "NA,0.1,40,0,0.2,3000,5,0,1,0,0\n",
+            (2, LABEL, "NA", "has no answers"),
+        ),
+        (
+            HEADER + "0,0.1,old,0,0.2,3000,5,0,1,0,0\n",
+            (2, "age", "old", "0 or more, or NA"),
+        ),
+        (
+            HEADER + "0,0.1,-5,0,0.2,3000,5,0,1,0,0\n",
+            (2, "age", "-5", "0 or more, or NA"),
+        ),
+        (
+            HEADER + "0,0.1,1e99,0,0.2,3000,5,0,1,0,0\n",
+            (2, "age", "1e99", "1e+15 at most"),
+        ),
+        (HEADER + PERSON + "0,0.1,40\n", (3, None, None, "3 fields and the header 11")),
+        (HEADER + PERSON, (None, LABEL, None, "people who fell behind")),
+        (HEADER[: HEADER.rindex(",")] + "\n", (1, FEATURES[-1], None, "is missing")),
+    ],
+)
+def test_bad_borrowers(tmp_path, text, fault):
+    path = tmp_path / "people.csv"
+    path.write_text(text)
+    with pytest.raises(BadData) as caught:
+        read_borrowers(path)
+    found = caught.value.faults[0]
+    assert found[:4] == ("people.csv", *fault[:3])
+    assert fault[3] in found.right
+
+
+# ------------------------------------------------------------------ the capstone's board
+
+
+def test_bad_rows_of_a_board(tmp_path):
+    path = tmp_path / "board.csv"
+    rows = [
+        "ann,mine,users-aba,0 1,5,4,6,1,0,2,",
+        " ,mine,users-xyz,7,much,4,6,1,2,3,",
+        "ann,mine,users-aba,0 0,5,4,6,inf,0,2,",
+    ]
+    path.write_text("\n".join([",".join(COLUMNS), *rows]) + "\n")
+    expected = [
+        ("board.csv", 3, "name", " ", "a name"),
+        ("board.csv", 3, "syllabus", "users-xyz", "one of "),
+        ("board.csv", 3, "seeds", "7", "two or more different whole numbers"),
+        ("board.csv", 3, "reward", "much", "a finite number"),
+        ("board.csv", 3, "forgotten", "1", "between forgotten_low and forgotten_high"),
+        ("board.csv", 4, "seeds", "0 0", "two or more different whole numbers"),
+        ("board.csv", 4, "forgotten", "inf", "a finite number"),
+        ("board.csv", 4, "agent", "mine", "ann handed in one of that name in row 2"),
+    ]
+    before = path.read_text()
+    check_faults(expected, read_board, path)
+    check_faults(expected, add_to_board, path, dict.fromkeys(COLUMNS, "0"))
+    assert path.read_text() == before
