@@ -16,6 +16,9 @@ STARTED = pytest.StashKey[float]()
 
 # Tests run side by side, so threads within one would only wait for each other.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# dask gives up connecting after 30 seconds, which is too soon on a loaded machine.
+os.environ.setdefault("DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT", "900s")
+os.environ.setdefault("DASK_DISTRIBUTED__COMM__TIMEOUTS__TCP", "900s")
 
 # The same examples every time, so that a failure repeats. HYPOTHESIS_PROFILE=explore looks for new ones.
 settings.register_profile(

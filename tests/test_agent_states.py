@@ -181,10 +181,10 @@ AGENTS = {
         (184, 1, 80, 4.110873864),
     ),
     "Planner": (
-        lambda: agents.Planner(beam=5),
+        lambda: agents.Planner(beam=2),
         ITEMS,
-        {},
-        (20.70949065, 1, 7.555410673, 0),
+        {"UserModel": "Satiation"},
+        (1.790472481, 1, -0.02038099613, 0),
     ),
     "QTable": (agents.QTable, ARRIVALS, {}, (-0.2, 0.8680975422, 15.83, 7.642426463)),
     "QTable ringer": (
@@ -319,6 +319,7 @@ def test_agent_earns_what_was_recorded_and_continues_from_its_state(name):
     successor = make()
     successor.load(through_json(make().state()))
     first = run(env, agent, seed=0)
+    assert run(env, successor, seed=0).equals(first)
     successor.load(through_json(agent.state()))
     second = run(env, agent, seed=10)
     assert run(env, successor, seed=10).equals(second)

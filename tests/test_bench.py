@@ -50,8 +50,6 @@ def test_the_command_writes_scores_beside_the_reference(tmp_path, monkeypatch):
     # Chance earns -0.55121, the best policy -0.492242.
     expected = (-0.492242245 + 0.55121) / (-0.492242 + 0.55121)
     assert scores["normalised"].tolist() == pytest.approx([expected] * 3, abs=1e-8)
-    shipped = read_reference(QUICK).query("agent == 'linucb' and task == 'credit'")
-    assert scores["score"].tolist() == shipped["score"].tolist()
     rows = pd.read_csv("rows.csv")
     assert list(rows) == REFERENCE and rows["seed"].tolist() == [0, 1, 2]
     assert pd.read_csv("out/unfit.csv")["task"].tolist() == ["room-4"]

@@ -228,7 +228,7 @@ def test_sensitivity_bounds_are_those_of_the_worst_hidden_confounder():
     assert (table["high_end"] > table["high"]).all()
 
 
-def test_only_adjusting_for_the_seen_confounder_removes_the_bias(good_picture):
+def test_only_adjusting_for_the_seen_confounder_removes_the_bias():
     data = causal.confounded("zika", 1000, seed=11)
     means, robust = causal.compare(
         data, [causal.DifferenceInMeans(), causal.DoublyRobust()], resamples=200
@@ -240,25 +240,22 @@ def test_only_adjusting_for_the_seen_confounder_removes_the_bias(good_picture):
     tree = causal.learn_policy(data)
     table = causal.policy_values("zika", tree, n=500)
     assert table["reached"][5] > 0.4
-    good_picture(plots.policy_gains(table))
 
 
 # ---------------------------------------------------------------- repeated draws
 
 
 def test_repeated_draws_have_seeds_of_their_own():
-    table = causal.repeat(
-        "zika",
-        n=60,
-        draws=2,
-        seed=5,
-        resamples=50,
-        estimators=[causal.DifferenceInMeans()],
-    )
+    estimators = [causal.DifferenceInMeans()]
+    how = {"draws": 2, "seed": 5, "resamples": 50, "estimators": estimators}
+    table = causal.repeat("zika", n=60, **how)
     for number in range(2):
         data = causal.confounded("zika", 60, episode_seed(5, number))
         assert table["sample_effect"][number] == data.average_effect
     assert table["draw"].tolist() == [0, 1]
+    sizes = causal.by_size("zika", (60, 80), **how)
+    assert sizes["n"].tolist() == [60, 80]
+    assert sizes["mean"][0] == pytest.approx(table["estimate"].mean())
 
 
 def test_summaries_of_draws_by_hand():
@@ -333,7 +330,3 @@ def test_pictures_show_the_truth_only_if_it_is_known(good_picture):
     words = " ".join(good_picture(plots.effect_estimates(unknown)))
     assert "What the estimators say" in words
     assert "true effect" not in words
-    good_picture(plots.overlap(data))
-    places = {"carriers": (0.5, 0), "spraying": (0, 0.5), "ill": (1, 0.5)}
-    arrows = [("carriers", "spraying"), ("carriers", "ill"), ("spraying", "ill")]
-    good_picture(plots.causal_graph(arrows, places, "spraying", "ill"))

@@ -159,7 +159,7 @@ def test_faults_are_named_all_at_once_and_sound_rows_can_be_read(tmp_path):
     ):
         assert words in str(error.value)
     log = read_log(folder, strict=False)
-    assert log.attrs["faults"] == error.value.faults and len(log.attrs["faults"]) == 5
+    assert log.attrs["faults"] == error.value.faults
     assert log["episode"].tolist() == [0, 5, 2, 6]
 
 

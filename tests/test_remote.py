@@ -227,14 +227,15 @@ class Moody(BaseHTTPRequestHandler):
             "/hasty": (429, refusal, None),
             "/no": (403, refusal, None),
         }.get(self.path, (200, {"path": self.path}, None))
-        if self.path == "/busy" and self.path not in self.requests:
-            status = 503
+        if self.path[1:].isdigit() and self.path not in self.requests:
+            status = int(self.path[1:])
         self.requests.append(self.path)
         is_json = isinstance(answer, dict)
         body = json.dumps(answer).encode() if is_json else answer.encode()
         self.send_response(status)
         self.send_header("Content-Type", "application/json" if is_json else "text/html")
         self.send_header("Content-Length", str(len(body)))
+        self.send_header("Retry-After", "3")
         if place:
             self.send_header("Location", place)
         self.end_headers()
@@ -252,9 +253,19 @@ def moody():
         server.shutdown()
 
 
-def test_a_busy_server_is_asked_again(moody):
-    assert moody.ask("GET", "/busy") == {"path": "/busy"}
-    assert Moody.requests.count("/busy") == 2
+@pytest.fixture
+def waits(monkeypatch):
+    """Seconds for which a Link waited, without waiting."""
+    seconds = []
+    clock = SimpleNamespace(monotonic=lambda: sum(seconds), sleep=seconds.append)
+    monkeypatch.setattr("pushlab.envs.remote.link.time", clock)
+    return seconds
+
+
+def test_a_busy_server_is_asked_again_after_a_while(moody, waits):
+    for path in ("/429", "/502", "/503", "/504"):
+        assert moody.ask("GET", path) == {"path": path}
+    assert waits == [3] * 4
 
 
 def test_other_answers_are_errors_in_words(moody):
@@ -284,16 +295,15 @@ def test_the_answer_to_an_interrupted_request_is_dropped(moody, monkeypatch):
     assert moody.ask("GET", "/quick") == {"path": "/quick"}
 
 
-def test_a_server_that_is_not_there_is_reported(monkeypatch):
+def test_a_server_that_is_not_there_is_asked_for_ten_seconds(waits):
     with socket.create_server(("127.0.0.1", 0)) as free:
         url = f"http://127.0.0.1:{free.getsockname()[1]}"
-    message = f"no answer from {url} .*refused.*address right.*started"
-    with pytest.raises(ConnectionError, match=message):
-        gym.make(ID, url=url, token="t", patience=0)
-    monkeypatch.setattr("pushlab.envs.remote.link.LONGEST", 0.01)
-    with pytest.warns(UserWarning, match="asking on for"):
-        with pytest.raises(ConnectionError):
-            Link(url, "t", patience=0.5).ask("GET", "/")
+    message = "for 10 s: .*refused.*address right.*started"
+    with pytest.warns(UserWarning, match="asking on for 7 s") as warned:
+        with pytest.raises(ConnectionError, match=message):
+            Link(url, "token").ask("GET", "/api/me")
+    assert len(warned) == 1
+    assert waits == pytest.approx([0, 0.2, 0.4, 0.8, 1.6, 3.2, 3.8])
 
 
 @pytest.mark.slow

@@ -160,26 +160,22 @@ def main(quick=False):
         row = {"team": team, "kind": "honest" if team in HONEST else "cheat"}
         row |= board.loc[team, ["score", "low", "high", "first", "last"]]
         if team in HONEST:
+            name = "true"
             interval = mean_interval(truth[team])
-            names_of_parts = ("true", "true_low", "true_high")
         else:
+            name = "difference"
             level = 1 - 0.05 / len(CHEATS)
-            interval = paired_interval(
-                shares.loc[team], shares.loc["Thompson"], level=level
-            )
-            names_of_parts = ("ahead", "ahead_low", "ahead_high")
-        rows.append(row | dict(zip(names_of_parts, interval)))
-    table = pd.DataFrame(rows).round(4)
+            both = shares.loc[[team, "Thompson"]].to_numpy()
+            interval = paired_interval(*both, level=level)
+        rows.append(row | dict(zip((name, f"{name}_low", f"{name}_high"), interval)))
+    table = pd.DataFrame(rows).round(4).astype({"first": int, "last": int})
     print(table.to_string(index=False))
     honest = table[: len(HONEST)]
-    pairs = [
-        (one.true > other.true)
-        for one in honest.itertuples()
-        for other in honest.itertuples()
-        if one.last < other.first
-    ]
+    held = honest["true"].between(honest["low"], honest["high"])
+    print(f"intervals with the true value: {held.sum()} of {len(held)}")
+    correlation = honest["score"].corr(honest["true"], method="spearman")
     print("tricks taken and refused:", *counts["tricks"])
-    print(f"ranked apart: {len(pairs)} pairs, {sum(pairs)} of them in the true order")
+    print(f"rank correlation of scores and true values: {correlation:.2f}")
     if not quick:
         path = data_dir() / "class" / "teams.csv"
         table.to_csv(path, index=False, lineterminator="\n")
