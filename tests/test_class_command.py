@@ -94,7 +94,6 @@ def test_commands_name_what_is_wrong(school, tmp_path):
         port = taken.getsockname()[1]
         cases = [
             ("is no class", ("class", "board", tmp_path)),
-            ("is no class", ("serve", tmp_path, "--port", 0)),
             ("'Zoe'; there are Ann,", ("class", "token", school[0], "Zoe")),
             ("requests", ("serve", school[0], "--port", 0, "--requests", -5)),
             ("--port", ("serve", school[0], "--port", port)),

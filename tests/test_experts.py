@@ -17,7 +17,7 @@ def run(task="a", values=(0.0, 1.0, 2.0, 2.0), block_type="train"):
 
 def test_runs_are_added_replaced_listed_and_cleared(tmp_path):
     store = Experts(tmp_path)
-    assert store.tasks == [] and store.logs("a") == []
+    assert store.tasks == []
     store.add("a", run())
     store.add("a", run(values=[4.0] * 4))
     store.add("b/..", run("b/.."))

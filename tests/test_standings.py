@@ -10,12 +10,7 @@ from scipy.stats import ttest_rel
 from pushlab.classroom.standings import curve, ranks, standing
 from pushlab.classroom.uploads import share_of, shares_of
 
-USERS = [
-    0,
-    10,
-    20,
-    30,
-]  # what every team earns with an easy user more than with a hard one
+USERS = [0, 10, 20, 30]  # from hard to easy, for every team
 
 
 def test_ranks_come_from_paired_t_tests_corrected_by_holm():
@@ -60,18 +55,6 @@ def test_more_teams_need_clearer_differences():
     rows = [np.add(USERS, 1), USERS, USERS, USERS]
     assert ranks(pd.DataFrame(rows[:3]))["first"].tolist() == [1, 2, 2]
     assert ranks(pd.DataFrame(rows))["first"].tolist() == [1, 1, 1, 1]
-
-
-def test_equal_teams_are_told_apart_in_at_most_one_of_twenty_classes():
-    """Whole points, which often agree, and one team with more digits."""
-    rng = np.random.default_rng(7)
-    wrong = 0
-    for _ in range(100):
-        difficulty = 3 * rng.normal(size=5)
-        values = rng.integers(0, 5, (8, 5)) + difficulty.round()
-        values[-1] += 1e-7 * rng.random(5)
-        wrong += (ranks(pd.DataFrame(values))["first"] > 1).any()
-    assert wrong / 100 < 0.05 + 3 * np.sqrt(0.05 * 0.95 / 100)
 
 
 def test_scores_are_means_with_a_t_interval():

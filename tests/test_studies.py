@@ -47,14 +47,15 @@ def test_managing_arrivals_pairs_its_runs_and_gives_the_shipped_numbers(tmp_path
     assert shipped["reward"].tolist()[:2] == rewards
 
 
-def test_forgetting_in_the_shipped_lifelong_study():
+def test_the_shipped_board_is_made_of_the_shipped_lifelong_tests():
     tests, _ = lifelong.read_study()
-    pair = rows_of(tests, first="mira", second="theo", task="mira")
-    means = pair.pivot_table(index=["seed", "agent"], columns="phase", values="reward")
-    lost = (means["1.test"] - means["2.test"]).unstack()
+    made = lifelong.board_table(tests)
     board = read_board(data_dir() / "studies" / "lifelong_board.csv")
-    expected = [lost[name].mean() for name in board["agent"]]
-    assert board["forgotten"].tolist() == pytest.approx(expected, abs=2e-3)
+    for name in ("reward", "forgotten"):
+        assert made[name].tolist() == pytest.approx(board[name].tolist(), abs=2e-3)
+    lost = lifelong.forgetting(tests).loc["mira", "theo"].groupby("agent").mean()
+    table = rows_of(lifelong.comparison_table(tests), first="mira", second="theo")
+    assert table["forgotten"].tolist() == pytest.approx(lost[table["agent"]].tolist())
 
 
 @pytest.mark.slow

@@ -93,9 +93,7 @@ def test_finished_cells_are_kept_and_failed_ones_are_named_and_tried_again(mine)
     with pytest.warns(UserWarning, match=words):
         rows = sweep(grid={"number": [0, 1, 2]}, **options)
     assert rows["number"].tolist() == [0, 0, 1, 1]
-    found = status("out")
-    assert found["state"].tolist() == ["finished", "finished", "failed"]
-    assert "in scale" in found["traceback"][2]
+    assert status("out")["state"].tolist() == ["finished", "finished", "failed"]
     Path("broken").unlink()
     rows = sweep(grid={"number": range(4)}, **options)
     assert rows["value"].dropna().tolist() == [1.1 * number for number in range(4)]

@@ -109,6 +109,7 @@ def serving(home):
     command += ["--expose-app-in-browser", "--ip=127.0.0.1", f"--port={free_port()}"]
     command += ["--ServerApp.port_retries=50", f"--ServerApp.root_dir={folder}"]
     command += [f"--IdentityProvider.token={TOKEN}"]
+    command += [f"--MappingKernelManager.kernel_info_timeout={PATIENCE}"]
 
     def address():
         """Return the address that the server wrote into its runtime folder, once it answers there."""
@@ -192,7 +193,7 @@ class Lab:
 
     def _note_message(self, message):
         if message.type == "error":
-            self.errors.append(message.text)
+            self.errors.append(f"{message.text} {message.location['url']}")
 
     def _note_address(self, url):
         if url.startswith("http") and not url.startswith(self.server.url):

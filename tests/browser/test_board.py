@@ -8,10 +8,14 @@ from waiting import PATIENCE, wait_until
 
 from pushlab.classroom import new_class, running
 
-pytestmark = pytest.mark.slow
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore:episode .* is taken up"),
+]
 
 EVERY = 3000  # milliseconds after which the page looks for news
-TEAMS = ["W" * 80, "<b>bold</b> & Söhne", *map(str, range(3, 41))]
+LONG = "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesell"
+TEAMS = [LONG, "<b>bold</b> & Söhne", *map(str, range(3, 41))]
 TOO_WIDE = """[...document.querySelectorAll("body *")].filter(one =>
     one.checkVisibility() && !one.closest(".phone")
     && one.getBoundingClientRect().right > innerWidth + 1).map(one => one.outerHTML)"""

@@ -20,6 +20,7 @@ import sys
 import types
 from dataclasses import dataclass
 from pathlib import Path
+from unittest import mock
 
 import nbformat
 from slices import needed_statements
@@ -84,9 +85,14 @@ class Session:
         self.folder, self.count = folder, 0
 
     def __enter__(self):
+        import gymnasium
         import matplotlib
 
+        from pushlab.metrics.lifelong.registry import METRICS
+
         self.context.enter_context(contextlib.chdir(self.folder))
+        for registry in (METRICS, gymnasium.registry):
+            self.context.enter_context(mock.patch.dict(registry))
         self.context.enter_context(matplotlib.rc_context({"backend": "Agg"}))
         sys.modules[self.module.__name__] = self.module
         return self
