@@ -115,25 +115,27 @@ def measure(folder, what, clients=100, steps=2000, pause=None, kills=0):
     server = start(folder, port)
     rng = np.random.default_rng(0)
     killed = 0
-    with ProcessPoolExecutor(2, get_context("spawn")) as pool:
-        begin = time.monotonic() + 20  # until then all have their episodes
-        jobs = []
-        for part in (0, 1):
-            mine = list(enumerate(tokens))[part::2]
-            jobs.append(pool.submit(play_all, mine, port, steps, pause, begin))
-        time.sleep(begin - time.monotonic())
-        before = psutil.Process(server.pid).cpu_times()
-        for _ in range(kills):
-            time.sleep(rng.uniform(*KILLS_EVERY))
-            if not any(job.done() for job in jobs):
-                server.kill()
-                server.wait()
-                server = start(folder, port)
-                killed += 1
-        made, waited, ended = zip(*chain(*(job.result() for job in jobs)))
-        after = psutil.Process(server.pid).cpu_times()
-    server.terminate()
-    server.wait()
+    try:
+        with ProcessPoolExecutor(2, get_context("spawn")) as pool:
+            begin = time.monotonic() + 20  # until then all have their episodes
+            jobs = []
+            for part in (0, 1):
+                mine = list(enumerate(tokens))[part::2]
+                jobs.append(pool.submit(play_all, mine, port, steps, pause, begin))
+            time.sleep(begin - time.monotonic())
+            before = psutil.Process(server.pid).cpu_times()
+            for _ in range(kills):
+                time.sleep(rng.uniform(*KILLS_EVERY))
+                if not any(job.done() for job in jobs):
+                    server.kill()
+                    server.wait()
+                    server = start(folder, port)
+                    killed += 1
+            made, waited, ended = zip(*chain(*(job.result() for job in jobs)))
+            after = psutil.Process(server.pid).cpu_times()
+    finally:
+        server.terminate()
+        server.wait()
     stored = {
         (row.episode, row.step): (json.loads(row.action), row.reward)
         for row in Book(folder).rows("SELECT * FROM steps").itertuples()
