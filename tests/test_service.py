@@ -143,7 +143,6 @@ def test_wrong_requests_are_refused_and_change_nothing(school):
             {"Content-Type": "text/csv"},
         ),
         (404, "GET", "/class.db", None, {}),
-        (401, "GET", "/api/me", None, {"Authorization": "Bearer wrong"}),
     ]
     for expected, method, path, content, headers in cases:
         status, answer = cat.ask(method, path, content, **headers)
@@ -159,13 +158,13 @@ def test_too_many_requests_are_refused_to_their_sender_alone(school):
     status, answer = dan.ask("POST", "/api/episodes", request)
     assert status == 429
     assert "too many episodes" in answer["error"] and is_refusal(answer)
-    assert int(dan.received["Retry-After"]) > 900
+    assert int(dan.received["Retry-After"]) >= 1
     assert Client(school, "ann").begin()
 
     stranger = Client(school, "wrong")
-    answers = [stranger.ask("GET", "/api/me")[0] for _ in range(18)]
-    assert answers[-2:] == [429, 429]
-    assert set(answers) == {401, 429}
+    answers = [stranger.ask("GET", "/api/me") for _ in range(18)]
+    assert [status for status, _ in answers] == [401] * 16 + [429] * 2
+    assert all(is_refusal(answer) for _, answer in answers)
     assert dan.ask("GET", "/api/me")[0] == 200
 
 
@@ -219,7 +218,7 @@ def test_a_step_that_many_connections_send_at_once_is_made_once(school):
 @pytest.mark.slow
 def test_idle_connections_hold_up_nobody(tmp_path):
     tokens = new_class(tmp_path / "class", ["ann"], **SETTINGS)
-    limits = {"slowest": 10.0, "connections": 60, "of_one": 40}
+    limits = {"connections": 60, "of_one": 40}
     with running(tmp_path / "class", **limits) as url, ExitStack() as stack:
         ann = Client((None, tokens, url), "ann")
         assert ann.ask("GET", "/api/me")[0] == 200

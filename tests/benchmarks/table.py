@@ -6,7 +6,7 @@
     python tests/benchmarks/table.py scale       cells of a sweep a second, into data/scale; see scale.py
     python tests/benchmarks/table.py serve       a class under load, and killed, into data/class; see serve.py
     python tests/benchmarks/table.py widgets     milliseconds from a slider's move to the new picture; see panels.py
-    python tests/benchmarks/table.py classroom   a class of 40 teams on a server, into data/class; see classroom.py
+    python tests/benchmarks/table.py classroom   simulated teams on a server, into data/class; see classroom.py
 """
 
 import argparse
