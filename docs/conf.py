@@ -9,8 +9,10 @@ import tomllib
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE))               # our own extensions are extensions.NAME
-PROJECT = tomllib.loads((HERE.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+sys.path.insert(0, str(HERE))  # our own extensions are extensions.NAME
+PROJECT = tomllib.loads((HERE.parent / "pyproject.toml").read_text(encoding="utf-8"))[
+    "project"
+]
 
 project, author = PROJECT["name"], PROJECT["authors"][0]["name"]
 project_copyright = "%Y " + author
@@ -18,12 +20,28 @@ version = release = PROJECT["version"]
 language = "en"
 repository, html_baseurl = PROJECT["urls"]["Repository"], PROJECT["urls"]["Homepage"]
 
-extensions = ["myst_nb", "sphinx_copybutton", "sphinx.ext.githubpages",
-              "extensions.links", "extensions.notebooks", "extensions.formulas", "extensions.map",
-              "extensions.environments", "extensions.still"]
+extensions = [
+    "myst_nb",
+    "sphinx_copybutton",
+    "sphinx.ext.githubpages",
+    "extensions.links",
+    "extensions.notebooks",
+    "extensions.formulas",
+    "extensions.map",
+    "extensions.environments",
+    "extensions.still",
+]
 root_doc = "docs/index"
-include_patterns = ["notebooks/*.ipynb", "notebooks/*.md", "docs/**.md", "data/*/README.md", "CHANGELOG.md",
-                    "CONTRIBUTING.md", "SECURITY.md", "CODE_OF_CONDUCT.md"]
+include_patterns = [
+    "notebooks/*.ipynb",
+    "notebooks/*.md",
+    "docs/**.md",
+    "data/*/README.md",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "SECURITY.md",
+    "CODE_OF_CONDUCT.md",
+]
 exclude_patterns = [".venv*", "build", "tests"]
 
 toc_object_entries_show_parents = "hide"
@@ -32,26 +50,35 @@ python_use_unqualified_type_names = True
 nb_execution_mode = "off"
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 4
-suppress_warnings = ["myst.header"]         # the glossary's words are headings of the third level
+suppress_warnings = [
+    "myst.header"
+]  # the glossary's words are headings of the third level
 
 html_theme = "sphinx_book_theme"
 html_title = f"pushlab {version}"
 html_math_renderer = "mathml"
-html_static_path, html_css_files, html_js_files = ["static"], ["book.css", "reference.css"], ["book.js"]
-html_context = {"default_mode": "auto"}     # light or dark as the reader's system says
-html_extra_path = ["front"]                 # index.html, which leads to the front page
+html_static_path, html_css_files, html_js_files = (
+    ["static"],
+    ["book.css", "reference.css"],
+    ["book.js"],
+)
+html_context = {"default_mode": "auto"}  # light or dark as the reader's system says
+html_extra_path = ["front"]  # index.html, which leads to the front page
 html_theme_options = {
-    "navbar_persistent": [],                # the theme's bar at the top would repeat the search of the left column
+    "navbar_persistent": [],  # the theme's bar at the top would repeat the search of the left column
     "show_toc_level": 2,
-    "collapse_navbar": True,                # a column of all entries on every page takes a quarter of the build
+    "collapse_navbar": True,  # a column of all entries on every page takes a quarter of the build
     "repository_url": repository,
     "repository_branch": "HEAD",
     "path_to_docs": "",
     "extra_footer": f'<a href="{repository}/blob/HEAD/LICENSE">MIT licence</a>: code, text and pictures; the users '
-                    "that ship with it are CC0.",
+    "that ship with it are CC0.",
     "use_repository_button": True,
     "use_source_button": True,
     "use_issues_button": True,
     "use_download_button": True,
-    "launch_buttons": {"binderhub_url": "https://mybinder.org", "notebook_interface": "jupyterlab"},
+    "launch_buttons": {
+        "binderhub_url": "https://mybinder.org",
+        "notebook_interface": "jupyterlab",
+    },
 }

@@ -12,8 +12,12 @@ import os
 import sys
 
 # `python -m pushlab` looks first for every library in the current folder: a typer.py of somebody else would be run.
-if (sys.argv[:1] == ["-m"] and sys.orig_argv[-len(sys.argv)].removeprefix("-m").partition(".")[0] == __name__
-        and not sys.flags.safe_path and sys.path[0] == os.getcwd() != os.path.dirname(os.path.dirname(__file__))):
+if (
+    sys.argv[:1] == ["-m"]
+    and sys.orig_argv[-len(sys.argv)].removeprefix("-m").partition(".")[0] == __name__
+    and not sys.flags.safe_path
+    and sys.path[0] == os.getcwd() != os.path.dirname(os.path.dirname(__file__))
+):
     del sys.path[0]
 
 import lazy_loader

@@ -21,8 +21,12 @@ from pushlab.lifetimes.command import experts_app, lifelong
 from pushlab.studies.bench.command import bench
 from pushlab.studies.command import sweep_command
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False,
-                  help="Personalised notifications and sequential decisions: environments, data, metrics.")
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="Personalised notifications and sequential decisions: environments, data, metrics.",
+)
 data = typer.Typer(no_args_is_help=True, help="Look at data sets before using them.")
 app.add_typer(data, name="data")
 app.add_typer(experts_app, name="experts")
@@ -43,14 +47,25 @@ def _version(asked: bool):
 
 
 @app.callback()
-def about(version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True,
-                                                help="Say which version this is, and leave.")] = False):
+def about(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version",
+            callback=_version,
+            is_eager=True,
+            help="Say which version this is, and leave.",
+        ),
+    ] = False,
+):
     """Personalised notifications and sequential decisions: environments, data, metrics."""
 
 
 Users = Annotated[str | None, typer.Option(help="A folder or wheel of users.")]
 Stretch = Annotated[str, typer.Option(help="test, or another period of the user.")]
-Replace = Annotated[bool, typer.Option("--replace", help="Write in the place of a file that is there.")]
+Replace = Annotated[
+    bool, typer.Option("--replace", help="Write in the place of a file that is there.")
+]
 
 
 def saved(save, folder):
@@ -74,73 +89,152 @@ def envs():
 
 
 @app.command()
-def warm(workers: Annotated[int | None, typer.Option(min=1, max=1024,
-                                                     help="Processes; one a core by default.")] = None):
+def warm(
+    workers: Annotated[
+        int | None,
+        typer.Option(min=1, max=1024, help="Processes; one a core by default."),
+    ] = None,
+):
     """Compile the loops of all worlds ahead, so that nobody waits for them later. What is compiled stays on disk."""
     from pushlab.studies.warm import warm
 
     try:
         warm(workers)
     except KeyboardInterrupt:
-        typer.echo("interrupted; what is compiled by now stays, and the next run goes on from there", err=True)
+        typer.echo(
+            "interrupted; what is compiled by now stays, and the next run goes on from there",
+            err=True,
+        )
         raise typer.Exit(130) from None
 
 
 @data.command()
-def check(path: Annotated[str, typer.Argument(help="A user's folder, a folder or wheel of users, or a shipped name.")],
-          user: Annotated[str | None, typer.Option(help="One user of a folder or wheel; by default all.")] = None,
-          schema: Annotated[str | None, typer.Option(help="A schema's name or file; else the one that fits.")] = None):
+def check(
+    path: Annotated[
+        str,
+        typer.Argument(
+            help="A user's folder, a folder or wheel of users, or a shipped name."
+        ),
+    ],
+    user: Annotated[
+        str | None, typer.Option(help="One user of a folder or wheel; by default all.")
+    ] = None,
+    schema: Annotated[
+        str | None,
+        typer.Option(help="A schema's name or file; else the one that fits."),
+    ] = None,
+):
     """Read a data set as the environments do: print its load report, or every fault."""
     from pushlab.datasets.reading import list_users, load_user
     from pushlab.ground.faults import BadData, Fault, refuse
 
     faults: list = []
     with ended_by(1):
-        users = [user] if user else (list_users(path) if Path(path).exists() else []) or [None]
+        users = (
+            [user]
+            if user
+            else (list_users(path) if Path(path).exists() else []) or [None]
+        )
         for name in users:
             try:
                 typer.echo(load_user(path, user=name, schema=schema).report())
             except BadData as error:
                 faults += error.faults
-            except Exception as error:      # whatever is wrong with one user, the others are read
+            except (
+                Exception
+            ) as error:  # whatever is wrong with one user, the others are read
                 if len(users) == 1:
                     raise
-                faults.append(Fault(str(name), right=f"this user cannot be read ({type(error).__name__}: {error})"))
+                faults.append(
+                    Fault(
+                        str(name),
+                        right=f"this user cannot be read ({type(error).__name__}: {error})",
+                    )
+                )
         refuse(faults)
 
 
 @data.command()
-def collect(source: Annotated[str, typer.Argument(help="ConceptNet's assertions or answers as a file, or `web`.")],
-            out: Annotated[Path, typer.Option(help="A new CSV file: head, relation, tail, weight.")],
-            heads: Annotated[Path | None, typer.Option(help="A file with an object a line; else MS-COCO's 80.")] = None,
-            limit: Annotated[int, typer.Option(help="At most so many places an object, the strongest.", min=1)] = 20,
-            replace: Replace = False):
+def collect(
+    source: Annotated[
+        str,
+        typer.Argument(help="ConceptNet's assertions or answers as a file, or `web`."),
+    ],
+    out: Annotated[
+        Path, typer.Option(help="A new CSV file: head, relation, tail, weight.")
+    ],
+    heads: Annotated[
+        Path | None,
+        typer.Option(help="A file with an object a line; else MS-COCO's 80."),
+    ] = None,
+    limit: Annotated[
+        int,
+        typer.Option(help="At most so many places an object, the strongest.", min=1),
+    ] = 20,
+    replace: Replace = False,
+):
     """Make a table of where things usually are, for the room, from ConceptNet's facts."""
-    from pushlab.datasets.commonsense import all_places, fetch_facts, read_facts, strongest, usual_places, write_facts
+    from pushlab.datasets.commonsense import (
+        all_places,
+        fetch_facts,
+        read_facts,
+        strongest,
+        usual_places,
+        write_facts,
+    )
     from pushlab.ground.reading import read_text
 
     with ended_by(1):
         if not replace and os.path.lexists(out):
-            raise FileExistsError(f"{out} is there already; collect writes new files only, or with --replace")
-        wanted = (list(usual_places(read_facts("commonsense"))) if heads is None
-                  else read_text(heads, 2**20, links=True).split("\n"))
+            raise FileExistsError(
+                f"{out} is there already; collect writes new files only, or with --replace"
+            )
+        wanted = (
+            list(usual_places(read_facts("commonsense")))
+            if heads is None
+            else read_text(heads, 2**20, links=True).split("\n")
+        )
         wanted = [head.strip().lower() for head in wanted if head.strip()]
-        found = fetch_facts(wanted, limit) if source == "web" else read_facts(source, wanted)
+        found = (
+            fetch_facts(wanted, limit)
+            if source == "web"
+            else read_facts(source, wanted)
+        )
         facts = strongest(found, limit, wanted)
         if not facts:
-            raise ValueError(f"{source} knows no place of any of the {len(wanted)} objects")
+            raise ValueError(
+                f"{source} knows no place of any of the {len(wanted)} objects"
+            )
         write_facts(facts, out, replace)
-    typer.echo(f"{out}: {len(facts)} facts, {len(usual_places(facts))} objects, {len(all_places(facts))} places; "
-               f"{len(wanted) - len(usual_places(facts))} of the objects asked for have none")
+    typer.echo(
+        f"{out}: {len(facts)} facts, {len(usual_places(facts))} objects, {len(all_places(facts))} places; "
+        f"{len(wanted) - len(usual_places(facts))} of the objects asked for have none"
+    )
 
 
 @app.command("make-user")
-def make_user(out: Annotated[Path, typer.Option(help="A folder of users; this one gets a folder of its name there.")],
-              name: Annotated[str, typer.Option(help="The user's name.")] = "private",
-              seed: Annotated[int | None, typer.Option(help="To make the same user again; who knows or guesses it can "
-                                                       "too. By default 128 random bits.")] = None,
-              open_rate: Annotated[float | None, typer.Option(help="Mean probability, 0.02 to 0.98.")] = None,
-              per_quarter: Annotated[int | None, typer.Option(help="About so many a quarter.")] = None):
+def make_user(
+    out: Annotated[
+        Path,
+        typer.Option(
+            help="A folder of users; this one gets a folder of its name there."
+        ),
+    ],
+    name: Annotated[str, typer.Option(help="The user's name.")] = "private",
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            help="To make the same user again; who knows or guesses it can "
+            "too. By default 128 random bits."
+        ),
+    ] = None,
+    open_rate: Annotated[
+        float | None, typer.Option(help="Mean probability, 0.02 to 0.98.")
+    ] = None,
+    per_quarter: Annotated[
+        int | None, typer.Option(help="About so many a quarter.")
+    ] = None,
+):
     """Make a private user, for a class challenge whose answers cannot be read in this repository."""
     import secrets
 
@@ -149,19 +243,33 @@ def make_user(out: Annotated[Path, typer.Option(help="A folder of users; this on
 
     with ended_by(1):
         drawn = secrets.randbits(128) if seed is None else seed
-        write_private_user(make_user(drawn, name, open_rate=open_rate, per_quarter=per_quarter), out)
+        write_private_user(
+            make_user(drawn, name, open_rate=open_rate, per_quarter=per_quarter), out
+        )
     if seed is not None and seed < 2**64:
-        typer.echo("so short a seed can be found by trying; without --seed it has 128 random bits", err=True)
-    typer.echo(f"hand out  {out / HANDOUT}: the history of {name}, and the contexts that wait for notifications\n"
-               f"keep      {out / name}, which holds the answers\n"
-               "score answers to Challenge 1 with\n"
-               f"  pushlab score ANSWERS.csv --user {name} --data {out}")
+        typer.echo(
+            "so short a seed can be found by trying; without --seed it has 128 random bits",
+            err=True,
+        )
+    typer.echo(
+        f"hand out  {out / HANDOUT}: the history of {name}, and the contexts that wait for notifications\n"
+        f"keep      {out / name}, which holds the answers\n"
+        "score answers to Challenge 1 with\n"
+        f"  pushlab score ANSWERS.csv --user {name} --data {out}"
+    )
 
 
 @app.command()
-def contexts(user: Annotated[str, typer.Argument(help="A shipped name, a user's folder, or a user of --data.")],
-             out: Annotated[Path, typer.Option(dir_okay=False, help="The CSV file to write.")],
-             data: Users = None, period: Stretch = "test", replace: Replace = False):
+def contexts(
+    user: Annotated[
+        str,
+        typer.Argument(help="A shipped name, a user's folder, or a user of --data."),
+    ],
+    out: Annotated[Path, typer.Option(dir_okay=False, help="The CSV file to write.")],
+    data: Users = None,
+    period: Stretch = "test",
+    replace: Replace = False,
+):
     """Write a challenge's contexts to CSV: `id`, which a submission may give back, and the features."""
     from pushlab.challenges.challenge import Challenge
     from pushlab.ground.files import write_text
@@ -173,20 +281,54 @@ def contexts(user: Annotated[str, typer.Argument(help="A shipped name, a user's 
 
 
 @app.command()
-@no_cache()             # whoever is scored may have put a judge there
-def score(submission: Annotated[Path, typer.Argument(exists=True, help="A CSV file, or a folder of them.")],
-          user: Annotated[str, typer.Option(help="A shipped name, a user's folder, or a user of --data.")],
-          data: Users = None, period: Stretch = "test",
-          challenge: Annotated[int, typer.Option(min=1, max=2, help="1: notifications. 2: a cold start's log.")] = 1,
-          out: Annotated[Path | None, typer.Option(file_okay=False, help="By default scores/ and its name.")] = None,
-          seed: Annotated[int | None, typer.Option(min=0, help="1: of the answers, 0 by default. 2: the log's own, or "
-                                                   "the one that it must have been made with.")] = None,
-          counted: Annotated[bool, typer.Option("--counted", help="2: logs made before 0.2, when the seeds of a run's "
-                                                "episodes were counted up.")] = False,
-          judge: Annotated[str | None, typer.Option(help="truth, logistic, plain, adaboost, tree or bayes.")] = None,
-          opening: Annotated[str, typer.Option(help="sampled, threshold or matched.")] = "sampled",
-          pictures: Annotated[bool | None, typer.Option(help="Draw each submission, or nothing; by default one file's "
-                                                        "scorecard, or a folder's leaderboard.")] = None):
+@no_cache()  # whoever is scored may have put a judge there
+def score(
+    submission: Annotated[
+        Path, typer.Argument(exists=True, help="A CSV file, or a folder of them.")
+    ],
+    user: Annotated[
+        str, typer.Option(help="A shipped name, a user's folder, or a user of --data.")
+    ],
+    data: Users = None,
+    period: Stretch = "test",
+    challenge: Annotated[
+        int, typer.Option(min=1, max=2, help="1: notifications. 2: a cold start's log.")
+    ] = 1,
+    out: Annotated[
+        Path | None,
+        typer.Option(file_okay=False, help="By default scores/ and its name."),
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            help="1: of the answers, 0 by default. 2: the log's own, or "
+            "the one that it must have been made with.",
+        ),
+    ] = None,
+    counted: Annotated[
+        bool,
+        typer.Option(
+            "--counted",
+            help="2: logs made before 0.2, when the seeds of a run's "
+            "episodes were counted up.",
+        ),
+    ] = False,
+    judge: Annotated[
+        str | None,
+        typer.Option(help="truth, logistic, plain, adaboost, tree or bayes."),
+    ] = None,
+    opening: Annotated[
+        str, typer.Option(help="sampled, threshold or matched.")
+    ] = "sampled",
+    pictures: Annotated[
+        bool | None,
+        typer.Option(
+            help="Draw each submission, or nothing; by default one file's "
+            "scorecard, or a folder's leaderboard."
+        ),
+    ] = None,
+):
     """Score a submission, or every one of a folder: write the scorecard as JSON, CSV and PNG, and print it."""
     from pushlab.challenges.challenge import Challenge
     from pushlab.challenges.handed_in import RESULTS
@@ -194,20 +336,38 @@ def score(submission: Annotated[Path, typer.Argument(exists=True, help="A CSV fi
     from pushlab.users.judges import no_cache
 
     if counted and challenge != 2:
-        raise typer.BadParameter("--counted is of the logs of Challenge 2; the answers of Challenge 1 have no episodes")
-    with ended_by(2), nullcontext() if data is None else no_cache():    # whoever is scored may have left a judge there
-        task = Challenge.load(user, data=data, period=period, judge=judge, opening=opening)
-        _ = task.panel, task.world if challenge == 1 else task.cold_world   # no hand-out, which nobody can score by
+        raise typer.BadParameter(
+            "--counted is of the logs of Challenge 2; the answers of Challenge 1 have no episodes"
+        )
+    with (
+        ended_by(2),
+        nullcontext() if data is None else no_cache(),
+    ):  # whoever is scored may have left a judge there
+        task = Challenge.load(
+            user, data=data, period=period, judge=judge, opening=opening
+        )
+        _ = (
+            task.panel,
+            task.world if challenge == 1 else task.cold_world,
+        )  # no hand-out, which nobody can score by
     folder = out or Path("scores") / submission.stem
     if submission.is_dir() and os.path.realpath(folder) == os.path.realpath(submission):
-        raise typer.BadParameter("--out is the folder of submissions, where the next run would score a leaderboard")
+        raise typer.BadParameter(
+            "--out is the folder of submissions, where the next run would score a leaderboard"
+        )
     if judge not in (None, "truth") and data is not None:
-        typer.echo(f"whoever has the history can fit the judge {judge} again, and ask it: such scores are for practice",
-                   err=True)
+        typer.echo(
+            f"whoever has the history can fit the judge {judge} again, and ask it: such scores are for practice",
+            err=True,
+        )
     single = not submission.is_dir()
     try:
         demand_own(folder, CARD if single else RESULTS)
-        above = next(one for one in (folder, *Path(os.path.realpath(folder)).parents) if one.exists())
+        above = next(
+            one
+            for one in (folder, *Path(os.path.realpath(folder)).parents)
+            if one.exists()
+        )
         if not (above.is_dir() and os.access(above, os.W_OK)):
             raise PermissionError(f"nothing can be written into {above}")
     except OSError as error:
@@ -224,7 +384,9 @@ def _score_one(path, how, folder, pictures):
         card = score_file(path, *how)
     done = saved(lambda: save_card(card, folder), folder)
     say(card.report())
-    _finish(done, folder, draw_card(card, folder) if done and pictures is not False else [])
+    _finish(
+        done, folder, draw_card(card, folder) if done and pictures is not False else []
+    )
 
 
 def _score_each(submissions, how, folder, pictures):
@@ -239,13 +401,26 @@ def _score_each(submissions, how, folder, pictures):
     if not cards and not faulty:
         raise typer.BadParameter(f"there is no CSV file in {submissions}")
     done = saved(lambda: save_scores(cards, faulty, folder), folder)
-    say(leaderboard(cards).to_string(index=False, float_format="%.3f") if cards else "none could be scored")
+    say(
+        leaderboard(cards).to_string(index=False, float_format="%.3f")
+        if cards
+        else "none could be scored"
+    )
     for name, why in passed_over.items():
         say(f"{name} was passed over: {why}", err=True)
     if faulty:
-        faults = BadData(dict.fromkeys(fault for error in faulty.values() for fault in error.faults))
-        say(f"{len(faulty)} of {len(cards) + len(faulty)} submissions could not be scored\n{faults}", err=True)
-    complaints = draw_scores(cards, folder, pictures, watched) if done and pictures is not False else []
+        faults = BadData(
+            dict.fromkeys(fault for error in faulty.values() for fault in error.faults)
+        )
+        say(
+            f"{len(faulty)} of {len(cards) + len(faulty)} submissions could not be scored\n{faults}",
+            err=True,
+        )
+    complaints = (
+        draw_scores(cards, folder, pictures, watched)
+        if done and pictures is not False
+        else []
+    )
     _finish(done, folder, complaints, 1 if faulty else 0)
 
 
@@ -260,12 +435,14 @@ def _finish(done, folder, complaints, status=0):
 
 def main():
     """Entry point of the `pushlab` command."""
-    os.environ.setdefault("PYTHONSAFEPATH", "1")        # for the processes that it starts
+    os.environ.setdefault("PYTHONSAFEPATH", "1")  # for the processes that it starts
     for stream in filter(None, (sys.stdout, sys.stderr)):
-        stream.reconfigure(errors="backslashreplace")       # a terminal that lacks a letter shows its number
+        stream.reconfigure(
+            errors="backslashreplace"
+        )  # a terminal that lacks a letter shows its number
     try:
         run(app)
-    except OSError as error:        # where standard output goes, such as a disk that is full
+    except OSError as error:  # where standard output goes, such as a disk that is full
         say(f"pushlab could not go on: {error}", err=True)
         sys.exit(2)
 

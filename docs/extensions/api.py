@@ -14,7 +14,16 @@ from functools import cache
 from inspect import cleandoc
 
 from docutils import nodes
-from extensions.docstrings import ROOT, Links, Writer, columns, docstring_of, find, module_tree, parse
+from extensions.docstrings import (
+    ROOT,
+    Links,
+    Writer,
+    columns,
+    docstring_of,
+    find,
+    module_tree,
+    parse,
+)
 from extensions.references import to_cite
 from sphinx.util.docutils import SphinxDirective
 
@@ -24,55 +33,130 @@ FOLDER = ROOT / "docs" / "api"
 # ones where none are named), or a heading.
 PAGES = {
     "pushlab": ("What `import pushlab` offers", ["pushlab"]),
-    "envs": ("Worlds and their environments", [
-        "pushlab.envs.world: World", "pushlab.envs.shell: Env", "pushlab.envs.batch: VectorEnv",
-        "# Simulators", "pushlab.envs.ode.world: ODE ODEEnv", "pushlab.envs.ode.models: Model Variable Intervention "
-        "load_model", "# Users of the recommender", "pushlab.envs.rec.models: BaseUserModel UserModel NoDrift "
-        "Satiation", "# People of the credit score", "pushlab.envs.credit.people: CreditConfig",
-        "pushlab.envs.credit.rules: promise_table",
-        "# A class's server", "pushlab.envs.remote.env: RemoteEnv RemoteVectorEnv",
-        "pushlab.envs.remote.link: Link Refused"]),
-    "agents": ("Agents", ["pushlab.agents", "# Memories of the room", "pushlab.agents.memory: Episodic Semantic"]),
+    "envs": (
+        "Worlds and their environments",
+        [
+            "pushlab.envs.world: World",
+            "pushlab.envs.shell: Env",
+            "pushlab.envs.batch: VectorEnv",
+            "# Simulators",
+            "pushlab.envs.ode.world: ODE ODEEnv",
+            "pushlab.envs.ode.models: Model Variable Intervention load_model",
+            "# Users of the recommender",
+            "pushlab.envs.rec.models: BaseUserModel UserModel NoDrift Satiation",
+            "# People of the credit score",
+            "pushlab.envs.credit.people: CreditConfig",
+            "pushlab.envs.credit.rules: promise_table",
+            "# A class's server",
+            "pushlab.envs.remote.env: RemoteEnv RemoteVectorEnv",
+            "pushlab.envs.remote.link: Link Refused",
+        ],
+    ),
+    "agents": (
+        "Agents",
+        [
+            "pushlab.agents",
+            "# Memories of the room",
+            "pushlab.agents.memory: Episodic Semantic",
+        ],
+    ),
     "metrics.push": ("Metrics of notifications", ["pushlab.metrics.push"]),
     "metrics.rec": ("Metrics of the recommender", ["pushlab.metrics.rec"]),
     "metrics.estimate": ("How sure one may be", ["pushlab.metrics.estimate"]),
-    "metrics.offpolicy": ("Off-policy estimators", ["pushlab.metrics.offpolicy", "# Value models",
-                                                    "pushlab.metrics.value_models"]),
-    "metrics.lifelong": ("Metrics of lifelong learning", [
-        "pushlab.metrics.lifelong", "# The metrics", "pushlab.metrics.lifelong.learning",
-        "pushlab.metrics.lifelong.maintenance", "pushlab.metrics.lifelong.transfer",
-        "pushlab.metrics.lifelong.versus"]),
+    "metrics.offpolicy": (
+        "Off-policy estimators",
+        ["pushlab.metrics.offpolicy", "# Value models", "pushlab.metrics.value_models"],
+    ),
+    "metrics.lifelong": (
+        "Metrics of lifelong learning",
+        [
+            "pushlab.metrics.lifelong",
+            "# The metrics",
+            "pushlab.metrics.lifelong.learning",
+            "pushlab.metrics.lifelong.maintenance",
+            "pushlab.metrics.lifelong.transfer",
+            "pushlab.metrics.lifelong.versus",
+        ],
+    ),
     "plots": ("Pictures", ["pushlab.plots"]),
-    "widgets": ("Pictures that can be played with", ["pushlab.plots.widgets", "pushlab.plots.panel: Panel"]),
-    "datasets": ("Data sets", [
-        "pushlab.datasets.reading: load_user load_users list_users", "pushlab.datasets.periods",
-        "pushlab.datasets.schema: Schema", "pushlab.datasets.features: Feature Features",
-        "# Facts about the room", "pushlab.datasets.commonsense: read_facts write_facts usual_places all_places "
-        "strongest fetch_facts", "# Borrowers", "pushlab.datasets.borrowers: Borrowers read_borrowers make_borrowers "
-        "write_borrowers"]),
-    "users": ("Users, and who answers for them", [
-        "pushlab.users.judges: judge_for fit_judge panel_of judge_report cutoff", "pushlab.users.simulated",
-        "pushlab.users.candidates", "pushlab.users.days: Days days_of ResponseTimes",
-        "pushlab.users.synthesis: make_user"]),
-    "challenges": ("The challenges", [
-        "pushlab.challenges.challenge: Challenge", "pushlab.challenges.scorecard: Scorecard leaderboard",
-        "pushlab.challenges.submissions: score_file score_folder save_scores", "pushlab.challenges.hand_in: hand_in",
-        "pushlab.challenges.replays: score_log", "# The leaderboard of lifetimes", "pushlab.challenges.board: "
-        "submission read_board add_to_board board_of verify rank kept_and_forgotten"]),
-    "lifetimes": ("Lifetimes", [
-        "pushlab.lifetimes.live: run_syllabus run_syllabi run_experts", "pushlab.lifetimes.syllabi: Syllabus "
-        "read_syllabus shipped_syllabi write_syllabus cl ant_a ant_b", "pushlab.lifetimes.experts: Experts",
-        "pushlab.lifetimes.reporting: save_report"]),
-    "logs": ("Logs", [
-        "pushlab.logs.rollout: rollout by_episode readable", "pushlab.logs.collect: collect true_value",
-        "pushlab.logs.folders: read_log write_log read_steps lifetime_log", "pushlab.logs.columns: write_parquet "
-        "read_parquet", "pushlab.logs.places: find_logs"]),
+    "widgets": (
+        "Pictures that can be played with",
+        ["pushlab.plots.widgets", "pushlab.plots.panel: Panel"],
+    ),
+    "datasets": (
+        "Data sets",
+        [
+            "pushlab.datasets.reading: load_user load_users list_users",
+            "pushlab.datasets.periods",
+            "pushlab.datasets.schema: Schema",
+            "pushlab.datasets.features: Feature Features",
+            "# Facts about the room",
+            "pushlab.datasets.commonsense: read_facts write_facts usual_places all_places "
+            "strongest fetch_facts",
+            "# Borrowers",
+            "pushlab.datasets.borrowers: Borrowers read_borrowers make_borrowers "
+            "write_borrowers",
+        ],
+    ),
+    "users": (
+        "Users, and who answers for them",
+        [
+            "pushlab.users.judges: judge_for fit_judge panel_of judge_report cutoff",
+            "pushlab.users.simulated",
+            "pushlab.users.candidates",
+            "pushlab.users.days: Days days_of ResponseTimes",
+            "pushlab.users.synthesis: make_user",
+        ],
+    ),
+    "challenges": (
+        "The challenges",
+        [
+            "pushlab.challenges.challenge: Challenge",
+            "pushlab.challenges.scorecard: Scorecard leaderboard",
+            "pushlab.challenges.submissions: score_file score_folder save_scores",
+            "pushlab.challenges.hand_in: hand_in",
+            "pushlab.challenges.replays: score_log",
+            "# The leaderboard of lifetimes",
+            "pushlab.challenges.board: "
+            "submission read_board add_to_board board_of verify rank kept_and_forgotten",
+        ],
+    ),
+    "lifetimes": (
+        "Lifetimes",
+        [
+            "pushlab.lifetimes.live: run_syllabus run_syllabi run_experts",
+            "pushlab.lifetimes.syllabi: Syllabus "
+            "read_syllabus shipped_syllabi write_syllabus cl ant_a ant_b",
+            "pushlab.lifetimes.experts: Experts",
+            "pushlab.lifetimes.reporting: save_report",
+        ],
+    ),
+    "logs": (
+        "Logs",
+        [
+            "pushlab.logs.rollout: rollout by_episode readable",
+            "pushlab.logs.collect: collect true_value",
+            "pushlab.logs.folders: read_log write_log read_steps lifetime_log",
+            "pushlab.logs.columns: write_parquet read_parquet",
+            "pushlab.logs.places: find_logs",
+        ],
+    ),
     "causal": ("From logs to causes", ["pushlab.causal"]),
-    "studies": ("Studies", [
-        "pushlab.studies.sweep: sweep", "pushlab.studies.cell: Cell", "pushlab.studies.cells: run_cells CellsFailed",
-        "pushlab.studies.store: status", "pushlab.studies.warm: warm", "# The benchmark",
-        "pushlab.studies.bench.command: run_bench read_reference", "pushlab.studies.bench.tasks: Task read_tasks "
-        "task_table", "pushlab.studies.bench.report: write_report", "pushlab.studies.bench.outside: Outside"]),
+    "studies": (
+        "Studies",
+        [
+            "pushlab.studies.sweep: sweep",
+            "pushlab.studies.cell: Cell",
+            "pushlab.studies.cells: run_cells CellsFailed",
+            "pushlab.studies.store: status",
+            "pushlab.studies.warm: warm",
+            "# The benchmark",
+            "pushlab.studies.bench.command: run_bench read_reference",
+            "pushlab.studies.bench.tasks: Task read_tasks task_table",
+            "pushlab.studies.bench.report: write_report",
+            "pushlab.studies.bench.outside: Outside",
+        ],
+    ),
     "clients": ("Tools of other people", ["pushlab.clients"]),
     "classroom": ("A class and its server", ["pushlab.classroom"]),
 }
@@ -97,19 +181,33 @@ class Entry:
 def exports(package):
     """{name: place} of what a package offers by `__init__.pyi` or `__all__`, or else of a module's public names."""
     tree, stub = stub_tree(package) or module_tree(package)[1], stub_tree(package)
-    listed = next((ast.literal_eval(node.value) for node in tree.body if isinstance(node, ast.Assign)
-                   and getattr(node.targets[0], "id", "") == "__all__" and isinstance(node.value, ast.List)), None)
+    listed = next(
+        (
+            ast.literal_eval(node.value)
+            for node in tree.body
+            if isinstance(node, ast.Assign)
+            and getattr(node.targets[0], "id", "") == "__all__"
+            and isinstance(node.value, ast.List)
+        ),
+        None,
+    )
     found = {}
     if stub or listed:
         for local, (module, name) in imports(package).items():
-            if (listed is None or local in listed) and not _is_module(f"{module}.{name}"):
+            if (listed is None or local in listed) and not _is_module(
+                f"{module}.{name}"
+            ):
                 found[local] = home_of(module, name)
         for name in listed or ():
             found.setdefault(name, f"{package}:{name}")
         return found
-    return {node.name: f"{package}:{node.name}" for node in tree.body
-            if isinstance(node, (ast.ClassDef, ast.FunctionDef)) and not node.name.startswith("_")
-            and ast.get_docstring(node)}
+    return {
+        node.name: f"{package}:{node.name}"
+        for node in tree.body
+        if isinstance(node, (ast.ClassDef, ast.FunctionDef))
+        and not node.name.startswith("_")
+        and ast.get_docstring(node)
+    }
 
 
 @cache
@@ -123,7 +221,9 @@ def stub_tree(package):
 def home_of(module, name):
     """Where a name is defined that a module has, be it imported there: "module:name"."""
     known = imports(module)
-    if name not in known or any(name in _defined(node) for node in module_tree(module)[1].body):
+    if name not in known or any(
+        name in _defined(node) for node in module_tree(module)[1].body
+    ):
         return f"{module}:{name}"
     return home_of(*known[name])
 
@@ -131,7 +231,11 @@ def home_of(module, name):
 def _defined(node):
     if isinstance(node, (ast.ClassDef, ast.FunctionDef)):
         return [node.name]
-    targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+    targets = (
+        node.targets
+        if isinstance(node, ast.Assign)
+        else [getattr(node, "target", None)]
+    )
     return [target.id for target in targets if isinstance(target, ast.Name)]
 
 
@@ -142,17 +246,26 @@ def _is_module(dotted):
 
 @cache
 def imports(package):
-    """{local name: (module, name)} of what a module, or the list of what a package offers, imports from this project.
-    """
+    """{local name: (module, name)} of what a module, or the list of what a package offers, imports from this project."""
     tree = stub_tree(package) or module_tree(package)[1]
-    here = package if module_tree(package)[0].name == "__init__.py" else package.rpartition(".")[0]
+    here = (
+        package
+        if module_tree(package)[0].name == "__init__.py"
+        else package.rpartition(".")[0]
+    )
     found = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom):
             home = here.rsplit(".", node.level - 1)[0] if node.level > 1 else here
-            module = (f"{home}.{node.module}" if node.module else home) if node.level else node.module
+            module = (
+                (f"{home}.{node.module}" if node.module else home)
+                if node.level
+                else node.module
+            )
             if module.split(".")[0] == "pushlab":
-                found |= {one.asname or one.name: (module, one.name) for one in node.names}
+                found |= {
+                    one.asname or one.name: (module, one.name) for one in node.names
+                }
     return found
 
 
@@ -160,8 +273,15 @@ def imports(package):
 def pages():
     """{page: list of its headings (str) and Entries}."""
     shortest = {}
-    for package in ("pushlab", *(item for _, items in PAGES.values() for item in items if ":" not in item
-                                 and item[0] != "#")):
+    for package in (
+        "pushlab",
+        *(
+            item
+            for _, items in PAGES.values()
+            for item in items
+            if ":" not in item and item[0] != "#"
+        ),
+    ):
         for name, place in exports(package).items():
             public = f"{package}.{name}"
             if place not in shortest or public.count(".") < shortest[place].count("."):
@@ -174,9 +294,13 @@ def pages():
                 made[page].append(item[2:])
                 continue
             module, _, names = item.partition(": ")
-            places = {name: f"{module}:{name}" for name in names.split()} or exports(module)
+            places = {name: f"{module}:{name}" for name in names.split()} or exports(
+                module
+            )
             for place in places.values():
-                made[page].append(Entry(shortest.get(place, place.replace(":", ".")), place, page))
+                made[page].append(
+                    Entry(shortest.get(place, place.replace(":", ".")), place, page)
+                )
                 if page != "pushlab":
                     homes.setdefault(place, page)
     for entries in made.values():
@@ -189,7 +313,12 @@ def pages():
 @cache
 def entries():
     """{place: Entry} of all that is told."""
-    return {entry.place: entry for listed in pages().values() for entry in listed if isinstance(entry, Entry)}
+    return {
+        entry.place: entry
+        for listed in pages().values()
+        for entry in listed
+        if isinstance(entry, Entry)
+    }
 
 
 @cache
@@ -201,8 +330,14 @@ def objects():
             found[name] = entry.public
             node = node_of(place)
             if isinstance(node, ast.ClassDef):
-                found |= {f"{name}.{method.name}": f"{entry.public}.{method.name}" for method in methods_of(node)}
-    for package in ("pushlab", *(item for _, items in PAGES.values() for item in items if item[0] != "#")):
+                found |= {
+                    f"{name}.{method.name}": f"{entry.public}.{method.name}"
+                    for method in methods_of(node)
+                }
+    for package in (
+        "pushlab",
+        *(item for _, items in PAGES.values() for item in items if item[0] != "#"),
+    ):
         module = package.partition(":")[0]
         for name, place in exports(module).items():
             if place in entries():
@@ -224,12 +359,20 @@ def node_of(place):
 
 def methods_of(node):
     """The public functions of a class that have a docstring."""
-    return [one for one in node.body if isinstance(one, ast.FunctionDef) and not one.name.startswith("_")
-            and ast.get_docstring(one)]
+    return [
+        one
+        for one in node.body
+        if isinstance(one, ast.FunctionDef)
+        and not one.name.startswith("_")
+        and ast.get_docstring(one)
+    ]
 
 
 def _is_a(node, *decorators):
-    return any(ast.unparse(one).split("(")[0].split(".")[-1] in decorators for one in node.decorator_list)
+    return any(
+        ast.unparse(one).split("(")[0].split(".")[-1] in decorators
+        for one in node.decorator_list
+    )
 
 
 class _FullNames(ast.NodeTransformer):
@@ -239,7 +382,9 @@ class _FullNames(ast.NodeTransformer):
         self.module, self.known, self.told = module, imports(module), objects()
 
     def visit_Name(self, node):
-        module, name = home_of(*self.known.get(node.id, (self.module, node.id))).split(":")
+        module, name = home_of(*self.known.get(node.id, (self.module, node.id))).split(
+            ":"
+        )
         return ast.parse(self.told.get(f"{module}.{name}", node.id), mode="eval").body
 
     def visit_Constant(self, node):
@@ -251,9 +396,13 @@ def _ancestors(place):
     module, node = place.partition(":")[0], node_of(place)
     yield module, node
     for base in node.bases:
-        name = getattr(base.value if isinstance(base, ast.Subscript) else base, "id", "")
+        name = getattr(
+            base.value if isinstance(base, ast.Subscript) else base, "id", ""
+        )
         home = home_of(*imports(module).get(name, (module, name)))
-        if any(name in _defined(one) for one in module_tree(home.partition(":")[0])[1].body):
+        if any(
+            name in _defined(one) for one in module_tree(home.partition(":")[0])[1].body
+        ):
             yield from _ancestors(home)
 
 
@@ -264,7 +413,9 @@ def _constructor(place):
             if getattr(one, "name", "") == "__init__":
                 return module, one
         if any(isinstance(one, ast.AnnAssign) for one in node.body) and (
-                _is_a(node, "dataclass") or any("NamedTuple" in ast.unparse(base) for base in node.bases)):
+            _is_a(node, "dataclass")
+            or any("NamedTuple" in ast.unparse(base) for base in node.bases)
+        ):
             return module, node
     return place.partition(":")[0], None
 
@@ -277,7 +428,11 @@ def signature(place):
         if node is None:
             return ""
         if isinstance(node, ast.ClassDef):
-            fields = [one for one in node.body if isinstance(one, ast.AnnAssign) and not _not_given(one)]
+            fields = [
+                one
+                for one in node.body
+                if isinstance(one, ast.AnnAssign) and not _not_given(one)
+            ]
             return "(" + ", ".join(_field(one, module) for one in fields) + ")"
         returns, skip = None, 1
     else:
@@ -287,10 +442,18 @@ def signature(place):
     for listed in (arguments.posonlyargs, arguments.args):
         if skip and listed:
             listed, skip = listed.pop(0), 0
-    for one in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg):
+    for one in (
+        *arguments.posonlyargs,
+        *arguments.args,
+        *arguments.kwonlyargs,
+        arguments.vararg,
+        arguments.kwarg,
+    ):
         if one is not None and one.annotation is not None:
             one.annotation = _type(one.annotation, module)
-    return f"({ast.unparse(arguments)})" + (f" -> {ast.unparse(_type(returns, module))}" if returns else "")
+    return f"({ast.unparse(arguments)})" + (
+        f" -> {ast.unparse(_type(returns, module))}" if returns else ""
+    )
 
 
 def _type(annotation, module):
@@ -307,7 +470,9 @@ def _field(node, module):
 
 
 def _not_given(node):
-    return "init=False" in ast.unparse(node) or "ClassVar" in ast.unparse(node.annotation)
+    return "init=False" in ast.unparse(node) or "ClassVar" in ast.unparse(
+        node.annotation
+    )
 
 
 def own_names(place):
@@ -315,23 +480,48 @@ def own_names(place):
     node = node_of(place)
     makes = _constructor(place)[1] if isinstance(node, ast.ClassDef) else node
     inits = [makes] if isinstance(makes, ast.FunctionDef) else []
-    names = [one.arg for init in inits for one in (*init.args.posonlyargs, *init.args.args, *init.args.kwonlyargs,
-                                                  init.args.vararg, init.args.kwarg) if one is not None]
+    names = [
+        one.arg
+        for init in inits
+        for one in (
+            *init.args.posonlyargs,
+            *init.args.args,
+            *init.args.kwonlyargs,
+            init.args.vararg,
+            init.args.kwarg,
+        )
+        if one is not None
+    ]
     return [name for name in names if name not in ("self", "cls")] + [
-        one.target.id for one in getattr(node, "body", ()) if isinstance(one, ast.AnnAssign)]
+        one.target.id
+        for one in getattr(node, "body", ())
+        if isinstance(one, ast.AnnAssign)
+    ]
 
 
 # ---------------------------------------------------------------- pages
+
 
 def page_text(page):
     """The Markdown of a page."""
     title, _ = PAGES[page]
     listed = pages()[page]
-    dotted = "pushlab" if page == "pushlab" else "pushlab.plots.widgets" if page == "widgets" else f"pushlab.{page}"
+    dotted = (
+        "pushlab"
+        if page == "pushlab"
+        else "pushlab.plots.widgets"
+        if page == "widgets"
+        else f"pushlab.{page}"
+    )
     lines = [f"# {title}", ""]
     if _is_module(dotted) or dotted == "pushlab":
         lines += ["```{docstring} " + dotted, "```", ""]
-    lines += ["```{offered}", *(entry.place for entry in listed if isinstance(entry, Entry)), "```", ""]
+    lines += [
+        "```{offered}",
+        *(entry.place for entry in listed if isinstance(entry, Entry)),
+        "```",
+        "",
+    ]
     for entry in listed:
         if isinstance(entry, str):
             lines += [f"## {entry}", ""]
@@ -352,23 +542,44 @@ def _object_text(entry):
     for method in methods_of(node) if kind == "class" else ():
         place, options, kind_of = f"{entry.place}.{method.name}", [], "method"
         if _is_a(method, "property", "cached_property"):
-            kind_of, told = "property", method.returns and ast.unparse(_type(method.returns, place.partition(":")[0]))
+            kind_of, told = (
+                "property",
+                method.returns
+                and ast.unparse(_type(method.returns, place.partition(":")[0])),
+            )
             options, shown = [f":type: {told}"] * bool(told), ""
         else:
-            options = [":classmethod:"] * _is_a(method, "classmethod") + [":staticmethod:"] * _is_a(
-                method, "staticmethod") + [":abstractmethod:"] * _is_a(method, "abstractmethod")
+            options = (
+                [":classmethod:"] * _is_a(method, "classmethod")
+                + [":staticmethod:"] * _is_a(method, "staticmethod")
+                + [":abstractmethod:"] * _is_a(method, "abstractmethod")
+            )
             shown = signature(place)
-        lines += [f"````{{py:{kind_of}}} {method.name}{shown}", *options, "", *_doc_text(place), "````", ""]
+        lines += [
+            f"````{{py:{kind_of}}} {method.name}{shown}",
+            *options,
+            "",
+            *_doc_text(place),
+            "````",
+            "",
+        ]
     return [*lines, fence, ""]
 
 
 def _doc_text(place):
-    return [f"```{{docstring}} {place}", f":own: {' '.join(own_names(place))}", "```", ""]
+    return [
+        f"```{{docstring}} {place}",
+        f":own: {' '.join(own_names(place))}",
+        "```",
+        "",
+    ]
 
 
 def _constant_text(entry, node):
     value = ast.unparse(node.value)
-    lines = [f"`````{{py:data}} {entry.public}"] + ([f":value: {value}"] if len(value) < 100 else [])
+    lines = [f"`````{{py:data}} {entry.public}"] + (
+        [f":value: {value}"] if len(value) < 100 else []
+    )
     return [*lines, "", "`````", ""]
 
 
@@ -376,8 +587,13 @@ def index_text():
     """The Markdown of the reference's first page."""
     lines = [INDEX]
     for page, (title, _) in PAGES.items():
-        lines.append(f"- [{title}]({page}.md)" + ("" if page == "pushlab" else f": `pushlab.{_package(page)}`"))
-    return "\n".join([*lines, "", "```{toctree}", ":hidden:", "", *PAGES, "commands", "```", ""])
+        lines.append(
+            f"- [{title}]({page}.md)"
+            + ("" if page == "pushlab" else f": `pushlab.{_package(page)}`")
+        )
+    return "\n".join(
+        [*lines, "", "```{toctree}", ":hidden:", "", *PAGES, "commands", "```", ""]
+    )
 
 
 def _package(page):
@@ -393,7 +609,11 @@ def write(path, text):
 
 def write_pages(app=None):
     """Writes all pages of the reference, and takes away those of an earlier build that are none any more."""
-    texts = {"index": index_text(), "commands": commands_text(), **{page: page_text(page) for page in PAGES}}
+    texts = {
+        "index": index_text(),
+        "commands": commands_text(),
+        **{page: page_text(page) for page in PAGES},
+    }
     for name, text in texts.items():
         write(FOLDER / f"{name}.md", text)
     for path in FOLDER.glob("*.md"):
@@ -410,15 +630,20 @@ class Offered(SphinxDirective):
         """The nodes."""
         told = entries()
         listed = [told[place] for place in self.content if place in told]
-        group = nodes.tgroup("", nodes.colspec(colwidth=1), nodes.colspec(colwidth=3), cols=2)
+        group = nodes.tgroup(
+            "", nodes.colspec(colwidth=1), nodes.colspec(colwidth=3), cols=2
+        )
         body = nodes.tbody()
         for entry in listed:
             writer = Writer(Links(entry.place, self.env.docname))
             name = entry.public.rpartition(".")[2]
             link = writer.link.refer("py", "obj", entry.public, nodes.literal("", name))
             parts = parse(summary(entry.place))[:1]
-            body += nodes.row("", nodes.entry("", nodes.paragraph("", "", link)),
-                              nodes.entry("", *writer.nodes(parts)))
+            body += nodes.row(
+                "",
+                nodes.entry("", nodes.paragraph("", "", link)),
+                nodes.entry("", *writer.nodes(parts)),
+            )
         group += body
         return [nodes.table("", group, classes=["pushlab-offered"])] if listed else []
 
@@ -433,10 +658,13 @@ def summary(place):
     start = end = node.lineno - 1
     while start and lines[start - 1].startswith("# "):
         start -= 1
-    return beside[1] if beside else " ".join(line[2:].strip() for line in lines[start:end])
+    return (
+        beside[1] if beside else " ".join(line[2:].strip() for line in lines[start:end])
+    )
 
 
 # ---------------------------------------------------------------- the command line
+
 
 @cache
 def commands():
@@ -460,7 +688,13 @@ def commands_text():
     """The Markdown of the page of the command line."""
     lines = ["# Commands", "", "```{docstring} pushlab.__main__", "```", ""]
     for words in commands():
-        lines += [f"{'##' if words.count(' ') < 2 else '###'} {words}", "", f"```{{command}} {words}", "```", ""]
+        lines += [
+            f"{'##' if words.count(' ') < 2 else '###'} {words}",
+            "",
+            f"```{{command}} {words}",
+            "```",
+            "",
+        ]
     return "\n".join(lines)
 
 
@@ -476,11 +710,17 @@ class CommandDirective(SphinxDirective):
         context = command.make_context(words, [], resilient_parsing=True)
         usage = " ".join(command.get_usage(context).split()).removeprefix("Usage: ")
         writer = Writer(Links("pushlab.__main__", self.env.docname))
-        made = [nodes.literal_block(usage, usage, language="text"),
-                *writer.nodes(parse(cleandoc(command.help or "").replace("\b", "")))]
+        made = [
+            nodes.literal_block(usage, usage, language="text"),
+            *writer.nodes(parse(cleandoc(command.help or "").replace("\b", ""))),
+        ]
         records = filter(None, (one.get_help_record(context) for one in command.params))
-        return made + columns([([nodes.literal("", name)], [writer.paragraph(told)])
-                               for name, told in records])
+        return made + columns(
+            [
+                ([nodes.literal("", name)], [writer.paragraph(told)])
+                for name, told in records
+            ]
+        )
 
 
 def source_of(domain, info):
@@ -490,9 +730,11 @@ def source_of(domain, info):
     name = ".".join(filter(None, (info.get("module"), info["fullname"])))
     for place, entry in entries().items():
         if name == entry.public or name.startswith(entry.public + "."):
-            node = node_of(place + name[len(entry.public):])
+            node = node_of(place + name[len(entry.public) :])
             path = module_tree(place.partition(":")[0])[0].relative_to(ROOT).as_posix()
-            return f"{Links.repository}/blob/HEAD/{path}#L{node.lineno}-L{node.end_lineno}"
+            return (
+                f"{Links.repository}/blob/HEAD/{path}#L{node.lineno}-L{node.end_lineno}"
+            )
     return None
 
 
@@ -511,7 +753,11 @@ def without_its_source(app, page, template, context, doctree):
     if page.startswith(("docs/api/", "docs/environments/")):
         for group in context.get("header_buttons", []):
             if "buttons" in group:
-                group["buttons"] = [one for one in group["buttons"] if f"/{page}.md" not in one.get("url", "")]
+                group["buttons"] = [
+                    one
+                    for one in group["buttons"]
+                    if f"/{page}.md" not in one.get("url", "")
+                ]
 
 
 def setup(app):

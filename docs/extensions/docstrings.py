@@ -31,7 +31,11 @@ GAP = re.compile(r"\s{2,}")
 ROW = re.compile(r"\S.*?\s{2,}\S")
 NUMBER = re.compile(r"[-−+±]?[\d.,]+( %)?")
 IDENTIFIERS = re.compile(r"[a-zA-Z_][\w.]*\*?(, [a-zA-Z_][\w.]*\*?)*")
-PLAIN_TERMS = {"returns", "more", "others"}     # besides words with a capital, which are headings such as Source
+PLAIN_TERMS = {
+    "returns",
+    "more",
+    "others",
+}  # besides words with a capital, which are headings such as Source
 
 
 @dataclass
@@ -92,14 +96,26 @@ def parse(text):
             at = end
         elif line.startswith("- "):
             end = _while(lines, at, lambda one: one.startswith(("- ", "  ")))
-            parts.append(Bullets([parse([item[0][2:], *_dedent(item[1:])]) for item in _items(lines[at:end])]))
+            parts.append(
+                Bullets(
+                    [
+                        parse([item[0][2:], *_dedent(item[1:])])
+                        for item in _items(lines[at:end])
+                    ]
+                )
+            )
             at = end
         elif ROW.match(line):
             at = _read_table(lines, at, parts)
         else:
             end = at + 1
-            while (end < len(lines) and lines[end].strip() and lines[end][0] != " " and not ROW.match(lines[end])
-                    and not lines[end].startswith((">>>", "- "))):
+            while (
+                end < len(lines)
+                and lines[end].strip()
+                and lines[end][0] != " "
+                and not ROW.match(lines[end])
+                and not lines[end].startswith((">>>", "- "))
+            ):
                 end += 1
             parts.append(Text(" ".join(lines[at:end])))
             at = end
@@ -119,7 +135,9 @@ def _while(lines, at, belongs):
 
 def _dedent(lines):
     """Lines without the blanks that all of them begin with."""
-    least = min((len(line) - len(line.lstrip()) for line in lines if line.strip()), default=0)
+    least = min(
+        (len(line) - len(line.lstrip()) for line in lines if line.strip()), default=0
+    )
     return [line[least:] for line in lines]
 
 
@@ -136,7 +154,7 @@ def _items(lines):
 def _read_table(lines, at, parts):
     """Adds the table that begins at a line, and a sentence right below it; returns where they end."""
     column = min(match.end() for match in GAP.finditer(lines[at]))
-    found = []                      # rows as [first line, further lines]
+    found = []  # rows as [first line, further lines]
     while at < len(lines):
         line = lines[at]
         if not line.strip():
@@ -151,14 +169,16 @@ def _read_table(lines, at, parts):
         elif ROW.match(line) or ROW.match(found[-1][0]):
             found.append([line])
         else:
-            found[-1][0] += " " + line          # a sentence across the columns that takes more than a line
+            found[-1][0] += (
+                " " + line
+            )  # a sentence across the columns that takes more than a line
         at += 1
     rows = [GAP.split(row[0]) for row in found]
     wide = max(len(row) for row in rows) if sum(len(row) > 2 for row in rows) > 1 else 2
     table, below = Table(), []
     for number, (cells, row) in enumerate(zip(rows, found)):
         if len(cells) > wide:
-            cells = [cells[0], row[0][len(cells[0]):].lstrip()]
+            cells = [cells[0], row[0][len(cells[0]) :].lstrip()]
         if len(cells) == 1 and number == len(rows) - 1:
             below = parse([cells[0], *_dedent(row[1:])])
             continue
@@ -172,8 +192,10 @@ def _read_table(lines, at, parts):
 def _is_header(rows):
     """Whether the first row names the columns: it has words where all others have numbers."""
     full = [row for row in rows[1:] if len(row) == len(rows[0])]
-    return bool(full) and any(not NUMBER.fullmatch(name) and all(NUMBER.fullmatch(row[at]) for row in full)
-                              for at, name in enumerate(rows[0]))
+    return bool(full) and any(
+        not NUMBER.fullmatch(name) and all(NUMBER.fullmatch(row[at]) for row in full)
+        for at, name in enumerate(rows[0])
+    )
 
 
 def words_of(parts):
@@ -186,11 +208,14 @@ def words_of(parts):
             found += [words_of(item) for item in part.items]
         elif isinstance(part, Table):
             for row in ([part.header] if part.header else []) + part.rows:
-                found += [cell if isinstance(cell, str) else words_of(cell) for cell in row]
+                found += [
+                    cell if isinstance(cell, str) else words_of(cell) for cell in row
+                ]
     return " ".join(" ".join(found).split())
 
 
 # ---------------------------------------------------------------- where docstrings are
+
 
 @cache
 def module_tree(module):
@@ -226,7 +251,11 @@ def sections_of(parts):
     for part in parts:
         if isinstance(part, Code):
             examples.append(part)
-        elif isinstance(part, Table) and part.width == 2 and all(row[0][0].isupper() for row in part.rows):
+        elif (
+            isinstance(part, Table)
+            and part.width == 2
+            and all(row[0][0].isupper() for row in part.rows)
+        ):
             for name, *cells in part.rows:
                 sections.setdefault(name, []).extend(cells[0])
         else:
@@ -235,6 +264,7 @@ def sections_of(parts):
 
 
 # ---------------------------------------------------------------- docutils nodes
+
 
 class Writer:
     """Makes nodes. `link` is a function of a name in backticks, or an id of an environment, to a node or None.
@@ -259,7 +289,9 @@ class Writer:
         elif isinstance(part, Code):
             yield nodes.literal_block(part.text, part.text, language="pycon")
         elif isinstance(part, Bullets):
-            yield nodes.bullet_list("", *(nodes.list_item("", *self.nodes(item)) for item in part.items))
+            yield nodes.bullet_list(
+                "", *(nodes.list_item("", *self.nodes(item)) for item in part.items)
+            )
         elif part.width > 2 or part.header:
             yield self._table(part)
         else:
@@ -279,7 +311,9 @@ class Writer:
 
     def _table(self, table):
         wide = table.width
-        group = nodes.tgroup("", *(nodes.colspec(colwidth=1) for _ in range(wide)), cols=wide)
+        group = nodes.tgroup(
+            "", *(nodes.colspec(colwidth=1) for _ in range(wide)), cols=wide
+        )
         if table.header:
             group += nodes.thead("", self._row(table.header, wide))
         group += nodes.tbody("", *(self._row(row, wide) for row in table.rows))
@@ -291,7 +325,9 @@ class Writer:
             inner = self.paragraph(cell) if isinstance(cell, str) else None
             if at == 0 and len(row) > 1:
                 inner = nodes.paragraph("", "", *self._term(cell))
-            entry = nodes.entry("", *([inner] if inner is not None else self.nodes(cell)))
+            entry = nodes.entry(
+                "", *([inner] if inner is not None else self.nodes(cell))
+            )
             if len(row) == 1:
                 entry["morecols"] = wide - 1
             if NUMBER.fullmatch(entry.astext()):
@@ -304,8 +340,14 @@ class Writer:
     def _term(self, term):
         """What stands before a column: code where it is the name of something in code."""
         every = term.split(", ")
-        if "`" in term or not IDENTIFIERS.fullmatch(term) or not (
-                set(every) <= self.names or (term[0].islower() and term not in PLAIN_TERMS)):
+        if (
+            "`" in term
+            or not IDENTIFIERS.fullmatch(term)
+            or not (
+                set(every) <= self.names
+                or (term[0].islower() and term not in PLAIN_TERMS)
+            )
+        ):
             return self.inline(term)
         made = []
         for number, name in enumerate(every):
@@ -317,14 +359,24 @@ class Writer:
         made = []
         for number, piece in enumerate(re.split(r"`([^`]+)`", text)):
             if number % 2:
-                made.append(self.link(piece, nodes.literal("", piece)) or nodes.literal("", piece))
+                made.append(
+                    self.link(piece, nodes.literal("", piece))
+                    or nodes.literal("", piece)
+                )
                 continue
-            for place, plain in enumerate(re.split(r"(https?://[\w./#?=&-]*[\w/]|\b(?:pushlab/)?[A-Za-z][\w-]*-v\d\b"
-                                                   r"|\b(?:data|pushlab)/[\w./-]+\.(?:py|csv|json|md))", piece)):
+            for place, plain in enumerate(
+                re.split(
+                    r"(https?://[\w./#?=&-]*[\w/]|\b(?:pushlab/)?[A-Za-z][\w-]*-v\d\b"
+                    r"|\b(?:data|pushlab)/[\w./-]+\.(?:py|csv|json|md))",
+                    piece,
+                )
+            ):
                 if place % 2 and plain.startswith("http"):
                     made.append(nodes.reference("", plain, refuri=plain))
                 elif place % 2:
-                    made.append(self.link(plain, nodes.Text(plain)) or nodes.Text(plain))
+                    made.append(
+                        self.link(plain, nodes.Text(plain)) or nodes.Text(plain)
+                    )
                 elif plain:
                     made.append(nodes.Text(plain))
         return made
@@ -335,8 +387,16 @@ def columns(pairs):
 
     It stands in a container: Sphinx takes the fields right below an object for its own, and writes them otherwise.
     """
-    fields = nodes.field_list("", *(nodes.field("", nodes.field_name("", "", *term), nodes.field_body("", *body))
-                                    for term, body in pairs), classes=["pushlab-columns"])
+    fields = nodes.field_list(
+        "",
+        *(
+            nodes.field(
+                "", nodes.field_name("", "", *term), nodes.field_body("", *body)
+            )
+            for term, body in pairs
+        ),
+        classes=["pushlab-columns"],
+    )
     return [nodes.container("", fields)] if pairs else []
 
 
@@ -360,18 +420,27 @@ class Links:
         """A node that leads from `shown` to where the name is explained, or None."""
         bare = name.removesuffix("()")
         if bare.removeprefix("pushlab/") in self.worlds:
-            return self.refer("std", "doc", "/" + self.worlds[bare.removeprefix("pushlab/")], shown)
+            return self.refer(
+                "std", "doc", "/" + self.worlds[bare.removeprefix("pushlab/")], shown
+            )
         if re.fullmatch(r"(data|pushlab)/[\w./-]+", name) and (ROOT / name).is_file():
             target = name.removesuffix(".md")
             if target != name:
                 return self.refer("std", "doc", "/" + target, shown)
-            return nodes.reference("", "", shown, refuri=f"{self.repository}/blob/HEAD/{name}")
+            return nodes.reference(
+                "", "", shown, refuri=f"{self.repository}/blob/HEAD/{name}"
+            )
         if bare in self.own:
             return None
         head = self.name.split(".")[0]
         package = self.module.rpartition(".")[0]
-        for full in (f"{self.module}.{head}.{bare}", f"{self.module}.{bare}", f"{package}.{bare}", bare,
-                     f"pushlab.{bare}"):
+        for full in (
+            f"{self.module}.{head}.{bare}",
+            f"{self.module}.{bare}",
+            f"{package}.{bare}",
+            bare,
+            f"pushlab.{bare}",
+        ):
             target = self.objects.get(full)
             if target and full != f"{self.module}.{self.name}":
                 return self.refer("py", "obj", target, shown)
@@ -379,8 +448,16 @@ class Links:
 
     def refer(self, domain, kind, target, shown):
         """A node that leads from `shown` to a page ("std", "doc") or an object ("py", "obj"), which must be there."""
-        return addnodes.pending_xref("", shown, refdomain=domain, reftype=kind, reftarget=target, refexplicit=True,
-                                     refwarn=True, refdoc=self.docname)
+        return addnodes.pending_xref(
+            "",
+            shown,
+            refdomain=domain,
+            reftype=kind,
+            reftarget=target,
+            refexplicit=True,
+            refwarn=True,
+            refdoc=self.docname,
+        )
 
 
 class DocstringDirective(SphinxDirective):
@@ -399,7 +476,9 @@ class DocstringDirective(SphinxDirective):
         parts = parse(docstring_of(place))
         if part:
             before, sections, after, examples = sections_of(parts)
-            parts = {"before": before, "after": after, "example": examples}.get(part) or sections.get(part, [])
+            parts = {"before": before, "after": after, "example": examples}.get(
+                part
+            ) or sections.get(part, [])
         return Writer(Links(place, self.env.docname, own), own).nodes(parts)
 
 

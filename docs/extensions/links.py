@@ -43,13 +43,21 @@ class LinksToFiles(SphinxTransform):
             if link.get("reftargetid"):
                 link["reftargetid"] = link["reftargetid"].lower()
             return
-        target, _, anchor = (link["reftarget"] if page is None else f"/{page}.md").partition("#")
+        target, _, anchor = (
+            link["reftarget"] if page is None else f"/{page}.md"
+        ).partition("#")
         name, path = self.env.relfn2path(target, self.env.docname)
         if target and Path(path).exists():
-            address = file_address(self.config.repository, Path(name).as_posix(), Path(path).is_dir())
+            address = file_address(
+                self.config.repository, Path(name).as_posix(), Path(path).is_dir()
+            )
             anchor = link.get("reftargetid") or anchor
             words = [child.deepcopy() for child in link.children]
-            link.replace_self(nodes.reference("", "", *words, refuri=f"{address}#{anchor}" if anchor else address))
+            link.replace_self(
+                nodes.reference(
+                    "", "", *words, refuri=f"{address}#{anchor}" if anchor else address
+                )
+            )
 
 
 def setup(app):

@@ -19,8 +19,12 @@ from dataclasses import dataclass, field
 
 from docutils import nodes
 
-STEP, BOX = (188, 84), (172, 52)        # from box to box, and a box, in pixels
-STOP, LINE, PHONE = 50, 62, 350         # from stop to stop; where the line runs; how wide the map for phones is
+STEP, BOX = (188, 84), (172, 52)  # from box to box, and a box, in pixels
+STOP, LINE, PHONE = (
+    50,
+    62,
+    350,
+)  # from stop to stop; where the line runs; how wide the map for phones is
 NODE = re.compile(r'(\w+)(?:\["([^"]+)"\])?')
 
 
@@ -61,7 +65,9 @@ def rows(graph):
 
     def row(name):
         if name not in found:
-            found[name] = max((row(before) + 1 for before in graph.before(name)), default=0)
+            found[name] = max(
+                (row(before) + 1 for before in graph.before(name)), default=0
+            )
         return found[name]
 
     return {name: row(name) for name in graph.titles}
@@ -74,9 +80,19 @@ def columns(graph):
         names = [name for name in graph.titles if row[name] == level]
         for name in names:
             parents = graph.before(name)
-            siblings = [child for child in graph.after(parents[0]) if row[child] == level] if parents else names
-            shift = siblings.index(name) - (len(siblings) - 1) / 2 if len(parents) < 2 else 0
-            at[name] = sum(at[parent] for parent in parents) / max(len(parents), 1) + shift
+            siblings = (
+                [child for child in graph.after(parents[0]) if row[child] == level]
+                if parents
+                else names
+            )
+            shift = (
+                siblings.index(name) - (len(siblings) - 1) / 2
+                if len(parents) < 2
+                else 0
+            )
+            at[name] = (
+                sum(at[parent] for parent in parents) / max(len(parents), 1) + shift
+            )
         names.sort(key=at.get)
         for left, right in zip(names, names[1:]):
             at[right] = max(at[right], at[left] + 1)
@@ -92,33 +108,47 @@ def link(title, address, inside):
 def words(lines, x, y, anchor):
     """SVG of lines of text around the height y."""
     first = y - 9 * (len(lines) - 1)
-    return "".join(f'<text x="{x:g}" y="{first + 18 * i:g}" text-anchor="{anchor}" dominant-baseline="central">'
-                   f"{html.escape(line)}</text>" for i, line in enumerate(lines))
+    return "".join(
+        f'<text x="{x:g}" y="{first + 18 * i:g}" text-anchor="{anchor}" dominant-baseline="central">'
+        f"{html.escape(line)}</text>"
+        for i, line in enumerate(lines)
+    )
 
 
 def frame(kind, width, height, inside):
     """The SVG itself, with the head of its arrows."""
-    return (f'<svg class="map {kind}" viewBox="0 0 {width:g} {height:g}" width="{width:g}" height="{height:g}" '
-            f'role="group" aria-label="Which notebook comes before which"><defs><marker id="head-{kind}" '
-            'viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
-            f'<path d="M0 0 8 4 0 8z" class="head"/></marker></defs>{inside}</svg>')
+    return (
+        f'<svg class="map {kind}" viewBox="0 0 {width:g} {height:g}" width="{width:g}" height="{height:g}" '
+        f'role="group" aria-label="Which notebook comes before which"><defs><marker id="head-{kind}" '
+        'viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
+        f'<path d="M0 0 8 4 0 8z" class="head"/></marker></defs>{inside}</svg>'
+    )
 
 
 def draw_rows(graph, addresses):
     """The map in rows, from the top down."""
     row, column = rows(graph), columns(graph)
-    middle = {name: (BOX[0] / 2 + 4 + STEP[0] * column[name], BOX[1] / 2 + 4 + STEP[1] * row[name])
-              for name in graph.titles}
+    middle = {
+        name: (
+            BOX[0] / 2 + 4 + STEP[0] * column[name],
+            BOX[1] / 2 + 4 + STEP[1] * row[name],
+        )
+        for name in graph.titles
+    }
     arrows, boxes = [], []
     for start, end in graph.arrows:
         (x, y), (u, v) = middle[start], middle[end]
         y, v = y + BOX[1] / 2, v - BOX[1] / 2 - 2
-        arrows.append(f'<path class="arrow" marker-end="url(#head-rows)" d="M{x:g} {y:g}C{x:g} {y + 24:g} {u:g} '
-                      f'{v - 24:g} {u:g} {v:g}"/>')
+        arrows.append(
+            f'<path class="arrow" marker-end="url(#head-rows)" d="M{x:g} {y:g}C{x:g} {y + 24:g} {u:g} '
+            f'{v - 24:g} {u:g} {v:g}"/>'
+        )
     for name, title in graph.titles.items():
         x, y = middle[name]
-        box = (f'<rect x="{x - BOX[0] / 2:g}" y="{y - BOX[1] / 2:g}" width="{BOX[0]}" height="{BOX[1]}" rx="8"/>'
-               + words(textwrap.wrap(title, 21), x, y, "middle"))
+        box = (
+            f'<rect x="{x - BOX[0] / 2:g}" y="{y - BOX[1] / 2:g}" width="{BOX[0]}" height="{BOX[1]}" rx="8"/>'
+            + words(textwrap.wrap(title, 21), x, y, "middle")
+        )
         boxes.append(link(title, addresses[name], box))
     width = max(x for x, _ in middle.values()) + BOX[0] / 2 + 4
     height = max(y for _, y in middle.values()) + BOX[1] / 2 + 4
@@ -130,7 +160,9 @@ def draw_line(graph, addresses):
     passes a stop."""
     order = sorted(graph.titles, key=lambda name: int(re.search(r"\d+", name)[0]))
     height = {name: STOP * (i + 0.5) for i, name in enumerate(order)}
-    longest = max((height[end] - height[start] for start, end in graph.arrows), default=1)
+    longest = max(
+        (height[end] - height[start] for start, end in graph.arrows), default=1
+    )
     arrows, stops = [], []
     for start, end in graph.arrows:
         y, v = height[start], height[end]
@@ -142,9 +174,11 @@ def draw_line(graph, addresses):
         arrows.append(f'<path class="arrow" marker-end="url(#head-line)" d="{path}"/>')
     for name in order:
         y = height[name]
-        stop = (f'<rect class="touch" x="{LINE - 12}" y="{y - STOP / 2:g}" width="{PHONE - LINE}" height="{STOP}"/>'
-                f'<circle cx="{LINE}" cy="{y:g}" r="7"/>'
-                + words(textwrap.wrap(graph.titles[name], 30), LINE + 18, y, "start"))
+        stop = (
+            f'<rect class="touch" x="{LINE - 12}" y="{y - STOP / 2:g}" width="{PHONE - LINE}" height="{STOP}"/>'
+            f'<circle cx="{LINE}" cy="{y:g}" r="7"/>'
+            + words(textwrap.wrap(graph.titles[name], 30), LINE + 18, y, "start")
+        )
         stops.append(link(graph.titles[name], addresses[name], stop))
     return frame("line", PHONE, STOP * len(order), "".join(arrows + stops))
 
@@ -163,10 +197,16 @@ def replace_graphs(app, doctree, docname):
     for block in list(doctree.findall(nodes.literal_block)):
         if block.get("language") == "mermaid":
             graph = parse(block.astext())
-            addresses = {name: app.builder.get_relative_uri(docname, find_notebook(name, app.env.found_docs))
-                         for name in graph.titles}
+            addresses = {
+                name: app.builder.get_relative_uri(
+                    docname, find_notebook(name, app.env.found_docs)
+                )
+                for name in graph.titles
+            }
             drawn = draw_rows(graph, addresses) + draw_line(graph, addresses)
-            block.replace_self(nodes.raw("", f'<div class="course-map">{drawn}</div>', format="html"))
+            block.replace_self(
+                nodes.raw("", f'<div class="course-map">{drawn}</div>', format="html")
+            )
 
 
 def setup(app):

@@ -13,8 +13,11 @@ from docutils import nodes
 from sphinx.transforms import SphinxTransform
 
 # The texts that widgets leave behind (see pushlab.plots.widgets), and what a reader is told instead.
-WIDGETS = {"player": "A film to play", "explore": "A picture to change with sliders",
-           "you are the agent": "Your turn to act"}
+WIDGETS = {
+    "player": "A film to play",
+    "explore": "A picture to change with sliders",
+    "you are the agent": "Your turn to act",
+}
 WIDGET = re.compile(rf"({'|'.join(WIDGETS)}): (.+)", re.DOTALL)
 
 
@@ -31,10 +34,17 @@ def prepare(notebook, path):
         fold(cell)
         for output in cell.outputs:
             data = output.get("data", {})
-            if set(data) == {"text/plain"} and (left := WIDGET.fullmatch(data["text/plain"])):
+            if set(data) == {"text/plain"} and (
+                left := WIDGET.fullmatch(data["text/plain"])
+            ):
                 data["text/html"] = standing(left[1], left[2], path)
             elif "text/html" in data:
-                data["text/html"] = re.sub(r"<style scoped>.*?</style>\s*", "", data["text/html"], flags=re.DOTALL)
+                data["text/html"] = re.sub(
+                    r"<style scoped>.*?</style>\s*",
+                    "",
+                    data["text/html"],
+                    flags=re.DOTALL,
+                )
             if "image/png" in data:
                 alt = output.metadata.get("image/png", {}).get("alt", "")
                 cell.metadata.setdefault("mystnb", {})["image"] = {"alt": alt}
@@ -43,19 +53,31 @@ def prepare(notebook, path):
 def fold(cell):
     """Fold what JupyterLab hides, by myst-nb's tags."""
     hidden = cell.metadata.get("jupyter", {})
-    tags = [tag for name, tag in (("source_hidden", "hide-input"), ("outputs_hidden", "hide-output"))
-            if hidden.get(name)]
+    tags = [
+        tag
+        for name, tag in (
+            ("source_hidden", "hide-input"),
+            ("outputs_hidden", "hide-output"),
+        )
+        if hidden.get(name)
+    ]
     if tags:
         cell.metadata["tags"] = [*cell.metadata.get("tags", []), *tags]
-        cell.metadata["mystnb"] = {"code_prompt_show": "Show the answer" if tags == ["hide-output"] else "Show",
-                                   "code_prompt_hide": "Hide"}
+        cell.metadata["mystnb"] = {
+            "code_prompt_show": "Show the answer"
+            if tags == ["hide-output"]
+            else "Show",
+            "code_prompt_hide": "Hide",
+        }
 
 
 def standing(kind, state, path):
     """What stands on the page in place of a widget."""
-    return (f'<p class="moves"><strong>{WIDGETS[kind]}</strong> ({html.escape(state)}). It moves in JupyterLab: '
-            f'<a href="{html.escape(binder_address(path))}">open this notebook in Binder</a>, or on a machine of '
-            "yours.</p>")
+    return (
+        f'<p class="moves"><strong>{WIDGETS[kind]}</strong> ({html.escape(state)}). It moves in JupyterLab: '
+        f'<a href="{html.escape(binder_address(path))}">open this notebook in Binder</a>, or on a machine of '
+        "yours.</p>"
+    )
 
 
 def read(app, docname, source):
@@ -80,8 +102,12 @@ class Captions(SphinxTransform):
         """Mark the captions of a notebook."""
         for cell in self.document.findall(nodes.container):
             after = cell.next_node(descend=False, siblings=True)
-            if cell.get("nb_element") == "cell_code" and isinstance(after, nodes.paragraph) \
-                    and isinstance(after[0], nodes.emphasis) and len(after[0].astext()) > 40:
+            if (
+                cell.get("nb_element") == "cell_code"
+                and isinstance(after, nodes.paragraph)
+                and isinstance(after[0], nodes.emphasis)
+                and len(after[0].astext()) > 40
+            ):
                 after["classes"].append("caption-of-cell")
 
 

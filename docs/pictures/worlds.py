@@ -24,14 +24,27 @@ from pushlab.plots import palette as colours
 from pushlab.plots.palette import INK, PAPER, TEXT
 
 OUT = Path(__file__).with_name("worlds.gif")
-FRAMES, MILLISECONDS, LAST = 40, 500, 2500          # the last picture stays longer, so that the end can be read
-CELL, ROOM, GAP, HEAD = 540, 386, 24, 78            # pixels: a cell's width, its picture's height, between two, words
+FRAMES, MILLISECONDS, LAST = (
+    40,
+    500,
+    2500,
+)  # the last picture stays longer, so that the end can be read
+CELL, ROOM, GAP, HEAD = (
+    540,
+    386,
+    24,
+    78,
+)  # pixels: a cell's width, its picture's height, between two, words
 SIZE = 2 * CELL + 3 * GAP, 2 * (HEAD + ROOM) + 3 * GAP
 
 
 def main(arguments=None):
-    parser = argparse.ArgumentParser(description="Draw the moving picture of four worlds.")
-    parser.add_argument("--frames", type=int, default=FRAMES, help=f"pictures in it, {FRAMES}")
+    parser = argparse.ArgumentParser(
+        description="Draw the moving picture of four worlds."
+    )
+    parser.add_argument(
+        "--frames", type=int, default=FRAMES, help=f"pictures in it, {FRAMES}"
+    )
     parser.add_argument("--out", type=Path, default=OUT, help=str(OUT.name))
     given = parser.parse_args(arguments)
     pictures = moving(given.frames)
@@ -40,6 +53,7 @@ def main(arguments=None):
 
 
 # ---------------------------------------------------------------- four runs
+
 
 class Scripted(Agent):
     """Does what a list says."""
@@ -59,13 +73,15 @@ class Scripted(Agent):
 def film(name, agent, steps, **arguments):
     """The frames of one episode."""
     env = gym.make(name, **arguments)
-    return rollout(env, agent, steps=steps, seed=7, record="frames", progress=False)[1][0]
+    return rollout(env, agent, steps=steps, seed=7, record="frames", progress=False)[1][
+        0
+    ]
 
 
 def phone():
     """LinUCB meets Mira, from nothing; a push every second picture, once it has learned a little."""
     frames = film("pushlab/evalumap2-v0", LinUCB(), 60, user="mira")
-    return "A phone and its user", [frames[:40 + at // 2] for at in range(FRAMES)]
+    return "A phone and its user", [frames[: 40 + at // 2] for at in range(FRAMES)]
 
 
 def shelf():
@@ -76,28 +92,46 @@ def shelf():
     turns = np.radians([160, 90, 20, -50, 230])
     items = np.c_[np.cos(turns), np.sin(turns)]
     user = np.array([[-0.6, -0.8]])
-    frames = film("pushlab/RECEnv-v0", Scripted(np.repeat([4, 0, 1, 2], 11)), 44, step_per_episode=44, n_users=1,
-                  item_feature_dim=2, user_feature_dim=2, item_feature_vector=items, user_feature_vector=user,
-                  item_names=("jazz", "sport", "news", "travel", "cooking"))
-    return "A user whose taste drifts", [frames[:6 + at] for at in range(FRAMES)]
+    frames = film(
+        "pushlab/RECEnv-v0",
+        Scripted(np.repeat([4, 0, 1, 2], 11)),
+        44,
+        step_per_episode=44,
+        n_users=1,
+        item_feature_dim=2,
+        user_feature_dim=2,
+        item_feature_vector=items,
+        user_feature_vector=user,
+        item_names=("jazz", "sport", "news", "travel", "cooking"),
+    )
+    return "A user whose taste drifts", [frames[: 6 + at] for at in range(FRAMES)]
 
 
 def room():
     """An agent with eight slots of memory; an answer every second picture."""
     frames = film("pushlab/RoomEnv-v0", BothAgent(8), 60)
-    return "A room to remember", [frames[:30 + (at + 1) // 2] for at in range(FRAMES)]
+    return "A room to remember", [frames[: 30 + (at + 1) // 2] for at in range(FRAMES)]
 
 
 def patient():
     """The treatment that fitted Q iteration found: it ends with a patient who holds the virus without drugs."""
     found = pd.read_csv(data_dir() / "ode" / "fitted_q_patient.csv")
     actions = found["action"].dropna().astype(int)[:200]
-    frames = film("pushlab/ODE-HIV-v0", Scripted(actions), 200, initial_state="unhealthy", timestep=5,
-                  config={"end_time": 1000})
-    return "A patient with HIV, treated", [frames[:45 + 4 * at] for at in range(FRAMES)]
+    frames = film(
+        "pushlab/ODE-HIV-v0",
+        Scripted(actions),
+        200,
+        initial_state="unhealthy",
+        timestep=5,
+        config={"end_time": 1000},
+    )
+    return "A patient with HIV, treated", [
+        frames[: 45 + 4 * at] for at in range(FRAMES)
+    ]
 
 
 # ---------------------------------------------------------------- cells
+
 
 def said_phone(frames):
     push = frames[-1]["push"]
@@ -120,15 +154,27 @@ def said_room(frames):
 
 def said_patient(frames):
     now = frames[-1]
-    given = [drug["words"] for name, drug in now["model"]["interventions"].items() if now["doses"][name]]
+    given = [
+        drug["words"]
+        for name, drug in now["model"]["interventions"].items()
+        if now["doses"][name]
+    ]
     return f"Day {now['time']:,.0f}: {' and '.join(given) or 'no drug'}"
 
 
 # Each: its run, its picture, the words below the title, and the pieces (left, top, width, height in the picture's
 # hundredths of an inch; left, top, width in the cell's pixels).
 CELLS = (
-    (phone, plots.phone, said_phone, [((18, 8, 224, 392), (0, 0, 217)), ((264, 70, 306, 164), (232, 6, 308)),
-                                      ((736, 246, 150, 160), (232, 206, 150))]),
+    (
+        phone,
+        plots.phone,
+        said_phone,
+        [
+            ((18, 8, 224, 392), (0, 0, 217)),
+            ((264, 70, 306, 164), (232, 6, 308)),
+            ((736, 246, 150, 160), (232, 206, 150)),
+        ],
+    ),
     (shelf, plots.shelf, said_shelf, [((22, 74, 392, 304), (0, 0, 490))]),
     (room, plots.room, said_room, [((22, 74, 496, 334), (0, 0, 540))]),
     (patient, plots.patient, said_patient, [((20, 66, 566, 404), (0, 0, 540))]),
@@ -143,19 +189,26 @@ def moving(count):
     for at in np.linspace(0, FRAMES - 1, count).astype(int):
         sheet = Image.new("RGB", SIZE, PAPER)
         for place, (title, films, draw, said, pieces) in enumerate(cells):
-            x, y = GAP + place % 2 * (CELL + GAP), GAP + place // 2 * (HEAD + ROOM + GAP)
+            x, y = (
+                GAP + place % 2 * (CELL + GAP),
+                GAP + place // 2 * (HEAD + ROOM + GAP),
+            )
             words = ImageDraw.Draw(sheet)
             words.text((x, y), title, INK, letters(33, "bold"))
             words.text((x, y + 42), said(films[at]), TEXT, letters(22))
             figures[place] = draw(films[at], figure=figures[place])
             for piece, (left, top, width) in pieces:
-                sheet.paste(cut(figures[place], piece, width), (x + left, y + HEAD + top))
+                sheet.paste(
+                    cut(figures[place], piece, width), (x + left, y + HEAD + top)
+                )
         pictures.append(sheet)
     return pictures
 
 
 def letters(size, weight="normal"):
-    return ImageFont.truetype(findfont(FontProperties(family="DejaVu Sans", weight=weight)), size)
+    return ImageFont.truetype(
+        findfont(FontProperties(family="DejaVu Sans", weight=weight)), size
+    )
 
 
 def cut(figure, piece, width):
@@ -166,24 +219,33 @@ def cut(figure, piece, width):
     figure.canvas.draw()
     pixels = Image.fromarray(np.asarray(figure.canvas.buffer_rgba())[..., :3])
     figure.set_dpi(usual)
-    return pixels.crop((round(left), round(top), round(left) + round(across), round(top) + round(down)))
+    return pixels.crop(
+        (round(left), round(top), round(left) + round(across), round(top) + round(down))
+    )
 
 
 # ---------------------------------------------------------------- the file
 
+
 def save(pictures, path):
     """A GIF with one palette for all pictures, each after the first as what changed, without end."""
-    some = pictures[::max(1, len(pictures) // 4)]
+    some = pictures[:: max(1, len(pictures) // 4)]
     both = Image.new("RGB", (SIZE[0], SIZE[1] * len(some)))
     for place, picture in enumerate(some):
         both.paste(picture, (0, place * SIZE[1]))
-    house = dict.fromkeys(value for value in vars(colours).values() if is_color_like(value))    # exact, however rare
+    house = dict.fromkeys(
+        value for value in vars(colours).values() if is_color_like(value)
+    )  # exact, however rare
     own = [round(255 * part) for colour in house for part in to_rgb(colour)]
-    found = both.quantize(256 - len(house), Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE).getpalette()
+    found = both.quantize(
+        256 - len(house), Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE
+    ).getpalette()
     palette = np.array((own + found)[:768]).reshape(-1, 3)
     first, *rest = [with_palette(picture, palette) for picture in pictures]
     durations = [MILLISECONDS] * len(rest) + [LAST]
-    first.save(path, save_all=True, append_images=rest, duration=durations, loop=0, disposal=1)
+    first.save(
+        path, save_all=True, append_images=rest, duration=durations, loop=0, disposal=1
+    )
 
 
 def with_palette(picture, palette):
@@ -192,7 +254,9 @@ def with_palette(picture, palette):
     seen, places = np.unique(packed, return_inverse=True)
     colour = np.stack([seen >> 16, seen >> 8 & 255, seen & 255], axis=1)
     far = (colour**2).sum(1)[:, None] - 2 * colour @ palette.T + (palette**2).sum(1)
-    indexed = Image.fromarray(far.argmin(axis=1).astype(np.uint8)[places].reshape(packed.shape), "P")
+    indexed = Image.fromarray(
+        far.argmin(axis=1).astype(np.uint8)[places].reshape(packed.shape), "P"
+    )
     indexed.putpalette(palette.astype(np.uint8).tobytes())
     return indexed
 

@@ -33,7 +33,9 @@ c.ExecutePreprocessor.timeout = 600        # seconds a cell
 '''
 
 
-def assignment(notebook: nbformat.NotebookNode, points: dict[int, int]) -> nbformat.NotebookNode:
+def assignment(
+    notebook: nbformat.NotebookNode, points: dict[int, int]
+) -> nbformat.NotebookNode:
     """The notebook as an assignment, in place: marks for nbgrader, and no solutions.
 
     points   {number of an exercise: the most points it gives}
@@ -49,32 +51,57 @@ def assignment(notebook: nbformat.NotebookNode, points: dict[int, int]) -> nbfor
         elif "check" in tags and (found := GRADED.search(cell.source)):
             graded.append(int(found[1]))
             if graded[-1] not in points:
-                raise ValueError(f"check.exercise({graded[-1]}): there are points for {sorted(points)}")
-            _mark(cell, f"check-{found[1]}", grade=True, locked=True, points=points[graded[-1]])
+                raise ValueError(
+                    f"check.exercise({graded[-1]}): there are points for {sorted(points)}"
+                )
+            _mark(
+                cell,
+                f"check-{found[1]}",
+                grade=True,
+                locked=True,
+                points=points[graded[-1]],
+            )
     if not graded == sorted(points) == list(range(1, number + 1)):
-        raise ValueError(f"{number} cells tagged exercise and checks for {graded}, but points for {sorted(points)}")
+        raise ValueError(
+            f"{number} cells tagged exercise and checks for {graded}, but points for {sorted(points)}"
+        )
     return notebook
 
 
 def _is_solution(cell):
-    return cell.cell_type == "markdown" and "<details" in cell.source and "```python" in cell.source
+    return (
+        cell.cell_type == "markdown"
+        and "<details" in cell.source
+        and "```python" in cell.source
+    )
 
 
 def _mark(cell, name, grade=False, solution=False, locked=False, **points):
-    cell.metadata["nbgrader"] = {"schema_version": 3, "grade_id": name, "grade": grade, "solution": solution,
-                                 "locked": locked, "task": False, **points}
+    cell.metadata["nbgrader"] = {
+        "schema_version": 3,
+        "grade_id": name,
+        "grade": grade,
+        "solution": solution,
+        "locked": locked,
+        "task": False,
+        **points,
+    }
 
 
 def points_of(path: Path) -> dict[int, int]:
     """{number of an exercise: the most points it gives} of the notebook at `path`, from the checks it imports."""
     sys.path.insert(0, str(path.parent))
     notebook = nbformat.read(path, as_version=4)
-    module = next(found[1] for cell in notebook.cells if (found := CHECKS.search(cell.source)))
+    module = next(
+        found[1] for cell in notebook.cells if (found := CHECKS.search(cell.source))
+    )
     check = importlib.import_module(f"checks.{module}").check
     return {number: one.points for number, one in sorted(check.exercises.items())}
 
 
-def build(folder: str | Path, names: list[str], notebooks: Path = NOTEBOOKS) -> list[Path]:
+def build(
+    folder: str | Path, names: list[str], notebooks: Path = NOTEBOOKS
+) -> list[Path]:
     """Writes the course folder; returns the notebooks it wrote.
 
     names      how a notebook's file name begins, such as "02" or "04_value"
@@ -83,19 +110,30 @@ def build(folder: str | Path, names: list[str], notebooks: Path = NOTEBOOKS) -> 
     """
     there, written = sorted(notebooks.glob("[0-9]*.ipynb")), []
     for name in names:
-        fits = [path for path in there if path.stem.startswith(name.removesuffix(".ipynb"))]
+        fits = [
+            path for path in there if path.stem.startswith(name.removesuffix(".ipynb"))
+        ]
         if len(fits) != 1:
-            raise FileNotFoundError(f"{name!r} is the beginning of {len(fits)} notebooks of "
-                                    f"{[path.stem for path in there]}; exactly one is needed")
+            raise FileNotFoundError(
+                f"{name!r} is the beginning of {len(fits)} notebooks of "
+                f"{[path.stem for path in there]}; exactly one is needed"
+            )
         written.append(Path(folder, "source", fits[0].stem, fits[0].name))
         if written[-1].exists():
-            raise FileExistsError(f"{written[-1]} is there; remove its folder to make it anew")
+            raise FileExistsError(
+                f"{written[-1]} is there; remove its folder to make it anew"
+            )
     for path in written:
         original = notebooks / path.name
-        notebook = assignment(nbformat.read(original, as_version=4), points_of(original))
+        notebook = assignment(
+            nbformat.read(original, as_version=4), points_of(original)
+        )
         path.parent.mkdir(parents=True)
-        shutil.copytree(notebooks / "checks", path.parent / "checks",
-                        ignore=shutil.ignore_patterns("__pycache__", "course.py"))
+        shutil.copytree(
+            notebooks / "checks",
+            path.parent / "checks",
+            ignore=shutil.ignore_patterns("__pycache__", "course.py"),
+        )
         shutil.copy(notebooks / "glossary.md", path.parent)
         nbformat.write(notebook, path)
     config = Path(folder, "nbgrader_config.py")
@@ -107,7 +145,9 @@ def build(folder: str | Path, names: list[str], notebooks: Path = NOTEBOOKS) -> 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", metavar="FOLDER")
-    parser.add_argument("names", nargs="+", metavar="NOTEBOOK", help="such as 02, or 04_value")
+    parser.add_argument(
+        "names", nargs="+", metavar="NOTEBOOK", help="such as 02, or 04_value"
+    )
     given = parser.parse_args()
     try:
         for path in build(given.folder, given.names):

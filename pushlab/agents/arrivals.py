@@ -21,14 +21,17 @@ from pushlab.ground.arguments import demand, flag, number, numbers
 
 SHOW, DISMISS, CACHE, CHECK, STAND_BY = range(5)
 ACTIONS = ("show", "dismiss", "cache", "check-cache", "stand-by")
-NOBODY = -1                     # in place of a notification's number
+NOBODY = -1  # in place of a notification's number
 
 
 def arrivals_of(env: gym.Env) -> Any:
     """The world of an environment in which notifications arrive; ValueError for another one."""
     world = getattr(env.unwrapped, "world", None)
-    demand(getattr(world, "fates", None), "nothing arrives in this environment that could be shown, dismissed or put "
-           "off; in pushlab/push-v0 (pushlab/Remote-v0: game=\"push\") notifications do")
+    demand(
+        getattr(world, "fates", None),
+        "nothing arrives in this environment that could be shown, dismissed or put "
+        'off; in pushlab/push-v0 (pushlab/Remote-v0: game="push") notifications do',
+    )
     return world
 
 
@@ -73,8 +76,11 @@ class DoNotDisturb(Deterministic):
         world = arrivals_of(env)
         self._hour = world.observation_names.index("hour")
         self._ringer = None
-        if self.silent and "ringerMode" in world.observation_names and "silent" in world.schema.context[
-                "ringerMode"].words:
+        if (
+            self.silent
+            and "ringerMode" in world.observation_names
+            and "silent" in world.schema.context["ringerMode"].words
+        ):
             self._ringer = world.observation_names.index("ringerMode")
             self._silence = world.schema.context["ringerMode"].words.index("silent")
 
@@ -82,7 +88,11 @@ class DoNotDisturb(Deterministic):
         """Whether nothing should be shown now."""
         start, stop = self.quiet
         hours = (observation[self._hour] - start) % 24 < (stop - start) % 24
-        return bool(hours or self._ringer is not None and observation[self._ringer] == self._silence)
+        return bool(
+            hours
+            or self._ringer is not None
+            and observation[self._ringer] == self._silence
+        )
 
     def act(self, observation, info, explore=True):
         mask = info["action_mask"]
@@ -92,6 +102,7 @@ class DoNotDisturb(Deterministic):
 
 
 # ---------------------------------------------------------------- learners
+
 
 @dataclass(slots=True)
 class Waiting:
@@ -121,7 +132,10 @@ class NotificationLearner(Agent):
     """
 
     def __init__(self, epsilon: float = 0.2, settle: int = 200) -> None:
-        self.epsilon, self.settle = number("epsilon", epsilon, 0, 1), number("settle", settle, above=0, most=math.inf)
+        self.epsilon, self.settle = (
+            number("epsilon", epsilon, 0, 1),
+            number("settle", settle, above=0, most=math.inf),
+        )
         self.episodes = 0
 
     def begin(self, env, seed):
@@ -131,11 +145,21 @@ class NotificationLearner(Agent):
         at = names.index(f"hand.{half.components[0]}")
         self._hand = slice(at, at + len(half.components))
         self._rng = own_chance(seed)
-        self._waits, self._open_ended = world.fates.index("waiting"), world.fates.index("unseen")
+        self._waits, self._open_ended = (
+            world.fates.index("waiting"),
+            world.fates.index("unseen"),
+        )
         self._worths = world.worths.tolist()
-        self._decided, self._cache = {}, {}         # by number: (description, action) to be answered; what waits
-        self._taken = self._fresh = NOBODY          # the last taken out at this moment, and what has just arrived
-        self._last = None           # the step that was not followed yet: observation, info, action
+        self._decided, self._cache = (
+            {},
+            {},
+        )  # by number: (description, action) to be answered; what waits
+        self._taken = self._fresh = (
+            NOBODY  # the last taken out at this moment, and what has just arrived
+        )
+        self._last = (
+            None  # the step that was not followed yet: observation, info, action
+        )
 
     def describe(self, codes: np.ndarray, observation: np.ndarray) -> Any:
         """A notification (its codes) in the context of an observation."""
@@ -153,7 +177,9 @@ class NotificationLearner(Agent):
         return self.epsilon * max(0.1, 1 - self.episodes / self.settle)
 
     def act(self, observation, info, explore=True):
-        if self._last is not None:              # nobody called learn(), but what is in the cache has to be known
+        if (
+            self._last is not None
+        ):  # nobody called learn(), but what is in the cache has to be known
             self._follow(*self._last, observation, info, False)
         action = self._choose(observation, info["action_mask"], explore)
         self._last = observation, info, action
@@ -164,11 +190,22 @@ class NotificationLearner(Agent):
         trying = explore and self._rng.random() < epsilon
         if mask[SHOW]:
             values = self.values_of(self.describe(observation[self._hand], observation))
-            choice, best = (SHOW, DISMISS, CACHE), max((DISMISS, SHOW, CACHE), key=values.__getitem__)
+            choice, best = (
+                (SHOW, DISMISS, CACHE),
+                max((DISMISS, SHOW, CACHE), key=values.__getitem__),
+            )
         else:
             choice = (CHECK, STAND_BY) if mask[CHECK] else (STAND_BY,)
-            waits = (one for number, one in self._cache.items() if number > self._taken and number != self._fresh)
-            best = CHECK if mask[CHECK] and any(self._is_due(one, observation) for one in waits) else STAND_BY
+            waits = (
+                one
+                for number, one in self._cache.items()
+                if number > self._taken and number != self._fresh
+            )
+            best = (
+                CHECK
+                if mask[CHECK] and any(self._is_due(one, observation) for one in waits)
+                else STAND_BY
+            )
         action = choice[self._rng.integers(len(choice))] if trying else best
         self.propensity = epsilon / len(choice) + (1 - epsilon) * (action == best)
         return action
@@ -183,7 +220,9 @@ class NotificationLearner(Agent):
         self._follow(observation, info, int(action), after, told, over, learning=True)
         self.episodes += over
 
-    def _follow(self, observation, info, action, after, told, over=False, learning=False):
+    def _follow(
+        self, observation, info, action, after, told, over=False, learning=False
+    ):
         """Takes note of what one step did, and learns from it if asked to."""
         held, passed = info["hand"], over or told["time"] > info["time"]
         if held != NOBODY and told["hand"] != held:
@@ -199,8 +238,10 @@ class NotificationLearner(Agent):
         described = self.describe(codes, observation)
         if action == SHOW or action == DISMISS:
             self._decided[number] = described, action
-        else:                                                       # put off, or forbidden so often that it was
-            self._cache[number] = Waiting(codes, described, gained(info, told, "endless"))
+        else:  # put off, or forbidden so often that it was
+            self._cache[number] = Waiting(
+                codes, described, gained(info, told, "endless")
+            )
 
     def _settle(self, info, told, after, over, learning):
         """Time has passed: who was answered, who expired, and what the rest of those waiting are worth now."""
@@ -212,13 +253,21 @@ class NotificationLearner(Agent):
             if learning:
                 self.move(described, action, self._worths[fates[which]])
         for which, one in list(self._cache.items()):
-            if fates[which] != self._waits:                        # it has expired
+            if fates[which] != self._waits:  # it has expired
                 del self._cache[which]
                 if learning:
-                    self.move(one.described, CACHE, one.cost + cost + self._worths[fates[which]])
+                    self.move(
+                        one.described,
+                        CACHE,
+                        one.cost + cost + self._worths[fates[which]],
+                    )
             elif learning:
                 described = self.describe(one.codes, after)
-                self.move(one.described, CACHE, one.cost + cost + max(self.values_of(described)))
+                self.move(
+                    one.described,
+                    CACHE,
+                    one.cost + cost + max(self.values_of(described)),
+                )
                 one.described, one.cost = described, 0.0
 
 

@@ -20,7 +20,12 @@ from typing import Any
 
 import numpy as np
 
-from pushlab.agents.features import ContextFeatures, candidates_of, columns_that_differ, context_of
+from pushlab.agents.features import (
+    ContextFeatures,
+    candidates_of,
+    columns_that_differ,
+    context_of,
+)
 from pushlab.agents.protocol import Agent, own_chance
 from pushlab.agents.weights import WeightBlocks, expected_chance
 from pushlab.ground.arguments import number
@@ -39,35 +44,51 @@ class Bandit(Agent):
 
     link, noise = "logistic", 0.25
 
-    def __init__(self, crossed: Sequence[str] | None = None, shared: float = 1.0, single: float = 0.3,
-                 pair: float = 0.3) -> None:
+    def __init__(
+        self,
+        crossed: Sequence[str] | None = None,
+        shared: float = 1.0,
+        single: float = 0.3,
+        pair: float = 0.3,
+    ) -> None:
         self.crossed = crossed
-        self.shared, self.single = number("shared", shared, above=0), number("single", single, above=0)
+        self.shared, self.single = (
+            number("shared", shared, above=0),
+            number("single", single, above=0),
+        )
         self.pair = number("pair", pair, above=0)
-        self.belief: Any = None                 # WeightBlocks, once it is known how many
+        self.belief: Any = None  # WeightBlocks, once it is known how many
         self._loaded: Any = None
 
     def begin(self, env, seed):
         self.candidates, schema = candidates_of(env), env.unwrapped.world.schema
         self.features = ContextFeatures(schema.context, self.crossed)
-        self._starts = schema.notification.starts + 1           # block 0 is shared by all notifications
+        self._starts = (
+            schema.notification.starts + 1
+        )  # block 0 is shared by all notifications
         self._differ = columns_that_differ(self.candidates)
-        self._blocks, where = np.unique(self._rows_of(self.candidates), return_inverse=True)
+        self._blocks, where = np.unique(
+            self._rows_of(self.candidates), return_inverse=True
+        )
         self._members = where.reshape(len(self.candidates), -1)
         self._rng = own_chance(seed)
         self._believe(1 + int(schema.notification.sizes.sum()))
 
     def _believe(self, count):
         """The prior, or what was learned or loaded if it fits this schema."""
-        belief = WeightBlocks(count, self.features.size, self._variances(count), self.link, self.noise)
+        belief = WeightBlocks(
+            count, self.features.size, self._variances(count), self.link, self.noise
+        )
         if self._loaded is not None:
             belief.mean, belief.covariance = self._loaded
         elif self.belief is not None:
             belief.mean, belief.covariance = self.belief.mean, self.belief.covariance
         if belief.mean.shape != (count, self.features.size):
-            raise ValueError(f"what {self.name} learned is {belief.mean.shape[0]} rows of {belief.mean.shape[1]} "
-                             f"weights, and this environment's schema needs {count} of {self.features.size}; load "
-                             "users with one shared schema")
+            raise ValueError(
+                f"what {self.name} learned is {belief.mean.shape[0]} rows of {belief.mean.shape[1]} "
+                f"weights, and this environment's schema needs {count} of {self.features.size}; load "
+                "users with one shared schema"
+            )
         self.belief, self._loaded = belief, None
 
     def _variances(self, count):
@@ -89,7 +110,11 @@ class Bandit(Agent):
     def act(self, observation, info, explore=True):
         centre, variance = self._sums(observation)
         self.propensity = None if explore else 1.0
-        row = self._try(centre, variance) if explore else centre[self._members].sum(axis=1).argmax()
+        row = (
+            self._try(centre, variance)
+            if explore
+            else centre[self._members].sum(axis=1).argmax()
+        )
         return self.candidates[row].copy()
 
     def _try(self, centre, variance):
@@ -97,21 +122,29 @@ class Bandit(Agent):
 
         One who can tell how likely that was sets `propensity`.
         """
-        raise NotImplementedError(f"{type(self).__name__} has to say how it tries things out")
+        raise NotImplementedError(
+            f"{type(self).__name__} has to say how it tries things out"
+        )
 
     def learn(self, transition):
         active = self.features.active(context_of(transition.observation))
         blocks = self._rows_of(np.asarray(transition.action, np.int64)[None])[0]
-        self.belief.observe(blocks, active, np.ones(len(active)), float(transition.next_info["opened"]))
+        self.belief.observe(
+            blocks, active, np.ones(len(active)), float(transition.next_info["opened"])
+        )
 
-    def probability(self, contexts: np.ndarray, notifications: np.ndarray) -> np.ndarray:
+    def probability(
+        self, contexts: np.ndarray, notifications: np.ndarray
+    ) -> np.ndarray:
         """The probability of opening that the agent expects by now (rows,), for codes of both, a row each.
 
         For what it sends this is close to the truth; of what it never sends again after a bad start it thinks too
         little, since nothing corrects it.
         """
         expected = np.empty(len(contexts))
-        for row, (context, blocks) in enumerate(zip(contexts, self._rows_of(np.asarray(notifications)))):
+        for row, (context, blocks) in enumerate(
+            zip(contexts, self._rows_of(np.asarray(notifications)))
+        ):
             active = self.features.active(context)
             centre, variance = self.belief.sums(blocks, active, np.ones(len(active)))
             expected[row] = self._chance_of(centre.sum(), variance.sum())
@@ -123,13 +156,20 @@ class Bandit(Agent):
     def state(self):
         """`mean` (rows, weights) and `covariance` (rows, weights, weights) of the belief."""
         if self._loaded is not None:
-            return {key: array.copy() for key, array in zip(("mean", "covariance"), self._loaded)}
+            return {
+                key: array.copy()
+                for key, array in zip(("mean", "covariance"), self._loaded)
+            }
         if self.belief is None:
             return {}
         return self.belief.state()
 
     def load(self, state):
-        self._loaded = tuple(np.array(state[key], float) for key in ("mean", "covariance")) if "mean" in state else None
+        self._loaded = (
+            tuple(np.array(state[key], float) for key in ("mean", "covariance"))
+            if "mean" in state
+            else None
+        )
         if self._loaded is not None and self.belief is not None:
             self._believe(len(self.belief.mean))
 
@@ -144,14 +184,22 @@ class EpsilonGreedy(Bandit):
 
     name = "eps-greedy"
 
-    def __init__(self, epsilon: float = 0.2, half_at: float | None = 500, **belief: Any) -> None:
+    def __init__(
+        self, epsilon: float = 0.2, half_at: float | None = 500, **belief: Any
+    ) -> None:
         super().__init__(**belief)
         number("epsilon", epsilon, 0, 1)
-        self.half_at = None if half_at is None else number("half_at", half_at, 0, math.inf)
+        self.half_at = (
+            None if half_at is None else number("half_at", half_at, 0, math.inf)
+        )
         self.epsilon, self._steps = epsilon, 0
 
     def _try(self, centre, variance):
-        epsilon = self.epsilon / (1 + self._steps / self.half_at) if self.half_at else self.epsilon
+        epsilon = (
+            self.epsilon / (1 + self._steps / self.half_at)
+            if self.half_at
+            else self.epsilon
+        )
         best, count = centre[self._members].sum(axis=1).argmax(), len(self.candidates)
         row = self._rng.integers(count) if self._rng.random() < epsilon else best
         self.propensity = epsilon / count + (1 - epsilon) * bool(row == best)
@@ -183,15 +231,25 @@ class LinUCB(Bandit):
     name = "LinUCB"
     link = "linear"
 
-    def __init__(self, width: float = 1.5, crossed: Sequence[str] | None = None, shared: float = 0.04,
-                 single: float = 0.03, pair: float = 0.01) -> None:
+    def __init__(
+        self,
+        width: float = 1.5,
+        crossed: Sequence[str] | None = None,
+        shared: float = 0.04,
+        single: float = 0.03,
+        pair: float = 0.01,
+    ) -> None:
         super().__init__(crossed, shared, single, pair)
         self.width = number("width", width, 0)
 
     def _try(self, centre, variance):
         self.propensity = 1.0
-        own = self._members[:, 1:]          # what all notifications share makes none of them better
-        return (centre[own].sum(axis=1) + self.width * np.sqrt(variance[own].sum(axis=1))).argmax()
+        own = self._members[
+            :, 1:
+        ]  # what all notifications share makes none of them better
+        return (
+            centre[own].sum(axis=1) + self.width * np.sqrt(variance[own].sum(axis=1))
+        ).argmax()
 
     def _chance_of(self, centre, variance):
         return min(max(centre, 0.0), 1.0)
@@ -217,5 +275,7 @@ class ThompsonSampling(Bandit):
         self.width = number("width", width, 0)
 
     def _try(self, centre, variance):
-        drawn = centre + self.width * np.sqrt(variance) * self._rng.standard_normal(len(centre))
+        drawn = centre + self.width * np.sqrt(variance) * self._rng.standard_normal(
+            len(centre)
+        )
         return drawn[self._members].sum(axis=1).argmax()

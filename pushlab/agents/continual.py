@@ -25,7 +25,9 @@ class SmallSteps(LinearArrivalQ):
 
     name = "small steps"
 
-    def __init__(self, epsilon: float = 0.2, settle: int = 200, rate: float = 0.1) -> None:
+    def __init__(
+        self, epsilon: float = 0.2, settle: int = 200, rate: float = 0.1
+    ) -> None:
         super().__init__(epsilon, settle, rate=rate)
 
     def _believe(self, weights):
@@ -33,12 +35,20 @@ class SmallSteps(LinearArrivalQ):
 
     def move(self, described: Any, action: int, target: float) -> None:
         blocks, active = described
-        step = self.rate * (target - self.values_of(described)[action]) / (len(blocks) * len(active))
+        step = (
+            self.rate
+            * (target - self.values_of(described)[action])
+            / (len(blocks) * len(active))
+        )
         nudge(self.weights[action], blocks, active, step)
 
     def state(self):
         """`weights` (3, blocks, size), and `episodes` learned from."""
-        return {} if self.weights is None else {"weights": self.weights.copy(), "episodes": self.episodes}
+        return (
+            {}
+            if self.weights is None
+            else {"weights": self.weights.copy(), "episodes": self.episodes}
+        )
 
     def load(self, state):
         self.weights, self.episodes = None, int(state.get("episodes", 0))
@@ -63,34 +73,49 @@ class Replaying(SmallSteps):
 
     def __init__(self, size: int = 1000, times: int = 1, rate: float = 0.1) -> None:
         super().__init__(rate=rate)
-        self.size, self.times, self.memory, self.met = whole("size", size, 1), whole("times", times, 0), [], 0
+        self.size, self.times, self.memory, self.met = (
+            whole("size", size, 1),
+            whole("times", times, 0),
+            [],
+            0,
+        )
 
     def begin(self, env, seed):
         super().begin(env, seed)
-        self._draws = self._rng.spawn(1)[0]             # what is tried stays the same, whatever is rehearsed
+        self._draws = self._rng.spawn(1)[
+            0
+        ]  # what is tried stays the same, whatever is rehearsed
 
     def move(self, described: Any, action: int, target: float) -> None:
         super().move(described, action, target)
         if action == CACHE:
             return
         self.met += 1
-        place = len(self.memory) if self.met <= self.size else int(self._draws.integers(self.met))
+        place = (
+            len(self.memory)
+            if self.met <= self.size
+            else int(self._draws.integers(self.met))
+        )
         if place < self.size:
-            self.memory[place:place + 1] = [(described, action, target)]
+            self.memory[place : place + 1] = [(described, action, target)]
         for at in self._draws.integers(len(self.memory), size=self.times):
             super().move(*self.memory[at])
 
     def state(self):
         """As its parent's, with `memory`, a list of [blocks, active, action, outcome], and `met`, how many answers."""
-        memory = [[blocks.tolist(), active.tolist(), action, target]
-                  for (blocks, active), action, target in self.memory]
+        memory = [
+            [blocks.tolist(), active.tolist(), action, target]
+            for (blocks, active), action, target in self.memory
+        ]
         return {**super().state(), "memory": memory, "met": self.met}
 
     def load(self, state):
         super().load(state)
         self.met = state.get("met", 0)
-        self.memory = [((np.array(blocks), np.array(active)), action, target)
-                       for blocks, active, action, target in state.get("memory", [])]
+        self.memory = [
+            ((np.array(blocks), np.array(active)), action, target)
+            for blocks, active, action, target in state.get("memory", [])
+        ]
 
 
 class Elastic(SmallSteps):
@@ -134,8 +159,15 @@ class Elastic(SmallSteps):
         nudge(self.applied[action], blocks, active, 1.0)
         self.answers[action] += 1
         if self.fisher is not None and self.anchor is not None:
-            pull = self.strength * self.rate / (len(blocks) * len(active)) * self.fisher[action]
-            self.weights[action] += np.minimum(pull, 1) * (self.anchor[action] - self.weights[action])
+            pull = (
+                self.strength
+                * self.rate
+                / (len(blocks) * len(active))
+                * self.fisher[action]
+            )
+            self.weights[action] += np.minimum(pull, 1) * (
+                self.anchor[action] - self.weights[action]
+            )
 
     def state(self):
         """As its parent's, with `answers` (2,), `applied`, `anchor` and `fisher` (2, blocks, size), or None."""
@@ -145,5 +177,9 @@ class Elastic(SmallSteps):
     def load(self, state):
         super().load(state)
         for name in ("applied", "anchor", "fisher"):
-            setattr(self, name, None if state.get(name) is None else np.array(state[name], float))
+            setattr(
+                self,
+                name,
+                None if state.get(name) is None else np.array(state[name], float),
+            )
         self.answers = np.array(state.get("answers", (0, 0)), float)

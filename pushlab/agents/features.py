@@ -24,12 +24,18 @@ def candidates_of(env: gym.Env) -> np.ndarray:
     world = getattr(env.unwrapped, "world", None)
     candidates = getattr(world, "candidates", None)
     if candidates is not None and env.observation_space != world.observation_space:
-        raise ValueError("a wrapper changes the observations, and this agent reads the world's own codes; leave it out")
+        raise ValueError(
+            "a wrapper changes the observations, and this agent reads the world's own codes; leave it out"
+        )
     if candidates is None:
-        raise ValueError("this environment has no candidates to choose from; pushlab/evalumap1-v0 and "
-                         "pushlab/evalumap2-v0 have")
+        raise ValueError(
+            "this environment has no candidates to choose from; pushlab/evalumap1-v0 and "
+            "pushlab/evalumap2-v0 have"
+        )
     once = np.unique(candidates, axis=0)
-    return np.ascontiguousarray(candidates if len(once) == len(candidates) else once, np.int64)
+    return np.ascontiguousarray(
+        candidates if len(once) == len(candidates) else once, np.int64
+    )
 
 
 def columns_that_differ(candidates: np.ndarray) -> np.ndarray:
@@ -43,7 +49,10 @@ def columns_that_differ(candidates: np.ndarray) -> np.ndarray:
 
 def demand_features(half: Features, names: Any, called: str) -> None:
     """ValueError unless the argument `called` is a list of features of a schema's context."""
-    demand(isinstance(names, (list, tuple)), f"{called} is a list of features of the context; got {in_short(names)}")
+    demand(
+        isinstance(names, (list, tuple)),
+        f"{called} is a list of features of the context; got {in_short(names)}",
+    )
     for name in names:
         one_of(f"{called}: a feature of the context", name, half.names)
 
@@ -66,11 +75,13 @@ class ContextFeatures:
     def __init__(self, half: Features, names: Sequence[str] | None = None) -> None:
         demand_features(half, () if names is None else names, "crossed")
         self._places, words = [], ["always"]
-        for at, (component, size) in enumerate(zip(half.components, half.sizes.tolist())):
+        for at, (component, size) in enumerate(
+            zip(half.components, half.sizes.tolist())
+        ):
             feature = component.partition(".")[0]
             if names is not None and feature not in names:
                 continue
-            skipped = size == 2             # then code 0 is said by the feature's being 0
+            skipped = size == 2  # then code 0 is said by the feature's being 0
             self._places.append((at, len(words) - skipped, skipped))
             tag = component.partition(".")[2]
             codes = ("", tag) if tag else half[feature].words
@@ -81,5 +92,14 @@ class ContextFeatures:
     def active(self, context: np.ndarray) -> np.ndarray:
         """The numbers of the features that are 1 in a context (components,), int64; the constant, 0, is the first."""
         context = context.tolist()
-        return np.array([0, *(start + context[at] for at, start, skipped in self._places
-                              if context[at] or not skipped)], np.int64)
+        return np.array(
+            [
+                0,
+                *(
+                    start + context[at]
+                    for at, start, skipped in self._places
+                    if context[at] or not skipped
+                ),
+            ],
+            np.int64,
+        )

@@ -68,7 +68,10 @@ class Told(Wrapped):
 
     def __init__(self, make: Callable[[], Agent], name: str | None = None) -> None:
         super().__init__(make, name)
-        self.task, self.learners = "", {"": self.learner}       # "" before any task was named
+        self.task, self.learners = (
+            "",
+            {"": self.learner},
+        )  # "" before any task was named
 
     def begin_task(self, task, learning):
         self.task = task
@@ -77,10 +80,16 @@ class Told(Wrapped):
             self.learners[task] = self.learner
 
     def state(self):
-        return {"task": self.task, "learners": {task: one.state() for task, one in self.learners.items()}}
+        return {
+            "task": self.task,
+            "learners": {task: one.state() for task, one in self.learners.items()},
+        }
 
     def load(self, state):
-        self.task, self.learners = state["task"], {task: self._made(one) for task, one in state["learners"].items()}
+        self.task, self.learners = (
+            state["task"],
+            {task: self._made(one) for task, one in state["learners"].items()},
+        )
         self.learner = self.learners.get(self.task) or self.make()
 
 
@@ -102,10 +111,19 @@ class Recognising(Wrapped):
 
     name = "recognises"
 
-    def __init__(self, make: Callable[[], Agent], name: str | None = None, window: int = 30, surprise: float = 5.0,
-                 answers: Callable | None = None) -> None:
+    def __init__(
+        self,
+        make: Callable[[], Agent],
+        name: str | None = None,
+        window: int = 30,
+        surprise: float = 5.0,
+        answers: Callable | None = None,
+    ) -> None:
         super().__init__(make, name)
-        self.window, self.surprise = whole("window", window, 1), number("surprise", surprise, 0, math.inf)
+        self.window, self.surprise = (
+            whole("window", window, 1),
+            number("surprise", surprise, 0, math.inf),
+        )
         self.answers = answers_told if answers is None else function("answers", answers)
         self.users: list[Any] = [[0, 0, self.learner]]
         self.now = 0
@@ -113,7 +131,7 @@ class Recognising(Wrapped):
         self._learning = True
 
     def begin_task(self, task, learning):
-        self._learning = learning               # not which task it is
+        self._learning = learning  # not which task it is
 
     def begin(self, env, seed):
         self.now = self.recognise()
@@ -127,8 +145,11 @@ class Recognising(Wrapped):
         recent = sum(self.recent), len(self.recent) - sum(self.recent)
         likely = [log_likelihood(recent, known) for known in self.users]
         best = max(range(len(likely)), key=likely.__getitem__)
-        if self._learning and len(self.recent) == self.window and (
-                log_likelihood(recent, (0, 0)) > likely[best] + self.surprise):
+        if (
+            self._learning
+            and len(self.recent) == self.window
+            and (log_likelihood(recent, (0, 0)) > likely[best] + self.surprise)
+        ):
             self.users.append([0, 0, self.make()])
             return len(self.users) - 1
         return best if len(self.recent) else self.now
@@ -138,7 +159,9 @@ class Recognising(Wrapped):
         return super().act(observation, info, explore)
 
     def learn(self, transition):
-        self._note(self.answers(transition.next_info))      # those of the last step of an episode, too
+        self._note(
+            self.answers(transition.next_info)
+        )  # those of the last step of an episode, too
         super().learn(transition)
 
     def _note(self, counts):
@@ -152,12 +175,26 @@ class Recognising(Wrapped):
                 self.users[self.now][1 - answer] += 1
 
     def state(self):
-        return {"users": [[opened, not_opened, learner.state()] for opened, not_opened, learner in self.users],
-                "now": self.now, "recent": list(self.recent), "met": list(self.met)}
+        return {
+            "users": [
+                [opened, not_opened, learner.state()]
+                for opened, not_opened, learner in self.users
+            ],
+            "now": self.now,
+            "recent": list(self.recent),
+            "met": list(self.met),
+        }
 
     def load(self, state):
-        self.users = [[opened, not_opened, self._made(one)] for opened, not_opened, one in state["users"]]
-        self.now, self.recent, self.met = state["now"], deque(state["recent"]), list(state["met"])
+        self.users = [
+            [opened, not_opened, self._made(one)]
+            for opened, not_opened, one in state["users"]
+        ]
+        self.now, self.recent, self.met = (
+            state["now"],
+            deque(state["recent"]),
+            list(state["met"]),
+        )
         self.learner = self.users[self.now][2]
 
 
@@ -182,5 +219,11 @@ def log_likelihood(answers: Sequence[float], known: Sequence[float]) -> float:
     from math import lgamma
 
     a, b, opened, not_opened = known[0] + 1, known[1] + 1, *answers
-    return (lgamma(a + b) - lgamma(a) - lgamma(b) + lgamma(a + opened) + lgamma(b + not_opened)
-            - lgamma(a + b + opened + not_opened))
+    return (
+        lgamma(a + b)
+        - lgamma(a)
+        - lgamma(b)
+        + lgamma(a + opened)
+        + lgamma(b + not_opened)
+        - lgamma(a + b + opened + not_opened)
+    )

@@ -40,6 +40,7 @@ class Belief(NamedTuple):
 
 # ---------------------------------------------------------------- the two kinds of memory
 
+
 class Episodic:
     """What happened, in the order in which it happened; the oldest goes first, the latest answers.
 
@@ -48,30 +49,54 @@ class Episodic:
     chance     a numpy Generator, for the random rules
     """
 
-    def __init__(self, capacity: int, forget: str = "oldest", answer: str = "latest",
-                 chance: np.random.Generator | None = None) -> None:
-        _check_rules(capacity, forget, ("oldest", "random"), answer, ("latest", "random"), chance)
-        self.capacity, self.forget, self.answer, self.chance = capacity, forget, answer, chance
-        self.items = []                                         # oldest first
+    def __init__(
+        self,
+        capacity: int,
+        forget: str = "oldest",
+        answer: str = "latest",
+        chance: np.random.Generator | None = None,
+    ) -> None:
+        _check_rules(
+            capacity, forget, ("oldest", "random"), answer, ("latest", "random"), chance
+        )
+        self.capacity, self.forget, self.answer, self.chance = (
+            capacity,
+            forget,
+            answer,
+            chance,
+        )
+        self.items = []  # oldest first
 
     def __len__(self):
         return len(self.items)
 
     def store(self, placement: Placement) -> Placement | None:
         """Keeps a placement; returns what had to be forgotten for it, or None."""
-        gone = placement if not self.capacity else self.make_room() if len(self) >= self.capacity else None
+        gone = (
+            placement
+            if not self.capacity
+            else self.make_room()
+            if len(self) >= self.capacity
+            else None
+        )
         if self.capacity:
             self.items.append(placement)
         return gone
 
     def make_room(self) -> Placement:
         """Forgets one placement by the rule and returns it."""
-        return self.items.pop(0 if self.forget == "oldest" else int(self.chance.integers(len(self))))
+        return self.items.pop(
+            0 if self.forget == "oldest" else int(self.chance.integers(len(self)))
+        )
 
     def recall(self, person: Any, thing: Any) -> Placement | None:
         """The placement that answers where a person's thing is, or None."""
         if self.answer == "random":
-            found = [item for item in self.items if item.person == person and item.thing == thing]
+            found = [
+                item
+                for item in self.items
+                if item.person == person and item.thing == thing
+            ]
             return found[int(self.chance.integers(len(found)))] if found else None
         for item in reversed(self.items):
             if item[1] == thing and item[0] == person:
@@ -94,12 +119,31 @@ class Semantic:
     (Belief(thing='laptop', place='table', strength=1), Belief(thing='laptop', place='desk', strength=2))
     """
 
-    def __init__(self, capacity: int, forget: str = "weakest", answer: str = "strongest",
-                 chance: np.random.Generator | None = None) -> None:
-        _check_rules(capacity, forget, ("weakest", "random"), answer, ("strongest", "random"), chance)
-        self.capacity, self.forget, self.answer, self.chance = capacity, forget, answer, chance
+    def __init__(
+        self,
+        capacity: int,
+        forget: str = "weakest",
+        answer: str = "strongest",
+        chance: np.random.Generator | None = None,
+    ) -> None:
+        _check_rules(
+            capacity,
+            forget,
+            ("weakest", "random"),
+            answer,
+            ("strongest", "random"),
+            chance,
+        )
+        self.capacity, self.forget, self.answer, self.chance = (
+            capacity,
+            forget,
+            answer,
+            chance,
+        )
         self.frozen = False
-        self.strengths: dict[tuple[Any, Any], float] = {}       # thing and place: strength; strengthened last is last
+        self.strengths: dict[
+            tuple[Any, Any], float
+        ] = {}  # thing and place: strength; strengthened last is last
 
     def __len__(self):
         return len(self.strengths)
@@ -139,12 +183,16 @@ class Semantic:
         if self.answer == "random":
             pair = found[int(self.chance.integers(len(found)))]
         else:
-            pair = found[0] if len(found) == 1 else max(reversed(found), key=self.strengths.__getitem__)
+            pair = (
+                found[0]
+                if len(found) == 1
+                else max(reversed(found), key=self.strengths.__getitem__)
+            )
         return Belief(*pair, self.strengths[pair])
 
     def fill(self, usual: Mapping[Any, Any]) -> None:
         """Takes over usual places, {thing: place}, as far as there is room, and learns nothing from then on."""
-        for pair in list(usual.items())[:self.capacity]:
+        for pair in list(usual.items())[: self.capacity]:
             self.strengths[pair] = 1
         self.capacity, self.frozen = len(self), True
 
@@ -153,18 +201,26 @@ def _check_rules(capacity, forget, forgets, answer, answers, chance):
     whole("capacity", capacity, 0)
     one_of("forget", forget, forgets)
     one_of("answer", answer, answers)
-    demand("random" not in (forget, answer) or chance is not None, "a random rule needs chance, a numpy Generator")
+    demand(
+        "random" not in (forget, answer) or chance is not None,
+        "a random rule needs chance, a numpy Generator",
+    )
 
 
-def given_memory(world: Any, capacity: int, usual: Mapping | None = None) -> tuple[Episodic, Semantic]:
+def given_memory(
+    world: Any, capacity: int, usual: Mapping | None = None
+) -> tuple[Episodic, Semantic]:
     """(Episodic, Semantic) with usual places, {thing: place}, in up to half the capacity, and episodes in the rest.
 
     usual  in words; None takes the world's own
     """
     usual = world.usual if usual is None else usual
     if world.encoding == "index":
-        usual = {world.objects.index(thing): world.location_code[place] for thing, place in usual.items()
-                 if thing in world.objects and place in world.location_code}
+        usual = {
+            world.objects.index(thing): world.location_code[place]
+            for thing, place in usual.items()
+            if thing in world.objects and place in world.location_code
+        }
     semantic = Semantic(capacity // 2)
     semantic.fill(usual)
     return Episodic(capacity - semantic.capacity), semantic

@@ -26,12 +26,18 @@ class MemoryAgent(Agent):
     """
 
     name = "memory"
-    split = (1.0, 0.0)              # which share of the capacity is episodic, which semantic
+    split = (1.0, 0.0)  # which share of the capacity is episodic, which semantic
 
-    def __init__(self, capacity: int, reference: str | None = None, diary: bool = False) -> None:
+    def __init__(
+        self, capacity: int, reference: str | None = None, diary: bool = False
+    ) -> None:
         one_of("reference", reference, REFERENCES)
         whole("capacity", capacity, 1)
-        self.capacity, self.reference, self.diary = capacity, reference, flag("diary", diary)
+        self.capacity, self.reference, self.diary = (
+            capacity,
+            reference,
+            flag("diary", diary),
+        )
 
     def begin(self, env, seed):
         self.world = env.unwrapped.world
@@ -44,19 +50,26 @@ class MemoryAgent(Agent):
         episodic = round(self.capacity * self.split[0])
         return Episodic(episodic), Semantic(self.capacity - episodic)
 
-    def keep(self, placement: Placement, episodic: Episodic, semantic: Semantic) -> Placement | Belief | None:
+    def keep(
+        self, placement: Placement, episodic: Episodic, semantic: Semantic
+    ) -> Placement | Belief | None:
         """Does something with a placement; returns what was forgotten for it, or None."""
         raise NotImplementedError(f"{type(self).__name__} has to say what it keeps")
 
     def act(self, observation, info, explore=True):
         placements, person, thing = self._read(observation)
-        gone = [self.keep(placement, *memory) for placement, memory in zip(placements, self.memories)]
+        gone = [
+            self.keep(placement, *memory)
+            for placement, memory in zip(placements, self.memories)
+        ]
         best = self.recall(person, thing)
         if self.diary:
             self.pages.append(self._page(gone, best))
         answer, self.propensity = best.place if best is not None else None, 1.0
         if self.world.encoding == "index" and answer is None:
-            answer = int(self.chance.integers(len(self.world.locations)))       # a code has to be something
+            answer = int(
+                self.chance.integers(len(self.world.locations))
+            )  # a code has to be something
             self.propensity = 1 / len(self.world.locations)
         return answer if self.world.n_agents == 1 else (answer,) * self.world.n_agents
 
@@ -65,17 +78,27 @@ class MemoryAgent(Agent):
         if len(self.memories) == 1:
             episodic, semantic = self.memories[0]
             return episodic.recall(person, thing) or semantic.recall(thing)
-        episodes = [found for episodic, _ in self.memories if (found := episodic.recall(person, thing))]
+        episodes = [
+            found
+            for episodic, _ in self.memories
+            if (found := episodic.recall(person, thing))
+        ]
         if episodes:
             return max(episodes, key=lambda found: found.time)
-        beliefs = [found for _, semantic in self.memories if (found := semantic.recall(thing))]
+        beliefs = [
+            found for _, semantic in self.memories if (found := semantic.recall(thing))
+        ]
         return max(beliefs, key=lambda found: found.strength, default=None)
 
     def _read(self, observation):
         """Placements in view, and the person and thing asked for, of an observation in either encoding."""
         if self.world.encoding == "index":
             codes = observation.tolist()
-            return [Placement(*codes[at:at + 4]) for at in range(0, len(codes) - 2, 4)], codes[-2], codes[-1]
+            return (
+                [Placement(*codes[at : at + 4]) for at in range(0, len(codes) - 2, 4)],
+                codes[-2],
+                codes[-1],
+            )
         seen, (head, _) = observation
         seen = (seen,) if self.world.n_agents == 1 else seen
         person, _, thing = head.partition(OWNS)
@@ -90,23 +113,38 @@ class MemoryAgent(Agent):
     def _page(self, gone, best):
         """What a picture of the first agent's memory needs, in words."""
         episodic, semantic = self.memories[0]
-        source = ("nothing remembered" if best is None else f"episodic, from t {best.time:,}"
-                  if isinstance(best, Placement) else f"semantic, seen {best.strength:g}×")
+        source = (
+            "nothing remembered"
+            if best is None
+            else f"episodic, from t {best.time:,}"
+            if isinstance(best, Placement)
+            else f"semantic, seen {best.strength:g}×"
+        )
         forgotten = gone[0] if gone else None
         shelves = {}
         for kind, memory in (("episodic", episodic), ("semantic", semantic)):
             items = [self._in_words(item, best) for item in memory.items]
-            shelves[kind] = {"capacity": memory.capacity, "items": items, "forgotten": None}
+            shelves[kind] = {
+                "capacity": memory.capacity,
+                "items": items,
+                "forgotten": None,
+            }
         if forgotten is not None:
             kind = "episodic" if isinstance(forgotten, Placement) else "semantic"
             shelves[kind]["forgotten"] = self._in_words(forgotten, None)
         return {**shelves, "source": source}
 
     def _in_words(self, item, best):
-        names = {"thing": self.world.objects, "place": self.world.locations, "person": self.world.people}
+        names = {
+            "thing": self.world.objects,
+            "place": self.world.locations,
+            "person": self.world.people,
+        }
         told = item._asdict()
         if self.world.encoding == "index":
-            told |= {key: words[told[key]] for key, words in names.items() if key in told}
+            told |= {
+                key: words[told[key]] for key, words in names.items() if key in told
+            }
         told["object"], told["location"] = told.pop("thing"), told.pop("place")
         return {**told, "used": item == best}
 
@@ -118,8 +156,14 @@ def with_memory(frames: Sequence[dict], pages: Sequence[dict]) -> list[dict]:
     pages   the agent's, with diary=True
     """
     if len(frames) != len(pages) + 1:
-        raise ValueError(f"{len(pages)} pages belong to {len(pages) + 1} frames; got {len(frames)}")
-    return [{**frame, "memory": page} for frame, page in zip(frames, [*pages, pages[-1]])] if pages else list(frames)
+        raise ValueError(
+            f"{len(pages)} pages belong to {len(pages) + 1} frames; got {len(frames)}"
+        )
+    return (
+        [{**frame, "memory": page} for frame, page in zip(frames, [*pages, pages[-1]])]
+        if pages
+        else list(frames)
+    )
 
 
 class EpisodicAgent(MemoryAgent):
@@ -127,7 +171,9 @@ class EpisodicAgent(MemoryAgent):
 
     name = "episodic"
 
-    def keep(self, placement: Placement, episodic: Episodic, semantic: Semantic) -> Placement | None:
+    def keep(
+        self, placement: Placement, episodic: Episodic, semantic: Semantic
+    ) -> Placement | None:
         gone = episodic.store(placement)
         if self.reference and len(episodic) == episodic.capacity:
             gone = episodic.make_room()
@@ -140,7 +186,9 @@ class SemanticAgent(MemoryAgent):
     name = "semantic"
     split = (0.0, 1.0)
 
-    def keep(self, placement: Placement, episodic: Episodic, semantic: Semantic) -> Belief | None:
+    def keep(
+        self, placement: Placement, episodic: Episodic, semantic: Semantic
+    ) -> Belief | None:
         gone = semantic.strengthen(placement.thing, placement.place)
         if self.reference and len(semantic) == semantic.capacity:
             gone = semantic.make_room()
@@ -159,8 +207,14 @@ class BothAgent(MemoryAgent):
     name = "both"
     split = (0.5, 0.5)
 
-    def keep(self, placement: Placement, episodic: Episodic, semantic: Semantic) -> Placement | Belief | None:
-        gone = self._generalise(episodic, semantic) if len(episodic) >= episodic.capacity > 0 else None
+    def keep(
+        self, placement: Placement, episodic: Episodic, semantic: Semantic
+    ) -> Placement | Belief | None:
+        gone = (
+            self._generalise(episodic, semantic)
+            if len(episodic) >= episodic.capacity > 0
+            else None
+        )
         episodic.store(placement)
         return gone
 
@@ -169,7 +223,9 @@ class BothAgent(MemoryAgent):
         pair, size = groups.most_common(1)[0]
         if size < 2:
             return episodic.make_room()
-        episodic.items = [item for item in episodic.items if (item.thing, item.place) != pair]
+        episodic.items = [
+            item for item in episodic.items if (item.thing, item.place) != pair
+        ]
         if pair in semantic.strengths or semantic.weakest() <= size:
             return semantic.strengthen(*pair, by=size)
         return Belief(*pair, size)
@@ -183,13 +239,20 @@ class GivenAgent(MemoryAgent):
 
     name = "given"
 
-    def __init__(self, capacity: int, reference: str | None = None, diary: bool = False,
-                 usual: Mapping | None = None) -> None:
+    def __init__(
+        self,
+        capacity: int,
+        reference: str | None = None,
+        diary: bool = False,
+        usual: Mapping | None = None,
+    ) -> None:
         super().__init__(capacity, reference, diary)
         self.usual = usual
 
     def new_memory(self) -> tuple[Episodic, Semantic]:
         return given_memory(self.world, self.capacity, self.usual)
 
-    def keep(self, placement: Placement, episodic: Episodic, semantic: Semantic) -> Placement | None:
+    def keep(
+        self, placement: Placement, episodic: Episodic, semantic: Semantic
+    ) -> Placement | None:
         return episodic.store(placement)

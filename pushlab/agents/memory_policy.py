@@ -18,7 +18,7 @@ EPISODE, BELIEF, FORGET = 0, 1, 2
 DECISIONS = ("keep as an episode", "make it a belief", "forget it")
 MOMENTS = ("seen now", "oldest episode")
 BELIEFS = ("none", "agrees", "differs")
-AGES = (0, 1, 2, 4, 6, 8, 10, 12, 16, 24)           # where each class of ages begins, in steps
+AGES = (0, 1, 2, 4, 6, 8, 10, 12, 16, 24)  # where each class of ages begins, in steps
 
 
 class LearnedAgent(MemoryAgent):
@@ -49,41 +49,62 @@ class LearnedAgent(MemoryAgent):
     name = "learned"
     split = (0.5, 0.5)
 
-    def __init__(self, capacity: int, usual: str | None = "given", epsilon: float = 0.1, discount: float = 0.8,
-                 horizon: int = 20, diary: bool = False) -> None:
+    def __init__(
+        self,
+        capacity: int,
+        usual: str | None = "given",
+        epsilon: float = 0.1,
+        discount: float = 0.8,
+        horizon: int = 20,
+        diary: bool = False,
+    ) -> None:
         super().__init__(capacity, diary=diary)
         one_of("usual", usual, (None, "given"))
         self.usual, self.epsilon = usual, number("epsilon", epsilon, 0, 1)
-        self.discount, self.horizon = number("discount", discount, 0, 1), whole("horizon", horizon, 1)
+        self.discount, self.horizon = (
+            number("discount", discount, 0, 1),
+            whole("horizon", horizon, 1),
+        )
         shape = (len(MOMENTS), len(BELIEFS), len(AGES), len(DECISIONS))
         self.values, self.counts = np.zeros(shape), np.zeros(shape, np.int64)
-        self.usually, self.answers = 0.0, 0         # the reward of an answer, lately; how many there were
-        self._class = np.searchsorted(AGES, np.arange(AGES[-1] + 1), side="right").tolist()
+        self.usually, self.answers = (
+            0.0,
+            0,
+        )  # the reward of an answer, lately; how many there were
+        self._class = np.searchsorted(
+            AGES, np.arange(AGES[-1] + 1), side="right"
+        ).tolist()
 
     def begin(self, env, seed):
         super().begin(env, seed)
-        self._tried = deque()                       # decisions not yet judged, oldest first
-        self._about = defaultdict(list)             # the same by thing
+        self._tried = deque()  # decisions not yet judged, oldest first
+        self._about = defaultdict(list)  # the same by thing
         self._luck, self._at = self.chance.random(4096), 0
 
     def new_memory(self) -> tuple[Episodic, Semantic]:
         if self.usual == "given":
             return given_memory(self.world, self.capacity)
-        return Episodic(self.capacity // 2), Semantic(self.capacity - self.capacity // 2)
+        return Episodic(self.capacity // 2), Semantic(
+            self.capacity - self.capacity // 2
+        )
 
     # ------------------------------------------------------------ deciding
 
     def act(self, observation, info, explore=True):
         self._explore = explore
         answer = super().act(observation, info, explore)
-        self.propensity = None if explore else self.propensity      # what it tried to keep is one way of many
+        self.propensity = (
+            None if explore else self.propensity
+        )  # what it tried to keep is one way of many
         return answer
 
     def recall(self, person: Any, thing: Any) -> Placement | Belief | None:
-        self._asked = thing                         # only rewards of questions about it count
+        self._asked = thing  # only rewards of questions about it count
         return super().recall(person, thing)
 
-    def keep(self, placement: Placement, episodic: Episodic, semantic: Semantic) -> Placement | Belief | None:
+    def keep(
+        self, placement: Placement, episodic: Episodic, semantic: Semantic
+    ) -> Placement | Belief | None:
         now, gone = placement.time, None
         if episodic.items:
             oldest = episodic.items[0]
@@ -94,7 +115,9 @@ class LearnedAgent(MemoryAgent):
                     gone = semantic.strengthen(oldest.thing, oldest.place)
         before = episodic.recall(placement.person, placement.thing)
         against = before is not None and before.place != placement.place
-        choice = self._decide(0, placement, semantic, now, now - before.time if against else 0)
+        choice = self._decide(
+            0, placement, semantic, now, now - before.time if against else 0
+        )
         if choice == EPISODE:
             return episodic.store(placement) or gone
         if choice == BELIEF:
@@ -117,7 +140,10 @@ class LearnedAgent(MemoryAgent):
 
     def _best(self, situation):
         """The decision of the highest value; one that was never tried goes first while it explores."""
-        counts, values = self.counts[situation].tolist(), self.values[situation].tolist()
+        counts, values = (
+            self.counts[situation].tolist(),
+            self.values[situation].tolist(),
+        )
         if self._explore and 0 in counts:
             return counts.index(0)
         return values.index(max(values))
@@ -143,16 +169,26 @@ class LearnedAgent(MemoryAgent):
             _, where, reward, thing = tried = self._tried.popleft()
             self._about[thing].remove(tried)
             count, value = self.counts[where].item() + 1, self.values[where].item()
-            self.counts[where], self.values[where] = count, value + (reward - value) / min(count, 5000)
+            self.counts[where], self.values[where] = (
+                count,
+                value + (reward - value) / min(count, 5000),
+            )
 
     def state(self):
-        return {"values": self.values.copy(), "counts": self.counts.copy(), "usually": self.usually,
-                "answers": self.answers}
+        return {
+            "values": self.values.copy(),
+            "counts": self.counts.copy(),
+            "usually": self.usually,
+            "answers": self.answers,
+        }
 
     def load(self, state):
         if not state:
             return
-        self.values, self.counts = np.array(state["values"], float), np.array(state["counts"], np.int64)
+        self.values, self.counts = (
+            np.array(state["values"], float),
+            np.array(state["counts"], np.int64),
+        )
         self.usually, self.answers = float(state["usually"]), int(state["answers"])
 
     def table(self) -> pd.DataFrame:
@@ -163,6 +199,20 @@ class LearnedAgent(MemoryAgent):
         for moment, belief, age in np.ndindex(self.counts.shape[:3]):
             counts = self.counts[moment, belief, age]
             if counts.sum():
-                best = int(np.argmax(np.where(counts > 0, self.values[moment, belief, age], -np.inf)))
-                rows.append((MOMENTS[moment], BELIEFS[belief], AGES[age], DECISIONS[best], int(counts.sum())))
-        return pd.DataFrame(rows, columns=["moment", "belief", "age", "decision", "tried"])
+                best = int(
+                    np.argmax(
+                        np.where(counts > 0, self.values[moment, belief, age], -np.inf)
+                    )
+                )
+                rows.append(
+                    (
+                        MOMENTS[moment],
+                        BELIEFS[belief],
+                        AGES[age],
+                        DECISIONS[best],
+                        int(counts.sum()),
+                    )
+                )
+        return pd.DataFrame(
+            rows, columns=["moment", "belief", "age", "decision", "tried"]
+        )

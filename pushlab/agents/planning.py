@@ -36,11 +36,24 @@ class BangBang(Deterministic):
     on, off      the two actions
     """
 
-    def __init__(self, component: int, above: float, below: float, on: Any, off: Any = 0,
-                 name: str = "bang-bang") -> None:
+    def __init__(
+        self,
+        component: int,
+        above: float,
+        below: float,
+        on: Any,
+        off: Any = 0,
+        name: str = "bang-bang",
+    ) -> None:
         if not number("below", below) <= number("above", above):
-            raise ValueError(f"treatment stops at or below the value where it starts, above={above}; got below={below}")
-        self.component, self.above, self.below = whole("component", component), above, below
+            raise ValueError(
+                f"treatment stops at or below the value where it starts, above={above}; got below={below}"
+            )
+        self.component, self.above, self.below = (
+            whole("component", component),
+            above,
+            below,
+        )
         self.on, self.off, self.name = on, off, name
 
     def begin(self, env, seed):
@@ -75,13 +88,32 @@ class FittedQIteration(Agent):
 
     name = "fitted Q iteration"
 
-    def __init__(self, actions: int, discount: float = 0.98, trees: int = 50, leaf: int = 2, growths: int = 10,
-                 sweeps: int = 40, explore: float = 0.15, see: Callable | None = None, seed: int = 0,
-                 every: int | None = None) -> None:
-        self.actions, self.discount = whole("actions", actions, 1), number("discount", discount, 0, 1)
+    def __init__(
+        self,
+        actions: int,
+        discount: float = 0.98,
+        trees: int = 50,
+        leaf: int = 2,
+        growths: int = 10,
+        sweeps: int = 40,
+        explore: float = 0.15,
+        see: Callable | None = None,
+        seed: int = 0,
+        every: int | None = None,
+    ) -> None:
+        self.actions, self.discount = (
+            whole("actions", actions, 1),
+            number("discount", discount, 0, 1),
+        )
         self.trees, self.leaf = whole("trees", trees, 1), whole("leaf", leaf, 1)
-        self.growths, self.sweeps = whole("growths", growths, 1), whole("sweeps", sweeps, 1)
-        self.explore, self.seed = number("explore", explore, 0, 1), whole("seed", seed, 0)
+        self.growths, self.sweeps = (
+            whole("growths", growths, 1),
+            whole("sweeps", sweeps, 1),
+        )
+        self.explore, self.seed = (
+            number("explore", explore, 0, 1),
+            whole("seed", seed, 0),
+        )
         self.see = None if see is None else function("see", see)
         self.every = None if every is None else whole("every", every, 1)
         self.episodes, self.steps, self._fitted = 0, [], 0
@@ -102,8 +134,14 @@ class FittedQIteration(Agent):
             self.propensity = 1 / self.actions
             return self._rng.integers(self.actions, size=n)
         best = self.values(observations).argmax(axis=1)
-        chosen = np.where(chance, self._rng.integers(self.actions, size=n), best) if explore else best
-        self.propensity = share / self.actions + (1 - share) * float(chosen[-1] == best[-1])
+        chosen = (
+            np.where(chance, self._rng.integers(self.actions, size=n), best)
+            if explore
+            else best
+        )
+        self.propensity = share / self.actions + (1 - share) * float(
+            chosen[-1] == best[-1]
+        )
         return chosen
 
     def values(self, observations: np.ndarray) -> np.ndarray:
@@ -111,29 +149,63 @@ class FittedQIteration(Agent):
         if self.forests is None:
             raise ValueError("nothing has been learned yet: call fit() first")
         inputs = self._inputs(observations)
-        return np.stack([_mean_of_leaves(_leaves_of(forest, inputs), worth)
-                         for forest, worth in zip(self.forests, self._worth)], axis=1)
+        return np.stack(
+            [
+                _mean_of_leaves(_leaves_of(forest, inputs), worth)
+                for forest, worth in zip(self.forests, self._worth)
+            ],
+            axis=1,
+        )
 
     def _inputs(self, observations):
-        inputs = np.asarray(observations, np.float64) if self.see is None else self.see(np.asarray(observations))
+        inputs = (
+            np.asarray(observations, np.float64)
+            if self.see is None
+            else self.see(np.asarray(observations))
+        )
         return np.ascontiguousarray(inputs, np.float32)
 
-    def fit(self, observations: np.ndarray, actions: np.ndarray, rewards: np.ndarray, following: np.ndarray,
-            terminated: np.ndarray | None = None, progress: bool = False) -> FittedQIteration:
+    def fit(
+        self,
+        observations: np.ndarray,
+        actions: np.ndarray,
+        rewards: np.ndarray,
+        following: np.ndarray,
+        terminated: np.ndarray | None = None,
+        progress: bool = False,
+    ) -> FittedQIteration:
         """Learns from n steps: observations and following (n, …); actions, rewards and, if given, terminated (n,)."""
-        self.steps = list(zip(observations, actions, rewards, following, np.zeros(len(rewards), bool) if terminated is
-                              None else terminated))
+        self.steps = list(
+            zip(
+                observations,
+                actions,
+                rewards,
+                following,
+                np.zeros(len(rewards), bool) if terminated is None else terminated,
+            )
+        )
         return self._fit(progress)
 
     def learn(self, transition):
         """Keeps a step, and after each `every` episodes learns anew from all of them, once each action occurs."""
         if self.every is None:
             return
-        self.steps.append((transition.observation, transition.action, transition.reward, transition.next_observation,
-                           transition.terminated))
+        self.steps.append(
+            (
+                transition.observation,
+                transition.action,
+                transition.reward,
+                transition.next_observation,
+                transition.terminated,
+            )
+        )
         self.episodes += transition.terminated or transition.truncated
-        if (transition.terminated or transition.truncated) and self.episodes % self.every == 0:
-            taken = np.bincount([int(action) for _, action, *_ in self.steps], minlength=self.actions)
+        if (
+            transition.terminated or transition.truncated
+        ) and self.episodes % self.every == 0:
+            taken = np.bincount(
+                [int(action) for _, action, *_ in self.steps], minlength=self.actions
+            )
             if taken.min() >= self.leaf:
                 self._fit()
 
@@ -142,15 +214,29 @@ class FittedQIteration(Agent):
 
         Forests are not written down. They grow again, the same, from the same steps and seed.
         """
-        return {"steps": [[np.asarray(before), int(action), float(reward), np.asarray(after), bool(over)]
-                          for before, action, reward, after, over in self.steps],
-                "fitted": self._fitted, "episodes": self.episodes, "chance": self._rng}
+        return {
+            "steps": [
+                [
+                    np.asarray(before),
+                    int(action),
+                    float(reward),
+                    np.asarray(after),
+                    bool(over),
+                ]
+                for before, action, reward, after, over in self.steps
+            ],
+            "fitted": self._fitted,
+            "episodes": self.episodes,
+            "chance": self._rng,
+        }
 
     def load(self, state):
-        steps = [(np.array(before), action, reward, np.array(after), over)
-                 for before, action, reward, after, over in state.get("steps", [])]
+        steps = [
+            (np.array(before), action, reward, np.array(after), over)
+            for before, action, reward, after, over in state.get("steps", [])
+        ]
         self.forests, self.episodes = None, int(state.get("episodes", 0))
-        self.steps, self._fitted = steps[:state.get("fitted", 0)], 0
+        self.steps, self._fitted = steps[: state.get("fitted", 0)], 0
         if self.steps:
             self._fit()
         self.steps = steps
@@ -160,23 +246,40 @@ class FittedQIteration(Agent):
     def _fit(self, progress=False):
         from tqdm.auto import tqdm
 
-        observations, actions, rewards, following, terminated = (np.array(part) for part in zip(*self.steps))
+        observations, actions, rewards, following, terminated = (
+            np.array(part) for part in zip(*self.steps)
+        )
         inputs, after = self._inputs(observations), self._inputs(following)
         rewards = rewards.astype(np.float64)
         rows = [np.flatnonzero(actions == action) for action in range(self.actions)]
         if min(map(len, rows)) < self.leaf:
-            raise ValueError(f"each of the {self.actions} actions has to occur at least {self.leaf} times; they occur "
-                             f"{', '.join(str(len(taken)) for taken in rows)} times")
+            raise ValueError(
+                f"each of the {self.actions} actions has to occur at least {self.leaf} times; they occur "
+                f"{', '.join(str(len(taken)) for taken in rows)} times"
+            )
         going_on = 1.0 - terminated
         target = rewards.copy()
-        for growth in tqdm(range(self.growths), disable=not progress, desc="growing forests"):
+        for growth in tqdm(
+            range(self.growths), disable=not progress, desc="growing forests"
+        ):
             self._grow(inputs, rows, target, growth)
-            here = [_leaves_of(forest, inputs[taken]) for forest, taken in zip(self.forests, rows)]
+            here = [
+                _leaves_of(forest, inputs[taken])
+                for forest, taken in zip(self.forests, rows)
+            ]
             there = [_leaves_of(forest, after) for forest in self.forests]
             for _ in range(self.sweeps):
-                self._worth = [_fill_leaves(leaves, target[taken], len(worth))
-                               for leaves, taken, worth in zip(here, rows, self._worth)]
-                best = np.max([_mean_of_leaves(leaves, worth) for leaves, worth in zip(there, self._worth)], axis=0)
+                self._worth = [
+                    _fill_leaves(leaves, target[taken], len(worth))
+                    for leaves, taken, worth in zip(here, rows, self._worth)
+                ]
+                best = np.max(
+                    [
+                        _mean_of_leaves(leaves, worth)
+                        for leaves, worth in zip(there, self._worth)
+                    ],
+                    axis=0,
+                )
                 target = rewards + self.discount * going_on * best
         self._fitted = len(self.steps)
         return self
@@ -186,11 +289,17 @@ class FittedQIteration(Agent):
 
         self.forests, self._worth = [], []
         for action, taken in enumerate(rows):
-            forest = ExtraTreesRegressor(self.trees, min_samples_leaf=self.leaf, n_jobs=1,
-                                         random_state=100_000 * self.seed + 100 * growth + action)
+            forest = ExtraTreesRegressor(
+                self.trees,
+                min_samples_leaf=self.leaf,
+                n_jobs=1,
+                random_state=100_000 * self.seed + 100 * growth + action,
+            )
             forest.fit(inputs[taken], target[taken])
             self.forests.append(forest)
-            self._worth.append(np.zeros(sum(tree.tree_.node_count for tree in forest.estimators_)))
+            self._worth.append(
+                np.zeros(sum(tree.tree_.node_count for tree in forest.estimators_))
+            )
 
 
 def _leaves_of(forest, inputs):

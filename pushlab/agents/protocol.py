@@ -47,7 +47,9 @@ class Agent:
     def begin(self, env: gym.Env, seed: int) -> None:
         """An episode of `env` begins; `seed` governs the agent's own chance in it."""
 
-    def act(self, observation: Any, info: Mapping[str, Any], explore: bool = True) -> Any:
+    def act(
+        self, observation: Any, info: Mapping[str, Any], explore: bool = True
+    ) -> Any:
         """The action for an observation; `explore=False` asks for the best known one."""
         raise NotImplementedError(f"{type(self).__name__} has to say how it acts")
 
@@ -67,7 +69,9 @@ class Agent:
     def load(self, state: dict) -> None:
         """Takes over what `state()` gave."""
         if state:
-            raise ValueError(f"{type(self).__name__} learns nothing, so it has no place for {', '.join(state)}")
+            raise ValueError(
+                f"{type(self).__name__} learns nothing, so it has no place for {', '.join(state)}"
+            )
 
 
 class Deterministic(Agent):
@@ -81,7 +85,9 @@ def own_chance(seed: int) -> np.random.Generator:
 
     Without the spawn key both would draw the same stream, and a random action would foretell the user's answer.
     """
-    return np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(1,))))
+    return np.random.Generator(
+        np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(1,)))
+    )
 
 
 class FunctionAgent(Agent):
@@ -99,14 +105,20 @@ class FunctionAgent(Agent):
             self._with_info = _positional(policy) > 1
 
     def act(self, observation, info, explore=True):
-        return self.policy(observation, info) if self._with_info else self.policy(observation)
+        return (
+            self.policy(observation, info)
+            if self._with_info
+            else self.policy(observation)
+        )
 
 
 def _positional(policy):
     """How many arguments a function must be given by position."""
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    return sum(parameter.kind in kinds and parameter.default is parameter.empty
-               for parameter in inspect.signature(policy).parameters.values())
+    return sum(
+        parameter.kind in kinds and parameter.default is parameter.empty
+        for parameter in inspect.signature(policy).parameters.values()
+    )
 
 
 def as_agent(agent: Any) -> Agent:
@@ -116,15 +128,20 @@ def as_agent(agent: Any) -> Agent:
     0
     """
     if isinstance(agent, type):
-        raise TypeError(f"{agent.__name__} is a class; make an agent of it: {agent.__name__}()")
+        raise TypeError(
+            f"{agent.__name__} is a class; make an agent of it: {agent.__name__}()"
+        )
     if hasattr(agent, "act"):
         return agent
     if callable(agent):
         return FunctionAgent(agent)
-    raise TypeError(f"an agent has act(observation, info), or is a function of the observation; got {in_short(agent)}")
+    raise TypeError(
+        f"an agent has act(observation, info), or is a function of the observation; got {in_short(agent)}"
+    )
 
 
 # ---------------------------------------------------------------- states as JSON
+
 
 def plain_state(state: Any, name: str = "state") -> Any:
     """What `Agent.state()` gave, as JSON can hold it: arrays as lists, a Generator as what its bit generator tells.
@@ -137,8 +154,12 @@ def plain_state(state: Any, name: str = "state") -> Any:
     if isinstance(state, dict):
         wrong = [key for key in state if not isinstance(key, str)]
         if wrong:
-            raise TypeError(f"{name} has the key {wrong[0]!r}, and keys of JSON are texts; make it a list of pairs")
-        return {key: plain_state(value, f"{name}[{key!r}]") for key, value in state.items()}
+            raise TypeError(
+                f"{name} has the key {wrong[0]!r}, and keys of JSON are texts; make it a list of pairs"
+            )
+        return {
+            key: plain_state(value, f"{name}[{key!r}]") for key, value in state.items()
+        }
     if isinstance(state, np.ndarray) and state.dtype != object:
         return state.tolist()
     if isinstance(state, (list, tuple, np.ndarray)):
@@ -149,8 +170,10 @@ def plain_state(state: Any, name: str = "state") -> Any:
         return plain_state(state.bit_generator.state, name)
     if state is None or isinstance(state, (bool, int, float, str)):
         return state
-    raise TypeError(f"{name} is a {type(state).__name__}; a state holds numbers, texts, lists, dicts, arrays and "
-                    "Generators, and of a model that cannot be written down the data that it was fitted to")
+    raise TypeError(
+        f"{name} is a {type(state).__name__}; a state holds numbers, texts, lists, dicts, arrays and "
+        "Generators, and of a model that cannot be written down the data that it was fitted to"
+    )
 
 
 def as_generator(state: Any) -> np.random.Generator:

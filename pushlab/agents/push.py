@@ -8,20 +8,27 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pushlab.agents.features import candidates_of, columns_that_differ, context_of, demand_features
+from pushlab.agents.features import (
+    candidates_of,
+    columns_that_differ,
+    context_of,
+    demand_features,
+)
 from pushlab.agents.protocol import Agent, Deterministic, own_chance
 from pushlab.ground.arguments import demand, flag, in_short, number
 
 if TYPE_CHECKING:
     from pushlab.datasets.periods import Period
 
-SURE = 1e-6                     # a model's 0 and 1 are taken for this and 1 minus this: log-odds must be finite
+SURE = 1e-6  # a model's 0 and 1 are taken for this and 1 minus this: log-odds must be finite
 
 
 def _demand_period(history, agent):
     if not hasattr(history, "notification_codes"):
         kind = type(history).__name__
-        meant = "; its .history is meant" if kind == "User" else ", such as user.history"
+        meant = (
+            "; its .history is meant" if kind == "User" else ", such as user.history"
+        )
         raise TypeError(f"{type(agent).__name__} takes a Period; got a {kind}{meant}")
 
 
@@ -40,15 +47,28 @@ class ReplayHistory(Agent):
         self.shuffle = flag("shuffle", shuffle)
 
     def begin(self, env, seed):
-        if self.codes.shape[1:] != env.action_space.shape or (self.codes >= env.action_space.nvec).any():
-            raise ValueError("the history is coded by another schema than the environment's; load both as one user")
+        if (
+            self.codes.shape[1:] != env.action_space.shape
+            or (self.codes >= env.action_space.nvec).any()
+        ):
+            raise ValueError(
+                "the history is coded by another schema than the environment's; load both as one user"
+            )
         self._sent = 0
         self._rng = own_chance(seed)
 
     def act(self, observation, info, explore=True):
-        row = self._rng.integers(len(self.codes)) if self.shuffle else self._sent % len(self.codes)
+        row = (
+            self._rng.integers(len(self.codes))
+            if self.shuffle
+            else self._sent % len(self.codes)
+        )
         self._sent += 1
-        self.propensity = float((self.codes == self.codes[row]).all(axis=1).mean()) if self.shuffle else 1.0
+        self.propensity = (
+            float((self.codes == self.codes[row]).all(axis=1).mean())
+            if self.shuffle
+            else 1.0
+        )
         return np.array(self.codes[row])
 
 
@@ -83,20 +103,34 @@ class MostOpened(Agent):
 
     name = "most opened"
 
-    def __init__(self, history: Period | None = None, by: Sequence[str] | None = None) -> None:
+    def __init__(
+        self, history: Period | None = None, by: Sequence[str] | None = None
+    ) -> None:
         if history is not None:
             _demand_period(history, self)
         self.history, self.by = history, by
-        self.opens = Counter()          # (context's codes, notification's codes): how many were opened
+        self.opens = (
+            Counter()
+        )  # (context's codes, notification's codes): how many were opened
         self._counted = history is None
 
     def begin(self, env, seed):
         self.candidates, schema = candidates_of(env), env.unwrapped.world.schema
-        by = [name for name in ("time", "timeOfDay") if name in schema.context.names] if self.by is None else self.by
+        by = (
+            [name for name in ("time", "timeOfDay") if name in schema.context.names]
+            if self.by is None
+            else self.by
+        )
         demand_features(schema.context, by, "by")
-        self._by = [at for at, name in enumerate(schema.context.components) if name.partition(".")[0] in by]
+        self._by = [
+            at
+            for at, name in enumerate(schema.context.components)
+            if name.partition(".")[0] in by
+        ]
         self._differ = columns_that_differ(self.candidates)
-        self._place = {self._kind(codes): row for row, codes in enumerate(self.candidates)}
+        self._place = {
+            self._kind(codes): row for row, codes in enumerate(self.candidates)
+        }
         self._rng = own_chance(seed)
         if not self._counted:
             self._count_history()
@@ -104,8 +138,10 @@ class MostOpened(Agent):
 
     def _count_history(self):
         period, self._counted = self.history, True
-        for context, notification in zip(period.context_codes[period.opened],
-                                         period.notification_codes[period.opened]):
+        for context, notification in zip(
+            period.context_codes[period.opened],
+            period.notification_codes[period.opened],
+        ):
             self.opens[self._such(context), tuple(notification.tolist())] += 1
 
     def _such(self, context):
@@ -124,30 +160,48 @@ class MostOpened(Agent):
         row = self._place.get(self._kind(notification))
         if row is not None:
             self._tallies[None][row] += count
-            self._tallies.setdefault(such, np.zeros(len(self.candidates), np.int64))[row] += count
+            self._tallies.setdefault(such, np.zeros(len(self.candidates), np.int64))[
+                row
+            ] += count
 
     def act(self, observation, info, explore=True):
         ever, count = self._tallies[None], len(self.candidates)
         blind = explore and not ever.any()
         self.propensity = 1 / count if blind else 1.0
         here = self._tallies.get(self._such(context_of(observation)), ever)
-        row = self._rng.integers(count) if blind else (here * (ever.sum() + 1) + ever).argmax()
+        row = (
+            self._rng.integers(count)
+            if blind
+            else (here * (ever.sum() + 1) + ever).argmax()
+        )
         return self.candidates[row].copy()
 
     def learn(self, transition):
         if transition.next_info["opened"]:
-            such, notification = self._such(context_of(transition.observation)), np.asarray(transition.action)
+            such, notification = (
+                self._such(context_of(transition.observation)),
+                np.asarray(transition.action),
+            )
             self.opens[such, tuple(notification.tolist())] += 1
             self._add(such, notification)
 
     def state(self):
         """`opens`: a list of [context's codes, notification's codes, count]; `counted`: is the history among them?"""
-        return {"opens": [[list(such), list(notification), count]
-                          for (such, notification), count in self.opens.items()], "counted": self._counted}
+        return {
+            "opens": [
+                [list(such), list(notification), count]
+                for (such, notification), count in self.opens.items()
+            ],
+            "counted": self._counted,
+        }
 
     def load(self, state):
-        self.opens = Counter({(tuple(such), tuple(notification)): count
-                              for such, notification, count in state.get("opens", [])})
+        self.opens = Counter(
+            {
+                (tuple(such), tuple(notification)): count
+                for such, notification, count in state.get("opens", [])
+            }
+        )
         self._counted = state.get("counted", True)
         if hasattr(self, "candidates"):
             self._tally()
@@ -171,28 +225,40 @@ class OfflineModel(Deterministic):
             from pushlab.users.judges import fit_judge
 
             judge = fit_judge(judge)
-        demand(hasattr(judge, "schema"), f"judge is a judge, or a Period to fit one to; got {in_short(judge)}")
+        demand(
+            hasattr(judge, "schema"),
+            f"judge is a judge, or a Period to fit one to; got {in_short(judge)}",
+        )
         self.judge, self.diversity = judge, diversity
         self.sent = None
 
     def begin(self, env, seed):
         self.candidates = candidates_of(env)
-        sizes = [half.sizes.tolist() for schema in (self.judge.schema, env.unwrapped.world.schema)
-                 for half in (schema.context, schema.notification)]
+        sizes = [
+            half.sizes.tolist()
+            for schema in (self.judge.schema, env.unwrapped.world.schema)
+            for half in (schema.context, schema.notification)
+        ]
         if sizes[:2] != sizes[2:]:
-            raise ValueError("the model is coded by another schema than the environment's; load both as one user")
+            raise ValueError(
+                "the model is coded by another schema than the environment's; load both as one user"
+            )
         self.sent = np.zeros(len(self.candidates), np.int64)
 
     def log_odds(self, context: np.ndarray) -> np.ndarray:
         """What the model says of each candidate in a context (components,): float64 (candidates,)."""
         probability = np.empty(len(self.candidates))
-        self.judge.chances(context[None])(np.zeros(len(self.candidates), np.int64), self.candidates, probability)
+        self.judge.chances(context[None])(
+            np.zeros(len(self.candidates), np.int64), self.candidates, probability
+        )
         probability = np.clip(probability, SURE, 1 - SURE)
         return np.log(probability / (1 - probability))
 
     def act(self, observation, info, explore=True):
         worth = self.log_odds(context_of(observation))
-        best = (worth - self.diversity * np.log1p(self.sent) if self.diversity else worth).argmax()
+        best = (
+            worth - self.diversity * np.log1p(self.sent) if self.diversity else worth
+        ).argmax()
         self.sent[best] += 1
         return self.candidates[best].copy()
 

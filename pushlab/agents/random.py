@@ -22,7 +22,9 @@ class RandomAgent(Agent):
 
     def act(self, observation, info, explore=True):
         mask = info.get("action_mask")
-        self.propensity = self._any if mask is None else sampling_chance(self._space, mask)
+        self.propensity = (
+            self._any if mask is None else sampling_chance(self._space, mask)
+        )
         return self._space.sample(mask) if mask is not None else self._space.sample()
 
 
@@ -35,11 +37,26 @@ def sampling_chance(space: spaces.Space, mask: Any = None) -> float | None:
     if isinstance(space, spaces.Discrete):
         return float(1 / (space.n if mask is None else max(np.sum(mask), 1)))
     if isinstance(space, spaces.MultiBinary):
-        return float(0.5 ** (np.prod(space.shape) if mask is None else np.sum(mask == 2)))      # 2: either
-    if isinstance(space, spaces.MultiDiscrete) and (mask is None or space.nvec.ndim == 1):
-        return float(1 / np.prod([max(np.sum(part), 1) for part in (mask or [*map(np.ones, space.nvec.ravel())])]))
+        return float(
+            0.5 ** (np.prod(space.shape) if mask is None else np.sum(mask == 2))
+        )  # 2: either
+    if isinstance(space, spaces.MultiDiscrete) and (
+        mask is None or space.nvec.ndim == 1
+    ):
+        return float(
+            1
+            / np.prod(
+                [
+                    max(np.sum(part), 1)
+                    for part in (mask or [*map(np.ones, space.nvec.ravel())])
+                ]
+            )
+        )
     if isinstance(space, spaces.Box) and space.is_bounded():
-        return float(1 / np.prod(space.high.astype(float) - space.low + (space.dtype.kind in "iu")))
+        return float(
+            1
+            / np.prod(space.high.astype(float) - space.low + (space.dtype.kind in "iu"))
+        )
     return None
 
 
@@ -64,19 +81,29 @@ class GaussianActions(Agent):
     name = "gaussian"
 
     def __init__(self, mean: Any, spread: Any) -> None:
-        demand((numbers("spread", spread) > 0).all(), f"spread is above 0; got {in_short(spread)}")
+        demand(
+            (numbers("spread", spread) > 0).all(),
+            f"spread is above 0; got {in_short(spread)}",
+        )
         self.mean, self.spread = function("mean", mean), spread
 
     def begin(self, env, seed):
         space = env.action_space
-        demand(isinstance(space, spaces.Box), f"GaussianActions draws actions in a Box, and these are {space}")
+        demand(
+            isinstance(space, spaces.Box),
+            f"GaussianActions draws actions in a Box, and these are {space}",
+        )
         self._ends, self._rng = (space.low, space.high), own_chance(seed)
 
     def act(self, observation, info, explore=True):
         from scipy.stats import truncnorm
 
-        middle = np.clip(np.broadcast_to(self.mean(observation), self._ends[0].shape), *self._ends).astype(float)
-        law = truncnorm(*[(end - middle) / self.spread for end in self._ends], middle, self.spread)
+        middle = np.clip(
+            np.broadcast_to(self.mean(observation), self._ends[0].shape), *self._ends
+        ).astype(float)
+        law = truncnorm(
+            *[(end - middle) / self.spread for end in self._ends], middle, self.spread
+        )
         action = law.rvs(middle.shape, self._rng) if explore else middle
         self.propensity = float(law.pdf(action).prod()) if explore else None
         return action

@@ -20,7 +20,9 @@ def world_of(env: gym.Env, agent: Agent) -> Any:
     """The world of an environment with items; ValueError for another."""
     world = getattr(env.unwrapped, "world", None)
     if not hasattr(world, "items"):
-        raise ValueError(f"{agent.name} recommends items; this environment has none, pushlab/RECEnv-v0 has")
+        raise ValueError(
+            f"{agent.name} recommends items; this environment has none, pushlab/RECEnv-v0 has"
+        )
     return world
 
 
@@ -53,16 +55,33 @@ class SoftmaxItem(Agent):
 
     name = "softmax"
 
-    def __init__(self, items: Any, sharpness: float = 1.0, floor: float = 0.0, features: Any = None) -> None:
+    def __init__(
+        self,
+        items: Any,
+        sharpness: float = 1.0,
+        floor: float = 0.0,
+        features: Any = None,
+    ) -> None:
         number("floor", floor, 0, 1)
         number("sharpness", sharpness)
-        self.items, self.sharpness, self.floor = numbers("items", items), sharpness, floor
-        demand(self.items.ndim == 2 and len(items), f"items is an array (n_items, features); got {in_short(items)}")
+        self.items, self.sharpness, self.floor = (
+            numbers("items", items),
+            sharpness,
+            floor,
+        )
+        demand(
+            self.items.ndim == 2 and len(items),
+            f"items is an array (n_items, features); got {in_short(items)}",
+        )
         self.features = None if features is None else function("features", features)
 
     def probabilities(self, observations: np.ndarray) -> np.ndarray:
         """Probability of each item (rows, n_items) for observations (rows, features)."""
-        observations = np.asarray(observations) if self.features is None else self.features(np.asarray(observations))
+        observations = (
+            np.asarray(observations)
+            if self.features is None
+            else self.features(np.asarray(observations))
+        )
         scores = self.sharpness * (observations @ self.items.T)
         likely = np.exp(scores - scores.max(axis=1, keepdims=True))
         likely /= likely.sum(axis=1, keepdims=True)
@@ -73,13 +92,21 @@ class SoftmaxItem(Agent):
 
     def act(self, observation, info, explore=True):
         likely = self.probabilities(np.asarray(observation)[None])[0]
-        item = int(self._rng.choice(len(likely), p=likely) if explore else likely.argmax())
+        item = int(
+            self._rng.choice(len(likely), p=likely) if explore else likely.argmax()
+        )
         self.propensity = float(likely[item]) if explore else 1.0
         return item
 
 
-def policy_from_log(log: Any, actions: int, features: Any = linear, floor: float = 0.0, folds: int = 5,
-                    seed: int = 0) -> SoftmaxItem:
+def policy_from_log(
+    log: Any,
+    actions: int,
+    features: Any = linear,
+    floor: float = 0.0,
+    folds: int = 5,
+    seed: int = 0,
+) -> SoftmaxItem:
     """Learns from a log of single steps: in each the action whose doubly robust score, as regressed, is highest.
 
     Each row says of each action what it would have earned: Q̂, and for the one taken Q̂ + (reward - Q̂) / propensity,
@@ -103,15 +130,20 @@ def policy_from_log(log: Any, actions: int, features: Any = linear, floor: float
     [[1.0, 0.0], [0.0, 1.0]]
     """
     episodes = episodes_of(log, lambda seen: np.full((len(seen), actions), 1 / actions))
-    demand(episodes.rewards.shape[1] == 1, "this learner takes episodes of one step, FittedQIteration longer ones")
+    demand(
+        episodes.rewards.shape[1] == 1,
+        "this learner takes episodes of one step, FittedQIteration longer ones",
+    )
     scores = cross_fitted_values(episodes, folds=folds, seed=seed)[0][:, 0]
-    inverse = (episodes.actions == np.arange(actions)) * actions * episodes.ratios      # 1 / propensity, or 0
+    inverse = (
+        (episodes.actions == np.arange(actions)) * actions * episodes.ratios
+    )  # 1 / propensity, or 0
     described = features(episodes.observations[:, 0])
     size = np.sqrt((described**2).mean(axis=0)) + 1e-12
     scores = scores + inverse * (episodes.rewards - scores)
     scores = (scores - scores.mean()) / (scores.std() or 1)
     weights = np.linalg.lstsq(described / size, scores, rcond=None)[0]
-    return SoftmaxItem(weights.T / size, 1e9, floor, features)    # as good as certain
+    return SoftmaxItem(weights.T / size, 1e9, floor, features)  # as good as certain
 
 
 class LinUCBItem(Deterministic):
@@ -128,8 +160,13 @@ class LinUCBItem(Deterministic):
 
     name = "LinUCB"
 
-    def __init__(self, width: float = 1.0, variance: float = 1.0, noise: float = 0.05) -> None:
-        self.width, self.variance = number("width", width, 0), number("variance", variance, above=0)
+    def __init__(
+        self, width: float = 1.0, variance: float = 1.0, noise: float = 0.05
+    ) -> None:
+        self.width, self.variance = (
+            number("width", width, 0),
+            number("variance", variance, above=0),
+        )
         self.noise = number("noise", noise, above=0)
         self.belief = None
 
@@ -138,24 +175,39 @@ class LinUCBItem(Deterministic):
         if self.belief is None:
             self.belief = WeightBlocks(*shape, self.variance, "linear", self.noise)
         if self.belief.mean.shape != shape:
-            raise ValueError(f"{self.name} has learned weights {self.belief.mean.shape} (items, features); this "
-                             f"environment needs {shape}")
+            raise ValueError(
+                f"{self.name} has learned weights {self.belief.mean.shape} (items, features); this "
+                f"environment needs {shape}"
+            )
         self._blocks, self._active = np.arange(shape[0]), np.arange(shape[1])
 
     def act(self, observation, info, explore=True):
-        centre, variance = self.belief.sums(self._blocks, self._active, np.append(1.0, observation))
-        return int((centre + (self.width * np.sqrt(variance) if explore else 0)).argmax())
+        centre, variance = self.belief.sums(
+            self._blocks, self._active, np.append(1.0, observation)
+        )
+        return int(
+            (centre + (self.width * np.sqrt(variance) if explore else 0)).argmax()
+        )
 
     def learn(self, transition):
-        self.belief.observe(np.array([transition.action]), self._active, np.append(1.0, transition.observation),
-                            transition.reward)
+        self.belief.observe(
+            np.array([transition.action]),
+            self._active,
+            np.append(1.0, transition.observation),
+            transition.reward,
+        )
 
     def state(self):
         return {} if self.belief is None else self.belief.state()
 
     def load(self, state):
-        self.belief = WeightBlocks(*np.shape(state["mean"]), self.variance, "linear", self.noise).load(
-            state) if state else None
+        self.belief = (
+            WeightBlocks(
+                *np.shape(state["mean"]), self.variance, "linear", self.noise
+            ).load(state)
+            if state
+            else None
+        )
 
 
 class LinearQ(Agent):
@@ -170,20 +222,38 @@ class LinearQ(Agent):
 
     name = "linear Q"
 
-    def __init__(self, discount: float = 0.8, rate: float = 0.2, epsilon: float = 0.3,
-                 half_at: float | None = 100) -> None:
+    def __init__(
+        self,
+        discount: float = 0.8,
+        rate: float = 0.2,
+        epsilon: float = 0.3,
+        half_at: float | None = 100,
+    ) -> None:
         number("discount", discount, 0, below=1)
         number("epsilon", epsilon, 0, 1)
-        self.discount, self.rate, self.epsilon = discount, number("rate", rate, 0), epsilon
-        self.half_at = math.inf if half_at is None else number("half_at", half_at, above=0, most=math.inf)
+        self.discount, self.rate, self.epsilon = (
+            discount,
+            number("rate", rate, 0),
+            epsilon,
+        )
+        self.half_at = (
+            math.inf
+            if half_at is None
+            else number("half_at", half_at, above=0, most=math.inf)
+        )
         self.weights, self.episodes = None, 0
 
     def begin(self, env, seed):
-        shape = env.action_space.n, quadratic(np.zeros((1, *env.observation_space.shape))).shape[1]
+        shape = (
+            env.action_space.n,
+            quadratic(np.zeros((1, *env.observation_space.shape))).shape[1],
+        )
         if self.weights is None:
             self.weights = np.zeros(shape)
         if self.weights.shape != shape:
-            raise ValueError(f"{self.name} has learned weights {self.weights.shape}; this environment needs {shape}")
+            raise ValueError(
+                f"{self.name} has learned weights {self.weights.shape}; this environment needs {shape}"
+            )
         self._rng = own_chance(seed)
 
     def values(self, observation: np.ndarray) -> np.ndarray:
@@ -193,21 +263,33 @@ class LinearQ(Agent):
     def act(self, observation, info, explore=True):
         epsilon = self.epsilon / (1 + self.episodes / self.half_at) if explore else 0.0
         best = int(self.values(observation).argmax())
-        item = int(self._rng.integers(len(self.weights))) if explore and self._rng.random() < epsilon else best
+        item = (
+            int(self._rng.integers(len(self.weights)))
+            if explore and self._rng.random() < epsilon
+            else best
+        )
         self.propensity = epsilon / len(self.weights) + (1 - epsilon) * (item == best)
         return item
 
     def learn(self, transition):
         features = quadratic(np.asarray(transition.observation)[None])[0]
         aim = transition.reward
-        if not transition.terminated:                   # a time limit is not an end: what would have come still counts
+        if (
+            not transition.terminated
+        ):  # a time limit is not an end: what would have come still counts
             aim += self.discount * self.values(transition.next_observation).max()
         surprise = aim - self.weights[transition.action] @ features
-        self.weights[transition.action] += self.rate * surprise * features / (features @ features)
+        self.weights[transition.action] += (
+            self.rate * surprise * features / (features @ features)
+        )
         self.episodes += transition.terminated or transition.truncated
 
     def state(self):
-        return {} if self.weights is None else {"weights": self.weights.copy(), "episodes": self.episodes}
+        return (
+            {}
+            if self.weights is None
+            else {"weights": self.weights.copy(), "episodes": self.episodes}
+        )
 
     def load(self, state):
         self.weights = np.array(state["weights"], float) if state else None
@@ -236,24 +318,39 @@ class Planner(Deterministic):
         if not self._plan or not np.allclose(info["state"], self._expected, atol=1e-9):
             self._plan = self.plan(self._world, info["state"], self._left)[0].tolist()
         action = self._plan.pop(0)
-        self._expected = self._world.expect(info["state"][None], np.array([action]))[1][0]
+        self._expected = self._world.expect(info["state"][None], np.array([action]))[1][
+            0
+        ]
         self._left -= 1
         return action
 
-    def plan(self, world: Any, state: np.ndarray, steps: int) -> tuple[np.ndarray, float]:
+    def plan(
+        self, world: Any, state: np.ndarray, steps: int
+    ) -> tuple[np.ndarray, float]:
         """The best items found, int64 (steps,), and the reward expected of them, from a state (features,)."""
-        states, earned, plans = np.asarray(state, float)[None], np.zeros(1), np.zeros((1, 0), np.int64)
+        states, earned, plans = (
+            np.asarray(state, float)[None],
+            np.zeros(1),
+            np.zeros((1, 0), np.int64),
+        )
         everything = np.arange(world.n_items)
         for step in range(steps):
-            parents, actions = np.repeat(np.arange(len(states)), world.n_items), np.tile(everything, len(states))
+            parents, actions = (
+                np.repeat(np.arange(len(states)), world.n_items),
+                np.tile(everything, len(states)),
+            )
             rewards, following = world.expect(states[parents], actions)
             so_far = earned[parents] + rewards
             promise = so_far
             if len(so_far) > self.beam and step < steps - 1:
-                ahead, _ = world.expect(np.repeat(following, world.n_items, axis=0),
-                                        np.tile(everything, len(following)))
-                promise = so_far + (steps - step - 1) * ahead.reshape(len(following), -1).max(axis=1)
-            kept = np.argsort(-promise, kind="stable")[:self.beam]
+                ahead, _ = world.expect(
+                    np.repeat(following, world.n_items, axis=0),
+                    np.tile(everything, len(following)),
+                )
+                promise = so_far + (steps - step - 1) * ahead.reshape(
+                    len(following), -1
+                ).max(axis=1)
+            kept = np.argsort(-promise, kind="stable")[: self.beam]
             states, earned = following[kept], so_far[kept]
             plans = np.column_stack([plans[parents[kept]], actions[kept]])
         best = int(earned.argmax())

@@ -1,7 +1,5 @@
 """Lenders: trained once, trained again each round, a step of gradient descent each round, and one who foresees."""
 
-
-
 import numpy as np
 
 from pushlab.agents.protocol import Deterministic
@@ -27,13 +25,19 @@ class Lender(Deterministic):
     def begin(self, env, seed):
         world = getattr(env.unwrapped, "world", None)
         if not hasattr(world, "people"):
-            raise ValueError(f"{self.name} judges borrowers; this environment has none, pushlab/Credit-v0 has")
+            raise ValueError(
+                f"{self.name} judges borrowers; this environment has none, pushlab/Credit-v0 has"
+            )
         if world.candidates is not None:
-            raise ValueError(f"{self.name} publishes weights of its own: make the environment with actions='box'")
+            raise ValueError(
+                f"{self.name} publishes weights of its own: make the environment with actions='box'"
+            )
         self._env, self._world = env.unwrapped, world
 
     def act(self, observation, info, explore=True):
-        self.theta = np.clip(self.published(observation), -self._world.bound, self._world.bound)
+        self.theta = np.clip(
+            self.published(observation), -self._world.bound, self._world.bound
+        )
         return self.theta.copy()
 
     def published(self, observation: np.ndarray) -> np.ndarray:
@@ -52,7 +56,11 @@ class Lender(Deterministic):
         """The weights (11,) that are best on the people as they are now."""
         theta = np.zeros(WEIGHTS)
         seen, last = self._world.seen, self.theta
-        theta[seen] = fit(*self.sees(observation), self._world.config, start=None if last is None else last[seen])
+        theta[seen] = fit(
+            *self.sees(observation),
+            self._world.config,
+            start=None if last is None else last[seen],
+        )
         return theta
 
     def state(self):
@@ -61,7 +69,9 @@ class Lender(Deterministic):
     def load(self, state):
         unknown = sorted(set(state) - {"theta"})
         if unknown or np.shape(state.get("theta", np.zeros(WEIGHTS))) != (WEIGHTS,):
-            raise ValueError(f"{self.name} keeps theta, {WEIGHTS} weights; got {', '.join(state)}")
+            raise ValueError(
+                f"{self.name} keeps theta, {WEIGHTS} weights; got {', '.join(state)}"
+            )
         self.theta = np.array(state["theta"], np.float64) if "theta" in state else None
 
 
@@ -111,7 +121,10 @@ class GradientStep(Lender):
         if self.theta is None:
             return self.trained(observation)
         theta, seen = self.theta.copy(), self._world.seen
-        theta[seen] -= self.rate * logistic_loss(*self.sees(observation), theta[seen], self._world.config)[1]
+        theta[seen] -= (
+            self.rate
+            * logistic_loss(*self.sees(observation), theta[seen], self._world.config)[1]
+        )
         return theta
 
 

@@ -14,7 +14,9 @@ import numpy as np
 from pushlab.ground.arguments import one_of
 from pushlab.ground.compiled import compiled
 
-FLATTENING = np.pi / 8     # turns a Gaussian's variance into the flattening of a logistic curve; MacKay (1992)
+FLATTENING = (
+    np.pi / 8
+)  # turns a Gaussian's variance into the flattening of a logistic curve; MacKay (1992)
 
 
 @compiled
@@ -80,8 +82,14 @@ class WeightBlocks:
     (1.0, 0.5)
     """
 
-    def __init__(self, count: int, dimension: int, variances: Any = 1.0, link: str = "linear",
-                 noise: float = 0.25) -> None:
+    def __init__(
+        self,
+        count: int,
+        dimension: int,
+        variances: Any = 1.0,
+        link: str = "linear",
+        noise: float = 0.25,
+    ) -> None:
         one_of("link", link, ("linear", "logistic"))
         variances = np.broadcast_to(np.asarray(variances, float), (count, dimension))
         if not (variances > 0).all() or noise <= 0:
@@ -90,13 +98,17 @@ class WeightBlocks:
         self.mean = np.zeros((count, dimension))
         self.covariance = variances[:, :, None] * np.eye(dimension)
 
-    def sums(self, blocks: np.ndarray, active: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def sums(
+        self, blocks: np.ndarray, active: np.ndarray, values: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Mean and variance of each block's weighted sum, two float64 (blocks,)."""
         centre, variance = np.empty(len(blocks)), np.empty(len(blocks))
         project(blocks, active, values, self.mean, self.covariance, centre, variance)
         return centre, variance
 
-    def observe(self, blocks: np.ndarray, active: np.ndarray, values: np.ndarray, outcome: float) -> None:
+    def observe(
+        self, blocks: np.ndarray, active: np.ndarray, values: np.ndarray, outcome: float
+    ) -> None:
         """Takes in one outcome of the sum over `blocks`."""
         centre, variance = self.sums(blocks, active, values)
         if self.link == "linear":
@@ -113,7 +125,9 @@ class WeightBlocks:
 
     def load(self, state):
         """Takes over what `state()` gave; returns itself."""
-        self.mean, self.covariance = (np.array(state[key], float) for key in ("mean", "covariance"))
+        self.mean, self.covariance = (
+            np.array(state[key], float) for key in ("mean", "covariance")
+        )
         return self
 
 

@@ -11,7 +11,7 @@ from pushlab.causal.estimators import CLIP, logistic, standard_estimators, stand
 from pushlab.ground.arguments import demand, one_of, share, whole
 from pushlab.metrics.offpolicy import effective_sample_size
 
-TOGETHER = 2_000_000        # numbers drawn at once by the bootstrap
+TOGETHER = 2_000_000  # numbers drawn at once by the bootstrap
 
 
 class EffectEstimate(NamedTuple):
@@ -22,18 +22,27 @@ class EffectEstimate(NamedTuple):
     standard_error: float
     low: float
     high: float
-    ess: float              # effective sample size: units that, weighted alike, would tell as much
-    lowest: float           # estimated propensity, before which NaN if the estimator has none
+    ess: float  # effective sample size: units that, weighted alike, would tell as much
+    lowest: float  # estimated propensity, before which NaN if the estimator has none
     highest: float
-    clipped: int            # units whose propensity was clipped
-    adjusts: str            # the covariates it adjusts for
+    clipped: int  # units whose propensity was clipped
+    adjusts: str  # the covariates it adjusts for
 
     def __str__(self) -> str:
         return f"{self.estimate:.3g} [{self.low:.3g}, {self.high:.3g}]"
 
 
-def estimate(data: CausalData, estimator: Any, adjust: Any = None, level: float = 0.95, resamples: int = 1000,
-             interval: str = "studentised", resample: str = "scores", jobs: int = 1, seed: int = 0) -> EffectEstimate:
+def estimate(
+    data: CausalData,
+    estimator: Any,
+    adjust: Any = None,
+    level: float = 0.95,
+    resamples: int = 1000,
+    interval: str = "studentised",
+    resample: str = "scores",
+    jobs: int = 1,
+    seed: int = 0,
+) -> EffectEstimate:
     """An average effect with a bootstrap interval: an EffectEstimate.
 
     data       CausalData
@@ -76,18 +85,37 @@ def estimate(data: CausalData, estimator: Any, adjust: Any = None, level: float 
         low, high = np.quantile(again[:, 0], [(1 - level) / 2, (1 + level) / 2])
     else:
         distances = (again[:, 0] - value) / np.maximum(again[:, 1], 1e-300)
-        high, low = value - error * np.quantile(distances, [(1 - level) / 2, (1 + level) / 2])
+        high, low = value - error * np.quantile(
+            distances, [(1 - level) / 2, (1 + level) / 2]
+        )
     ess, ends = float(len(data)), (np.nan, np.nan)
     if scores.propensity is not None:
-        weights = np.where(data.treated, 1 / scores.propensity, 1 / (1 - scores.propensity))
+        weights = np.where(
+            data.treated, 1 / scores.propensity, 1 / (1 - scores.propensity)
+        )
         ess = effective_sample_size(weights)
         ends = float(scores.propensity.min()), float(scores.propensity.max())
-    return EffectEstimate(estimator.name, value, error, float(low), float(high), ess, *ends, scores.clipped,
-                          "nothing" if estimator.name == "difference in means" else ", ".join(names))
+    return EffectEstimate(
+        estimator.name,
+        value,
+        error,
+        float(low),
+        float(high),
+        ess,
+        *ends,
+        scores.clipped,
+        "nothing" if estimator.name == "difference in means" else ", ".join(names),
+    )
 
 
-def compare(data: CausalData, estimators: Sequence | None = None, truth: float | None = None, adjust: Any = None,
-            seed: int = 0, **more: Any) -> pd.DataFrame:
+def compare(
+    data: CausalData,
+    estimators: Sequence | None = None,
+    truth: float | None = None,
+    adjust: Any = None,
+    seed: int = 0,
+    **more: Any,
+) -> pd.DataFrame:
     """Several estimators on the same data, a DataFrame with a row each.
 
     estimators  None takes the four of `standard_estimators()`
@@ -101,15 +129,22 @@ def compare(data: CausalData, estimators: Sequence | None = None, truth: float |
     >>> table["covers"].to_dict()["difference in means"], table["covers"].to_dict()["doubly robust"]
     (False, True)
     """
-    found = [estimate(data, one, adjust, seed=seed, **more) for one in estimators or standard_estimators()]
+    found = [
+        estimate(data, one, adjust, seed=seed, **more)
+        for one in estimators or standard_estimators()
+    ]
     truth = data.average_effect if truth is None else float(truth)
     table = pd.DataFrame(found).assign(truth=truth)
     table["bias"] = table["estimate"] - truth
-    table["covers"] = None if np.isnan(truth) else (table["low"] <= truth) & (truth <= table["high"])
+    table["covers"] = (
+        None if np.isnan(truth) else (table["low"] <= truth) & (truth <= table["high"])
+    )
     return table
 
 
-def overlap_table(data: CausalData, adjust: Any = None, clip: float = CLIP) -> pd.DataFrame:
+def overlap_table(
+    data: CausalData, adjust: Any = None, clip: float = CLIP
+) -> pd.DataFrame:
     """How unlike the treated and the others are, a DataFrame with a row a covariate.
 
     clip              propensities are taken as no nearer to 0 and 1 than this
@@ -125,10 +160,18 @@ def overlap_table(data: CausalData, adjust: Any = None, clip: float = CLIP) -> p
     covariates, names = _adjusted(data, adjust)
     x, t = standardised(covariates), data.treated
     e = np.clip(logistic().fit(x, t).predict_proba(x)[:, 1], clip, 1 - clip)
-    weighted = np.average(x[t], axis=0, weights=1 / e[t]) - np.average(x[~t], axis=0, weights=1 / (1 - e[~t]))
-    return pd.DataFrame({"treated": covariates[t].mean(axis=0), "others": covariates[~t].mean(axis=0),
-                         "apart": x[t].mean(axis=0) - x[~t].mean(axis=0), "weighted": weighted},
-                        index=pd.Index(names, name="covariate"))
+    weighted = np.average(x[t], axis=0, weights=1 / e[t]) - np.average(
+        x[~t], axis=0, weights=1 / (1 - e[~t])
+    )
+    return pd.DataFrame(
+        {
+            "treated": covariates[t].mean(axis=0),
+            "others": covariates[~t].mean(axis=0),
+            "apart": x[t].mean(axis=0) - x[~t].mean(axis=0),
+            "weighted": weighted,
+        },
+        index=pd.Index(names, name="covariate"),
+    )
 
 
 def without_mediator(data: CausalData) -> list[str]:
@@ -143,16 +186,28 @@ def without_mediator(data: CausalData) -> list[str]:
 
 # ---------------------------------------------------------------- the bootstrap
 
+
 def _adjusted(data, adjust):
     """Covariates (units, features) to adjust for, and their names."""
-    demand(isinstance(data, CausalData), f"data is a CausalData; got {type(data).__name__}")
-    names = list(data.covariates.columns if adjust is None else [adjust] if isinstance(adjust, str) else adjust)
+    demand(
+        isinstance(data, CausalData), f"data is a CausalData; got {type(data).__name__}"
+    )
+    names = list(
+        data.covariates.columns
+        if adjust is None
+        else [adjust]
+        if isinstance(adjust, str)
+        else adjust
+    )
     for name in names:
         one_of("a covariate", name, data.covariates.columns)
     demand(names, "adjust names at least one covariate")
     treated = int(data.treated.sum())
-    demand(2 <= treated <= len(data) - 2, f"an effect needs at least 2 treated units and 2 others; got {treated} and "
-                                          f"{len(data) - treated}")
+    demand(
+        2 <= treated <= len(data) - 2,
+        f"an effect needs at least 2 treated units and 2 others; got {treated} and "
+        f"{len(data) - treated}",
+    )
     return data.covariates[names].to_numpy(np.float64), names
 
 
@@ -166,7 +221,9 @@ def _resampled(scores, resamples, rng):
     rows = max(1, TOGETHER // n)
     for begin in range(0, resamples, rows):
         drawn = scores[rng.integers(n, size=(min(rows, resamples - begin), n))]
-        found[begin:begin + rows] = np.stack([drawn.mean(axis=1), drawn.std(axis=1, ddof=1) / np.sqrt(n)], axis=1)
+        found[begin : begin + rows] = np.stack(
+            [drawn.mean(axis=1), drawn.std(axis=1, ddof=1) / np.sqrt(n)], axis=1
+        )
     return found
 
 
@@ -175,11 +232,19 @@ def _refitted(data, covariates, estimator, resamples, jobs, rng):
     from joblib import Parallel, delayed
 
     seeds = rng.integers(2**63, size=resamples)
-    return np.array(Parallel(jobs)(delayed(_once_more)(covariates, data.treated, data.outcome, estimator, seed)
-                                   for seed in seeds))
+    return np.array(
+        Parallel(jobs)(
+            delayed(_once_more)(covariates, data.treated, data.outcome, estimator, seed)
+            for seed in seeds
+        )
+    )
 
 
 def _once_more(covariates, treated, outcome, estimator, seed):
     rng = np.random.default_rng(seed)
-    rows = np.concatenate([rng.choice(np.flatnonzero(arm), arm.sum()) for arm in (treated, ~treated)])
-    return _mean_and_error(estimator.scores(covariates[rows], treated[rows], outcome[rows], rng).values)
+    rows = np.concatenate(
+        [rng.choice(np.flatnonzero(arm), arm.sum()) for arm in (treated, ~treated)]
+    )
+    return _mean_and_error(
+        estimator.scores(covariates[rows], treated[rows], outcome[rows], rng).values
+    )

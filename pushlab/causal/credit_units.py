@@ -17,7 +17,10 @@ from pushlab.envs.credit.rules import candidate_classifiers
 from pushlab.ground.arguments import demand, one_of
 
 NAMES = dict(zip(FEATURES, WORDS))
-OUTCOMES = ("approved", "score")        # 1 or 0; the log-odds of falling behind, of which lower is better
+OUTCOMES = (
+    "approved",
+    "score",
+)  # 1 or 0; the log-odds of falling behind, of which lower is better
 
 
 class CreditUnits:
@@ -27,9 +30,15 @@ class CreditUnits:
     """
 
     def __init__(self, experiment: Any):
-        self.experiment, treatment, world = experiment, experiment.treatment, experiment.world
-        demand(isinstance(treatment, dict) and set(treatment) == {"published"},
-               f"treatment is {{'published': a candidate's name or 11 weights}}; got {treatment!r}")
+        self.experiment, treatment, world = (
+            experiment,
+            experiment.treatment,
+            experiment.world,
+        )
+        demand(
+            isinstance(treatment, dict) and set(treatment) == {"published"},
+            f"treatment is {{'published': a candidate's name or 11 weights}}; got {treatment!r}",
+        )
         for name in world:
             one_of("an argument in world", name, ("people", "config", "preset"))
         self.people = load_borrowers(world.get("people"))
@@ -37,14 +46,26 @@ class CreditUnits:
         published = treatment["published"]
         if isinstance(published, str):
             known = dict(candidate_classifiers(self.people, self.config))
-            published = known[one_of("published, unless it is 11 weights,", published, known)]
+            published = known[
+                one_of("published, unless it is 11 weights,", published, known)
+            ]
         self.theta = np.asarray(published, np.float64)
-        demand(self.theta.shape == (len(FEATURES) + 1,) and np.isfinite(self.theta).all(),
-               f"published has {len(FEATURES) + 1} finite weights; got {published!r}")
+        demand(
+            self.theta.shape == (len(FEATURES) + 1,) and np.isfinite(self.theta).all(),
+            f"published has {len(FEATURES) + 1} finite weights; got {published!r}",
+        )
         one_of("outcome", experiment.outcome, OUTCOMES)
-        for name in (experiment.confounder, *(experiment.covariates or ()), *(experiment.hidden or ())):
+        for name in (
+            experiment.confounder,
+            *(experiment.covariates or ()),
+            *(experiment.hidden or ()),
+        ):
             one_of("a feature of people", name, FEATURES)
-        one_of("mediator, a feature that can be changed,", experiment.mediator, self.config.changeable)
+        one_of(
+            "mediator, a feature that can be changed,",
+            experiment.mediator,
+            self.config.changeable,
+        )
 
     def column(self, variable: str) -> str:
         """A feature as the covariates call it."""
@@ -57,7 +78,9 @@ class CreditUnits:
 
     def begin(self, n: int, rng: np.random.Generator) -> pd.DataFrame:
         """All features of `n` people, a DataFrame."""
-        return pd.DataFrame(self.people.features[rng.integers(len(self.people), size=n)], columns=WORDS)
+        return pd.DataFrame(
+            self.people.features[rng.integers(len(self.people), size=n)], columns=WORDS
+        )
 
     def units(self, n: int, rng: np.random.Generator) -> Units:
         """`n` Units."""
@@ -66,6 +89,12 @@ class CreditUnits:
         score = covariates.to_numpy() @ theta[:-1] + theta[-1]
         scores = np.stack([score, score + theta[config.places] @ move], axis=1)
         before = covariates[NAMES[mediator]].to_numpy()
-        mediators = np.stack([before, before + move[config.changeable.index(mediator)]], axis=1)
-        outcomes = (scores <= 0).astype(np.float64) if self.experiment.outcome == "approved" else scores
+        mediators = np.stack(
+            [before, before + move[config.changeable.index(mediator)]], axis=1
+        )
+        outcomes = (
+            (scores <= 0).astype(np.float64)
+            if self.experiment.outcome == "approved"
+            else scores
+        )
         return Units(covariates, outcomes, mediators)

@@ -38,18 +38,36 @@ class CausalData:
 
     def __post_init__(self):
         treated = np.asarray(self.treated)
-        demand(np.isin(treated, (0, 1)).all(), "treated is True or False, or 1 or 0, for each unit")
+        demand(
+            np.isin(treated, (0, 1)).all(),
+            "treated is True or False, or 1 or 0, for each unit",
+        )
         object.__setattr__(self, "treated", treated.astype(bool))
-        demand(len(self.covariates) == len(treated), f"there are covariates of {len(self.covariates)} units, and "
-                                                      f"{len(treated)} that are treated or not")
-        for name in ("outcome", *(name for name in ("effects", "propensity") if getattr(self, name) is not None)):
+        demand(
+            len(self.covariates) == len(treated),
+            f"there are covariates of {len(self.covariates)} units, and "
+            f"{len(treated)} that are treated or not",
+        )
+        for name in (
+            "outcome",
+            *(
+                name
+                for name in ("effects", "propensity")
+                if getattr(self, name) is not None
+            ),
+        ):
             object.__setattr__(self, name, np.asarray(getattr(self, name), np.float64))
             shape = getattr(self, name).shape
-            demand(shape == treated.shape, f"{name} has a value for each of {len(treated)} units; got {shape}")
+            demand(
+                shape == treated.shape,
+                f"{name} has a value for each of {len(treated)} units; got {shape}",
+            )
         for name, values in self.frame().items():
             finite = np.isfinite(values.to_numpy(np.float64))
             what = f"covariate {name}" if name in self.covariates else name
-            demand(finite.all(), f"{what}, unit {np.argmin(finite)}: not a finite number")
+            demand(
+                finite.all(), f"{what}, unit {np.argmin(finite)}: not a finite number"
+            )
         if self.mediator is not None:
             one_of("mediator, a covariate,", self.mediator, self.covariates.columns)
 
@@ -72,11 +90,20 @@ class CausalData:
 
     def frame(self) -> pd.DataFrame:
         """All of it as one DataFrame: covariates, treated, outcome, and propensity and effect where known."""
-        known = {TREATED: self.treated, OUTCOME: self.outcome, PROPENSITY: self.propensity, EFFECT: self.effects}
-        return self.covariates.assign(**{name: values for name, values in known.items() if values is not None})
+        known = {
+            TREATED: self.treated,
+            OUTCOME: self.outcome,
+            PROPENSITY: self.propensity,
+            EFFECT: self.effects,
+        }
+        return self.covariates.assign(
+            **{name: values for name, values in known.items() if values is not None}
+        )
 
 
-def randomised(model: Any = "hiv", n: int = 1000, seed: int = 0, share: float = 0.5, **changes: Any) -> CausalData:
+def randomised(
+    model: Any = "hiv", n: int = 1000, seed: int = 0, share: float = 0.5, **changes: Any
+) -> CausalData:
     """A data set in which a coin decided who was treated.
 
     model    a simulator's name, an Experiment or a Model, see `experiment`
@@ -91,11 +118,19 @@ def randomised(model: Any = "hiv", n: int = 1000, seed: int = 0, share: float = 
     """
     number("share", share, above=0, below=1)
     trial = experiment(model, **changes)
-    return _draw(trial, n, seed, lambda covariates: np.full(len(covariates), share), trial.seen,
-                 f"{trial.words}; {100 * share:g} % treated by lot")
+    return _draw(
+        trial,
+        n,
+        seed,
+        lambda covariates: np.full(len(covariates), share),
+        trial.seen,
+        f"{trial.words}; {100 * share:g} % treated by lot",
+    )
 
 
-def confounded(model: Any = "hiv", n: int = 1000, seed: int = 0, **changes: Any) -> CausalData:
+def confounded(
+    model: Any = "hiv", n: int = 1000, seed: int = 0, **changes: Any
+) -> CausalData:
     """A data set in which a covariate that matters for the outcome also decided, with some chance, who was treated.
 
     Arguments as of `randomised`; the experiment's `confounder` and `strength` say how.
@@ -105,27 +140,48 @@ def confounded(model: Any = "hiv", n: int = 1000, seed: int = 0, **changes: Any)
     True
     """
     trial = _that_shows_its_confounder(model, changes)
-    return _draw(trial, n, seed, trial.propensities, trial.seen,
-                 f"{trial.words}; treated by {_spoken(trial.confounder)}, which is seen")
+    return _draw(
+        trial,
+        n,
+        seed,
+        trial.propensities,
+        trial.seen,
+        f"{trial.words}; treated by {_spoken(trial.confounder)}, which is seen",
+    )
 
 
-def unobserved(model: Any = "hiv", n: int = 1000, seed: int = 0, **changes: Any) -> CausalData:
+def unobserved(
+    model: Any = "hiv", n: int = 1000, seed: int = 0, **changes: Any
+) -> CausalData:
     """As `confounded`, but the confounder is not among the covariates (nor what else the experiment's `hidden` names).
 
     >>> unobserved("lotka_volterra", 100, seed=7).covariates.columns.to_list()
     ['log10 foxes']
     """
     trial = experiment(model, **changes)
-    demand(trial.hidden is None or trial.confounder in trial.hidden,
-            f"hidden names the confounder, {trial.confounder}, before others; got {trial.hidden!r}")
+    demand(
+        trial.hidden is None or trial.confounder in trial.hidden,
+        f"hidden names the confounder, {trial.confounder}, before others; got {trial.hidden!r}",
+    )
     hidden = {trial.bench.column(name) for name in trial.hidden or (trial.confounder,)}
     seen = [name for name in trial.seen if name not in hidden]
-    demand(seen, "nothing is left to be seen; let the experiment have more covariates, or hide fewer")
-    return _draw(trial, n, seed, trial.propensities, seen,
-                 f"{trial.words}; treated by {_spoken(trial.confounder)}, which is not seen")
+    demand(
+        seen,
+        "nothing is left to be seen; let the experiment have more covariates, or hide fewer",
+    )
+    return _draw(
+        trial,
+        n,
+        seed,
+        trial.propensities,
+        seen,
+        f"{trial.words}; treated by {_spoken(trial.confounder)}, which is not seen",
+    )
 
 
-def mediated(model: Any = "hiv", n: int = 1000, seed: int = 0, **changes: Any) -> CausalData:
+def mediated(
+    model: Any = "hiv", n: int = 1000, seed: int = 0, **changes: Any
+) -> CausalData:
     """As `confounded`, but one more covariate was measured after treatment began, on its way to the outcome.
 
     >>> data = mediated("lotka_volterra", 100, seed=7)
@@ -133,16 +189,25 @@ def mediated(model: Any = "hiv", n: int = 1000, seed: int = 0, **changes: Any) -
     ('rabbits at 1', ['log10 rabbits', 'log10 foxes', 'rabbits at 1'])
     """
     trial = _that_shows_its_confounder(model, changes)
-    return _draw(trial, n, seed, trial.propensities, trial.seen,
-                 f"{trial.words}; treated by {_spoken(trial.confounder)}, which is seen, as is "
-                 f"{_spoken(trial.mediator)} later on",
-                 mediator=f"{trial.mediator} at {trial.halfway:g}")
+    return _draw(
+        trial,
+        n,
+        seed,
+        trial.propensities,
+        trial.seen,
+        f"{trial.words}; treated by {_spoken(trial.confounder)}, which is seen, as is "
+        f"{_spoken(trial.mediator)} later on",
+        mediator=f"{trial.mediator} at {trial.halfway:g}",
+    )
 
 
 def _that_shows_its_confounder(model, changes):
     trial = experiment(model, **changes)
-    demand(trial.confounder_column in trial.seen, f"the confounder {trial.confounder!r} is to be seen, but covariates "
-                                                   f"leave it out; unobserved() is for that")
+    demand(
+        trial.confounder_column in trial.seen,
+        f"the confounder {trial.confounder!r} is to be seen, but covariates "
+        f"leave it out; unobserved() is for that",
+    )
     return trial
 
 
@@ -152,18 +217,37 @@ def _spoken(name):
 
 def _draw(trial, n, seed, propensities, seen, description, mediator=None):
     whole("n", n, 4, of="units")
-    begins, lots, errors = (np.random.default_rng(one) for one in np.random.SeedSequence(seed).spawn(3))
+    begins, lots, errors = (
+        np.random.default_rng(one) for one in np.random.SeedSequence(seed).spawn(3)
+    )
     units = trial.units(n, begins)
     propensity = propensities(units.covariates)
     treated = lots.random(n) < propensity
-    demand(0 < treated.sum() < n, f"of {n} units all or none are treated; take more units or another seed")
+    demand(
+        0 < treated.sum() < n,
+        f"of {n} units all or none are treated; take more units or another seed",
+    )
     arm, rows = treated.astype(int), np.arange(n)
     covariates = units.covariates[seen]
     if mediator is not None:
         covariates = covariates.assign(**{mediator: units.mediators[rows, arm]})
     outcome = units.outcomes[rows, arm] + trial.noise * errors.normal(size=n)
-    return CausalData(covariates, treated, outcome, units.effects, propensity, mediator, description, trial)
+    return CausalData(
+        covariates,
+        treated,
+        outcome,
+        units.effects,
+        propensity,
+        mediator,
+        description,
+        trial,
+    )
 
 
 # How treatment can come about, each with the function that draws such data.
-KINDS = {"randomised": randomised, "confounded": confounded, "unobserved": unobserved, "mediated": mediated}
+KINDS = {
+    "randomised": randomised,
+    "confounded": confounded,
+    "unobserved": unobserved,
+    "mediated": mediated,
+}

@@ -14,16 +14,18 @@ from numpy.typing import ArrayLike
 from pushlab.ground.arguments import number, one_of, whole
 from pushlab.metrics.value_models import linear, quadratic
 
-CLIP = 0.02             # propensities are taken as no nearer to 0 and 1 than this, unless another `clip` is given
+CLIP = 0.02  # propensities are taken as no nearer to 0 and 1 than this, unless another `clip` is given
 
 
 class Scores(NamedTuple):
     """What an estimator makes of a data set."""
 
-    values: np.ndarray              # (units,); their mean is the estimate
-    propensity: Any = None          # (units,) estimated and clipped, where the estimator has one
-    clipped: int = 0                # in how many units that changed the propensity
-    exact: bool = True              # False: the spread of the values is not that of the estimate; resample the units
+    values: np.ndarray  # (units,); their mean is the estimate
+    propensity: Any = (
+        None  # (units,) estimated and clipped, where the estimator has one
+    )
+    clipped: int = 0  # in how many units that changed the propensity
+    exact: bool = True  # False: the spread of the values is not that of the estimate; resample the units
 
 
 class DifferenceInMeans:
@@ -36,8 +38,12 @@ class DifferenceInMeans:
         values = np.empty(n)
         for arm, sign in ((t, 1.0), (~t, -1.0)):
             count = arm.sum()
-            small = np.sqrt(count / max(count - 1, 1))              # the variance within an arm, without bias
-            values[arm] = sign * n / count * small * (outcome[arm] - outcome[arm].mean())
+            small = np.sqrt(
+                count / max(count - 1, 1)
+            )  # the variance within an arm, without bias
+            values[arm] = (
+                sign * n / count * small * (outcome[arm] - outcome[arm].mean())
+            )
         return Scores(values + outcome[t].mean() - outcome[~t].mean())
 
 
@@ -54,26 +60,39 @@ class RegressionAdjustment:
     """
 
     def __init__(self, regressor: Any = None, features: str = "linear"):
-        self.regressor, self.features = regressor, one_of("features", features, ("linear", "quadratic"))
+        self.regressor, self.features = (
+            regressor,
+            one_of("features", features, ("linear", "quadratic")),
+        )
         kind = features if regressor is None else type(_last_step(regressor)).__name__
         self.name = "regression" if kind == "linear" else f"regression, {kind}"
 
     def scores(self, covariates: Any, treated: Any, outcome: Any, rng: Any) -> Scores:
         if self.regressor is None:
             return self._least_squares(covariates, treated, outcome)
-        predicted = [_fitted(self.regressor, covariates[arm], outcome[arm]).predict(covariates)
-                     for arm in (treated, ~treated)]
+        predicted = [
+            _fitted(self.regressor, covariates[arm], outcome[arm]).predict(covariates)
+            for arm in (treated, ~treated)
+        ]
         return Scores(predicted[0] - predicted[1], exact=False)
 
     def _least_squares(self, covariates, treated, outcome):
-        made = {"linear": linear, "quadratic": quadratic}[self.features](standardised(covariates))
-        difference, influence, centre = np.zeros(len(outcome)), np.zeros(len(outcome)), made.mean(axis=0)
+        made = {"linear": linear, "quadratic": quadratic}[self.features](
+            standardised(covariates)
+        )
+        difference, influence, centre = (
+            np.zeros(len(outcome)),
+            np.zeros(len(outcome)),
+            made.mean(axis=0),
+        )
         for arm, sign in ((treated, 1.0), (~treated, -1.0)):
             x = made[arm]
             inverse = np.linalg.pinv(x.T @ x)
             weights = inverse @ (x.T @ outcome[arm])
             leverage = np.einsum("ij,jk,ik->i", x, inverse, x)
-            left = (outcome[arm] - x @ weights) / np.maximum(1 - leverage, 0.05)        # as if it had been left out
+            left = (outcome[arm] - x @ weights) / np.maximum(
+                1 - leverage, 0.05
+            )  # as if it had been left out
             difference += sign * (made @ weights)
             influence[arm] += sign * len(outcome) * (x @ (inverse @ centre)) * left
         return Scores(difference + influence - influence.mean())
@@ -101,13 +120,20 @@ class InverseWeighting:
         raw = _fitted(self.classifier or logistic(), x, treated).predict_proba(x)[:, 1]
         e, t = np.clip(raw, self.clip, 1 - self.clip), treated.astype(float)
         weights = np.where(treated, 1 / e, 1 / (1 - e))
-        means = [np.average(outcome[arm], weights=weights[arm]) for arm in (treated, ~treated)]
+        means = [
+            np.average(outcome[arm], weights=weights[arm])
+            for arm in (treated, ~treated)
+        ]
         left = outcome - np.where(treated, *means)
         shares = np.where(treated, (weights * t).mean(), (weights * (1 - t)).mean())
         influence = np.where(treated, 1.0, -1.0) * weights * left / shares
-        if self.classifier is None:         # less what the logistic regression would have learned from the unit
+        if (
+            self.classifier is None
+        ):  # less what the logistic regression would have learned from the unit
             design = linear(x)
-            slope = (np.where(treated, (1 - e) / e, e / (1 - e)) * left) @ design / len(t)
+            slope = (
+                (np.where(treated, (1 - e) / e, e / (1 - e)) * left) @ design / len(t)
+            )
             information = (design * (e * (1 - e))[:, None]).T @ design / len(t)
             influence -= (t - e) * (design @ (np.linalg.pinv(information) @ slope))
         values = means[0] - means[1] + influence - influence.mean()
@@ -128,39 +154,66 @@ class DoublyRobust:
 
     name = "doubly robust"
 
-    def __init__(self, regressor: Any = None, classifier: Any = None, folds: int = 5, clip: float = CLIP):
+    def __init__(
+        self,
+        regressor: Any = None,
+        classifier: Any = None,
+        folds: int = 5,
+        clip: float = CLIP,
+    ):
         self.regressor, self.classifier = regressor, classifier
-        self.folds, self.clip = whole("folds", folds, 2), number("clip", clip, 0, below=0.5)
+        self.folds, self.clip = (
+            whole("folds", folds, 2),
+            number("clip", clip, 0, below=0.5),
+        )
 
     def scores(self, covariates: Any, treated: Any, outcome: Any, rng: Any) -> Scores:
         from sklearn.model_selection import StratifiedKFold
 
         if min(treated.sum(), (~treated).sum()) < 2 * self.folds:
-            raise ValueError(f"{self.folds} folds need at least {2 * self.folds} treated units and as many others; "
-                             f"got {treated.sum()} and {(~treated).sum()}")
+            raise ValueError(
+                f"{self.folds} folds need at least {2 * self.folds} treated units and as many others; "
+                f"got {treated.sum()} and {(~treated).sum()}"
+            )
         x, n = standardised(covariates), len(treated)
         predicted, raw = np.empty((2, n)), np.empty(n)
-        split = StratifiedKFold(self.folds, shuffle=True, random_state=int(rng.integers(2**31)))
+        split = StratifiedKFold(
+            self.folds, shuffle=True, random_state=int(rng.integers(2**31))
+        )
         for train, test in split.split(x, treated):
             for arm in (0, 1):
                 rows = train[treated[train] == arm]
                 model = _fitted(self.regressor or ridge(), x[rows], outcome[rows])
                 low, high = outcome[rows].min(), outcome[rows].max()
-                predicted[arm, test] = np.clip(model.predict(x[test]), 1.5 * low - 0.5 * high, 1.5 * high - 0.5 * low)
-            classifier = _fitted(self.classifier or logistic(penalised=True), x[train], treated[train])
+                predicted[arm, test] = np.clip(
+                    model.predict(x[test]),
+                    1.5 * low - 0.5 * high,
+                    1.5 * high - 0.5 * low,
+                )
+            classifier = _fitted(
+                self.classifier or logistic(penalised=True), x[train], treated[train]
+            )
             raw[test] = classifier.predict_proba(x[test])[:, 1]
         e = np.clip(raw, self.clip, 1 - self.clip)
         surprise = outcome - np.where(treated, predicted[1], predicted[0])
         weights = np.where(treated, 1 / e, -1 / (1 - e))
-        return Scores(predicted[1] - predicted[0] + weights * surprise, e, int((raw != e).sum()))
+        return Scores(
+            predicted[1] - predicted[0] + weights * surprise, e, int((raw != e).sum())
+        )
 
 
 def standard_estimators() -> tuple[Any, ...]:
     """The four, as they are compared unless others are given."""
-    return (DifferenceInMeans(), RegressionAdjustment(), InverseWeighting(), DoublyRobust())
+    return (
+        DifferenceInMeans(),
+        RegressionAdjustment(),
+        InverseWeighting(),
+        DoublyRobust(),
+    )
 
 
 # ---------------------------------------------------------------- models
+
 
 def logistic(penalised: bool = False) -> Any:
     """A logistic regression; unless penalised, all but without a penalty."""
@@ -175,14 +228,20 @@ def ridge() -> Any:
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
-    return make_pipeline(PolynomialFeatures(2, include_bias=False), StandardScaler(), RidgeCV(np.logspace(-2, 3, 11)))
+    return make_pipeline(
+        PolynomialFeatures(2, include_bias=False),
+        StandardScaler(),
+        RidgeCV(np.logspace(-2, 3, 11)),
+    )
 
 
 def standardised(covariates: ArrayLike) -> np.ndarray:
     """Covariates (units, features) with mean 0 and deviation 1; one that never varies becomes 0."""
     covariates = np.asarray(covariates, np.float64)
     spread = covariates.std(axis=0)
-    return (covariates - covariates.mean(axis=0)) / np.where(spread > 1e-12, spread, 1.0)
+    return (covariates - covariates.mean(axis=0)) / np.where(
+        spread > 1e-12, spread, 1.0
+    )
 
 
 def _fitted(model, x, y):

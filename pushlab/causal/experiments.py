@@ -15,9 +15,9 @@ from pushlab.causal.defaults import EXPERIMENTS
 from pushlab.causal.units import Units
 from pushlab.ground.arguments import demand, number, one_of, whole
 
-REFERENCE = 20_000          # units from which the spread of the confounder is taken
-POPULATION = 50_000         # units of which the mean effect is called that of the population
-OWN_SEED = 2020             # of both
+REFERENCE = 20_000  # units from which the spread of the confounder is taken
+POPULATION = 50_000  # units of which the mean effect is called that of the population
+OWN_SEED = 2020  # of both
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,11 +79,13 @@ class Experiment:
             number(name, getattr(self, name), above=0)
         for name in ("begin", "noise", "cost"):
             number(name, getattr(self, name), 0)
-        demand(self.halfway < self.measured,
-               f"halfway, {self.halfway!r}, lies between the decision and the outcome, {self.measured!r} later")
+        demand(
+            self.halfway < self.measured,
+            f"halfway, {self.halfway!r}, lies between the decision and the outcome, {self.measured!r} later",
+        )
         one_of("better", self.better, ("higher", "lower"))
         number("strength", self.strength)
-        _ = self.bench          # which has checks of its own
+        _ = self.bench  # which has checks of its own
 
     @property
     def measured(self) -> float:
@@ -127,7 +129,11 @@ class Experiment:
     def log_odds(self, covariates: pd.DataFrame) -> np.ndarray:
         """Log odds of being treated, (units,), by a DataFrame of all variables at the decision."""
         centre, scale = self._confounder
-        return self.strength * (covariates[self.confounder_column].to_numpy() - centre) / scale
+        return (
+            self.strength
+            * (covariates[self.confounder_column].to_numpy() - centre)
+            / scale
+        )
 
     def propensities(self, covariates: pd.DataFrame) -> np.ndarray:
         """How likely each unit is to be treated where the confounder decides, (units,)."""
@@ -140,10 +146,14 @@ class Experiment:
 
     @cached_property
     def _confounder(self):
-        values = self.bench.begin(REFERENCE, np.random.default_rng(OWN_SEED))[self.confounder_column]
+        values = self.bench.begin(REFERENCE, np.random.default_rng(OWN_SEED))[
+            self.confounder_column
+        ]
         scale = float(values.std())
-        demand(scale > 1e-9 * (1 + abs(values.mean())),
-                f"the confounder {self.confounder!r} is the same in every unit; give it some spread")
+        demand(
+            scale > 1e-9 * (1 + abs(values.mean())),
+            f"the confounder {self.confounder!r} is the same in every unit; give it some spread",
+        )
         return float(values.mean()), scale
 
     @cached_property
@@ -152,10 +162,13 @@ class Experiment:
 
         Its own standard error is the deviation of the effects over the root of 50,000.
         """
-        return float(self.units(POPULATION, np.random.default_rng(OWN_SEED + 1)).effects.mean())
+        return float(
+            self.units(POPULATION, np.random.default_rng(OWN_SEED + 1)).effects.mean()
+        )
 
 
 # ---------------------------------------------------------------- one for each simulator
+
 
 @cache
 def _default(model):
@@ -173,13 +186,18 @@ def experiment(model: Any = "hiv", **changes: Any) -> Experiment:
     ('log10 E', 5.0)
     """
     for name in changes:
-        one_of("a field of an experiment", name, (item.name for item in fields(Experiment)))
+        one_of(
+            "a field of an experiment", name, (item.name for item in fields(Experiment))
+        )
     if isinstance(model, str):
         model = _default(one_of("a simulator with an experiment", model, EXPERIMENTS))
     if not isinstance(model, Experiment):
         needed = ("treatment", "span", "outcome", "confounder", "mediator", "halfway")
         missing = [name for name in needed if name not in changes]
-        demand(not missing, f"an experiment with a model of one's own needs {', '.join(missing)}")
+        demand(
+            not missing,
+            f"an experiment with a model of one's own needs {', '.join(missing)}",
+        )
         return Experiment(model, **changes)
     return replace(model, **changes) if changes else model
 
@@ -191,5 +209,8 @@ def experiment_table() -> pd.DataFrame:
     ['log10 E', 'E']
     """
     columns = ("words", "outcome", "better", "confounder", "mediator", "cost")
-    rows = {name: {column: getattr(experiment(name), column) for column in columns} for name in EXPERIMENTS}
+    rows = {
+        name: {column: getattr(experiment(name), column) for column in columns}
+        for name in EXPERIMENTS
+    }
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("simulator")

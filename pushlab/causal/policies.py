@@ -15,32 +15,56 @@ from pushlab.causal.estimators import DoublyRobust, RegressionAdjustment
 from pushlab.causal.experiments import experiment
 from pushlab.ground.arguments import demand, one_of
 
-LEARNERS = ("regression", "curved regression", "doubly robust")     # the scores that have a name
-FRESH = 20_000          # units on which policies are judged
-BESIDE = ("nobody", "everybody", "chance", "as logged", "best")     # that every table of values has
+LEARNERS = (
+    "regression",
+    "curved regression",
+    "doubly robust",
+)  # the scores that have a name
+FRESH = 20_000  # units on which policies are judged
+BESIDE = (
+    "nobody",
+    "everybody",
+    "chance",
+    "as logged",
+    "best",
+)  # that every table of values has
 
 
 class TreatmentPolicy(NamedTuple):
     """Whom to treat: those of whom the tree says that it changes the outcome for the better, by more than the cost."""
 
     name: str
-    tree: Any               # a fitted regressor of the score
-    features: tuple         # names of covariates
-    sign: float             # 1: higher is better
+    tree: Any  # a fitted regressor of the score
+    features: tuple  # names of covariates
+    sign: float  # 1: higher is better
     cost: float
 
     def treats(self, covariates: pd.DataFrame) -> np.ndarray:
         """(units,) bool for a DataFrame of covariates."""
-        return self.sign * self.tree.predict(covariates[list(self.features)].to_numpy(np.float64)) > self.cost
+        return (
+            self.sign
+            * self.tree.predict(covariates[list(self.features)].to_numpy(np.float64))
+            > self.cost
+        )
 
     def __str__(self) -> str:
         from sklearn.tree import export_text
 
-        return export_text(self.tree, feature_names=list(self.features), decimals=2).rstrip()
+        return export_text(
+            self.tree, feature_names=list(self.features), decimals=2
+        ).rstrip()
 
 
-def learn_policy(data: CausalData, scores: Any = "doubly robust", features: Any = None, better: Any = None,
-                 cost: Any = None, depth: int = 3, fewest: Any = None, seed: int = 0) -> TreatmentPolicy:
+def learn_policy(
+    data: CausalData,
+    scores: Any = "doubly robust",
+    features: Any = None,
+    better: Any = None,
+    cost: Any = None,
+    depth: int = 3,
+    fewest: Any = None,
+    seed: int = 0,
+) -> TreatmentPolicy:
     """A TreatmentPolicy learned from a CausalData: a tree that predicts the scores, and the cost it has to pass.
 
     scores    "regression": two straight lines, for the treated and for the others, and the difference of what they
@@ -65,17 +89,29 @@ def learn_policy(data: CausalData, scores: Any = "doubly robust", features: Any 
     one_of("better", better, (None, "higher", "lower"))
     estimator = _scorer(scores) if isinstance(scores, str) else scores
     known = without_mediator(data)
-    features = known if features is None else [features] if isinstance(features, str) else list(features)
+    features = (
+        known
+        if features is None
+        else [features]
+        if isinstance(features, str)
+        else list(features)
+    )
     for name in features:
         one_of("what a policy looks at, known at the decision,", name, known)
     covariates, _ = _adjusted(data, known)
-    values = estimator.scores(covariates, data.treated, data.outcome, np.random.default_rng(seed)).values
-    tree = DecisionTreeRegressor(max_depth=depth, min_samples_leaf=fewest or max(5, len(data) // 20))
+    values = estimator.scores(
+        covariates, data.treated, data.outcome, np.random.default_rng(seed)
+    ).values
+    tree = DecisionTreeRegressor(
+        max_depth=depth, min_samples_leaf=fewest or max(5, len(data) // 20)
+    )
     tree.fit(data.covariates[features].to_numpy(np.float64), values)
     better = better or (data.source.better if data.source else "higher")
     cost = (data.source.cost if data.source else 0.0) if cost is None else cost
     name = scores if isinstance(scores, str) else scores.name
-    return TreatmentPolicy(name, tree, tuple(features), 1.0 if better == "higher" else -1.0, float(cost))
+    return TreatmentPolicy(
+        name, tree, tuple(features), 1.0 if better == "higher" else -1.0, float(cost)
+    )
 
 
 def _scorer(name):
@@ -87,10 +123,14 @@ def _scorer(name):
     if one_of("scores, unless it is an estimator,", name, LEARNERS) == "doubly robust":
         return DoublyRobust()
     line = LinearRegression()
-    return RegressionAdjustment(line if name == "regression" else make_pipeline(PolynomialFeatures(2), line))
+    return RegressionAdjustment(
+        line if name == "regression" else make_pipeline(PolynomialFeatures(2), line)
+    )
 
 
-def policy_values(model: Any, policies: Any = (), n: int = FRESH, seed: int = 1_000_003) -> pd.DataFrame:
+def policy_values(
+    model: Any, policies: Any = (), n: int = FRESH, seed: int = 1_000_003
+) -> pd.DataFrame:
     """What policies are truly worth, found by simulating each unit both ways, a DataFrame with a row a policy.
 
     model     a simulator's name or an Experiment
@@ -111,13 +151,31 @@ def policy_values(model: Any, policies: Any = (), n: int = FRESH, seed: int = 1_
     units = trial.units(n, np.random.default_rng(seed))
     gains = trial.sign * units.effects - trial.cost
     policies = _by_name(policies)
-    chances = {"nobody": 0.0, "everybody": 1.0, "chance": 0.5, "as logged": trial.propensities(units.covariates),
-               **{name: _shares(name, treats(units.covariates), n) for name, treats in policies.items()},
-               "best": gains > 0}
-    chances = {name: np.broadcast_to(np.asarray(share, np.float64), (n,)) for name, share in chances.items()}
+    chances = {
+        "nobody": 0.0,
+        "everybody": 1.0,
+        "chance": 0.5,
+        "as logged": trial.propensities(units.covariates),
+        **{
+            name: _shares(name, treats(units.covariates), n)
+            for name, treats in policies.items()
+        },
+        "best": gains > 0,
+    }
+    chances = {
+        name: np.broadcast_to(np.asarray(share, np.float64), (n,))
+        for name, share in chances.items()
+    }
     base = float(trial.sign * units.outcomes[:, 0].mean())
-    rows = [{"policy": name, "treats": share.mean(), "value": base + (share * gains).mean(),
-             "gain": (share * gains).mean()} for name, share in chances.items()]
+    rows = [
+        {
+            "policy": name,
+            "treats": share.mean(),
+            "value": base + (share * gains).mean(),
+            "gain": (share * gains).mean(),
+        }
+        for name, share in chances.items()
+    ]
     table = pd.DataFrame(rows)
     by_chance, best = table["gain"][2], table["gain"].iloc[-1]
     table["reached"] = (table["gain"] - by_chance) / (best - by_chance)
@@ -127,18 +185,28 @@ def policy_values(model: Any, policies: Any = (), n: int = FRESH, seed: int = 1_
 def _by_name(policies):
     """{name: function} of TreatmentPolicies (one, or several) or of such a dict, whose names differ."""
     if not isinstance(policies, dict):
-        policies = [policies] if isinstance(policies, TreatmentPolicy) else list(policies)
+        policies = (
+            [policies] if isinstance(policies, TreatmentPolicy) else list(policies)
+        )
         names = [one.name for one in policies]
-        demand(len(set(names)) == len(names), f"policies have names that differ; got {', '.join(names)}; give "
-                                               f"{{name: policy.treats}} instead")
+        demand(
+            len(set(names)) == len(names),
+            f"policies have names that differ; got {', '.join(names)}; give "
+            f"{{name: policy.treats}} instead",
+        )
         policies = {one.name: one.treats for one in policies}
     for name in BESIDE:
-        demand(name not in policies, f"{name!r} is in the table anyway; give the policy another name")
+        demand(
+            name not in policies,
+            f"{name!r} is in the table anyway; give the policy another name",
+        )
     return policies
 
 
 def _shares(name, treated, n):
     shares = np.asarray(treated, np.float64)
-    demand(shares.shape == (n,) and ((shares >= 0) & (shares <= 1)).all(),
-            f"policy {name!r} says for each of {n} units whether it is treated; got an array {shares.shape}")
+    demand(
+        shares.shape == (n,) and ((shares >= 0) & (shares <= 1)).all(),
+        f"policy {name!r} says for each of {n} units whether it is treated; got an array {shares.shape}",
+    )
     return shares

@@ -26,17 +26,30 @@ def highest_mean(outcome: ArrayLike, odds_against: ArrayLike, factor: float) -> 
     """
     number("factor", factor, 1)
     order = np.argsort(outcome)[::-1]
-    y, odds = np.asarray(outcome, np.float64)[order], np.asarray(odds_against, np.float64)[order]
+    y, odds = (
+        np.asarray(outcome, np.float64)[order],
+        np.asarray(odds_against, np.float64)[order],
+    )
     large, small = 1 + factor * odds, 1 + odds / factor
 
     def sums(values):
         """Of the first k with large weights and of the rest with small ones, for each k."""
-        return np.append(0, np.cumsum(large * values)) + np.append(np.cumsum((small * values)[::-1])[::-1], 0)
+        return np.append(0, np.cumsum(large * values)) + np.append(
+            np.cumsum((small * values)[::-1])[::-1], 0
+        )
+
     return float((sums(y) / sums(np.ones(len(y)))).max())
 
 
-def sensitivity_table(data: CausalData, factors: Sequence = (1, 1.5, 2, 3, 5), adjust: Any = None, clip: float = CLIP,
-                      level: float = 0.95, resamples: int = 200, seed: int = 0) -> pd.DataFrame:
+def sensitivity_table(
+    data: CausalData,
+    factors: Sequence = (1, 1.5, 2, 3, 5),
+    adjust: Any = None,
+    clip: float = CLIP,
+    level: float = 0.95,
+    resamples: int = 200,
+    seed: int = 0,
+) -> pd.DataFrame:
     """What inverse weighting could have found, had it seen a confounder that changes the odds of treatment.
 
     In the marginal sensitivity model the odds of treatment given all confounders, seen and hidden, are at most `factor`
@@ -56,22 +69,40 @@ def sensitivity_table(data: CausalData, factors: Sequence = (1, 1.5, 2, 3, 5), a
     """
     share("level", level)
     demand(len(factors), "factors names at least one factor")
-    x = standardised(data.covariates if adjust is None else data.covariates[list(adjust)])
+    x = standardised(
+        data.covariates if adjust is None else data.covariates[list(adjust)]
+    )
     treated, outcome, rng = data.treated, data.outcome, np.random.default_rng(seed)
     found = _bounds(x, treated, outcome, factors, clip)
     again = []
     for _ in range(whole("resamples", resamples, 50)):
-        rows = np.concatenate([rng.choice(np.flatnonzero(arm), arm.sum()) for arm in (treated, ~treated)])
+        rows = np.concatenate(
+            [rng.choice(np.flatnonzero(arm), arm.sum()) for arm in (treated, ~treated)]
+        )
         again.append(_bounds(x[rows], treated[rows], outcome[rows], factors, clip))
     ends = np.quantile(again, [(1 - level) / 2, (1 + level) / 2], axis=0)
-    return pd.DataFrame({"factor": np.asarray(factors, float), "low": found[:, 0], "high": found[:, 1],
-                         "low_end": ends[0][:, 0], "high_end": ends[1][:, 1]})
+    return pd.DataFrame(
+        {
+            "factor": np.asarray(factors, float),
+            "low": found[:, 0],
+            "high": found[:, 1],
+            "low_end": ends[0][:, 0],
+            "high_end": ends[1][:, 1],
+        }
+    )
 
 
 def _bounds(x, treated, outcome, factors, clip):
     """(factors, 2): lowest and highest difference of the two weighted means."""
     e = np.clip(logistic().fit(x, treated).predict_proba(x)[:, 1], clip, 1 - clip)
-    arms = ((outcome[treated], ((1 - e) / e)[treated]), (outcome[~treated], (e / (1 - e))[~treated]))
-    highest = np.array([[highest_mean(y, odds, factor) for y, odds in arms] for factor in factors])
-    lowest = np.array([[-highest_mean(-y, odds, factor) for y, odds in arms] for factor in factors])
+    arms = (
+        (outcome[treated], ((1 - e) / e)[treated]),
+        (outcome[~treated], (e / (1 - e))[~treated]),
+    )
+    highest = np.array(
+        [[highest_mean(y, odds, factor) for y, odds in arms] for factor in factors]
+    )
+    lowest = np.array(
+        [[-highest_mean(-y, odds, factor) for y, odds in arms] for factor in factors]
+    )
     return np.column_stack([lowest[:, 0] - highest[:, 1], highest[:, 0] - lowest[:, 1]])

@@ -13,12 +13,33 @@ from pushlab.ground.arguments import one_of, whole
 from pushlab.ground.seeds import episode_seed
 from pushlab.metrics.estimate import share_interval
 
-COLUMNS = ("kind", "n", "draw", "estimator", "estimate", "standard_error", "low", "high", "clipped", "truth",
-           "sample_effect")
+COLUMNS = (
+    "kind",
+    "n",
+    "draw",
+    "estimator",
+    "estimate",
+    "standard_error",
+    "low",
+    "high",
+    "clipped",
+    "truth",
+    "sample_effect",
+)
 
 
-def repeat(model: Any = "hiv", kind: str = "confounded", n: int = 500, draws: int = 200, estimators: Any = None,
-           adjust: Any = None, seed: int = 0, jobs: int = 1, progress: bool = False, **more: Any) -> pd.DataFrame:
+def repeat(
+    model: Any = "hiv",
+    kind: str = "confounded",
+    n: int = 500,
+    draws: int = 200,
+    estimators: Any = None,
+    adjust: Any = None,
+    seed: int = 0,
+    jobs: int = 1,
+    progress: bool = False,
+    **more: Any,
+) -> pd.DataFrame:
     """Estimates from many data sets of one kind, a DataFrame with a row for each draw and estimator.
 
     model     a simulator's name or an Experiment
@@ -40,11 +61,20 @@ def repeat(model: Any = "hiv", kind: str = "confounded", n: int = 500, draws: in
     from tqdm.auto import tqdm
 
     one_of("kind", kind, KINDS)
-    trial, numbers = experiment(model), tqdm(range(whole("draws", draws, 1)), disable=not progress)
+    trial, numbers = (
+        experiment(model),
+        tqdm(range(whole("draws", draws, 1)), disable=not progress),
+    )
     truth = trial.population_effect
-    with threadpool_limits(1, user_api="blas"):     # matrices are small: more threads than one wait for each other
-        tables = Parallel(jobs)(delayed(_one_draw)(trial, kind, n, number, seed, estimators, adjust, truth, more)
-                                for number in numbers)
+    with threadpool_limits(
+        1, user_api="blas"
+    ):  # matrices are small: more threads than one wait for each other
+        tables = Parallel(jobs)(
+            delayed(_one_draw)(
+                trial, kind, n, number, seed, estimators, adjust, truth, more
+            )
+            for number in numbers
+        )
     return pd.concat(tables, ignore_index=True).assign(kind=kind, n=n)[list(COLUMNS)]
 
 
@@ -57,7 +87,9 @@ def _one_draw(trial, kind, n, number, seed, estimators, adjust, truth, more):
     return table.assign(draw=number, sample_effect=data.average_effect)
 
 
-def summary(table: pd.DataFrame, by: Sequence[str] = ("kind", "n", "estimator")) -> pd.DataFrame:
+def summary(
+    table: pd.DataFrame, by: Sequence[str] = ("kind", "n", "estimator")
+) -> pd.DataFrame:
     """What many draws say of each estimator, a DataFrame with a row each.
 
     table     as of `repeat`; with further columns, which `by` then names too
@@ -71,12 +103,22 @@ def summary(table: pd.DataFrame, by: Sequence[str] = ("kind", "n", "estimator"))
     >>> summary(found, by=["estimator"])[["bias", "covers", "width"]].values.tolist()
     [[1.0, 0.5, 2.0]]
     """
-    rows = table.assign(error=table["estimate"] - table["truth"], width=table["high"] - table["low"],
-                        covers=(table["low"] <= table["truth"]) & (table["truth"] <= table["high"]))
+    rows = table.assign(
+        error=table["estimate"] - table["truth"],
+        width=table["high"] - table["low"],
+        covers=(table["low"] <= table["truth"]) & (table["truth"] <= table["high"]),
+    )
     groups = rows.groupby(list(by), sort=False, observed=True)
-    found = groups.agg(truth=("truth", "mean"), mean=("estimate", "mean"), bias=("error", "mean"),
-                       spread=("estimate", "std"), rmse=("error", lambda error: float(np.sqrt((error**2).mean()))),
-                       covers=("covers", "mean"), width=("width", "median"), draws=("covers", "size")).reset_index()
+    found = groups.agg(
+        truth=("truth", "mean"),
+        mean=("estimate", "mean"),
+        bias=("error", "mean"),
+        spread=("estimate", "std"),
+        rmse=("error", lambda error: float(np.sqrt((error**2).mean()))),
+        covers=("covers", "mean"),
+        width=("width", "median"),
+        draws=("covers", "size"),
+    ).reset_index()
     share = share_interval((found["covers"] * found["draws"]).round(), found["draws"])
     found.insert(found.columns.get_loc("covers") + 1, "covers_low", share.low)
     found.insert(found.columns.get_loc("covers") + 2, "covers_high", share.high)
@@ -85,8 +127,13 @@ def summary(table: pd.DataFrame, by: Sequence[str] = ("kind", "n", "estimator"))
     return found
 
 
-def by_size(model: Any = "hiv", sizes: Sequence[int] = (50, 100, 200, 400, 800, 1600), kind: str = "confounded",
-            draws: int = 100, **more: Any) -> pd.DataFrame:
+def by_size(
+    model: Any = "hiv",
+    sizes: Sequence[int] = (50, 100, 200, 400, 800, 1600),
+    kind: str = "confounded",
+    draws: int = 100,
+    **more: Any,
+) -> pd.DataFrame:
     """How much data an estimator needs: `summary` for data sets of several sizes. `more` as in `repeat`.
 
     An estimator that is right comes nearer to the truth with the root of the number of units; the error of one that is

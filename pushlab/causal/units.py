@@ -9,9 +9,9 @@ import pandas as pd
 class Units(NamedTuple):
     """Units of an experiment, a row each; the second axis of `outcomes` and `mediators` is untreated, treated."""
 
-    covariates: pd.DataFrame    # every variable at the moment of the decision
-    outcomes: np.ndarray        # (units, 2)
-    mediators: np.ndarray       # (units, 2), on the way from the treatment to the outcome
+    covariates: pd.DataFrame  # every variable at the moment of the decision
+    outcomes: np.ndarray  # (units, 2)
+    mediators: np.ndarray  # (units, 2), on the way from the treatment to the outcome
 
     @property
     def effects(self) -> np.ndarray:

@@ -24,9 +24,16 @@ from pushlab.metrics.estimate import mean_interval
 
 SYLLABUS = "users-aba"
 MEASURES, ENDS = ("reward", "forgotten"), ("", "_low", "_high")
-COLUMNS = ("name", "agent", "syllabus", "seeds", *(f"{one}{end}" for one in MEASURES for end in ENDS), "note")
+COLUMNS = (
+    "name",
+    "agent",
+    "syllabus",
+    "seeds",
+    *(f"{one}{end}" for one in MEASURES for end in ENDS),
+    "note",
+)
 DIGITS, MOST_ROWS, LARGEST = 3, 10_000, 16 * 2**20
-LONGEST = 300               # characters of a name or note
+LONGEST = 300  # characters of a name or note
 
 
 def kept_and_forgotten(log: pd.DataFrame) -> tuple[float, float]:
@@ -44,7 +51,9 @@ def kept_and_forgotten(log: pd.DataFrame) -> tuple[float, float]:
     """
     training = log[log["block_type"] == "train"]
     if training["task"].nunique() < 2:
-        raise ValueError("what was forgotten shows where two tasks are trained one after the other")
+        raise ValueError(
+            "what was forgotten shows where two tasks are trained one after the other"
+        )
     first = training["task"].iloc[0]
     changed = training.loc[training["task"] != first, "block"].iloc[0]
     met = training.groupby("task")["block"].first()
@@ -52,11 +61,15 @@ def kept_and_forgotten(log: pd.DataFrame) -> tuple[float, float]:
     own = tests[tests["task"] == first].groupby("block")["reward"].mean()
     before, after = own[own.index < changed], own[own.index > changed]
     if before.empty or after.empty:
-        raise ValueError(f"there is no test of {first} both before and after another task was trained")
+        raise ValueError(
+            f"there is no test of {first} both before and after another task was trained"
+        )
     return float(tests["reward"].mean()), float(before.iloc[-1] - after.iloc[0])
 
 
-def submission(name: str, logs: Sequence[pd.DataFrame], note: str = "", syllabus: str = SYLLABUS) -> dict[str, Any]:
+def submission(
+    name: str, logs: Sequence[pd.DataFrame], note: str = "", syllabus: str = SYLLABUS
+) -> dict[str, Any]:
     """The row of a submission, a dict with COLUMNS: means over its lifetimes with 95 % intervals.
 
     name   who hands it in
@@ -66,40 +79,83 @@ def submission(name: str, logs: Sequence[pd.DataFrame], note: str = "", syllabus
     """
     refuse(_faults_of_logs(logs, syllabus))
     values = zip(*map(kept_and_forgotten, logs))
-    return board_row(name, logs[0]["agent"].iloc[0], [log["seed"].iloc[0] for log in logs],
-                     dict(zip(MEASURES, values)), note, syllabus)
+    return board_row(
+        name,
+        logs[0]["agent"].iloc[0],
+        [log["seed"].iloc[0] for log in logs],
+        dict(zip(MEASURES, values)),
+        note,
+        syllabus,
+    )
 
 
-def board_row(name: str, agent: str, seeds: Iterable[int], values: Mapping[str, Any], note: str = "",
-              syllabus: str = SYLLABUS) -> dict[str, Any]:
+def board_row(
+    name: str,
+    agent: str,
+    seeds: Iterable[int],
+    values: Mapping[str, Any],
+    note: str = "",
+    syllabus: str = SYLLABUS,
+) -> dict[str, Any]:
     """A row with COLUMNS, of lifetimes that were measured: values {measure: one for each lifetime}, in MEASURES."""
-    row: dict[str, Any] = {"name": name, "agent": agent, "syllabus": syllabus, "seeds": " ".join(map(str, seeds))}
+    row: dict[str, Any] = {
+        "name": name,
+        "agent": agent,
+        "syllabus": syllabus,
+        "seeds": " ".join(map(str, seeds)),
+    }
     for measure in MEASURES:
-        mean, low, high = (round(float(end), DIGITS) for end in mean_interval(values[measure]))
+        mean, low, high = (
+            round(float(end), DIGITS) for end in mean_interval(values[measure])
+        )
         row |= {measure: mean, f"{measure}_low": low, f"{measure}_high": high}
     return row | {"note": note}
 
 
 def _faults_of_logs(logs, syllabus):
-    course = [(phase.name, one.task, one.count) for phase in read_syllabus(syllabus).phases
-              for one in phase.experiences]
+    course = [
+        (phase.name, one.task, one.count)
+        for phase in read_syllabus(syllabus).phases
+        for one in phase.experiences
+    ]
     faults, seeds, names = [], [], set()
     for number, log in enumerate(logs):
         lived = log.groupby(["regime", "phase", "task"], sort=False).size()
-        if [(phase, task, count) for (_, phase, task), count in lived.items()] != course:
-            right = (f"a whole lifetime of {syllabus}: {len(course)} regimes and {sum(count for *_, count in course)} "
-                     f"episodes are meant; it has {len(lived)} and {len(log)}")
+        if [
+            (phase, task, count) for (_, phase, task), count in lived.items()
+        ] != course:
+            right = (
+                f"a whole lifetime of {syllabus}: {len(course)} regimes and {sum(count for *_, count in course)} "
+                f"episodes are meant; it has {len(lived)} and {len(log)}"
+            )
             faults.append(Fault(f"log {number}", right=right))
         seeds.append(int(log["seed"].iloc[0]))
         names |= set(log["agent"])
     if len(set(seeds)) < max(2, len(seeds)):
-        faults.append(Fault("logs", None, "seed", " ".join(map(str, seeds)), "at least two different seeds"))
+        faults.append(
+            Fault(
+                "logs",
+                None,
+                "seed",
+                " ".join(map(str, seeds)),
+                "at least two different seeds",
+            )
+        )
     if len(names) > 1:
-        faults.append(Fault("logs", None, "agent", ", ".join(sorted(names)), "one agent's lifetimes only"))
+        faults.append(
+            Fault(
+                "logs",
+                None,
+                "agent",
+                ", ".join(sorted(names)),
+                "one agent's lifetimes only",
+            )
+        )
     return faults
 
 
 # ---------------------------------------------------------------- the file
+
 
 def read_board(path: Path | str) -> pd.DataFrame:
     """The leaderboard in a CSV file, a DataFrame with COLUMNS; BadData lists every fault of every row.
@@ -112,10 +168,18 @@ def read_board(path: Path | str) -> pd.DataFrame:
 
 def _read(data, file):
     header, rows, lines, faults = read_rows(data, file, MOST_ROWS)
-    _, bad = find_columns(header, {column: [column] for column in COLUMNS}, set(header) - set(COLUMNS), file)
+    _, bad = find_columns(
+        header,
+        {column: [column] for column in COLUMNS},
+        set(header) - set(COLUMNS),
+        file,
+    )
     if bad:
         refuse([*faults, *bad])
-    told = [_read_row(dict(zip(header, row)), line, file, faults) for row, line in zip(rows, lines)]
+    told = [
+        _read_row(dict(zip(header, row)), line, file, faults)
+        for row, line in zip(rows, lines)
+    ]
     seen: dict[tuple, int] = {}
     for row, line in zip(told, lines):
         first = seen.setdefault((row["name"], row["agent"]), line)
@@ -128,6 +192,7 @@ def _read(data, file):
 
 def _read_row(row, line, file, faults):
     """A row with numbers in place of words; what cannot be is added to the faults."""
+
     def complain(column, right):
         faults.append(Fault(file, line, column, row[column], right))
 
@@ -137,7 +202,9 @@ def _read_row(row, line, file, faults):
     if row["syllabus"] not in shipped_syllabi():
         complain("syllabus", f"one of {', '.join(shipped_syllabi())}")
     seeds = row["seeds"].split()
-    if not all(one.isdecimal() for one in seeds) or len(set(seeds)) < max(2, len(seeds)):
+    if not all(one.isdecimal() for one in seeds) or len(set(seeds)) < max(
+        2, len(seeds)
+    ):
         complain("seeds", "two or more different whole numbers, with blanks between")
     told = _tidy(row)
     for measure in MEASURES:
@@ -161,7 +228,11 @@ def add_to_board(path: Path | str, row: Mapping[str, Any]) -> pd.DataFrame:
     path, row = Path(path), _tidy(row)
     with alone(path):
         rows = read_board(path).to_dict("records") if path.exists() else []
-        others = [one for one in rows if (one["name"], one["agent"]) != (row["name"], row["agent"])]
+        others = [
+            one
+            for one in rows
+            if (one["name"], one["agent"]) != (row["name"], row["agent"])
+        ]
         board = pd.DataFrame([*others, row], columns=list(COLUMNS))
         write_board(board, path)
     return read_board(path)
@@ -170,15 +241,21 @@ def add_to_board(path: Path | str, row: Mapping[str, Any]) -> pd.DataFrame:
 def write_board(board: pd.DataFrame, path: Path | str) -> Path:
     """Writes a leaderboard as CSV; returns the path. BadData, and nothing written, if it could not be read back."""
     path = Path(path)
-    text = csv_text([COLUMNS, *(list(_tidy(row).values()) for row in board.to_dict("records"))])
+    text = csv_text(
+        [COLUMNS, *(list(_tidy(row).values()) for row in board.to_dict("records"))]
+    )
     _read(io.BytesIO(text.encode()), path.name)
     return write_text(path, text)
 
 
 def _tidy(row):
     """A row whose texts are as the file has them (@bob as '@bob), so that whoever hands in again is found."""
-    return {column: safe_cell(clean(row[column], LONGEST)) if column in ("name", "agent", "note") else row[column]
-            for column in COLUMNS}
+    return {
+        column: safe_cell(clean(row[column], LONGEST))
+        if column in ("name", "agent", "note")
+        else row[column]
+        for column in COLUMNS
+    }
 
 
 def board_of(folder: Path | str, syllabus: str = SYLLABUS) -> pd.DataFrame:
@@ -197,36 +274,71 @@ def verify(board: pd.DataFrame, folder: Path | str) -> pd.DataFrame:
 
     folder   of logs, as `board_of` reads it; seeds and numbers of a row have to come out again
     """
-    made = {_key(row): row for syllabus in board["syllabus"].unique() for row in _rows_of(folder, syllabus)[0]}
+    made = {
+        _key(row): row
+        for syllabus in board["syllabus"].unique()
+        for row in _rows_of(folder, syllabus)[0]
+    }
     numbers = [f"{measure}{end}" for measure in MEASURES for end in ENDS]
-    told = [_key(row) in made and np.allclose([row[one] for one in numbers], [made[_key(row)][one] for one in numbers],
-                                              rtol=0, atol=2 * 10.0**-DIGITS) for row in board.to_dict("records")]
-    return pd.concat([pd.Series(told, board.index, bool, name="supported"), board], axis=1)
+    told = [
+        _key(row) in made
+        and np.allclose(
+            [row[one] for one in numbers],
+            [made[_key(row)][one] for one in numbers],
+            rtol=0,
+            atol=2 * 10.0**-DIGITS,
+        )
+        for row in board.to_dict("records")
+    ]
+    return pd.concat(
+        [pd.Series(told, board.index, bool, name="supported"), board], axis=1
+    )
 
 
 def _key(row):
-    return (*(row[column] for column in ("name", "agent", "syllabus")), *sorted(map(int, row["seeds"].split())))
+    return (
+        *(row[column] for column in ("name", "agent", "syllabus")),
+        *sorted(map(int, row["seeds"].split())),
+    )
 
 
 def _rows_of(folder, syllabus):
     """The rows of the logs in a folder, and the faults of whoever has none."""
     rows: list[dict] = []
     faults: list[Fault] = []
-    for own in sorted(one for one in Path(folder).iterdir() if one.is_dir() and not one.name.startswith(".")):
+    for own in sorted(
+        one
+        for one in Path(folder).iterdir()
+        if one.is_dir() and not one.name.startswith(".")
+    ):
         try:
             logs = [read_log(path) for path in find_logs(own)]
             for agent in dict.fromkeys(name for log in logs for name in log["agent"]):
                 lived = [log for log in logs if agent in set(log["agent"])]
                 rows.append(_tidy(submission(own.name, lived, "", syllabus)))
         except BadData as error:
-            faults += [fault._replace(file=f"{own.name}: {fault.file}") for fault in error.faults]
-        except Exception as error:      # whatever is wrong with one folder, the others are looked at
-            faults.append(Fault(own.name, right=f"its logs could not be read ({type(error).__name__}: {error})"))
+            faults += [
+                fault._replace(file=f"{own.name}: {fault.file}")
+                for fault in error.faults
+            ]
+        except (
+            Exception
+        ) as error:  # whatever is wrong with one folder, the others are looked at
+            faults.append(
+                Fault(
+                    own.name,
+                    right=f"its logs could not be read ({type(error).__name__}: {error})",
+                )
+            )
     return rows, faults
 
 
 def rank(board: pd.DataFrame) -> pd.DataFrame:
     """The board with `rank` in front, most reward first; equals share a rank."""
-    board = board.sort_values(["reward", "forgotten"], ascending=[False, True], kind="stable").reset_index(drop=True)
-    board.insert(0, "rank", board["reward"].rank(method="min", ascending=False).astype(int))
+    board = board.sort_values(
+        ["reward", "forgotten"], ascending=[False, True], kind="stable"
+    ).reset_index(drop=True)
+    board.insert(
+        0, "rank", board["reward"].rank(method="min", ascending=False).astype(int)
+    )
     return board

@@ -28,7 +28,7 @@ from pushlab.metrics import push
 from pushlab.metrics.estimate import share_interval
 from pushlab.users.judges import panel_of
 
-WINDOW = 100        # steps of the rolling mean behind the learning rate
+WINDOW = 100  # steps of the rolling mean behind the learning rate
 
 
 @dataclass(frozen=True)
@@ -47,8 +47,15 @@ class Challenge:
     opening: str = "sampled"
 
     @classmethod
-    def load(cls, user: Any, data: str | Path | None = None, schema: Any = None, period: str = "test",
-             judge: Any = None, opening: str = "sampled") -> "Challenge":
+    def load(
+        cls,
+        user: Any,
+        data: str | Path | None = None,
+        schema: Any = None,
+        period: str = "test",
+        judge: Any = None,
+        opening: str = "sampled",
+    ) -> "Challenge":
         """The challenge of a user.
 
         user   name of a shipped user or of one in `data`, a user's folder, or a User
@@ -58,11 +65,17 @@ class Challenge:
 
         Raises FileNotFoundError if there is no such user, BadData if the tables are at fault.
         """
-        found = load_user(data, user=user, schema=schema) if data is not None else load_user(user, schema=schema)
+        found = (
+            load_user(data, user=user, schema=schema)
+            if data is not None
+            else load_user(user, schema=schema)
+        )
         challenge = cls(found, period, judge, opening)
         one_of(f"the period of user {found.name}", period, found.periods)
         if found.periods[period].answered:
-            len(challenge.world)    # a wrong judge or opening is said here and not after an hour of work
+            len(
+                challenge.world
+            )  # a wrong judge or opening is said here and not after an hour of work
         return challenge
 
     @property
@@ -91,10 +104,18 @@ class Challenge:
     def panel(self) -> dict[str, Callable]:
         """{judge: f(row (n,), codes (n, components), probability (n,))}: fills in what each judge of the panel says."""
         contexts = self.user.periods[self.period].context_codes
-        return {name: judge.chances(contexts) for name, judge in panel_of(self.user).items()}
+        return {
+            name: judge.chances(contexts) for name, judge in panel_of(self.user).items()
+        }
 
-    def evaluate(self, notifications: pd.DataFrame, seed: int = 0, agent: str = "submission",
-                 file: str = "notifications", lines: Sequence[int] | None = None) -> Scorecard:
+    def evaluate(
+        self,
+        notifications: pd.DataFrame,
+        seed: int = 0,
+        agent: str = "submission",
+        file: str = "notifications",
+        lines: Sequence[int] | None = None,
+    ) -> Scorecard:
         """Scores one notification for each context; the user answers as in evalumap1-v0 after reset(seed=seed).
 
         notifications  DataFrame with the challenge's column names and values; the names in the data files (appPackage
@@ -106,18 +127,37 @@ class Challenge:
         Raises BadData with every fault. A value of an open feature (app, category, subject) that the history does not
         have is no fault: it is coded as "other", and the scorecard says so; of a table that is no file, a warning too.
         """
-        codes, seconds, notes = read_notifications(notifications, self.user.schema, len(self.world), file, lines)
-        for note in notes if lines is None else ():     # of a file, the report tells them
+        codes, seconds, notes = read_notifications(
+            notifications, self.user.schema, len(self.world), file, lines
+        )
+        for note in notes if lines is None else ():  # of a file, the report tells them
             warnings.warn(note, stacklevel=2)
         count = len(codes)
         draws = own_draws(seed, count, self.world.uniforms)
         state = {"row": np.arange(count), "user": np.zeros(count, np.int64)}
         _, outcome = self.world.advance(state, codes, draws)
-        return self.score(codes, outcome, draws[:, 0], challenge=1, agent=agent, seeds=(seed,), seconds=seconds,
-                          notes=notes)
+        return self.score(
+            codes,
+            outcome,
+            draws[:, 0],
+            challenge=1,
+            agent=agent,
+            seeds=(seed,),
+            seconds=seconds,
+            notes=notes,
+        )
 
-    def score(self, codes: np.ndarray, outcome: Mapping[str, np.ndarray], draws: np.ndarray, challenge: int, agent: str,
-              seeds: Sequence[int], seconds: np.ndarray | None = None, notes: Sequence[str] = ()) -> Scorecard:
+    def score(
+        self,
+        codes: np.ndarray,
+        outcome: Mapping[str, np.ndarray],
+        draws: np.ndarray,
+        challenge: int,
+        agent: str,
+        seeds: Sequence[int],
+        seconds: np.ndarray | None = None,
+        notes: Sequence[str] = (),
+    ) -> Scorecard:
         """The Scorecard of one or several episodes, a row a notification, episode after episode.
 
         codes    int64 (rows, components) of what was sent; rows are as many as contexts, times the number of seeds
@@ -127,11 +167,20 @@ class Challenge:
         """
         judges = self._ask_panel(codes, draws)
         return Scorecard(
-            agent=agent, challenge=challenge, user=self.user.name, period=self.period, judge=self.world.judge.name,
-            opening=self.opening, count=len(codes), seeds=tuple(int(seed) for seed in seeds),
-            metrics=self._measure(codes, outcome, len(seeds), challenge, judges), judges=judges,
+            agent=agent,
+            challenge=challenge,
+            user=self.user.name,
+            period=self.period,
+            judge=self.world.judge.name,
+            opening=self.opening,
+            count=len(codes),
+            seeds=tuple(int(seed) for seed in seeds),
+            metrics=self._measure(codes, outcome, len(seeds), challenge, judges),
+            judges=judges,
             response=None if seconds is None else push.response_time(seconds),
-            reported=seconds is not None, notes=tuple(notes))
+            reported=seconds is not None,
+            notes=tuple(notes),
+        )
 
     def _ask_panel(self, codes, draws):
         """The click-through rate under each judge, as `Scorecard.judges` has it."""
@@ -140,12 +189,19 @@ class Challenge:
         for name, answer in self.panel.items():
             answer(rows, codes, probability)
             sampled = share_interval(int((draws < probability).sum()), len(codes))
-            rates[name] = {"expected": float(probability.mean()), "sampled": sampled.mean, "low": sampled.low,
-                           "high": sampled.high, "threshold": float((probability >= 0.5).mean())}
+            rates[name] = {
+                "expected": float(probability.mean()),
+                "sampled": sampled.mean,
+                "low": sampled.low,
+                "high": sampled.high,
+                "threshold": float((probability >= 0.5).mean()),
+            }
         return rates
 
     def _measure(self, codes, outcome, episodes, challenge, judges):
-        opened, actual, probability = (outcome[key] for key in ("opened", "actual", "probability"))
+        opened, actual, probability = (
+            outcome[key] for key in ("opened", "actual", "probability")
+        )
         history, accepted = self.history.notification_codes, codes[opened]
         best = outcome.get("best")
         # By a threshold, opening is certain or impossible, whatever the judge's probability.
@@ -153,36 +209,58 @@ class Challenge:
         top = push.best_performance(actual, best)
         metrics = {
             "performance": push.performance(actual, opened) / episodes,
-            "performance_share": push.performance(actual, opened) / top if top > 0 else None,
-            "expected_performance": float(push.expected_points(actual, chance).sum()) / episodes,
+            "performance_share": push.performance(actual, opened) / top
+            if top > 0
+            else None,
+            "expected_performance": float(push.expected_points(actual, chance).sum())
+            / episodes,
             **({} if best is None else {"regret": push.regret(best, probability)}),
             "click_through_rate": push.click_through_rate(opened),
-            "panel_click_through_rate": float(np.mean([rates["expected"] for rates in judges.values()])),
+            "panel_click_through_rate": float(
+                np.mean([rates["expected"] for rates in judges.values()])
+            ),
             "coverage": push.coverage(accepted, history),
             "evenness": push.evenness(accepted, history),
-            "plausibility": push.plausibility(codes[:, self._combined], self._known)}
+            "plausibility": push.plausibility(codes[:, self._combined], self._known),
+        }
         if "enticement" in self.world.schema.notification.names:
             at = self.world.action_names.index("enticement")
             words = self.world.schema.notification["enticement"].words
             if set(words) == set(push.ENTICEMENT):
-                metrics["enticement"] = push.enticement([words[code] for code in codes[:, at]])
+                metrics["enticement"] = push.enticement(
+                    [words[code] for code in codes[:, at]]
+                )
         if challenge == 2 and len(codes) > 1:
             curve = push.points(actual, opened).reshape(episodes, -1).mean(axis=0)
-            rate = push.learning_rate(curve, max(1, min(WINDOW, len(curve) // 10))) if len(curve) > 1 else None
-            metrics |= {"learning_slope": rate.slope, "settled_step": float(rate.settled)} if rate else {}
+            rate = (
+                push.learning_rate(curve, max(1, min(WINDOW, len(curve) // 10)))
+                if len(curve) > 1
+                else None
+            )
+            metrics |= (
+                {"learning_slope": rate.slope, "settled_step": float(rate.settled)}
+                if rate
+                else {}
+            )
         return metrics
 
     @cached_property
     def _combined(self):
         """The components whose combinations can be nonsense: open features (app, category, subject), or else all."""
         half = self.user.schema.notification
-        named = [at for at, name in enumerate(half.components) if name in half.names and half[name].kind == "open"]
+        named = [
+            at
+            for at, name in enumerate(half.components)
+            if name in half.names and half[name].kind == "open"
+        ]
         return np.array(named or range(len(half.components)))
 
     @cached_property
     def _known(self):
         """The combinations that history or catalogue knows, int64 (combinations, len(_combined))."""
-        rows = np.concatenate([self.history.notification_codes, self.user.catalogue_codes])[:, self._combined]
+        rows = np.concatenate(
+            [self.history.notification_codes, self.user.catalogue_codes]
+        )[:, self._combined]
         return np.unique(rows[(rows >= 0).all(axis=1)], axis=0)
 
 

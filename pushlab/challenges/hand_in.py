@@ -15,10 +15,12 @@ from pushlab.ground.reading import read_bytes
 if TYPE_CHECKING:
     import pandas as pd
 
-LARGEST = 8 * 2**20         # bytes
+LARGEST = 8 * 2**20  # bytes
 
 
-def hand_in(answers: Path | str | pd.DataFrame, url: str | None = None, token: str | None = None) -> dict:
+def hand_in(
+    answers: Path | str | pd.DataFrame, url: str | None = None, token: str | None = None
+) -> dict:
     """Hands a CSV file or a table in, and tells its score on the public half: {"public", "low", "high", "left",
     "notes"}.
 
@@ -31,16 +33,25 @@ def hand_in(answers: Path | str | pd.DataFrame, url: str | None = None, token: s
     where it cannot be reached.
     """
     if not (hasattr(answers, "to_csv") or isinstance(answers, (str, Path))):
-        raise TypeError(f"answers is a CSV file's name or a table of pandas; got {in_short(answers)}")
-    data = answers.to_csv(index=False, lineterminator="\n").encode() if hasattr(answers, "to_csv") \
+        raise TypeError(
+            f"answers is a CSV file's name or a table of pandas; got {in_short(answers)}"
+        )
+    data = (
+        answers.to_csv(index=False, lineterminator="\n").encode()
+        if hasattr(answers, "to_csv")
         else read_bytes(answers, LARGEST)
+    )
     link = Link(url, token)
-    link.ask("GET", "/api/me")              # is anybody there? else it would be waited for long
+    link.ask("GET", "/api/me")  # is anybody there? else it would be waited for long
     return link.ask("POST", "/api/answers", data, "text/csv")
 
 
-def hand_in_command(answers: Annotated[Path, typer.Argument(help="A CSV file.")],
-                    url: Annotated[str, typer.Option(envvar="PUSHLAB_URL", help="Address of the class.")]) -> None:
+def hand_in_command(
+    answers: Annotated[Path, typer.Argument(help="A CSV file.")],
+    url: Annotated[
+        str, typer.Option(envvar="PUSHLAB_URL", help="Address of the class.")
+    ],
+) -> None:
     """Hand answers to Challenge 1 in at a class's server. The token is $PUSHLAB_TOKEN, or is asked for."""
     token = os.environ.get("PUSHLAB_TOKEN") or typer.prompt("token", hide_input=True)
     try:
@@ -50,5 +61,7 @@ def hand_in_command(answers: Annotated[Path, typer.Argument(help="A CSV file.")]
         raise typer.Exit(1) from None
     for note in told["notes"]:
         typer.echo(f"note: {note}")
-    typer.echo(f"{told['public']:.3f} of what the catalogue's best would earn, on the public half (interval "
-               f"{told['low']:.3f} to {told['high']:.3f}); {told['left']} uploads left")
+    typer.echo(
+        f"{told['public']:.3f} of what the catalogue's best would earn, on the public half (interval "
+        f"{told['low']:.3f} to {told['high']:.3f}); {told['left']} uploads left"
+    )

@@ -18,10 +18,10 @@ from pushlab.ground.reading import clean
 
 MOODLE, CANVAS = "_[0-9]+_assignsubmission_file_.*", "(_LATE)?_[0-9]{3,}_[0-9]{3,}_.+"
 EXPORTED = re.compile(f"(.+?)({MOODLE}|{CANVAS})", re.DOTALL)
-RESULTS = "leaderboard.json"        # by which a folder of results is known
+RESULTS = "leaderboard.json"  # by which a folder of results is known
 LEFT_BY_SYSTEMS = ("__MACOSX", "Thumbs.db", "desktop.ini")
 ONE_NAME = "these submissions would have one name, small and capital letters being the same; rename them"
-MOST_INSIDE = 1000                  # files and folders of one student that are looked at
+MOST_INSIDE = 1000  # files and folders of one student that are looked at
 
 
 class HandedIn(NamedTuple):
@@ -49,17 +49,26 @@ def find_submissions(folder: Path | str) -> tuple[list[HandedIn], dict[str, str]
     plain = [_name(one.name) for one in found]
     students = [_name(EXPORTED.sub(r"\1", one.name)) for one in found]
     often, taken = Counter(map(str.casefold, students)), Counter(plain)
-    names = [student if often[student.casefold()] == 1 else whole for student, whole in zip(students, plain)]
+    names = [
+        student if often[student.casefold()] == 1 else whole
+        for student, whole in zip(students, plain)
+    ]
     often = Counter(map(str.casefold, names))
-    together = {key: [one.file for one, name in zip(found, names) if name.casefold() == key]
-                for key, count in often.items() if count > 1}
+    together = {
+        key: [one.file for one, name in zip(found, names) if name.casefold() == key]
+        for key, count in often.items()
+        if count > 1
+    }
     named = []
     for one, name, whole in zip(found, names, plain):
         if files := together.get(name.casefold()):
             one = one._replace(file=" and ".join(files), fault=ONE_NAME)
             name = name if taken[whole] == 1 else f"{name} ({_shown(one.path.name)})"
         elif not name.strip("."):
-            one, name = one._replace(fault="this is no name for a submission; rename it"), "no name"
+            one, name = (
+                one._replace(fault="this is no name for a submission; rename it"),
+                "no name",
+            )
         named.append(one._replace(name=name))
     return sorted(named, key=lambda one: one.name), passed_over
 
@@ -71,7 +80,11 @@ def _passed_over(path):
     if path.name.startswith(".") or path.name in LEFT_BY_SYSTEMS:
         return "a hidden file, or one that a system left there"
     if os.path.isdir(path):
-        return "these are the results of an earlier run" if os.path.isfile(path / RESULTS) else ""
+        return (
+            "these are the results of an earlier run"
+            if os.path.isfile(path / RESULTS)
+            else ""
+        )
     return "" if path.suffix.lower() == ".csv" else "it is no CSV file"
 
 
@@ -86,13 +99,23 @@ def _look_into(path):
     try:
         inside = list(_csv_inside(path))
     except OSError as error:
-        return one._replace(fault=f"the folder cannot be read: {error.strerror or error}")
+        return one._replace(
+            fault=f"the folder cannot be read: {error.strerror or error}"
+        )
     if len(inside) == 1:
-        return one._replace(path=inside[0], file=_shown(inside[0].relative_to(path.parent).as_posix()))
+        return one._replace(
+            path=inside[0], file=_shown(inside[0].relative_to(path.parent).as_posix())
+        )
     if not inside:
-        return one._replace(fault="there is no CSV file in this folder; exactly one is meant")
-    some = ", ".join(_shown(file.relative_to(path).as_posix()) for file in inside[:5]) + (", …" if inside[5:] else "")
-    return one._replace(fault=f"there are {len(inside)} CSV files in this folder ({some}); exactly one is meant")
+        return one._replace(
+            fault="there is no CSV file in this folder; exactly one is meant"
+        )
+    some = ", ".join(
+        _shown(file.relative_to(path).as_posix()) for file in inside[:5]
+    ) + (", …" if inside[5:] else "")
+    return one._replace(
+        fault=f"there are {len(inside)} CSV files in this folder ({some}); exactly one is meant"
+    )
 
 
 def _csv_inside(folder):

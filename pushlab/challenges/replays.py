@@ -8,25 +8,50 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from pushlab.challenges.answers import demand_table, named_columns, read_values, read_whole_numbers, whole_number
+from pushlab.challenges.answers import (
+    demand_table,
+    named_columns,
+    read_values,
+    read_whole_numbers,
+    whole_number,
+)
 from pushlab.challenges.challenge import Challenge, own_draws
 from pushlab.challenges.scorecard import Scorecard
 from pushlab.datasets.features import as_text
-from pushlab.datasets.tables import A_DURATION, MOST_FAULTS, NO_ROWS, find_columns, read_numbers
+from pushlab.datasets.tables import (
+    A_DURATION,
+    MOST_FAULTS,
+    NO_ROWS,
+    find_columns,
+    read_numbers,
+)
 from pushlab.envs.shell import Env
 from pushlab.ground.faults import BadData, Fault, blame, refuse
 from pushlab.ground.seeds import episode_seed
 from pushlab.logs.rollout import CONSTANT, readable, rollout
 
-MOST_EPISODES = 100         # of a log
-TOLD = ("reward", "terminated", "truncated")        # columns that tell of the environment, besides obs.… and info.…
+MOST_EPISODES = 100  # of a log
+TOLD = (
+    "reward",
+    "terminated",
+    "truncated",
+)  # columns that tell of the environment, besides obs.… and info.…
 PLAYED_AGAIN = "what the environment says after this seed and these notifications"
-COUNTED = ("the first episode is in order and a later one is not: is the log from before 0.2, when seeds were counted "
-           "up? Then say so: seeding='counted', or --counted")
+COUNTED = (
+    "the first episode is in order and a later one is not: is the log from before 0.2, when seeds were counted "
+    "up? Then say so: seeding='counted', or --counted"
+)
 
 
-def score_log(challenge: Challenge, log: pd.DataFrame, seed: int | None = None, agent: str | None = None,
-              file: str = "log", lines: Sequence[int] | None = None, seeding: str = "independent") -> Scorecard:
+def score_log(
+    challenge: Challenge,
+    log: pd.DataFrame,
+    seed: int | None = None,
+    agent: str | None = None,
+    file: str = "log",
+    lines: Sequence[int] | None = None,
+    seeding: str = "independent",
+) -> Scorecard:
     """The Scorecard of a log of evalumap2-v0, played again.
 
     log    DataFrame as `rollout` gives it, or `readable` made of it, or the text of either; whole episodes
@@ -44,19 +69,42 @@ def score_log(challenge: Challenge, log: pd.DataFrame, seed: int | None = None, 
     demand_table(log)
     if not len(log):
         raise BadData(Fault(file, right=NO_ROWS))
-    head, rows = (None, np.arange(len(log))) if lines is None else (1, np.asarray(lines))
+    head, rows = (
+        (None, np.arange(len(log))) if lines is None else (1, np.asarray(lines))
+    )
     env, worded = Env(challenge.cold_world), _is_worded(log)
     needed, allowed = _columns_of(env, worded)
-    refuse(find_columns(named_columns(log), {name: [name] for name in needed}, allowed, file, head)[1])
-    codes, faults = _read_actions(log, challenge.user.schema.notification, worded, file, rows)
-    seconds, bad = read_numbers(log["response_time"], "response_time", file, rows, A_DURATION)
-    episodes, more = _find_episodes(log, len(challenge.world), seed, seeding, file, rows)
+    refuse(
+        find_columns(
+            named_columns(log), {name: [name] for name in needed}, allowed, file, head
+        )[1]
+    )
+    codes, faults = _read_actions(
+        log, challenge.user.schema.notification, worded, file, rows
+    )
+    seconds, bad = read_numbers(
+        log["response_time"], "response_time", file, rows, A_DURATION
+    )
+    episodes, more = _find_episodes(
+        log, len(challenge.world), seed, seeding, file, rows
+    )
     refuse([*faults, *bad, *more])
     outcomes: list[pd.DataFrame] = []
     for own, episode in episodes:
         notifications = iter(codes[episode])
-        played = rollout(env, lambda observation, left=notifications: next(left), seed=own, learn=False, progress=False)
-        faults += _compare(log.iloc[episode], readable(played, env) if worded else played, file, rows[episode])
+        played = rollout(
+            env,
+            lambda observation, left=notifications: next(left),
+            seed=own,
+            learn=False,
+            progress=False,
+        )
+        faults += _compare(
+            log.iloc[episode],
+            readable(played, env) if worded else played,
+            file,
+            rows[episode],
+        )
         outcomes.append(played)
         if len(faults) > MOST_FAULTS:
             break
@@ -66,11 +114,27 @@ def score_log(challenge: Challenge, log: pd.DataFrame, seed: int | None = None, 
             faults.append(Fault(file, column="episode", right=COUNTED))
     refuse(faults)
     told = pd.concat(outcomes, ignore_index=True)
-    outcome = {key: told[f"info.{key}"].to_numpy() for key in ("opened", "actual", "probability", "best")
-               if f"info.{key}" in told}
+    outcome = {
+        key: told[f"info.{key}"].to_numpy()
+        for key in ("opened", "actual", "probability", "best")
+        if f"info.{key}" in told
+    }
     seeds = [own for own, _ in episodes]
-    draws = np.concatenate([own_draws(own, len(challenge.world), challenge.world.uniforms)[:, 0] for own in seeds])
-    return challenge.score(codes, outcome, draws, challenge=2, agent=agent or _name(log), seeds=seeds, seconds=seconds)
+    draws = np.concatenate(
+        [
+            own_draws(own, len(challenge.world), challenge.world.uniforms)[:, 0]
+            for own in seeds
+        ]
+    )
+    return challenge.score(
+        codes,
+        outcome,
+        draws,
+        challenge=2,
+        agent=agent or _name(log),
+        seeds=seeds,
+        seconds=seconds,
+    )
 
 
 def _name(log):
@@ -80,28 +144,60 @@ def _name(log):
 
 def _is_worded(log):
     """Whether the actions of a log are words, as `readable` writes them, rather than codes."""
-    cells = [as_text(value) for name in log.columns if str(name).startswith("action.") for value in log[name].head(50)]
+    cells = [
+        as_text(value)
+        for name in log.columns
+        if str(name).startswith("action.")
+        for value in log[name].head(50)
+    ]
     return sum(whole_number(cell) is not None for cell in cells) < len(cells) / 2
 
 
 def _columns_of(env, worded):
     """The columns that a log of this environment needs, and those that it may have."""
-    sample = rollout(env, lambda observation: env.world.candidates[0], steps=1, learn=False, progress=False)
+    sample = rollout(
+        env,
+        lambda observation: env.world.candidates[0],
+        steps=1,
+        learn=False,
+        progress=False,
+    )
     names = (readable(sample, env) if worded else sample).columns.tolist()
-    needed = [name for name in names if name.startswith(("action.", "obs.context."))
-              or name in ("seed", "episode", "step", "response_time", "info.opened")]
-    return needed, [name for name in (*CONSTANT, "propensity", *names) if name not in needed]
+    needed = [
+        name
+        for name in names
+        if name.startswith(("action.", "obs.context."))
+        or name in ("seed", "episode", "step", "response_time", "info.opened")
+    ]
+    return needed, [
+        name for name in (*CONSTANT, "propensity", *names) if name not in needed
+    ]
 
 
 def _read_actions(log, half, worded, file, lines):
     """Codes (rows, components) of what was sent, and the faults met."""
     if worded:
-        read = [read_values(feature, log[name := f"action.{feature.name}"], name, file, lines) for feature in half]
+        read = [
+            read_values(
+                feature, log[name := f"action.{feature.name}"], name, file, lines
+            )
+            for feature in half
+        ]
     else:
-        read = [read_whole_numbers(log[name := f"action.{component}"], name, file, lines, size - 1,
-                                   f"a whole number from 0 to {size - 1}")
-                for component, size in zip(half.components, half.sizes)]
-    return np.column_stack([codes for codes, _ in read]), [fault for _, faults in read for fault in faults]
+        read = [
+            read_whole_numbers(
+                log[name := f"action.{component}"],
+                name,
+                file,
+                lines,
+                size - 1,
+                f"a whole number from 0 to {size - 1}",
+            )
+            for component, size in zip(half.components, half.sizes)
+        ]
+    return np.column_stack([codes for codes, _ in read]), [
+        fault for _, faults in read for fault in faults
+    ]
 
 
 def _find_episodes(log, contexts, seed, seeding, file, lines):
@@ -109,14 +205,27 @@ def _find_episodes(log, contexts, seed, seeding, file, lines):
 
     Each is whole, and no seed occurs twice.
     """
-    read = [read_whole_numbers(log[name], name, file, lines) for name in ("seed", "episode", "step")]
+    read = [
+        read_whole_numbers(log[name], name, file, lines)
+        for name in ("seed", "episode", "step")
+    ]
     faults = [fault for _, found in read for fault in found]
     if faults:
         return [], faults
     numbers = np.stack([column for column, _ in read], axis=1)
-    starts = [0, *(np.flatnonzero((numbers[1:, :2] != numbers[:-1, :2]).any(axis=1)) + 1).tolist()]
+    starts = [
+        0,
+        *(
+            np.flatnonzero((numbers[1:, :2] != numbers[:-1, :2]).any(axis=1)) + 1
+        ).tolist(),
+    ]
     if len(starts) > MOST_EPISODES:
-        return [], [Fault(file, right=f"there are {len(starts):,} episodes; a log has at most {MOST_EPISODES}")]
+        return [], [
+            Fault(
+                file,
+                right=f"there are {len(starts):,} episodes; a log has at most {MOST_EPISODES}",
+            )
+        ]
     episodes, met = [], {}
     for start, end in zip(starts, [*starts[1:], len(log)]):
         said, episode, _ = numbers[start].tolist()
@@ -124,7 +233,15 @@ def _find_episodes(log, contexts, seed, seeding, file, lines):
         wrong = np.flatnonzero(steps != np.arange(len(steps)))
         if len(wrong):
             row = int(wrong[0])
-            faults.append(Fault(file, int(lines[start + row]), "step", str(steps[row]), f"the next step, {row}"))
+            faults.append(
+                Fault(
+                    file,
+                    int(lines[start + row]),
+                    "step",
+                    str(steps[row]),
+                    f"the next step, {row}",
+                )
+            )
         if len(steps) != contexts:
             right = f"the episode has {len(steps):,} steps for {contexts:,} contexts; each context needs one"
             faults.append(Fault(file, int(lines[start]), right=right))
@@ -147,7 +264,14 @@ def _compare(log, played, file, lines):
             given, truth = log[name].to_numpy(dtype=object), played[name].to_numpy()
             for row in np.flatnonzero(~_agree(given, truth)):
                 right = f"{as_text(truth[row])!r}, {PLAYED_AGAIN}"
-                faults += blame(file, lines[row:row + 1], name, [as_text(given[row])], [True], right)
+                faults += blame(
+                    file,
+                    lines[row : row + 1],
+                    name,
+                    [as_text(given[row])],
+                    [True],
+                    right,
+                )
     return faults
 
 
@@ -157,6 +281,10 @@ def _agree(given, truth):
         said = pd.Series(given, dtype=object).map(as_text).str.lower()
         return np.where(truth, said.isin(("true", "1")), said.isin(("false", "0")))
     if truth.dtype.kind in "iuf":
-        said = pd.to_numeric(pd.Series(given, dtype=object), errors="coerce").to_numpy(dtype=float)
+        said = pd.to_numeric(pd.Series(given, dtype=object), errors="coerce").to_numpy(
+            dtype=float
+        )
         return np.isclose(said, truth.astype(float), rtol=0, atol=1e-6)
-    return np.array([as_text(one) == as_text(other) for one, other in zip(given, truth)], bool)
+    return np.array(
+        [as_text(one) == as_text(other) for one, other in zip(given, truth)], bool
+    )

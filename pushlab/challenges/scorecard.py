@@ -30,8 +30,13 @@ MEANING = {
     "learning_slope": "points a step more with each step",
     "settled_step": "step from which performance stays where it ends",
 }
-FORMATS = {"performance": ",.1f", "expected_performance": ",.1f", "learning_slope": ".2e", "settled_step": ",.0f"}
-DIGITS = 6          # of what is saved: sums differ in their last digits from machine to machine
+FORMATS = {
+    "performance": ",.1f",
+    "expected_performance": ",.1f",
+    "learning_slope": ".2e",
+    "settled_step": ",.0f",
+}
+DIGITS = 6  # of what is saved: sums differ in their last digits from machine to machine
 
 
 @dataclass(frozen=True)
@@ -68,33 +73,50 @@ class Scorecard:
         share = self.metrics.get("performance_share")
         best = "" if share is None else f", {share:.2f} of the best possible"
         notes = "".join(f"\n  note: {note}" for note in self.notes)
-        return (f"Scorecard({self.agent!r}, user {self.user!r}, performance "
-                f"{self.metrics['performance']:,.1f}{best}){notes}")
+        return (
+            f"Scorecard({self.agent!r}, user {self.user!r}, performance "
+            f"{self.metrics['performance']:,.1f}{best}){notes}"
+        )
 
     @property
     def about(self) -> str:
         """Where the numbers come from, in a line."""
         more = f" and {len(self.seeds) - 1} more" if len(self.seeds) > 1 else ""
-        return (f"challenge {self.challenge}, user {self.user}, {self.period} period, {self.count:,} notifications, "
-                f"answers by {self.judge} ({self.opening}), seed{'s' if more else ''} {self.seeds[0]}{more}")
+        return (
+            f"challenge {self.challenge}, user {self.user}, {self.period} period, {self.count:,} notifications, "
+            f"answers by {self.judge} ({self.opening}), seed{'s' if more else ''} {self.seeds[0]}{more}"
+        )
 
     @property
     def table(self) -> pd.DataFrame:
         """DataFrame: metric, value, meaning."""
-        return pd.DataFrame([(name, value, MEANING[name]) for name, value in self.metrics.items()],
-                            columns=["metric", "value", "meaning"])
+        return pd.DataFrame(
+            [(name, value, MEANING[name]) for name, value in self.metrics.items()],
+            columns=["metric", "value", "meaning"],
+        )
 
     @property
     def judge_table(self) -> pd.DataFrame:
         """DataFrame: judge, then the click-through rate as expected, as sampled with its interval, at a threshold."""
-        return pd.DataFrame([{"judge": name, **rates} for name, rates in self.judges.items()])
+        return pd.DataFrame(
+            [{"judge": name, **rates} for name, rates in self.judges.items()]
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """All but the response times, as plain values that are the same on every machine."""
-        told = {name: getattr(self, name) for name in ("agent", "challenge", "user", "period", "judge", "opening")}
+        told = {
+            name: getattr(self, name)
+            for name in ("agent", "challenge", "user", "period", "judge", "opening")
+        }
         judges = {name: _rounded(rates) for name, rates in self.judges.items()}
-        return {**told, "notifications": self.count, "seeds": list(self.seeds), "metrics": _rounded(self.metrics),
-                "judges": judges, "notes": list(self.notes)}
+        return {
+            **told,
+            "notifications": self.count,
+            "seeds": list(self.seeds),
+            "metrics": _rounded(self.metrics),
+            "judges": judges,
+            "notes": list(self.notes),
+        }
 
     def save(self, folder: Path | str, picture: bool = False) -> list[Path]:
         """Writes scorecard.json and scorecard.csv, and response_times.json if there are any; returns their paths.
@@ -104,51 +126,113 @@ class Scorecard:
         Each file is written whole under another name first. An older scorecard in the folder is replaced.
         """
         folder = Path(folder)
-        texts = {"scorecard.json": json_text(self.to_dict()), "scorecard.csv": self._csv()}
+        texts = {
+            "scorecard.json": json_text(self.to_dict()),
+            "scorecard.csv": self._csv(),
+        }
         if self.response is not None:
-            texts["response_times.json"] = json_text({
-                "agent": self.agent, "median_seconds": self.response.median, "p95_seconds": self.response.p95,
-                "measured_by": "the participant" if self.reported else "whoever made this scorecard"})
+            texts["response_times.json"] = json_text(
+                {
+                    "agent": self.agent,
+                    "median_seconds": self.response.median,
+                    "p95_seconds": self.response.p95,
+                    "measured_by": "the participant"
+                    if self.reported
+                    else "whoever made this scorecard",
+                }
+            )
         else:
-            (folder / "response_times.json").unlink(missing_ok=True)      # an older run's is not this one's
+            (folder / "response_times.json").unlink(
+                missing_ok=True
+            )  # an older run's is not this one's
         paths = [write_text(folder / name, text) for name, text in texts.items()]
-        return [*paths, write_picture(folder / "scorecard.png", [self])] if picture else paths
+        return (
+            [*paths, write_picture(folder / "scorecard.png", [self])]
+            if picture
+            else paths
+        )
 
     def report(self) -> str:
         """The scorecard as lines of text, response times and all."""
         lines = [f"{self.agent}: {self.about}"]
-        lines += [f"  {name:26}{value:>10}  {meaning}" for name, value, meaning in self._metric_cells()]
-        lines += ["  would each judge open them?   expected  sampled [95 % interval]  at 0.5"]
-        lines += [f"    {name:26}{expected:>10}    {sampled} [{low}, {high}]   {threshold}"
-                  for name, expected, sampled, low, high, threshold in self._judge_cells()]
+        lines += [
+            f"  {name:26}{value:>10}  {meaning}"
+            for name, value, meaning in self._metric_cells()
+        ]
+        lines += [
+            "  would each judge open them?   expected  sampled [95 % interval]  at 0.5"
+        ]
+        lines += [
+            f"    {name:26}{expected:>10}    {sampled} [{low}, {high}]   {threshold}"
+            for name, expected, sampled, low, high, threshold in self._judge_cells()
+        ]
         if self.response is not None:
             whose = ", as reported by the participant" if self.reported else ""
-            lines.append(f"  response time: median {self.response.median * 1e3:.3g} ms, 95th percentile "
-                         f"{self.response.p95 * 1e3:.3g} ms{whose}")
+            lines.append(
+                f"  response time: median {self.response.median * 1e3:.3g} ms, 95th percentile "
+                f"{self.response.p95 * 1e3:.3g} ms{whose}"
+            )
         return "\n".join([*lines, *(f"  note: {note}" for note in self.notes)])
 
     def _metric_cells(self):
-        return [(name, "unknown" if value is None else format(value, FORMATS.get(name, ".3f")), MEANING[name])
-                for name, value in self.metrics.items()]
+        return [
+            (
+                name,
+                "unknown" if value is None else format(value, FORMATS.get(name, ".3f")),
+                MEANING[name],
+            )
+            for name, value in self.metrics.items()
+        ]
 
     def _judge_cells(self):
-        return [(name, *(f"{rates[kind]:.3f}" for kind in ("expected", "sampled", "low", "high", "threshold")))
-                for name, rates in self.judges.items()]
+        return [
+            (
+                name,
+                *(
+                    f"{rates[kind]:.3f}"
+                    for kind in ("expected", "sampled", "low", "high", "threshold")
+                ),
+            )
+            for name, rates in self.judges.items()
+        ]
 
     def _csv(self):
         told = self.to_dict()
-        rows = [("name", "value"), *((name, told[name]) for name in ("agent", "challenge", "user", "seeds"))]
+        rows = [
+            ("name", "value"),
+            *((name, told[name]) for name in ("agent", "challenge", "user", "seeds")),
+        ]
         rows += told["metrics"].items()
-        return csv_text(rows + [(f"click_through_rate.{judge}.{kind}", value)
-                                for judge, rates in told["judges"].items() for kind, value in rates.items()])
+        return csv_text(
+            rows
+            + [
+                (f"click_through_rate.{judge}.{kind}", value)
+                for judge, rates in told["judges"].items()
+                for kind, value in rates.items()
+            ]
+        )
 
     def _repr_html_(self):
-        judges = [(name, expected, sampled, f"{low} to {high}", threshold)
-                  for name, expected, sampled, low, high, threshold in self._judge_cells()]
+        judges = [
+            (name, expected, sampled, f"{low} to {high}", threshold)
+            for name, expected, sampled, low, high, threshold in self._judge_cells()
+        ]
         notes = "".join(f"<p>Note: {escape(note)}</p>" for note in self.notes)
-        return (f"<p><b>{escape(self.agent)}</b><br>{escape(self.about)}</p>" + notes
-                + html_table(("metric", "value", "meaning"), self._metric_cells())
-                + html_table(("judge", "expected to open", "opened by chance", "95 % interval", "at 0.5"), judges))
+        return (
+            f"<p><b>{escape(self.agent)}</b><br>{escape(self.about)}</p>"
+            + notes
+            + html_table(("metric", "value", "meaning"), self._metric_cells())
+            + html_table(
+                (
+                    "judge",
+                    "expected to open",
+                    "opened by chance",
+                    "95 % interval",
+                    "at 0.5",
+                ),
+                judges,
+            )
+        )
 
 
 def leaderboard(cards: Iterable[Scorecard]) -> pd.DataFrame:
@@ -157,12 +241,32 @@ def leaderboard(cards: Iterable[Scorecard]) -> pd.DataFrame:
     Columns: rank, agent, performance, performance_share, click_through_rate, panel_click_through_rate, coverage,
     evenness, plausibility, as far as the scorecards have them.
     """
-    kept = ("performance", "performance_share", "click_through_rate", "panel_click_through_rate", "coverage",
-            "evenness", "plausibility")
-    rows = [{"agent": card.agent, **{name: card.metrics[name] for name in kept if name in card.metrics}}
-            for card in sorted(cards, key=lambda card: (-card.metrics["performance"], card.agent))]
+    kept = (
+        "performance",
+        "performance_share",
+        "click_through_rate",
+        "panel_click_through_rate",
+        "coverage",
+        "evenness",
+        "plausibility",
+    )
+    rows = [
+        {
+            "agent": card.agent,
+            **{name: card.metrics[name] for name in kept if name in card.metrics},
+        }
+        for card in sorted(
+            cards, key=lambda card: (-card.metrics["performance"], card.agent)
+        )
+    ]
     table = pd.DataFrame(rows, columns=None if rows else ["agent", *kept])
-    table.insert(0, "rank", table["performance"].rank(method="min", ascending=False).astype(int) if rows else [])
+    table.insert(
+        0,
+        "rank",
+        table["performance"].rank(method="min", ascending=False).astype(int)
+        if rows
+        else [],
+    )
     return table
 
 
@@ -175,10 +279,16 @@ def write_picture(path: Path, cards: Sequence[Scorecard]) -> Path:
 
 def html_table(head: Sequence[Any], rows: Sequence[Sequence[Any]]) -> str:
     """A plain HTML table; every cell is text and nothing else."""
-    lines = [f"<tr>{''.join(f'<{tag}>{escape(str(cell))}</{tag}>' for cell in row)}</tr>"
-             for tag, group in (("th", [head]), ("td", rows)) for row in group]
+    lines = [
+        f"<tr>{''.join(f'<{tag}>{escape(str(cell))}</{tag}>' for cell in row)}</tr>"
+        for tag, group in (("th", [head]), ("td", rows))
+        for row in group
+    ]
     return f"<table>{''.join(lines)}</table>"
 
 
 def _rounded(values):
-    return {name: None if value is None else round(value, DIGITS) for name, value in values.items()}
+    return {
+        name: None if value is None else round(value, DIGITS)
+        for name, value in values.items()
+    }

@@ -24,12 +24,21 @@ from pushlab.ground.files import csv_text, json_text, write_text
 from pushlab.ground.folders import demand_own, whole_folder
 from pushlab.ground.reading import clean, opened
 
-CARD = "scorecard.json"     # by which a folder with one submission's result is known
-LARGEST = 64 * 2**20        # bytes of a submission; a quarter of notifications has well under one megabyte
+CARD = "scorecard.json"  # by which a folder with one submission's result is known
+LARGEST = (
+    64 * 2**20
+)  # bytes of a submission; a quarter of notifications has well under one megabyte
 
 
-def score_file(path: Path | str, challenge: Challenge, number: int = 1, seed: int | None = None,
-               seeding: str = "independent", agent: str | None = None, file: str | None = None) -> Scorecard:
+def score_file(
+    path: Path | str,
+    challenge: Challenge,
+    number: int = 1,
+    seed: int | None = None,
+    seeding: str = "independent",
+    agent: str | None = None,
+    file: str | None = None,
+) -> Scorecard:
     """The Scorecard of one submission, called after its file.
 
     challenge  a Challenge
@@ -43,7 +52,9 @@ def score_file(path: Path | str, challenge: Challenge, number: int = 1, seed: in
     Raises BadData with every fault; whatever else goes wrong inside is a fault of the submission, too.
     """
     if not isinstance(challenge, Challenge):
-        raise TypeError(f"expected a Challenge, such as Challenge.load('mira'), got {challenge!r:.60}")
+        raise TypeError(
+            f"expected a Challenge, such as Challenge.load('mira'), got {challenge!r:.60}"
+        )
     path = Path(path)
     file, agent = file or path.name, agent or clean(path.stem)
     try:
@@ -52,17 +63,28 @@ def score_file(path: Path | str, challenge: Challenge, number: int = 1, seed: in
         raise
     except Exception as error:
         why = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-        raise BadData(Fault(file, right=f"this could not be scored ({short(why, 300)})")) from error
+        raise BadData(
+            Fault(file, right=f"this could not be scored ({short(why, 300)})")
+        ) from error
 
 
 def _score(path, challenge, number, seed, seeding, agent, file):
     contexts = len(challenge.world)
-    table, lines, faults = read_csv(path, contexts if number == 1 else contexts * MOST_EPISODES, file)
+    table, lines, faults = read_csv(
+        path, contexts if number == 1 else contexts * MOST_EPISODES, file
+    )
     _demand_kind(table, challenge, number, file)
     if number == 1:
         more = f": user {challenge.user.name} has {contexts:,} contexts. Is this file for another user?"
-        faults = [one._replace(right=one.right + more) if "are the most" in one.right else one for one in faults]
-    score = partial(score_log, challenge, seeding=seeding) if number == 2 else challenge.evaluate
+        faults = [
+            one._replace(right=one.right + more) if "are the most" in one.right else one
+            for one in faults
+        ]
+    score = (
+        partial(score_log, challenge, seeding=seeding)
+        if number == 2
+        else challenge.evaluate
+    )
     if seed is not None:
         score = partial(score, seed=seed)
     try:
@@ -80,15 +102,29 @@ def _demand_kind(table, challenge, number, file):
     names = set(named_columns(table))
     is_log = any(name.startswith("action.") for name in names)
     if is_log and number == 1:
-        raise BadData(Fault(file, right="this is a log, as Challenge 2 takes: score it with --challenge 2 (number=2)"))
-    if not is_log and number == 2 and names & set(challenge.user.schema.notification.names):
+        raise BadData(
+            Fault(
+                file,
+                right="this is a log, as Challenge 2 takes: score it with --challenge 2 (number=2)",
+            )
+        )
+    if (
+        not is_log
+        and number == 2
+        and names & set(challenge.user.schema.notification.names)
+    ):
         right = "these are notifications, as Challenge 1 takes; Challenge 2 takes the log that `rollout` returns"
         raise BadData(Fault(file, right=right))
 
 
-def score_folder(folder: Path | str, challenge: Challenge, number: int = 1, seed: int | None = None,
-                 seeding: str = "independent", progress: bool = False
-                 ) -> tuple[list[Scorecard], dict[str, BadData], dict[str, str]]:
+def score_folder(
+    folder: Path | str,
+    challenge: Challenge,
+    number: int = 1,
+    seed: int | None = None,
+    seeding: str = "independent",
+    progress: bool = False,
+) -> tuple[list[Scorecard], dict[str, BadData], dict[str, str]]:
     """Scores every submission of a folder (`find_submissions` says what is one), by name, with the same chance for all.
 
     progress   show a bar
@@ -102,13 +138,19 @@ def score_folder(folder: Path | str, challenge: Challenge, number: int = 1, seed
     for one in tqdm(found, desc="scoring", unit="submission", disable=not progress):
         try:
             refuse([Fault(one.file, right=one.fault)] if one.fault else [])
-            cards.append(score_file(one.path, challenge, number, seed, seeding, one.name, one.file))
+            cards.append(
+                score_file(
+                    one.path, challenge, number, seed, seeding, one.name, one.file
+                )
+            )
         except BadData as error:
             faulty[one.name] = error
     return cards, faulty, passed_over
 
 
-def save_scores(cards: Sequence[Scorecard], faulty: Mapping[str, BadData], folder: Path | str) -> pd.DataFrame:
+def save_scores(
+    cards: Sequence[Scorecard], faulty: Mapping[str, BadData], folder: Path | str
+) -> pd.DataFrame:
     """Writes what came of a folder of submissions, whole, in the place of an earlier run; returns the leaderboard.
 
     leaderboard.csv, leaderboard.json, and for each submission scorecards/ and its name, a folder with its scorecard, or
@@ -116,15 +158,20 @@ def save_scores(cards: Sequence[Scorecard], faulty: Mapping[str, BadData], folde
     """
     table = leaderboard(cards)
     ranked = _ranked(cards)
-    told = {"scored": [card.to_dict() for card in ranked],
-            "faulty": {name: str(error) for name, error in faulty.items()}}
+    told = {
+        "scored": [card.to_dict() for card in ranked],
+        "faulty": {name: str(error) for name, error in faulty.items()},
+    }
     demand_own(folder, RESULTS)
     with whole_folder(folder) as new:
         for name, error in faulty.items():
             write_text(new / "scorecards" / name / "faults.txt", f"{error}\n")
         for card in cards:
             card.save(new / "scorecards" / card.agent)
-        write_text(new / "leaderboard.csv", csv_text([table.columns.tolist(), *table.round(DIGITS).values.tolist()]))
+        write_text(
+            new / "leaderboard.csv",
+            csv_text([table.columns.tolist(), *table.round(DIGITS).values.tolist()]),
+        )
         write_text(new / RESULTS, json_text(told))
     return table
 
@@ -141,8 +188,12 @@ def draw_card(card: Scorecard, folder: Path | str) -> list[str]:
     return _draw([(Path(folder) / "scorecard.png", [card])])
 
 
-def draw_scores(cards: Sequence[Scorecard], folder: Path | str, each: bool = False,
-                progress: bool = False) -> list[str]:
+def draw_scores(
+    cards: Sequence[Scorecard],
+    folder: Path | str,
+    each: bool = False,
+    progress: bool = False,
+) -> list[str]:
     """Draws the first five into leaderboard.png, if there are any, and says what could not be drawn, a sentence each.
 
     each      draw each submission into its folder, too
@@ -150,7 +201,11 @@ def draw_scores(cards: Sequence[Scorecard], folder: Path | str, each: bool = Fal
     """
     folder, ranked = Path(folder), _ranked(cards)
     wanted = [(folder / "leaderboard.png", ranked)] if ranked else []
-    wanted += [(folder / "scorecards" / card.agent / "scorecard.png", [card]) for card in ranked if each]
+    wanted += [
+        (folder / "scorecards" / card.agent / "scorecard.png", [card])
+        for card in ranked
+        if each
+    ]
     return _draw(wanted, progress and each)
 
 
@@ -159,11 +214,15 @@ def _draw(wanted, progress=False):
     from tqdm.auto import tqdm
 
     complaints = []
-    for path, cards in tqdm(wanted, desc="drawing", unit="picture", disable=not progress):
+    for path, cards in tqdm(
+        wanted, desc="drawing", unit="picture", disable=not progress
+    ):
         try:
             write_picture(path, cards)
-        except Exception as error:          # of the picture; the scores are saved
-            complaints.append(f"{path} could not be drawn ({type(error).__name__}: {error})")
+        except Exception as error:  # of the picture; the scores are saved
+            complaints.append(
+                f"{path} could not be drawn ({type(error).__name__}: {error})"
+            )
     return complaints
 
 
@@ -175,7 +234,10 @@ def _ranked(cards):
 
 # ---------------------------------------------------------------- reading a file
 
-def read_csv(path: Path | str, most: int, name: str | None = None) -> tuple[pd.DataFrame, list[int], list[Fault]]:
+
+def read_csv(
+    path: Path | str, most: int, name: str | None = None
+) -> tuple[pd.DataFrame, list[int], list[Fault]]:
     """A DataFrame of text, the line of each row, and the faults of single rows; at most `most` rows are kept.
 
     name   of the file, in faults

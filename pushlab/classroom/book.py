@@ -17,7 +17,7 @@ from typing import Any
 import pandas as pd
 
 FILE, VERSION = "class.db", 2
-GAMES = ("evalumap2", "push")           # played step by step; evalumap1 is answered by uploads
+GAMES = ("evalumap2", "push")  # played step by step; evalumap1 is answered by uploads
 BEGIN = "INSERT INTO episodes (team, game, scored, number, begun, user) VALUES (?, ?, ?, ?, ?, ?)"
 
 
@@ -31,9 +31,15 @@ def connect(folder: Path | str, write: bool = False) -> sqlite3.Connection:
     """
     path = Path(folder) / FILE
     if not path.is_file():
-        raise FileNotFoundError(f"{folder} is no class: there is no {FILE} in it; `pushlab class new` makes one")
-    link = sqlite3.connect(f"{path.resolve().as_uri()}?mode={'rw' if write else 'ro'}", uri=True, timeout=30,
-                           check_same_thread=False)
+        raise FileNotFoundError(
+            f"{folder} is no class: there is no {FILE} in it; `pushlab class new` makes one"
+        )
+    link = sqlite3.connect(
+        f"{path.resolve().as_uri()}?mode={'rw' if write else 'ro'}",
+        uri=True,
+        timeout=30,
+        check_same_thread=False,
+    )
     link.row_factory = sqlite3.Row
     try:
         link.executescript("PRAGMA foreign_keys = ON; PRAGMA synchronous = FULL")
@@ -42,7 +48,9 @@ def connect(folder: Path | str, write: bool = False) -> sqlite3.Connection:
         version = error
     if version != VERSION:
         link.close()
-        raise ValueError(f"{path} is no class of this pushlab: its tables have version {VERSION}; here it is {version}")
+        raise ValueError(
+            f"{path} is no class of this pushlab: its tables have version {VERSION}; here it is {version}"
+        )
     return link
 
 
@@ -51,7 +59,9 @@ def create(folder: Path) -> sqlite3.Connection:
     os.close(os.open(folder / FILE, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     with closing(sqlite3.connect(folder / FILE)) as link:
         tables = Path(__file__).with_name("class.sql").read_text(encoding="utf-8")
-        link.executescript(f"PRAGMA journal_mode = WAL; {tables}; PRAGMA user_version = {VERSION}")
+        link.executescript(
+            f"PRAGMA journal_mode = WAL; {tables}; PRAGMA user_version = {VERSION}"
+        )
     return connect(folder, write=True)
 
 
@@ -80,14 +90,22 @@ class Book:
         """The answer to an SQL question, a DataFrame."""
         with closing(connect(self.folder)) as link:
             found = link.execute(question, values)
-            return pd.DataFrame([tuple(row) for row in found], columns=[name for name, *_ in found.description])
+            return pd.DataFrame(
+                [tuple(row) for row in found],
+                columns=[name for name, *_ in found.description],
+            )
 
     @property
     def settings(self) -> dict[str, Any]:
         """name, episodes (scored, a team and game), per_quarter, days, closed (when, or None), made; not the secret."""
         with closing(connect(self.folder)) as link:
-            return {key: value for key, value in dict(link.execute("SELECT * FROM class").fetchone()).items()
-                    if key != "secret"}
+            return {
+                key: value
+                for key, value in dict(
+                    link.execute("SELECT * FROM class").fetchone()
+                ).items()
+                if key != "secret"
+            }
 
     def teams(self) -> pd.DataFrame:
         """id and name of each team, in the order in which they were given."""
@@ -108,7 +126,9 @@ class Book:
 
     def steps(self, episode: int) -> pd.DataFrame:
         """A row a step of an episode: step, action (JSON), reward, expected and best (None in push), at, answer."""
-        return self.rows("SELECT * FROM steps WHERE episode = ? ORDER BY step", int(episode)).drop(columns="episode")
+        return self.rows(
+            "SELECT * FROM steps WHERE episode = ? ORDER BY step", int(episode)
+        ).drop(columns="episode")
 
     def uploads(self) -> pd.DataFrame:
         """A row an upload: team (name), number, at, public, public_low, public_high, and the same of private.
@@ -120,10 +140,17 @@ class Book:
 
     def answers(self, team: str) -> pd.DataFrame | None:
         """A row a context of a team's last upload: half ("public" or "private"), expected, best; None without one."""
-        found = self.rows("SELECT points FROM uploads JOIN teams ON teams.id = team WHERE name = ? "
-                          "ORDER BY number DESC LIMIT 1", team)
+        found = self.rows(
+            "SELECT points FROM uploads JOIN teams ON teams.id = team WHERE name = ? "
+            "ORDER BY number DESC LIMIT 1",
+            team,
+        )
         points = [json.loads(zlib.decompress(data)) for data in found["points"]]
-        return pd.DataFrame(points[0], columns=["half", "expected", "best"]) if points else None
+        return (
+            pd.DataFrame(points[0], columns=["half", "expected", "best"])
+            if points
+            else None
+        )
 
     def phone(self, most: int = 60) -> list[dict[str, Any]]:
         """The last steps of the practice episode of evalumap2 that was begun last, as `pushlab.plots.phone` takes them.
@@ -133,8 +160,10 @@ class Book:
         from pushlab.classroom.lived import Lived
 
         with closing(connect(self.folder)) as link:
-            row = link.execute("SELECT * FROM lived WHERE game = 'evalumap2' AND NOT scored AND steps "
-                               "ORDER BY id DESC LIMIT 1").fetchone()
+            row = link.execute(
+                "SELECT * FROM lived WHERE game = 'evalumap2' AND NOT scored AND steps "
+                "ORDER BY id DESC LIMIT 1"
+            ).fetchone()
             settings = link.execute("SELECT * FROM class").fetchone()
         life, frames = row and Lived(settings, row), []
         for action in self.steps(row["id"])["action"] if row else ():

@@ -18,7 +18,11 @@ def new_secret(seed: str | None = None) -> bytes:
     >>> new_secret("rehearsal") == new_secret("rehearsal"), new_secret() == new_secret()
     (True, False)
     """
-    return secrets.token_bytes(32) if seed is None else hashlib.sha256(str(seed).encode("utf-8")).digest()
+    return (
+        secrets.token_bytes(32)
+        if seed is None
+        else hashlib.sha256(str(seed).encode("utf-8")).digest()
+    )
 
 
 def derived(secret: bytes, *words: str | int) -> int:
@@ -27,7 +31,9 @@ def derived(secret: bytes, *words: str | int) -> int:
     >>> derived(bytes(32), "life", 1, 23) == derived(bytes(32), "life", 12, 3)
     False
     """
-    return int.from_bytes(hmac.digest(secret, json.dumps(words).encode("utf-8"), "sha256")[:16], "big")
+    return int.from_bytes(
+        hmac.digest(secret, json.dumps(words).encode("utf-8"), "sha256")[:16], "big"
+    )
 
 
 def shuffled(secret: bytes, count: int, *words: str | int) -> list[int]:

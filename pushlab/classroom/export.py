@@ -19,8 +19,10 @@ from pushlab.logs.folders import write_log
 from pushlab.logs.rollout import episode_table, put_together
 from pushlab.users.days import DAY
 
-OURS = "class.json"         # the file by which an export is known
-STRETCH = 50                # steps of evalumap2 that make an experience of a lifetime; of push, a day does
+OURS = "class.json"  # the file by which an export is known
+STRETCH = (
+    50  # steps of evalumap2 that make an experience of a lifetime; of push, a day does
+)
 
 
 def replay(folder: Path | str, episode: int) -> tuple[bool, pd.DataFrame]:
@@ -30,24 +32,47 @@ def replay(folder: Path | str, episode: int) -> tuple[bool, pd.DataFrame]:
     Raises ValueError where there is no such episode.
     """
     with closing(connect(folder)) as link:
-        row = link.execute("SELECT * FROM lived WHERE id = ?", (min(episode, 2**63 - 1),)).fetchone()
+        row = link.execute(
+            "SELECT * FROM lived WHERE id = ?", (min(episode, 2**63 - 1),)
+        ).fetchone()
         if row is None:
             raise ValueError(f"the class has no episode {episode!r:.20}")
-        steps = link.execute("SELECT * FROM steps WHERE episode = ? ORDER BY step", (episode,)).fetchall()
+        steps = link.execute(
+            "SELECT * FROM steps WHERE episode = ? ORDER BY step", (episode,)
+        ).fetchall()
         life = Lived(link.execute("SELECT * FROM class").fetchone(), row)
     if row["began"] is None:
-        return True, pd.DataFrame(columns=["step", "what", "kept", "again"])        # nobody was told anything
+        return True, pd.DataFrame(
+            columns=["step", "what", "kept", "again"]
+        )  # nobody was told anything
     found: list[tuple] = [(-1, "began", row["began"], as_json(life.began))]
     total = earned = 0.0
     for step in steps:
         answer, reward, expected, best = life.advance(json.loads(step["action"]))
         total, earned = total + reward, earned + (expected or 0.0)
-        found += [(step["step"], what, step[what], again) for what, again in (
-            ("answer", as_json(answer)), ("reward", reward), ("expected", expected), ("best", best))]
-    found += [(-1, what, row[what], again) for what, again in (
-        ("steps", life.step), ("total", total), ("expected", earned), ("of", life.of),
-        ("best", life.best and sum(life.best)))]
-    table = pd.DataFrame([one for one in found if one[2] != one[3]], columns=["step", "what", "kept", "again"])
+        found += [
+            (step["step"], what, step[what], again)
+            for what, again in (
+                ("answer", as_json(answer)),
+                ("reward", reward),
+                ("expected", expected),
+                ("best", best),
+            )
+        ]
+    found += [
+        (-1, what, row[what], again)
+        for what, again in (
+            ("steps", life.step),
+            ("total", total),
+            ("expected", earned),
+            ("of", life.of),
+            ("best", life.best and sum(life.best)),
+        )
+    ]
+    table = pd.DataFrame(
+        [one for one in found if one[2] != one[3]],
+        columns=["step", "what", "kept", "again"],
+    )
     return table.empty, table
 
 
@@ -67,15 +92,27 @@ def export(folder: Path | str, out: Path | str) -> Path:
     demand_own(out, OURS)
     with whole_folder(out) as new:
         write_text(new / OURS, json_text(book.settings))
-        for name, table in (("standings", standings(book)), ("episodes", book.episodes()), ("uploads", book.uploads())):
+        for name, table in (
+            ("standings", standings(book)),
+            ("episodes", book.episodes()),
+            ("uploads", book.uploads()),
+        ):
             cells = table.astype(object).where(table.notna(), "").to_numpy().tolist()
             write_text(new / f"{name}.csv", csv_text([[*table.columns], *cells]))
         for game in GAMES:
-            world = world_of(game, Person(0, None, book.settings["per_quarter"]), 0, book.settings["days"])
+            world = world_of(
+                game,
+                Person(0, None, book.settings["per_quarter"]),
+                0,
+                book.settings["days"],
+            )
             for number, team in book.teams().itertuples(index=False):
                 if (log := _team_log(book, team, game, world)) is not None:
                     name = f"{number:03d}-{re.sub(r'[^a-zA-Z0-9]+', '-', team)[:40].strip('-')}"
-                    write_text(new / "logs" / game / f"{name}.csv", log.to_csv(index=False, lineterminator="\n"))
+                    write_text(
+                        new / "logs" / game / f"{name}.csv",
+                        log.to_csv(index=False, lineterminator="\n"),
+                    )
                     write_log(_experiences(log, game), new / "lifetimes" / game / name)
     return out
 
@@ -83,25 +120,63 @@ def export(folder: Path | str, out: Path | str) -> Path:
 def _team_log(book, team, game, world):
     """The step log of a team's scored episodes of a game, as `rollout` has it; None where nothing was played."""
     tables = []
-    for row in book.rows("SELECT * FROM lived WHERE (name, game, scored) = (?, ?, 1) AND steps ORDER BY id", team,
-                         game).itertuples():
+    for row in book.rows(
+        "SELECT * FROM lived WHERE (name, game, scored) = (?, ?, 1) AND steps ORDER BY id",
+        team,
+        game,
+    ).itertuples():
         steps = book.steps(row.id)
         answers = [json.loads(answer) for answer in steps["answer"]]
-        seen = [json.loads(row.began)["observation"], *(answer["observation"] for answer in answers)]
-        lived = [(before, json.loads(action), *(answer[key] for key in ("reward", "terminated", "truncated", "info")),
-                  seconds, None) for before, action, answer, seconds in zip(
-                      seen, steps["action"], answers, np.diff(steps["at"], prepend=row.begun))]
-        tables.append(put_together([episode_table(world, row.number, lived, seen[-1])], {
-            "run": safe_cell(f"{team} {game}"), "env": game, "agent": safe_cell(team), "seed": 0, "lifetime": 0,
-            "phase": f"{len(tables) + 1}.train", "block": len(tables), "block_type": "train",
-            "task": f"{game}:user {row.user}", "params": "{}"}))
+        seen = [
+            json.loads(row.began)["observation"],
+            *(answer["observation"] for answer in answers),
+        ]
+        lived = [
+            (
+                before,
+                json.loads(action),
+                *(answer[key] for key in ("reward", "terminated", "truncated", "info")),
+                seconds,
+                None,
+            )
+            for before, action, answer, seconds in zip(
+                seen, steps["action"], answers, np.diff(steps["at"], prepend=row.begun)
+            )
+        ]
+        tables.append(
+            put_together(
+                [episode_table(world, row.number, lived, seen[-1])],
+                {
+                    "run": safe_cell(f"{team} {game}"),
+                    "env": game,
+                    "agent": safe_cell(team),
+                    "seed": 0,
+                    "lifetime": 0,
+                    "phase": f"{len(tables) + 1}.train",
+                    "block": len(tables),
+                    "block_type": "train",
+                    "task": f"{game}:user {row.user}",
+                    "params": "{}",
+                },
+            )
+        )
     return pd.concat(tables, ignore_index=True) if tables else None
 
 
 def _experiences(log: pd.DataFrame, game: str) -> Any:
     """The lifetime log of a team's step log."""
     step = log.groupby("block").cumcount()
-    part = step // STRETCH if game == "evalumap2" else np.minimum(log["time"] // DAY, log["time"].max() // DAY - 1)
-    groups = log.assign(part=part).groupby(["phase", "block", "block_type", "task", "params", "part"], sort=False)
-    table = groups["reward"].agg(**{"return": "mean" if game == "evalumap2" else "sum", "length": "size"}).reset_index()
+    part = (
+        step // STRETCH
+        if game == "evalumap2"
+        else np.minimum(log["time"] // DAY, log["time"].max() // DAY - 1)
+    )
+    groups = log.assign(part=part).groupby(
+        ["phase", "block", "block_type", "task", "params", "part"], sort=False
+    )
+    table = (
+        groups["reward"]
+        .agg(**{"return": "mean" if game == "evalumap2" else "sum", "length": "size"})
+        .reset_index()
+    )
     return table.drop(columns="part").assign(episode=range(len(table)))

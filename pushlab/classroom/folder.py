@@ -22,12 +22,19 @@ from pushlab.ground.reading import clean
 from pushlab.users.synthesis import make_user
 from pushlab.users.synthesis.user import HANDOUT, write_handout
 
-HISTORY = "robin"           # what the user of Challenge 1 is called
+HISTORY = "robin"  # what the user of Challenge 1 is called
 MOST_TEAMS = 500
 
 
-def new_class(folder: Path | str, teams: Iterable[str], seed: str | None = None, episodes: int = 10,
-              per_quarter: int = 1000, days: int = 7, name: str = "A class challenge") -> dict[str, str]:
+def new_class(
+    folder: Path | str,
+    teams: Iterable[str],
+    seed: str | None = None,
+    episodes: int = 10,
+    per_quarter: int = 1000,
+    days: int = 7,
+    name: str = "A class challenge",
+) -> dict[str, str]:
     """Makes a class; returns {team: token}, which cannot be had again: only the tokens' SHA-256 are kept.
 
     folder       new or empty; nobody else may read it. Its handout/ is what students get
@@ -42,25 +49,49 @@ def new_class(folder: Path | str, teams: Iterable[str], seed: str | None = None,
     Raises ValueError for wrong arguments, FileExistsError for a folder that holds anything.
     """
     folder, teams, name = Path(folder), named(teams), clean(name)
-    demand(seed is None or str(seed).strip(), "seed is a text that is hard to guess, or None; got a blank one")
-    for what, value, least, most in (("episodes", episodes, 2, 50), ("per_quarter", per_quarter, 100, 5000),
-                                     ("days", days, 1, 28)):
+    demand(
+        seed is None or str(seed).strip(),
+        "seed is a text that is hard to guess, or None; got a blank one",
+    )
+    for what, value, least, most in (
+        ("episodes", episodes, 2, 50),
+        ("per_quarter", per_quarter, 100, 5000),
+        ("days", days, 1, 28),
+    ):
         whole(what, value, least, most)
     secret = new_secret(seed)
     tokens = {team: secrets.token_hex(32) for team in teams}
     about = Path(__file__).with_name("handout.md").read_text(encoding="utf-8")
     with whole_folder(folder, new=True) as new:
         new.chmod(0o700)
-        robin = make_user(derived(secret, "person", "history", 0), HISTORY, per_quarter=per_quarter)
+        robin = make_user(
+            derived(secret, "person", "history", 0), HISTORY, per_quarter=per_quarter
+        )
         write_handout(robin, new / HANDOUT)
-        write_text(new / HANDOUT / "README.md", about.format(name=name, user=HISTORY, uploads=MOST, episodes=episodes,
-                                                              kept=KEPT))
+        write_text(
+            new / HANDOUT / "README.md",
+            about.format(
+                name=name, user=HISTORY, uploads=MOST, episodes=episodes, kept=KEPT
+            ),
+        )
         with closing(create(new)) as link, transaction(link):
-            link.execute("INSERT INTO class VALUES (?, ?, ?, ?, ?, ?, NULL, ?)", (
-                name, episodes, per_quarter, days, seed is not None, time.time(), secret.hex()))
-            link.executemany("INSERT INTO teams (name, token) VALUES (?, ?)",
-                             [(team, _hashed(token)) for team, token in tokens.items()])
-    folder.chmod(0o700)         # the rights of an empty folder that was there are not kept
+            link.execute(
+                "INSERT INTO class VALUES (?, ?, ?, ?, ?, ?, NULL, ?)",
+                (
+                    name,
+                    episodes,
+                    per_quarter,
+                    days,
+                    seed is not None,
+                    time.time(),
+                    secret.hex(),
+                ),
+            )
+            link.executemany(
+                "INSERT INTO teams (name, token) VALUES (?, ?)",
+                [(team, _hashed(token)) for team, token in tokens.items()],
+            )
+    folder.chmod(0o700)  # the rights of an empty folder that was there are not kept
     return tokens
 
 
@@ -73,22 +104,37 @@ def alike(team: str) -> str:
     return normalize("NFC", team.casefold())
 
 
-def named(teams: Iterable[str], file: str = "teams", rows: Sequence[int] | None = None) -> list[str]:
+def named(
+    teams: Iterable[str], file: str = "teams", rows: Sequence[int] | None = None
+) -> list[str]:
     """Names of teams as they are kept; BadData with every row whose name is empty or there twice.
 
     file, rows   where they are from, for the faults
 
     Raises ValueError for none and for too many.
     """
-    names = [clean(str(team)) for team in ([teams] if isinstance(teams, str) else teams)]
-    demand(1 <= len(names) <= MOST_TEAMS, f"a class has 1 to {MOST_TEAMS} teams; got {len(names)}")
+    names = [
+        clean(str(team)) for team in ([teams] if isinstance(teams, str) else teams)
+    ]
+    demand(
+        1 <= len(names) <= MOST_TEAMS,
+        f"a class has 1 to {MOST_TEAMS} teams; got {len(names)}",
+    )
     faults, seen = [], {}
     for row, name in zip(rows or range(1, len(names) + 1), names):
         first, other = seen.setdefault(alike(name), (row, name))
         if not name:
             faults.append(Fault(file, row, "team", name, "a name that can be shown"))
         elif first != row:
-            faults.append(Fault(file, row, "team", name, f"a name of its own; row {first} has {other!r}"))
+            faults.append(
+                Fault(
+                    file,
+                    row,
+                    "team",
+                    name,
+                    f"a name of its own; row {first} has {other!r}",
+                )
+            )
     refuse(faults)
     return names
 
@@ -101,8 +147,12 @@ def new_token(folder: Path | str, team: str) -> str:
     """A new token for a team; the old one is void from now on. Raises ValueError where there is no such team."""
     token = secrets.token_hex(32)
     with closing(connect(folder, write=True)) as link, transaction(link):
-        changed = link.execute("UPDATE teams SET token = ? WHERE name = ?", (_hashed(token), team)).rowcount
-        names = ", ".join(name for name, in link.execute("SELECT name FROM teams ORDER BY id"))
+        changed = link.execute(
+            "UPDATE teams SET token = ? WHERE name = ?", (_hashed(token), team)
+        ).rowcount
+        names = ", ".join(
+            name for (name,) in link.execute("SELECT name FROM teams ORDER BY id")
+        )
         demand(changed, f"no team is called {team!r}; there are {names}")
     return token
 
@@ -116,16 +166,41 @@ def close_class(folder: Path | str) -> None:
     """
     with closing(connect(folder, write=True)) as link:
         with transaction(link):
-            link.execute("UPDATE class SET closed = ? WHERE closed IS NULL", (time.time(),))
+            link.execute(
+                "UPDATE class SET closed = ? WHERE closed IS NULL", (time.time(),)
+            )
             settings = link.execute("SELECT * FROM class").fetchone()
             for game in GAMES:
-                begun = link.execute("SELECT team, name, count(*) FROM lived WHERE game = ? AND scored GROUP BY team",
-                                     (game,)).fetchall()
-                link.executemany(BEGIN, [
-                    (team, game, 1, number, settings["closed"], whom(settings, name, game, True, number))
-                    for team, name, count in begun for number in range(count, settings["episodes"])])
-        for row in link.execute("SELECT * FROM lived WHERE game = 'push' AND scored AND finished IS NULL").fetchall():
-            made = link.execute("SELECT action FROM steps WHERE episode = ? ORDER BY step", (row["id"],)).fetchall()
-            settled = row["total"] + Lived(settings, row, [action for action, in made]).leave()
+                begun = link.execute(
+                    "SELECT team, name, count(*) FROM lived WHERE game = ? AND scored GROUP BY team",
+                    (game,),
+                ).fetchall()
+                link.executemany(
+                    BEGIN,
+                    [
+                        (
+                            team,
+                            game,
+                            1,
+                            number,
+                            settings["closed"],
+                            whom(settings, name, game, True, number),
+                        )
+                        for team, name, count in begun
+                        for number in range(count, settings["episodes"])
+                    ],
+                )
+        for row in link.execute(
+            "SELECT * FROM lived WHERE game = 'push' AND scored AND finished IS NULL"
+        ).fetchall():
+            made = link.execute(
+                "SELECT action FROM steps WHERE episode = ? ORDER BY step", (row["id"],)
+            ).fetchall()
+            settled = (
+                row["total"]
+                + Lived(settings, row, [action for (action,) in made]).leave()
+            )
             with transaction(link):
-                link.execute("UPDATE episodes SET settled = ? WHERE id = ?", (settled, row["id"]))
+                link.execute(
+                    "UPDATE episodes SET settled = ? WHERE id = ?", (settled, row["id"])
+                )

@@ -61,7 +61,13 @@ class Buckets:
     [0.0, 0.5, 0.0, 0.0]
     """
 
-    def __init__(self, rate: float, most: float, clock: Callable[[], float] = time.monotonic, kept: int = 10_000):
+    def __init__(
+        self,
+        rate: float,
+        most: float,
+        clock: Callable[[], float] = time.monotonic,
+        kept: int = 10_000,
+    ):
         self.rate, self.most, self.clock, self.kept = rate, most, clock, kept
         self._levels: dict[object, tuple[float, float]] = {}
 
@@ -73,5 +79,7 @@ class Buckets:
         lacking = max(0.0, amount - level)
         self._levels[name] = (level if lacking else level - amount, now)
         if len(self._levels) > self.kept:
-            del self._levels[next(iter(self._levels))]      # the one that was seen longest ago
+            del self._levels[
+                next(iter(self._levels))
+            ]  # the one that was seen longest ago
         return lacking / self.rate

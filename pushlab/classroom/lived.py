@@ -20,8 +20,19 @@ from pushlab.users.synthesis.user import shared_texts
 
 WORTH = POINTS.tolist()
 CACHE, STAND_BY = 2, 4
-SAID = ("name", "candidates", "labels", "observation_names", "action_names", "action_choices", "actions", "fates",
-        "worths", "weights", "horizon")         # what a world says of itself, where it has it
+SAID = (
+    "name",
+    "candidates",
+    "labels",
+    "observation_names",
+    "action_names",
+    "action_choices",
+    "actions",
+    "fates",
+    "worths",
+    "weights",
+    "horizon",
+)  # what a world says of itself, where it has it
 
 
 def plain(value: Any) -> Any:
@@ -49,38 +60,67 @@ class Lived:
     over   whether it has ended
     """
 
-    def __init__(self, settings: Mapping[str, Any], row: Mapping[str, Any], actions: Iterable[str] = ()):
+    def __init__(
+        self,
+        settings: Mapping[str, Any],
+        row: Mapping[str, Any],
+        actions: Iterable[str] = (),
+    ):
         """settings: the table `class`; row: one of the view `lived`; actions: JSON of those that were made."""
-        secret, words = bytes.fromhex(settings["secret"]), [row[key] for key in ("name", "game", "scored", "number")]
-        person = person_of(settings, *(row[key] for key in ("name", "game", "scored", "user")))
-        self.world = world_of(row["game"], person, derived(secret, "life", *words), settings["days"])
+        secret, words = (
+            bytes.fromhex(settings["secret"]),
+            [row[key] for key in ("name", "game", "scored", "number")],
+        )
+        person = person_of(
+            settings, *(row[key] for key in ("name", "game", "scored", "user"))
+        )
+        self.world = world_of(
+            row["game"], person, derived(secret, "life", *words), settings["days"]
+        )
         self.env, self.check = Env(self.world), reader_of(self.world)
         self.team, self.scored = row["team"], bool(row["scored"])
         self.of = len(self.world) if row["game"] == "evalumap2" else None
-        self.best = self.of and worth_of(self.world, np.repeat(self.world.candidates[:1], self.of, axis=0))[1].tolist()
+        self.best = (
+            self.of
+            and worth_of(
+                self.world, np.repeat(self.world.candidates[:1], self.of, axis=0)
+            )[1].tolist()
+        )
         self.step, self.over, self.answer = 0, False, {}
         observation, info = self.env.reset(seed=derived(secret, "chance", *words))
         self.began = self.now = plain({"observation": observation, "info": info})
         for action in actions:
             self.advance(json.loads(action))
 
-    def advance(self, action: Any) -> tuple[dict[str, Any], float, float | None, float | None]:
+    def advance(
+        self, action: Any
+    ) -> tuple[dict[str, Any], float, float | None, float | None]:
         """A step with a checked action: the answer, its reward, its expected points, and those of the best."""
         observation, reward, terminated, truncated, info = self.env.step(action)
         expected = best = None
         if self.best:
             low, high = WORTH[int(self.env.outcome["actual"][0])]
-            expected, best = low + float(self.env.outcome["probability"][0]) * (high - low), self.best[self.step]
+            expected, best = (
+                low + float(self.env.outcome["probability"][0]) * (high - low),
+                self.best[self.step],
+            )
         self.now = plain({"observation": observation, "info": info})
         self.step, self.over = self.step + 1, terminated or truncated
-        self.answer = {**self.now, "reward": reward, "terminated": terminated, "truncated": truncated}
+        self.answer = {
+            **self.now,
+            "reward": reward,
+            "terminated": terminated,
+            "truncated": truncated,
+        }
         return self.answer, reward, expected, best
 
     def leave(self) -> float:
         """What the rest of an episode of push earns if all that arrives is put off until it expires."""
         total = 0.0
         while not self.over:
-            total += self.advance(CACHE if self.now["info"]["action_mask"][CACHE] else STAND_BY)[1]
+            total += self.advance(
+                CACHE if self.now["info"]["action_mask"][CACHE] else STAND_BY
+            )[1]
         return total
 
     def frame(self) -> dict[str, Any]:
@@ -100,13 +140,22 @@ def describe(game: str, per_quarter: int, days: int) -> dict[str, Any]:
     """
     world, push = world_of(game, Person(0, None, per_quarter), 0, days), game == "push"
     return {key: plain(getattr(world, key, None)) for key in SAID} | {
-        "game": game, "schema": json.loads(shared_texts()["schema.json"]),
-        "observation": _space(world.observation_space), "action": _space(world.action_space),
-        "episode": {"steps": None, "about": None if push else per_quarter, "days": days if push else None}}
+        "game": game,
+        "schema": json.loads(shared_texts()["schema.json"]),
+        "observation": _space(world.observation_space),
+        "action": _space(world.action_space),
+        "episode": {
+            "steps": None,
+            "about": None if push else per_quarter,
+            "days": days if push else None,
+        },
+    }
 
 
 def _space(space):
     """A space as JSON has it."""
     if hasattr(space, "spaces"):
         return {name: _space(part) for name, part in space.spaces.items()}
-    return {"nvec": plain(space.nvec)} if hasattr(space, "nvec") else {"n": int(space.n)}
+    return (
+        {"nvec": plain(space.nvec)} if hasattr(space, "nvec") else {"n": int(space.n)}
+    )

@@ -25,11 +25,17 @@ from pushlab.envs.push.world import Push
 from pushlab.metrics.push import expected_points
 from pushlab.users.synthesis.arrivals import CATALOGUE, CATALOGUE_COLUMNS
 from pushlab.users.synthesis.strangers import draw_persona
-from pushlab.users.synthesis.user import FIRST_DAY, QUARTER, SECOND, engage, shared_texts
+from pushlab.users.synthesis.user import (
+    FIRST_DAY,
+    QUARTER,
+    SECOND,
+    engage,
+    shared_texts,
+)
 
-PRACTICE = 3    # users to practise with
-LEAST_OPENED, MOST_OPENED = 0.1, 0.9        # as `draw_persona` draws it
-SPARE = 14      # days lived beyond those of an episode of push, whose first is the first on which anything arrives
+PRACTICE = 3  # users to practise with
+LEAST_OPENED, MOST_OPENED = 0.1, 0.9  # as `draw_persona` draws it
+SPARE = 14  # days lived beyond those of an episode of push, whose first is the first on which anything arrives
 
 
 @dataclass(frozen=True)
@@ -42,15 +48,28 @@ class Person:
 
     def live(self, seed: int, days: int, history: int = 0) -> User:
         """Some days of this life as a User: the first `history` of them and the rest; 0 makes both of all of them."""
-        rows, taste = engage(seed, draw_persona(self.seed, self.rate, self.per_quarter), days)
+        rows, taste = engage(
+            seed, draw_persona(self.seed, self.rate, self.per_quarter), days
+        )
         start = np.datetime64(FIRST_DAY, "us")
-        dates = {name: start + rows[name].astype("timedelta64[us]") for name in ("posted", "removed")}
-        table = pd.DataFrame({**rows, **dates, "action": np.where(rows["opened"], "opened", "dismissed"),
-                              "response_time": rows["response"] / SECOND})
+        dates = {
+            name: start + rows[name].astype("timedelta64[us]")
+            for name in ("posted", "removed")
+        }
+        table = pd.DataFrame(
+            {
+                **rows,
+                **dates,
+                "action": np.where(rows["opened"], "opened", "dismissed"),
+                "response_time": rows["response"] / SECOND,
+            }
+        )
         past = table["posted"] < start + np.timedelta64(history, "D")
         schema, catalogue = shared()
-        periods = {name: Period(schema, table[mine].reset_index(drop=True))
-                   for name, mine in (("history", past | (history == 0)), ("test", ~past))}
+        periods = {
+            name: Period(schema, table[mine].reset_index(drop=True))
+            for name, mine in (("history", past | (history == 0)), ("test", ~past))
+        }
         return User("somebody", schema, periods, taste, catalogue)
 
 
@@ -61,17 +80,30 @@ def shared() -> tuple[Schema, pd.DataFrame]:
     return schema, pd.DataFrame(CATALOGUE, columns=CATALOGUE_COLUMNS)
 
 
-def whom(settings: Mapping[str, Any], team: str, game: str, scored: bool, number: int) -> int:
+def whom(
+    settings: Mapping[str, Any], team: str, game: str, scored: bool, number: int
+) -> int:
     """Number of the user whom an episode is lived with: each team meets them in an order of its own."""
     role, count = ("scored", settings["episodes"]) if scored else ("practice", PRACTICE)
-    return shuffled(bytes.fromhex(settings["secret"]), count, "order", team, game, role)[number % count]
+    return shuffled(
+        bytes.fromhex(settings["secret"]), count, "order", team, game, role
+    )[number % count]
 
 
-def person_of(settings: Mapping[str, Any], team: str, game: str, scored: bool, user: int) -> Person:
+def person_of(
+    settings: Mapping[str, Any], team: str, game: str, scored: bool, user: int
+) -> Person:
     """The user of that number: a team's own in each game if it is scored; all practise with the same."""
-    words, count = (("scored", user, team, game), settings["episodes"]) if scored else (("practice", user), PRACTICE)
-    return Person(derived(bytes.fromhex(settings["secret"]), "person", *words),
-                  LEAST_OPENED + (MOST_OPENED - LEAST_OPENED) * (user + 0.5) / count, settings["per_quarter"])
+    words, count = (
+        (("scored", user, team, game), settings["episodes"])
+        if scored
+        else (("practice", user), PRACTICE)
+    )
+    return Person(
+        derived(bytes.fromhex(settings["secret"]), "person", *words),
+        LEAST_OPENED + (MOST_OPENED - LEAST_OPENED) * (user + 0.5) / count,
+        settings["per_quarter"],
+    )
 
 
 def world_of(game: str, person: Person, seed: int, days: int) -> Any:
@@ -87,4 +119,7 @@ def worth_of(world: Any, codes: np.ndarray) -> list[np.ndarray]:
     """Expected points of answers to all contexts, codes (contexts, components), and of the best ones; (contexts,)."""
     where = {"row": np.arange(len(codes)), "user": np.zeros(len(codes), np.int64)}
     _, outcome = world.advance(where, codes, np.zeros((len(codes), world.uniforms)))
-    return [expected_points(outcome["actual"], outcome[chance]) for chance in ("probability", "best")]
+    return [
+        expected_points(outcome["actual"], outcome[chance])
+        for chance in ("probability", "best")
+    ]

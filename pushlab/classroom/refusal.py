@@ -25,4 +25,6 @@ class Refusal(Exception):
 def demand_game(game: Any) -> None:
     """Refusal for what is no game that is played step by step."""
     if game not in GAMES:
-        raise Refusal(404, f"no game is called {game!r:.40}", f"one of {', '.join(GAMES)}")
+        raise Refusal(
+            404, f"no game is called {game!r:.40}", f"one of {', '.join(GAMES)}"
+        )

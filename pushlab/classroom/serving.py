@@ -17,12 +17,19 @@ from pushlab.ground.arguments import demand
 from pushlab.ground.faults import Ended
 from pushlab.ground.libraries import bring
 
-SAID = "served at "     # what stands before the address in the line that says so
-TO_END = 10             # seconds that answers under way have when the server is stopped
+SAID = "served at "  # what stands before the address in the line that says so
+TO_END = 10  # seconds that answers under way have when the server is stopped
 
 
-def serve(folder: Path, host: str, port: int, limits: Limits, behind_proxy: bool, while_open: bool,
-          say: Callable[[str], Any]) -> None:
+def serve(
+    folder: Path,
+    host: str,
+    port: int,
+    limits: Limits,
+    behind_proxy: bool,
+    while_open: bool,
+    say: Callable[[str], Any],
+) -> None:
     """Plays a class until SIGINT or SIGTERM, and writes what is pending.
 
     while_open   ends when standard input does as well, so that no server outlives who started it
@@ -41,16 +48,29 @@ def serve(folder: Path, host: str, port: int, limits: Limits, behind_proxy: bool
     try:
         listening = socket.create_server((host, port), family=family, backlog=1024)
     except OSError as error:
-        raise OSError(f"nothing can be served at {host}, port {port} ({error.strerror}): another --port (0: one that "
-                      "is free), or --host") from None
+        raise OSError(
+            f"nothing can be served at {host}, port {port} ({error.strerror}): another --port (0: one that "
+            "is free), or --host"
+        ) from None
     with listening:
-        if behind_proxy:            # all come from one address, whose own limits hold
+        if behind_proxy:  # all come from one address, whose own limits hold
             limits = replace(limits, of_one=limits.connections)
-        server = uvicorn.Server(uvicorn.Config(
-            application(Service(Room.open(folder), limits), Board(folder)), http=limited(limits), ws="none",
-            log_level="error", access_log=False, server_header=False, timeout_keep_alive=75,
-            timeout_graceful_shutdown=TO_END, proxy_headers=behind_proxy, forwarded_allow_ips=["127.0.0.1", "::1"]))
+        server = uvicorn.Server(
+            uvicorn.Config(
+                application(Service(Room.open(folder), limits), Board(folder)),
+                http=limited(limits),
+                ws="none",
+                log_level="error",
+                access_log=False,
+                server_header=False,
+                timeout_keep_alive=75,
+                timeout_graceful_shutdown=TO_END,
+                proxy_headers=behind_proxy,
+                forwarded_allow_ips=["127.0.0.1", "::1"],
+            )
+        )
         if while_open:
+
             def end() -> None:
                 sys.stdin.buffer.read()
                 server.should_exit = True
@@ -59,9 +79,15 @@ def serve(folder: Path, host: str, port: int, limits: Limits, behind_proxy: bool
         address = f"[{host}]" if ":" in host else host
         say(f"{folder} is {SAID}http://{address}:{listening.getsockname()[1]}")
         if host in ("0.0.0.0", "::"):
-            say(f"Students write this machine's name or address for {address}; what they send is not encrypted.")
-        say("That is the board, too, in a browser. Ctrl+C ends it; what was played is kept.")
-        with suppress(KeyboardInterrupt, Ended):        # uvicorn raises the signal again once all has ended
+            say(
+                f"Students write this machine's name or address for {address}; what they send is not encrypted."
+            )
+        say(
+            "That is the board, too, in a browser. Ctrl+C ends it; what was played is kept."
+        )
+        with suppress(
+            KeyboardInterrupt, Ended
+        ):  # uvicorn raises the signal again once all has ended
             server.run([listening])
 
 
@@ -74,19 +100,42 @@ def running(folder: Path | str, **options: Any) -> Iterator[str]:
 
     It ends with this process at the latest. RuntimeError with what it said, if it does not start.
     """
-    words = [sys.executable, "-P", "-m", "pushlab", "serve", str(folder), "--while-open"]
+    words = [
+        sys.executable,
+        "-P",
+        "-m",
+        "pushlab",
+        "serve",
+        str(folder),
+        "--while-open",
+    ]
     for name, value in {"port": 0, **options}.items():
-        words += ["--" + name.replace("_", "-"), *([] if value is True else [str(value)])]
-    paths = [str(Path(__file__).parents[2]), *filter(None, [os.environ.get("PYTHONPATH")])]
-    with tempfile.TemporaryFile() as said, subprocess.Popen(
-            words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=said,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)}) as server:
+        words += [
+            "--" + name.replace("_", "-"),
+            *([] if value is True else [str(value)]),
+        ]
+    paths = [
+        str(Path(__file__).parents[2]),
+        *filter(None, [os.environ.get("PYTHONPATH")]),
+    ]
+    with (
+        tempfile.TemporaryFile() as said,
+        subprocess.Popen(
+            words,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=said,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+        ) as server,
+    ):
         try:
             told = server.stdout.readline().decode("utf-8", "replace")
             if SAID not in told:
                 server.wait()
                 said.seek(0)
-                raise RuntimeError(f"no server for {folder}: {said.read().decode('utf-8', 'replace').strip()}")
+                raise RuntimeError(
+                    f"no server for {folder}: {said.read().decode('utf-8', 'replace').strip()}"
+                )
             yield told.rpartition(SAID)[2].strip()
         finally:
             server.terminate()

@@ -20,10 +20,13 @@ from pushlab.metrics.estimate.intervals import half_width
 if TYPE_CHECKING:
     from pushlab.classroom.book import Book
 
-GAMES = {"evalumap1": "Challenge 1: learn from history", "evalumap2": "Challenge 2: the cold start",
-         "push": "Managing arrivals"}
-LEAST_PAIRS = 3                                 # two differences may agree by chance, to the digit
-POINTS = 40                                     # of a learning curve
+GAMES = {
+    "evalumap1": "Challenge 1: learn from history",
+    "evalumap2": "Challenge 2: the cold start",
+    "push": "Managing arrivals",
+}
+LEAST_PAIRS = 3  # two differences may agree by chance, to the digit
+POINTS = 40  # of a learning curve
 
 
 def ranks(values: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
@@ -48,24 +51,41 @@ def ranks(values: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
     from scipy.stats import t
 
     known = values.dropna(how="all")
-    numbers, largest = known.to_numpy(float), known.abs().max(axis=1).clip(lower=1).to_numpy()
+    numbers, largest = (
+        known.to_numpy(float),
+        known.abs().max(axis=1).clip(lower=1).to_numpy(),
+    )
     pairs = [np.empty((3, 0))]
-    for one in range(len(known)):           # with those after it: all pairs in all contexts at once can be gigabytes
-        gaps = pd.DataFrame(numbers[one] - numbers[one + 1:])
+    for one in range(
+        len(known)
+    ):  # with those after it: all pairs in all contexts at once can be gigabytes
+        gaps = pd.DataFrame(numbers[one] - numbers[one + 1 :])
         count, gap = gaps.count(axis=1), gaps.mean(axis=1)
-        rounding = 64 * np.finfo(float).eps * np.maximum(largest[one], largest[one + 1:])
+        rounding = (
+            64 * np.finfo(float).eps * np.maximum(largest[one], largest[one + 1 :])
+        )
         steps = np.diff(np.sort(gaps.abs().fillna(0)), prepend=0)
-        grain = np.where(steps > rounding[:, None], steps, np.inf).min(axis=1, initial=np.inf)
-        grain = np.where(np.isfinite(grain), grain, rounding)       # the least by which two differences differ
+        grain = np.where(steps > rounding[:, None], steps, np.inf).min(
+            axis=1, initial=np.inf
+        )
+        grain = np.where(
+            np.isfinite(grain), grain, rounding
+        )  # the least by which two differences differ
         error = np.sqrt((gaps.var(axis=1) + grain**2 / 6) / count)
-        pairs.append(np.array([count, gap, gap.abs().where(gap.abs() > rounding, 0) / error]))
+        pairs.append(
+            np.array([count, gap, gap.abs().where(gap.abs() > rounding, 0) / error])
+        )
     count, gap, size = np.concatenate(pairs, axis=1)
     ones, others = np.triu_indices(len(known), 1)
     p_values = np.where(count < LEAST_PAIRS, 1, 2 * t.sf(size, count - 1))
     sure = holm(p_values) < 1 - level
-    ahead, behind = (np.bincount(np.where(gap > 0, one, other)[sure], minlength=len(known))
-                     for one, other in ((others, ones), (ones, others)))
-    return pd.DataFrame({"first": 1.0 + ahead, "last": len(known) - behind}, known.index).reindex(values.index)
+    ahead, behind = (
+        np.bincount(np.where(gap > 0, one, other)[sure], minlength=len(known))
+        for one, other in ((others, ones), (ones, others))
+    )
+    return pd.DataFrame(
+        {"first": 1.0 + ahead, "last": len(known) - behind}, known.index
+    ).reindex(values.index)
 
 
 def standing(values: pd.DataFrame) -> pd.DataFrame:
@@ -82,13 +102,18 @@ def standing(values: pd.DataFrame) -> pd.DataFrame:
     """
     count = values.notna().sum(axis=1)
     score = values.mean(axis=1)
-    half = half_width(values.std(axis=1), count.clip(lower=1))      # NaN where there is one
-    table = pd.DataFrame({"score": score, "low": score - half, "high": score + half}).join(ranks(values))
-    order = table.assign(score=-score, team=table.index.astype(str)).sort_values(["last", "first", "score", "team"])
+    half = half_width(values.std(axis=1), count.clip(lower=1))  # NaN where there is one
+    table = pd.DataFrame(
+        {"score": score, "low": score - half, "high": score + half}
+    ).join(ranks(values))
+    order = table.assign(score=-score, team=table.index.astype(str)).sort_values(
+        ["last", "first", "score", "team"]
+    )
     return table.loc[order.index]
 
 
 # ---------------------------------------------------------------- from the book
+
 
 def earned(book: "Book", game: str) -> pd.DataFrame:
     """What each team earned where: (teams, users), or (teams, contexts) of the first challenge; NaN where nothing is.
@@ -100,14 +125,33 @@ def earned(book: "Book", game: str) -> pd.DataFrame:
     teams, settings = book.teams()["name"], book.settings
     if game == "evalumap1":
         half = "private" if settings["closed"] else "public"
-        answers = {team: answer[answer["half"] == half] for team in teams if (answer := book.answers(team)) is not None}
-        shares = {team: shares_of(part["expected"], part["best"]) for team, part in answers.items()}
-        return pd.DataFrame.from_dict(shares, orient="index").reindex(teams).astype(float)
+        answers = {
+            team: answer[answer["half"] == half]
+            for team in teams
+            if (answer := book.answers(team)) is not None
+        }
+        shares = {
+            team: shares_of(part["expected"], part["best"])
+            for team, part in answers.items()
+        }
+        return (
+            pd.DataFrame.from_dict(shares, orient="index").reindex(teams).astype(float)
+        )
     episodes = book.episodes(game)
-    counted = episodes[episodes["scored"] & (episodes["finished"].notna() | bool(settings["closed"]))]
-    points = counted["return"] / settings["days"] if game == "push" else counted["expected"] / counted["best"]
+    counted = episodes[
+        episodes["scored"] & (episodes["finished"].notna() | bool(settings["closed"]))
+    ]
+    points = (
+        counted["return"] / settings["days"]
+        if game == "push"
+        else counted["expected"] / counted["best"]
+    )
     points = points.where(counted["steps"] > 0, 0.0) if game == "evalumap2" else points
-    return counted.assign(value=points).pivot(index="team", columns="user", values="value").reindex(teams)
+    return (
+        counted.assign(value=points)
+        .pivot(index="team", columns="user", values="value")
+        .reindex(teams)
+    )
 
 
 def standings(book: "Book") -> pd.DataFrame:
@@ -122,17 +166,46 @@ def standings(book: "Book") -> pd.DataFrame:
     """
     tables = []
     for game in GAMES:
-        table, first = standing(earned(book, game)).rename_axis("team").reset_index(), game == "evalumap1"
+        table, first = (
+            standing(earned(book, game)).rename_axis("team").reset_index(),
+            game == "evalumap1",
+        )
         scored = book.episodes(game).query("scored")
         ended = scored["finished"].notna()
         done = (book.uploads() if first else scored[ended])["team"].value_counts()
-        playing = scored[~ended & (book.settings["closed"] is None)].groupby("team")["steps"].sum()
-        table = table.round(dict.fromkeys(["score", "low", "high"], DIGITS)) if first else table
-        tables.append(table.assign(game=game, done=table["team"].map(done).fillna(0).astype(int),
-                                   of=MOST_UPLOADS if first else book.settings["episodes"],
-                                   playing=table["team"].map(playing).astype("Int64")))
-    columns = ["game", "first", "last", "team", "score", "low", "high", "done", "of", "playing"]
-    return pd.concat(tables, ignore_index=True)[columns].astype({"first": "Int64", "last": "Int64"})
+        playing = (
+            scored[~ended & (book.settings["closed"] is None)]
+            .groupby("team")["steps"]
+            .sum()
+        )
+        table = (
+            table.round(dict.fromkeys(["score", "low", "high"], DIGITS))
+            if first
+            else table
+        )
+        tables.append(
+            table.assign(
+                game=game,
+                done=table["team"].map(done).fillna(0).astype(int),
+                of=MOST_UPLOADS if first else book.settings["episodes"],
+                playing=table["team"].map(playing).astype("Int64"),
+            )
+        )
+    columns = [
+        "game",
+        "first",
+        "last",
+        "team",
+        "score",
+        "low",
+        "high",
+        "done",
+        "of",
+        "playing",
+    ]
+    return pd.concat(tables, ignore_index=True)[columns].astype(
+        {"first": "Int64", "last": "Int64"}
+    )
 
 
 def curve(steps: pd.DataFrame) -> np.ndarray:

@@ -29,8 +29,8 @@ from pushlab.datasets.tables import read_rows
 from pushlab.ground.faults import refuse
 from pushlab.metrics.estimate import mean_interval
 
-MOST = 20               # uploads a team
-FILE = "the answers"    # what faults call an upload
+MOST = 20  # uploads a team
+FILE = "the answers"  # what faults call an upload
 DIGITS = 3
 
 
@@ -44,10 +44,12 @@ class Answers:
     def _asked(self):
         """The world whose contexts are answered, and whether each context is of the public half, bool (contexts,)."""
         secret = bytes.fromhex(self._settings["secret"])
-        person = Person(derived(secret, "person", "history", 0), None, self._settings["per_quarter"])
+        person = Person(
+            derived(secret, "person", "history", 0), None, self._settings["per_quarter"]
+        )
         world = world_of("evalumap1", person, 0, 0)
         order = shuffled(secret, len(world), "halves")
-        return world, np.isin(np.arange(len(world)), order[:len(world) // 2])
+        return world, np.isin(np.arange(len(world)), order[: len(world) // 2])
 
     def upload(self, team: Team, data: bytes) -> dict[str, Any]:
         """Scores and keeps an upload, by any thread; see `Room.upload`."""
@@ -55,23 +57,56 @@ class Answers:
         header, rows, lines, faults = read_rows(io.BytesIO(data), FILE, len(world))
         refuse(faults)
         table = pd.DataFrame(rows, columns=header, dtype=object)
-        codes, _, notes = read_notifications(table, world.schema, len(world), FILE, lines)
+        codes, _, notes = read_notifications(
+            table, world.schema, len(world), FILE, lines
+        )
         expected, best = worth_of(world, codes)
         shares = [share_of(expected[half], best[half]) for half in (public, ~public)]
-        points = [*zip(np.where(public, "public", "private").tolist(), expected.tolist(), best.tolist())]
-        digest, file, worth = hashlib.sha256(data).hexdigest(), *map(zlib.compress, (data, json.dumps(points).encode()))
+        points = [
+            *zip(
+                np.where(public, "public", "private").tolist(),
+                expected.tolist(),
+                best.tolist(),
+            )
+        ]
+        digest, file, worth = (
+            hashlib.sha256(data).hexdigest(),
+            *map(zlib.compress, (data, json.dumps(points).encode())),
+        )
         with closing(connect(self._folder, write=True)) as link, transaction(link):
-            there = link.execute("SELECT sha256 FROM uploads WHERE team = ? ORDER BY number", (team.id,)).fetchall()
+            there = link.execute(
+                "SELECT sha256 FROM uploads WHERE team = ? ORDER BY number", (team.id,)
+            ).fetchall()
             new = digest not in map(itemgetter("sha256"), there[-1:])
             if new and link.execute("SELECT closed FROM class").fetchone()["closed"]:
                 raise Refusal(*CLOSED)
             if new and len(there) == MOST:
-                raise Refusal(409, "your team has no uploads left", f"{MOST} are there; the last one counts", left=0)
+                raise Refusal(
+                    409,
+                    "your team has no uploads left",
+                    f"{MOST} are there; the last one counts",
+                    left=0,
+                )
             if new:
-                link.execute("INSERT INTO uploads VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", (
-                    team.id, len(there), time.time(), digest, file, worth, *shares[0], *shares[1]))
+                link.execute(
+                    "INSERT INTO uploads VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                    (
+                        team.id,
+                        len(there),
+                        time.time(),
+                        digest,
+                        file,
+                        worth,
+                        *shares[0],
+                        *shares[1],
+                    ),
+                )
         left = MOST - len(there) - new
-        return {**dict(zip(("public", "low", "high"), shares[0])), "left": left, "notes": notes}
+        return {
+            **dict(zip(("public", "low", "high"), shares[0])),
+            "left": left,
+            "notes": notes,
+        }
 
 
 def share_of(expected: np.ndarray, best: np.ndarray) -> list[float]:
@@ -95,5 +130,9 @@ def shares_of(expected: np.ndarray, best: np.ndarray) -> np.ndarray:
     >>> shares_of(np.array([0.0, 2.0]), np.array([1.0, 1.0])), shares_of(np.array([1.0, 3.0]), np.array([1.0, 3.0]))
     (array([0., 2.]), array([1., 1.]))
     """
-    share, expected, best = np.sum(expected) / np.sum(best), np.asarray(expected), np.asarray(best)
+    share, expected, best = (
+        np.sum(expected) / np.sum(best),
+        np.asarray(expected),
+        np.asarray(best),
+    )
     return share + (expected - share * best) / best.mean()

@@ -30,12 +30,12 @@ from pushlab.ground.files import data_dir, write_text
 from pushlab.ground.reading import limited, opened, read_json
 
 RELATION = "atlocation"
-OWNS = "'s "                    # joins a person and a thing: james's laptop
+OWNS = "'s "  # joins a person and a thing: james's laptop
 COLUMNS = ("head", "relation", "tail", "weight")
 SHIPPED = ("commonsense", "elsewhere")
-MOST_FAULTS = 100               # reading a long file stops after so many
-LONGEST_DUMP = 16 * 2**30       # bytes of assertions, unpacked; they are read one by one
-MOST_EDGES = 10**6              # the whole dump has some 30,000 of English words
+MOST_FAULTS = 100  # reading a long file stops after so many
+LONGEST_DUMP = 16 * 2**30  # bytes of assertions, unpacked; they are read one by one
+MOST_EDGES = 10**6  # the whole dump has some 30,000 of English words
 API = "https://api.conceptnet.io/query"
 
 
@@ -50,6 +50,7 @@ class Fact(NamedTuple):
 
 # ---------------------------------------------------------------- what a room needs of the facts
 
+
 def usual_places(facts: Sequence[Fact]) -> dict[str, str]:
     """{head: tail} of the strongest fact of each head, in order of appearance; the first of equals wins.
 
@@ -62,9 +63,15 @@ def usual_places(facts: Sequence[Fact]) -> dict[str, str]:
     """
     heads, best = {fact.head for fact in facts}, {}
     for fact in facts:
-        if fact.tail not in heads and (fact.head not in best or fact.weight > best[fact.head].weight):
+        if fact.tail not in heads and (
+            fact.head not in best or fact.weight > best[fact.head].weight
+        ):
             best[fact.head] = fact
-    return {head: best[head].tail for head in dict.fromkeys(fact.head for fact in facts) if head in best}
+    return {
+        head: best[head].tail
+        for head in dict.fromkeys(fact.head for fact in facts)
+        if head in best
+    }
 
 
 def all_places(facts: Sequence[Fact]) -> list[str]:
@@ -74,7 +81,9 @@ def all_places(facts: Sequence[Fact]) -> list[str]:
     return list(dict.fromkeys([*usual_places(facts).values(), *others]))
 
 
-def strongest(facts: Sequence[Fact], limit: int, heads: Iterable[str] = ()) -> list[Fact]:
+def strongest(
+    facts: Sequence[Fact], limit: int, heads: Iterable[str] = ()
+) -> list[Fact]:
     """At most `limit` facts a head, the strongest, leaving out tails that are heads here or among `heads`.
 
     >>> strongest([Fact("cup", "atlocation", "sink", 2), Fact("cup", "atlocation", "table", 1)], 1, ["sink"])
@@ -84,10 +93,15 @@ def strongest(facts: Sequence[Fact], limit: int, heads: Iterable[str] = ()) -> l
     for fact in sorted(facts, key=lambda fact: -fact.weight):
         if fact.tail not in heads and len(kept.setdefault(fact.head, [])) < limit:
             kept[fact.head].append(fact)
-    return [fact for head in dict.fromkeys(fact.head for fact in facts) for fact in kept.get(head, ())]
+    return [
+        fact
+        for head in dict.fromkeys(fact.head for fact in facts)
+        for fact in kept.get(head, ())
+    ]
 
 
 # ---------------------------------------------------------------- reading
+
 
 def read_facts(source: Any, heads: Iterable[str] | None = None) -> list[Fact]:
     """A list of facts from a shipped table, a file, or facts as they are; its form is told by its content.
@@ -101,17 +115,32 @@ def read_facts(source: Any, heads: Iterable[str] | None = None) -> list[Fact]:
     and words are written with blanks. Raises FileNotFoundError, or BadData with every fault of the file.
     """
     if isinstance(source, (str, Path)):
-        path = data_dir() / "room" / f"{source}.csv" if source in SHIPPED else Path(source)
+        path = (
+            data_dir() / "room" / f"{source}.csv" if source in SHIPPED else Path(source)
+        )
         if not path.is_file():
-            raise FileNotFoundError(f"no table of common sense at {path}; it is a file, or one of {', '.join(SHIPPED)}")
+            raise FileNotFoundError(
+                f"no table of common sense at {path}; it is a file, or one of {', '.join(SHIPPED)}"
+            )
         with opened(path, LONGEST_DUMP, links=True) as packed:
-            file = limited(gzip.GzipFile(fileobj=packed), LONGEST_DUMP, path.name) if path.suffix == ".gz" else packed
+            file = (
+                limited(gzip.GzipFile(fileobj=packed), LONGEST_DUMP, path.name)
+                if path.suffix == ".gz"
+                else packed
+            )
             try:
                 start = file.peek(4).removeprefix(codecs.BOM_UTF8)[:1]
-                read = {b"{": _read_json, b"[": _read_json, b"/": _read_dump}.get(start, _read_table)
-                facts = read(file if read is _read_dump else limited(file, LARGEST, path.name), path.name)
+                read = {b"{": _read_json, b"[": _read_json, b"/": _read_dump}.get(
+                    start, _read_table
+                )
+                facts = read(
+                    file if read is _read_dump else limited(file, LARGEST, path.name),
+                    path.name,
+                )
             except (OSError, EOFError, zlib.error) as error:
-                raise BadData(Fault(path.name, right=f"the file cannot be unpacked ({error})")) from error
+                raise BadData(
+                    Fault(path.name, right=f"the file cannot be unpacked ({error})")
+                ) from error
     else:
         facts = _check([(None, tuple(row)) for row in source], "commonsense")
     wanted = None if heads is None else {head.lower() for head in heads}
@@ -125,8 +154,14 @@ def _read_table(file, name):
     wrong = find_columns(header, {column: [column] for column in COLUMNS}, (), name)[1]
     if wrong:
         raise BadData([*wrong, *faults])
-    return _check([(line, [row[header.index(column)] for column in COLUMNS]) for line, row in zip(lines, rows)], name,
-                  faults)
+    return _check(
+        [
+            (line, [row[header.index(column)] for column in COLUMNS])
+            for line, row in zip(lines, rows)
+        ],
+        name,
+        faults,
+    )
 
 
 def _check(rows, name, faults=()):
@@ -137,7 +172,15 @@ def _check(rows, name, faults=()):
         if not found:
             head, relation, tail = (str(word).strip().lower() for word in row[:3])
             if (head, relation, tail) in seen:
-                found = [Fault(name, line, None, f"{head},{relation},{tail}", "a fact of its own (it is there twice)")]
+                found = [
+                    Fault(
+                        name,
+                        line,
+                        None,
+                        f"{head},{relation},{tail}",
+                        "a fact of its own (it is there twice)",
+                    )
+                ]
             seen.add((head, relation, tail))
             facts.append(Fact(head, relation, tail, float(row[3])))
         faults += found
@@ -145,49 +188,91 @@ def _check(rows, name, faults=()):
         faults.append(Fault(name, right="there are no facts in it"))
     if len({fact.relation for fact in facts}) > 1:
         told = ", ".join(sorted({fact.relation for fact in facts}))
-        faults.append(Fault(name, None, "relation", told, "one relation for the whole table"))
+        faults.append(
+            Fault(name, None, "relation", told, "one relation for the whole table")
+        )
     if not faults and not usual_places(facts):
-        faults.append(Fault(name, column="tail", right="every tail is a head too, so that no place is left"))
+        faults.append(
+            Fault(
+                name,
+                column="tail",
+                right="every tail is a head too, so that no place is left",
+            )
+        )
     refuse(faults)
     return facts
 
 
 def _faults_of(row, name, line):
     if len(row) != 4:
-        return [Fault(name, line, right=f"the row has {len(row)} fields; a fact has {', '.join(COLUMNS)}")]
+        return [
+            Fault(
+                name,
+                line,
+                right=f"the row has {len(row)} fields; a fact has {', '.join(COLUMNS)}",
+            )
+        ]
     faults = []
     for column, value in zip(COLUMNS[:3], row):
         word = str(value).strip()
         if not word or not word.isprintable() or "\ufffd" in word:
-            faults.append(Fault(name, line, column, str(value), "a printable word in UTF-8"))
+            faults.append(
+                Fault(name, line, column, str(value), "a printable word in UTF-8")
+            )
         elif column == "head" and OWNS in word:
-            faults.append(Fault(name, line, column, str(value), "a thing without its owner"))
+            faults.append(
+                Fault(name, line, column, str(value), "a thing without its owner")
+            )
     try:
         right = 0 < float(row[3]) < math.inf
     except (TypeError, ValueError, OverflowError):
         right = False
-    return faults if right else [*faults, Fault(name, line, "weight", str(row[3]), "a number above 0")]
+    return (
+        faults
+        if right
+        else [*faults, Fault(name, line, "weight", str(row[3]), "a number above 0")]
+    )
 
 
 # ---------------------------------------------------------------- ConceptNet
+
 
 def _read_dump(file, name):
     """Facts of the assertions dump: URI, relation, start, end and JSON, separated by tabs; read line by line."""
     edges, faults = [], []
     for number, line in enumerate(iter(partial(file.readline, LONGEST), b""), 1):
-        fields = line.decode("utf-8-sig" if number == 1 else "utf-8", "replace").rstrip("\r\n").split("\t")
+        fields = (
+            line.decode("utf-8-sig" if number == 1 else "utf-8", "replace")
+            .rstrip("\r\n")
+            .split("\t")
+        )
         if len(fields) != 5 or not fields[0].startswith("/a/"):
             right = f"an assertion is 5 fields separated by tabs, the first beginning with /a/; here are {len(fields)}"
             faults.append(Fault(name, number, right=right))
         elif fields[1] == "/r/AtLocation":
             try:
-                edges.append((fields[2], fields[3], float(read_json(fields[4].encode())["weight"])))
+                edges.append(
+                    (
+                        fields[2],
+                        fields[3],
+                        float(read_json(fields[4].encode())["weight"]),
+                    )
+                )
             except (ValueError, KeyError, TypeError):
-                faults.append(Fault(name, number, "5", fields[4][:60], 'JSON with a number "weight"'))
+                faults.append(
+                    Fault(
+                        name, number, "5", fields[4][:60], 'JSON with a number "weight"'
+                    )
+                )
         if len(faults) >= MOST_FAULTS or len(edges) > MOST_EDGES:
             break
     if len(edges) > MOST_EDGES:
-        faults.append(Fault(name, right=f"there are more than {MOST_EDGES:,} assertions of AtLocation"))
+        faults.append(
+            Fault(
+                name,
+                right=f"there are more than {MOST_EDGES:,} assertions of AtLocation",
+            )
+        )
     return _facts_of(edges, faults, name)
 
 
@@ -228,10 +313,24 @@ def _edge(edge, name, faults):
 def _read_release(content, name):
     """Facts in the form {head: {relation: [{"tail": …, "weight": …}, …]}}."""
     try:
-        rows = [(None, (head.replace("_", " "), relation, found["tail"].replace("_", " "), found["weight"]))
-                for head, relations in content.items() for relation, tails in relations.items() for found in tails]
+        rows = [
+            (
+                None,
+                (
+                    head.replace("_", " "),
+                    relation,
+                    found["tail"].replace("_", " "),
+                    found["weight"],
+                ),
+            )
+            for head, relations in content.items()
+            for relation, tails in relations.items()
+            for found in tails
+        ]
     except (AttributeError, KeyError, TypeError) as error:
-        raise BadData(Fault(name, right='expected {head: {relation: [{"tail": …, "weight": …}]}}')) from error
+        raise BadData(
+            Fault(name, right='expected {head: {relation: [{"tail": …, "weight": …}]}}')
+        ) from error
     return _check(rows, name)
 
 
@@ -246,7 +345,13 @@ def _facts_of(edges, faults, name):
     refuse(faults)
     if not weights:
         raise BadData(Fault(name, right="no English fact of the relation AtLocation"))
-    return _check([(None, (head, RELATION, tail, weight)) for (head, tail), weight in weights.items()], name)
+    return _check(
+        [
+            (None, (head, RELATION, tail, weight))
+            for (head, tail), weight in weights.items()
+        ],
+        name,
+    )
 
 
 def _word(term):
@@ -254,7 +359,9 @@ def _word(term):
     return term.split("/")[3].replace("_", " ")
 
 
-def fetch_facts(heads: Iterable[str], limit: int = 20, opener: Callable[[str], bytes] | None = None) -> list[Fact]:
+def fetch_facts(
+    heads: Iterable[str], limit: int = 20, opener: Callable[[str], bytes] | None = None
+) -> list[Fact]:
     """Facts of the given heads from ConceptNet's web API, one question a head; needs a network.
 
     limit   at most so many facts a head
@@ -274,18 +381,25 @@ def fetch_facts(heads: Iterable[str], limit: int = 20, opener: Callable[[str], b
         term = f"/c/en/{head.replace(' ', '_')}"
         address = f"{API}?{urlencode({'start': term, 'rel': '/r/AtLocation', 'limit': limit})}"
         try:
-            answers.append(read_json((opener or answer)(address), LARGEST, name=address))
+            answers.append(
+                read_json((opener or answer)(address), LARGEST, name=address)
+            )
         except OSError as error:
-            raise OSError(f"no answer from {address} ({error}); a file of ConceptNet's assertions needs no network"
-                          ) from error
+            raise OSError(
+                f"no answer from {address} ({error}); a file of ConceptNet's assertions needs no network"
+            ) from error
     return _read_json(io.BytesIO(json.dumps(answers).encode()), "ConceptNet's web API")
 
 
 # ---------------------------------------------------------------- writing
 
+
 def write_facts(facts: Sequence[Fact], path: Path | str, replace: bool = True) -> Path:
     """Writes the facts as a CSV table, the strongest of each head first; whole or not at all, as `write_text` does."""
-    order = {head: place for place, head in enumerate(dict.fromkeys(fact.head for fact in facts))}
+    order = {
+        head: place
+        for place, head in enumerate(dict.fromkeys(fact.head for fact in facts))
+    }
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)

@@ -10,8 +10,18 @@ from typing import Any
 import numpy as np
 
 # One stream for each question, so that changing how arrivals are drawn leaves the days and the actions as they were.
-STREAMS = ("persona", "days", "stops", "quarters", "arrivals", "notifications", "bursts", "actions", "responses",
-           "contacts")
+STREAMS = (
+    "persona",
+    "days",
+    "stops",
+    "quarters",
+    "arrivals",
+    "notifications",
+    "bursts",
+    "actions",
+    "responses",
+    "contacts",
+)
 
 
 def uniforms(seed: int, stream: str, shape: int | tuple[int, ...]) -> np.ndarray:
@@ -20,7 +30,9 @@ def uniforms(seed: int, stream: str, shape: int | tuple[int, ...]) -> np.ndarray
     >>> uniforms(1, "days", 2).round(3)
     array([0.332, 0.612])
     """
-    return np.random.Generator(np.random.PCG64((seed, STREAMS.index(stream)))).random(shape)
+    return np.random.Generator(np.random.PCG64((seed, STREAMS.index(stream)))).random(
+        shape
+    )
 
 
 def pick(weights: Sequence[int], u: Any) -> np.ndarray:

@@ -23,12 +23,14 @@ from pushlab.ground.faults import Fault, refuse
 if TYPE_CHECKING:
     import pandas as pd
 
-OTHER = "other"         # reserved: a value of an open feature that was not seen when the schema was fitted
+OTHER = "other"  # reserved: a value of an open feature that was not seen when the schema was fitted
 KINDS = ("closed", "open", "set", "integer")
 
 
 def _all_are(kind, entries):
-    return isinstance(entries, (tuple, list)) and all(type(entry) is kind for entry in entries)
+    return isinstance(entries, (tuple, list)) and all(
+        type(entry) is kind for entry in entries
+    )
 
 
 def as_text(value: Any) -> str:
@@ -69,11 +71,17 @@ class Feature:
 
     def _wrong(self):
         """What is wrong, one thing after the other; each holds only if what comes before it does not."""
-        texts = {"name": (self.name,), "kind": (self.kind,), "empty": (self.empty,),
-                 "neutral": () if self.neutral is None else (self.neutral,),
-                 "values": () if self.values is None else self.values,
-                 "labels": () if self.labels is None else self.labels,
-                 "aliases": (*self.aliases, *self.aliases.values()) if isinstance(self.aliases, dict) else None}
+        texts = {
+            "name": (self.name,),
+            "kind": (self.kind,),
+            "empty": (self.empty,),
+            "neutral": () if self.neutral is None else (self.neutral,),
+            "values": () if self.values is None else self.values,
+            "labels": () if self.labels is None else self.labels,
+            "aliases": (*self.aliases, *self.aliases.values())
+            if isinstance(self.aliases, dict)
+            else None,
+        }
         for key, entries in texts.items():
             if not _all_are(str, entries):
                 yield f"{key!r} takes text in quotation marks; got {getattr(self, key)!r:.60}"
@@ -84,14 +92,20 @@ class Feature:
         values = self.values or ()
         if self.kind in ("closed", "set") and not values:
             yield f"a {self.kind} feature needs values"
-        if self.kind == "integer" and (not self.edges or list(self.edges) != sorted(set(self.edges))):
+        if self.kind == "integer" and (
+            not self.edges or list(self.edges) != sorted(set(self.edges))
+        ):
             yield f"an integer feature needs rising edges, not {self.edges}"
         if len(set(values)) < len(values):
             yield f"the value {max(values, key=values.count)!r} is there twice"
         if self.kind == "open" and OTHER in values:
             yield f"{OTHER!r} is kept for values that are not in the list"
         if self.kind == "set":
-            yield from (f"{tag!r} is not one word" for tag in (*values, self.empty) if tag.split() != [tag])
+            yield from (
+                f"{tag!r} is not one word"
+                for tag in (*values, self.empty)
+                if tag.split() != [tag]
+            )
             if self.empty in values:
                 yield f"{self.empty!r} means no tag, and is one"
             if self.aliases:
@@ -99,7 +113,9 @@ class Feature:
         wanted = len(self.edges) + 1 if self.kind == "integer" else len(values)
         if self.labels is not None and len(self.labels) != wanted:
             yield f"there are {len(self.labels)} labels and {wanted} values"
-        known = self.words if self.fitted else ()           # the value that an alias means may be yet to come
+        known = (
+            self.words if self.fitted else ()
+        )  # the value that an alias means may be yet to come
         for alias, value in self.aliases.items():
             if alias in known:
                 yield f"the alias {alias!r} is a value itself"
@@ -117,11 +133,15 @@ class Feature:
     def words(self) -> tuple[str, ...]:
         """The values that a code stands for, in the order of codes; a set feature's tags."""
         if self.kind == "integer":
-            between = (str(low) if high - low == 1 else f"{low} to {high - 1}"
-                       for low, high in zip(self.edges, self.edges[1:]))
+            between = (
+                str(low) if high - low == 1 else f"{low} to {high - 1}"
+                for low, high in zip(self.edges, self.edges[1:])
+            )
             return (f"below {self.edges[0]}", *between, f"{self.edges[-1]} or more")
         if self.values is None:
-            raise ValueError(f"feature {self.name} is open: fit the schema on data first")
+            raise ValueError(
+                f"feature {self.name} is open: fit the schema on data first"
+            )
         return (*self.values, OTHER) if self.kind == "open" else tuple(self.values)
 
     @property
@@ -134,12 +154,18 @@ class Feature:
     @property
     def components(self) -> tuple[str, ...]:
         """Names of the array components this feature takes: itself, or one 0/1 component a tag."""
-        return tuple(f"{self.name}.{tag}" for tag in self.values or ()) if self.kind == "set" else (self.name,)
+        return (
+            tuple(f"{self.name}.{tag}" for tag in self.values or ())
+            if self.kind == "set"
+            else (self.name,)
+        )
 
     @property
     def sizes(self) -> tuple[int, ...]:
         """Number of codes of each component."""
-        return (2,) * len(self.values or ()) if self.kind == "set" else (len(self.words),)
+        return (
+            (2,) * len(self.values or ()) if self.kind == "set" else (len(self.words),)
+        )
 
     @property
     def right(self) -> str:
@@ -149,13 +175,20 @@ class Feature:
         if self.kind == "open":
             return "a word"
         choice = ", ".join(self.values or ())
-        return f"one or several of {choice}, or {self.empty}" if self.kind == "set" else f"one of {choice}"
+        return (
+            f"one or several of {choice}, or {self.empty}"
+            if self.kind == "set"
+            else f"one of {choice}"
+        )
 
     @cached_property
     def _codes(self):
         codes = {word: code for code, word in enumerate(self.words)}
         # An alias may stand for a value of an open feature that the data it was fitted to never had.
-        return codes | {alias: codes[value if value in codes else OTHER] for alias, value in self.aliases.items()}
+        return codes | {
+            alias: codes[value if value in codes else OTHER]
+            for alias, value in self.aliases.items()
+        }
 
     def code(self, text: str) -> tuple[int, ...] | None:
         """The codes of one value, a tuple with one for each component; None if the value is not allowed."""
@@ -176,12 +209,19 @@ class Feature:
 
     def allows(self, text: str) -> bool:
         """Whether this is a value of the feature; while an open one is not fitted, whether it is a value at all."""
-        return self.code(text) is not None if self.fitted else bool(text) and text.lower() != "nan"
+        return (
+            self.code(text) is not None
+            if self.fitted
+            else bool(text) and text.lower() != "nan"
+        )
 
     def word(self, codes: Sequence[int] | np.ndarray) -> str:
         """The value that these codes stand for."""
         if self.kind == "set":
-            return " ".join(tag for tag, on in zip(self.values or (), codes) if on) or self.empty
+            return (
+                " ".join(tag for tag, on in zip(self.values or (), codes) if on)
+                or self.empty
+            )
         return self.words[codes[0]]
 
 
@@ -224,35 +264,67 @@ class Features:
 
     def labels(self) -> dict[str, dict[str, str]]:
         """Friendlier words by feature and value, where the schema has them: {"day": {"0": "Monday", …}, …}."""
-        return {feature.name: dict(zip(feature.words, feature.labels)) for feature in self if feature.labels}
+        return {
+            feature.name: dict(zip(feature.words, feature.labels))
+            for feature in self
+            if feature.labels
+        }
 
-    def encode(self, table: pd.DataFrame | Mapping[str, Any], file: str = "table", rows: Any = None) -> np.ndarray:
+    def encode(
+        self,
+        table: pd.DataFrame | Mapping[str, Any],
+        file: str = "table",
+        rows: Any = None,
+    ) -> np.ndarray:
         """Codes, int64 array (rows, components), of a DataFrame or a dict of columns that has every feature.
 
         Raises BadData with every value that is not allowed; `file` and `rows` (a number for each row) name the place.
         """
-        refuse(Fault(file, column=name, right="the column is missing") for name in self.names if name not in table)
+        refuse(
+            Fault(file, column=name, right="the column is missing")
+            for name in self.names
+            if name not in table
+        )
         found = [encode_column(feature, table[feature.name]) for feature in self]
-        refuse(Fault(file, rows[row] if rows is not None else row, feature.name, value, feature.right)
-               for feature, (_, bad) in zip(self, found) for row, value in bad)
+        refuse(
+            Fault(
+                file,
+                rows[row] if rows is not None else row,
+                feature.name,
+                value,
+                feature.right,
+            )
+            for feature, (_, bad) in zip(self, found)
+            for row, value in bad
+        )
         return np.concatenate([codes for codes, _ in found], axis=1)
 
     @cached_property
     def blocks(self) -> tuple[tuple[Feature, slice], ...]:
         """Each feature, and its components' place in an encoded array."""
         ends = np.cumsum([len(feature.components) for feature in self]).tolist()
-        return tuple((feature, slice(end - len(feature.components), end)) for feature, end in zip(self, ends))
+        return tuple(
+            (feature, slice(end - len(feature.components), end))
+            for feature, end in zip(self, ends)
+        )
 
     def decode(self, codes: np.ndarray) -> pd.DataFrame:
         """A DataFrame of values, a row for each row of `codes` (rows, components)."""
         import pandas as pd
+
         codes, columns = np.asarray(codes), {}
         for feature, place in self.blocks:
             if feature.kind == "set":
-                distinct, which = np.unique(codes[:, place], axis=0, return_inverse=True)
-                columns[feature.name] = np.array([feature.word(row) for row in distinct], object)[which.ravel()]
+                distinct, which = np.unique(
+                    codes[:, place], axis=0, return_inverse=True
+                )
+                columns[feature.name] = np.array(
+                    [feature.word(row) for row in distinct], object
+                )[which.ravel()]
             else:
-                columns[feature.name] = np.array(feature.words, object)[codes[:, place.start]]
+                columns[feature.name] = np.array(feature.words, object)[
+                    codes[:, place.start]
+                ]
         return pd.DataFrame(columns)
 
     def encode_one(self, values: Mapping[str, str]) -> np.ndarray:
@@ -262,25 +334,45 @@ class Features:
         of an open feature that the data do not have: it is coded as "other".
         """
         for name in values.keys() - set(self.names):
-            raise ValueError(f"{name!r} is no feature; there are {', '.join(self.names)}{meant(name, self.names)}")
-        codes, given = list[int](), {name: value for name, value in values.items() if value is not None}
+            raise ValueError(
+                f"{name!r} is no feature; there are {', '.join(self.names)}{meant(name, self.names)}"
+            )
+        codes, given = (
+            list[int](),
+            {name: value for name, value in values.items() if value is not None},
+        )
         for feature in self:
             text = as_text(given.get(feature.name, ""))
-            found = feature.code(text) or self.encode({name: [value] for name, value in given.items()}, "values")[0]
+            found = (
+                feature.code(text)
+                or self.encode(
+                    {name: [value] for name, value in given.items()}, "values"
+                )[0]
+            )
             codes += found
-            if feature.kind == "open" and feature.words[found[0]] == OTHER not in (text, feature.aliases.get(text)):
+            if feature.kind == "open" and feature.words[found[0]] == OTHER not in (
+                text,
+                feature.aliases.get(text),
+            ):
                 told = f"the data know no {feature.name} {text!r}, so it is coded as 'other'"
                 warnings.warn(told + meant(text, feature.words), stacklevel=2)
         return np.array(codes, np.int64)
 
     def decode_one(self, codes: np.ndarray) -> dict[str, str]:
         """The values, a dict, of one array of codes (components,)."""
-        return {feature.name: feature.word(codes[place]) for feature, place in self.blocks}
+        return {
+            feature.name: feature.word(codes[place]) for feature, place in self.blocks
+        }
 
     def count_other(self, codes: np.ndarray) -> dict[str, int]:
         """How many rows of `codes` hold the reserved code, by open feature; only features where any does."""
-        counts = {feature.name: int((np.asarray(codes)[:, place] == len(feature.words) - 1).sum())
-                  for feature, place in self.blocks if feature.kind == "open"}
+        counts = {
+            feature.name: int(
+                (np.asarray(codes)[:, place] == len(feature.words) - 1).sum()
+            )
+            for feature, place in self.blocks
+            if feature.kind == "open"
+        }
         return {name: count for name, count in counts.items() if count}
 
 
@@ -291,10 +383,14 @@ def encode_column(feature: Feature, values: Any) -> tuple[np.ndarray, list]:
     """
     import pandas as pd
 
-    which, distinct = pd.factorize(pd.Series(values, dtype=object), use_na_sentinel=False)
+    which, distinct = pd.factorize(
+        pd.Series(values, dtype=object), use_na_sentinel=False
+    )
     texts = [as_text(value) for value in distinct]
     found = [feature.code(text) for text in texts]
     blank = (0,) * len(feature.components)
-    codes = np.array([blank if code is None else code for code in found], np.int64).reshape(-1, len(blank))[which]
+    codes = np.array(
+        [blank if code is None else code for code in found], np.int64
+    ).reshape(-1, len(blank))[which]
     wrong = np.array([code is None for code in found], bool)[which]
     return codes, [(int(row), texts[which[row]]) for row in np.flatnonzero(wrong)]

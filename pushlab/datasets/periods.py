@@ -29,8 +29,11 @@ class Period:
         return len(self.table)
 
     def __repr__(self) -> str:
-        return (f"Period({len(self):,} notifications, {self.opened.mean():.0%} opened)" if self.answered
-                else f"Period({len(self):,} contexts)")
+        return (
+            f"Period({len(self):,} notifications, {self.opened.mean():.0%} opened)"
+            if self.answered
+            else f"Period({len(self):,} contexts)"
+        )
 
     @property
     def answered(self) -> bool:
@@ -39,8 +42,11 @@ class Period:
 
     def _known(self):
         """The table; ValueError for one of contexts alone."""
-        demand(self.answered, "this period is a hand-out's: its contexts wait for notifications, and what was sent and "
-                              "opened then is known to whoever scores them. To practise, take period='history'")
+        demand(
+            self.answered,
+            "this period is a hand-out's: its contexts wait for notifications, and what was sent and "
+            "opened then is known to whoever scores them. To practise, take period='history'",
+        )
         return self.table
 
     @property
@@ -57,7 +63,14 @@ class Period:
     def engagements(self) -> pd.DataFrame:
         """DataFrame of context, notification and `action`; `posted` too where the data have dates."""
         dates = ["posted"] if "posted" in self.table else []
-        return self._known()[[*self.schema.context.names, *self.schema.notification.names, "action", *dates]].copy()
+        return self._known()[
+            [
+                *self.schema.context.names,
+                *self.schema.notification.names,
+                "action",
+                *dates,
+            ]
+        ].copy()
 
     @cached_property
     def opened(self) -> np.ndarray:
@@ -116,8 +129,12 @@ class User:
         half = self.schema.notification
         if self.catalogue is None:
             return _frozen(np.full((1, len(half.components)), -1))
-        columns = [encode_column(feature, self.catalogue[feature.name])[0] if feature.name in self.catalogue
-                   else np.full((len(self.catalogue), len(feature.components)), -1) for feature in half]
+        columns = [
+            encode_column(feature, self.catalogue[feature.name])[0]
+            if feature.name in self.catalogue
+            else np.full((len(self.catalogue), len(feature.components)), -1)
+            for feature in half
+        ]
         return _frozen(np.concatenate(columns, axis=1))
 
     def report(self) -> str:
@@ -125,15 +142,22 @@ class User:
         lines = [f"user {self.name}, schema {self.schema.name}"]
         for name, period in self.periods.items():
             if not period.answered:
-                lines.append(f"  {name}: {len(period):,} contexts that wait for notifications")
+                lines.append(
+                    f"  {name}: {len(period):,} contexts that wait for notifications"
+                )
                 continue
             line = f"  {name}: {len(period):,} notifications, {period.opened.mean():.1%} opened"
             if "posted" in period.table:
                 posted = period.table["posted"]
                 line += f", {posted.min():%Y-%m-%d} to {posted.max():%Y-%m-%d}"
             lines.append(line)
-            new = {**self.schema.notification.count_other(period.notification_codes),
-                   **self.schema.context.count_other(period.context_codes)}
-            lines += [f"    {feature}: {count:,} row{'s' if count > 1 else ''} with a value not in the history, "
-                      "coded as 'other'" for feature, count in new.items()]
+            new = {
+                **self.schema.notification.count_other(period.notification_codes),
+                **self.schema.context.count_other(period.context_codes),
+            }
+            lines += [
+                f"    {feature}: {count:,} row{'s' if count > 1 else ''} with a value not in the history, "
+                "coded as 'other'"
+                for feature, count in new.items()
+            ]
         return "\n".join([*lines, *(f"  {note}" for note in self.notes)])

@@ -26,13 +26,21 @@ from pushlab.ground.reading import limited, opened, read_bytes
 if TYPE_CHECKING:
     import pandas as pd
 
-LARGEST = 64 * 2**20        # bytes of one table, and of a wheel; a quarter of a real user has less than 3 MB
-UNPACKED, RATIO = 256 * 2**20, 100          # bytes of all tables of a wheel, and over its own; the shipped users have 7
-MEMBERS, LONGEST_NAME = 10_000, 255         # of a wheel
-WIDEST, LONGEST = 1000, 2**20               # columns, and characters of a line
-MOST_CELLS, A_ROW = 2**25, 12               # of a table, 8 bytes each; a row costs as much as so many cells
-MOST_FAULTS = 10_000        # of one table: more torn rows are not told of one by one
-LARGEST_NUMBER = 1e15       # sums of squares of such numbers are still numbers
+LARGEST = (
+    64 * 2**20
+)  # bytes of one table, and of a wheel; a quarter of a real user has less than 3 MB
+UNPACKED, RATIO = (
+    256 * 2**20,
+    100,
+)  # bytes of all tables of a wheel, and over its own; the shipped users have 7
+MEMBERS, LONGEST_NAME = 10_000, 255  # of a wheel
+WIDEST, LONGEST = 1000, 2**20  # columns, and characters of a line
+MOST_CELLS, A_ROW = (
+    2**25,
+    12,
+)  # of a table, 8 bytes each; a row costs as much as so many cells
+MOST_FAULTS = 10_000  # of one table: more torn rows are not told of one by one
+LARGEST_NUMBER = 1e15  # sums of squares of such numbers are still numbers
 TABLES = (".csv", ".json")
 NO_ROWS = "the table has a header and no rows"
 A_DURATION = "a number of seconds, 0 or more"
@@ -55,25 +63,55 @@ class Source:
 
     def _unpacked(self):
         with opened(self.path, LARGEST, links=True) as file:
-            is_zip = zipfile.is_zipfile(file)           # before it is read: it may be anything
+            is_zip = zipfile.is_zipfile(file)  # before it is read: it may be anything
             file.seek(0)
             data = file.read() if is_zip else b""
-        if data.count(b"PK\1\2") > MEMBERS:             # what each member's entry in the list of contents begins with
-            raise BadData(Fault(self.name, right=f"more than {MEMBERS:,} files are in it"))
+        if (
+            data.count(b"PK\1\2") > MEMBERS
+        ):  # what each member's entry in the list of contents begins with
+            raise BadData(
+                Fault(self.name, right=f"more than {MEMBERS:,} files are in it")
+            )
         try:
             archive = zipfile.ZipFile(io.BytesIO(data))
-        except (zipfile.BadZipFile, NotImplementedError, ValueError, struct.error, EOFError, OSError) as error:
-            raise BadData(Fault(self.name, right="neither a folder of users nor a wheel (a zip file)")) from error
-        refuse(Fault(self.name, right=f"the member {short(member.filename)!r} {wrong}")
-               for member in archive.infolist() if (wrong := _wrong_with(member)))
-        unpacked = sum(member.file_size for member in archive.infolist() if member.filename.endswith(TABLES))
+        except (
+            zipfile.BadZipFile,
+            NotImplementedError,
+            ValueError,
+            struct.error,
+            EOFError,
+            OSError,
+        ) as error:
+            raise BadData(
+                Fault(
+                    self.name,
+                    right="neither a folder of users nor a wheel (a zip file)",
+                )
+            ) from error
+        refuse(
+            Fault(self.name, right=f"the member {short(member.filename)!r} {wrong}")
+            for member in archive.infolist()
+            if (wrong := _wrong_with(member))
+        )
+        unpacked = sum(
+            member.file_size
+            for member in archive.infolist()
+            if member.filename.endswith(TABLES)
+        )
         if unpacked > min(UNPACKED, 2**20 + RATIO * len(data)):
-            raise BadData(Fault(self.name, right=f"its {len(data):,} bytes would unpack to {unpacked:,}, which is more "
-                                                 f"than tables of users do"))
+            raise BadData(
+                Fault(
+                    self.name,
+                    right=f"its {len(data):,} bytes would unpack to {unpacked:,}, which is more "
+                    f"than tables of users do",
+                )
+            )
         return zipfile.Path(archive)
 
     def _at(self, name):
-        if PurePath(name).anchor or ".." in PurePath(name).parts:       # a schema may say anything
+        if (
+            PurePath(name).anchor or ".." in PurePath(name).parts
+        ):  # a schema may say anything
             raise BadData(Fault(name, right=f"this leads out of {self.name}"))
         return self._root.joinpath(name)
 
@@ -84,13 +122,19 @@ class Source:
     def folders(self, root: str) -> list[str]:
         """Names of the folders directly below `root`."""
         below = self._at(root)
-        return sorted(entry.name for entry in below.iterdir() if entry.is_dir()) if below.is_dir() else []
+        return (
+            sorted(entry.name for entry in below.iterdir() if entry.is_dir())
+            if below.is_dir()
+            else []
+        )
 
     def read(self, name: str) -> bytes:
         """The bytes of a file."""
         file, wrong = self._at(name), None
         if not file.exists():
-            wrong = "the file is missing" + ("" if self.is_folder else f" in {self.name}")
+            wrong = "the file is missing" + (
+                "" if self.is_folder else f" in {self.name}"
+            )
         elif file.is_dir() or not name.endswith(TABLES):
             wrong = f"this is {'a folder' if file.is_dir() else 'another file'}; a CSV or JSON file is meant"
         if wrong:
@@ -100,24 +144,42 @@ class Source:
         try:
             with file.open("rb") as packed, limited(packed, LARGEST, name) as member:
                 return member.read()
-        except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, OSError) as error:
-            raise BadData(Fault(name, right=f"the member cannot be unpacked ({error})")) from error
+        except (
+            zipfile.BadZipFile,
+            zlib.error,
+            EOFError,
+            RuntimeError,
+            OSError,
+        ) as error:
+            raise BadData(
+                Fault(name, right=f"the member cannot be unpacked ({error})")
+            ) from error
 
 
 def _wrong_with(member):
     """What is wrong with a member of a wheel, or nothing."""
     path = PurePosixPath(member.filename.replace("\\", "/"))
-    if path.is_absolute() or ".." in path.parts or ":" in path.parts[0] if path.parts else True:
+    if (
+        path.is_absolute() or ".." in path.parts or ":" in path.parts[0]
+        if path.parts
+        else True
+    ):
         return "points outside the archive"
     if len(member.filename) > LONGEST_NAME:
         return f"has a name of more than {LONGEST_NAME} characters"
-    if member.filename.endswith(TABLES) and member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+    if member.filename.endswith(TABLES) and member.compress_type not in (
+        zipfile.ZIP_STORED,
+        zipfile.ZIP_DEFLATED,
+    ):
         return "is packed in another way than wheels are"
 
 
 # ---------------------------------------------------------------- reading a table
 
-def read_rows(file: BinaryIO, name: str, most: int | None = None) -> tuple[list, list, list, list]:
+
+def read_rows(
+    file: BinaryIO, name: str, most: int | None = None
+) -> tuple[list, list, list, list]:
     """The header, the rows, the line of each row, and the faults of single rows of a CSV file that is open as bytes.
 
     most   so many rows are kept at most, and never more than fit into 256 MB; more are counted and are a fault
@@ -128,15 +190,21 @@ def read_rows(file: BinaryIO, name: str, most: int | None = None) -> tuple[list,
     lines: list[int] = []
     faults: list[Fault] = []
     count = 0
-    words: dict[str, str] = {}              # each distinct word is kept once: a log repeats a few of them
+    words: dict[
+        str, str
+    ] = {}  # each distinct word is kept once: a log repeats a few of them
     text = io.TextIOWrapper(file, "utf-8-sig", newline="")
     reader = csv.reader(_lines(text, name), strict=True)
     try:
         header = next(reader, [])
         most = min(most or MOST_CELLS, MOST_CELLS // (len(header) + A_ROW))
         if len(header) > WIDEST:
-            raise BadData(Fault(name, 1, right=f"the header has {len(header):,} columns"))
-        if len(header) == 1 and (mark := next((mark for mark in ";\t|" if mark in header[0]), None)):
+            raise BadData(
+                Fault(name, 1, right=f"the header has {len(header):,} columns")
+            )
+        if len(header) == 1 and (
+            mark := next((mark for mark in ";\t|" if mark in header[0]), None)
+        ):
             right = f"there is {mark!r} between the columns; save the file as CSV with commas"
             raise BadData(Fault(name, 1, right=right))
         for row in reader:
@@ -151,15 +219,28 @@ def read_rows(file: BinaryIO, name: str, most: int | None = None) -> tuple[list,
     except UnicodeDecodeError:
         raise BadData(_foreign_byte(file, name)) from None
     except csv.Error as error:
-        raise BadData([*faults, Fault(name, reader.line_num, right=f"not a CSV row ({error})")]) from None
+        raise BadData(
+            [*faults, Fault(name, reader.line_num, right=f"not a CSV row ({error})")]
+        ) from None
     finally:
-        text.detach()                       # whoever opened the file closes it
+        text.detach()  # whoever opened the file closes it
     if not "".join(header).strip():
-        if any("".join(row).strip() for row in rows) or any("torn" in fault.right for fault in faults):
-            raise BadData(Fault(name, 1, right="the first line is blank; it should be the header"))
-        raise BadData(Fault(name, right="the file is empty; a CSV table with a header is meant"))
+        if any("".join(row).strip() for row in rows) or any(
+            "torn" in fault.right for fault in faults
+        ):
+            raise BadData(
+                Fault(name, 1, right="the first line is blank; it should be the header")
+            )
+        raise BadData(
+            Fault(name, right="the file is empty; a CSV table with a header is meant")
+        )
     if len(rows) < count:
-        faults.append(Fault(name, right=f"there are {count:,} rows; {most:,} are the most that there can be"))
+        faults.append(
+            Fault(
+                name,
+                right=f"there are {count:,} rows; {most:,} are the most that there can be",
+            )
+        )
     if not count and not faults:
         faults.append(Fault(name, right=NO_ROWS))
     return header, rows, lines, faults
@@ -169,7 +250,11 @@ def _lines(text, name):
     """The lines of a text; BadData for one that is too long to be a row."""
     for number, line in enumerate(iter(partial(text.readline, LONGEST + 1), ""), 1):
         if len(line) > LONGEST:
-            raise BadData(Fault(name, number, right=f"the line has more than {LONGEST:,} characters"))
+            raise BadData(
+                Fault(
+                    name, number, right=f"the line has more than {LONGEST:,} characters"
+                )
+            )
         yield line
 
 
@@ -183,8 +268,13 @@ def _foreign_byte(file, name):
             return Fault(name, number, right=right)
 
 
-def find_columns(header: Iterable[Any], spellings: Mapping[str, Iterable[str]], optional: Iterable[str], file: str,
-                 line: int | None = 1) -> tuple[dict, list]:
+def find_columns(
+    header: Iterable[Any],
+    spellings: Mapping[str, Iterable[str]],
+    optional: Iterable[str],
+    file: str,
+    line: int | None = 1,
+) -> tuple[dict, list]:
     """{our name: the column's name} of a table, and the faults of its header.
 
     spellings  {our name: names it may have}, all of which must be there under one of them
@@ -192,16 +282,27 @@ def find_columns(header: Iterable[Any], spellings: Mapping[str, Iterable[str]], 
     line       of the file, in which the header stands; None for a DataFrame
     """
     header = [str(name) for name in header]
-    known = {name: ours for ours, names in spellings.items() for name in names} | {name: name for name in optional}
+    known = {name: ours for ours, names in spellings.items() for name in names} | {
+        name: name for name in optional
+    }
     found: dict[str, str] = {}
     faults, extra = [], []
     for name in dict.fromkeys(header):
         if header.count(name) > 1:
-            faults.append(Fault(file, line, _printable(name), right="the column is there twice"))
+            faults.append(
+                Fault(file, line, _printable(name), right="the column is there twice")
+            )
         if name not in known:
             extra.append(_printable(name))
         elif known[name] in found:
-            faults.append(Fault(file, line, name, right=f"the column says the same as {found[known[name]]}; keep one"))
+            faults.append(
+                Fault(
+                    file,
+                    line,
+                    name,
+                    right=f"the column says the same as {found[known[name]]}; keep one",
+                )
+            )
         else:
             found[known[name]] = name
     missing = [ours for ours in spellings if ours not in found]
@@ -211,7 +312,9 @@ def find_columns(header: Iterable[Any], spellings: Mapping[str, Iterable[str]], 
     for name in extra:
         right = f"the column is not one of {', '.join(filter(None, [*spellings, *optional]))}{meant(name, missing)}"
         faults.append(Fault(file, line, name, right=right))
-    return found, faults + [Fault(file, line, ours, right="the column is missing") for ours in missing]
+    return found, faults + [
+        Fault(file, line, ours, right="the column is missing") for ours in missing
+    ]
 
 
 def _printable(name):
@@ -219,8 +322,12 @@ def _printable(name):
     return short(printable(name))
 
 
-def read_table(source: Source, name: str, columns: Mapping[str, str | None],
-               optional: Mapping[str, str | None] = MappingProxyType({})) -> tuple[pd.DataFrame | None, list]:
+def read_table(
+    source: Source,
+    name: str,
+    columns: Mapping[str, str | None],
+    optional: Mapping[str, str | None] = MappingProxyType({}),
+) -> tuple[pd.DataFrame | None, list]:
     """A DataFrame of text with our column names, or None, and the faults met.
 
     columns   {name in the file: our name, or None for a column that is not used}, all of which must be there
@@ -234,28 +341,50 @@ def read_table(source: Source, name: str, columns: Mapping[str, str | None],
         header, rows, lines, faults = read_rows(io.BytesIO(source.read(name)), name)
     except BadData as error:
         return None, list(error.faults)
-    faults = find_columns(header, {theirs: [theirs] for theirs in columns}, optional, name)[1] + faults
+    faults = (
+        find_columns(header, {theirs: [theirs] for theirs in columns}, optional, name)[
+            1
+        ]
+        + faults
+    )
     if faults:
         return None, faults
-    ours = {theirs: name for theirs, name in {**columns, **optional}.items() if name and theirs in header}
+    ours = {
+        theirs: name
+        for theirs, name in {**columns, **optional}.items()
+        if name and theirs in header
+    }
     table = pd.DataFrame(rows, columns=header, dtype=object)
     table = table[[theirs for theirs in header if theirs in ours]].rename(columns=ours)
     return table.assign(**{f"line of {name}": lines}), []
 
 
-def join_tables(parts: Sequence[tuple[str, pd.DataFrame]]) -> tuple[pd.DataFrame | None, list]:
+def join_tables(
+    parts: Sequence[tuple[str, pd.DataFrame]],
+) -> tuple[pd.DataFrame | None, list]:
     """One DataFrame out of (file, DataFrame) parts joined on `id`, in the first one's order, and the faults met."""
+
     def foreign(file, part, known, right):
         return blame(file, part[f"line of {file}"], "id", part["id"], ~known, right)
 
     (first, table), *rest = parts
     if not rest:
         return table.drop(columns="id", errors="ignore"), []
-    faults = [fault for file, part in parts for fault in
-              foreign(file, part, ~part["id"].duplicated(), "a number of its own (it stands there twice)")]
+    faults = [
+        fault
+        for file, part in parts
+        for fault in foreign(
+            file,
+            part,
+            ~part["id"].duplicated(),
+            "a number of its own (it stands there twice)",
+        )
+    ]
     for file, part in rest:
         faults += foreign(file, part, part["id"].isin(table["id"]), f"an id of {first}")
-        faults += foreign(first, table, table["id"].isin(part["id"]), f"an id of {file}")
+        faults += foreign(
+            first, table, table["id"].isin(part["id"]), f"an id of {file}"
+        )
     if faults:
         return None, faults
     for _, part in rest:
@@ -263,8 +392,15 @@ def join_tables(parts: Sequence[tuple[str, pd.DataFrame]]) -> tuple[pd.DataFrame
     return table.drop(columns="id"), []
 
 
-def read_numbers(column: pd.Series, name: str, file: str, lines: Any, right: str, *,
-                 unknown: Sequence[str] = ()) -> tuple[np.ndarray, list]:
+def read_numbers(
+    column: pd.Series,
+    name: str,
+    file: str,
+    lines: Any,
+    right: str,
+    *,
+    unknown: Sequence[str] = (),
+) -> tuple[np.ndarray, list]:
     """A column's numbers, float64 (rows,), and a fault for each that is not finite, below 0 or above 1e15.
 
     right     what a number of this column is, for the faults
@@ -272,8 +408,13 @@ def read_numbers(column: pd.Series, name: str, file: str, lines: Any, right: str
     """
     import pandas as pd
 
-    numbers = pd.to_numeric(column, errors="coerce").to_numpy(dtype=float, na_value=np.nan)
-    wrong = ~((numbers >= 0) & (numbers <= LARGEST_NUMBER)) & ~column.isin(unknown).to_numpy()
+    numbers = pd.to_numeric(column, errors="coerce").to_numpy(
+        dtype=float, na_value=np.nan
+    )
+    wrong = (
+        ~((numbers >= 0) & (numbers <= LARGEST_NUMBER))
+        & ~column.isin(unknown).to_numpy()
+    )
     if (numbers > LARGEST_NUMBER).any():
         right += f", {LARGEST_NUMBER:g} at most"
     return numbers, blame(file, lines, name, column, wrong, right)

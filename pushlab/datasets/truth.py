@@ -8,7 +8,7 @@ from pushlab.ground.arguments import is_number
 from pushlab.ground.faults import Fault, refuse
 from pushlab.ground.reading import read_json
 
-LARGEST_WEIGHT = 1e6        # log-odds; nobody is surer, and sums of them stay numbers
+LARGEST_WEIGHT = 1e6  # log-odds; nobody is surer, and sums of them stay numbers
 
 
 def read_truth(source: Source, name: str) -> dict | None:
@@ -31,20 +31,31 @@ def _wrong_in_truth(truth: Any):
         except ValueError as error:
             yield str(error)
             continue
-        if kind is dict and not all(isinstance(weights, dict) and all(map(_is_weight, weights.values()))
-                                    for weights in value.values()):
-            yield (f"the truth: {key!r} holds a number, {LARGEST_WEIGHT:,.0f} at most, for each value of a feature, "
-                   '{"noise": {"low": 0.5}}')
+        if kind is dict and not all(
+            isinstance(weights, dict) and all(map(_is_weight, weights.values()))
+            for weights in value.values()
+        ):
+            yield (
+                f"the truth: {key!r} holds a number, {LARGEST_WEIGHT:,.0f} at most, for each value of a feature, "
+                '{"noise": {"low": 0.5}}'
+            )
         if kind is list and not all(map(_is_pair, value)):
             yield f'the truth: {key!r} lists such as ["time", "morning", "subject", "news", 1.6]'
     if not _is_weight(truth.get("intercept")):
-        yield "the truth: 'intercept' " + (f"is a number, {LARGEST_WEIGHT:,.0f} at most; got {truth['intercept']!r:.60}"
-                                           if "intercept" in truth else "is missing")
+        yield "the truth: 'intercept' " + (
+            f"is a number, {LARGEST_WEIGHT:,.0f} at most; got {truth['intercept']!r:.60}"
+            if "intercept" in truth
+            else "is missing"
+        )
 
 
 def _is_pair(pair):
-    return (isinstance(pair, list) and len(pair) == 5 and all(isinstance(word, str) for word in pair[:4])
-            and _is_weight(pair[4]))
+    return (
+        isinstance(pair, list)
+        and len(pair) == 5
+        and all(isinstance(word, str) for word in pair[:4])
+        and _is_weight(pair[4])
+    )
 
 
 def _is_weight(value):

@@ -6,41 +6,88 @@ from typing import Any
 
 # id, world, what it is in a few words. A world's docstring is the environment's page.
 TABLE = (
-    ("pushlab/evalumap1-v0", "pushlab.envs.evalumap:EvalUMAP1",
-     "choose a whole notification for each context of a user's quarter, having learned from history"),
-    ("pushlab/evalumap2-v0", "pushlab.envs.evalumap:EvalUMAP2",
-     "the same from a cold start, learning from each answer"),
-    ("pushlab/RoomEnv-v0", "pushlab.envs.room.world:Room",
-     "answer where people's things are, remembering one placement a step"),
-    ("pushlab/RECEnv-v0", "pushlab.envs.rec.world:RECEnv",
-     "choose which item to show a user whose preference moves with what is shown"),
-    ("pushlab/ODE-HIV-v0", "pushlab.envs.ode.worlds:HIV",
-     "treat an HIV infection with two drugs, in a system that answers back"),
-    ("pushlab/ODE-HIV-Goal-v0", "pushlab.envs.ode.worlds:HIVGoal",
-     "the same patient with a goal to be reached"),
-    ("pushlab/ODE-LotkaVolterra-v1", "pushlab.envs.ode.worlds:LotkaVolterra",
-     "keep rabbits and foxes from dying out"),
-    ("pushlab/ODE-LotkaVolterra-v0", "pushlab.envs.ode.worlds:LotkaVolterraV0",
-     "the same with rabbits that nothing crowds, which grow without end where there are no foxes"),
-    ("pushlab/ODE-Opioid-v0", "pushlab.envs.ode.whynot_worlds:Opioid",
-     "keep people from dying of opioids by holding down how many begin to use them"),
-    ("pushlab/ODE-Zika-v0", "pushlab.envs.ode.whynot_worlds:Zika",
-     "hold down Zika in a small town with bednets, condoms, treatment and spray"),
-    ("pushlab/ODE-World3-v1", "pushlab.envs.ode.whynot_worlds:World3",
-     "steer what the world of The Limits to Growth uses and pollutes"),
-    ("pushlab/ODE-World3-v0", "pushlab.envs.ode.whynot_worlds:World3V0",
-     "the same with WhyNot's normal life expectancy of 32 years in place of the book's 28"),
-    ("pushlab/Credit-v0", "pushlab.envs.credit.world:Credit",
-     "publish a credit score whose people change what it looks at"),
-    ("pushlab/push-v0", "pushlab.envs.push.world:Push",
-     "show, dismiss or put off each arriving notification on the user's behalf"),
+    (
+        "pushlab/evalumap1-v0",
+        "pushlab.envs.evalumap:EvalUMAP1",
+        "choose a whole notification for each context of a user's quarter, having learned from history",
+    ),
+    (
+        "pushlab/evalumap2-v0",
+        "pushlab.envs.evalumap:EvalUMAP2",
+        "the same from a cold start, learning from each answer",
+    ),
+    (
+        "pushlab/RoomEnv-v0",
+        "pushlab.envs.room.world:Room",
+        "answer where people's things are, remembering one placement a step",
+    ),
+    (
+        "pushlab/RECEnv-v0",
+        "pushlab.envs.rec.world:RECEnv",
+        "choose which item to show a user whose preference moves with what is shown",
+    ),
+    (
+        "pushlab/ODE-HIV-v0",
+        "pushlab.envs.ode.worlds:HIV",
+        "treat an HIV infection with two drugs, in a system that answers back",
+    ),
+    (
+        "pushlab/ODE-HIV-Goal-v0",
+        "pushlab.envs.ode.worlds:HIVGoal",
+        "the same patient with a goal to be reached",
+    ),
+    (
+        "pushlab/ODE-LotkaVolterra-v1",
+        "pushlab.envs.ode.worlds:LotkaVolterra",
+        "keep rabbits and foxes from dying out",
+    ),
+    (
+        "pushlab/ODE-LotkaVolterra-v0",
+        "pushlab.envs.ode.worlds:LotkaVolterraV0",
+        "the same with rabbits that nothing crowds, which grow without end where there are no foxes",
+    ),
+    (
+        "pushlab/ODE-Opioid-v0",
+        "pushlab.envs.ode.whynot_worlds:Opioid",
+        "keep people from dying of opioids by holding down how many begin to use them",
+    ),
+    (
+        "pushlab/ODE-Zika-v0",
+        "pushlab.envs.ode.whynot_worlds:Zika",
+        "hold down Zika in a small town with bednets, condoms, treatment and spray",
+    ),
+    (
+        "pushlab/ODE-World3-v1",
+        "pushlab.envs.ode.whynot_worlds:World3",
+        "steer what the world of The Limits to Growth uses and pollutes",
+    ),
+    (
+        "pushlab/ODE-World3-v0",
+        "pushlab.envs.ode.whynot_worlds:World3V0",
+        "the same with WhyNot's normal life expectancy of 32 years in place of the book's 28",
+    ),
+    (
+        "pushlab/Credit-v0",
+        "pushlab.envs.credit.world:Credit",
+        "publish a credit score whose people change what it looks at",
+    ),
+    (
+        "pushlab/push-v0",
+        "pushlab.envs.push.world:Push",
+        "show, dismiss or put off each arriving notification on the user's behalf",
+    ),
 )
 
 # Not in the table: it is played on a server, and what it is like is the server's to say.
-REMOTE = ("pushlab/Remote-v0", "pushlab.envs.remote.env:Remote",
-          "evalumap2-v0 or push-v0 with a private user, on the server of a class")
+REMOTE = (
+    "pushlab/Remote-v0",
+    "pushlab.envs.remote.env:Remote",
+    "evalumap2-v0 or push-v0 with a private user, on the server of a class",
+)
 
-LIMITS = {"pushlab/RoomEnv-v0": 1000}       # steps after which an episode is cut short, where there is such a limit
+LIMITS = {
+    "pushlab/RoomEnv-v0": 1000
+}  # steps after which an episode is cut short, where there is such a limit
 
 
 @contextmanager
@@ -53,7 +100,9 @@ def naming_the_nearest(name: Any) -> Iterator[None]:
     try:
         yield
     except UnregisteredEnv as error:
-        raise type(error)(f"{error}{meant(name, [known for known, *_ in (*TABLE, REMOTE)])}") from None
+        raise type(error)(
+            f"{error}{meant(name, [known for known, *_ in (*TABLE, REMOTE)])}"
+        ) from None
 
 
 def register_all() -> None:
@@ -62,8 +111,17 @@ def register_all() -> None:
 
     for name, world, _ in TABLE:
         if name not in registry:
-            register(name, entry_point="pushlab.envs.shell:Env", vector_entry_point="pushlab.envs.batch:VectorEnv",
-                     kwargs={"world": world}, max_episode_steps=LIMITS.get(name))
+            register(
+                name,
+                entry_point="pushlab.envs.shell:Env",
+                vector_entry_point="pushlab.envs.batch:VectorEnv",
+                kwargs={"world": world},
+                max_episode_steps=LIMITS.get(name),
+            )
     if REMOTE[0] not in registry:
-        register(REMOTE[0], entry_point=f"{REMOTE[1]}Env", vector_entry_point=f"{REMOTE[1]}VectorEnv",
-                 nondeterministic=True)         # its chance is the server's, whatever the seed
+        register(
+            REMOTE[0],
+            entry_point=f"{REMOTE[1]}Env",
+            vector_entry_point=f"{REMOTE[1]}VectorEnv",
+            nondeterministic=True,
+        )  # its chance is the server's, whatever the seed

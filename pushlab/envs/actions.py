@@ -26,8 +26,10 @@ def _first_outside(values, lows, sizes):
     return -1
 
 
-NUMBERS = (int, np.int64)       # what an action that is one number mostly is
-WHOLE = np.dtype(np.int64)      # what actions become; made once, as each use of np.int64 makes it again
+NUMBERS = (int, np.int64)  # what an action that is one number mostly is
+WHOLE = np.dtype(
+    np.int64
+)  # what actions become; made once, as each use of np.int64 makes it again
 
 
 def reader_of(world: World) -> Callable[[Any, int], Any]:
@@ -43,12 +45,32 @@ def reader_of(world: World) -> Callable[[Any, int], Any]:
     if isinstance(space, spaces.Box):
         return partial(_read_box, space, names)
     if isinstance(space, spaces.Discrete):
-        whole = partial(_read_whole, (), np.array([space.start], WHOLE), np.array([space.n], WHOLE), names)
-        return partial(_read_number, int(space.start), int(space.start + space.n), whole)
+        whole = partial(
+            _read_whole,
+            (),
+            np.array([space.start], WHOLE),
+            np.array([space.n], WHOLE),
+            names,
+        )
+        return partial(
+            _read_number, int(space.start), int(space.start + space.n), whole
+        )
     if isinstance(space, spaces.MultiDiscrete) and space.nvec.ndim == 1:
-        return partial(_read_whole, space.nvec.shape, space.start.astype(WHOLE), space.nvec.astype(WHOLE), names)
+        return partial(
+            _read_whole,
+            space.nvec.shape,
+            space.start.astype(WHOLE),
+            space.nvec.astype(WHOLE),
+            names,
+        )
     if isinstance(space, spaces.MultiBinary) and len(space.shape) == 1:
-        return partial(_read_whole, space.shape, np.zeros(space.shape, WHOLE), np.full(space.shape, 2), names)
+        return partial(
+            _read_whole,
+            space.shape,
+            np.zeros(space.shape, WHOLE),
+            np.full(space.shape, 2),
+            names,
+        )
     return _hand_on
 
 
@@ -72,12 +94,16 @@ def masks(world: World, state: dict | None, n: int) -> np.ndarray:
     if state is None:
         raise ResetNeeded("there are no masks of actions before reset()")
     mask = world.mask(state)
-    return np.ones((n, choices(world.action_space)), bool) if mask is None else mask.astype(bool)
+    return (
+        np.ones((n, choices(world.action_space)), bool)
+        if mask is None
+        else mask.astype(bool)
+    )
 
 
 def _read_number(low, beyond, read_any, action, n):
     if n == 1 and action.__class__ in NUMBERS and low <= action < beyond:
-        array = np.empty(1, WHOLE)                      # the commonest case, in a quarter of the time
+        array = np.empty(1, WHOLE)  # the commonest case, in a quarter of the time
         array[0] = action
         return array
     return read_any(action, n)
@@ -86,15 +112,19 @@ def _read_number(low, beyond, read_any, action, n):
 def _read_whole(shape, lows, sizes, names, action, n):
     array, wide = _copied(action, "iub", "whole numbers", names), len(sizes)
     if not (n == 1 and array.shape == shape) and array.shape != (n, *shape):
-        raise ValueError(f"an action has shape {(n, *shape) if n > 1 else shape}; got {array.shape}")
+        raise ValueError(
+            f"an action has shape {(n, *shape) if n > 1 else shape}; got {array.shape}"
+        )
     if array.dtype != WHOLE:
         array = array.astype(WHOLE)
     array = array.reshape(n, wide)
     wrong = _first_outside(array, lows, sizes)
     if wrong >= 0:
         row, column = divmod(wrong, wide)
-        raise ValueError(f"{_part(shape, names, row, column, n)} is {array[row, column]}; it must be from "
-                         f"{lows[column]} to {lows[column] + sizes[column] - 1}")
+        raise ValueError(
+            f"{_part(shape, names, row, column, n)} is {array[row, column]}; it must be from "
+            f"{lows[column]} to {lows[column] + sizes[column] - 1}"
+        )
     return array if shape else array[:, 0]
 
 
@@ -102,10 +132,12 @@ def _copied(action, kinds, of, names):
     """The action as an array of its own, since the caller may go on writing in his; ValueError if of another kind."""
     try:
         array = np.array(action)
-    except (TypeError, ValueError):                     # rows of different lengths
+    except (TypeError, ValueError):  # rows of different lengths
         array = np.empty(0, object)
     if array.dtype.kind not in kinds:
-        raise ValueError(f"an action is made of {of}; got {_told(action, array.dtype.kind, names)}")
+        raise ValueError(
+            f"an action is made of {of}; got {_told(action, array.dtype.kind, names)}"
+        )
     return array
 
 
@@ -114,10 +146,16 @@ def _told(action, kind, names):
     if action is None:
         return "None: does the policy return its action?"
     if hasattr(action, "columns"):
-        return f"a {type(action).__name__}" + ("; schema.notification.encode_one({…}) makes one of words, and "
-                                               "schema.notification.encode(table) one a row" if names else "")
+        return f"a {type(action).__name__}" + (
+            "; schema.notification.encode_one({…}) makes one of words, and "
+            "schema.notification.encode(table) one a row"
+            if names
+            else ""
+        )
     if isinstance(action, dict):
-        return f"a dict, {in_short(action)}" + ("; schema.notification.encode_one makes one of it" if names else "")
+        return f"a dict, {in_short(action)}" + (
+            "; schema.notification.encode_one makes one of it" if names else ""
+        )
     if kind == "f":
         return f"{in_short(action)}; {'action.astype(int)' if np.ndim(action) else 'int(action)'} makes one of it"
     return in_short(action)
@@ -126,7 +164,9 @@ def _told(action, kind, names):
 def _read_box(space, names, action, n):
     array = _copied(action, "iubf", "numbers", names).astype(space.dtype, copy=False)
     if not (n == 1 and array.shape == space.shape) and array.shape != (n, *space.shape):
-        raise ValueError(f"an action has shape {(n, *space.shape) if n > 1 else space.shape}; got {array.shape}")
+        raise ValueError(
+            f"an action has shape {(n, *space.shape) if n > 1 else space.shape}; got {array.shape}"
+        )
     array = array.reshape((n, *space.shape))
     if not ((array >= space.low) & (array <= space.high)).all():
         return _to_bounds(array, space, names, n)
@@ -141,16 +181,26 @@ def _to_bounds(array, space, names, n):
     low, high, values = space.low.ravel(), space.high.ravel(), array.reshape(n, -1)
     largest = np.nan_to_num(np.abs([low, high]), posinf=0.0).max(axis=0)
     beyond = np.maximum(low - values, values - high)
-    wrong = ~(beyond <= 2 * np.finfo(np.float32).eps * largest)         # so written, NaN is wrong too
+    wrong = ~(
+        beyond <= 2 * np.finfo(np.float32).eps * largest
+    )  # so written, NaN is wrong too
     if wrong.any():
         row, at = np.argwhere(wrong)[0]
-        value, least, most, by = (part[at].item() for part in (values[row], low, high, beyond[row]))
-        raise ValueError(f"{_part(space.shape, names, row, at, n)} is {value!r}; it must be a number from "
-                         f"{least!r} to {most!r}" + (f", and is {by:.3g} beyond" if by == by else ""))
+        value, least, most, by = (
+            part[at].item() for part in (values[row], low, high, beyond[row])
+        )
+        raise ValueError(
+            f"{_part(space.shape, names, row, at, n)} is {value!r}; it must be a number from "
+            f"{least!r} to {most!r}" + (f", and is {by:.3g} beyond" if by == by else "")
+        )
     return np.clip(array, space.low, space.high)
 
 
 def _part(shape, names, row, column, n):
     """Which number of which copy's action, in words."""
-    which = f" component {column}" + (f" ({names[column]})" if names else "") if shape else ""
+    which = (
+        f" component {column}" + (f" ({names[column]})" if names else "")
+        if shape
+        else ""
+    )
     return f"action{which}" + (f" of copy {row}" if n > 1 else "")

@@ -40,17 +40,34 @@ class VectorEnv(GymVectorEnv):
     render_mode        None or "rgb_array": render() returns a tuple of n uint8 arrays
     """
 
-    metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": 4,
-                                "autoreset_mode": AutoresetMode.NEXT_STEP}
+    metadata: dict[str, Any] = {
+        "render_modes": ["rgb_array"],
+        "render_fps": 4,
+        "autoreset_mode": AutoresetMode.NEXT_STEP,
+    }
     spec = Spec()
 
-    def __init__(self, world: World | type[World] | str, num_envs: int = 1, max_episode_steps: int | None = None,
-                 autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP, render_mode: str | None = None,
-                 **params: Any):
+    def __init__(
+        self,
+        world: World | type[World] | str,
+        num_envs: int = 1,
+        max_episode_steps: int | None = None,
+        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+        render_mode: str | None = None,
+        **params: Any,
+    ):
         self.num_envs = num_envs = whole("num_envs", num_envs, 1, MOST_COPIES)
-        self.render_mode = one_of("render_mode of a vector environment", render_mode, (None, "rgb_array"))
-        self.max_episode_steps = None if max_episode_steps is None else whole("max_episode_steps", max_episode_steps, 1)
-        self.autoreset_mode = AutoresetMode(one_of("autoreset_mode", autoreset_mode, MODES))
+        self.render_mode = one_of(
+            "render_mode of a vector environment", render_mode, (None, "rgb_array")
+        )
+        self.max_episode_steps = (
+            None
+            if max_episode_steps is None
+            else whole("max_episode_steps", max_episode_steps, 1)
+        )
+        self.autoreset_mode = AutoresetMode(
+            one_of("autoreset_mode", autoreset_mode, MODES)
+        )
         self.world = build_world(world, params)
         self.metadata = {**self.metadata, "autoreset_mode": self.autoreset_mode}
         self.single_observation_space = self.world.observation_space
@@ -60,18 +77,24 @@ class VectorEnv(GymVectorEnv):
         self.state: Any = None
         self.outcome: dict | None = None
         self._all = np.arange(num_envs)
-        self._elapsed, self._done = np.zeros(num_envs, np.int64), np.zeros(num_envs, bool)
+        self._elapsed, self._done = (
+            np.zeros(num_envs, np.int64),
+            np.zeros(num_envs, bool),
+        )
         self._frames: list[list[dict]] = [[] for _ in range(num_envs)]
-        self._chance, self._read = Chance(num_envs, self.world.uniforms), reader_of(self.world)
+        self._chance, self._read = (
+            Chance(num_envs, self.world.uniforms),
+            reader_of(self.world),
+        )
         self._seeds: list[int | None] = [None] * num_envs
 
     def __copy__(self) -> VectorEnv:
-        return deepcopy(self, {id(self.world): self.world})     # as that of an Env
+        return deepcopy(self, {id(self.world): self.world})  # as that of an Env
 
     # ------------------------------------------------------------ seeding
 
-    @property                           # type: ignore[misc]
-    def np_random(self) -> tuple:       # type: ignore[override]
+    @property  # type: ignore[misc]
+    def np_random(self) -> tuple:  # type: ignore[override]
         """The generators of the copies, a tuple."""
         self._seed(None, self._all)
         return tuple(self._chance.generators)
@@ -84,11 +107,15 @@ class VectorEnv(GymVectorEnv):
 
     def _seed(self, seed, rows):
         if seed is None or isinstance(seed, (int, np.integer)):
-            seed = [None if seed is None else int(seed) + i for i in range(self.num_envs)]
+            seed = [
+                None if seed is None else int(seed) + i for i in range(self.num_envs)
+            ]
         seed = seed.tolist() if isinstance(seed, np.ndarray) else seed
-        demand(isinstance(seed, (list, tuple)) and len(seed) == self.num_envs,
-               f"seed is a whole number, or a list with one for each of the {self.num_envs} copies; got "
-               f"{in_short(seed)}")
+        demand(
+            isinstance(seed, (list, tuple)) and len(seed) == self.num_envs,
+            f"seed is a whole number, or a list with one for each of the {self.num_envs} copies; got "
+            f"{in_short(seed)}",
+        )
         for row in rows:
             if seed[row] is not None or self._chance.generators[row] is None:
                 generator, self._seeds[row] = np_random(seed[row])
@@ -96,26 +123,40 @@ class VectorEnv(GymVectorEnv):
 
     # ------------------------------------------------------------ reset and step
 
-    def reset(self, *, seed: int | Sequence[int | None] | None = None, options: dict | None = None) -> tuple[Any, dict]:
+    def reset(
+        self,
+        *,
+        seed: int | Sequence[int | None] | None = None,
+        options: dict | None = None,
+    ) -> tuple[Any, dict]:
         """Starts an episode in every copy, or in those of options["reset_mask"], a bool array (num_envs,)."""
-        demand(options is None or isinstance(options, Mapping), f"options is None or a dict; got {in_short(options)}")
+        demand(
+            options is None or isinstance(options, Mapping),
+            f"options is None or a dict; got {in_short(options)}",
+        )
         options = dict(options or {})
         mask, rows = options.pop("reset_mask", None), self._all
         if mask is not None:
             with naming("reset_mask", mask):
                 mask = np.asarray(mask)
-            demand(mask.dtype == bool and mask.shape == (self.num_envs,) and mask.any(),
-                   f"reset_mask is a bool array of shape ({self.num_envs},) with at least one True")
+            demand(
+                mask.dtype == bool and mask.shape == (self.num_envs,) and mask.any(),
+                f"reset_mask is a bool array of shape ({self.num_envs},) with at least one True",
+            )
             rows = np.flatnonzero(mask)
         if self.state is None and len(rows) < self.num_envs:
             raise ResetNeeded("the first reset is of all copies, without reset_mask")
         self._seed(seed, rows)
         options = check_options(self.world, options)
-        fresh = self.world.initial(self._chance.take(None if mask is None else rows), options)
+        fresh = self.world.initial(
+            self._chance.take(None if mask is None else rows), options
+        )
         self.state = fresh if mask is None else with_rows(self.state, rows, fresh)
         self.outcome = None
         self._start(rows)
-        return self.world.observe(self.state), self._gather([(rows, self._told(fresh, None))])
+        return self.world.observe(self.state), self._gather(
+            [(rows, self._told(fresh, None))]
+        )
 
     def _start(self, rows):
         """Clocks and frames of copies whose episode begins."""
@@ -125,12 +166,16 @@ class VectorEnv(GymVectorEnv):
             for row in rows:
                 self._frames[row] = [self.world.frame(self.state, None, row)]
 
-    def step(self, actions: Any) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray, dict]:
+    def step(
+        self, actions: Any
+    ) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray, dict]:
         """One step of every copy; a copy that ended the step before is reset instead (NEXT_STEP), with reward 0."""
         if self.state is None:
             raise ResetNeeded("call reset() first")
         if self.autoreset_mode == AutoresetMode.DISABLED and self._done.any():
-            raise ResetNeeded(f"copies {np.flatnonzero(self._done).tolist()} have ended; reset them with reset_mask")
+            raise ResetNeeded(
+                f"copies {np.flatnonzero(self._done).tolist()} have ended; reset them with reset_mask"
+            )
         actions = self._read(actions, self.num_envs)
         draws, again = self._chance.take(), np.flatnonzero(self._done)
         on = np.flatnonzero(~self._done) if len(again) else self._all
@@ -148,7 +193,9 @@ class VectorEnv(GymVectorEnv):
         self._done = terminated | truncated
         if self.render_mode is not None:
             for row in on.tolist():
-                keep_frame(self._frames[row], self.world.frame(self.state, self.outcome, row))
+                keep_frame(
+                    self._frames[row], self.world.frame(self.state, self.outcome, row)
+                )
         if self.autoreset_mode == AutoresetMode.SAME_STEP and self._done.any():
             observation, infos = self._restart()
         else:
@@ -168,10 +215,14 @@ class VectorEnv(GymVectorEnv):
         else:
             reward, told = np.zeros(self.num_envs), [(again, self._told(fresh, None))]
             if len(on):
-                state, outcome = self.world.advance(at_row(self.state, on), at_row(actions, on), draws[on])
+                state, outcome = self.world.advance(
+                    at_row(self.state, on), at_row(actions, on), draws[on]
+                )
                 reward[on] = self.world.reward(outcome)
                 told.append((on, self._told(state, outcome)))
-                self.outcome = {key: self._spread(values, on) for key, values in outcome.items()}
+                self.outcome = {
+                    key: self._spread(values, on) for key, values in outcome.items()
+                }
                 self.state = with_rows(self.state, on, state)
             self.state = with_rows(self.state, again, fresh)
         self._start(again)
@@ -180,17 +231,26 @@ class VectorEnv(GymVectorEnv):
     def _restart(self):
         """SAME_STEP: the last observations and infos go into the infos; the observations are those of new episodes."""
         over, on = np.flatnonzero(self._done), np.flatnonzero(~self._done)
-        last, final = self.world.observe(self.state), np.full(self.num_envs, None, dtype=object)
+        last, final = (
+            self.world.observe(self.state),
+            np.full(self.num_envs, None, dtype=object),
+        )
         for row in over:
             final[row] = at_row(last, row)
         ended = self._done.copy()
         fresh = self.world.initial(self._chance.take(over), {})
-        told = self._told(self.state, self.outcome)         # after initial, which may make vectors of info longer
+        told = self._told(
+            self.state, self.outcome
+        )  # after initial, which may make vectors of info longer
         self.state = with_rows(self.state, over, fresh)
         self._start(over)
         infos = self._gather([(on, at_row(told, on)), (over, self._told(fresh, None))])
-        infos |= {"final_obs": final, "_final_obs": ended,
-                  "final_info": self._gather([(over, at_row(told, over))]), "_final_info": ended.copy()}
+        infos |= {
+            "final_obs": final,
+            "_final_obs": ended,
+            "final_info": self._gather([(over, at_row(told, over))]),
+            "_final_info": ended.copy(),
+        }
         return self.world.observe(self.state), infos
 
     # ------------------------------------------------------------ infos
@@ -210,8 +270,14 @@ class VectorEnv(GymVectorEnv):
     def _gather(self, parts):
         """Infos in Gymnasium's vector form out of (copies, arrays by key): beside each key, `_key` says whose it is."""
         if len(parts) == 1 and len(parts[0][0]) == self.num_envs:
-            return {name: value for key, values in parts[0][1].items()
-                    for name, value in ((key, values.copy()), (f"_{key}", np.ones(self.num_envs, bool)))}
+            return {
+                name: value
+                for key, values in parts[0][1].items()
+                for name, value in (
+                    (key, values.copy()),
+                    (f"_{key}", np.ones(self.num_envs, bool)),
+                )
+            }
         infos: dict = {}
         for rows, told in parts:
             for key, values in told.items() if len(rows) else ():

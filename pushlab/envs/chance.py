@@ -2,7 +2,7 @@
 
 import numpy as np
 
-BLOCK = 256     # calls drawn at once: a call of a Generator costs as much as some hundred numbers
+BLOCK = 256  # calls drawn at once: a call of a Generator costs as much as some hundred numbers
 
 
 class Chance:
@@ -16,8 +16,10 @@ class Chance:
         self.uniforms = uniforms
         self.generators: list = [None] * n
         self.numbers = np.empty((BLOCK, n, uniforms))
-        self.level = BLOCK              # how many calls all copies have had of their block; None where they differ
-        self.at = np.full(n, BLOCK)     # the same for each copy; not kept up while there is a level
+        self.level = BLOCK  # how many calls all copies have had of their block; None where they differ
+        self.at = np.full(
+            n, BLOCK
+        )  # the same for each copy; not kept up while there is a level
         self._rows = np.arange(n)
         self._none = np.empty((n, 0))
 

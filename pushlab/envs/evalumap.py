@@ -19,7 +19,9 @@ from pushlab.users.simulated import SimulatedUser, add_up
 
 
 @compiled
-def answer_each(row, draws, arrived, threshold, probability, opened, actual, reward, following):
+def answer_each(
+    row, draws, arrived, threshold, probability, opened, actual, reward, following
+):
     """What the user does with each copy's notification, and what it earns.
 
     row (n,) which context; draws (n, 2), the second for the actual notification; arrived (contexts,), the probability
@@ -27,17 +29,36 @@ def answer_each(row, draws, arrived, threshold, probability, opened, actual, rew
     probability (n,) of opening the one that was sent. The last four (n,) are filled; `following` is the next row.
     """
     for i in range(len(row)):
-        opened[i] = draws[i, 0] < probability[i] if np.isnan(threshold) else probability[i] >= threshold
+        opened[i] = (
+            draws[i, 0] < probability[i]
+            if np.isnan(threshold)
+            else probability[i] >= threshold
+        )
         actual[i] = draws[i, 1] < arrived[row[i]]
         reward[i] = POINTS[int(actual[i]), int(opened[i])]
         following[i] = row[i] + 1
 
 
 @compiled
-def push_each(row, action, sheet, starts, draws, arrived, threshold, probability, opened, actual, reward, following):
+def push_each(
+    row,
+    action,
+    sheet,
+    starts,
+    draws,
+    arrived,
+    threshold,
+    probability,
+    opened,
+    actual,
+    reward,
+    following,
+):
     """`add_up` and `answer_each` in one call, for a judge that answers from tables: a call costs more than the sums."""
     add_up(sheet, starts, row, action, probability)
-    answer_each(row, draws, arrived, threshold, probability, opened, actual, reward, following)
+    answer_each(
+        row, draws, arrived, threshold, probability, opened, actual, reward, following
+    )
 
 
 class EvalUMAP1(UserWorld):
@@ -91,17 +112,33 @@ class EvalUMAP1(UserWorld):
     uniforms = 2
     options = ("user",)
 
-    def __init__(self, user: Any = "mira", period: str = "test", judge: Any = None, opening: str = "sampled",
-                 actual: str = "recorded", candidates: Any = "history", reveal: bool = False):
+    def __init__(
+        self,
+        user: Any = "mira",
+        period: str = "test",
+        judge: Any = None,
+        opening: str = "sampled",
+        actual: str = "recorded",
+        candidates: Any = "history",
+        reveal: bool = False,
+    ):
         super().__init__(user, judge)
         one_of("actual", actual, ("recorded", "judge"))
         for one in self.users:
             one_of(f"the period of user {one.name}", period, one.periods)
         self.period = self.user.periods[period]
-        self.candidates = np.unique(np.concatenate([candidates_for(one, candidates) for one in self.users]), axis=0) \
-            if isinstance(candidates, str) else candidates_for(self.user, candidates)
-        parts = [_look_ups(one, one.periods[period], judge, opening, actual)
-                 for one, judge in zip(self.users, self.judges)]
+        self.candidates = (
+            np.unique(
+                np.concatenate([candidates_for(one, candidates) for one in self.users]),
+                axis=0,
+            )
+            if isinstance(candidates, str)
+            else candidates_for(self.user, candidates)
+        )
+        parts = [
+            _look_ups(one, one.periods[period], judge, opening, actual)
+            for one, judge in zip(self.users, self.judges)
+        ]
         self._contexts = np.concatenate([part["contexts"] for part in parts])
         self._arrived = np.concatenate([part["arrived"] for part in parts])
         known = all("best" in part for part in parts)
@@ -111,14 +148,28 @@ class EvalUMAP1(UserWorld):
             self._told |= {"probability": float, **({"best": float} if known else {})}
         self._cutoffs = [part["cutoff"] for part in parts]
         self._chances = [part["chances"] for part in parts]
-        self._tables = getattr(self._chances[0], "args", None) if isinstance(self.judge, SimulatedUser) else None
+        self._tables = (
+            getattr(self._chances[0], "args", None)
+            if isinstance(self.judge, SimulatedUser)
+            else None
+        )
         lengths = np.array([len(part["contexts"]) for part in parts])
-        self._first = np.concatenate([[0], np.cumsum(lengths)[:-1]])    # where each user's contexts begin
-        self._last = self._first + lengths - 1                          # and the row that repeats the last one
+        self._first = np.concatenate(
+            [[0], np.cumsum(lengths)[:-1]]
+        )  # where each user's contexts begin
+        self._last = self._first + lengths - 1  # and the row that repeats the last one
         self.most_steps = int(lengths.max()) - 1
-        self.observation_space, self.action_space = self.schema.context.space, self.schema.notification.space
-        self.observation_names, self.action_names = self.schema.context.components, self.schema.notification.components
-        self.action_choices = [(feature.name, list(feature.words)) for feature in self.schema.notification]
+        self.observation_space, self.action_space = (
+            self.schema.context.space,
+            self.schema.notification.space,
+        )
+        self.observation_names, self.action_names = (
+            self.schema.context.components,
+            self.schema.notification.components,
+        )
+        self.action_choices = [
+            (feature.name, list(feature.words)) for feature in self.schema.notification
+        ]
 
     def __len__(self):
         return len(self.period)
@@ -132,9 +183,22 @@ class EvalUMAP1(UserWorld):
     def advance(self, state: dict, action: Any, draws: np.ndarray) -> tuple[dict, dict]:
         row, n = state["row"], len(state["row"])
         told = probability, opened, actual, reward, following = (
-            np.empty(n), np.empty(n, np.bool_), np.empty(n, np.bool_), np.empty(n), np.empty(n, np.int64))
+            np.empty(n),
+            np.empty(n, np.bool_),
+            np.empty(n, np.bool_),
+            np.empty(n),
+            np.empty(n, np.int64),
+        )
         if len(self.users) == 1 and self._tables is not None:
-            push_each(row, action, *self._tables, draws, self._arrived, self._cutoffs[0], *told)
+            push_each(
+                row,
+                action,
+                *self._tables,
+                draws,
+                self._arrived,
+                self._cutoffs[0],
+                *told,
+            )
         elif len(self.users) == 1:
             self._chances[0](row, action, probability)
             answer_each(row, draws, self._arrived, self._cutoffs[0], *told)
@@ -143,11 +207,19 @@ class EvalUMAP1(UserWorld):
                 mine = np.flatnonzero(state["user"] == who)
                 parts = [np.empty(len(mine), array.dtype) for array in told]
                 self._chances[who](row[mine] - self._first[who], action[mine], parts[0])
-                answer_each(row[mine], draws[mine], self._arrived, self._cutoffs[who], *parts)
+                answer_each(
+                    row[mine], draws[mine], self._arrived, self._cutoffs[who], *parts
+                )
                 for array, part in zip(told, parts):
                     array[mine] = part
-        outcome = {"row": row, "action": action, "opened": opened, "actual": actual, "probability": probability,
-                   "reward": reward}
+        outcome = {
+            "row": row,
+            "action": action,
+            "opened": opened,
+            "actual": actual,
+            "probability": probability,
+            "reward": reward,
+        }
         if self._best is not None:
             outcome["best"] = self._best.take(row)
         return {"row": following, "user": state["user"]}, outcome
@@ -156,44 +228,70 @@ class EvalUMAP1(UserWorld):
         return self._contexts.take(state["row"], axis=0)
 
     def terminated(self, state: dict) -> np.ndarray:
-        return state["row"] == (self._last if len(self._last) == 1 else self._last.take(state["user"]))
+        return state["row"] == (
+            self._last if len(self._last) == 1 else self._last.take(state["user"])
+        )
 
     def info(self, state: dict, outcome: dict | None) -> dict:
-        told = {key: outcome[key] for key in self._told} if outcome is not None else {
-            key: np.zeros(len(state["row"]), kind) for key, kind in self._told.items()}
+        told = (
+            {key: outcome[key] for key in self._told}
+            if outcome is not None
+            else {
+                key: np.zeros(len(state["row"]), kind)
+                for key, kind in self._told.items()
+            }
+        )
         return {**told, "user": state["user"]} if len(self.users) > 1 else told
 
     def frame(self, state: dict, outcome: dict | None, at: int = 0) -> dict:
         row, who = int(state["row"][at]), int(state["user"][at])
-        return {"env": self.name, "user": self.users[who].name, "step": int(row - self._first[who]),
-                "of": int(self._last[who] - self._first[who]),
-                "context": self.schema.context.decode_one(self._contexts[row]),
-                "push": None if outcome is None else self._pushed(outcome, at),
-                "labels": self.labels}
+        return {
+            "env": self.name,
+            "user": self.users[who].name,
+            "step": int(row - self._first[who]),
+            "of": int(self._last[who] - self._first[who]),
+            "context": self.schema.context.decode_one(self._contexts[row]),
+            "push": None if outcome is None else self._pushed(outcome, at),
+            "labels": self.labels,
+        }
 
     def _pushed(self, outcome, at):
         best = outcome["best"][at].item() if "best" in outcome else None
-        return {"context": self.schema.context.decode_one(self._contexts[outcome["row"][at]]),
-                "notification": self.schema.notification.decode_one(outcome["action"][at]), "best": best,
-                **{key: outcome[key][at].item() for key in ("opened", "actual", "reward", "probability")}}
+        return {
+            "context": self.schema.context.decode_one(
+                self._contexts[outcome["row"][at]]
+            ),
+            "notification": self.schema.notification.decode_one(outcome["action"][at]),
+            "best": best,
+            **{
+                key: outcome[key][at].item()
+                for key in ("opened", "actual", "reward", "probability")
+            },
+        }
 
 
 def _look_ups(user, period, judge, opening, actual):
     """What a step looks up: a row a context, and one more that repeats the last, seen when all is over."""
     contexts, threshold = period.context_codes, cutoff(judge, user.history, opening)
-    arrived = period.opened.astype(float)           # 1 and 0: certain
+    arrived = period.opened.astype(float)  # 1 and 0: certain
     if actual == "judge":
         arrived = judge.probability(contexts, period.notification_codes)
         if not np.isnan(threshold):
             arrived = (arrived >= threshold).astype(float)
-    parts = {"contexts": np.concatenate([contexts, contexts[-1:]]), "arrived": np.append(arrived, 0.0),
-             "cutoff": threshold, "chances": judge.chances(contexts)}
+    parts = {
+        "contexts": np.concatenate([contexts, contexts[-1:]]),
+        "arrived": np.append(arrived, 0.0),
+        "cutoff": threshold,
+        "chances": judge.chances(contexts),
+    }
     if judge.name == "truth" and opening == "sampled":
-        parts["best"] = np.append(judge.best_probability(contexts, user.catalogue_codes), 0.0)
+        parts["best"] = np.append(
+            judge.best_probability(contexts, user.catalogue_codes), 0.0
+        )
     return parts
 
 
-NOTHING = 2         # beside 0 dismissed and 1 opened: there was no answer yet
+NOTHING = 2  # beside 0 dismissed and 1 opened: there was no answer yet
 
 
 @compiled
@@ -243,19 +341,37 @@ class EvalUMAP2(EvalUMAP1):
     exports = ("engagements",)
     trail_of = ("row", "action", "opened")
 
-    def __init__(self, user: Any = "mira", period: str = "test", judge: Any = None, opening: str = "sampled",
-                 actual: str = "recorded", candidates: Any = "catalogue", reveal: bool = False):
+    def __init__(
+        self,
+        user: Any = "mira",
+        period: str = "test",
+        judge: Any = None,
+        opening: str = "sampled",
+        actual: str = "recorded",
+        candidates: Any = "catalogue",
+        reveal: bool = False,
+    ):
         super().__init__(user, period, judge, opening, actual, candidates, reveal)
         halves = (self.schema.context, self.schema.notification)
         self._none = np.concatenate([*(half.sizes for half in halves), [2]])
-        self.observation_space = Dict({"context": self.schema.context.space, "last": MultiDiscrete(self._none + 1)})
-        self.observation_names = {"context": halves[0].components,
-                                  "last": (*halves[0].components, *halves[1].components, "action")}
+        self.observation_space = Dict(
+            {
+                "context": self.schema.context.space,
+                "last": MultiDiscrete(self._none + 1),
+            }
+        )
+        self.observation_names = {
+            "context": halves[0].components,
+            "last": (*halves[0].components, *halves[1].components, "action"),
+        }
 
     def initial(self, draws: np.ndarray, options: Mapping[str, Any]) -> dict:
         n = len(draws)
-        return {**super().initial(draws, options), "sent": np.zeros((n, len(self.action_names)), np.int64),
-                "answer": np.full(n, NOTHING, np.int8)}
+        return {
+            **super().initial(draws, options),
+            "sent": np.zeros((n, len(self.action_names)), np.int64),
+            "answer": np.full(n, NOTHING, np.int8),
+        }
 
     def advance(self, state: dict, action: Any, draws: np.ndarray) -> tuple[dict, dict]:
         following, outcome = super().advance(state, action, draws)
@@ -265,7 +381,14 @@ class EvalUMAP2(EvalUMAP1):
     def observe(self, state: dict) -> Any:
         wide = self._contexts.shape[1]
         seen = np.empty((len(state["row"]), wide + len(self._none)), np.int64)
-        recall_each(state["row"], self._contexts, state["sent"], state["answer"], self._none, seen)
+        recall_each(
+            state["row"],
+            self._contexts,
+            state["sent"],
+            state["answer"],
+            self._none,
+            seen,
+        )
         return {"context": seen[:, :wide], "last": seen[:, wide:]}
 
     def engagements(self, env: Any) -> pd.DataFrame:
@@ -273,6 +396,12 @@ class EvalUMAP2(EvalUMAP1):
         rows = np.array([row[0] for row, _, _ in env.trail], np.int64)
         sent = np.array([action[0] for _, action, _ in env.trail], np.int64)
         opened = np.array([answer[0] for _, _, answer in env.trail], bool)
-        parts = [self.schema.context.decode(self._contexts[rows]),
-                 self.schema.notification.decode(sent.reshape(len(rows), len(self.action_names)))]
-        return pd.concat(parts, axis=1).assign(action=np.where(opened, "opened", "dismissed"))
+        parts = [
+            self.schema.context.decode(self._contexts[rows]),
+            self.schema.notification.decode(
+                sent.reshape(len(rows), len(self.action_names))
+            ),
+        ]
+        return pd.concat(parts, axis=1).assign(
+            action=np.where(opened, "opened", "dismissed")
+        )

@@ -32,7 +32,7 @@ def keep_frame(frames: list[dict], frame: dict) -> None:
     Half of them at once, and not one a step, costs next to nothing, and pictures go on getting a list.
     """
     if len(frames) >= MOST_FRAMES:
-        del frames[1:MOST_FRAMES // 2]
+        del frames[1 : MOST_FRAMES // 2]
     frames.append(frame)
 
 
@@ -44,7 +44,9 @@ def build_world(world: World | type[World] | str, params: Mapping[str, Any]) -> 
     if isinstance(world, type):
         return world(**params)
     if params:
-        raise TypeError(f"{world.name} is made already; give the arguments {', '.join(params)} to its class")
+        raise TypeError(
+            f"{world.name} is made already; give the arguments {', '.join(params)} to its class"
+        )
     return world
 
 
@@ -53,8 +55,12 @@ def at_row(values: Any, row: Any) -> Any:
     if isinstance(values, np.ndarray):
         return values[row]
     if isinstance(values, dict):
-        return {key: value[row] if value.__class__ is np.ndarray else at_row(value, row)     # the commonest is quick
-                for key, value in values.items()}
+        return {
+            key: value[row]
+            if value.__class__ is np.ndarray
+            else at_row(value, row)  # the commonest is quick
+            for key, value in values.items()
+        }
     if isinstance(values, tuple):
         return tuple(at_row(value, row) for value in values)
     return values[row]
@@ -62,13 +68,18 @@ def at_row(values: Any, row: Any) -> Any:
 
 def check_options(world: World, options: Mapping[str, Any] | None) -> dict:
     """The reset options a world understands; ValueError names one that it does not."""
-    demand(options is None or isinstance(options, Mapping), f"options is None or a dict; got {in_short(options)}")
+    demand(
+        options is None or isinstance(options, Mapping),
+        f"options is None or a dict; got {in_short(options)}",
+    )
     options = dict(options or {})
     unknown = sorted(set(options) - set(world.options), key=str)
     if unknown:
         known = ", ".join(world.options) or "none"
-        raise ValueError(f"{world.name} does not understand the reset option {in_short(unknown[0])}; it understands: "
-                         f"{known}")
+        raise ValueError(
+            f"{world.name} does not understand the reset option {in_short(unknown[0])}; it understands: "
+            f"{known}"
+        )
     return options
 
 
@@ -83,20 +94,29 @@ class Alone:
         # Where a world has no answer of its own to one of these, nobody asks it.
         self._has_end, self._has_clock, self._has_mask = (
             getattr(type(world), question, None) is not getattr(World, question)
-            for question in ("terminated", "truncated", "mask"))
+            for question in ("terminated", "truncated", "mask")
+        )
 
     def reset(self, draws: np.ndarray, options: Mapping[str, Any]) -> tuple[Any, dict]:
         """Begins an episode: observation and info."""
         self.state, self.outcome = self.world.initial(draws, options), None
         return at_row(self.world.observe(self.state), 0), self._info()
 
-    def step(self, action: Any, draws: np.ndarray) -> tuple[Any, float, bool, bool, dict]:
+    def step(
+        self, action: Any, draws: np.ndarray
+    ) -> tuple[Any, float, bool, bool, dict]:
         """One step: observation, reward, terminated, truncated, info."""
         world = self.world
-        state, outcome = self.state, self.outcome = world.advance(self.state, self._read(action, 1), draws)
-        return (at_row(world.observe(state), 0), float(world.reward(outcome)[0]),
-                self._has_end and world.terminated(state).item(), self._has_clock and world.truncated(state).item(),
-                self._info())
+        state, outcome = self.state, self.outcome = world.advance(
+            self.state, self._read(action, 1), draws
+        )
+        return (
+            at_row(world.observe(state), 0),
+            float(world.reward(outcome)[0]),
+            self._has_end and world.terminated(state).item(),
+            self._has_clock and world.truncated(state).item(),
+            self._info(),
+        )
 
     def now(self) -> tuple[dict | None, dict | None]:
         """State and outcome; None and None before the first reset."""
@@ -116,15 +136,21 @@ def life_of(world: World) -> Any:
     """How one copy of a world lives: in its own faster way, unless a subclass has changed one of its methods."""
     kinds = type(world).__mro__
     home = next(place for place, kind in enumerate(kinds) if "solo" in vars(kind))
-    changed = {name for kind in kinds[:home] for name, value in vars(kind).items()
-               if callable(value) and not name.startswith("__") and hasattr(kinds[home], name)}
+    changed = {
+        name
+        for kind in kinds[:home]
+        for name, value in vars(kind).items()
+        if callable(value) and not name.startswith("__") and hasattr(kinds[home], name)
+    }
     return (None if changed else world.solo()) or Alone(world)
 
 
 class ToldSpec(EnvSpec):
     """A spec that tells how long its environment's episodes are. On disk it does not: that world ends by itself."""
 
-    own: int | None = None              # the length that the world has; a TimeLimit tells another one
+    own: int | None = (
+        None  # the length that the world has; a TimeLimit tells another one
+    )
 
     def to_json(self) -> str:
         """As that of EnvSpec, from which gym.make makes the same environment, without a TimeLimit that nobody gave."""
@@ -147,7 +173,11 @@ class Spec:
         return None if env is None else vars(env).get("_spec")
 
     def __set__(self, env: Any, spec: EnvSpec | None) -> None:
-        limits = [limit for limit in (env.world.most_steps, vars(env).get("max_episode_steps")) if limit is not None]
+        limits = [
+            limit
+            for limit in (env.world.most_steps, vars(env).get("max_episode_steps"))
+            if limit is not None
+        ]
         env._spec = copy(spec)
         if spec is not None and limits:
             env._spec.__class__ = ToldSpec
@@ -167,21 +197,35 @@ class Env(gym.Env):
     metadata = {"render_modes": RENDER_MODES, "render_fps": 4}
     spec = Spec()
 
-    def __init__(self, world: World | type[World] | str, render_mode: str | None = None, **params: Any):
+    def __init__(
+        self,
+        world: World | type[World] | str,
+        render_mode: str | None = None,
+        **params: Any,
+    ):
         self.render_mode = one_of("render_mode", render_mode, (None, *RENDER_MODES))
         self.world = build_world(world, params)
-        self.observation_space, self.action_space = self.world.observation_space, self.world.action_space
+        self.observation_space, self.action_space = (
+            self.world.observation_space,
+            self.world.action_space,
+        )
         self._copy = life_of(self.world)
-        self.trail: list = []           # what the world wants kept of each step, in the order of its `trail_of`
-        self._trail_of = itemgetter(*self.world.trail_of) if self.world.trail_of else None
+        self.trail: list = []  # what the world wants kept of each step, in the order of its `trail_of`
+        self._trail_of = (
+            itemgetter(*self.world.trail_of) if self.world.trail_of else None
+        )
         self._over = True
         self._frames: list[dict] = []
         self._chance = Chance(1, self.world.uniforms)
 
     def __copy__(self) -> Env:
-        return deepcopy(self, {id(self.world): self.world})     # a world never changes, and copies may share it
+        return deepcopy(
+            self, {id(self.world): self.world}
+        )  # a world never changes, and copies may share it
 
-    def reset(self, *, seed: int | None = None, options: dict | None = None) -> tuple[Any, dict]:
+    def reset(
+        self, *, seed: int | None = None, options: dict | None = None
+    ) -> tuple[Any, dict]:
         """Starts an episode. A seed repeats it exactly; without one the generator goes on where it stands."""
         super().reset(seed=seed)
         options = check_options(self.world, options)

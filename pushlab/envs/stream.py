@@ -12,7 +12,7 @@ def number(key, at):
     and key are mixed as hash functions do it, by shifting and multiplying 32-bit words; as no product leaves 63 bits,
     plain Python counts the same.
     """
-    bits = int(key * 9007199254740992.0)                    # 2**53: all that such a number holds
+    bits = int(key * 9007199254740992.0)  # 2**53: all that such a number holds
     word = (at * 0x9E3779B1 + (bits & 0x7FFFFFF)) & 0xFFFFFFFF
     word = ((word ^ (word >> 16)) * 0x45D9F3B + (bits >> 27)) & 0xFFFFFFFF
     word = ((word ^ (word >> 15)) * 0x45D9F3B) & 0xFFFFFFFF

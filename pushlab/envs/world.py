@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def reading(method: Callable) -> Callable:
     """Marks an exported method of a world as read without brackets: `env.time`, and not `env.time()`."""
-    method.is_reading = True       # type: ignore[attr-defined]
+    method.is_reading = True  # type: ignore[attr-defined]
     return method
 
 
@@ -32,22 +32,42 @@ class World:
 
     observation_space: gym.Space
     action_space: gym.Space
-    name = "world"              # the id without its namespace, for logs and pictures
-    stands_for: str | None = None       # the name that logs give a world which is another one, played elsewhere
-    drawing = "numbers"         # the function of `pushlab.plots` that draws its frames, by name
-    uniforms = 0                # numbers drawn for one copy at each reset and again at each step
-    options: tuple[str, ...] = ()       # names that reset(options=…) understands
-    observation_names: Any = None       # a name for each component of a vector observation, for the log
-    action_names: Sequence[str] | None = None       # a name for each component of a vector action
-    exports: tuple[str, ...] = ()       # names of what the Env offers as its own; a method is given the Env
-    most_steps: int | None = None       # how long an episode lasts at most, if the arguments fix it: `spec` tells it
-    rests = False               # whether advance() leaves a copy that has ended as it is, gives new arrays only, and
-                                # info() tells the same with and without an outcome: a batch then need not be parted
-    trail_of: tuple[str, ...] = ()      # names of outcome entries that the Env keeps of each step of the episode, in
-                                        # `trail`: for worlds whose episodes end by themselves
-    unlogged: tuple[str, ...] = ()      # names of info entries that a log leaves out, as they have a table of their own
-    read_action: Callable | None = None     # (action, n) → array (n, …) for actions that are no numbers, such as words
-    action_choices: list | None = None  # [(feature, [value, …]), …]: what a person may choose, in component order
+    name = "world"  # the id without its namespace, for logs and pictures
+    stands_for: str | None = (
+        None  # the name that logs give a world which is another one, played elsewhere
+    )
+    drawing = (
+        "numbers"  # the function of `pushlab.plots` that draws its frames, by name
+    )
+    uniforms = 0  # numbers drawn for one copy at each reset and again at each step
+    options: tuple[str, ...] = ()  # names that reset(options=…) understands
+    observation_names: Any = (
+        None  # a name for each component of a vector observation, for the log
+    )
+    action_names: Sequence[str] | None = (
+        None  # a name for each component of a vector action
+    )
+    exports: tuple[
+        str, ...
+    ] = ()  # names of what the Env offers as its own; a method is given the Env
+    most_steps: int | None = (
+        None  # how long an episode lasts at most, if the arguments fix it: `spec` tells it
+    )
+    rests = False  # whether advance() leaves a copy that has ended as it is, gives new arrays only, and
+    # info() tells the same with and without an outcome: a batch then need not be parted
+    trail_of: tuple[
+        str, ...
+    ] = ()  # names of outcome entries that the Env keeps of each step of the episode, in
+    # `trail`: for worlds whose episodes end by themselves
+    unlogged: tuple[
+        str, ...
+    ] = ()  # names of info entries that a log leaves out, as they have a table of their own
+    read_action: Callable | None = (
+        None  # (action, n) → array (n, …) for actions that are no numbers, such as words
+    )
+    action_choices: list | None = (
+        None  # [(feature, [value, …]), …]: what a person may choose, in component order
+    )
 
     @property
     def task(self) -> str:
@@ -108,7 +128,14 @@ class World:
         Where a world does not say, its numbers by name: what state and outcome have one of for each copy.
         """
         told = {**state, **(outcome or {})}
-        return {"env": self.name, **{name: values[at].item() for name, values in told.items() if values.ndim == 1}}
+        return {
+            "env": self.name,
+            **{
+                name: values[at].item()
+                for name, values in told.items()
+                if values.ndim == 1
+            },
+        }
 
     @property
     def picture(self) -> Callable[..., Figure]:

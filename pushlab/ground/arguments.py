@@ -28,7 +28,12 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-NUMBERS = int, float, np.integer, np.floating       # a Fraction or a Decimal is no number to NumPy
+NUMBERS = (
+    int,
+    float,
+    np.integer,
+    np.floating,
+)  # a Fraction or a Decimal is no number to NumPy
 
 
 def demand(holds: Any, otherwise: str) -> None:
@@ -45,9 +50,11 @@ def in_short(value: Any) -> str:
     """
     try:
         words = repr(value)
-    except Exception:                   # somebody else's __repr__, too
+    except Exception:  # somebody else's __repr__, too
         kind = type(value).__name__
-        words = f"{'an' if kind[0] in 'aeiou' else 'a'} {kind} that cannot be written out"
+        words = (
+            f"{'an' if kind[0] in 'aeiou' else 'a'} {kind} that cannot be written out"
+        )
     return " ".join(words[:1000].split())[:60]
 
 
@@ -89,8 +96,12 @@ def is_number(value: Any) -> bool:
     (True, False, False, False, False)
     """
     try:
-        return isinstance(value, NUMBERS) and not isinstance(value, bool) and math.isfinite(value)
-    except OverflowError:               # a whole number that no float holds
+        return (
+            isinstance(value, NUMBERS)
+            and not isinstance(value, bool)
+            and math.isfinite(value)
+        )
+    except OverflowError:  # a whole number that no float holds
         return False
 
 
@@ -102,8 +113,12 @@ def one_of(name: str, value: Any, choices: Iterable[Any]) -> Any:
     ValueError: opening is one of sampled, matched; got 'always'
     """
     choices = tuple(choices)
-    if not any(isinstance(value, type(choice)) and value == choice for choice in choices):
-        raise ValueError(f"{name} is one of {', '.join(map(str, choices))}; got {in_short(value)}")
+    if not any(
+        isinstance(value, type(choice)) and value == choice for choice in choices
+    ):
+        raise ValueError(
+            f"{name} is one of {', '.join(map(str, choices))}; got {in_short(value)}"
+        )
     return value
 
 
@@ -140,13 +155,29 @@ def some_of(name: str, value: Any, choices: Iterable[str]) -> tuple[str, ...]:
     ValueError: visible names one or more of age, debt, each once; got ['age', 'mood']
     """
     choices = tuple(choices)
-    given = (value,) if isinstance(value, str) else tuple(value) if isinstance(value, (list, tuple)) else ()
-    if not given or len({word for word in given if isinstance(word, str) and word in choices}) < len(given):
-        raise ValueError(f"{name} names one or more of {', '.join(choices)}, each once; got {in_short(value)}")
+    given = (
+        (value,)
+        if isinstance(value, str)
+        else tuple(value)
+        if isinstance(value, (list, tuple))
+        else ()
+    )
+    if not given or len(
+        {word for word in given if isinstance(word, str) and word in choices}
+    ) < len(given):
+        raise ValueError(
+            f"{name} names one or more of {', '.join(choices)}, each once; got {in_short(value)}"
+        )
     return given
 
 
-def whole(name: str, value: Any, least: int | None = None, most: int | None = None, of: str = "") -> int:
+def whole(
+    name: str,
+    value: Any,
+    least: int | None = None,
+    most: int | None = None,
+    of: str = "",
+) -> int:
     """The value as an int, if it is a whole number from `least` to `most`, both allowed; None leaves an end open.
 
     Whole is told by type, Python's or NumPy's: 3 is; 3.0, "3" and True are not.
@@ -158,31 +189,57 @@ def whole(name: str, value: Any, least: int | None = None, most: int | None = No
     ValueError: horizon is a whole number of days from 1 to 84; got 0
     """
     is_whole = is_number(value) and isinstance(value, Integral)
-    if not is_whole or (least is not None and value < least) or (most is not None and value > most):
+    if (
+        not is_whole
+        or (least is not None and value < least)
+        or (most is not None and value > most)
+    ):
         what = f"a whole number of {of}" if of else "a whole number"
-        raise ValueError(f"{name} is {what}{_range(least, None, most, None)}; got {in_short(value)}")
+        raise ValueError(
+            f"{name} is {what}{_range(least, None, most, None)}; got {in_short(value)}"
+        )
     return int(value)
 
 
-def number(name: str, value: Any, least: float | None = None, most: float | None = None, *,
-           above: float | None = None, below: float | None = None, of: str = "") -> Any:
+def number(
+    name: str,
+    value: Any,
+    least: float | None = None,
+    most: float | None = None,
+    *,
+    above: float | None = None,
+    below: float | None = None,
+    of: str = "",
+) -> Any:
     """The value as Python's number, if it is a finite number between the ends that are given.
 
     least, most    ends that are allowed; most=math.inf allows infinity
     above, below   ends that are not
     of             what is counted, in words
     """
-    given, value = value, value.item() if isinstance(value, np.generic) else value     # a float16 holds no limits
+    given, value = (
+        value,
+        value.item() if isinstance(value, np.generic) else value,
+    )  # a float16 holds no limits
     endless = most == math.inf and isinstance(value, NUMBERS) and value == math.inf
-    if not ((endless or is_number(value)) and (least is None or value >= least) and (above is None or value > above)
-            and (most is None or value <= most) and (below is None or value < below)):
+    if not (
+        (endless or is_number(value))
+        and (least is None or value >= least)
+        and (above is None or value > above)
+        and (most is None or value <= most)
+        and (below is None or value < below)
+    ):
         limits = _range(least, above, most, below)
-        what = ("a number" if limits else "a finite number") + (f" of {of}" if of else "")
+        what = ("a number" if limits else "a finite number") + (
+            f" of {of}" if of else ""
+        )
         raise ValueError(f"{name} is {what}{limits}; got {in_short(given)}")
     return value
 
 
-def numbers(name: str, value: Any, shape: tuple | None = None, of: str = "") -> np.ndarray:
+def numbers(
+    name: str, value: Any, shape: tuple | None = None, of: str = ""
+) -> np.ndarray:
     """The value as an array of float64, if it is made of finite numbers and has this shape; None takes any.
 
     of   what they are, in words
@@ -201,8 +258,12 @@ def numbers(name: str, value: Any, shape: tuple | None = None, of: str = "") -> 
     except (TypeError, ValueError, OverflowError):
         array = np.array(math.nan)
     if not np.isfinite(array).all() or shape not in (None, array.shape):
-        what = (f" of the shape {shape}" if shape is not None else "") + (f", {of}" if of else "")
-        raise ValueError(f"{name} is made of finite numbers{what}; got {in_short(value)}")
+        what = (f" of the shape {shape}" if shape is not None else "") + (
+            f", {of}" if of else ""
+        )
+        raise ValueError(
+            f"{name} is made of finite numbers{what}; got {in_short(value)}"
+        )
     return array
 
 
@@ -220,14 +281,20 @@ def generator(seed: Any) -> np.random.Generator:
 
 def share(name: str, value: Any) -> Any:
     """The value, if it lies strictly between 0 and 1, as the level of an interval does."""
-    demand(is_number(value) and 0 < value < 1, f"{name} lies between 0 and 1, both excluded; got {in_short(value)}")
+    demand(
+        is_number(value) and 0 < value < 1,
+        f"{name} lies between 0 and 1, both excluded; got {in_short(value)}",
+    )
     return value
 
 
 def chances(values: Mapping[str, Any]) -> None:
     """Each of {name: value} is a probability, 0 and 1 allowed."""
     for name, value in values.items():
-        demand(is_number(value) and 0 <= value <= 1, f"{name} is a probability from 0 to 1; got {in_short(value)}")
+        demand(
+            is_number(value) and 0 <= value <= 1,
+            f"{name} is a probability from 0 to 1; got {in_short(value)}",
+        )
 
 
 def has_columns(table: pd.DataFrame, *names: str, what: str = "the table") -> None:
@@ -235,7 +302,9 @@ def has_columns(table: pd.DataFrame, *names: str, what: str = "the table") -> No
     demand(hasattr(table, "columns"), f"{what} is a DataFrame; got {in_short(table)}")
     missing = [name for name in names if name not in table.columns]
     if missing:
-        raise ValueError(f"{what} has no column {missing[0]!r}; it has {', '.join(map(str, table.columns))}")
+        raise ValueError(
+            f"{what} has no column {missing[0]!r}; it has {', '.join(map(str, table.columns))}"
+        )
 
 
 def has_rows(table: pd.DataFrame, *names: str, what: str = "the table") -> None:
@@ -246,7 +315,13 @@ def has_rows(table: pd.DataFrame, *names: str, what: str = "the table") -> None:
 
 def _range(least, above, most, below):
     """What the ends mean, in words: " from 0 to 1", " above 0", or nothing."""
-    low = f" from {least:,}" if least is not None else f" above {above:,}" if above is not None else ""
+    low = (
+        f" from {least:,}"
+        if least is not None
+        else f" above {above:,}"
+        if above is not None
+        else ""
+    )
     if most is not None:
         return f"{low}{' to' if least is not None else ', at most' if low else ' of at most'} {most:,}"
     if below is not None:

@@ -45,7 +45,9 @@ def heard() -> Iterator[None]:
         if dropped.exc_type not in SIGNALS:
             before(dropped)
             return
-        timer = threading.Timer(0.1, _thread.interrupt_main, [SIGNALS[dropped.exc_type]])
+        timer = threading.Timer(
+            0.1, _thread.interrupt_main, [SIGNALS[dropped.exc_type]]
+        )
         timer.daemon = True
         timer.start()
 
@@ -75,7 +77,9 @@ def say(text: Any, err: bool = False) -> None:
         typer.echo("\n".join(map(printable, str(text).split("\n"))), err=err)
     except OSError:
         nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, (sys.stderr if err else sys.stdout).fileno())      # where the rest goes
+        os.dup2(
+            nowhere, (sys.stderr if err else sys.stdout).fileno()
+        )  # where the rest goes
 
 
 def with_options(settings: type, **more: str) -> Callable[[Callable], Callable]:
@@ -83,18 +87,34 @@ def with_options(settings: type, **more: str) -> Callable[[Callable], Callable]:
 
     more   what an option's help adds to the docstring, by the field's name
     """
-    told = re.findall(r"^(\w+) {2,}(.*(?:\n {9,}.*)*)", inspect.cleandoc(settings.__doc__ or ""), re.MULTILINE)
+    told = re.findall(
+        r"^(\w+) {2,}(.*(?:\n {9,}.*)*)",
+        inspect.cleandoc(settings.__doc__ or ""),
+        re.MULTILINE,
+    )
     about = {name: " ".join(text.split()) + more.get(name, "") for name, text in told}
 
     def optional(command: Callable) -> Callable:
         given = inspect.signature(command).parameters.values()
         own = [one for one in given if one.kind is not one.VAR_KEYWORD]
         for field in fields(settings):
-            kind: Any = float if field.name == "window" else str if field.default is None else type(field.default)
+            kind: Any = (
+                float
+                if field.name == "window"
+                else str
+                if field.default is None
+                else type(field.default)
+            )
             default = False if field.default is None else str(field.default)
-            option = Annotated[kind | None, typer.Option(help=about[field.name], show_default=default)]
-            own.append(inspect.Parameter(field.name, own[0].KEYWORD_ONLY, default=None, annotation=option))
-        setattr(command, "__signature__", inspect.Signature(own))    # noqa: B010 (mypy: none of a Callable)
+            option = Annotated[
+                kind | None, typer.Option(help=about[field.name], show_default=default)
+            ]
+            own.append(
+                inspect.Parameter(
+                    field.name, own[0].KEYWORD_ONLY, default=None, annotation=option
+                )
+            )
+        setattr(command, "__signature__", inspect.Signature(own))  # noqa: B010 (mypy: none of a Callable)
         return command
 
     return optional

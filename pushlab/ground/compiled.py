@@ -28,41 +28,59 @@ try:
     from numba import njit
     from numba.core import config
     from numba.core.bytecode import FunctionIdentity
-    from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile, NullCache, _CacheLocator
+    from numba.core.caching import (
+        CompileResultCacheImpl,
+        FunctionCache,
+        IndexDataCacheFile,
+        NullCache,
+        _CacheLocator,
+    )
     from numba.core.dispatcher import Dispatcher
-except ImportError:     # numba is a normal dependency; a platform without it still runs everything
+except (
+    ImportError
+):  # numba is a normal dependency; a platform without it still runs everything
+
     def compiled(loop):
         """The loop as it is."""
         return loop
 
-    compiled_numeric = compiled_in_place = compiled_sums = inlined = inner = inner_in_place = compiled
+    compiled_numeric = compiled_in_place = compiled_sums = inlined = inner = (
+        inner_in_place
+    ) = compiled
 else:
+
     def _begin_names():
         """From now on compiled functions are numbered from a number that no other process begins with.
 
         The number is part of a function's name, and numba counts from 1 in every process. So parts of two loops from
         disk could have one name, as before and after an edit; the second loop would run with the parts of the first.
         """
-        FunctionIdentity._unique_ids = itertools.count(int.from_bytes(os.urandom(6), "big"))
+        FunctionIdentity._unique_ids = itertools.count(
+            int.from_bytes(os.urandom(6), "big")
+        )
 
     _begin_names()
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=_begin_names)
 
-    KEPT = 8            # former states of a loop that stay on disk: who takes a change back need not wait again
+    KEPT = 8  # former states of a loop that stay on disk: who takes a change back need not wait again
 
     class _OwnFolder(_CacheLocator):
         """Where loops are kept: where NUMBA_CACHE_DIR says, or in a folder that nobody else writes to, or nowhere."""
 
         @classmethod
         def from_function(cls, py_func, py_file):
-            return cls() if config.CACHE_DIR or own_folder(cls().get_cache_path()) else None
+            return (
+                cls()
+                if config.CACHE_DIR or own_folder(cls().get_cache_path())
+                else None
+            )
 
         def get_cache_path(self):
             return config.CACHE_DIR or str(cache_dir() / "loops")
 
         def get_source_stamp(self):
-            return ""                       # the content is, and it is told at the first call
+            return ""  # the content is, and it is told at the first call
 
         get_disambiguator = get_source_stamp
 
@@ -81,7 +99,9 @@ else:
         def __init__(self, loop):
             super().__init__(loop.py_func)
             self._loop, self._keeps = loop, False
-            self._name = f"{loop.__module__}.{loop.__qualname__}".replace("<", "").replace(">", "")
+            self._name = f"{loop.__module__}.{loop.__qualname__}".replace(
+                "<", ""
+            ).replace(">", "")
 
         def load_overload(self, signature, target_context):
             # Not before the first call, when all modules are there and functions may stand in any order.
@@ -90,16 +110,29 @@ else:
                 content = _note(self._loop, inside)
                 # A function that was compiled before its globals changed, as in a notebook, is still the old one, and
                 # so will be what is compiled around it: that is not to be found under the new content.
-                self._keeps = all(one is self._loop or (made := _made_of(one)) is None or made == of_function(one)
-                                  for one in inside.values())
+                self._keeps = all(
+                    one is self._loop
+                    or (made := _made_of(one)) is None
+                    or made == of_function(one)
+                    for one in inside.values()
+                )
             except Unknown:
                 self._keeps = False
             if not self._keeps:
                 return None
-            known = (signature, target_context.codegen().magic_tuple(), numba.__version__, llvmlite.__version__,
-                     config.OPT, config.BOUNDSCHECK, "names begin anywhere")
+            known = (
+                signature,
+                target_context.codegen().magic_tuple(),
+                numba.__version__,
+                llvmlite.__version__,
+                config.OPT,
+                config.BOUNDSCHECK,
+                "names begin anywhere",
+            )
             words = hashlib.sha256(str(known).encode()).hexdigest()[:8]
-            self._cache_file = IndexDataCacheFile(self._cache_path, f"{self._name}.{content[:16]}.{words}", content)
+            self._cache_file = IndexDataCacheFile(
+                self._cache_path, f"{self._name}.{content[:16]}.{words}", content
+            )
             return super().load_overload(signature, target_context)
 
         def save_overload(self, signature, data):
@@ -108,11 +141,19 @@ else:
                 self._tidy()
 
         def _tidy(self):
-            mine = re.compile(re.escape(self._name) + r"\.([0-9a-f]{16})\.[0-9a-f]{8}(\.\d+)?\.nb[ic]")
+            mine = re.compile(
+                re.escape(self._name) + r"\.([0-9a-f]{16})\.[0-9a-f]{8}(\.\d+)?\.nb[ic]"
+            )
             with suppress(OSError):
                 files = Path(self._cache_path).glob(f"{self._name}.*")
-                files = sorted(files, key=lambda file: file.stat().st_mtime, reverse=True)
-                files = [(file, match[1]) for file in files if (match := mine.fullmatch(file.name))]
+                files = sorted(
+                    files, key=lambda file: file.stat().st_mtime, reverse=True
+                )
+                files = [
+                    (file, match[1])
+                    for file in files
+                    if (match := mine.fullmatch(file.name))
+                ]
                 latest = list(dict.fromkeys(content for _, content in files))[:KEPT]
                 for file, content in files:
                     if content not in latest:
@@ -137,40 +178,58 @@ else:
 
     def _made_of(thing):
         """The content of a loop as it was compiled; None of one that is not, or whose text is pasted in."""
-        if not getattr(thing, "overloads", None) or thing.targetoptions.get("inline") == "always":
+        if (
+            not getattr(thing, "overloads", None)
+            or thing.targetoptions.get("inline") == "always"
+        ):
             return None
-        return thing.__dict__.get("_made_of", "somebody else's, and when it was compiled nobody knows")
+        return thing.__dict__.get(
+            "_made_of", "somebody else's, and when it was compiled nobody knows"
+        )
 
     def _njit(**options):
         """numba's njit, whose functions are pickled by name where they can be found by it.
 
         numba would send their code along, which every process that gets it compiles anew.
         """
+
         def decorate(loop):
             loop = njit(**options)(loop)
             loop.__reduce_ex__ = partial(_by_name, loop)
             return loop
+
         return decorate
 
     def _by_name(loop, protocol):
-        elsewhere = loop.__module__ != "__main__"       # another process has another main module
-        found = elsewhere and getattr(sys.modules.get(loop.__module__), loop.__name__, None) is loop
+        elsewhere = (
+            loop.__module__ != "__main__"
+        )  # another process has another main module
+        found = (
+            elsewhere
+            and getattr(sys.modules.get(loop.__module__), loop.__name__, None) is loop
+        )
         return loop.__name__ if found else type(loop).__reduce_ex__(loop, protocol)
 
     def _compile(**options):
         def decorate(loop):
             loop = _njit(nogil=True, no_cfunc_wrapper=True, **options)(loop)
-            with suppress(RuntimeError, AttributeError):    # nowhere to keep it; numba is switched off
+            with suppress(
+                RuntimeError, AttributeError
+            ):  # nowhere to keep it; numba is switched off
                 loop._cache = ContentCache(loop)
             return loop
+
         return decorate
 
     def _compile_inside(**options):
         def decorate(function):
-            function = _njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **options)(function)
+            function = _njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **options)(
+                function
+            )
             if isinstance(function, Dispatcher):
                 function.__class__, function._cache = _Inside, _Noted(function)
             return function
+
         return decorate
 
     class _Inside(Dispatcher):
@@ -186,7 +245,9 @@ else:
     # function is given, which costs far more than the loops themselves.
     compiled_in_place = _compile(error_model="numpy", _nrt=False)
     # For sums over many numbers: they may be added in another order, several at a time. Nothing else is loosened.
-    compiled_sums = _compile(error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
+    compiled_sums = _compile(
+        error_model="numpy", fastmath={"reassoc", "contract", "nsz"}
+    )
     # For functions of numbers that a loop calls in one place: they are pasted into it before anything is compiled.
     inlined = _njit(inline="always", error_model="numpy")
     # For those that are called in several places, by loops alone: a third of the work of compiling them is what Python
@@ -204,6 +265,8 @@ def compiled_for(loop: Any, name: str, **parts: Any) -> Any:
     >>> compiled_for(number.py_func, "example").py_func.__qualname__
     'number_example'
     """
-    copy = types.FunctionType(loop.__code__, {**loop.__globals__, **parts}, loop.__name__)
+    copy = types.FunctionType(
+        loop.__code__, {**loop.__globals__, **parts}, loop.__name__
+    )
     copy.__qualname__ = f"{loop.__name__}_{name}"
     return compiled_numeric(copy)

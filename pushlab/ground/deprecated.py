@@ -23,5 +23,8 @@ def deprecated(what: str, instead: str, since: str, until: str, level: int = 3) 
     >>> print(told[0].message)
     open_share(log) is deprecated since pushlab 0.8 and goes in 0.10: use open_rate(log)
     """
-    warnings.warn(f"{what} is deprecated since pushlab {since} and goes in {until}: use {instead}", FutureWarning,
-                  stacklevel=level)
+    warnings.warn(
+        f"{what} is deprecated since pushlab {since} and goes in {until}: use {instead}",
+        FutureWarning,
+        stacklevel=level,
+    )

@@ -48,28 +48,33 @@ class BadData(ValueError):
 
     ROWS_SHOWN = 12
     MOST = 100
-    LONGEST = 2000      # characters of what a line says, which may hold words of the file
+    LONGEST = 2000  # characters of what a line says, which may hold words of the file
 
     def __init__(self, faults: Fault | Iterable[Fault]):
         faults = (faults,) if isinstance(faults, Fault) else tuple(faults)
-        self.count, self.faults = len(faults) + sum(fault.more for fault in faults), self._first(faults)
+        self.count, self.faults = (
+            len(faults) + sum(fault.more for fault in faults),
+            self._first(faults),
+        )
         super().__init__(self._message())
 
     def _first(self, faults):
         if len(faults) <= self.MOST:
             return faults
-        met, places = Counter(), []         # how many faults of its column come before each
+        met, places = Counter(), []  # how many faults of its column come before each
         for fault in faults:
             places.append(met[fault.file, fault.column])
             met[fault.file, fault.column] += 1
-        kept = sorted(range(len(faults)), key=places.__getitem__)[:self.MOST]
+        kept = sorted(range(len(faults)), key=places.__getitem__)[: self.MOST]
         return tuple(faults[place] for place in sorted(kept))
 
     def _message(self):
         groups = defaultdict(list)
         for fault in self.faults:
             groups[fault._replace(row=None, more=0)].append(fault.row)
-        first = f", the first {len(self.faults)}" if self.count > len(self.faults) else ""
+        first = (
+            f", the first {len(self.faults)}" if self.count > len(self.faults) else ""
+        )
         lines = [f"{self.count:,} fault{'s' if self.count != 1 else ''}{first}:"]
         for fault, rows in groups.items():
             where = fault.file
@@ -77,11 +82,21 @@ class BadData(ValueError):
                 where += f", {'column' if fault.unit == 'row' else 'key'} {fault.column or '(no name)'}"
             rows = [row for row in rows if row is not None]
             if rows:
-                more = f" and {len(rows) - self.ROWS_SHOWN:,} more" if len(rows) > self.ROWS_SHOWN else ""
-                shown = ", ".join(map(str, rows[:self.ROWS_SHOWN]))
+                more = (
+                    f" and {len(rows) - self.ROWS_SHOWN:,} more"
+                    if len(rows) > self.ROWS_SHOWN
+                    else ""
+                )
+                shown = ", ".join(map(str, rows[: self.ROWS_SHOWN]))
                 where += f", {fault.unit}{'s' if len(rows) > 1 else ''} {shown}{more}"
-            what = fault.right if fault.value is None else f"{short(fault.value, 200)!r} is not {fault.right}"
-            lines.append(f"  {printable(short(where, self.LONGEST))}: {printable(short(what, self.LONGEST))}")
+            what = (
+                fault.right
+                if fault.value is None
+                else f"{short(fault.value, 200)!r} is not {fault.right}"
+            )
+            lines.append(
+                f"  {printable(short(where, self.LONGEST))}: {printable(short(what, self.LONGEST))}"
+            )
         return "\n".join(lines)
 
 
@@ -91,7 +106,9 @@ def refuse(faults: Iterable[Fault]) -> None:
         raise BadData(faults)
 
 
-def blame(file: str, lines: Any, column: str, values: Any, wrong: Any, right: str) -> list[Fault]:
+def blame(
+    file: str, lines: Any, column: str, values: Any, wrong: Any, right: str
+) -> list[Fault]:
     """A Fault for each value of a column that is wrong; of more than BadData.MOST the last one tells how many more.
 
     lines, values, wrong   (rows,) numbers of the rows, what stands in them, and whether that is wrong (bool)
@@ -101,9 +118,18 @@ def blame(file: str, lines: Any, column: str, values: Any, wrong: Any, right: st
     """
     lines, values = np.asarray(lines), np.asarray(values, dtype=object)
     rows = np.flatnonzero(wrong)
-    shown = rows[:BadData.MOST]
-    return [Fault(file, int(lines[row]), column, short(str(values[row])), right,
-                  more=len(rows) - len(shown) if row == shown[-1] else 0) for row in shown]
+    shown = rows[: BadData.MOST]
+    return [
+        Fault(
+            file,
+            int(lines[row]),
+            column,
+            short(str(values[row])),
+            right,
+            more=len(rows) - len(shown) if row == shown[-1] else 0,
+        )
+        for row in shown
+    ]
 
 
 def short(text: str, most: int = 60) -> str:
@@ -112,7 +138,7 @@ def short(text: str, most: int = 60) -> str:
     >>> short("a" * 100, most=5)
     'aaaa…'
     """
-    return text if len(text) <= most else text[:most - 1] + "…"
+    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def printable(text: str) -> str:

@@ -24,15 +24,25 @@ from typing import Any
 
 try:
     import fcntl
-except ImportError:     # Windows: nobody can tell there whether a folder is still written in
+except (
+    ImportError
+):  # Windows: nobody can tell there whether a folder is still written in
     fcntl = None
 
-KINDS = ((stat.S_ISLNK, "a link"), (stat.S_ISDIR, "a folder"), (stat.S_ISFIFO, "a FIFO"), (stat.S_ISSOCK, "a socket"),
-         (stat.S_ISCHR, "a device"), (stat.S_ISBLK, "a device"))
+KINDS = (
+    (stat.S_ISLNK, "a link"),
+    (stat.S_ISDIR, "a folder"),
+    (stat.S_ISFIFO, "a FIFO"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+)
 UNFINISHED = re.compile(r"\.(.{1,40})\.[0-9a-f]{16}", re.DOTALL)
-ABANDONED = 3600.0          # seconds without a change, after which who writes what is unfinished may be gone
+ABANDONED = 3600.0  # seconds without a change, after which who writes what is unfinished may be gone
 # A cell's beginning, and what a spreadsheet set to semicolons or tabs takes for one, if a formula follows.
-FORMULA = re.compile("(^|[;\t\r\n\v\f\x85\u2028\u2029])(?=[ \xa0]*[=+\\-@\t\r＝＋－＠])")
+FORMULA = re.compile(
+    "(^|[;\t\r\n\v\f\x85\u2028\u2029])(?=[ \xa0]*[=+\\-@\t\r＝＋－＠])"
+)
 
 
 def data_dir() -> Path:
@@ -41,12 +51,18 @@ def data_dir() -> Path:
     for folder in (package / "data", package.parent / "data"):
         if folder.is_dir():
             return folder
-    raise FileNotFoundError("the data folder is missing from this installation of pushlab; install it again")
+    raise FileNotFoundError(
+        "the data folder is missing from this installation of pushlab; install it again"
+    )
 
 
 def cache_dir() -> Path:
     """Where what took long is kept: $PUSHLAB_CACHE, or a folder `pushlab` in the user's own cache."""
-    home = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA") or Path("~/.cache").expanduser()
+    home = (
+        os.environ.get("XDG_CACHE_HOME")
+        or os.environ.get("LOCALAPPDATA")
+        or Path("~/.cache").expanduser()
+    )
     return Path(os.environ.get("PUSHLAB_CACHE") or Path(home) / "pushlab")
 
 
@@ -63,11 +79,14 @@ def own_folder(path: Path | str) -> bool:
         about = os.lstat(path)
     except OSError:
         return False
-    if stat.S_ISDIR(about.st_mode) and (os.name != "posix" or (about.st_uid, about.st_mode & 0o077)
-                                        == (os.geteuid(), 0)):
+    if stat.S_ISDIR(about.st_mode) and (
+        os.name != "posix" or (about.st_uid, about.st_mode & 0o077) == (os.geteuid(), 0)
+    ):
         return True
-    warnings.warn(f"{path} is no folder of yours alone (mode 700), so nothing is kept there; move it away",
-                  stacklevel=2)
+    warnings.warn(
+        f"{path} is no folder of yours alone (mode 700), so nothing is kept there; move it away",
+        stacklevel=2,
+    )
     return False
 
 
@@ -77,10 +96,15 @@ def what_it_is(mode: int) -> str:
     >>> what_it_is(os.stat("/").st_mode), what_it_is(os.stat(__file__).st_mode)
     ('a folder', '')
     """
-    return next((word for is_one, word in KINDS if is_one(mode)), "" if stat.S_ISREG(mode) else "no ordinary file")
+    return next(
+        (word for is_one, word in KINDS if is_one(mode)),
+        "" if stat.S_ISREG(mode) else "no ordinary file",
+    )
 
 
-def write_text(path: Path | str, text: str, replace: bool = True, rights: int | None = None) -> Path:
+def write_text(
+    path: Path | str, text: str, replace: bool = True, rights: int | None = None
+) -> Path:
     """Writes text as UTF-8, line ends as they are; makes the folder where there is none; returns the path.
 
     replace  whether an ordinary file that is there may be replaced
@@ -93,7 +117,9 @@ def write_text(path: Path | str, text: str, replace: bool = True, rights: int | 
     return write_bytes(path, text.encode("utf-8", "backslashreplace"), replace, rights)
 
 
-def write_bytes(path: Path | str, data: bytes, replace: bool = True, rights: int | None = None) -> Path:
+def write_bytes(
+    path: Path | str, data: bytes, replace: bool = True, rights: int | None = None
+) -> Path:
     """Writes bytes as `write_text` writes text."""
     path = Path(path)
     unfinished = _written_beside(path, data, replace, rights)
@@ -115,7 +141,11 @@ def write_together(texts: Mapping[Path, str | bytes]) -> list[Path]:
         clear_unfinished(folder, [path.name for path in texts])
     try:
         for path, text in texts.items():
-            data = text.encode("utf-8", "backslashreplace") if isinstance(text, str) else text
+            data = (
+                text.encode("utf-8", "backslashreplace")
+                if isinstance(text, str)
+                else text
+            )
             unfinished[path] = _written_beside(path, data)
         for path, other in unfinished.items():
             os.replace(other, path)
@@ -131,11 +161,18 @@ def _written_beside(path, data, replace=True, rights=None):
     before = _may_be_written(path, replace)
     rights, unfinished = before if rights is None else rights, beside(path)
     try:
-        with open(unfinished, "xb", opener=lambda name, how: os.open(name, how, 0o666 if rights is None else rights)
-                  ) as file:
+        with open(
+            unfinished,
+            "xb",
+            opener=lambda name, how: os.open(
+                name, how, 0o666 if rights is None else rights
+            ),
+        ) as file:
             file.write(data)
         if rights is not None:
-            os.chmod(unfinished, rights)    # whatever the process takes away from new files
+            os.chmod(
+                unfinished, rights
+            )  # whatever the process takes away from new files
     except BaseException:
         unfinished.unlink(missing_ok=True)
         raise
@@ -149,17 +186,23 @@ def _may_be_written(path, replace):
     except FileNotFoundError:
         return None
     if word := what_it_is(mode):
-        raise FileExistsError(f"{path} is {word}, which is not replaced; give the name of an ordinary file")
+        raise FileExistsError(
+            f"{path} is {word}, which is not replaced; give the name of an ordinary file"
+        )
     if not replace:
-        raise FileExistsError(f"{path} is there already and is not replaced; give another name, or move it away")
+        raise FileExistsError(
+            f"{path} is there already and is not replaced; give another name, or move it away"
+        )
     demand_writable(path)
     return stat.S_IMODE(mode)
 
 
 def demand_writable(path: Path) -> None:
     """PermissionError for what could be replaced, as its folder may be written to, but may not be itself."""
-    if not os.access(path, os.W_OK) and os.path.lexists(path):      # it may just have gone
-        raise PermissionError(f"{path} is write-protected, or another's, and is not replaced; give another name")
+    if not os.access(path, os.W_OK) and os.path.lexists(path):  # it may just have gone
+        raise PermissionError(
+            f"{path} is write-protected, or another's, and is not replaced; give another name"
+        )
 
 
 def _put(unfinished, path):
@@ -168,7 +211,7 @@ def _put(unfinished, path):
         os.link(unfinished, path)
     except FileExistsError:
         raise FileExistsError(f"{path} is there already and is not replaced") from None
-    except OSError:                         # a file system without links: the name is taken first
+    except OSError:  # a file system without links: the name is taken first
         os.close(os.open(path, os.O_CREAT | os.O_EXCL))
         os.replace(unfinished, path)
 
@@ -185,9 +228,13 @@ def clear_unfinished(folder: Path | str, names: Collection[str] | None = None) -
     """
     wanted = None if names is None else {name[:40] for name in names}
     with suppress(OSError):
-        left = [one for one in os.scandir(folder) if (match := UNFINISHED.fullmatch(one.name))
-                and (wanted is None or match[1] in wanted)
-                and time.time() - one.stat(follow_symlinks=False).st_mtime > ABANDONED]
+        left = [
+            one
+            for one in os.scandir(folder)
+            if (match := UNFINISHED.fullmatch(one.name))
+            and (wanted is None or match[1] in wanted)
+            and time.time() - one.stat(follow_symlinks=False).st_mtime > ABANDONED
+        ]
         for one in left:
             with suppress(OSError):
                 if one.is_dir(follow_symlinks=False):
@@ -225,12 +272,17 @@ def alone(path: Path | str, wait: float = 60.0) -> Iterator[None]:
     path = Path(os.path.realpath(path))
     path.parent.mkdir(parents=True, exist_ok=True)
     name = os.fsencode(path.name)
-    lock = FileLock(path.with_name(f".{path.name if len(name) < 250 else hashlib.sha256(name).hexdigest()}.lock"))
+    lock = FileLock(
+        path.with_name(
+            f".{path.name if len(name) < 250 else hashlib.sha256(name).hexdigest()}.lock"
+        )
+    )
     try:
         lock.acquire(timeout=wait, poll_interval=0.02)
     except Timeout:
-        raise TimeoutError(f"another process has been changing {path} for {wait:g} seconds; wait for it, or end it"
-                           ) from None
+        raise TimeoutError(
+            f"another process has been changing {path} for {wait:g} seconds; wait for it, or end it"
+        ) from None
     try:
         yield
     finally:
@@ -238,6 +290,7 @@ def alone(path: Path | str, wait: float = 60.0) -> Iterator[None]:
 
 
 # ---------------------------------------------------------------- what stands in a file
+
 
 def safe_cell(text: str) -> str:
     """A text as a cell in which no spreadsheet finds a formula: an apostrophe stands before what begins like one.
@@ -260,7 +313,9 @@ def csv_text(rows: Iterable[Iterable[Any]]) -> str:
     """
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(
-        [safe_cell(cell) if isinstance(cell, str) else cell for cell in row] for row in rows)
+        [safe_cell(cell) if isinstance(cell, str) else cell for cell in row]
+        for row in rows
+    )
     return text.getvalue()
 
 
@@ -277,4 +332,7 @@ def json_text(data: object) -> str:
     """
     text = json.dumps(data, indent=2, ensure_ascii=False)
     plain_list = re.compile(r"\[\n\s+([^][{}]*?)\n\s+\]")
-    return plain_list.sub(lambda match: "[" + re.sub(r"\n\s+", " ", match[1]) + "]", text) + "\n"
+    return (
+        plain_list.sub(lambda match: "[" + re.sub(r"\n\s+", " ", match[1]) + "]", text)
+        + "\n"
+    )

@@ -9,11 +9,19 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
-from pushlab.ground.files import beside, clear_unfinished, demand_writable, held, what_it_is
+from pushlab.ground.files import (
+    beside,
+    clear_unfinished,
+    demand_writable,
+    held,
+    what_it_is,
+)
 
 
 @contextmanager
-def whole_folder(path: Path | str, keep: bool = False, new: bool = False) -> Iterator[Path]:
+def whole_folder(
+    path: Path | str, keep: bool = False, new: bool = False
+) -> Iterator[Path]:
     """A new folder beside `path` to write in, which takes its place in one step when all is written.
 
     keep   begin with a copy of what is there
@@ -24,29 +32,45 @@ def whole_folder(path: Path | str, keep: bool = False, new: bool = False) -> Ite
     elsewhere stays readable there until then. Raises FileExistsError where something is that is no folder or may not be
     replaced, and for the folder in which this runs, or on which a disk is mounted.
     """
-    path = Path(os.path.realpath(path))         # which raises nothing at a link to itself, as resolve() may
+    path = Path(
+        os.path.realpath(path)
+    )  # which raises nothing at a link to itself, as resolve() may
     if os.path.lexists(path):
         if not path.is_dir():
-            raise FileExistsError(f"{path} is {what_it_is(os.lstat(path).st_mode) or 'a file'}; a folder is meant")
+            raise FileExistsError(
+                f"{path} is {what_it_is(os.lstat(path).st_mode) or 'a file'}; a folder is meant"
+            )
         if Path.cwd().is_relative_to(path):
-            raise FileExistsError(f"{path} is the folder in which this runs, and cannot be exchanged; give one inside "
-                                  "it")
+            raise FileExistsError(
+                f"{path} is the folder in which this runs, and cannot be exchanged; give one inside "
+                "it"
+            )
         if os.path.ismount(path):
-            raise FileExistsError(f"on {path} a disk is mounted, so that it cannot be exchanged; give a folder inside "
-                                  "it")
+            raise FileExistsError(
+                f"on {path} a disk is mounted, so that it cannot be exchanged; give a folder inside "
+                "it"
+            )
         if new and any(path.iterdir()):
-            raise FileExistsError(f"{path} is there already and is not empty; give another name")
+            raise FileExistsError(
+                f"{path} is there already and is not empty; give another name"
+            )
         demand_writable(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     clear_unfinished(path.parent, [path.name])
     unfinished = beside(path)
     try:
         # As private from the beginning as it will be.
-        unfinished.mkdir(0o700 | stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o777)
+        unfinished.mkdir(
+            0o700 | stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o777
+        )
         with ExitStack() as ours:
-            with suppress(OSError):         # where nobody can hold a folder, nobody clears one away
+            with suppress(
+                OSError
+            ):  # where nobody can hold a folder, nobody clears one away
                 ours.enter_context(held(unfinished))
-            if keep and path.exists():      # which makes it look as old as what it is a copy of
+            if (
+                keep and path.exists()
+            ):  # which makes it look as old as what it is a copy of
                 _copy(path, unfinished)
             yield unfinished
             with suppress(FileNotFoundError):
@@ -54,7 +78,9 @@ def whole_folder(path: Path | str, keep: bool = False, new: bool = False) -> Ite
             while not _swapped(unfinished, path, new):
                 pass
     finally:
-        shutil.rmtree(unfinished, ignore_errors=True)       # the new one that failed, or the old one
+        shutil.rmtree(
+            unfinished, ignore_errors=True
+        )  # the new one that failed, or the old one
 
 
 def _copy(folder, other):
@@ -69,7 +95,7 @@ def _copy(folder, other):
 def _swapped(new, old, only_new=False):
     """Gives a folder the place of another, which gets its name; False where somebody else came in between."""
     if only_new:
-        if os.name == "nt":                 # elsewhere an empty folder is renamed over
+        if os.name == "nt":  # elsewhere an empty folder is renamed over
             with suppress(OSError):
                 os.rmdir(old)
         try:
@@ -77,11 +103,17 @@ def _swapped(new, old, only_new=False):
         except OSError:
             if not old.exists():
                 raise
-            raise FileExistsError(f"{old} is there by now, from somebody else; give another name") from None
+            raise FileExistsError(
+                f"{old} is there by now, from somebody else; give another name"
+            ) from None
         return True
     if old.exists():
-        if not _exchanged(new, old):        # Windows, some network drives: for a moment there is neither
-            aside = old.with_name(f".{old.name[:40]}.{secrets.token_hex(8)}.before")    # which nobody clears away
+        if not _exchanged(
+            new, old
+        ):  # Windows, some network drives: for a moment there is neither
+            aside = old.with_name(
+                f".{old.name[:40]}.{secrets.token_hex(8)}.before"
+            )  # which nobody clears away
             os.rename(old, aside)
             try:
                 os.rename(new, old)
@@ -107,14 +139,18 @@ def _exchanged(one, other):
 
     system, (one, other) = ctypes.CDLL(None), map(os.fsencode, (one, other))
     if sys.platform == "darwin":
-        return not system.renamex_np(one, other, 2)                 # RENAME_SWAP
-    here = -100                                                     # AT_FDCWD: names are as they are given
-    return hasattr(system, "renameat2") and not system.renameat2(here, one, here, other, 2)     # RENAME_EXCHANGE
+        return not system.renamex_np(one, other, 2)  # RENAME_SWAP
+    here = -100  # AT_FDCWD: names are as they are given
+    return hasattr(system, "renameat2") and not system.renameat2(
+        here, one, here, other, 2
+    )  # RENAME_EXCHANGE
 
 
 def demand_own(folder: Path | str, mark: str) -> None:
     """FileExistsError for a folder that is neither new nor empty, nor known by a file `mark` as one written here."""
     folder = Path(folder)
     if folder.is_dir() and any(folder.iterdir()) and not (folder / mark).is_file():
-        raise FileExistsError(f"{folder} holds something else (results would have a file {mark} there); "
-                              "give a folder that is new or empty")
+        raise FileExistsError(
+            f"{folder} holds something else (results would have a file {mark} there); "
+            "give a folder that is new or empty"
+        )

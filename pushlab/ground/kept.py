@@ -23,7 +23,7 @@ import numpy as np
 from pushlab.ground.files import own_folder, write_text
 from pushlab.ground.reading import read_json
 
-LARGEST = 64 * 2**20        # bytes of a file; a judge has less than 1 MB
+LARGEST = 64 * 2**20  # bytes of a file; a judge has less than 1 MB
 _on_disk = ContextVar("whether anything is kept on disk", default=True)
 _made_here: dict[str, Any] = {}
 
@@ -49,7 +49,11 @@ def read_kept(path: Path | None, read: Callable[[Any], Any] = lambda told: told)
     with suppress(OSError, ValueError, KeyError, TypeError, IndexError):
         if path is not None and own_folder(path.parent):
             told = read_json(path, LARGEST)
-            return read(told["content"]) if told["checksum"] == checksum(path.name, told["content"]) else None
+            return (
+                read(told["content"])
+                if told["checksum"] == checksum(path.name, told["content"])
+                else None
+            )
     return None
 
 
@@ -66,8 +70,12 @@ def no_cache() -> Iterator[None]:
         _on_disk.reset(before)
 
 
-def kept(path: Path | None, make: Callable[[], Any], read: Callable[[Any], Any] = lambda told: told,
-         optional: bool = False) -> Any:
+def kept(
+    path: Path | None,
+    make: Callable[[], Any],
+    read: Callable[[Any], Any] = lambda told: told,
+    optional: bool = False,
+) -> Any:
     """What `make()` gives, a value that JSON holds: read from its file, or made now and written there.
 
     path      None keeps nothing; its folder has to be the user's own (`pushlab.ground.files.own_folder`)
@@ -85,8 +93,13 @@ def kept(path: Path | None, make: Callable[[], Any], read: Callable[[Any], Any] 
     if path is not None:
         try:
             if not own_folder(path.parent):
-                raise PermissionError(f"{path.parent} cannot be written, or others can write there too")
-            text = json.dumps({"checksum": checksum(path.name, made), "content": made}, allow_nan=False)
+                raise PermissionError(
+                    f"{path.parent} cannot be written, or others can write there too"
+                )
+            text = json.dumps(
+                {"checksum": checksum(path.name, made), "content": made},
+                allow_nan=False,
+            )
             write_text(path, text, rights=0o600)
         except OSError:
             if not optional:

@@ -17,4 +17,6 @@ def bring(name: str, for_what: str, extra: str = "rl") -> Any:
         there = import_module(module)
         return getattr(there, thing) if thing else there
     except ImportError as error:
-        raise ImportError(f"{for_what} needs {module} ({error}); get it by pip install 'pushlab[{extra}]'") from error
+        raise ImportError(
+            f"{for_what} needs {module} ({error}); get it by pip install 'pushlab[{extra}]'"
+        ) from error

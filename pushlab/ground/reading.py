@@ -21,9 +21,17 @@ from typing import Any
 from pushlab.ground.faults import BadData, Fault, short
 from pushlab.ground.files import what_it_is
 
-DIGITS = 100                # of one whole number in JSON
-WORDS = {dict: "an object, {…}", list: "a list, […]", str: "a text", int: "a whole number", float: "a number"}
-INVISIBLE = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")       # show nothing, and count as letters
+DIGITS = 100  # of one whole number in JSON
+WORDS = {
+    dict: "an object, {…}",
+    list: "a list, […]",
+    str: "a text",
+    int: "a whole number",
+    float: "a number",
+}
+INVISIBLE = frozenset(
+    "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0"
+)  # show nothing, and count as letters
 
 
 class _Limited(io.RawIOBase):
@@ -54,11 +62,15 @@ class _Limited(io.RawIOBase):
 
 def _too_large(name, most):
     size = f"{most / 2**20:,.0f} MB" if most >= 2**20 else f"{most:,} bytes"
-    return BadData(Fault(name, right=f"the file is larger than {size}, the most that it can be"))
+    return BadData(
+        Fault(name, right=f"the file is larger than {size}, the most that it can be")
+    )
 
 
 @contextmanager
-def opened(path: Path | str, most: int, links: bool = False, name: str | None = None) -> Iterator[io.BufferedReader]:
+def opened(
+    path: Path | str, most: int, links: bool = False, name: str | None = None
+) -> Iterator[io.BufferedReader]:
     """An ordinary file, open for reading bytes one after the other.
 
     most   bytes that it may have, also if it grows while it is read
@@ -68,17 +80,24 @@ def opened(path: Path | str, most: int, links: bool = False, name: str | None = 
     Raises BadData if it is missing, unreadable, larger, or no ordinary file; nothing is waited for.
     """
     name = name or Path(path).name or str(path)
-    with _unbuffered(path, name, most, links) as file, limited(file, most, name) as data:
+    with (
+        _unbuffered(path, name, most, links) as file,
+        limited(file, most, name) as data,
+    ):
         yield data
 
 
-def read_bytes(path: Path | str, most: int, links: bool = False, name: str | None = None) -> bytes:
+def read_bytes(
+    path: Path | str, most: int, links: bool = False, name: str | None = None
+) -> bytes:
     """The bytes of an ordinary file, as `opened` opens it."""
     with opened(path, most, links, name) as file:
         return file.read()
 
 
-def read_text(path: Path | str, most: int, links: bool = False, name: str | None = None) -> str:
+def read_text(
+    path: Path | str, most: int, links: bool = False, name: str | None = None
+) -> str:
     """The text of an ordinary file, as `opened` opens it; BadData with the line of the first byte that is not UTF-8."""
     return _decoded(read_bytes(path, most, links, name), name or Path(path).name)
 
@@ -88,7 +107,9 @@ def _decoded(data, name):
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         right = f"the text is not UTF-8 (byte {data[error.start]:#04x})"
-        raise BadData(Fault(name, 1 + data.count(b"\n", 0, error.start), right=right, unit="line")) from None
+        raise BadData(
+            Fault(name, 1 + data.count(b"\n", 0, error.start), right=right, unit="line")
+        ) from None
 
 
 def limited(file: Any, most: int, name: str) -> io.BufferedReader:
@@ -97,14 +118,30 @@ def limited(file: Any, most: int, name: str) -> io.BufferedReader:
 
 
 def _unbuffered(path, name, most, links):
-    flags = sum(getattr(os, flag, 0) for flag in ("O_NONBLOCK", "O_CLOEXEC", "O_NOCTTY", "O_BINARY"))
+    flags = sum(
+        getattr(os, flag, 0)
+        for flag in ("O_NONBLOCK", "O_CLOEXEC", "O_NOCTTY", "O_BINARY")
+    )
     try:
-        _ordinary((os.stat if links else os.lstat)(path), name)         # some devices act when they are opened
-        file = os.fdopen(os.open(path, os.O_RDONLY | flags | (0 if links else getattr(os, "O_NOFOLLOW", 0))), "rb", 0)
+        _ordinary(
+            (os.stat if links else os.lstat)(path), name
+        )  # some devices act when they are opened
+        file = os.fdopen(
+            os.open(
+                path,
+                os.O_RDONLY | flags | (0 if links else getattr(os, "O_NOFOLLOW", 0)),
+            ),
+            "rb",
+            0,
+        )
     except FileNotFoundError:
         raise BadData(Fault(name, right="the file is missing")) from None
     except OSError as error:
-        word = "a link; the file itself is meant" if error.errno == errno.ELOOP else error.strerror or error
+        word = (
+            "a link; the file itself is meant"
+            if error.errno == errno.ELOOP
+            else error.strerror or error
+        )
         raise BadData(Fault(name, right=f"the file cannot be read: {word}")) from None
     except BadData:
         raise
@@ -112,7 +149,7 @@ def _unbuffered(path, name, most, links):
         raise BadData(Fault(name, right="no file can have this name")) from None
     try:
         about = os.fstat(file.fileno())
-        _ordinary(about, name)              # it may be another file by now
+        _ordinary(about, name)  # it may be another file by now
         if about.st_size > most:
             raise _too_large(name, most)
     except BaseException:
@@ -129,6 +166,7 @@ def _ordinary(about, name):
 
 # ---------------------------------------------------------------- JSON
 
+
 class _Wrong(Exception):
     """What is wrong inside JSON: `right`, the text that it is about, to find its line by, and the key."""
 
@@ -136,8 +174,14 @@ class _Wrong(Exception):
         super().__init__(right, word, key)
 
 
-def read_json(path_or_bytes: Path | str | bytes, most: int = 8 * 2**20, kind: Any = dict, name: str | None = None,
-              links: bool = False, deepest: int = 64) -> Any:
+def read_json(
+    path_or_bytes: Path | str | bytes,
+    most: int = 8 * 2**20,
+    kind: Any = dict,
+    name: str | None = None,
+    links: bool = False,
+    deepest: int = 64,
+) -> Any:
     """What a JSON file, or its bytes, stands for.
 
     most     bytes that there may be
@@ -166,24 +210,47 @@ def read_json(path_or_bytes: Path | str | bytes, most: int = 8 * 2**20, kind: An
     text = _decoded(data, name)
     try:
         _shallow(data, deepest)
-        told = json.loads(text, object_pairs_hook=_once, parse_int=_whole, parse_float=_finite,
-                          parse_constant=_no_number)
+        told = json.loads(
+            text,
+            object_pairs_hook=_once,
+            parse_int=_whole,
+            parse_float=_finite,
+            parse_constant=_no_number,
+        )
         if b"\\ud" in data.lower():
             json.dumps(told, ensure_ascii=False).encode()
     except UnicodeEncodeError:
-        raise BadData(Fault(name, right="a text holds half a character (a lone surrogate, \\ud…)")) from None
+        raise BadData(
+            Fault(name, right="a text holds half a character (a lone surrogate, \\ud…)")
+        ) from None
     except json.JSONDecodeError as error:
-        raise BadData(Fault(name, error.lineno, right=f"this is not JSON: {error.msg.lower()}", unit="line")) from None
+        raise BadData(
+            Fault(
+                name,
+                error.lineno,
+                right=f"this is not JSON: {error.msg.lower()}",
+                unit="line",
+            )
+        ) from None
     except _Wrong as error:
         right, word, key = error.args
         row = 1 + text.count("\n", 0, text.index(word)) if word else None
         raise BadData(Fault(name, row, key, right=right, unit="line")) from None
     except (RecursionError, MemoryError):
-        raise BadData(Fault(name, right="there is more in it than can be read")) from None
+        raise BadData(
+            Fault(name, right="there is more in it than can be read")
+        ) from None
     kinds = kind if isinstance(kind, tuple) else (kind,)
-    if not isinstance(told, kind) or (isinstance(told, bool) and bool not in (*kinds, object)):
+    if not isinstance(told, kind) or (
+        isinstance(told, bool) and bool not in (*kinds, object)
+    ):
         words = " or ".join(WORDS.get(one, one.__name__) for one in kinds)
-        raise BadData(Fault(name, right=f"it should be {words}; it is {WORDS.get(type(told), repr(told))}"))
+        raise BadData(
+            Fault(
+                name,
+                right=f"it should be {words}; it is {WORDS.get(type(told), repr(told))}",
+            )
+        )
     return told
 
 
@@ -196,9 +263,13 @@ def _shallow(data, deepest):
     marks = np.frombuffer(data.replace(b"\\\\", b"").replace(b'\\"', b""), np.uint8)
     outside = np.bitwise_xor.accumulate((marks == ord('"')).astype(np.int8)) == 0
     opens, closes = (np.isin(marks, list(pair)) for pair in (b"[{", b"]}"))
-    depth = np.cumsum(np.where(outside, opens.astype(np.int8) - closes, 0), dtype=np.int32).max()
+    depth = np.cumsum(
+        np.where(outside, opens.astype(np.int8) - closes, 0), dtype=np.int32
+    ).max()
     if depth > deepest:
-        raise _Wrong(f"lists and objects lie {depth:,} deep in each other; {deepest} are the most")
+        raise _Wrong(
+            f"lists and objects lie {depth:,} deep in each other; {deepest} are the most"
+        )
 
 
 def _once(pairs):
@@ -211,7 +282,9 @@ def _once(pairs):
 
 def _whole(text):
     if (digits := len(text.lstrip("-"))) > DIGITS:
-        raise _Wrong(f"a whole number has {digits:,} digits; {DIGITS} are the most", text)
+        raise _Wrong(
+            f"a whole number has {digits:,} digits; {DIGITS} are the most", text
+        )
     return int(text)
 
 
@@ -228,6 +301,7 @@ def _no_number(text):
 
 # ---------------------------------------------------------------- names
 
+
 def clean(text: str, most: int = 80) -> str:
     """A name as it may be shown, or become part of a file's name: one spelling of each letter (NFC), no characters
     that steer a terminal, turn the reading direction or show nothing, single blanks, not too long.
@@ -235,5 +309,10 @@ def clean(text: str, most: int = 80) -> str:
     >>> clean("  Ada\\u202e\\n Lovelace\\x1b[31m ")
     'Ada Lovelace[31m'
     """
-    shown = (one for one in text if one.isspace() or (one not in INVISIBLE and unicodedata.category(one)[0] != "C"))
+    shown = (
+        one
+        for one in text
+        if one.isspace()
+        or (one not in INVISIBLE and unicodedata.category(one)[0] != "C")
+    )
     return short(unicodedata.normalize("NFC", " ".join("".join(shown).split())), most)

@@ -15,7 +15,7 @@ import numpy as np
 from pushlab.ground.arguments import one_of
 
 SEEDINGS = ("independent", "counted")
-EPISODE = 2             # first of the spawn keys; an agent's own chance has 1 (`pushlab.agents.protocol.own_chance`)
+EPISODE = 2  # first of the spawn keys; an agent's own chance has 1 (`pushlab.agents.protocol.own_chance`)
 PART = 3
 
 
@@ -44,5 +44,7 @@ def part_seed(seed: int, *numbers: int) -> int:
 
 
 def _spawned(seed, *key):
-    state = np.random.SeedSequence(int(seed), spawn_key=tuple(int(one) for one in key)).generate_state(1, np.uint64)
+    state = np.random.SeedSequence(
+        int(seed), spawn_key=tuple(int(one) for one in key)
+    ).generate_state(1, np.uint64)
     return int(state[0] >> np.uint64(11))

@@ -41,8 +41,8 @@ from pushlab.logs.folders import lifetime_log, read_log, write_log
 
 INFO = "info.json"
 VARIABLE = "L2DATA"
-NUMBER = re.compile("[0-9]{1,9}")       # the folder of a run
-LONGEST = 255                           # characters of a folder's name
+NUMBER = re.compile("[0-9]{1,9}")  # the folder of a run
+LONGEST = 255  # characters of a folder's name
 PICKLED = (".pkl", ".pickle")
 ADD = "pushlab experts add LOGDIR makes one of the log of its run"
 PICKLE = f"a pickle, and reading one runs whatever is in it, so that it is never read nor converted; {ADD}"
@@ -62,12 +62,25 @@ class Experts:
     def __init__(self, folder: Path | str | None = None) -> None:
         if folder is None:
             if not os.environ.get(VARIABLE):
-                raise ValueError(f"no store of experts: name its folder, or set the environment variable {VARIABLE}")
+                raise ValueError(
+                    f"no store of experts: name its folder, or set the environment variable {VARIABLE}"
+                )
             folder = Path(os.environ[VARIABLE]) / "taskinfo"
         self.folder = Path(folder)
         if self.folder.is_file():
-            raise BadData([Fault(self.folder.name, None, None, None, PICKLE if self.folder.suffix in PICKLED else
-                                 f"a store of experts is a folder, with {INFO} in it; this is a file")])
+            raise BadData(
+                [
+                    Fault(
+                        self.folder.name,
+                        None,
+                        None,
+                        None,
+                        PICKLE
+                        if self.folder.suffix in PICKLED
+                        else f"a store of experts is a folder, with {INFO} in it; this is a file",
+                    )
+                ]
+            )
 
     def __repr__(self) -> str:
         return f"Experts({str(self.folder)!r})"
@@ -77,13 +90,25 @@ class Experts:
         """Names of the tasks that have an expert, a sorted list; a value or a run."""
         if not self.folder.is_dir():
             return []
-        runs = {unquote(path.name) for path in self.folder.iterdir() if path.is_dir() and self._runs_in(path)}
+        runs = {
+            unquote(path.name)
+            for path in self.folder.iterdir()
+            if path.is_dir() and self._runs_in(path)
+        }
         return sorted(runs | set(self._values()))
 
     def list(self) -> pd.DataFrame:
         """A DataFrame, a row a task: task, runs, experiences, saturation (NaN where none is written)."""
-        rows = [{"task": task, "runs": len(runs), "experiences": sum(map(len, runs)),
-                 "saturation": self._values().get(task, np.nan)} for task in self.tasks for runs in [self.logs(task)]]
+        rows = [
+            {
+                "task": task,
+                "runs": len(runs),
+                "experiences": sum(map(len, runs)),
+                "saturation": self._values().get(task, np.nan),
+            }
+            for task in self.tasks
+            for runs in [self.logs(task)]
+        ]
         return pd.DataFrame(rows, columns=["task", "runs", "experiences", "saturation"])
 
     def logs(self, task: str) -> builtins.list[pd.DataFrame]:
@@ -103,7 +128,9 @@ class Experts:
         """
         return self._values().get(task)
 
-    def add(self, task: str, log: pd.DataFrame, saturation: float | None = None) -> None:
+    def add(
+        self, task: str, log: pd.DataFrame, saturation: float | None = None
+    ) -> None:
         """Adds a run to a task's.
 
         log         a lifetime log or a log of `rollout`, all of this one task; only its training counts
@@ -111,7 +138,9 @@ class Experts:
         """
         self._put(task, log, saturation, replace=False)
 
-    def write(self, task: str, log: pd.DataFrame, saturation: float | None = None) -> None:
+    def write(
+        self, task: str, log: pd.DataFrame, saturation: float | None = None
+    ) -> None:
         """Puts one run in the place of all that a task has."""
         self._put(task, log, saturation, replace=True)
 
@@ -125,9 +154,11 @@ class Experts:
                 shutil.rmtree(new._folder_of(task), ignore_errors=True)
             where = new._folder_of(task)
             numbers = [int(path.name) for path in self._runs_in(where)]
-            runs = [] if replace else self.logs(task)           # faults name what is there, and not the copy
+            runs = (
+                [] if replace else self.logs(task)
+            )  # faults name what is there, and not the copy
             written = write_log(log, where / str(max(numbers, default=-1) + 1))
-            runs.append(read_log(written))                      # what was written is read
+            runs.append(read_log(written))  # what was written is read
             if saturation is None:
                 saturation = float(np.mean([_saturation_of(run) for run in runs]))
             new._write_values({**new._values(), task: saturation})
@@ -147,12 +178,17 @@ class Experts:
     def clear(self, task: str | None = None) -> None:
         """Removes the runs and the value of a task; without a task those of all. KeyError for a task without any."""
         if task is not None and task not in self.tasks:
-            raise KeyError(f"there is no expert of {task!r}; there are {', '.join(self.tasks) or 'none'}")
+            raise KeyError(
+                f"there is no expert of {task!r}; there are {', '.join(self.tasks) or 'none'}"
+            )
         with self._changed() as new:
             for one in new.tasks if task is None else [task]:
                 shutil.rmtree(new._folder_of(one), ignore_errors=True)
-            new._write_values({} if task is None else
-                              {one: value for one, value in new._values().items() if one != task})
+            new._write_values(
+                {}
+                if task is None
+                else {one: value for one, value in new._values().items() if one != task}
+            )
 
     # ------------------------------------------------------------ the files
 
@@ -162,7 +198,11 @@ class Experts:
 
     @staticmethod
     def _runs_in(folder):
-        runs = [path for path in folder.iterdir() if NUMBER.fullmatch(path.name)] if folder.is_dir() else []
+        runs = (
+            [path for path in folder.iterdir() if NUMBER.fullmatch(path.name)]
+            if folder.is_dir()
+            else []
+        )
         return sorted(runs, key=lambda path: int(path.name))
 
     def _values(self):
@@ -170,36 +210,80 @@ class Experts:
         if not os.path.lexists(file):
             return {}
         values = read_json(file)
-        faults = [Fault(INFO, None, task, str(value), "a finite number, the saturation value of this task", "item")
-                  for task, value in values.items() if not is_number(value)]
+        faults = [
+            Fault(
+                INFO,
+                None,
+                task,
+                str(value),
+                "a finite number, the saturation value of this task",
+                "item",
+            )
+            for task, value in values.items()
+            if not is_number(value)
+        ]
         if faults:
             raise BadData(faults)
         return {task: float(value) for task, value in values.items()}
 
     def _write_values(self, values):
         for task, value in values.items():
-            demand(is_number(value), f"a saturation value is a finite number; got {value!r} for {task}")
+            demand(
+                is_number(value),
+                f"a saturation value is a finite number; got {value!r} for {task}",
+            )
         values = {task: float(values[task]) for task in sorted(values)}
         write_text(self.folder / INFO, json.dumps(values, indent=2) + "\n")
 
     def _demand_task(self, task, log):
-        demand(len(self._folder_of(task).name) <= LONGEST, f"a task's name is a folder's: {task!r:.60} is too long")
+        demand(
+            len(self._folder_of(task).name) <= LONGEST,
+            f"a task's name is a folder's: {task!r:.60} is too long",
+        )
         log = lifetime_log(log)
         other = sorted(set(map(str, log["task"])) - {task})
-        faults = [Fault(f"expert of {task}", None, "task", name, f"{task}, the only task of its expert")
-                  for name in other]
+        faults = [
+            Fault(
+                f"expert of {task}",
+                None,
+                "task",
+                name,
+                f"{task}, the only task of its expert",
+            )
+            for name in other
+        ]
         if not (log["block_type"] == "train").any():
-            faults.append(Fault(f"expert of {task}", None, "block_type", None, "at least one experience of training"))
+            faults.append(
+                Fault(
+                    f"expert of {task}",
+                    None,
+                    "block_type",
+                    None,
+                    "at least one experience of training",
+                )
+            )
         if faults:
             raise BadData(faults)
         return log
 
     def lacking(self, tasks: Iterable[str]) -> builtins.list[Fault]:
         """A list of faults, one for each of some tasks that has neither a run nor a value here."""
-        pickled = {path.stem for path in self.folder.glob("*") if path.suffix in PICKLED}
-        return [Fault(f"{task}.pkl" if task in pickled else self.folder.name, None, None, None,
-                      PICKLE if task in pickled else f"there is no single-task expert of {task!r}; {ADD}")
-                for task in tasks if task not in self.tasks]
+        pickled = {
+            path.stem for path in self.folder.glob("*") if path.suffix in PICKLED
+        }
+        return [
+            Fault(
+                f"{task}.pkl" if task in pickled else self.folder.name,
+                None,
+                None,
+                None,
+                PICKLE
+                if task in pickled
+                else f"there is no single-task expert of {task!r}; {ADD}",
+            )
+            for task in tasks
+            if task not in self.tasks
+        ]
 
     def _refuse_pickles(self, task):
         if any((self.folder / f"{task}{suffix}").exists() for suffix in PICKLED):
@@ -211,4 +295,8 @@ def _saturation_of(log):
     from pushlab.metrics.lifelong import Settings, lifelong_report
 
     plain = Settings(normalization="none", smoothing="none")
-    return float(lifelong_report(log, metrics=["saturation"], settings=plain).lifetime.get("saturation", np.nan))
+    return float(
+        lifelong_report(log, metrics=["saturation"], settings=plain).lifetime.get(
+            "saturation", np.nan
+        )
+    )

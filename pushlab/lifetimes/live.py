@@ -32,13 +32,20 @@ from pushlab.lifetimes.syllabi import TRAIN, Phase, Syllabus, read_syllabus
 from pushlab.logs.folders import lifetime_log, with_regimes
 from pushlab.logs.rollout import keep_lived, rollout
 
-TRAINING, TESTING = range(2)        # parts of a lifetime with a seed each
+TRAINING, TESTING = range(2)  # parts of a lifetime with a seed each
 
 Source = Syllabus | dict[str, Any] | Path | str
 
 
-def run_syllabus(syllabus: Source, agent: Agent | Callable, seed: int = 0, folder: Path | str | None = None,
-                 progress: bool = True, resume: bool = True, **labels: Any) -> pd.DataFrame:
+def run_syllabus(
+    syllabus: Source,
+    agent: Agent | Callable,
+    seed: int = 0,
+    folder: Path | str | None = None,
+    progress: bool = True,
+    resume: bool = True,
+    **labels: Any,
+) -> pd.DataFrame:
     """Trains and tests an agent as a syllabus says and returns the log, a DataFrame with a row an episode.
 
     syllabus  a Syllabus, a file, a dict, or the name of a shipped one
@@ -75,11 +82,18 @@ def run_syllabus(syllabus: Source, agent: Agent | Callable, seed: int = 0, folde
 
     with nullcontext() if book is None else alone(book.folder / STATE_FILE, wait=1.0):
         blocks = [] if book is None else book.open(agent, resume)
-        bar = tqdm(total=syllabus.count, initial=sum(map(len, blocks)), desc=labels["run"], unit="episode",
-                   disable=not progress)
+        bar = tqdm(
+            total=syllabus.count,
+            initial=sum(map(len, blocks)),
+            desc=labels["run"],
+            unit="episode",
+            disable=not progress,
+        )
         try:
             for number in range(len(blocks), len(phases)):
-                blocks.append(live_phase(phases[number], agent, seed, envs, blocks, labels, bar))
+                blocks.append(
+                    live_phase(phases[number], agent, seed, envs, blocks, labels, bar)
+                )
                 if book is not None:
                     book.keep(blocks[-1], number, agent)
         except BaseException as error:
@@ -117,19 +131,36 @@ def make_envs(phases: Iterable[Phase]) -> dict[str, Any]:
                     envs[key] = gym.make(one.env, **one.params)
             except (ValueError, TypeError, OSError) as error:
                 envs[key] = None
-                faults.append(Fault(f"phase {phase.name}, task {one.task}", None, None, None, str(error)))
+                faults.append(
+                    Fault(
+                        f"phase {phase.name}, task {one.task}",
+                        None,
+                        None,
+                        None,
+                        str(error),
+                    )
+                )
     if faults:
         raise BadData(faults)
     return envs
 
 
-def live_phase(phase: Phase, agent: Agent, seed: int, envs: dict[str, Any], before: Sequence[pd.DataFrame],
-               labels: dict[str, Any], bar: Any = None) -> pd.DataFrame:
+def live_phase(
+    phase: Phase,
+    agent: Agent,
+    seed: int,
+    envs: dict[str, Any],
+    before: Sequence[pd.DataFrame],
+    labels: dict[str, Any],
+    bar: Any = None,
+) -> pd.DataFrame:
     """Lives one phase after the blocks `before`, a list of DataFrames; returns its rows of the log."""
     learning, rows = phase.kind == TRAIN, []
-    agent = agent if learning else copy.deepcopy(agent)         # a test leaves no trace
+    agent = agent if learning else copy.deepcopy(agent)  # a test leaves no trace
     lived = sum(len(block) for block in before)
-    trained = sum(len(block) for block in before if (block["block_type"] == TRAIN).all())
+    trained = sum(
+        len(block) for block in before if (block["block_type"] == TRAIN).all()
+    )
 
     def told(*logs):
         log = pd.concat([*rows, *logs], ignore_index=True)
@@ -139,11 +170,23 @@ def live_phase(phase: Phase, agent: Agent, seed: int, envs: dict[str, Any], befo
     for experience in phase.experiences:
         getattr(agent, "begin_task", Agent().begin_task)(experience.task, learning)
         try:
-            log = rollout(envs[experience.told()], agent, episodes=experience.count, progress=False,
-                          seed=part_seed(seed, TRAINING if learning else TESTING), first=trained if learning else 0,
-                          learn=learning, explore=learning, record="episodes", phase=phase.name, block=len(before),
-                          block_type=phase.kind, task=experience.task,
-                          params=json.dumps(experience.params, sort_keys=True), **labels)
+            log = rollout(
+                envs[experience.told()],
+                agent,
+                episodes=experience.count,
+                progress=False,
+                seed=part_seed(seed, TRAINING if learning else TESTING),
+                first=trained if learning else 0,
+                learn=learning,
+                explore=learning,
+                record="episodes",
+                phase=phase.name,
+                block=len(before),
+                block_type=phase.kind,
+                task=experience.task,
+                params=json.dumps(experience.params, sort_keys=True),
+                **labels,
+            )
         except BaseException as error:
             keep_lived(error, partial(told, *_lived_by(error)))
             raise
@@ -156,8 +199,15 @@ def live_phase(phase: Phase, agent: Agent, seed: int, envs: dict[str, Any], befo
 
 # ---------------------------------------------------------------- experts, and many lifetimes
 
-def run_experts(syllabus: Source, agent: Agent | Callable, seed: int = 0, store: Any = None,
-                episodes: int | None = None, progress: bool = True) -> dict[str, list[pd.DataFrame]]:
+
+def run_experts(
+    syllabus: Source,
+    agent: Agent | Callable,
+    seed: int = 0,
+    store: Any = None,
+    episodes: int | None = None,
+    progress: bool = True,
+) -> dict[str, list[pd.DataFrame]]:
     """Single-task experts: for each task of a syllabus a fresh copy of the agent that learns nothing else.
 
     agent     an Agent that has learned nothing yet; it stays so
@@ -175,14 +225,22 @@ def run_experts(syllabus: Source, agent: Agent | Callable, seed: int = 0, store:
         phase = Phase("1.train", TRAIN, tuple(training))
         envs = make_envs([phase])
         labels = {"run": f"expert {task} {agent.name} {seed}", "lifetime": 0}
-        runs[task] = [live_phase(phase, copy.deepcopy(agent), int(seed), envs, [], labels)]
+        runs[task] = [
+            live_phase(phase, copy.deepcopy(agent), int(seed), envs, [], labels)
+        ]
         if store is not None:
             store.add(task, runs[task][0])
     return runs
 
 
-def run_syllabi(syllabus: Source, agents: Iterable[Agent | Callable], seeds: int | Iterable[int] = 5,
-                folder: Path | str | None = None, jobs: int = 1, progress: bool = True) -> dict[str, list]:
+def run_syllabi(
+    syllabus: Source,
+    agents: Iterable[Agent | Callable],
+    seeds: int | Iterable[int] = 5,
+    folder: Path | str | None = None,
+    jobs: int = 1,
+    progress: bool = True,
+) -> dict[str, list]:
     """Several agents through one syllabus under several seeds; returns {agent's name: [log under each seed]}.
 
     agents  list of Agents that have learned nothing yet, with different names; each lifetime gets a copy
@@ -202,14 +260,24 @@ def run_syllabi(syllabus: Source, agents: Iterable[Agent | Callable], seeds: int
     seeds = range(seeds) if isinstance(seeds, int) else list(seeds)
     work = [(agent, seed) for agent in fresh for seed in seeds]
     done = Parallel(n_jobs=jobs, return_as="generator")(
-        delayed(_run_copy)(syllabus, agent, seed, folder) for agent, seed in work)
+        delayed(_run_copy)(syllabus, agent, seed, folder) for agent, seed in work
+    )
     logs: list = []
 
     def told():
-        return {name: [log for (agent, _), log in zip(work, logs) if agent.name == name] for name in names}
+        return {
+            name: [log for (agent, _), log in zip(work, logs) if agent.name == name]
+            for name in names
+        }
 
     try:
-        for log in tqdm(done, total=len(work), desc=syllabus.name, unit="lifetime", disable=not progress):
+        for log in tqdm(
+            done,
+            total=len(work),
+            desc=syllabus.name,
+            unit="lifetime",
+            disable=not progress,
+        ):
             logs.append(log)
     except BaseException as error:
         keep_lived(error, told)
@@ -218,5 +286,11 @@ def run_syllabi(syllabus: Source, agents: Iterable[Agent | Callable], seeds: int
 
 
 def _run_copy(syllabus, agent, seed, folder):
-    where = None if folder is None else Path(folder) / f"{agent.name}-{seed}".replace(" ", "-").replace("/", "-")
-    return run_syllabus(syllabus, copy.deepcopy(agent), seed, where, progress=False, lifetime=int(seed))
+    where = (
+        None
+        if folder is None
+        else Path(folder) / f"{agent.name}-{seed}".replace(" ", "-").replace("/", "-")
+    )
+    return run_syllabus(
+        syllabus, copy.deepcopy(agent), seed, where, progress=False, lifetime=int(seed)
+    )

@@ -93,12 +93,18 @@ class Syllabus:
                 phases.append((item["$phase"], experiences))
             else:
                 experiences.append(experience_of(item, self.default_params))
-        return tuple(Phase(name, name.partition(".")[2], tuple(some)) for name, some in phases)
+        return tuple(
+            Phase(name, name.partition(".")[2], tuple(some)) for name, some in phases
+        )
 
     @property
     def tasks(self) -> tuple[str, ...]:
         """Names of its tasks, a tuple, in the order in which they are first met."""
-        return tuple(dict.fromkeys(one.task for phase in self.phases for one in phase.experiences))
+        return tuple(
+            dict.fromkeys(
+                one.task for phase in self.phases for one in phase.experiences
+            )
+        )
 
     @property
     def kind(self) -> str:
@@ -112,7 +118,13 @@ class Syllabus:
 
     def training(self, task: str) -> list[Experience]:
         """The Experiences that train a task, in order."""
-        return [one for phase in self.phases if phase.kind == TRAIN for one in phase.experiences if one.task == task]
+        return [
+            one
+            for phase in self.phases
+            if phase.kind == TRAIN
+            for one in phase.experiences
+            if one.task == task
+        ]
 
     def faults(self) -> list[Fault]:
         """What is wrong with it, a list of Faults."""
@@ -127,12 +139,19 @@ class Syllabus:
 
     def to_dict(self) -> dict[str, Any]:
         """What `write_syllabus` writes and `read_syllabus` reads."""
-        told = {"name": self.name, "author": self.author, "structure": self.structure, "contains": "episodes",
-                "default_params": self.default_params, "instructions": self.instructions}
+        told = {
+            "name": self.name,
+            "author": self.author,
+            "structure": self.structure,
+            "contains": "episodes",
+            "default_params": self.default_params,
+            "instructions": self.instructions,
+        }
         return {key: value for key, value in told.items() if value not in (None, "")}
 
 
 # ---------------------------------------------------------------- files
+
 
 def read_syllabus(source: Syllabus | Mapping[str, Any] | Path | str) -> Syllabus:
     """A valid Syllabus from a JSON file, from the dict that such a file holds, or by the name of a shipped one.
@@ -151,7 +170,11 @@ def read_syllabus(source: Syllabus | Mapping[str, Any] | Path | str) -> Syllabus
     faults = find_faults(told, file)
     if faults:
         raise BadData(faults)
-    told = {key: value for key, value in told.items() if key not in ("contains", "version", "comment")}
+    told = {
+        key: value
+        for key, value in told.items()
+        if key not in ("contains", "version", "comment")
+    }
     return Syllabus(**{"name": Path(file).stem, **told}, file=file)
 
 
@@ -166,24 +189,41 @@ def _find(source):
         return path
     names = shipped_syllabi()
     if str(source) not in names:
-        raise FileNotFoundError(f"there is no syllabus {str(source)!r}; pushlab comes with {', '.join(names)}, and any "
-                                "JSON file will do")
+        raise FileNotFoundError(
+            f"there is no syllabus {str(source)!r}; pushlab comes with {', '.join(names)}, and any "
+            "JSON file will do"
+        )
     return data_dir() / "syllabi" / f"{source}.json"
 
 
 def write_syllabus(syllabus: Syllabus, path: Path | str) -> Path:
     """Writes a syllabus as JSON, an instruction a line; returns the path. Raises BadData for one that is not valid."""
     told = syllabus.validate().to_dict()
-    lines = [f'"{key}": {json.dumps(value, ensure_ascii=False)}' for key, value in told.items()
-             if key != "instructions"]
-    instructions = ",\n".join(f"  {json.dumps(item, ensure_ascii=False)}" for item in told["instructions"])
-    return write_text(path, "{" + ",\n ".join([*lines, f'"instructions": [\n{instructions}\n ]']) + "}\n")
+    lines = [
+        f'"{key}": {json.dumps(value, ensure_ascii=False)}'
+        for key, value in told.items()
+        if key != "instructions"
+    ]
+    instructions = ",\n".join(
+        f"  {json.dumps(item, ensure_ascii=False)}" for item in told["instructions"]
+    )
+    return write_text(
+        path,
+        "{" + ",\n ".join([*lines, f'"instructions": [\n{instructions}\n ]']) + "}\n",
+    )
 
 
 # ---------------------------------------------------------------- making one
 
-def cl(episode: Episode, variations: Sequence[Episode], train: int, test: int = 0, name: str = "continual learning",
-       held_out: Episode | None = None) -> Syllabus:
+
+def cl(
+    episode: Episode,
+    variations: Sequence[Episode],
+    train: int,
+    test: int = 0,
+    name: str = "continual learning",
+    held_out: Episode | None = None,
+) -> Syllabus:
     """A CL syllabus: one task, trained with one variation of its parameters after the other.
 
     episode     dict of "$episode", if wanted "$task", and the arguments that do not vary
@@ -192,11 +232,26 @@ def cl(episode: Episode, variations: Sequence[Episode], train: int, test: int = 
     test        episodes of each test of each variation, after every training; 0: no tests
     held_out    dict of arguments that all tests have in place of the training's
     """
-    return _compose(name, "CL", [{**episode, **one} for one in variations], train, test, bool(test), held_out)
+    return _compose(
+        name,
+        "CL",
+        [{**episode, **one} for one in variations],
+        train,
+        test,
+        bool(test),
+        held_out,
+    )
 
 
-def ant_a(tasks: Mapping[str, Episode], train: int, test: int, order: Sequence[str] | None = None,
-          name: str = "adapting to new tasks, A", pretest: bool = True, held_out: Episode | None = None) -> Syllabus:
+def ant_a(
+    tasks: Mapping[str, Episode],
+    train: int,
+    test: int,
+    order: Sequence[str] | None = None,
+    name: str = "adapting to new tasks, A",
+    pretest: bool = True,
+    held_out: Episode | None = None,
+) -> Syllabus:
     """An ANT_A syllabus: is a task forgotten while others are learned? All tasks are tested after every training.
 
     tasks     {name: episode}, an episode being a dict of "$episode" and arguments
@@ -205,35 +260,78 @@ def ant_a(tasks: Mapping[str, Episode], train: int, test: int, order: Sequence[s
     pretest   test before the first training too
     held_out  dict of arguments that all tests have in place of the training's
     """
-    return _compose(name, "ANT_A", _in_order(tasks, order), train, test, pretest, held_out, _named(tasks))
+    return _compose(
+        name,
+        "ANT_A",
+        _in_order(tasks, order),
+        train,
+        test,
+        pretest,
+        held_out,
+        _named(tasks),
+    )
 
 
-def ant_b(tasks: Mapping[str, Episode], train: int, test: int, order: Sequence[str] | None = None,
-          name: str = "adapting to new tasks, B", held_out: Episode | None = None) -> Syllabus:
+def ant_b(
+    tasks: Mapping[str, Episode],
+    train: int,
+    test: int,
+    order: Sequence[str] | None = None,
+    name: str = "adapting to new tasks, B",
+    held_out: Episode | None = None,
+) -> Syllabus:
     """An ANT_B syllabus: does what was learned in one task carry over to others? As `ant_a`, always with a pretest."""
-    return _compose(name, "ANT_B", _in_order(tasks, order), train, test, True, held_out, _named(tasks))
+    return _compose(
+        name,
+        "ANT_B",
+        _in_order(tasks, order),
+        train,
+        test,
+        True,
+        held_out,
+        _named(tasks),
+    )
 
 
 def _named(tasks):
     """The episodes of tasks, with the tasks' names in them."""
-    return {name: {"$episode": None, "$task": name} | episode | {"$task": name} for name, episode in tasks.items()}
+    return {
+        name: {"$episode": None, "$task": name} | episode | {"$task": name}
+        for name, episode in tasks.items()
+    }
 
 
 def _in_order(tasks, order):
     order = list(tasks if order is None else order)
     unknown = [name for name in order if name not in tasks]
     if unknown:
-        raise ValueError(f"order names the task {unknown[0]!r}, and the tasks are {', '.join(tasks)}")
+        raise ValueError(
+            f"order names the task {unknown[0]!r}, and the tasks are {', '.join(tasks)}"
+        )
     return [_named(tasks)[name] for name in order]
 
 
 def _compose(name, structure, trained, train, test, pretest, held_out, tasks=None):
     """Alternating phases: training of each of `trained`, and tests of all that there are, in that order."""
-    everything = list(tasks.values()) if tasks else [one for at, one in enumerate(trained) if one not in trained[:at]]
-    tests = [{"$repeat": {**one, **(held_out or {})}, "count": test} for one in everything]
-    instructions = [{"$phase": "0.test", "enable_updates": False}, *tests] if pretest else []
+    everything = (
+        list(tasks.values())
+        if tasks
+        else [one for at, one in enumerate(trained) if one not in trained[:at]]
+    )
+    tests = [
+        {"$repeat": {**one, **(held_out or {})}, "count": test} for one in everything
+    ]
+    instructions = (
+        [{"$phase": "0.test", "enable_updates": False}, *tests] if pretest else []
+    )
     for number, one in enumerate(trained, start=1):
-        instructions += [{"$phase": f"{number}.train", "enable_updates": True}, {"$repeat": one, "count": train}]
+        instructions += [
+            {"$phase": f"{number}.train", "enable_updates": True},
+            {"$repeat": one, "count": train},
+        ]
         if test:
-            instructions += [{"$phase": f"{number}.test", "enable_updates": False}, *tests]
+            instructions += [
+                {"$phase": f"{number}.test", "enable_updates": False},
+                *tests,
+            ]
     return Syllabus(name, instructions, structure).validate()

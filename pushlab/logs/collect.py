@@ -19,13 +19,19 @@ from pushlab.ground.arguments import whole
 from pushlab.ground.seeds import episode_seed
 from pushlab.metrics.offpolicy.logs import probabilities_of
 
-MOST_STATES = 5_000_000     # that an enumeration may visit
+MOST_STATES = 5_000_000  # that an enumeration may visit
 
 Policy = Callable[[np.ndarray], np.ndarray] | Any
 
 
-def collect(env: str, policy: Policy, episodes: int, seed: int = 0, actions: np.ndarray | None = None,
-            **kwargs: Any) -> pd.DataFrame:
+def collect(
+    env: str,
+    policy: Policy,
+    episodes: int,
+    seed: int = 0,
+    actions: np.ndarray | None = None,
+    **kwargs: Any,
+) -> pd.DataFrame:
     """A log of a policy in an environment, made in its native batch version: a DataFrame with a row a step.
 
     env       id of an environment
@@ -43,23 +49,41 @@ def collect(env: str, policy: Policy, episodes: int, seed: int = 0, actions: np.
     [[0, 0], [0, 1], [0, 2], [1, 0], [1, 1], [1, 2]]
     """
     import gymnasium as gym
+
     with naming_the_nearest(env):
         envs: Any = gym.make_vec(env, num_envs=whole("episodes", episodes, 1), **kwargs)
     chance = own_chance(seed)
-    seen, _ = envs.reset(seed=[episode_seed(seed, episode) for episode in range(episodes)])
+    seen, _ = envs.reset(
+        seed=[episode_seed(seed, episode) for episode in range(episodes)]
+    )
     names = _names(seen, envs.unwrapped.world.observation_names)
     over, parts, step, seen = np.zeros(episodes, bool), [], 0, _matrix(seen)
     while not over.all():
         likely = probabilities_of(policy, seen)
         chosen = _draw(likely, chance.random(episodes))
-        following, reward, terminated, truncated, _ = envs.step(chosen if actions is None else actions[chosen])
-        on, following = np.flatnonzero(~over), _matrix(following)       # a copy that is over has begun again
+        following, reward, terminated, truncated, _ = envs.step(
+            chosen if actions is None else actions[chosen]
+        )
+        on, following = (
+            np.flatnonzero(~over),
+            _matrix(following),
+        )  # a copy that is over has begun again
         last = np.full(len(on), None)
         for row in np.flatnonzero((terminated | truncated)[on]):
             last[row] = following[on[row]].tolist()
-        parts.append({"episode": on, "step": np.full(len(on), step), "action": chosen[on], "reward": reward[on],
-                      "propensity": likely[on, chosen[on]], "terminated": terminated[on], "truncated": truncated[on],
-                      "obs": seen[on], "last": last})
+        parts.append(
+            {
+                "episode": on,
+                "step": np.full(len(on), step),
+                "action": chosen[on],
+                "reward": reward[on],
+                "propensity": likely[on, chosen[on]],
+                "terminated": terminated[on],
+                "truncated": truncated[on],
+                "obs": seen[on],
+                "last": last,
+            }
+        )
         over |= terminated | truncated
         seen, step = following, step + 1
     envs.close()
@@ -82,17 +106,25 @@ def _matrix(seen):
 def _names(seen, names, prefix="obs"):
     """What the columns of `_matrix(seen)` are called in a log."""
     if isinstance(seen, dict):
-        return [name for key, part in seen.items() for name in _names(part, (names or {}).get(key), f"{prefix}.{key}")]
+        return [
+            name
+            for key, part in seen.items()
+            for name in _names(part, (names or {}).get(key), f"{prefix}.{key}")
+        ]
     return [f"{prefix}.{name}" for name in names or range(_matrix(seen).shape[1])]
 
 
 def _draw(probabilities, uniforms):
     """A number for each row, drawn with the row's probabilities."""
     chosen = (uniforms[:, None] >= np.cumsum(probabilities, axis=1)).sum(axis=1)
-    return np.minimum(chosen, probabilities.shape[1] - 1)      # a sum of probabilities may end just below 1
+    return np.minimum(
+        chosen, probabilities.shape[1] - 1
+    )  # a sum of probabilities may end just below 1
 
 
-def true_value(world: Any, policy: Policy, steps: int | None = None, discount: float = 1.0) -> float:
+def true_value(
+    world: Any, policy: Policy, steps: int | None = None, discount: float = 1.0
+) -> float:
     """The value of a policy in a RECEnv world by exact enumeration of all users and all ways they may be treated.
 
     world     a RECEnv without observation noise, whose user model has an exact `expect`; noise in rewards does not
@@ -104,12 +136,18 @@ def true_value(world: Any, policy: Policy, steps: int | None = None, discount: f
     """
     steps = world.step_per_episode if steps is None else steps
     if world.obs_std:
-        raise ValueError(f"enumeration needs observations without noise; obs_std is {world.obs_std}")
+        raise ValueError(
+            f"enumeration needs observations without noise; obs_std is {world.obs_std}"
+        )
     if world.n_users * world.n_items**steps > MOST_STATES:
-        raise ValueError(f"{world.n_users} users and {world.n_items} items in {steps} steps make more than "
-                         f"{MOST_STATES:,} states; take fewer, or the mean of many episodes")
+        raise ValueError(
+            f"{world.n_users} users and {world.n_items} items in {steps} steps make more than "
+            f"{MOST_STATES:,} states; take fewer, or the mean of many episodes"
+        )
     users = np.arange(world.n_users)
-    states = world.initial(np.zeros((len(users), world.uniforms)), {"user_id": users})["state"]
+    states = world.initial(np.zeros((len(users), world.uniforms)), {"user_id": users})[
+        "state"
+    ]
     weights, value = np.full(len(users), 1 / len(users)), 0.0
     for step in range(steps):
         seen = world.observe({"state": states})

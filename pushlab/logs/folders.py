@@ -43,19 +43,29 @@ from pushlab.logs.columns import spell_out
 from pushlab.logs.places import parts_of
 from pushlab.logs.rollout import by_episode
 from pushlab.logs.tables import COLUMNS, TABLE, THEIRS, Table
-from pushlab.metrics.lifelong.rows import ABOUT, find_measure, numeric_columns, regime_numbers
+from pushlab.metrics.lifelong.rows import (
+    ABOUT,
+    find_measure,
+    numeric_columns,
+    regime_numbers,
+)
 
 SCENARIO, LOGGER = "scenario_info.json", "logger_info.json"
 STEPS = "steps.tsv"
 TYPES = ("train", "test")
 KINDS = ("CL", "ANT_A", "ANT_B")
-NO_TIME = "19700101T000000.000000"      # l2metrics reads a time; one that is always the same keeps files the same
+NO_TIME = "19700101T000000.000000"  # l2metrics reads a time; one that is always the same keeps files the same
 
 
 # ---------------------------------------------------------------- reading
 
-def read_log(path: Path | str, measure: str | None = None, strict: bool = True,
-             blocks: int | None = None) -> pd.DataFrame:
+
+def read_log(
+    path: Path | str,
+    measure: str | None = None,
+    strict: bool = True,
+    blocks: int | None = None,
+) -> pd.DataFrame:
     """Reads one lifetime: an L2Logger folder, or a TSV, CSV or Parquet file with the columns of either naming.
 
     measure  the column to measure by; by default what `logger_info.json` names first, else "reward"
@@ -70,21 +80,38 @@ def read_log(path: Path | str, measure: str | None = None, strict: bool = True,
     """
     path = Path(path)
     if not path.exists():
-        raise FileNotFoundError(f"there is no log at {str(path)!r}: no such file or folder")
+        raise FileNotFoundError(
+            f"there is no log at {str(path)!r}: no such file or folder"
+        )
     try:
         return _read_log(path, measure, strict, blocks)
     except BadData:
         raise
-    except (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError) as error:
-        right = f"a log that can be read ({type(error).__name__}: {error})"         # whatever else others may write
+    except (
+        ArithmeticError,
+        AttributeError,
+        LookupError,
+        MemoryError,
+        RecursionError,
+        TypeError,
+        ValueError,
+    ) as error:
+        right = f"a log that can be read ({type(error).__name__}: {error})"  # whatever else others may write
         raise BadData([Fault(path.name, None, None, None, right)]) from error
 
 
 def _read_log(path, measure, strict, blocks):
     parts, faults = parts_of(path) if path.is_dir() else ([Table(path, path.name)], [])
-    parts = [part for part in parts if blocks is None or part.block is None or part.block < blocks]
+    parts = [
+        part
+        for part in parts
+        if blocks is None or part.block is None or part.block < blocks
+    ]
     read = [(part, *tables.read_part(part)) for part in parts]
-    scenario, told = _read_json(path, SCENARIO, faults), _read_json(path, LOGGER, faults)
+    scenario, told = (
+        _read_json(path, SCENARIO, faults),
+        _read_json(path, LOGGER, faults),
+    )
     faults += [fault for _, _, found in read for fault in found]
     kept = {part: table for part, table, _ in read if table is not None and len(table)}
     if not kept:
@@ -92,16 +119,33 @@ def _read_log(path, measure, strict, blocks):
     log = pd.concat(kept.values(), keys=[part.name for part in kept])
     columns = told.get("metrics_columns") or ["reward"]
     wanted = [columns] if isinstance(columns, str) else columns
-    if not isinstance(wanted, list) or not all(isinstance(column, str) for column in wanted):
-        faults.append(Fault(LOGGER, None, "metrics_columns", json.dumps(columns)[:80], "a list of columns", "item"))
+    if not isinstance(wanted, list) or not all(
+        isinstance(column, str) for column in wanted
+    ):
+        faults.append(
+            Fault(
+                LOGGER,
+                None,
+                "metrics_columns",
+                json.dumps(columns)[:80],
+                "a list of columns",
+                "item",
+            )
+        )
         wanted = ["reward"]
     name = str(measure or ("reward" if "reward" in wanted else wanted[0]))
     try:
-        find_measure(log.select_dtypes("number"), name, path.name)      # True and False are none
+        find_measure(
+            log.select_dtypes("number"), name, path.name
+        )  # True and False are none
         faults += _lacking(kept, name)
         infinite = tables.find_infinite(log, name)
         faults += infinite
-        log = log[np.isfinite(log[name].to_numpy(float, na_value=0.0))] if infinite else log
+        log = (
+            log[np.isfinite(log[name].to_numpy(float, na_value=0.0))]
+            if infinite
+            else log
+        )
         sound = True
     except BadData as error:
         faults += error.faults
@@ -112,20 +156,32 @@ def _read_log(path, measure, strict, blocks):
         log = by_episode(log).rename(columns={"return": "reward"})
         log.index = pd.MultiIndex.from_product([[path.name], np.zeros(len(log), int)])
     if "block" not in log:
-        log = log.assign(block=regime_numbers(log, ["phase" if "phase" in log else "block_type"]))
+        log = log.assign(
+            block=regime_numbers(log, ["phase" if "phase" in log else "block_type"])
+        )
     log = _with_phases(log)
     faults += tables.find_disorder(log, parts[0].is_numbered)
-    log = with_regimes(tables.in_order(log, shared=len({part.block for part in kept}) < len(kept)))
+    log = with_regimes(
+        tables.in_order(log, shared=len({part.block for part in kept}) < len(kept))
+    )
     faults += tables.find_steps_back(log)
-    kind = str(scenario.get("syllabus_type", scenario.get("scenario_type"))).upper().replace("-", "_")
+    kind = (
+        str(scenario.get("syllabus_type", scenario.get("scenario_type")))
+        .upper()
+        .replace("-", "_")
+    )
     if kind not in KINDS and len(kept) < len(parts):
         right = f"CL, ANT_A or ANT_B; without {len(parts) - len(kept)} of {len(parts)} tables nobody can tell which"
         faults.append(Fault(SCENARIO, None, "syllabus_type", None, right, "item"))
     if faults and (strict or not sound):
         raise BadData(faults)
     log = log.reset_index(drop=True)
-    log.attrs = {"measure": name, "scenario": scenario, **({"faults": tuple(faults)} if faults else {}),
-                 **({"syllabus_type": kind} if kind in KINDS else {})}
+    log.attrs = {
+        "measure": name,
+        "scenario": scenario,
+        **({"faults": tuple(faults)} if faults else {}),
+        **({"syllabus_type": kind} if kind in KINDS else {}),
+    }
     return log
 
 
@@ -134,11 +190,17 @@ def read_steps(folder: Path | str) -> pd.DataFrame:
 
     Raises FileNotFoundError if no steps were written, BadData for a file that is torn.
     """
-    parts = [part._replace(path=part.path.with_name(STEPS), name=part.name.removesuffix(TABLE) + STEPS)
-             for part in parts_of(Path(folder))[0]]
+    parts = [
+        part._replace(
+            path=part.path.with_name(STEPS), name=part.name.removesuffix(TABLE) + STEPS
+        )
+        for part in parts_of(Path(folder))[0]
+    ]
     missing = [part.name for part in parts if not part.path.exists()]
     if missing:
-        raise FileNotFoundError(f"{Path(folder).name} holds episodes and no steps: there is no {missing[0]}")
+        raise FileNotFoundError(
+            f"{Path(folder).name} holds episodes and no steps: there is no {missing[0]}"
+        )
     read, found = zip(*(tables.read_columns(part, "steps") for part in parts))
     if any(found):
         raise BadData(fault for faults in found for fault in faults)
@@ -158,12 +220,22 @@ def _read_json(path, name, faults):
 
 def _lacking(kept, measure):
     """A fault for each table that has no column of the measure, where others have."""
-    return [Fault(part.name, 1, measure, None, "the measure is missing; numeric columns here are "
-                  + (", ".join(numeric_columns(table)) or "none")) for part, table in kept.items()
-            if measure not in table and not {"step", "return"} & {*table}]
+    return [
+        Fault(
+            part.name,
+            1,
+            measure,
+            None,
+            "the measure is missing; numeric columns here are "
+            + (", ".join(numeric_columns(table)) or "none"),
+        )
+        for part, table in kept.items()
+        if measure not in table and not {"step", "return"} & {*table}
+    ]
 
 
 # ---------------------------------------------------------------- regimes and phases, logs of rollout
+
 
 def with_regimes(log: pd.DataFrame) -> pd.DataFrame:
     """The log with a column `regime`: consecutive rows of one block, type, task and params, counted from 0."""
@@ -171,7 +243,11 @@ def with_regimes(log: pd.DataFrame) -> pd.DataFrame:
     if "regime" in log:
         return log.assign(regime=regime)
     log = log.copy()
-    log.insert(log.columns.get_loc("params" if "params" in log else "task") + 1, "regime", regime)
+    log.insert(
+        log.columns.get_loc("params" if "params" in log else "task") + 1,
+        "regime",
+        regime,
+    )
     return log
 
 
@@ -181,7 +257,9 @@ def _with_phases(log):
         return log
     turn = regime_numbers(log, ["block", "block_type"])
     kinds = log["block_type"].to_numpy()[np.flatnonzero(np.diff(turn, prepend=-1))]
-    phases = [f"{number}.{kind}" for number, kind in zip(np.cumsum(kinds == "train"), kinds)]
+    phases = [
+        f"{number}.{kind}" for number, kind in zip(np.cumsum(kinds == "train"), kinds)
+    ]
     log = log.copy()
     log.insert(0, "phase", list(np.array(phases, object)[turn]))
     return log
@@ -195,8 +273,18 @@ def lifetime_log(log: pd.DataFrame) -> pd.DataFrame:
     log = by_episode(log) if "step" in log else log
     missing = [name for name in ("block", "block_type", "task") if name not in log]
     if missing:
-        raise BadData([Fault("log", None, name, None, "a lifetime has this column; give it to rollout") for name in
-                       missing])
+        raise BadData(
+            [
+                Fault(
+                    "log",
+                    None,
+                    name,
+                    None,
+                    "a lifetime has this column; give it to rollout",
+                )
+                for name in missing
+            ]
+        )
     return with_regimes(log.rename(columns={"return": "reward"}))
 
 
@@ -208,8 +296,13 @@ def rollout_log(log: pd.DataFrame) -> pd.DataFrame:
 
 # ---------------------------------------------------------------- writing
 
-def write_log(log: pd.DataFrame, folder: Path | str, measure: str | None = None,
-              scenario: dict[str, Any] | None = None) -> Path:
+
+def write_log(
+    log: pd.DataFrame,
+    folder: Path | str,
+    measure: str | None = None,
+    scenario: dict[str, Any] | None = None,
+) -> Path:
     """Writes a lifetime, or some blocks of it, into an L2Logger folder; returns the folder.
 
     log       a lifetime log, or a log of `rollout`: of a step log the episodes become the lifetime, and the steps are
@@ -223,21 +316,41 @@ def write_log(log: pd.DataFrame, folder: Path | str, measure: str | None = None,
     cell that no table holds; nothing has changed then.
     """
     folder, steps = Path(folder), log if "step" in log else None
-    told = {**({"syllabus_type": log.attrs["syllabus_type"]} if "syllabus_type" in log.attrs else {}),
-            **(log.attrs.get("scenario") or {}), **(scenario or {})}
+    told = {
+        **(
+            {"syllabus_type": log.attrs["syllabus_type"]}
+            if "syllabus_type" in log.attrs
+            else {}
+        ),
+        **(log.attrs.get("scenario") or {}),
+        **(scenario or {}),
+    }
     wanted = measure or log.attrs.get("measure") or "reward"
     log = lifetime_log(log).reset_index(drop=True)
     name = find_measure(log.select_dtypes("number"), wanted)
-    for faults in (tables.find_blocks_back(log) + tables.find_steps_back(log), tables.find_infinite(log, name),
-                   [Fault("log", None, "block_type", kind, "train or test")
-                    for kind in sorted({str(kind) for kind in log["block_type"]} - set(TYPES))]):
+    for faults in (
+        tables.find_blocks_back(log) + tables.find_steps_back(log),
+        tables.find_infinite(log, name),
+        [
+            Fault("log", None, "block_type", kind, "train or test")
+            for kind in sorted({str(kind) for kind in log["block_type"]} - set(TYPES))
+        ],
+    ):
         if faults:
             raise BadData(faults)
     workers = log["worker"].astype(str) if "worker" in log else ["0"] * len(log)
     blocks = {}
-    for (worker, block, kind), rows in log.drop(columns="regime").groupby([workers, "block", "block_type"], sort=False):
-        if not worker or worker in (".", "..") or set(worker) & set('/\\:*?"<>|\n\r\t\0'):
-            raise ValueError(f"a worker's name is a folder's, without / and the like; got {worker!r}")
+    for (worker, block, kind), rows in log.drop(columns="regime").groupby(
+        [workers, "block", "block_type"], sort=False
+    ):
+        if (
+            not worker
+            or worker in (".", "..")
+            or set(worker) & set('/\\:*?"<>|\n\r\t\0')
+        ):
+            raise ValueError(
+                f"a worker's name is a folder's, without / and the like; got {worker!r}"
+            )
         text, described = spell_out(_to_table(rows, worker))
         kinds, texts = {"log": described}, {TABLE: text}
         if steps is not None:
@@ -248,7 +361,9 @@ def write_log(log: pd.DataFrame, folder: Path | str, measure: str | None = None,
     try:
         about = json.dumps(told, indent=2, allow_nan=False)
     except ValueError as error:
-        raise BadData([Fault(SCENARIO, None, None, None, f"what JSON holds ({error})")]) from error
+        raise BadData(
+            [Fault(SCENARIO, None, None, None, f"what JSON holds ({error})")]
+        ) from error
     measures = dict.fromkeys([name, *numeric_columns(log)])
 
     def write(place):
@@ -259,7 +374,12 @@ def write_log(log: pd.DataFrame, folder: Path | str, measure: str | None = None,
                     write_text(own / file, text)
         if told or not (place / SCENARIO).exists():
             write_text(place / SCENARIO, about)
-        write_text(place / LOGGER, json.dumps({"metrics_columns": [*measures], "log_format_version": "1.1"}, indent=2))
+        write_text(
+            place / LOGGER,
+            json.dumps(
+                {"metrics_columns": [*measures], "log_format_version": "1.1"}, indent=2
+            ),
+        )
 
     if not folder.exists():
         try:
@@ -269,15 +389,23 @@ def write_log(log: pd.DataFrame, folder: Path | str, measure: str | None = None,
         except FileExistsError:
             if not folder.is_dir():
                 raise
-    write(folder)               # which was there, or is there now: somebody else's blocks came first
+    write(folder)  # which was there, or is there now: somebody else's blocks came first
     return folder
 
 
 def _to_table(rows, worker):
     """A DataFrame with L2Logger's columns first, in its order, filled in where a log has none, then all others."""
-    filled = {"worker": worker, "block_subtype": "wake", "params": "{}", "status": "complete", "timestamp": NO_TIME,
-              "episode": np.arange(len(rows))}
+    filled = {
+        "worker": worker,
+        "block_subtype": "wake",
+        "params": "{}",
+        "status": "complete",
+        "timestamp": NO_TIME,
+        "episode": np.arange(len(rows)),
+    }
     table = rows[[name for name in rows if name not in THEIRS]].copy()
     for at, (ours, theirs) in enumerate(THEIRS.items()):
-        table.insert(at, theirs, rows[ours].to_numpy() if ours in rows else filled[ours])
+        table.insert(
+            at, theirs, rows[ours].to_numpy() if ours in rows else filled[ours]
+        )
     return table

@@ -10,7 +10,7 @@ from pushlab.ground.faults import BadData, Fault, printable
 from pushlab.logs.tables import TABLE, Table
 
 BLOCK = re.compile(r"(0|[1-9][0-9]{0,8})-(train|test)")
-DEEPEST = 32                            # folders in each other in which logs are looked for
+DEEPEST = 32  # folders in each other in which logs are looked for
 NO_WORKER = f"a log is <worker>/<block>-<train or test>/{TABLE}; a folder is lacking"
 
 
@@ -25,7 +25,9 @@ def find_logs(folder: Path | str) -> list[Path]:
     return found
 
 
-def look_through(folder: Path | str) -> tuple[list[Path], dict[Path, BadData], list[str]]:
+def look_through(
+    folder: Path | str,
+) -> tuple[list[Path], dict[Path, BadData], list[str]]:
     """What there is in a folder and below it: lifetimes, as `find_logs` gives them; {path in the folder: BadData} of
     what may be some and cannot be read; names in the folder that are neither.
     """
@@ -35,20 +37,46 @@ def look_through(folder: Path | str) -> tuple[list[Path], dict[Path, BadData], l
     if not folder.is_dir():
         return [folder], {}, []
     tables, wrong = _look(folder)
-    found = {table.parents[2] for table in tables if len(table.relative_to(folder).parts) >= 3}
-    if folder in found and len(found) > 1:              # somebody's blocks, without the folder of a worker
-        wrong |= {folder / table.relative_to(folder).parts[0]: NO_WORKER for table in tables
-                  if len(table.relative_to(folder).parts) == 3}
+    found = {
+        table.parents[2]
+        for table in tables
+        if len(table.relative_to(folder).parts) >= 3
+    }
+    if (
+        folder in found and len(found) > 1
+    ):  # somebody's blocks, without the folder of a worker
+        wrong |= {
+            folder / table.relative_to(folder).parts[0]: NO_WORKER
+            for table in tables
+            if len(table.relative_to(folder).parts) == 3
+        }
         found.remove(folder)
-    wrong |= {table.parent: NO_WORKER for table in tables if len(table.relative_to(folder).parts) == 2}
+    wrong |= {
+        table.parent: NO_WORKER
+        for table in tables
+        if len(table.relative_to(folder).parts) == 2
+    }
     faults: dict[Path, list[Fault]] = {}
     for path, right in wrong.items():
-        if not found & {path, *path.parents}:           # of a lifetime it is said when that is read
+        if not found & {
+            path,
+            *path.parents,
+        }:  # of a lifetime it is said when that is read
             parts = path.relative_to(folder).parts
-            faults.setdefault(folder.joinpath(*parts[:1]), []).append(Fault(printable("/".join(parts)), right=right))
+            faults.setdefault(folder.joinpath(*parts[:1]), []).append(
+                Fault(printable("/".join(parts)), right=right)
+            )
     named = {path.relative_to(folder).parts[:1] for path in (*found, *faults)}
-    others = [name for name in sorted(os.listdir(folder)) if name[0] != "." and (name,) not in named]
-    return sorted(found), {path: BadData(some) for path, some in faults.items()}, [] if folder in found else others
+    others = [
+        name
+        for name in sorted(os.listdir(folder))
+        if name[0] != "." and (name,) not in named
+    ]
+    return (
+        sorted(found),
+        {path: BadData(some) for path, some in faults.items()},
+        [] if folder in found else others,
+    )
 
 
 def _look(folder):
@@ -64,7 +92,11 @@ def _look(folder):
         at = Path(here)
         tables += [at / TABLE] if TABLE in files or TABLE in below else []
         below[:] = sorted(name for name in below if name[0] != "." and name != TABLE)
-        wrong |= {at / name: "this is a link; the folder itself is meant" for name in below if (at / name).is_symlink()}
+        wrong |= {
+            at / name: "this is a link; the folder itself is meant"
+            for name in below
+            if (at / name).is_symlink()
+        }
         if len(at.parts) - len(folder.parts) >= DEEPEST and below:
             wrong[at] = f"more than {DEEPEST} folders lie in each other"
             below.clear()
@@ -78,8 +110,14 @@ def _no_log(folder):
 def parts_of(folder: Path) -> tuple[list[Table], list[Fault]]:
     """The tables of a folder, by block, and what is wrong with the names of their folders."""
     found, wrong = _look(folder)
-    parts, faults = [], [Fault(printable(path.relative_to(folder).as_posix()), right=right)
-                         for path, right in wrong.items() if len(path.relative_to(folder).parts) < 3]
+    parts, faults = (
+        [],
+        [
+            Fault(printable(path.relative_to(folder).as_posix()), right=right)
+            for path, right in wrong.items()
+            if len(path.relative_to(folder).parts) < 3
+        ],
+    )
     for path in (path for path in found if len(path.relative_to(folder).parts) == 3):
         name = printable(path.relative_to(folder).as_posix())
         if block := BLOCK.fullmatch(path.parent.name):
@@ -88,10 +126,18 @@ def parts_of(folder: Path) -> tuple[list[Table], list[Fault]]:
             right = "a folder <block>-<train or test>, such as 3-train"
             faults.append(Fault(name, None, None, path.parent.name, right))
     if not parts and not faults:
-        hint = "; there are lifetimes below it, one of which is meant, or --recursive for all" if found else ""
+        hint = (
+            "; there are lifetimes below it, one of which is meant, or --recursive for all"
+            if found
+            else ""
+        )
         raise FileNotFoundError(_no_log(folder) + hint)
     numbers = sorted({part.block for part in parts})
-    gaps = [range(one + 1, other) for one, other in zip(numbers, numbers[1:]) if other > one + 1]
+    gaps = [
+        range(one + 1, other)
+        for one, other in zip(numbers, numbers[1:])
+        if other > one + 1
+    ]
     if gaps:
         gone = [number for gap in gaps[:5] for number in gap[:5]][:5]
         are = ("s", "are") if len(gone) > 1 else ("", "is")

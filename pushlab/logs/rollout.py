@@ -18,13 +18,35 @@ from pushlab.envs import naming_the_nearest
 from pushlab.ground.arguments import demand, has_columns, one_of, whole
 from pushlab.ground.seeds import episode_seed
 
-CONSTANT = ("run", "env", "agent", "seed", "lifetime", "phase", "block", "block_type", "task", "params")
+CONSTANT = (
+    "run",
+    "env",
+    "agent",
+    "seed",
+    "lifetime",
+    "phase",
+    "block",
+    "block_type",
+    "task",
+    "params",
+)
 RECORDS = ("steps", "episodes", "frames")
 
 
-def rollout(env: Any, agent: Agent | Callable, episodes: int = 1, seed: int = 0, progress: bool = True,
-            record: str = "steps", learn: bool = True, explore: bool = True, steps: int | None = None, first: int = 0,
-            seeding: str = "independent", **labels: Any) -> Any:
+def rollout(
+    env: Any,
+    agent: Agent | Callable,
+    episodes: int = 1,
+    seed: int = 0,
+    progress: bool = True,
+    record: str = "steps",
+    learn: bool = True,
+    explore: bool = True,
+    steps: int | None = None,
+    first: int = 0,
+    seeding: str = "independent",
+    **labels: Any,
+) -> Any:
     """Runs an agent through episodes of an environment and returns a tidy log, a pandas DataFrame.
 
     env       a Gymnasium environment, or the id of one
@@ -70,7 +92,9 @@ def rollout(env: Any, agent: Agent | Callable, episodes: int = 1, seed: int = 0,
 
     def told():
         if record == "episodes":
-            return by_episode(put_together([_reward_table(tables, first)] if tables else [], constant))
+            return by_episode(
+                put_together([_reward_table(tables, first)] if tables else [], constant)
+            )
         log = put_together(tables, constant)
         return (log, films) if record == "frames" else log
 
@@ -83,11 +107,27 @@ def rollout(env: Any, agent: Agent | Callable, episodes: int = 1, seed: int = 0,
     lived: list = []
     try:
         numbers = range(first, first + episodes)
-        for episode in tqdm(numbers, desc=agent.name, disable=not progress, unit="episode"):
+        for episode in tqdm(
+            numbers, desc=agent.name, disable=not progress, unit="episode"
+        ):
             lived, film, last = [], [], []
-            _run_episode(env, agent, episode_seed(seed, episode, seeding), learn, explore, steps, record, lived, film,
-                         last)
-            tables.append(lived if record == "episodes" else episode_table(world, episode, lived, last[0]))
+            _run_episode(
+                env,
+                agent,
+                episode_seed(seed, episode, seeding),
+                learn,
+                explore,
+                steps,
+                record,
+                lived,
+                film,
+                last,
+            )
+            tables.append(
+                lived
+                if record == "episodes"
+                else episode_table(world, episode, lived, last[0])
+            )
             films.append(film)
             lived = []
     except BaseException as error:
@@ -105,25 +145,43 @@ def keep_lived(error: BaseException, told: Callable[[], Any]) -> None:
         log = told()
         if len(log[0] if isinstance(log, tuple) else log):
             before = hasattr(error, "log")
-            error.log = log         # type: ignore[attr-defined]
+            error.log = log  # type: ignore[attr-defined]
             if not before:
-                error.add_note("What was lived by then is the error's .log (in a notebook: sys.last_value.log).")
+                error.add_note(
+                    "What was lived by then is the error's .log (in a notebook: sys.last_value.log)."
+                )
 
 
 def _constants(env, agent, seed, labels):
     unknown = sorted(set(labels) - set(CONSTANT))
     if unknown:
-        raise ValueError(f"{unknown[0]!r} is no column that is constant over a run; those are {', '.join(CONSTANT)}")
+        raise ValueError(
+            f"{unknown[0]!r} is no column that is constant over a run; those are {', '.join(CONSTANT)}"
+        )
     spec = env.spec
     name = spec.id.split("/")[-1] if spec is not None else type(env.unwrapped).__name__
     name = getattr(getattr(env.unwrapped, "world", None), "stands_for", None) or name
-    given = {key: value for key, value in (spec.kwargs if spec is not None else {}).items()
-             if key not in ("world", "render_mode")}
+    given = {
+        key: value
+        for key, value in (spec.kwargs if spec is not None else {}).items()
+        if key not in ("world", "render_mode")
+    }
     params = json.dumps({key: _plain(value) for key, value in sorted(given.items())})
     task = getattr(getattr(env.unwrapped, "world", None), "task", name)
-    values = {"run": f"{name} {agent.name} {seed}", "env": name, "agent": agent.name, "seed": seed, "lifetime": 0,
-              "phase": "1.train" if labels.get("block_type", "train") == "train" else "1.test", "block": 0,
-              "block_type": "train", "task": task, "params": params}
+    values = {
+        "run": f"{name} {agent.name} {seed}",
+        "env": name,
+        "agent": agent.name,
+        "seed": seed,
+        "lifetime": 0,
+        "phase": "1.train"
+        if labels.get("block_type", "train") == "train"
+        else "1.test",
+        "block": 0,
+        "block_type": "train",
+        "task": task,
+        "params": params,
+    }
     return values | labels
 
 
@@ -154,15 +212,44 @@ def _run_episode(env, agent, seed, learn, explore, steps, record, lived, film, l
         before = time.perf_counter()
         action = agent.act(observation, info, explore)
         took = time.perf_counter() - before
-        if action is None and not isinstance(env.action_space, Text):        # in words, None is no answer
-            raise ValueError(f"the policy {agent.name!r} returned nothing: does its function end with `return action`?")
-        sent = copy.copy(action) if isinstance(action, np.ndarray) else action     # an agent may fill one array again
+        if action is None and not isinstance(
+            env.action_space, Text
+        ):  # in words, None is no answer
+            raise ValueError(
+                f"the policy {agent.name!r} returned nothing: does its function end with `return action`?"
+            )
+        sent = (
+            copy.copy(action) if isinstance(action, np.ndarray) else action
+        )  # an agent may fill one array again
         following, reward, terminated, truncated, next_info = env.step(action)
         last[:] = [following]
-        lived.append(reward if record == "episodes" else (observation, sent, reward, terminated, truncated, next_info,
-                                                          took, getattr(agent, "propensity", None)))
+        lived.append(
+            reward
+            if record == "episodes"
+            else (
+                observation,
+                sent,
+                reward,
+                terminated,
+                truncated,
+                next_info,
+                took,
+                getattr(agent, "propensity", None),
+            )
+        )
         if learn:
-            agent.learn(Transition(observation, info, action, reward, following, next_info, terminated, truncated))
+            agent.learn(
+                Transition(
+                    observation,
+                    info,
+                    action,
+                    reward,
+                    following,
+                    next_info,
+                    terminated,
+                    truncated,
+                )
+            )
         if frame:
             film.append(frame())
         observation, info, over = following, next_info, terminated or truncated
@@ -170,11 +257,19 @@ def _run_episode(env, agent, seed, learn, explore, steps, record, lived, film, l
 
 def _reward_table(rewards, first):
     """A row a step with `episode` and `reward`: all that an episode log needs, in one piece for speed."""
-    return pd.DataFrame({"episode": np.repeat(first + np.arange(len(rewards)), [len(some) for some in rewards]),
-                         "reward": np.concatenate([np.array(some, float) for some in rewards])})
+    return pd.DataFrame(
+        {
+            "episode": np.repeat(
+                first + np.arange(len(rewards)), [len(some) for some in rewards]
+            ),
+            "reward": np.concatenate([np.array(some, float) for some in rewards]),
+        }
+    )
 
 
-def episode_table(world: Any, episode: int, lived: Sequence[tuple], last: Any) -> pd.DataFrame:
+def episode_table(
+    world: Any, episode: int, lived: Sequence[tuple], last: Any
+) -> pd.DataFrame:
     """A DataFrame of one episode, a row a step, as `rollout` tells of it.
 
     world     whose names the columns get; None numbers them
@@ -183,21 +278,35 @@ def episode_table(world: Any, episode: int, lived: Sequence[tuple], last: Any) -
               propensity; that column is left out where nobody can tell
     last      the last observation
     """
-    seen, done, rewards, terminated, truncated, infos, seconds, chances = zip(*lived) if lived else [()] * 8
+    seen, done, rewards, terminated, truncated, infos, seconds, chances = (
+        zip(*lived) if lived else [()] * 8
+    )
     number = np.arange(len(lived))
     unlogged = getattr(world, "unlogged", ())
     keys = dict.fromkeys(key for info in infos for key in info if key not in unlogged)
     told = {key: [info.get(key) for info in infos] for key in keys}
     columns = {"episode": episode, "step": number, "time": told.pop("time", number)}
     columns |= _columns("action", done, getattr(world, "action_names", None))
-    columns |= {"reward": np.array(rewards, float), "terminated": np.array(terminated, bool),
-                "truncated": np.array(truncated, bool), "response_time": np.array(seconds, float)}
+    columns |= {
+        "reward": np.array(rewards, float),
+        "terminated": np.array(terminated, bool),
+        "truncated": np.array(truncated, bool),
+        "response_time": np.array(seconds, float),
+    }
     if any(chance is not None for chance in chances):
         columns["propensity"] = np.array(chances, float)
-    observed = _columns("obs", [*seen, last], getattr(world, "observation_names", None), scalar="obs.value")
+    observed = _columns(
+        "obs",
+        [*seen, last],
+        getattr(world, "observation_names", None),
+        scalar="obs.value",
+    )
     columns |= {key: values[:-1] for key, values in observed.items()}
-    plain = [value.tolist() if hasattr(value, "tolist") else value for *_, value in observed.values()]
-    columns["last"] = [*[None] * (len(lived) - 1), plain][:len(lived)]
+    plain = [
+        value.tolist() if hasattr(value, "tolist") else value
+        for *_, value in observed.values()
+    ]
+    columns["last"] = [*[None] * (len(lived) - 1), plain][: len(lived)]
     for key, values in told.items():
         columns |= _columns(f"info.{key}", values)
     return pd.DataFrame(columns)
@@ -208,25 +317,54 @@ def _columns(name, values, parts=None, scalar=None):
     first = next((value for value in values if value is not None), None)
     if isinstance(first, dict):
         parts = parts if isinstance(parts, dict) else {}
-        return {key: column for part in first for key, column in
-                _columns(f"{name}.{part}", [value and value.get(part) for value in values], parts.get(part)).items()}
+        return {
+            key: column
+            for part in first
+            for key, column in _columns(
+                f"{name}.{part}",
+                [value and value.get(part) for value in values],
+                parts.get(part),
+            ).items()
+        }
     if isinstance(first, tuple):
-        return {key: column for at in range(len(first))
-                for key, column in _columns(f"{name}.{at}", [value and value[at] for value in values]).items()}
+        return {
+            key: column
+            for at in range(len(first))
+            for key, column in _columns(
+                f"{name}.{at}", [value and value[at] for value in values]
+            ).items()
+        }
     if np.ndim(first) == 0:
         plain = not isinstance(first, np.ndarray)
-        return {scalar or name: values if plain else [value if value is None else value.item() for value in values]}
-    rows = [np.full(np.size(first), np.nan) if value is None else np.ravel(value) for value in values]
+        return {
+            scalar or name: values
+            if plain
+            else [value if value is None else value.item() for value in values]
+        }
+    rows = [
+        np.full(np.size(first), np.nan) if value is None else np.ravel(value)
+        for value in values
+    ]
     if len({len(row) for row in rows}) > 1:
-        return {name: values}               # of different lengths: kept as they are
+        return {name: values}  # of different lengths: kept as they are
     table = np.stack(rows)
-    parts = parts if parts is not None and len(parts) == table.shape[1] else range(table.shape[1])
+    parts = (
+        parts
+        if parts is not None and len(parts) == table.shape[1]
+        else range(table.shape[1])
+    )
     return {f"{name}.{part}": column for part, column in zip(parts, table.T)}
 
 
-def put_together(tables: Sequence[pd.DataFrame], constant: Mapping[str, Any]) -> pd.DataFrame:
+def put_together(
+    tables: Sequence[pd.DataFrame], constant: Mapping[str, Any]
+) -> pd.DataFrame:
     """One log of those of episodes, with columns in front that are the same in all rows, {name: value}."""
-    log = pd.concat(tables, ignore_index=True) if tables else pd.DataFrame({"episode": [], "step": [], "reward": []})
+    log = (
+        pd.concat(tables, ignore_index=True)
+        if tables
+        else pd.DataFrame({"episode": [], "step": [], "reward": []})
+    )
     front = pd.DataFrame({key: [value] * len(log) for key, value in constant.items()})
     return pd.concat([front, log], axis=1)
 
@@ -249,11 +387,19 @@ def readable(log: pd.DataFrame, env: Any) -> pd.DataFrame:
     The column `last` is left out, as it has the codes of observations in the order of columns that are no more.
     """
     world = env.unwrapped.world
-    demand(hasattr(world, "schema"), f"{world.name} has no schema that would spell its codes")
+    demand(
+        hasattr(world, "schema"),
+        f"{world.name} has no schema that would spell its codes",
+    )
     log = log.drop(columns="last", errors="ignore")
     seen = "obs.context" if isinstance(world.observation_names, dict) else "obs"
-    for prefix, half in ((seen, world.schema.context), ("action", world.schema.notification)):
-        if prefix == "action" and world.action_names is None:       # in push-v0, where actions are plain numbers
+    for prefix, half in (
+        (seen, world.schema.context),
+        ("action", world.schema.notification),
+    ):
+        if (
+            prefix == "action" and world.action_names is None
+        ):  # in push-v0, where actions are plain numbers
             continue
         names = [f"{prefix}.{component}" for component in half.components]
         has_columns(log, *names, what="the log")

@@ -16,22 +16,56 @@ import pandas as pd
 from pushlab.ground.faults import BadData, Fault
 from pushlab.ground.reading import WORDS as KINDS
 from pushlab.ground.reading import opened, read_json
-from pushlab.logs.columns import AMID, EXACTLY, LARGEST, MOST_FAULTS, is_kind, loads, parse, read_whole, separator_of
+from pushlab.logs.columns import (
+    AMID,
+    EXACTLY,
+    LARGEST,
+    MOST_FAULTS,
+    is_kind,
+    loads,
+    parse,
+    read_whole,
+    separator_of,
+)
 
 TABLE, COLUMNS = "data-log.tsv", "columns.json"
-OURS = {"block_num": "block", "exp_num": "episode", "worker_id": "worker", "block_type": "block_type",
-        "block_subtype": "block_subtype", "task_name": "task", "task_params": "params", "exp_status": "status",
-        "timestamp": "timestamp"}                              # L2Logger's names and ours, in L2Logger's order
+OURS = {
+    "block_num": "block",
+    "exp_num": "episode",
+    "worker_id": "worker",
+    "block_type": "block_type",
+    "block_subtype": "block_subtype",
+    "task_name": "task",
+    "task_params": "params",
+    "exp_status": "status",
+    "timestamp": "timestamp",
+}  # L2Logger's names and ours, in L2Logger's order
 THEIRS = {ours: theirs for theirs, ours in OURS.items()}
-WHOLE = ("block", "episode")                                    # counts
-NEEDED = ("block", "episode", "block_type", "task")             # columns of a table in a folder
+WHOLE = ("block", "episode")  # counts
+NEEDED = ("block", "episode", "block_type", "task")  # columns of a table in a folder
 NO_ROWS = "at least one experience below the header"
-WORDS = ("worker", "block_type", "block_subtype", "task", "params", "status", "timestamp", "phase", "run", "env",
-         "agent")
-ALLOWED = {"block_type": ("train", "test"), "block_subtype": ("wake", "sleep", ""),
-           "status": ("complete", "incomplete", "")}
-MISSING = ["", "NA", "N/A", "nan", "NaN", "null", "None"]      # spellings of no number
-LATEST = 2**53                  # a block or an experience with a higher number could not be told from the next
+WORDS = (
+    "worker",
+    "block_type",
+    "block_subtype",
+    "task",
+    "params",
+    "status",
+    "timestamp",
+    "phase",
+    "run",
+    "env",
+    "agent",
+)
+ALLOWED = {
+    "block_type": ("train", "test"),
+    "block_subtype": ("wake", "sleep", ""),
+    "status": ("complete", "incomplete", ""),
+}
+MISSING = ["", "NA", "N/A", "nan", "NaN", "null", "None"]  # spellings of no number
+LATEST = (
+    2**53
+)  # a block or an experience with a higher number could not be told from the next
 
 
 class Table(NamedTuple):
@@ -53,6 +87,7 @@ class Table(NamedTuple):
 
 # ---------------------------------------------------------------- reading
 
+
 def read_part(part: Table) -> tuple[pd.DataFrame | None, list[Fault]]:
     """A DataFrame of one table under our names, indexed by the lines of the file, and the faults met.
 
@@ -64,7 +99,10 @@ def read_part(part: Table) -> tuple[pd.DataFrame | None, list[Fault]]:
         return None, faults
     lacking = [name for name in NEEDED if ours and name not in table]
     if lacking or not len(table):
-        faults += [Fault(part.name, None, THEIRS[name], None, "the column is missing") for name in lacking]
+        faults += [
+            Fault(part.name, None, THEIRS[name], None, "the column is missing")
+            for name in lacking
+        ]
         return None, faults or [Fault(part.name, None, None, None, NO_ROWS)]
     found = [*(() if ours else _check_foreign(table, part)), *_check(table, part)]
     wrong = {fault.row for fault in found}
@@ -92,8 +130,20 @@ def read_columns(part: Table, key: str) -> tuple[pd.DataFrame | None, list[Fault
     except BadData as error:
         return None, [*faults, *error.faults]
     except ValueError as error:
-        return None, [*faults, Fault(part.name, None, None, None, f"a table as {COLUMNS} beside it says ({error})")]
-    return table.rename(columns=OURS)[told["own"]] if key == "log" else table, [*faults, *wrong]
+        return None, [
+            *faults,
+            Fault(
+                part.name,
+                None,
+                None,
+                None,
+                f"a table as {COLUMNS} beside it says ({error})",
+            ),
+        ]
+    return table.rename(columns=OURS)[told["own"]] if key == "log" else table, [
+        *faults,
+        *wrong,
+    ]
 
 
 def read_description(path: Path, table: str) -> dict:
@@ -104,16 +154,32 @@ def read_description(path: Path, table: str) -> dict:
     """
     file = f"{table.rpartition('/')[0]}/{path.name}"
     told = {"steps": {}, **read_json(path, name=file)}
-    faults = [Fault(file, None, key, json.dumps(told.get(key)), f"{KINDS[kind]}, of the columns of the table beside it",
-                    "item") for key, kind in (("log", dict), ("own", list), ("steps", dict))
-              if not isinstance(told.get(key), kind)]
+    faults = [
+        Fault(
+            file,
+            None,
+            key,
+            json.dumps(told.get(key)),
+            f"{KINDS[kind]}, of the columns of the table beside it",
+            "item",
+        )
+        for key, kind in (("log", dict), ("own", list), ("steps", dict))
+        if not isinstance(told.get(key), kind)
+    ]
     if faults:
         raise BadData(faults)
-    faults = [Fault(file, None, name, str(kind), "a kind of column", "item") for key in ("log", "steps")
-              for name, kind in told[key].items() if not is_kind(kind)]
+    faults = [
+        Fault(file, None, name, str(kind), "a kind of column", "item")
+        for key in ("log", "steps")
+        for name, kind in told[key].items()
+        if not is_kind(kind)
+    ]
     there = [OURS.get(name, name) for name in told["log"]]
-    faults += [Fault(file, None, "own", str(name), "a column of the table, named once", "item")
-               for at, name in enumerate(told["own"]) if name not in there or name in told["own"][:at]]
+    faults += [
+        Fault(file, None, "own", str(name), "a column of the table, named once", "item")
+        for at, name in enumerate(told["own"])
+        if name not in there or name in told["own"][:at]
+    ]
     if faults:
         raise BadData(faults)
     return {key: told[key] for key in ("log", "own", "steps")}
@@ -121,30 +187,48 @@ def read_description(path: Path, table: str) -> dict:
 
 def _read_foreign(part):
     """A table of L2Logger, or of somebody who wrote one with its columns or ours."""
-    data, header, lines, torn = read_whole(part.path, part.name, links=part.block is None)
+    data, header, lines, torn = read_whole(
+        part.path, part.name, links=part.block is None
+    )
     if header is None:
         return None, torn
     named = [OURS.get(name, name) for name in header]
-    faults = [Fault(part.name, 1, name, None, "a column of its own; it is there twice")
-              for name in sorted({name for name in named if named.count(name) > 1})]
+    faults = [
+        Fault(part.name, 1, name, None, "a column of its own; it is there twice")
+        for name in sorted({name for name in named if named.count(name) > 1})
+    ]
     if part.block is None and not {"block", "phase", "block_type"} & {*named}:
-        faults.append(Fault(part.name, None, "block", None, "a lifetime has this column"))
+        faults.append(
+            Fault(part.name, None, "block", None, "a lifetime has this column")
+        )
     wanted = NEEDED if part.block is not None else ("task",)
-    faults += [Fault(part.name, None, THEIRS[name], None, "the column is missing") for name in wanted
-               if name not in named]
+    faults += [
+        Fault(part.name, None, THEIRS[name], None, "the column is missing")
+        for name in wanted
+        if name not in named
+    ]
     if faults:
         return None, [*torn, *faults]
     words = {theirs: "str" for theirs, ours in zip(header, named) if ours in WORDS}
     # A task may be called NA; only a number may be missing.
     try:
-        table = pd.read_csv(io.BytesIO(data), sep=separator_of(part.path), dtype=words, keep_default_na=False,
-                            na_values={name: MISSING for name in header if name not in words}, low_memory=False,
-                            lineterminator="\n", **EXACTLY)
+        table = pd.read_csv(
+            io.BytesIO(data),
+            sep=separator_of(part.path),
+            dtype=words,
+            keep_default_na=False,
+            na_values={name: MISSING for name in header if name not in words},
+            low_memory=False,
+            lineterminator="\n",
+            **EXACTLY,
+        )
     except (ValueError, OverflowError) as error:
         return None, [*torn, Fault(part.name, None, None, None, f"a table ({error})")]
     if len(table) != len(lines):
         return None, [*torn, Fault(part.name, None, None, None, f"a table; {AMID}")]
-    for name in [name for name in table if str(table[name].dtype) == "object"]:     # whole numbers that no float holds
+    for name in [
+        name for name in table if str(table[name].dtype) == "object"
+    ]:  # whole numbers that no float holds
         table[name] = [str(one) if type(one) is int else one for one in table[name]]
     table.columns, table.index = named, lines
     return table, torn
@@ -157,13 +241,19 @@ def _check_foreign(table, part):
         numbers = None if name in WORDS else pd.to_numeric(column, errors="coerce")
         if name in WHOLE:
             sound = (numbers >= 0) & (numbers < LATEST) & (numbers % 1 == 0)
-            faults += _blame(part, column, ~sound, f"a whole number from 0, below {LATEST:,}")
+            faults += _blame(
+                part, column, ~sound, f"a whole number from 0, below {LATEST:,}"
+            )
         elif name == "task":
             faults += _blame(part, column, column == "", "the name of a task")
         elif name == "params":
             known = {text: _is_object(text) for text in column.unique()}
-            faults += _blame(part, column, ~column.map(known).astype(bool), "a JSON object, {…}")
-        elif numbers is not None and numbers.notna().any():      # a column of numbers, but for some words
+            faults += _blame(
+                part, column, ~column.map(known).astype(bool), "a JSON object, {…}"
+            )
+        elif (
+            numbers is not None and numbers.notna().any()
+        ):  # a column of numbers, but for some words
             faults += _blame(part, column, numbers.isna() & column.notna(), "a number")
     return faults
 
@@ -196,21 +286,36 @@ def _check(table, part):
     faults = []
     for name, allowed in ALLOWED.items():
         if name in table:
-            faults += _blame(part, table[name], ~table[name].isin(allowed),
-                             f"one of {', '.join(filter(None, allowed))}")
+            faults += _blame(
+                part,
+                table[name],
+                ~table[name].isin(allowed),
+                f"one of {', '.join(filter(None, allowed))}",
+            )
     if part.block is not None and "block" in table:
         for name in ("block", "block_type"):
             right = getattr(part, name)
-            faults += _blame(part, table[name], table[name] != right, f"{right}, as its folder says")
+            faults += _blame(
+                part, table[name], table[name] != right, f"{right}, as its folder says"
+            )
     return faults
 
 
 def _blame(part, column, wrong, right):
-    return [Fault(part.name, int(line), THEIRS.get(column.name, column.name), str(value), right)
-            for line, value in column[np.asarray(wrong, bool)][:MOST_FAULTS].items()]
+    return [
+        Fault(
+            part.name,
+            int(line),
+            THEIRS.get(column.name, column.name),
+            str(value),
+            right,
+        )
+        for line, value in column[np.asarray(wrong, bool)][:MOST_FAULTS].items()
+    ]
 
 
 # ---------------------------------------------------------------- order
+
 
 def in_order(log: pd.DataFrame, shared: bool) -> pd.DataFrame:
     """Blocks in their order; in a block with training and tests in two folders comes first what has the lower numbers.
@@ -220,7 +325,11 @@ def in_order(log: pd.DataFrame, shared: bool) -> pd.DataFrame:
     if (np.diff(log["block"]) >= 0).all() and not shared:
         return log
     begins = log.groupby(["block", "block_type"])["episode"].transform("min")
-    return log.iloc[np.lexsort((log["episode"] if shared else np.arange(len(log)), begins, log["block"]))]
+    return log.iloc[
+        np.lexsort(
+            (log["episode"] if shared else np.arange(len(log)), begins, log["block"])
+        )
+    ]
 
 
 def find_disorder(log: pd.DataFrame, numbered: bool) -> list[Fault]:
@@ -230,19 +339,40 @@ def find_disorder(log: pd.DataFrame, numbered: bool) -> list[Fault]:
     """
     faults = find_blocks_back(log)
     rows = log.assign(place=np.arange(len(log)))
-    blocks = rows.groupby("block")[["episode", "place"]].agg({"episode": ["min", "max"], "place": "min"})
+    blocks = rows.groupby("block")[["episode", "place"]].agg(
+        {"episode": ["min", "max"], "place": "min"}
+    )
     lowest, highest, place = blocks.to_numpy().T
-    for at in np.flatnonzero(lowest[1:] < np.maximum.accumulate(highest)[:-1]) + 1 if numbered else ():
-        right = (f"{highest[:at].max()} or more: block {blocks.index[at]} was lived before one that counts as earlier; "
-                 "blocks are out of order")
-        faults.append(_fault(log, place[at], "episode", right)._replace(value=str(lowest[at])))
+    for at in (
+        np.flatnonzero(lowest[1:] < np.maximum.accumulate(highest)[:-1]) + 1
+        if numbered
+        else ()
+    ):
+        right = (
+            f"{highest[:at].max()} or more: block {blocks.index[at]} was lived before one that counts as earlier; "
+            "blocks are out of order"
+        )
+        faults.append(
+            _fault(log, place[at], "episode", right)._replace(value=str(lowest[at]))
+        )
     turns = log[~log.duplicated(["block", "phase"])]
     parts = turns["phase"].astype(str).str.extract(r"^(\d+)\.(train|test)$")
-    if parts.isna().any(axis=None) or turns["phase"].duplicated().any() or turns["block"].duplicated().any():
-        return faults       # other names, or labels that several blocks share: they say nothing of order
+    if (
+        parts.isna().any(axis=None)
+        or turns["phase"].duplicated().any()
+        or turns["block"].duplicated().any()
+    ):
+        return faults  # other names, or labels that several blocks share: they say nothing of order
     order = 2 * parts[0].astype(int).to_numpy() + (parts[1] == "test").to_numpy()
-    return faults + [_fault(turns, at, "phase", f"a phase after {turns['phase'].iat[at - 1]}: phases are out of order")
-                     for at in np.flatnonzero(order[1:] < order[:-1]) + 1]
+    return faults + [
+        _fault(
+            turns,
+            at,
+            "phase",
+            f"a phase after {turns['phase'].iat[at - 1]}: phases are out of order",
+        )
+        for at in np.flatnonzero(order[1:] < order[:-1]) + 1
+    ]
 
 
 def find_blocks_back(log: pd.DataFrame) -> list[Fault]:
@@ -257,14 +387,23 @@ def find_steps_back(log: pd.DataFrame) -> list[Fault]:
 
 def _steps_back(log, column, goes_on):
     values = log[column].to_numpy()
-    return [_fault(log, row, column, f"{values[row - 1]} or more: {column}s are out of order")
-            for row in np.flatnonzero((values[1:] < values[:-1]) & goes_on)[:MOST_FAULTS] + 1]
+    return [
+        _fault(
+            log, row, column, f"{values[row - 1]} or more: {column}s are out of order"
+        )
+        for row in np.flatnonzero((values[1:] < values[:-1]) & goes_on)[:MOST_FAULTS]
+        + 1
+    ]
 
 
 def find_infinite(log: pd.DataFrame, measure: str) -> list[Fault]:
     """Faults where a measure is neither a finite number nor missing."""
-    return [_fault(log, row, measure, "a finite number, or empty")
-            for row in np.flatnonzero(np.isinf(log[measure].to_numpy(float, na_value=np.nan)))[:MOST_FAULTS]]
+    return [
+        _fault(log, row, measure, "a finite number, or empty")
+        for row in np.flatnonzero(
+            np.isinf(log[measure].to_numpy(float, na_value=np.nan))
+        )[:MOST_FAULTS]
+    ]
 
 
 def _fault(log, row, column, right):

@@ -15,8 +15,7 @@ from numpy.typing import ArrayLike
 from pushlab.ground.arguments import demand, one_of
 
 # POINTS[actual][chosen], 0 dismissed and 1 opened: what the actual notification met, what the chosen one met.
-POINTS = np.array([[0.0, 2.0],
-                   [-1.0, 1.0]])
+POINTS = np.array([[0.0, 2.0], [-1.0, 1.0]])
 
 
 def points(actual: ArrayLike, opened: ArrayLike) -> np.ndarray:
@@ -29,8 +28,10 @@ def points(actual: ArrayLike, opened: ArrayLike) -> np.ndarray:
     [1.0, 0.0, 2.0, -1.0]
     """
     actual, opened = _as_bool(actual, "actual"), _as_bool(opened, "opened")
-    demand(actual.shape == opened.shape,
-           f"actual and opened are of the same length; got {actual.shape} and {opened.shape}")
+    demand(
+        actual.shape == opened.shape,
+        f"actual and opened are of the same length; got {actual.shape} and {opened.shape}",
+    )
     return POINTS[actual.astype(int), opened.astype(int)]
 
 
@@ -53,7 +54,11 @@ def best_performance(actual: ArrayLike, probability: ArrayLike | None = None) ->
     >>> best_performance([True, False], probability=[0.5, 0.5])     # 0.5·1 - 0.5·1, and 0.5·2 + 0.5·0
     1.0
     """
-    return float(expected_points(actual, np.ones(np.shape(actual)) if probability is None else probability).sum())
+    return float(
+        expected_points(
+            actual, np.ones(np.shape(actual)) if probability is None else probability
+        ).sum()
+    )
 
 
 def expected_points(actual: ArrayLike, probability: ArrayLike) -> np.ndarray:
@@ -62,14 +67,21 @@ def expected_points(actual: ArrayLike, probability: ArrayLike) -> np.ndarray:
     >>> expected_points([True, False], [1.0, 0.25]).tolist()
     [1.0, 0.5]
     """
-    actual, probability = _as_bool(actual, "actual").astype(int), np.asarray(probability, float)
-    demand(actual.shape == probability.shape,
-           f"as many probabilities as notifications; got {probability.shape} and {actual.shape}")
+    actual, probability = (
+        _as_bool(actual, "actual").astype(int),
+        np.asarray(probability, float),
+    )
+    demand(
+        actual.shape == probability.shape,
+        f"as many probabilities as notifications; got {probability.shape} and {actual.shape}",
+    )
     _demand_probabilities(probability)
     return POINTS[actual, 0] + probability * (POINTS[actual, 1] - POINTS[actual, 0])
 
 
-def performance_share(actual: ArrayLike, opened: ArrayLike, best: ArrayLike | None = None) -> float:
+def performance_share(
+    actual: ArrayLike, opened: ArrayLike, best: ArrayLike | None = None
+) -> float:
     """Performance as a share of the best possible, float; 1 is the best, below 0 is worse than dismissing nothing new.
 
     best  probability of opening the best notification in each context (rows,), or None: always opened
@@ -80,7 +92,9 @@ def performance_share(actual: ArrayLike, opened: ArrayLike, best: ArrayLike | No
     0.3333333333333333
     """
     top = best_performance(actual, best)
-    demand(top > 0, f"the best possible performance is {top:g}; a share needs it above 0")
+    demand(
+        top > 0, f"the best possible performance is {top:g}; a share needs it above 0"
+    )
     return performance(actual, opened) / top
 
 
@@ -91,8 +105,10 @@ def regret(best: ArrayLike, probability: ArrayLike) -> float:
     0.25
     """
     best, probability = np.asarray(best, float), np.asarray(probability, float)
-    demand(best.shape == probability.shape and best.ndim == 1 and len(best),
-           f"best and probability are of the same length, at least 1; got {best.shape} and {probability.shape}")
+    demand(
+        best.shape == probability.shape and best.ndim == 1 and len(best),
+        f"best and probability are of the same length, at least 1; got {best.shape} and {probability.shape}",
+    )
     _demand_probabilities(best)
     _demand_probabilities(probability)
     return float((best - probability).mean())
@@ -110,6 +126,7 @@ def click_through_rate(opened: ArrayLike) -> float:
 
 
 # ---------------------------------------------------------------- diversity and plausibility
+
 
 def coverage(accepted: Any, history: Any, reference: str | None = None) -> float:
     """Diversity: the share of the history's distinct values that occur among the accepted notifications, float, 0 to 1.
@@ -129,7 +146,10 @@ def coverage(accepted: Any, history: Any, reference: str | None = None) -> float
     """
     accepted, history = _rows_of_both(accepted, history, "accepted", "the history")
     one_of("reference", reference, (None, "gym-push-0.0.21"))
-    values = [(set(ours.tolist()), set(theirs.tolist())) for ours, theirs in zip(accepted.T, history.T)]
+    values = [
+        (set(ours.tolist()), set(theirs.tolist()))
+        for ours, theirs in zip(accepted.T, history.T)
+    ]
     covered = sum(len(ours if reference else ours & theirs) for ours, theirs in values)
     return covered / sum(len(theirs) for _, theirs in values)
 
@@ -155,7 +175,10 @@ def evenness(accepted: Any, history: Any) -> float:
         values = max(len(set(ours.tolist())), len(set(theirs.tolist())))
         if values > 1:
             spread.append(_entropy(ours) / np.log(values))
-    demand(spread, "no feature of the history varies, so nothing can be spread over its values")
+    demand(
+        spread,
+        "no feature of the history varies, so nothing can be spread over its values",
+    )
     return float(np.mean(spread)) if len(accepted) else 0.0
 
 
@@ -171,7 +194,9 @@ def plausibility(notifications: Any, known: Any) -> float:
     notifications, known = _rows_of_both(notifications, known, "notifications", "known")
     demand(len(notifications), "no notification was sent, so there is no plausibility")
     combinations = set(map(tuple, known.tolist()))
-    return sum(tuple(row) in combinations for row in notifications.tolist()) / len(notifications)
+    return sum(tuple(row) in combinations for row in notifications.tolist()) / len(
+        notifications
+    )
 
 
 ENTICEMENT = {"low": 0.0, "moderate": 0.5, "high": 1.0}
@@ -196,6 +221,7 @@ def enticement(levels: Iterable[str]) -> float:
 
 # ---------------------------------------------------------------- time
 
+
 class ResponseTime(NamedTuple):
     """Seconds that an agent took for a notification."""
 
@@ -212,10 +238,19 @@ def response_time(seconds: ArrayLike) -> ResponseTime:
     ResponseTime(median=0.25, p95=4.0)
     """
     seconds = np.asarray(seconds, float)
-    if seconds.ndim != 1 or not len(seconds) or not (np.isfinite(seconds) & (seconds >= 0)).all():
-        raise ValueError(f"a response time is a finite number of seconds, 0 or more, for each of at least one "
-                         f"notification; got {seconds!r:.60}")
-    return ResponseTime(float(np.median(seconds)), float(np.quantile(seconds, 0.95, method="inverted_cdf")))
+    if (
+        seconds.ndim != 1
+        or not len(seconds)
+        or not (np.isfinite(seconds) & (seconds >= 0)).all()
+    ):
+        raise ValueError(
+            f"a response time is a finite number of seconds, 0 or more, for each of at least one "
+            f"notification; got {seconds!r:.60}"
+        )
+    return ResponseTime(
+        float(np.median(seconds)),
+        float(np.quantile(seconds, 0.95, method="inverted_cdf")),
+    )
 
 
 class LearningRate(NamedTuple):
@@ -247,32 +282,50 @@ def learning_rate(scores: ArrayLike, window: int = 100) -> LearningRate:
     if scores.ndim != 1 or not np.isfinite(scores).all():
         raise ValueError(f"scores are one finite number a step; got {scores!r:.60}")
     if not 1 <= window < len(scores):
-        raise ValueError(f"the window has from 1 step to one less than there are scores, {len(scores)}; got {window}")
+        raise ValueError(
+            f"the window has from 1 step to one less than there are scores, {len(scores)}; got {window}"
+        )
     total = np.concatenate([[0.0], np.cumsum(scores)])
     smooth = (total[window:] - total[:-window]) / window
     steps = np.arange(len(smooth)) - (len(smooth) - 1) / 2
-    last = smooth[-max(1, len(smooth) // 4):]
+    last = smooth[-max(1, len(smooth) // 4) :]
     level = last.mean()
-    width = 2 * np.abs(last - level).max() + 1e-9 * max(1.0, np.abs(smooth).max())      # rounding is no departure
+    width = 2 * np.abs(last - level).max() + 1e-9 * max(
+        1.0, np.abs(smooth).max()
+    )  # rounding is no departure
     away = np.flatnonzero(np.abs(smooth - level) > width)
-    return LearningRate(float(steps @ smooth / (steps @ steps)), int(window + (away[-1] if len(away) else -1)))
+    return LearningRate(
+        float(steps @ smooth / (steps @ steps)),
+        int(window + (away[-1] if len(away) else -1)),
+    )
 
 
 # ---------------------------------------------------------------- arrays as they should be
 
-def _rows_of_both(some: Any, others: Any, name: str, other_name: str) -> tuple[np.ndarray, np.ndarray]:
+
+def _rows_of_both(
+    some: Any, others: Any, name: str, other_name: str
+) -> tuple[np.ndarray, np.ndarray]:
     """Two arrays (rows, features) with the same features and no value missing; of `some` there may be no row."""
     import pandas as pd
 
-    some, others = (np.asarray(rows, dtype=None if isinstance(rows, np.ndarray) else object) for rows in (some, others))
+    some, others = (
+        np.asarray(rows, dtype=None if isinstance(rows, np.ndarray) else object)
+        for rows in (some, others)
+    )
     if some.shape == (0,):
         some = some.reshape(0, others.shape[-1])
     demand(others.size, f"{other_name} is empty, so there is nothing to compare with")
     for rows, called in ((some, name), (others, other_name)):
-        demand(rows.ndim == 2, f"{called} is an array (rows, features); got one of shape {rows.shape}")
+        demand(
+            rows.ndim == 2,
+            f"{called} is an array (rows, features); got one of shape {rows.shape}",
+        )
         demand(not pd.isna(rows).any(), f"{called} has a value missing (NaN or None)")
     if len(some) and some.shape[1] != others.shape[1]:
-        raise ValueError(f"{name} and {other_name} have the same features; got {some.shape[1]} and {others.shape[1]}")
+        raise ValueError(
+            f"{name} and {other_name} have the same features; got {some.shape[1]} and {others.shape[1]}"
+        )
     return some, others
 
 
@@ -287,11 +340,16 @@ def _entropy(column):
 
 def _demand_probabilities(values):
     wrong = values[~((values >= 0) & (values <= 1))]
-    demand(not len(wrong), f"a probability is a number from 0 to 1; got {', '.join(f'{one:g}' for one in wrong[:1])}")
+    demand(
+        not len(wrong),
+        f"a probability is a number from 0 to 1; got {', '.join(f'{one:g}' for one in wrong[:1])}",
+    )
 
 
 def _as_bool(values: Any, name: str) -> np.ndarray:
     values = np.asarray(values)
     if values.ndim != 1 or not np.isin(values, (0, 1)).all():
-        raise ValueError(f"{name} is one True or False for each notification; got {values!r:.60}")
+        raise ValueError(
+            f"{name} is one True or False for each notification; got {values!r:.60}"
+        )
     return values.astype(bool)

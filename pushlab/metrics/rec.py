@@ -19,12 +19,16 @@ def polarisation(preferences: ArrayLike, items: ArrayLike) -> np.ndarray:
     """
     preferences, items = np.asarray(preferences, float), np.asarray(items, float)
     if items.ndim != 2 or preferences.shape[-1] != items.shape[1]:
-        raise ValueError(f"preferences (…, features) and items (n_items, features) have as many features; got "
-                         f"{preferences.shape} and {items.shape}")
+        raise ValueError(
+            f"preferences (…, features) and items (n_items, features) have as many features; got "
+            f"{preferences.shape} and {items.shape}"
+        )
     lengths = np.linalg.norm(preferences, axis=-1), np.linalg.norm(items, axis=1)
     if not lengths[0].all() or not lengths[1].all():
         raise ValueError("a vector of zeros has no direction")
-    return np.abs((preferences / lengths[0][..., None]) @ (items / lengths[1][:, None]).T).max(axis=-1)
+    return np.abs(
+        (preferences / lengths[0][..., None]) @ (items / lengths[1][:, None]).T
+    ).max(axis=-1)
 
 
 def turned(preferences: ArrayLike) -> np.ndarray:
@@ -57,7 +61,9 @@ def item_diversity(actions: ArrayLike, items: ArrayLike) -> float:
     return float(1 - (shown @ shown.T)[first, second].mean())
 
 
-def filter_bubble(log: pd.DataFrame, items: ArrayLike, features: int | None = None) -> pd.DataFrame:
+def filter_bubble(
+    log: pd.DataFrame, items: ArrayLike, features: int | None = None
+) -> pd.DataFrame:
     """How far each episode closed in on its user, a DataFrame with a row an episode.
 
     log       step log of RECEnv with obs.0, obs.1, … (before each step), info.state.0, … (after it) and action
@@ -69,16 +75,32 @@ def filter_bubble(log: pd.DataFrame, items: ArrayLike, features: int | None = No
     """
     items = np.asarray(items, float)
     width = items.shape[1] if features is None else features
-    keys = [column for column in ("env", "agent", "seed", "episode") if column in log.columns]
+    keys = [
+        column
+        for column in ("env", "agent", "seed", "episode")
+        if column in log.columns
+    ]
     first = [f"obs.{k}" for k in range(width)]
     states = [f"info.state.{k}" for k in range(width)]
-    missing = [column for column in (*first, *states, "action") if column not in log.columns]
+    missing = [
+        column for column in (*first, *states, "action") if column not in log.columns
+    ]
     if missing or not keys:
-        raise ValueError(f"the log has no column {missing[0] if missing else 'episode'!r}")
+        raise ValueError(
+            f"the log has no column {missing[0] if missing else 'episode'!r}"
+        )
     rows = []
     for key, steps in log.groupby(keys, sort=False):
         ends = np.vstack([steps[first].iloc[0], steps[states].iloc[-1]]).astype(float)
         before, after = polarisation(ends, items)
-        rows.append({**dict(zip(keys, key)), "diversity": item_diversity(steps["action"].to_numpy(), items),
-                     "before": before, "after": after, "bubble": after - before, "turned": turned(ends)[1]})
+        rows.append(
+            {
+                **dict(zip(keys, key)),
+                "diversity": item_diversity(steps["action"].to_numpy(), items),
+                "before": before,
+                "after": after,
+                "bubble": after - before,
+                "turned": turned(ends)[1],
+            }
+        )
     return pd.DataFrame(rows)

@@ -9,7 +9,10 @@ import numpy as np
 
 from pushlab.ground.arguments import whole
 
-WIDE, LEVELS = 20, 20       # most components that are multiplied pairwise; most values that are told apart
+WIDE, LEVELS = (
+    20,
+    20,
+)  # most components that are multiplied pairwise; most values that are told apart
 
 
 def quadratic(observations: np.ndarray) -> np.ndarray:
@@ -19,7 +22,13 @@ def quadratic(observations: np.ndarray) -> np.ndarray:
     [[1.0, 2.0, 3.0, 4.0, 6.0, 9.0]]
     """
     one, other = np.triu_indices(observations.shape[1])
-    return np.hstack([np.ones((len(observations), 1)), observations, observations[:, one] * observations[:, other]])
+    return np.hstack(
+        [
+            np.ones((len(observations), 1)),
+            observations,
+            observations[:, one] * observations[:, other],
+        ]
+    )
 
 
 def linear(observations: np.ndarray) -> np.ndarray:
@@ -36,8 +45,13 @@ def indicators(observations: np.ndarray) -> np.ndarray:
     [[1.0, 0.0, 0.0, 0.0], [1.0, 1.0, 0.0, 0.0], [1.0, 0.0, 1.0, 1.0]]
     """
     values = [np.unique(column) for column in observations.T]
-    return np.hstack([np.ones((len(observations), 1))] + [column[:, None] == found[1:] if len(found) <= LEVELS else
-                     column[:, None] for column, found in zip(observations.T, values)])
+    return np.hstack(
+        [np.ones((len(observations), 1))]
+        + [
+            column[:, None] == found[1:] if len(found) <= LEVELS else column[:, None]
+            for column, found in zip(observations.T, values)
+        ]
+    )
 
 
 def by_width(observations: np.ndarray) -> np.ndarray:
@@ -45,8 +59,14 @@ def by_width(observations: np.ndarray) -> np.ndarray:
     return (quadratic if observations.shape[1] <= WIDE else indicators)(observations)
 
 
-def cross_fitted_values(episodes: Any, discount: float = 1.0, folds: int = 5, features: Callable = by_width,
-                        penalty: float = 1.0, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+def cross_fitted_values(
+    episodes: Any,
+    discount: float = 1.0,
+    folds: int = 5,
+    features: Callable = by_width,
+    penalty: float = 1.0,
+    seed: int = 0,
+) -> tuple[np.ndarray, np.ndarray]:
     """Q̂ (episodes, steps, actions) and V̂ (episodes, steps) under the target, each from the other folds' episodes.
 
     Fitted Q evaluation from the last step backwards: for each step and action a ridge regression of reward plus the
@@ -61,17 +81,27 @@ def cross_fitted_values(episodes: Any, discount: float = 1.0, folds: int = 5, fe
     whole("folds, at most one an episode,", folds, 2, count)
     fold = np.random.default_rng(seed).permutation(count) % folds
     # actions that are vectors stand beside the observation: once the one taken, once the target's
-    pair = [episodes.observations] + ([] if episodes.aimed is None else [episodes.aimed])
-    described = features(np.concatenate(pair).reshape(-1, pair[0].shape[2])).reshape(len(pair), count, steps, -1)
+    pair = [episodes.observations] + (
+        [] if episodes.aimed is None else [episodes.aimed]
+    )
+    described = features(np.concatenate(pair).reshape(-1, pair[0].shape[2])).reshape(
+        len(pair), count, steps, -1
+    )
     taken, aimed = described[0], described[-1]
     action_values, aimed_values = np.zeros((2, *episodes.target.shape))
     for held_out in range(folds):
         test = fold == held_out
         models = _fit_backwards(episodes, taken, aimed, ~test, discount, penalty)
         for step, (weights, mean, units) in enumerate(models):
-            action_values[test, step] = _standardised(taken[test, step], *units) @ weights + mean
-            aimed_values[test, step] = _standardised(aimed[test, step], *units) @ weights + mean
-    return action_values * episodes.alive[:, :, None], (episodes.target * aimed_values).sum(axis=2)
+            action_values[test, step] = (
+                _standardised(taken[test, step], *units) @ weights + mean
+            )
+            aimed_values[test, step] = (
+                _standardised(aimed[test, step], *units) @ weights + mean
+            )
+    return action_values * episodes.alive[:, :, None], (
+        episodes.target * aimed_values
+    ).sum(axis=2)
 
 
 def _fit_backwards(episodes, taken, aimed, train, discount, penalty):
@@ -81,9 +111,15 @@ def _fit_backwards(episodes, taken, aimed, train, discount, penalty):
     for step in reversed(range(steps)):
         alive = episodes.alive[train, step]
         aims = episodes.rewards[train, step] + discount * following
-        mean, did = aims[alive].mean() if alive.any() else 0.0, episodes.actions[train, step]
+        mean, did = (
+            aims[alive].mean() if alive.any() else 0.0,
+            episodes.actions[train, step],
+        )
         units = _units(taken[train, step][alive] if alive.any() else taken[train, step])
-        seen, weights = _standardised(taken[train, step], *units), np.zeros((1 + taken.shape[2], actions))
+        seen, weights = (
+            _standardised(taken[train, step], *units),
+            np.zeros((1 + taken.shape[2], actions)),
+        )
         for action in range(actions):
             rows = alive & (did == action)
             weights[:, action] = _ridge(seen[rows], aims[rows] - mean, penalty)
@@ -109,5 +145,9 @@ def _ridge(features, aims, penalty):
     """Weights that minimise squared error plus penalty × squared length, from the smaller of the two systems."""
     rows, columns = features.shape
     if rows < columns:
-        return features.T @ np.linalg.solve(features @ features.T + penalty * np.eye(rows), aims)
-    return np.linalg.solve(features.T @ features + penalty * np.eye(columns), features.T @ aims)
+        return features.T @ np.linalg.solve(
+            features @ features.T + penalty * np.eye(rows), aims
+        )
+    return np.linalg.solve(
+        features.T @ features + penalty * np.eye(columns), features.T @ aims
+    )

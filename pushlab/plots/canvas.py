@@ -32,12 +32,31 @@ class _Renderer(RendererAgg):
     Words are most of a picture's time, and from one picture of a widget to the next most of them stay.
     """
 
-    kept: dict[tuple, list] = {}                            # shared by all sheets; the same pixels whoever asks
+    kept: dict[tuple, list] = {}  # shared by all sheets; the same pixels whoever asks
 
     def draw_text(self, gc, x, y, s, prop, angle, ismath=False, mtext=None):
-        more = (mtext.get_fontfeatures(), mtext.get_language()) if hasattr(mtext, "get_fontfeatures") else None
-        style = findfont(prop), rcParams["text.hinting"], rcParams["text.hinting_factor"]
-        key = s, x, y, angle, hash(prop), style, self.height, self.dpi, gc.get_antialiased(), more
+        more = (
+            (mtext.get_fontfeatures(), mtext.get_language())
+            if hasattr(mtext, "get_fontfeatures")
+            else None
+        )
+        style = (
+            findfont(prop),
+            rcParams["text.hinting"],
+            rcParams["text.hinting_factor"],
+        )
+        key = (
+            s,
+            x,
+            y,
+            angle,
+            hash(prop),
+            style,
+            self.height,
+            self.dpi,
+            gc.get_antialiased(),
+            more,
+        )
         if ismath or key not in self.kept:
             agg = self._renderer
             self._renderer = _Recorder(agg)
@@ -61,8 +80,11 @@ class Canvas(FigureCanvasAgg):
     def get_renderer(self) -> RendererAgg:
         width, height = self.get_width_height(physical=True)
         renderer = getattr(self, "renderer", None)
-        if not isinstance(renderer, _Renderer) or (renderer.width, renderer.height, renderer.dpi) != (
-                width, height, self.figure.dpi):
+        if not isinstance(renderer, _Renderer) or (
+            renderer.width,
+            renderer.height,
+            renderer.dpi,
+        ) != (width, height, self.figure.dpi):
             self.renderer = _Renderer(width, height, self.figure.dpi)
         return self.renderer
 
@@ -70,11 +92,21 @@ class Canvas(FigureCanvasAgg):
 def png_file(pixels: np.ndarray, dpi: float) -> bytes:
     """Pixels (height, width, 3 or 4) as a file: rows as they are, packed lightly, half the time of Pillow's."""
     height, width, depth = pixels.shape
-    rows = np.zeros((height, 1 + width * depth), np.uint8)  # a row begins with its filter: none
+    rows = np.zeros(
+        (height, 1 + width * depth), np.uint8
+    )  # a row begins with its filter: none
     rows[:, 1:] = pixels.reshape(height, -1)
     metre = round(dpi / 0.0254)
-    parts = {b"IHDR": struct.pack(">2I5B", width, height, 8, {3: 2, 4: 6}[depth], 0, 0, 0),
-             b"pHYs": struct.pack(">2IB", metre, metre, 1), b"IDAT": zlib.compress(rows.tobytes(), 1), b"IEND": b""}
+    parts = {
+        b"IHDR": struct.pack(">2I5B", width, height, 8, {3: 2, 4: 6}[depth], 0, 0, 0),
+        b"pHYs": struct.pack(">2IB", metre, metre, 1),
+        b"IDAT": zlib.compress(rows.tobytes(), 1),
+        b"IEND": b"",
+    }
     return b"\x89PNG\r\n\x1a\n" + b"".join(
-        struct.pack(">I", len(part)) + name + part + struct.pack(">I", zlib.crc32(name + part))
-        for name, part in parts.items())
+        struct.pack(">I", len(part))
+        + name
+        + part
+        + struct.pack(">I", zlib.crc32(name + part))
+        for name, part in parts.items()
+    )

@@ -33,23 +33,37 @@ from pushlab.plots.palette import (
     deep,
     series_styles,
 )
-from pushlab.plots.sheet import MARGIN, Stage, Words, fit, house_style, plain, text_width
+from pushlab.plots.sheet import (
+    MARGIN,
+    Stage,
+    Words,
+    fit,
+    house_style,
+    plain,
+    text_width,
+)
 from pushlab.plots.ticks import count_along, set_ticks, span, ticks_of_count
 from pushlab.plots.words import listed
 
 GROUPS = (("paid back", BLUE), ("fell behind", ORANGE))
-LEFT, WIDTH = 24, 456                   # of the panels of scores, in hundredths of an inch
+LEFT, WIDTH = 24, 456  # of the panels of scores, in hundredths of an inch
 TOP, HEIGHT, PITCH = 98, 148, 196
-LOW = 110                               # height of the chart of losses
-SIDE = 626                              # where the words on the right begin
-STILL = 1e-8                            # a smaller change of the weights is drawn as this one: it is what solvers leave
+LOW = 110  # height of the chart of losses
+SIDE = 626  # where the words on the right begin
+STILL = 1e-8  # a smaller change of the weights is drawn as this one: it is what solvers leave
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-CHANCES = (0.02, 0.1, 0.5, 0.9, 0.98)   # where the axis of scores is marked
+CHANCES = (0.02, 0.1, 0.5, 0.9, 0.98)  # where the axis of scores is marked
 
 
 @house_style()
-def credit_scores(frames: Sequence[Mapping], title: Words = None, lead: Words = None, agent: str | None = None,
-                  choosing: bool = False, figure: Figure | None = None) -> Figure:
+def credit_scores(
+    frames: Sequence[Mapping],
+    title: Words = None,
+    lead: Words = None,
+    agent: str | None = None,
+    choosing: bool = False,
+    figure: Figure | None = None,
+) -> Figure:
     """Both groups' scores before and after they moved, the loss promised and paid each round, and who moved what.
 
     frames    the frames of an episode up to now
@@ -60,9 +74,15 @@ def credit_scores(frames: Sequence[Mapping], title: Words = None, lead: Words = 
     demand(len(frames), "credit_scores() needs at least one frame")
     last = frames[-1]
     stage = Stage(900, 480, figure)
-    stage.heading(plain(title or _event(last, choosing)), plain(lead or _lead(last, agent)), title_lines=1)
+    stage.heading(
+        plain(title or _event(last, choosing)),
+        plain(lead or _lead(last, agent)),
+        title_lines=1,
+    )
     # People beyond the ends stand in the outermost bins, which may leave the top: the others set the height.
-    highest = max(0.06, max(max(share[1:-1]) for group in last["scores"] for share in group))
+    highest = max(
+        0.06, max(max(share[1:-1]) for group in last["scores"] for share in group)
+    )
     for row, (name, colour) in enumerate(GROUPS):
         _draw_group(stage, last, row, name, colour, highest)
     _draw_losses(stage, frames)
@@ -72,25 +92,47 @@ def credit_scores(frames: Sequence[Mapping], title: Words = None, lead: Words = 
 
 def _event(last, choosing):
     if "loss" not in last:
-        return "Which score will you publish first?" if choosing else "Nobody is scored yet"
+        return (
+            "Which score will you publish first?"
+            if choosing
+            else "Nobody is scored yet"
+        )
     who = f", {last['choice']}" if last["choice"] else ""
     return f"Round {last['step']}{who}: a loss of {_loss(last['promised'])} was promised, {_loss(last['loss'])} came"
 
 
 def _loss(value):
-    return f"{value:.3f}" if value < 10 else f"{value:,.1f}" if value < 100 else f"{value:,.0f}"
+    return (
+        f"{value:.3f}"
+        if value < 10
+        else f"{value:,.1f}"
+        if value < 100
+        else f"{value:,.0f}"
+    )
 
 
 def _lead(last, agent):
-    parts = [last["env"], agent, f"{last['people']:,} people, {last['source']}", f"epsilon {last['epsilon']:g}",
-             "with memory" if last["memory"] else None]
+    parts = [
+        last["env"],
+        agent,
+        f"{last['people']:,} people, {last['source']}",
+        f"epsilon {last['epsilon']:g}",
+        "with memory" if last["memory"] else None,
+    ]
     return ", ".join(part for part in parts if part)
 
 
 def _draw_group(stage, last, row, name, colour, highest):
     edges = np.linspace(-6, 6, len(last["scores"][row][0]) + 1)
     top = TOP + PITCH * row
-    stage.text(LEFT, top - 11, f"{name}, by the chance of falling behind that the score gives", SMALL, INK, "bold")
+    stage.text(
+        LEFT,
+        top - 11,
+        f"{name}, by the chance of falling behind that the score gives",
+        SMALL,
+        INK,
+        "bold",
+    )
     ax = stage.axes(LEFT, top, WIDTH, HEIGHT)
     began, now = last["scores"][row]
     ax.axvspan(0, 6, fc=SOFT, lw=0, zorder=0)
@@ -105,8 +147,11 @@ def _draw_group(stage, last, row, name, colour, highest):
     ax.text(0.12, 1.04 * highest, "refused", size=SMALL, color=TEXT, va="top")
     began, now = (f"{100 * share:.0f} %" for share in last["refused"][row])
     moved = "loss" in last
-    lines = ("are refused;", f"{began} if nobody", "had moved (grey)") if moved else (
-        "would be refused by", "weights of the past")
+    lines = (
+        ("are refused;", f"{began} if nobody", "had moved (grey)")
+        if moved
+        else ("would be refused by", "weights of the past")
+    )
     x = LEFT + WIDTH + 16
     stage.text(x, top + 44, now if moved else began, 17, deep(colour), "bold")
     for line, words in enumerate(lines):
@@ -119,16 +164,49 @@ def _draw_losses(stage, frames):
     paid, promised = ([frame[key] for frame in done] for key in ("loss", "promised"))
     stage.text(SIDE, TOP - 11, "loss, round by round", SMALL, INK, "bold")
     ax = stage.axes(SIDE + 42, TOP + 4, 168, LOW)
-    _set_loss_axis(ax, [*paid, *promised, *([] if best is None else [best]), *([] if done else [np.log(2)])])
+    _set_loss_axis(
+        ax,
+        [
+            *paid,
+            *promised,
+            *([] if best is None else [best]),
+            *([] if done else [np.log(2)]),
+        ],
+    )
     ax.set_xlim(0.5, frames[-1]["of"] + 0.5)
     set_ticks(ax.xaxis, ticks_of_count(1, frames[-1]["of"], 4))
     if best is not None:
         ax.axhline(best, color=INK, lw=1.6, ls=BOUND_DASH, zorder=2)
         if ax.get_yscale() == "linear":
-            end_labels(ax, [(frames[-1]["of"] + 0.5, best, "best", INK, "normal")], dx=5)
-    ax.plot(rounds, promised, ls="none", marker="o", mfc=PAPER, mec=TEXT, ms=5, mew=1.2, zorder=3, clip_on=False)
-    ax.plot(rounds, paid, color=PURPLE, lw=2, ls="-", marker="o", ms=4, zorder=4, clip_on=False)
-    stage.text(SIDE, TOP + LOW + 36, "line: paid, rings: promised when published", SMALL, TEXT)
+            end_labels(
+                ax, [(frames[-1]["of"] + 0.5, best, "best", INK, "normal")], dx=5
+            )
+    ax.plot(
+        rounds,
+        promised,
+        ls="none",
+        marker="o",
+        mfc=PAPER,
+        mec=TEXT,
+        ms=5,
+        mew=1.2,
+        zorder=3,
+        clip_on=False,
+    )
+    ax.plot(
+        rounds,
+        paid,
+        color=PURPLE,
+        lw=2,
+        ls="-",
+        marker="o",
+        ms=4,
+        zorder=4,
+        clip_on=False,
+    )
+    stage.text(
+        SIDE, TOP + LOW + 36, "line: paid, rings: promised when published", SMALL, TEXT
+    )
 
 
 def _set_loss_axis(ax, values):
@@ -136,7 +214,9 @@ def _set_loss_axis(ax, values):
     low, high = min(values), max(values)
     if not high > 20 * low > 0:
         return span(ax.yaxis, low - 1e-3, high + 1e-3, 3)
-    ticks = 10.0 ** np.unique(np.linspace(np.floor(np.log10(low)), np.ceil(np.log10(high)), 4).round())
+    ticks = 10.0 ** np.unique(
+        np.linspace(np.floor(np.log10(low)), np.ceil(np.log10(high)), 4).round()
+    )
     ax.set(yscale="log", ylim=(ticks[0], ticks[-1]))
     ax.minorticks_off()
     set_ticks(ax.yaxis, ticks)
@@ -151,25 +231,46 @@ def _draw_shifts(stage, last):
     reach = max([1.0, *(abs(value) for value in last["shift"].values())])
     middle, half = 778, 44
     if shown:
-        stage.line([(middle, top + 4), (middle, top + 6 + 24 * len(shown))], LINE, 1.0, z=2)
+        stage.line(
+            [(middle, top + 4), (middle, top + 6 + 24 * len(shown))], LINE, 1.0, z=2
+        )
     for row, name in enumerate(shown):
         y, value = top + 18 + 24 * row, last["shift"][name]
         stage.text(SIDE, y, fit(WORDS[FEATURES.index(name)], 102, SMALL), SMALL, TEXT)
         wide = half * abs(value) / reach
         if wide > 0.1:
-            stage.box(middle - (wide if value < 0 else 0), y - 7, wide, 14, 2, blend(PURPLE, 0.8), z=3)
+            stage.box(
+                middle - (wide if value < 0 else 0),
+                y - 7,
+                wide,
+                14,
+                2,
+                blend(PURPLE, 0.8),
+                z=3,
+            )
         stage.text(876, y, _signed(value), TICK, INK, "bold", "right")
     if len(names) > len(shown):
-        stage.text(SIDE, top + 18 + 24 * len(shown), f"and {len(names) - len(shown)} more", SMALL, TEXT)
+        stage.text(
+            SIDE,
+            top + 18 + 24 * len(shown),
+            f"and {len(names) - len(shown)} more",
+            SMALL,
+            TEXT,
+        )
 
 
 def _signed(value):
     digits = 2 if abs(value) < 9.995 else 1 if abs(value) < 99.95 else 0
     words = f"{abs(value):,.{digits}f}"
-    return words if not words.strip("0.") else f"{'+' if value > 0 else chr(0x2212)}{words}"
+    return (
+        words
+        if not words.strip("0.")
+        else f"{'+' if value > 0 else chr(0x2212)}{words}"
+    )
 
 
 # ---------------------------------------------------------------- lenders compared: retraining
+
 
 def retraining_table(log: pd.DataFrame, by: str = "agent") -> pd.DataFrame:
     """How far published weights moved and what they cost, round by round.
@@ -181,20 +282,38 @@ def retraining_table(log: pd.DataFrame, by: str = "agent") -> pd.DataFrame:
     """
     columns = [f"action.{name}" for name in (*FEATURES, BIAS)]
     has_rows(log, *columns, "info.loss", "step", by, what="the log")
-    keys = list(dict.fromkeys([by, *(key for key in (*RUN, "episode", "params") if key in log.columns)]))
+    keys = list(
+        dict.fromkeys(
+            [by, *(key for key in (*RUN, "episode", "params") if key in log.columns)]
+        )
+    )
     parts = []
     for _, rows in log.groupby(keys, sort=False, observed=True, dropna=False):
         theta = rows.sort_values("step")[columns].to_numpy(float)
         change = np.append(np.nan, np.linalg.norm(np.diff(theta, axis=0), axis=1))
-        parts.append(pd.DataFrame({by: rows[by].to_numpy(), "round": np.arange(1, len(rows) + 1), "change": change,
-                                   "loss": rows["info.loss"].to_numpy(float)}))
+        parts.append(
+            pd.DataFrame(
+                {
+                    by: rows[by].to_numpy(),
+                    "round": np.arange(1, len(rows) + 1),
+                    "change": change,
+                    "loss": rows["info.loss"].to_numpy(float),
+                }
+            )
+        )
     table = pd.concat(parts, ignore_index=True)
     return table.groupby([by, "round"], sort=False, observed=True).mean().reset_index()
 
 
 @house_style()
-def retraining(log: pd.DataFrame, by: str = "agent", best: float | None = None, title: Words = None,
-               lead: Words = None, figure: Figure | None = None) -> Figure:
+def retraining(
+    log: pd.DataFrame,
+    by: str = "agent",
+    best: float | None = None,
+    title: Words = None,
+    lead: Words = None,
+    figure: Figure | None = None,
+) -> Figure:
     """Whether retraining comes to rest: the change of the weights from round to round, and the loss beside it.
 
     log       see `retraining_table`, which holds the numbers that are drawn
@@ -205,7 +324,9 @@ def retraining(log: pd.DataFrame, by: str = "agent", best: float | None = None, 
     names = list(dict.fromkeys(table[by]))
     stage = Stage(900, 420, figure)
     said = f"{log['env'].iloc[0] if 'env' in log else 'a log'}, {len(names)} lines, each mark a round"
-    shift = stage.heading(plain(title or _retraining_title(table, by)), plain(lead or said))
+    shift = stage.heading(
+        plain(title or _retraining_title(table, by)), plain(lead or said)
+    )
     last, top = int(table["round"].max()), 104 + shift
     widest = min(150, max(text_width(plain(name), TICK, "bold") for name in names))
     width = (900 - 2 * MARGIN - 2 * 48 - 40 - widest - 12) / 2
@@ -217,10 +338,25 @@ def retraining(log: pd.DataFrame, by: str = "agent", best: float | None = None, 
     styles, ends = series_styles(names), []
     for name in names:
         rows, (colour, dash, marker) = table[table[by] == name], styles[name]
-        look = {"color": colour, "ls": dash, "marker": marker, "ms": 3.5, "lw": 2, "clip_on": False}
+        look = {
+            "color": colour,
+            "ls": dash,
+            "marker": marker,
+            "ms": 3.5,
+            "lw": 2,
+            "clip_on": False,
+        }
         change.plot(rows["round"], np.maximum(rows["change"], STILL), **look)
         loss.plot(rows["round"], rows["loss"], **look)
-        ends.append((last, rows["loss"].iloc[-1], fit(plain(name), widest, TICK, "bold"), colour, "bold"))
+        ends.append(
+            (
+                last,
+                rows["loss"].iloc[-1],
+                fit(plain(name), widest, TICK, "bold"),
+                colour,
+                "bold",
+            )
+        )
     _set_change_axis(change, table["change"])
     _set_loss_axis(loss, [*table["loss"], *([] if best is None else [best])])
     if best is not None:
@@ -239,7 +375,13 @@ def _set_change_axis(ax, change):
     ax.set(yscale="log", ylim=(10.0**low, 10.0**high))
     ax.minorticks_off()
     powers = np.arange(high, low - 1, -np.ceil((high - low) / 5))
-    ax.set_yticks(10.0**powers, ["10" + f"{power:.0f}".translate(SUPERSCRIPTS) if power else "1" for power in powers])
+    ax.set_yticks(
+        10.0**powers,
+        [
+            "10" + f"{power:.0f}".translate(SUPERSCRIPTS) if power else "1"
+            for power in powers
+        ],
+    )
 
 
 def _retraining_title(table, by):
@@ -255,9 +397,15 @@ def _retraining_title(table, by):
 
 # ---------------------------------------------------------------- promise against payment
 
+
 @house_style()
-def promise(table: pd.DataFrame, strength: float = 1.0, title: Words = None, lead: Words = None,
-            figure: Figure | None = None) -> Axes:
+def promise(
+    table: pd.DataFrame,
+    strength: float = 1.0,
+    title: Words = None,
+    lead: Words = None,
+    figure: Figure | None = None,
+) -> Axes:
     """What a score promises and what it costs, against how much it trusts what people can change.
 
     table     of `pushlab.envs.credit.rules.promise_table`, which says what is drawn
@@ -265,9 +413,15 @@ def promise(table: pd.DataFrame, strength: float = 1.0, title: Words = None, lea
     returns   Axes on a sheet of 6 x 4 inches
     """
     stage = Stage(600, 400, figure)
-    marks = {key: np.interp(strength, table["strength"], table[key]) for key in ("promised", "paid")}
+    marks = {
+        key: np.interp(strength, table["strength"], table[key])
+        for key in ("promised", "paid")
+    }
     said = ", ".join(f"{key} {mark:.3f}" for key, mark in marks.items())
-    shift = stage.heading(plain(title or f"At strength {strength:.2f}: {said}"), plain(lead or table.attrs["source"]))
+    shift = stage.heading(
+        plain(title or f"At strength {strength:.2f}: {said}"),
+        plain(lead or table.attrs["source"]),
+    )
     stage.label(MARGIN, 84 + shift, "loss")
     ax = stage.axes(74, 102 + shift, 420, 400 - 102 - shift - 62)
     looks = {"promised": (BLUE, DASHES[0]), "paid": (ORANGE, DASHES[1])}
@@ -277,6 +431,19 @@ def promise(table: pd.DataFrame, strength: float = 1.0, title: Words = None, lea
     _set_loss_axis(ax, [*table["promised"], *table["paid"]])
     ax.set_xlim(0, 2)
     set_ticks(ax.xaxis, [0, 0.5, 1, 1.5, 2])
-    stage.text(494, 374, "strength of the weights on what people can change", SMALL, TEXT, align="right")
-    end_labels(ax, [(2, table[key].iloc[-1], key, colour, "bold") for key, (colour, _) in looks.items()])
+    stage.text(
+        494,
+        374,
+        "strength of the weights on what people can change",
+        SMALL,
+        TEXT,
+        align="right",
+    )
+    end_labels(
+        ax,
+        [
+            (2, table[key].iloc[-1], key, colour, "bold")
+            for key, (colour, _) in looks.items()
+        ],
+    )
     return ax

@@ -8,13 +8,24 @@ from matplotlib.axes import Axes
 
 from pushlab.ground.arguments import demand
 from pushlab.plots.kit import end_labels
-from pushlab.plots.palette import DRUG_1, DRUG_2, GREY, ORANGE, PURPLE, SMALL, SOFT, blend
+from pushlab.plots.palette import (
+    DRUG_1,
+    DRUG_2,
+    GREY,
+    ORANGE,
+    PURPLE,
+    SMALL,
+    SOFT,
+    blend,
+)
 from pushlab.plots.sheet import Stage, fit, plain
 from pushlab.plots.ticks import set_ticks, ticks_between, ticks_of_count
 
-LEFT = 62                               # of lanes and panels, in hundredths of an inch
+LEFT = 62  # of lanes and panels, in hundredths of an inch
 DRUGS = (DRUG_1, DRUG_2, PURPLE, GREY, ORANGE)
-Days = Sequence[Mapping[str, Any]] | Any         # the frames of an episode, or a table as simulate() returns it
+Days = (
+    Sequence[Mapping[str, Any]] | Any
+)  # the frames of an episode, or a table as simulate() returns it
 
 
 class Film:
@@ -33,29 +44,55 @@ class Film:
     end, env    the time at the right end, and the name of the environment, or None
     """
 
-    def __init__(self, days: Days, model: Mapping | None = None, goal: Mapping | None = None,
-                 until: float | None = None) -> None:
+    def __init__(
+        self,
+        days: Days,
+        model: Mapping | None = None,
+        goal: Mapping | None = None,
+        until: float | None = None,
+    ) -> None:
         """`model` is that of a table which does not tell its own, such as one out of a file."""
-        demand(model is None or isinstance(model, Mapping) and "interventions" in model,
-               f"model is what load_model(name).told() gives; got {model!r:.60}")
-        demand(isinstance(days, Sequence) or hasattr(days, "attrs"),
-               f"days are an episode's frames, or a table; got {days!r:.60}")
+        demand(
+            model is None or isinstance(model, Mapping) and "interventions" in model,
+            f"model is what load_model(name).told() gives; got {model!r:.60}",
+        )
+        demand(
+            isinstance(days, Sequence) or hasattr(days, "attrs"),
+            f"days are an episode's frames, or a table; got {days!r:.60}",
+        )
         if isinstance(days, Sequence):
             demand(days, "a picture needs at least one frame, or a table")
             last = days[-1]
-            self.model, self.env, end, goal = last["model"], last["env"], last["end"], goal or last["goal"]
+            self.model, self.env, end, goal = (
+                last["model"],
+                last["env"],
+                last["end"],
+                goal or last["goal"],
+            )
             self.time = np.array([frame["time"] for frame in days], float)
-            self.values, self.idle, self.indicators = (_columns(days, part) for part in ("state", "idle", "indicators"))
-            self.doses = {name: np.array([frame["doses"][name] for frame in days[1:]], float)
-                          for name in self.model["interventions"]}
+            self.values, self.idle, self.indicators = (
+                _columns(days, part) for part in ("state", "idle", "indicators")
+            )
+            self.doses = {
+                name: np.array([frame["doses"][name] for frame in days[1:]], float)
+                for name in self.model["interventions"]
+            }
         else:
             self.model, self.env = model or days.attrs.get("model"), None
-            demand(self.model, "the table does not tell its model: give model=load_model(name).told(), or the table "
-                               "as simulate() returns it")
-            columns = {name: values.to_numpy(float) for name, values in days.select_dtypes("number").items()}
+            demand(
+                self.model,
+                "the table does not tell its model: give model=load_model(name).told(), or the table "
+                "as simulate() returns it",
+            )
+            columns = {
+                name: values.to_numpy(float)
+                for name, values in days.select_dtypes("number").items()
+            }
             self.time, end = columns["time"], columns["time"][-1]
             self.values, self.idle, self.indicators = columns, {}, columns
-            self.doses = {name: columns[name][:-1] for name in self.model["interventions"]}
+            self.doses = {
+                name: columns[name][:-1] for name in self.model["interventions"]
+            }
         self.goal, self.end = goal or {}, float(until or end)
 
     def share(self, name: str) -> np.ndarray:
@@ -67,34 +104,55 @@ class Film:
         """Stretches (start, stop, value) in which a value (days - 1,) was held, without those of zero."""
         cuts = np.flatnonzero(np.diff(values)) + 1
         begins, ends = np.r_[0, cuts].astype(int), np.r_[cuts, len(values)].astype(int)
-        return [(self.time[a], self.time[b], values[a]) for a, b in zip(begins, ends) if a < b and values[a] != 0]
+        return [
+            (self.time[a], self.time[b], values[a])
+            for a, b in zip(begins, ends)
+            if a < b and values[a] != 0
+        ]
 
     def event(self) -> str:
         """What was done last, or where it begins."""
         now = f"{self.model['time_unit'].capitalize()} {self.time[-1]:g}"
         if len(self.time) == 1:
             return f"{now}: before the first decision"
-        done = [item["words"] for name, item in self.model["interventions"].items() if self.share(name)[-1] > 0]
+        done = [
+            item["words"]
+            for name, item in self.model["interventions"].items()
+            if self.share(name)[-1] > 0
+        ]
         return f"{now}: {' and '.join(done) or 'no intervention'}"
 
     def lead(self, agent: str | None) -> str:
         """Which environment, how far it is, how often it decides, and who."""
         unit = self.model["time_unit"]
-        words = [self.env or self.model["title"], f"{unit} {self.time[-1]:g} of {self.end:g}"]
+        words = [
+            self.env or self.model["title"],
+            f"{unit} {self.time[-1]:g} of {self.end:g}",
+        ]
         if len(self.time) > 1:
             between = self.time[1] - self.time[0]
             known = unit in ("day", "year")
-            often = unit if known and between == 1 else f"{between:g} {unit}s" if known else f"{between:g}"
+            often = (
+                unit
+                if known and between == 1
+                else f"{between:g} {unit}s"
+                if known
+                else f"{between:g}"
+            )
             words.append(f"a decision every {often}")
         return "   ·   ".join([*words, agent] if agent else words)
 
 
 def _columns(days, part):
     """{name: (days,)} of what every frame says of one part; empty where the frames do not have it."""
-    return {name: np.array([frame[part][name] for frame in days]) for name in days[-1].get(part) or {}}
+    return {
+        name: np.array([frame[part][name] for frame in days])
+        for name in days[-1].get(part) or {}
+    }
 
 
 # ---------------------------------------------------------------- a sheet of lanes and panels
+
 
 def film_stage(title: str, lead: str, figure: Any) -> Stage:
     """The sheet that all films share, 9 x 4.8 inches, with its heading."""
@@ -113,12 +171,25 @@ def draw_lanes(stage: Stage, film: Film, width: float) -> float:
         stage.text(LEFT + width + 10, y + 6, fit(item["words"], 140, SMALL), SMALL)
         stage.box(LEFT, y, width, 12, 3, SOFT, z=2)
         for start, stop, share in film.spells(film.share(name)):
-            stage.box(LEFT + scale * (start - film.time[0]), y, scale * (stop - start), 12, 3,
-                      blend(colour, round(0.25 + 0.75 * share, 2), SOFT), z=3)
+            stage.box(
+                LEFT + scale * (start - film.time[0]),
+                y,
+                scale * (stop - start),
+                12,
+                3,
+                blend(colour, round(0.25 + 0.75 * share, 2), SOFT),
+                z=3,
+            )
     return y + 12
 
 
-def draw_lines(ax: Axes, film: Film, lines: Iterable[tuple], dx: float = 10, beside: Iterable[tuple] = ()) -> None:
+def draw_lines(
+    ax: Axes,
+    film: Film,
+    lines: Iterable[tuple],
+    dx: float = 10,
+    beside: Iterable[tuple] = (),
+) -> None:
     """Lines (times, heights, words, colour, dash, width) with their words at the right end; a single value is a dot.
 
     beside   further words there, (height, words, colour)
@@ -136,7 +207,9 @@ def draw_lines(ax: Axes, film: Film, lines: Iterable[tuple], dx: float = 10, bes
 def draw_time(ax: Axes, film: Film, count: int, last: bool = True) -> None:
     """About `count` ticks of time, named only on the last panel: years as they are, other numbers with the unit."""
     begin, end, unit = film.time[0], film.end, film.model["time_unit"]
-    times = (ticks_of_count if end - begin >= count else ticks_between)(begin, end, count)
+    times = (ticks_of_count if end - begin >= count else ticks_between)(
+        begin, end, count
+    )
     if not last:
         ax.set_xticks(times, [""] * len(times))
         ax.tick_params(axis="x", length=0)

@@ -12,8 +12,11 @@ from pushlab.plots.palette import TITLE
 from pushlab.plots.sheet import fit, plain
 from pushlab.plots.words import short_number, spoken
 
-SCALES = {"task": "each task from 0 to 100", "run": "the whole lifetime from 0 to 100",
-          "none": "in the unit of the reward"}
+SCALES = {
+    "task": "each task from 0 to 100",
+    "run": "the whole lifetime from 0 to 100",
+    "none": "in the unit of the reward",
+}
 
 
 def lifetime_title(reports: Sequence[Report], tests: pd.DataFrame) -> str:
@@ -27,10 +30,18 @@ def lifetime_title(reports: Sequence[Report], tests: pd.DataFrame) -> str:
         return "No test shows for certain that anything was forgotten"
     curves = drawn_curves(reports[0])
     learned = curves[curves["block_type"] != "test"]
-    blocks, kind = (learned["block"].nunique(), "learning") if len(learned) else (curves["block"].nunique(), "tests")
+    blocks, kind = (
+        (learned["block"].nunique(), "learning")
+        if len(learned)
+        else (curves["block"].nunique(), "tests")
+    )
     words = f"{blocks:,} block{'' if blocks == 1 else 's'} of {kind}"
     ends = learned["thick"].dropna()
-    return f"{words}, the last ends at {short_number(ends.iloc[-1])}" if len(ends) else words
+    return (
+        f"{words}, the last ends at {short_number(ends.iloc[-1])}"
+        if len(ends)
+        else words
+    )
 
 
 def lifetime_lead(reports: Sequence[Report], tests: pd.DataFrame) -> str:
@@ -39,24 +50,41 @@ def lifetime_lead(reports: Sequence[Report], tests: pd.DataFrame) -> str:
     if len(tests):
         words.append(f"grey columns: tests, {interval_words(tests)}")
     if set(report.curves["block_type"]) - {"test"}:
-        smooth = "as lived" if report.settings.smoothing == "none" else "raw and smoothed"
-        words.append(f"curves: {'the first lifetime, ' if len(reports) > 1 else ''}{smooth}")
+        smooth = (
+            "as lived" if report.settings.smoothing == "none" else "raw and smoothed"
+        )
+        words.append(
+            f"curves: {'the first lifetime, ' if len(reports) > 1 else ''}{smooth}"
+        )
     return "   ·   ".join(words)
 
 
 def interval_words(tests: pd.DataFrame) -> str:
     """What the intervals of an `evaluation_table` are over."""
-    fewest, most, over = tests["count"].min(), tests["count"].max(), tests["over"].iloc[0]
+    fewest, most, over = (
+        tests["count"].min(),
+        tests["count"].max(),
+        tests["over"].iloc[0],
+    )
     number = f"{most:,}" if fewest == most else f"{fewest:,} to {most:,}"
-    if most > 1 and not (tests["high"] > tests["low"]).any():               # all alike: there is nothing to see
+    if (
+        most > 1 and not (tests["high"] > tests["low"]).any()
+    ):  # all alike: there is nothing to see
         return f"{number} {over}"
-    return f"{number} {over}, 95 % intervals" if most > 1 else f"{number} {over.removesuffix('s')}, no interval"
+    return (
+        f"{number} {over}, 95 % intervals"
+        if most > 1
+        else f"{number} {over.removesuffix('s')}, no interval"
+    )
 
 
 def scale_words(report: Report, ratios: bool = False) -> str:
     """What the height means: the measure and how it was normalised, or with `ratios` the scale they are taken on."""
     kind = report.settings.normalization
-    scales = {"task": "0 to 100 is the range of each task", "run": "0 to 100 is the range of the lifetime"}
+    scales = {
+        "task": "0 to 100 is the range of each task",
+        "run": "0 to 100 is the range of the lifetime",
+    }
     told = kind in scales and (not ratios or report.settings.reference)
     return f"{spoken(report.measure)}{', ' + scales[kind] if told else ''}"
 
@@ -72,10 +100,16 @@ def smoothing_words(settings: Settings) -> str:
 
 def metric_title(reports: Sequence[Report], metric: str) -> str:
     """The metric's name and its value over the lifetime; over several lifetimes, their mean."""
-    values = pd.Series([report.lifetime.get(metric, np.nan) for report in reports], dtype=float).dropna()
+    values = pd.Series(
+        [report.lifetime.get(metric, np.nan) for report in reports], dtype=float
+    ).dropna()
     name = capital(spoken(metric))
     if not len(values):
-        return f"{name}: not to be had from this log" if metric in dict(reports[0].missing) else name
+        return (
+            f"{name}: not to be had from this log"
+            if metric in dict(reports[0].missing)
+            else name
+        )
     over = "" if len(values) == 1 else f", the mean of {len(values)} lifetimes"
     return f"{name} {short_number(values.mean())}{over}"
 

@@ -18,9 +18,9 @@ PAPER, SURFACE, TRACK = "#FAF9F6", "#FFFFFF", "#E4E8ED"
 BLUE, ORANGE, PURPLE, SKY, GREY = "#0072B2", "#C87400", "#7F2B6A", "#3A97CF", "#76818E"
 SERIES = (BLUE, ORANGE, PURPLE, SKY, GREY)
 DASHES = ((0, ()), (0, (6, 2)), (0, (6, 2, 1.5, 2)), (0, (3, 1.5)), (0, (1.2, 1.6)))
-MARKERS = ("o", "s", "^", "D", "D")                # the last, of chance, is drawn hollow
-BOUND_DASH = (0, (4, 2.2))                      # a bound no agent can pass
-BAND = 0.16                                     # strength of a band of uncertainty
+MARKERS = ("o", "s", "^", "D", "D")  # the last, of chance, is drawn hollow
+BOUND_DASH = (0, (4, 2.2))  # a bound no agent can pass
+BAND = 0.16  # strength of a band of uncertainty
 
 OPENED, DISMISSED, WAITING, SHOWN = "#00805C", "#C04A00", "#E69F00", BLUE
 WAITING_EDGE = "#8A5A00"
@@ -28,13 +28,26 @@ GOAL, GOAL_EDGE = "#DCEFE6", OPENED
 DRUG_1, DRUG_2 = SKY, "#E0B400"
 LIT, FLOOR = "#FFF1BC", "#D8DEE5"
 EPISODIC, SEMANTIC = "#DDEBF6", "#F2E3EE"
-NIGHT, DAWN, BODY = "#1E3A56", "#7FA3BB", "#161D26"   # the phone's wallpaper from top to bottom, its rim
-APP_TILES = (BLUE, PURPLE, "#4B5866", "#2B6C93", "#8A5A00", "#6A4C93", "#7A3B69", "#35586E")
+NIGHT, DAWN, BODY = (
+    "#1E3A56",
+    "#7FA3BB",
+    "#161D26",
+)  # the phone's wallpaper from top to bottom, its rim
+APP_TILES = (
+    BLUE,
+    PURPLE,
+    "#4B5866",
+    "#2B6C93",
+    "#8A5A00",
+    "#6A4C93",
+    "#7A3B69",
+    "#35586E",
+)
 
-TITLE, LEAD, SMALL = 12, 9.5, 8.5               # type sizes in points; nothing is smaller than SMALL
+TITLE, LEAD, SMALL = 12, 9.5, 8.5  # type sizes in points; nothing is smaller than SMALL
 TICK = 9
 
-CHANCE = "random"                               # the name of the agent that always takes the last style
+CHANCE = "random"  # the name of the agent that always takes the last style
 
 
 @functools.cache
@@ -61,12 +74,22 @@ def words_on(fill: str) -> str:
     >>> words_on("#FFFFFF") == INK, words_on("#00405C") == SURFACE
     (True, True)
     """
-    def light(colour):                          # relative luminance, WCAG 2.1
+
+    def light(colour):  # relative luminance, WCAG 2.1
         rgb = np.array(to_rgb(colour))
-        return np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4) @ (0.2126, 0.7152, 0.0722)
+        return np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4) @ (
+            0.2126,
+            0.7152,
+            0.0722,
+        )
 
     ground = light(fill)
-    return SURFACE if (light(SURFACE) + 0.05) / (ground + 0.05) > (ground + 0.05) / (light(INK) + 0.05) else INK
+    return (
+        SURFACE
+        if (light(SURFACE) + 0.05) / (ground + 0.05)
+        > (ground + 0.05) / (light(INK) + 0.05)
+        else INK
+    )
 
 
 def series_styles(names: Iterable[Any]) -> dict[Any, tuple]:
@@ -82,6 +105,12 @@ def series_styles(names: Iterable[Any]) -> dict[Any, tuple]:
     16
     """
     *looks, chance = zip(SERIES, DASHES, MARKERS)
-    taken, own = [name for name in dict.fromkeys(names) if str(name).lower() != CHANCE], len(looks)
-    styles = {name: (SERIES[place % own], *looks[(place + place // own) % own][1:]) for place, name in enumerate(taken)}
+    taken, own = (
+        [name for name in dict.fromkeys(names) if str(name).lower() != CHANCE],
+        len(looks),
+    )
+    styles = {
+        name: (SERIES[place % own], *looks[(place + place // own) % own][1:])
+        for place, name in enumerate(taken)
+    }
     return {name: styles.get(name, chance) for name in dict.fromkeys(names)}

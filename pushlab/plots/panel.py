@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 
 from pushlab.plots.sheet import figure_of, png
 
-SLOW = 0.3          # seconds: what takes longer is not drawn ahead, and waits until its slider is let go
+SLOW = 0.3  # seconds: what takes longer is not drawn ahead, and waits until its slider is let go
 
 
 class Shot(NamedTuple):
@@ -34,7 +34,9 @@ def shoot(picture: Any, words: str = "") -> Shot:
     figure = figure_of(picture)
     shot = Shot(png(figure), figure.bbox.width, words)
     pyplot = sys.modules.get("matplotlib.pyplot")
-    if pyplot is not None:                      # or the notebook would show a figure of pyplot's a second time
+    if (
+        pyplot is not None
+    ):  # or the notebook would show a figure of pyplot's a second time
         pyplot.close(figure)
     return shot
 
@@ -45,7 +47,9 @@ class PictureImage(W.Image):
     A widget's image has no `alt`; its tooltip, the attribute `title` in the page, is what screen readers read instead.
     """
 
-    description = traitlets.Unicode("").tag(sync=True)  # a tooltip asks for one, and would break an image without
+    description = traitlets.Unicode("").tag(
+        sync=True
+    )  # a tooltip asks for one, and would break an image without
 
     def __repr__(self):
         return "PictureImage()"
@@ -53,7 +57,7 @@ class PictureImage(W.Image):
     def show(self, shot: Shot, words: str) -> None:
         """Shows a shot, at most as wide as it was drawn; `words` are its alternative text."""
         self.layout.max_width = f"{shot.width:.0f}px"
-        with self.hold_sync():                  # one message for both
+        with self.hold_sync():  # one message for both
             self.value, self.tooltip = shot.png, words
 
 
@@ -61,7 +65,10 @@ class _Cells:
     """Of the cells of a notebook: how many began or ended, and whether one runs."""
 
     def __init__(self, shell):
-        self.seen, self.runs = 0, True                  # it is asked for the first time where a panel is made
+        self.seen, self.runs = (
+            0,
+            True,
+        )  # it is asked for the first time where a panel is made
         # Not pre_execute, which comes with every message of a widget as well.
         shell.events.register("pre_run_cell", lambda _: self.note(True))
         shell.events.register("post_run_cell", lambda _: self.note(False))
@@ -121,12 +128,21 @@ class Panel:
 
     keep = 48
 
-    def __init__(self, picture: Any, say: Callable | None, controls: Sequence, below: Sequence = ()) -> None:
+    def __init__(
+        self,
+        picture: Any,
+        say: Callable | None,
+        controls: Sequence,
+        below: Sequence = (),
+    ) -> None:
         self.picture, self.say = picture, say
         self._figure: Figure | None = None
         self._kept: dict[Any, Shot] = {}
         self._later: asyncio.TimerHandle | None = None
-        self._quick, self.took = False, 0.0             # of the last picture drawn: fit to draw others ahead; seconds
+        self._quick, self.took = (
+            False,
+            0.0,
+        )  # of the last picture drawn: fit to draw others ahead; seconds
         self.image, self.words = PictureImage(format="png"), W.HTML()
         self.view = W.VBox([*controls, self.image, self.words, *below])
 
@@ -137,8 +153,10 @@ class Panel:
 
     def write(self, words: str, colour: str = "inherit") -> None:
         """The line of text under the picture; screen readers read it out when it changes."""
-        self.words.value = words and (f'<p role="status" aria-live="polite" style="margin:0;color:{colour}">'
-                                      f"{html.escape(words)}</p>")
+        self.words.value = words and (
+            f'<p role="status" aria-live="polite" style="margin:0;color:{colour}">'
+            f"{html.escape(words)}</p>"
+        )
 
     @contextmanager
     def errors_shown(self) -> Iterator[None]:
@@ -155,7 +173,9 @@ class Panel:
         self.image.show(shot, shot.words or repr(self))
         self.write(shot.words)
 
-    def show_kept(self, state: Any, next_states: Sequence = (), settled: bool = True) -> bool:
+    def show_kept(
+        self, state: Any, next_states: Sequence = (), settled: bool = True
+    ) -> bool:
         """Shows the picture of a state (anything hashable), kept or drawn now, and draws the next ones in idle time.
 
         settled   False where code is at work that may change more: then nothing is kept
@@ -163,7 +183,7 @@ class Panel:
         Returns whether it was drawn now, in `took` seconds.
         """
         if self._later:
-            self._later.cancel()                        # the reader went elsewhere
+            self._later.cancel()  # the reader went elsewhere
         now = moment() if settled and self.keep else 0
         if not now:
             self._kept.clear()
@@ -176,28 +196,35 @@ class Panel:
     def _shot_of(self, now, state, ahead=False):
         if (now, state) in self._kept:
             return self._kept[now, state]
-        out, err = (_Echo(None if ahead else stream) for stream in (sys.stdout, sys.stderr))
+        out, err = (
+            _Echo(None if ahead else stream) for stream in (sys.stdout, sys.stderr)
+        )
         begun = time.perf_counter()
         with redirect_stdout(out), redirect_stderr(err):
             shot = self.shot_of(state)
         self.took, silent = time.perf_counter() - begun, not (out.heard or err.heard)
         self._quick = silent and self.took < SLOW
         if now and silent:
-            while self._kept and (len(self._kept) >= self.keep or next(iter(self._kept))[0] != now):
+            while self._kept and (
+                len(self._kept) >= self.keep or next(iter(self._kept))[0] != now
+            ):
                 del self._kept[next(iter(self._kept))]  # the oldest
             self._kept[now, state] = shot
         return shot
 
     def _draw_later(self, now, states):
         """In the kernel's own loop and thread: a message that comes meanwhile is only as late as one picture takes."""
-        with suppress(RuntimeError):                    # there is no loop: nobody waits
+        with suppress(RuntimeError):  # there is no loop: nobody waits
             later = asyncio.get_running_loop().call_later
             self._later = later(0.02, self._draw_ahead, now, states) if states else None
 
     def _draw_ahead(self, now, states):
-        if moment() != now:                             # a cell runs or ran
+        if moment() != now:  # a cell runs or ran
             return
-        with suppress(Exception), warnings.catch_warnings():        # what is said once a place has not been said yet
+        with (
+            suppress(Exception),
+            warnings.catch_warnings(),
+        ):  # what is said once a place has not been said yet
             warnings.showwarning = lambda *_, **__: sys.stderr.write("not kept")
             self._shot_of(now, states[0], ahead=True)
             if self._quick:
@@ -207,12 +234,26 @@ class Panel:
         """The picture of a state, drawn; each kind of panel says how."""
         raise NotImplementedError
 
-    def shot_of_frames(self, frames: Sequence[Mapping], words: str = "", given: Mapping | None = None,
-                       **offered: Any) -> Shot:
+    def shot_of_frames(
+        self,
+        frames: Sequence[Mapping],
+        words: str = "",
+        given: Mapping | None = None,
+        **offered: Any,
+    ) -> Shot:
         """The picture of some frames and its sentence; of what is offered it takes what it knows by name."""
-        parameters, offered = parameters_of(self.picture), {"figure": self._figure, **offered}
-        takes_all = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
-        known = {name: value for name, value in offered.items() if takes_all or name in parameters}
+        parameters, offered = (
+            parameters_of(self.picture),
+            {"figure": self._figure, **offered},
+        )
+        takes_all = any(
+            parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()
+        )
+        known = {
+            name: value
+            for name, value in offered.items()
+            if takes_all or name in parameters
+        }
         shown = self.picture(frames, **{**known, **(given or {})})
         self._figure = figure_of(shown)
         return shoot(shown, f"{words} {self.say(frames) if self.say else ''}".strip())

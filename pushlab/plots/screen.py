@@ -10,8 +10,12 @@ from matplotlib.figure import Figure
 
 from pushlab.plots.sheet import figure_of, png
 
-_windows: WeakKeyDictionary = WeakKeyDictionary()       # what stands on the screen, by the environment that draws
-_closers: WeakKeyDictionary = WeakKeyDictionary()       # what closes its window, at the latest when it is gone
+_windows: WeakKeyDictionary = (
+    WeakKeyDictionary()
+)  # what stands on the screen, by the environment that draws
+_closers: WeakKeyDictionary = (
+    WeakKeyDictionary()
+)  # what closes its window, at the latest when it is gone
 
 
 def pixels(figure: Figure) -> np.ndarray:
@@ -64,9 +68,13 @@ def _show_in_window(figure, owner):
     window = _windows.get(owner)
     if window is None:
         height, wide = image.shape[:2]
-        window = _windows[owner] = plt.figure(figsize=(wide / 100, height / 100), dpi=100)
+        window = _windows[owner] = plt.figure(
+            figsize=(wide / 100, height / 100), dpi=100
+        )
         _closers[owner] = finalize(owner, plt.close, window)
-        _closers[owner].atexit = False                      # all windows go then, and Matplotlib maybe before them
+        _closers[
+            owner
+        ].atexit = False  # all windows go then, and Matplotlib maybe before them
         window.add_axes([0, 0, 1, 1]).axis("off")
         window.axes[0].imshow(image)
     window.axes[0].images[0].set_data(image)

@@ -26,18 +26,21 @@ from pushlab.plots.canvas import Canvas, png_file
 from pushlab.plots.palette import INK, LEAD, SMALL, SURFACE, TEXT, TITLE
 
 DPI = 105
-FONT = "DejaVu Sans"                # ships with Matplotlib, so a picture is the same everywhere
-MARGIN = 24                         # hundredths of an inch, on all sides
+FONT = "DejaVu Sans"  # ships with Matplotlib, so a picture is the same everywhere
+MARGIN = 24  # hundredths of an inch, on all sides
 Align = Literal["left", "center", "right"]
-Words = str | None                  # a title or the like; None lets the picture find its own
+Words = str | None  # a title or the like; None lets the picture find its own
 STYLE_FILE = files("pushlab.plots").joinpath("pushlab.mplstyle")
 
 
 # ---------------------------------------------------------------- the style
 
+
 @functools.cache
 def _style():
-    return dict(matplotlib.rc_params_from_file(str(STYLE_FILE), use_default_template=False))
+    return dict(
+        matplotlib.rc_params_from_file(str(STYLE_FILE), use_default_template=False)
+    )
 
 
 @contextmanager
@@ -53,6 +56,7 @@ def use_style() -> None:
 
 
 # ---------------------------------------------------------------- figures and their bytes
+
 
 class Sheet(Figure):
     """A Matplotlib figure that a notebook shows as the last expression of a cell; its title is the alternative text."""
@@ -85,15 +89,19 @@ def png(figure: Any) -> bytes:
     finally:
         figure.set_canvas(usual)
     if pixels[..., 3].min() == 255:
-        pixels = pixels[..., :3]                            # a quarter less to pack where nothing shines through
+        pixels = pixels[..., :3]  # a quarter less to pack where nothing shines through
     return png_file(pixels, figure.dpi)
 
 
 def figure_of(picture: Any) -> Figure:
     """The figure behind what a picture function returned: a Figure, or Axes, or anything with a `.figure`."""
-    figure = picture if isinstance(picture, Figure) else getattr(picture, "figure", None)
+    figure = (
+        picture if isinstance(picture, Figure) else getattr(picture, "figure", None)
+    )
     if not isinstance(figure, Figure):
-        raise TypeError(f"a picture must be a Matplotlib Figure or Axes, got {type(picture).__name__}")
+        raise TypeError(
+            f"a picture must be a Matplotlib Figure or Axes, got {type(picture).__name__}"
+        )
     return figure
 
 
@@ -102,7 +110,9 @@ def blank_figure(width: float, height: float, figure: Figure | None = None) -> F
     if figure is None:
         figure = Sheet(figsize=(width, height), dpi=DPI)
         Canvas(figure)
-    for ax in figure.axes:                  # figure.clear() alone would clear each of them before it goes: 5 ms each
+    for ax in (
+        figure.axes
+    ):  # figure.clear() alone would clear each of them before it goes: 5 ms each
         figure.delaxes(ax)
     figure.clear()
     figure.set_label("")
@@ -114,6 +124,7 @@ def blank_figure(width: float, height: float, figure: Figure | None = None) -> F
 
 
 # ---------------------------------------------------------------- words
+
 
 @functools.cache
 def _letters(weight, size):
@@ -130,12 +141,20 @@ def text_width(words: str, size: float, weight: str = "normal") -> float:
     """Width of a line of text in hundredths of an inch, as it will be drawn."""
     if not words.strip():
         return 0.0
-    return _measure().get_text_width_height_descent(words, _letters(weight, size), ismath=False)[0] * 100 / DPI
+    return (
+        _measure().get_text_width_height_descent(
+            words, _letters(weight, size), ismath=False
+        )[0]
+        * 100
+        / DPI
+    )
 
 
 @functools.cache
 def _has_glyph(character):
-    return get_font(findfont(_letters("normal", LEAD))).get_char_index(ord(character)) > 0
+    return (
+        get_font(findfont(_letters("normal", LEAD))).get_char_index(ord(character)) > 0
+    )
 
 
 def plain(value: Any) -> str:
@@ -145,7 +164,11 @@ def plain(value: Any) -> str:
     ('two lines', '□□', '3')
     """
     words = " ".join(str(value).split())
-    return words if words.isascii() else "".join(c if _has_glyph(c) else "□" for c in words)
+    return (
+        words
+        if words.isascii()
+        else "".join(c if _has_glyph(c) else "□" for c in words)
+    )
 
 
 @functools.lru_cache(maxsize=8192)
@@ -154,14 +177,20 @@ def fit(words: str, width: float, size: float, weight: str = "normal") -> str:
     if text_width(words, size, weight) <= width:
         return words
     low, high = 0, len(words)
-    while low < high:                                        # the longest beginning that fits, by halving
+    while low < high:  # the longest beginning that fits, by halving
         middle = (low + high + 1) // 2
-        low, high = (middle, high) if text_width(words[:middle] + "…", size, weight) <= width else (low, middle - 1)
+        low, high = (
+            (middle, high)
+            if text_width(words[:middle] + "…", size, weight) <= width
+            else (low, middle - 1)
+        )
     return words[:low].rstrip() + "…"
 
 
 @functools.lru_cache(maxsize=1024)
-def wrap(words: str, width: float, size: float, weight: str = "normal", lines: int = 2) -> tuple[str, ...]:
+def wrap(
+    words: str, width: float, size: float, weight: str = "normal", lines: int = 2
+) -> tuple[str, ...]:
     """The words in at most `lines` lines no wider than `width`; what is left over ends in an ellipsis.
 
     >>> wrap("a long title for a narrow sheet", 100, 12)
@@ -178,6 +207,7 @@ def wrap(words: str, width: float, size: float, weight: str = "normal", lines: i
 
 
 # ---------------------------------------------------------------- the stage
+
 
 class _Edges(Rectangle):
     """The edge of a ground, whose transform is made once."""
@@ -216,11 +246,26 @@ class Stage:
         ax = vars(self.figure).get("ground")
         if ax is None:
             return None
-        for artist in (*ax.texts, *ax.lines, *ax.patches, *ax.images, *ax.collections, *ax.artists):
+        for artist in (
+            *ax.texts,
+            *ax.lines,
+            *ax.patches,
+            *ax.images,
+            *ax.collections,
+            *ax.artists,
+        ):
             artist.remove()
-        rest = [child for child in ax.get_children() if not isinstance(child, Text) or child.get_text()]
+        rest = [
+            child
+            for child in ax.get_children()
+            if not isinstance(child, Text) or child.get_text()
+        ]
         as_made = [*ax.spines.values(), ax.xaxis, ax.yaxis, ax.patch]
-        if rest != as_made or (ax.get_xscale(), ax.get_yscale(), ax.get_aspect()) != ("linear", "linear", "auto"):
+        if rest != as_made or (ax.get_xscale(), ax.get_yscale(), ax.get_aspect()) != (
+            "linear",
+            "linear",
+            "auto",
+        ):
             return None
         return self.figure.add_axes(ax)
 
@@ -229,15 +274,44 @@ class Stage:
         artist.set_zorder(z)
         return self.ax.add_artist(artist)
 
-    def text(self, x: float, y: float, words: str, size: float = LEAD, colour: str = INK, weight: str = "normal",
-             align: Align = "left", z: float = 10, halo: str | None = None, **more: Any) -> Text:
+    def text(
+        self,
+        x: float,
+        y: float,
+        words: str,
+        size: float = LEAD,
+        colour: str = INK,
+        weight: str = "normal",
+        align: Align = "left",
+        z: float = 10,
+        halo: str | None = None,
+        **more: Any,
+    ) -> Text:
         """Words whose capitals are centred on y; a halo keeps lines off them."""
         if halo:
             more["path_effects"] = [withStroke(linewidth=3.5, foreground=halo)]
-        return self.ax.text(x, y + 0.506 * size, words, size=size, color=colour, weight=weight, ha=align, va="baseline",
-                            zorder=z, parse_math=False, **more)
+        return self.ax.text(
+            x,
+            y + 0.506 * size,
+            words,
+            size=size,
+            color=colour,
+            weight=weight,
+            ha=align,
+            va="baseline",
+            zorder=z,
+            parse_math=False,
+            **more,
+        )
 
-    def heading(self, title: str, lead: str = "", x: float = MARGIN, y: float = 32, title_lines: int = 2) -> float:
+    def heading(
+        self,
+        title: str,
+        lead: str = "",
+        x: float = MARGIN,
+        y: float = 32,
+        title_lines: int = 2,
+    ) -> float:
         """Title and lead line, wrapped to the sheet; returns by how much they are taller than one line each."""
         room, at = self.width - MARGIN - x, y
         self.figure.set_label(title)
@@ -254,18 +328,68 @@ class Stage:
         """The small grey line that names an axis or a panel."""
         return self.text(x, y, words, SMALL, TEXT, align=align)
 
-    def box(self, x: float, y: float, width: float, height: float, radius: float = 8, fill: str = SURFACE,
-            edge: str | None = None, line: float = 1.0, dash: Any = "-", z: float = 2, **more: Any) -> Any:
+    def box(
+        self,
+        x: float,
+        y: float,
+        width: float,
+        height: float,
+        radius: float = 8,
+        fill: str = SURFACE,
+        edge: str | None = None,
+        line: float = 1.0,
+        dash: Any = "-",
+        z: float = 2,
+        **more: Any,
+    ) -> Any:
         style = f"round,pad=0,rounding_size={min(radius, width / 2, height / 2)}"
-        return self._add(FancyBboxPatch((x, y), width, height, boxstyle=style, fc=fill, ec=edge or "none",
-                                        lw=line if edge else 0, ls=dash, **more), z)
+        return self._add(
+            FancyBboxPatch(
+                (x, y),
+                width,
+                height,
+                boxstyle=style,
+                fc=fill,
+                ec=edge or "none",
+                lw=line if edge else 0,
+                ls=dash,
+                **more,
+            ),
+            z,
+        )
 
-    def disc(self, x: float, y: float, radius: float, fill: str = SURFACE, edge: str | None = None, line: float = 1.2,
-             z: float = 5, **more: Any) -> Any:
-        return self._add(Circle((x, y), radius, fc=fill, ec=edge or "none", lw=line if edge else 0, **more), z)
+    def disc(
+        self,
+        x: float,
+        y: float,
+        radius: float,
+        fill: str = SURFACE,
+        edge: str | None = None,
+        line: float = 1.2,
+        z: float = 5,
+        **more: Any,
+    ) -> Any:
+        return self._add(
+            Circle(
+                (x, y),
+                radius,
+                fc=fill,
+                ec=edge or "none",
+                lw=line if edge else 0,
+                **more,
+            ),
+            z,
+        )
 
-    def line(self, points: Any, colour: str = INK, line: float = 1.4, dash: Any = "-", z: float = 6,
-             **more: Any) -> Any:
+    def line(
+        self,
+        points: Any,
+        colour: str = INK,
+        line: float = 1.4,
+        dash: Any = "-",
+        z: float = 6,
+        **more: Any,
+    ) -> Any:
         """One line through the points (x, y); a row of NaN lifts the pen."""
         xs, ys = np.transpose(points)
         more = {"solid_capstyle": "round", "solid_joinstyle": "round", **more}
@@ -274,16 +398,37 @@ class Stage:
     def shape(self, points: Any, fill: str = INK, z: float = 6) -> Any:
         return self._add(Polygon(points, closed=True, fc=fill, ec="none", lw=0), z)
 
-    def wash(self, x: float, y: float, width: float, height: float, top: str, bottom: str, clip: Any,
-             z: float = 2) -> None:
+    def wash(
+        self,
+        x: float,
+        y: float,
+        width: float,
+        height: float,
+        top: str,
+        bottom: str,
+        clip: Any,
+        z: float = 2,
+    ) -> None:
         """A vertical gradient inside the patch `clip`."""
         ends = np.array([[to_rgb(top)], [to_rgb(bottom)]])
         ramp = ends[0] + np.linspace(0, 1, 128)[:, None, None] * (ends[1] - ends[0])
-        image = self.ax.imshow(ramp, extent=(x, x + width, y + height, y), aspect="auto", zorder=z,
-                               interpolation="nearest")
+        image = self.ax.imshow(
+            ramp,
+            extent=(x, x + width, y + height, y),
+            aspect="auto",
+            zorder=z,
+            interpolation="nearest",
+        )
         image.set_clip_path(clip)
 
-    def axes(self, x: float, y: float, width: float, height: float, **more: Any) -> Axes:
+    def axes(
+        self, x: float, y: float, width: float, height: float, **more: Any
+    ) -> Axes:
         """Ordinary Matplotlib axes on the stage, for the charts; x, y is their upper left corner."""
-        place = (x / self.width, 1 - (y + height) / self.height, width / self.width, height / self.height)
+        place = (
+            x / self.width,
+            1 - (y + height) / self.height,
+            width / self.width,
+            height / self.height,
+        )
         return self.figure.add_axes(place, axes_class=Chart, **more)

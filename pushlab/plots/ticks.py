@@ -10,7 +10,9 @@ from matplotlib.ticker import MaxNLocator
 from pushlab.plots.palette import MUTED, TICK
 
 
-def span(axis: XAxis | YAxis, low: float, high: float, count: int, unit: str = "") -> None:
+def span(
+    axis: XAxis | YAxis, low: float, high: float, count: int, unit: str = ""
+) -> None:
     """Limits of an axis from round number to round number, with about `count` ticks."""
     ticks = ticks_around(low, high if high > low else low + 1, count)
     axis.axes.set(**{f"{axis.axis_name}lim": (ticks[0], ticks[-1])})
@@ -30,13 +32,20 @@ def ticks_around(low: float, high: float, count: int) -> np.ndarray:
     >>> ticks_around(0, 279, 3).tolist()
     [0.0, 100.0, 200.0, 300.0]
     """
-    values = np.asarray(MaxNLocator(count, steps=(1, 2, 2.5, 5, 10)).tick_values(low, high))
+    values = np.asarray(
+        MaxNLocator(count, steps=(1, 2, 2.5, 5, 10)).tick_values(low, high)
+    )
     slack = 1e-9 * (high - low)
-    first, last = np.flatnonzero(values <= low + slack)[-1], np.flatnonzero(values >= high - slack)[0]
-    return values[first:last + 1]
+    first, last = (
+        np.flatnonzero(values <= low + slack)[-1],
+        np.flatnonzero(values >= high - slack)[0],
+    )
+    return values[first : last + 1]
 
 
-def set_ticks(axis: XAxis | YAxis, values: Iterable[float], unit: str = "", whole: bool = False) -> None:
+def set_ticks(
+    axis: XAxis | YAxis, values: Iterable[float], unit: str = "", whole: bool = False
+) -> None:
     """Sets an axis' ticks as plain numbers with separators of thousands; the unit is its title, at its far end.
 
     whole   True drops ticks between whole numbers
@@ -78,11 +87,23 @@ def tick_names(values: Iterable[float]) -> list[str]:
     """
     values, digits = np.asarray(values, float), 0
     size = np.abs(values).max(initial=0)
-    unit, word = (1e9, " bn") if 1e9 <= size < 1e12 else (1e6, " M") if 1e6 <= size < 1e9 else (1, "")
+    unit, word = (
+        (1e9, " bn")
+        if 1e9 <= size < 1e12
+        else (1e6, " M")
+        if 1e6 <= size < 1e9
+        else (1, "")
+    )
     if size >= 1e12:
         return [f"{v:.3g}".replace("-", "\N{MINUS SIGN}", 1) for v in values]
     values = values / unit
-    while digits < 6 and not np.allclose(np.round(values, digits), values, rtol=0, atol=1e-9):
+    while digits < 6 and not np.allclose(
+        np.round(values, digits), values, rtol=0, atol=1e-9
+    ):
         digits += 1
-    names = [(f"{v:,.0f}" if float(v).is_integer() else f"{v:,.{digits}f}") + (word if v else "") for v in values]
+    names = [
+        (f"{v:,.0f}" if float(v).is_integer() else f"{v:,.{digits}f}")
+        + (word if v else "")
+        for v in values
+    ]
     return [name.replace("-", "\N{MINUS SIGN}") for name in names]

@@ -12,14 +12,34 @@ import numpy as np
 from pushlab.metrics.estimate import leader
 from pushlab.plots.sheet import plain
 
-ROLES = {                                   # role: other names of the feature, in small letters only
-    "day": ("dayofweek", "weekday"), "time": ("timeofday",), "place": ("placecategory", "location"),
-    "activity": ("activitycontext",), "noise": ("averagenoise",), "proximity": (), "ringer": ("ringermode",),
-    "battery": ("batterylevel",), "charging": (), "headphones": ("headphonesin",), "music": ("musicactive",),
+ROLES = {  # role: other names of the feature, in small letters only
+    "day": ("dayofweek", "weekday"),
+    "time": ("timeofday",),
+    "place": ("placecategory", "location"),
+    "activity": ("activitycontext",),
+    "noise": ("averagenoise",),
+    "proximity": (),
+    "ringer": ("ringermode",),
+    "battery": ("batterylevel",),
+    "charging": (),
+    "headphones": ("headphonesin",),
+    "music": ("musicactive",),
 }
 ROLE_OF = {name: role for role, others in ROLES.items() for name in (role, *others)}
-ICON_OF_WORD = {"unlock": "lock", "light": "light", "app": "apps", "apps": "apps", "day": "day", "month": "day",
-                "date": "day", "week": "day", "time": "time", "hour": "time", "count": "count", "number": "count"}
+ICON_OF_WORD = {
+    "unlock": "lock",
+    "light": "light",
+    "app": "apps",
+    "apps": "apps",
+    "day": "day",
+    "month": "day",
+    "date": "day",
+    "week": "day",
+    "time": "time",
+    "hour": "time",
+    "count": "count",
+    "number": "count",
+}
 UNKNOWN = {"", "unknown", "none", "nan"}
 TELLS_NOTHING = {"com", "org", "net", "io", "android", "app", "apps", "google"}
 
@@ -31,18 +51,27 @@ def spoken(name: Any) -> str:
     ('unique apps launched prev2', 'response time', 'led argb')
     """
     name = plain(name).removeprefix("info.").removeprefix("obs.")
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name).replace("_", " ").lower().strip()
+    return (
+        re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name).replace("_", " ").lower().strip()
+    )
 
 
 def role(feature: str) -> str | None:
     """The part a context feature plays on a phone, or None: role("dayOfWeek") is "day"."""
-    key = re.sub("[^a-z]", "", feature.lower()).removesuffix("posted").removeprefix("posted")
+    key = (
+        re.sub("[^a-z]", "", feature.lower())
+        .removesuffix("posted")
+        .removeprefix("posted")
+    )
     return ROLE_OF.get(key)
 
 
 def symbol(feature: str) -> str:
     """The icon for a context feature: that of its role, or of a word in its name, or the general one."""
-    return role(feature) or next((ICON_OF_WORD[w] for w in spoken(feature).split() if w in ICON_OF_WORD), "feature")
+    return role(feature) or next(
+        (ICON_OF_WORD[w] for w in spoken(feature).split() if w in ICON_OF_WORD),
+        "feature",
+    )
 
 
 def value_words(value: Any) -> str:
@@ -92,10 +121,28 @@ def short_number(value: float) -> str:
     if not np.isfinite(value):
         return "none" if np.isnan(value) else "∞" if value > 0 else "\N{MINUS SIGN}∞"
     size = abs(value)
-    text = (f"{value:.1e}" if size >= 1e12 else f"{value / 1e9:.1f} bn" if size >= 1e9 else
-            f"{value / 1e6:.1f} M" if size >= 1e6 else f"{value:,.0f}" if size >= 100 else f"{value:.0f}"
-            if value == int(value) else f"{value:.1f}" if size >= 10 else f"{value:.2f}")
-    return "0" if text in ("-0.00", "-0", "0.00") else text.replace("-", "\N{MINUS SIGN}", 1) if value < 0 else text
+    text = (
+        f"{value:.1e}"
+        if size >= 1e12
+        else f"{value / 1e9:.1f} bn"
+        if size >= 1e9
+        else f"{value / 1e6:.1f} M"
+        if size >= 1e6
+        else f"{value:,.0f}"
+        if size >= 100
+        else f"{value:.0f}"
+        if value == int(value)
+        else f"{value:.1f}"
+        if size >= 10
+        else f"{value:.2f}"
+    )
+    return (
+        "0"
+        if text in ("-0.00", "-0", "0.00")
+        else text.replace("-", "\N{MINUS SIGN}", 1)
+        if value < 0
+        else text
+    )
 
 
 def alike_numbers(*values: float) -> list[str]:
@@ -105,13 +152,19 @@ def alike_numbers(*values: float) -> list[str]:
     (['1.000', '0.996', '1.004'], ['1.00', '1.00', '1.00'], ['136', '−2,040', '1,000'])
     """
     finite = [value for value in values if np.isfinite(value)]
-    size, width = max(map(abs, finite), default=0), max(finite, default=0) - min(finite, default=0)
+    size, width = (
+        max(map(abs, finite), default=0),
+        max(finite, default=0) - min(finite, default=0),
+    )
     if len(finite) < len(values) or size >= 1e6 or 0 < width < 1e-5:
         return [short_number(value) for value in values]
     digits = 0 if size >= 100 else 1 if size >= 10 else 2
     while 0 < width < 1.5 * 10.0**-digits:
         digits += 1
-    return [f"{round(value, digits) + 0:,.{digits}f}".replace("-", "\N{MINUS SIGN}") for value in values]
+    return [
+        f"{round(value, digits) + 0:,.{digits}f}".replace("-", "\N{MINUS SIGN}")
+        for value in values
+    ]
 
 
 def listed(words: Sequence[str], link: str = "and") -> str:
@@ -139,4 +192,8 @@ def order_title(samples: Mapping[Any, Any], words: str, higher: bool = True) -> 
         return f"{plain(first)} {words}, at {short_number(np.mean(samples[first]))}"
     if min(map(len, samples.values())) < 2:
         return "One run each does not tell who is ahead"
-    return "Neither is surely ahead of the other" if len(samples) == 2 else "Nobody is surely ahead of all others"
+    return (
+        "Neither is surely ahead of the other"
+        if len(samples) == 2
+        else "Nobody is surely ahead of all others"
+    )

@@ -25,9 +25,9 @@ from pushlab.plots.palette import (
 )
 from pushlab.plots.sheet import MARGIN, fit, house_style
 
-WIDTH = 640                                     # of lanes and chart, in hundredths of an inch
-TOP, BOTTOM, PITCH = 78, 416, 22                # of the first lane, of the chart, from lane to lane
-COLOURS = (DRUG_1, DRUG_2, *SERIES[2:4])        # of the lanes, again and again
+WIDTH = 640  # of lanes and chart, in hundredths of an inch
+TOP, BOTTOM, PITCH = 78, 416, 22  # of the first lane, of the chart, from lane to lane
+COLOURS = (DRUG_1, DRUG_2, *SERIES[2:4])  # of the lanes, again and again
 
 
 @dataclass(frozen=True)
@@ -51,17 +51,39 @@ class Curve:
 
 
 CURVES = (
-    Curve("population", 1e-9, "{:.2f} billion people", 16.0, "{:.3g} billion people", BLUE),
-    Curve("resources", 100.0, "{:.0f} % of resources", 100.0, "{:.3g} % of resources", TEXT),
+    Curve(
+        "population", 1e-9, "{:.2f} billion people", 16.0, "{:.3g} billion people", BLUE
+    ),
+    Curve(
+        "resources",
+        100.0,
+        "{:.0f} % of resources",
+        100.0,
+        "{:.3g} % of resources",
+        TEXT,
+    ),
     Curve("food", 1.0, "{:.0f} kg food a head", 1000.0, "{:,.0f} kg food", ORANGE),
     Curve("output", 1.0, "industry, {:.0f} dollars", 500.0, "{:,.0f} dollars", PURPLE),
-    Curve("pollution", 1.0, "{:.1f} × pollution", 32.0, "{:.3g} times the pollution of 1970", DISMISSED),
+    Curve(
+        "pollution",
+        1.0,
+        "{:.1f} × pollution",
+        32.0,
+        "{:.3g} times the pollution of 1970",
+        DISMISSED,
+    ),
 )
 
 
 @house_style()
-def limits_to_growth(days: Days, title: str | None = None, lead: str | None = None,
-                     until: float | None = None, agent: str | None = None, figure: Figure | None = None) -> Figure:
+def limits_to_growth(
+    days: Days,
+    title: str | None = None,
+    lead: str | None = None,
+    until: float | None = None,
+    agent: str | None = None,
+    figure: Figure | None = None,
+) -> Figure:
     """People, resources, food, industrial output and pollution over the years, each on its own scale from zero.
 
     days      the frames of an episode up to now, or a table as `simulate()` returns it
@@ -87,7 +109,9 @@ def limits_to_growth_table(days: Days) -> pd.DataFrame:
 def _film(days, until=None):
     film = Film(days, until=until)
     if not {curve.name for curve in CURVES} <= set(film.indicators):
-        raise ValueError(f"limits_to_growth() draws World3, and patient() any model; got {film.model['name']!r}")
+        raise ValueError(
+            f"limits_to_growth() draws World3, and patient() any model; got {film.model['name']!r}"
+        )
     return film
 
 
@@ -98,9 +122,14 @@ def _curves(film):
 
 def _lanes(film):
     """[(words, dose, dose - the model's own, reach)] of what the agent holds, and of what was moved all the same."""
-    items = [(item, film.doses[name]) for name, item in film.model["interventions"].items()]
-    return [(item["words"], dose, dose - item["own"], item["reach"]) for item, dose in items
-            if item["held"] or (dose != item["own"]).any()]
+    items = [
+        (item, film.doses[name]) for name, item in film.model["interventions"].items()
+    ]
+    return [
+        (item["words"], dose, dose - item["own"], item["reach"])
+        for item, dose in items
+        if item["held"] or (dose != item["own"]).any()
+    ]
 
 
 def _event(film):
@@ -108,7 +137,9 @@ def _event(film):
     now = f"{film.time[-1]:g}"
     if len(film.time) == 1:
         return f"{now}: before the first decision"
-    done = [f"{words} {dose[-1]:.3g}" for words, dose, away, _ in _lanes(film) if away[-1]]
+    done = [
+        f"{words} {dose[-1]:.3g}" for words, dose, away, _ in _lanes(film) if away[-1]
+    ]
     done = [*done[:2], f"{len(done) - 2} more"] if len(done) > 3 else done
     return f"{now}: {' and '.join([', '.join(done[:-1]), done[-1]] if done[1:] else done) or 'left alone'}"
 
@@ -125,14 +156,28 @@ def _draw_lanes(stage, film):
     for lane, (words, dose, away, reach) in enumerate(_lanes(film)):
         middle = top + 8
         said = f"{words} {dose[-1]:.3g}" if len(dose) else words
-        stage.text(MARGIN + WIDTH + 10, middle, fit(said, 900 - 2 * MARGIN - WIDTH, SMALL), SMALL)
+        stage.text(
+            MARGIN + WIDTH + 10,
+            middle,
+            fit(said, 900 - 2 * MARGIN - WIDTH, SMALL),
+            SMALL,
+        )
         stage.box(MARGIN, top, WIDTH, 16, 3, SOFT, z=2)
         reach = max(reach / 4, np.abs(away).max(initial=0.0))
         for begin, end, value in film.spells(away):
             height = 7.5 * abs(value) / reach
-            stage.box(MARGIN + scale * (begin - film.time[0]), middle - height if value > 0 else middle,
-                      scale * (end - begin), height, 0, COLOURS[lane % len(COLOURS)], z=3)
-        stage.line([(MARGIN, middle), (MARGIN + WIDTH, middle)], blend(TEXT, 0.5), 0.8, z=4)
+            stage.box(
+                MARGIN + scale * (begin - film.time[0]),
+                middle - height if value > 0 else middle,
+                scale * (end - begin),
+                height,
+                0,
+                COLOURS[lane % len(COLOURS)],
+                z=3,
+            )
+        stage.line(
+            [(MARGIN, middle), (MARGIN + WIDTH, middle)], blend(TEXT, 0.5), 0.8, z=4
+        )
         top += PITCH
     return top
 
@@ -142,7 +187,16 @@ def _draw_curves(stage, film, ax):
     lines, tops = [], []
     for curve, values, dash in zip(CURVES, _curves(film).values(), DASHES):
         top = curve.scale(values)
-        lines.append((film.time, values / top, curve.words.format(values[-1]), curve.colour, dash, 2.2))
+        lines.append(
+            (
+                film.time,
+                values / top,
+                curve.words.format(values[-1]),
+                curve.colour,
+                dash,
+                2.2,
+            )
+        )
         tops.append(curve.top_words.format(top))
     draw_lines(ax, film, lines, dx=18)
     if film.time[0] < film.time[-1] < film.end:

@@ -18,7 +18,16 @@ import pandas as pd
 import typer
 from threadpoolctl import threadpool_limits
 
-from pushlab.causal import KINDS, InverseWeighting, by_size, experiment, learn_policy, policy_values, repeat, summary
+from pushlab.causal import (
+    KINDS,
+    InverseWeighting,
+    by_size,
+    experiment,
+    learn_policy,
+    policy_values,
+    repeat,
+    summary,
+)
 from pushlab.causal.policies import LEARNERS
 from pushlab.ground.commands import run
 from pushlab.ground.seeds import episode_seed
@@ -26,46 +35,91 @@ from pushlab.studies import tables
 from pushlab.studies.cells import Cell, run_cells
 
 MODELS = ("hiv", "lotka_volterra", "opioid", "zika", "world3", "credit")
-RIGHT = "doubly robust"         # the estimator that ought to be right in both of
+RIGHT = "doubly robust"  # the estimator that ought to be right in both of
 KEPT = ("randomised", "confounded")
 SIZES = (50, 100, 200, 400, 800, 1600)
 UNITS, DRAWS, FEWER = 500, 200, 100
-LOGGED, JUDGED = 1000, 2000         # units of a log to learn from; fresh units on which policies are judged
-ONE, STRENGTHS, CLIPS, CLIPPED_UNITS = "zika", (1.0, 3.0), (0.0, 0.005, 0.02, 0.05, 0.1), 400
+LOGGED, JUDGED = (
+    1000,
+    2000,
+)  # units of a log to learn from; fresh units on which policies are judged
+ONE, STRENGTHS, CLIPS, CLIPPED_UNITS = (
+    "zika",
+    (1.0, 3.0),
+    (0.0, 0.005, 0.02, 0.05, 0.1),
+    400,
+)
 DIGITS = "%.5g"
 
 
-def kinds_of(model: str, n: int = UNITS, draws: int = DRAWS, **more: Any) -> pd.DataFrame:
+def kinds_of(
+    model: str, n: int = UNITS, draws: int = DRAWS, **more: Any
+) -> pd.DataFrame:
     """`pushlab.causal.summary` for each kind of data set from a simulator, a DataFrame."""
-    table = pd.concat([repeat(model, kind, n, draws, **more) for kind in KINDS], ignore_index=True)
+    table = pd.concat(
+        [repeat(model, kind, n, draws, **more) for kind in KINDS], ignore_index=True
+    )
     return summary(table).assign(model=model)
 
 
-def sizes_of(model: str, sizes: Sequence[int] = SIZES, draws: int = FEWER) -> pd.DataFrame:
+def sizes_of(
+    model: str, sizes: Sequence[int] = SIZES, draws: int = FEWER
+) -> pd.DataFrame:
     """`pushlab.causal.by_size` for confounded data sets from a simulator, a DataFrame."""
     return by_size(model, sizes, draws=draws).assign(model=model)
 
 
-def clips_of(model: str = ONE, strengths: Sequence[float] = STRENGTHS, clips: Sequence[float] = CLIPS,
-             n: int = CLIPPED_UNITS, draws: int = DRAWS, **more: Any) -> pd.DataFrame:
+def clips_of(
+    model: str = ONE,
+    strengths: Sequence[float] = STRENGTHS,
+    clips: Sequence[float] = CLIPS,
+    n: int = CLIPPED_UNITS,
+    draws: int = DRAWS,
+    **more: Any,
+) -> pd.DataFrame:
     """`pushlab.causal.summary` of inverse weighting for strengths of the confounder and clips, a DataFrame."""
-    tables = [repeat(experiment(model, strength=strength), "confounded", n, draws, [InverseWeighting(clip=clip)],
-                     **more).assign(strength=strength, clip=clip) for strength in strengths for clip in clips]
-    return summary(pd.concat(tables, ignore_index=True), by=("strength", "clip", "n", "estimator")).assign(model=model)
+    tables = [
+        repeat(
+            experiment(model, strength=strength),
+            "confounded",
+            n,
+            draws,
+            [InverseWeighting(clip=clip)],
+            **more,
+        ).assign(strength=strength, clip=clip)
+        for strength in strengths
+        for clip in clips
+    ]
+    return summary(
+        pd.concat(tables, ignore_index=True), by=("strength", "clip", "n", "estimator")
+    ).assign(model=model)
 
 
 def policies_of(model: str = ONE, n: int = LOGGED, draws: int = FEWER) -> pd.DataFrame:
     """What learned policies reach, `pushlab.causal.policy_values` for each log and learner, a DataFrame."""
     tables = []
     with threadpool_limits(1, user_api="blas"):
-        for kind, log in ((kind, log) for kind in ("confounded", "unobserved") for log in range(draws)):
+        for kind, log in (
+            (kind, log) for kind in ("confounded", "unobserved") for log in range(draws)
+        ):
             data = KINDS[kind](model, n, episode_seed(0, log))
-            values = policy_values(model, [learn_policy(data, scores) for scores in LEARNERS], n=JUDGED)
-            tables.append(values[values["policy"].isin(LEARNERS)].assign(kind=kind, log=log, model=model))
+            values = policy_values(
+                model, [learn_policy(data, scores) for scores in LEARNERS], n=JUDGED
+            )
+            tables.append(
+                values[values["policy"].isin(LEARNERS)].assign(
+                    kind=kind, log=log, model=model
+                )
+            )
     return pd.concat(tables, ignore_index=True)
 
 
-TABLES: dict[str, Callable] = {"kinds": kinds_of, "sizes": sizes_of, "clips": clips_of, "policies": policies_of}
+TABLES: dict[str, Callable] = {
+    "kinds": kinds_of,
+    "sizes": sizes_of,
+    "clips": clips_of,
+    "policies": policies_of,
+}
 
 
 def run_table(name: str, model: str) -> dict[str, pd.DataFrame]:
@@ -73,17 +127,29 @@ def run_table(name: str, model: str) -> dict[str, pd.DataFrame]:
     return {name: TABLES[name](model)}
 
 
-def main(out: tables.OutFolder = Path("data/causal"), jobs: tables.Jobs = 1, keep: tables.Keep = None,
-         fresh: tables.Fresh = False,
-         models: Annotated[str, typer.Option(help="simulators, with commas between them")] = ",".join(MODELS)) -> None:
+def main(
+    out: tables.OutFolder = Path("data/causal"),
+    jobs: tables.Jobs = 1,
+    keep: tables.Keep = None,
+    fresh: tables.Fresh = False,
+    models: Annotated[
+        str, typer.Option(help="simulators, with commas between them")
+    ] = ",".join(MODELS),
+) -> None:
     """Runs the study, writes its tables and prints how often the right estimator's intervals hold the truth."""
-    cells = [Cell({"table": name, "model": model}, run_table, (name, model)) for name in TABLES
-             for model in models.split(",") if model == ONE or name in ("kinds", "sizes")]
+    cells = [
+        Cell({"table": name, "model": model}, run_table, (name, model))
+        for name in TABLES
+        for model in models.split(",")
+        if model == ONE or name in ("kinds", "sizes")
+    ]
     found = run_cells(cells, keep, jobs, fresh, name="causal")
     found = {name: rows.drop(columns="table") for name, rows in found.items()}
     tables.write_tables(out, found, float_format=DIGITS)
     kinds = found["kinds"]
-    for model, found in kinds[(kinds["estimator"] == RIGHT) & kinds["kind"].isin(KEPT)].groupby("model", sort=False):
+    for model, found in kinds[
+        (kinds["estimator"] == RIGHT) & kinds["kind"].isin(KEPT)
+    ].groupby("model", sort=False):
         print(model, dict(zip(found["kind"], found["covers"])))
 
 

@@ -17,7 +17,15 @@ import pandas as pd
 
 from pushlab.ground.faults import Ended
 from pushlab.ground.files import write_text
-from pushlab.studies.store import BEGUN, FAILED, PART, encode, read_parts, write_cell, write_parts
+from pushlab.studies.store import (
+    BEGUN,
+    FAILED,
+    PART,
+    encode,
+    read_parts,
+    write_cell,
+    write_parts,
+)
 
 
 class Cell(NamedTuple):
@@ -41,24 +49,43 @@ class TimeLimit(BaseException):
     """A cell took longer than it may. No Exception, so that an agent that catches those does not catch it."""
 
 
-def do_cell(at: int, cell: Cell, place: Path | None, time_limit: float | None) -> tuple[int, Any, str | None]:
-    """Does a cell and writes it down: its number, its tables if they are kept nowhere, and what went wrong, if it did.
-    """
+def do_cell(
+    at: int, cell: Cell, place: Path | None, time_limit: float | None
+) -> tuple[int, Any, str | None]:
+    """Does a cell and writes it down: its number, its tables if they are kept nowhere, and what went wrong, if it did."""
     begun = time.perf_counter()
-    what = {"labels": cell.labels, "function": f"{cell.function.__module__}.{cell.function.__qualname__}"}
+    what = {
+        "labels": cell.labels,
+        "function": f"{cell.function.__module__}.{cell.function.__qualname__}",
+    }
     if place is not None:
-        write_text(f"{place}{BEGUN}", "")                   # says who it was, should the process be killed
+        write_text(
+            f"{place}{BEGUN}", ""
+        )  # says who it was, should the process be killed
     try:
         with _libraries(len(sys.modules)).limit(limits=1):
             tables = in_time(lambda: _tables(cell, place), time_limit)
-        told = {table: encode(table, _without(cell.labels, table, rows)) for table, rows in tables.items()}
+        told = {
+            table: encode(table, _without(cell.labels, table, rows))
+            for table, rows in tables.items()
+        }
     except _Unwritten as error:
         raise error.__cause__ from None
     except (KeyboardInterrupt, Ended):
         raise
-    except BaseException as error:                          # whatever an agent raises: sys.exit, a failed assertion
+    except (
+        BaseException
+    ) as error:  # whatever an agent raises: sys.exit, a failed assertion
         wrong, lines = _in_words(error)
-        note_failure(place, {**what, "seconds": time.perf_counter() - begun, "error": wrong, "traceback": lines})
+        note_failure(
+            place,
+            {
+                **what,
+                "seconds": time.perf_counter() - begun,
+                "error": wrong,
+                "traceback": lines,
+            },
+        )
         return at, None, wrong
     if place is None:
         return at, told, None
@@ -77,8 +104,11 @@ def note_failure(place: Path | None, told: Mapping[str, Any]) -> None:
 def _in_words(error):
     """What an error says, and its traceback; both without what cannot be written down."""
     try:
-        words = f"{type(error).__name__}: {error}", "".join(traceback.format_exception(error))
-    except Exception:                                       # an error of the user's own that cannot say what it is
+        words = (
+            f"{type(error).__name__}: {error}",
+            "".join(traceback.format_exception(error)),
+        )
+    except Exception:  # an error of the user's own that cannot say what it is
         words = type(error).__name__, "".join(traceback.format_tb(error.__traceback__))
     return [text.encode("utf-8", "replace").decode("utf-8") for text in words]
 
@@ -87,8 +117,10 @@ def _without(labels, table, rows):
     """The rows without columns that only say again which cell it is. ValueError for one that says otherwise."""
     for name in (name for name in rows.columns if name in labels):
         if not all(one == labels[name] for one in rows[name]):
-            raise ValueError(f"the table {table} has a column {name!r}, and so have the labels of its cell; give it "
-                             "another name")
+            raise ValueError(
+                f"the table {table} has a column {name!r}, and so have the labels of its cell; give it "
+                "another name"
+            )
     return rows.drop(columns=[name for name in rows.columns if name in labels])
 
 
@@ -110,18 +142,28 @@ def _tables(cell, place):
     if not inspect.isgeneratorfunction(cell.function):
         tables = cell.function(*cell.arguments)
         tables = tables if isinstance(tables, Mapping) else {"results": tables}
-        return {name: rows if isinstance(rows, pd.DataFrame) else pd.DataFrame(rows) for name, rows in tables.items()}
+        return {
+            name: rows if isinstance(rows, pd.DataFrame) else pd.DataFrame(rows)
+            for name, rows in tables.items()
+        }
     begun = Path(f"{place}{PART}") if place is not None else None
     parts = read_parts(begun) if begun is not None else []
     for part in cell.function(*cell.arguments, done=tuple(parts)):
-        parts.append({name: pd.DataFrame(rows).astype(object).to_dict("records") for name, rows in part.items()})
+        parts.append(
+            {
+                name: pd.DataFrame(rows).astype(object).to_dict("records")
+                for name, rows in part.items()
+            }
+        )
         if begun is not None:
             try:
                 write_parts(begun, parts)
             except OSError as error:
                 raise _Unwritten from error
-    return {name: pd.DataFrame([row for part in parts for row in part.get(name, [])])
-            for name in dict.fromkeys(name for part in parts for name in part)}
+    return {
+        name: pd.DataFrame([row for part in parts for row in part.get(name, [])])
+        for name in dict.fromkeys(name for part in parts for name in part)
+    }
 
 
 def in_time(work: Callable[[], Any], seconds: float | None) -> Any:
@@ -152,6 +194,8 @@ def in_time(work: Callable[[], Any], seconds: float | None) -> Any:
             raise error
         return value
     if thread.is_alive():
-        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(TimeLimit))
-        thread.join(1.0)                                    # time to fall; what does not is left behind
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(
+            ctypes.c_ulong(thread.ident), ctypes.py_object(TimeLimit)
+        )
+        thread.join(1.0)  # time to fall; what does not is left behind
     raise TimeLimit(f"took longer than the {seconds:g} seconds that a cell may take")

@@ -27,8 +27,8 @@ from pushlab.studies import tables
 from pushlab.studies.sweep import sweep
 
 AGENTS = {
-    "random": agents.RandomCandidate,               # any row of the catalogue
-    "random features": agents.RandomAgent,          # any value of every feature
+    "random": agents.RandomCandidate,  # any row of the catalogue
+    "random features": agents.RandomAgent,  # any value of every feature
     "most opened": agents.MostOpened,
     "eps-greedy": agents.EpsilonGreedy,
     "LinUCB": agents.LinUCB,
@@ -37,11 +37,12 @@ AGENTS = {
 CHOSEN, BASELINES = "Thompson", ("random", "most opened")
 USERS = ("mira", "noor", "theo", "ines", "omar")
 SEEDS = 20
-WINDOW = 100            # steps that a point of a learning curve is the mean of
+WINDOW = 100  # steps that a point of a learning curve is the mean of
 DIGITS = 5
 
 
 # ---------------------------------------------------------------- one cell: one user, one agent, one seed
+
 
 def run_agent(env: Any, agent: agents.Agent, seed: int) -> dict[str, list[dict]]:
     """What an agent achieves with a user under a seed: two tables, `runs` and `windows`.
@@ -58,19 +59,44 @@ def run_agent(env: Any, agent: agents.Agent, seed: int) -> dict[str, list[dict]]
     from pushlab.logs.rollout import rollout
 
     world, told = env.unwrapped.world, ("opened", "regret", "best", "reachable")
-    reachable = world.judge.best_probability(world.period.context_codes, world.candidates)
+    reachable = world.judge.best_probability(
+        world.period.context_codes, world.candidates
+    )
     log = rollout(env, agent, seed=seed, progress=False)
-    opened, best, probability = (log[f"info.{name}"].to_numpy(float) for name in ("opened", "best", "probability"))
+    opened, best, probability = (
+        log[f"info.{name}"].to_numpy(float)
+        for name in ("opened", "best", "probability")
+    )
     values = np.column_stack([opened, best - probability, best, reachable])
-    last, whole = values[-(len(log) // 4):].mean(axis=0), values.mean(axis=0)
-    return {"runs": [{"steps": len(log), "opened_last": last[0], "regret_last": last[1], "best_last": last[2],
-                      "floor_last": last[2] - last[3], "opened": whole[0], "regret": whole[1]}],
-            "windows": [{"step": number * WINDOW, **dict(zip(told, means))}
-                        for number, means in enumerate(tables.window_means(values, WINDOW), start=1)]}
+    last, whole = values[-(len(log) // 4) :].mean(axis=0), values.mean(axis=0)
+    return {
+        "runs": [
+            {
+                "steps": len(log),
+                "opened_last": last[0],
+                "regret_last": last[1],
+                "best_last": last[2],
+                "floor_last": last[2] - last[3],
+                "opened": whole[0],
+                "regret": whole[1],
+            }
+        ],
+        "windows": [
+            {"step": number * WINDOW, **dict(zip(told, means))}
+            for number, means in enumerate(tables.window_means(values, WINDOW), start=1)
+        ],
+    }
 
 
-def run_study(users: Sequence[str] = USERS, names: Sequence[str] = tuple(AGENTS), seeds: int = SEEDS, jobs: int = 1,
-              keep: Any = None, fresh: bool = False, progress: bool = True) -> tuple[pd.DataFrame, pd.DataFrame]:
+def run_study(
+    users: Sequence[str] = USERS,
+    names: Sequence[str] = tuple(AGENTS),
+    seeds: int = SEEDS,
+    jobs: int = 1,
+    keep: Any = None,
+    fresh: bool = False,
+    progress: bool = True,
+) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Runs what is not kept yet; returns `runs` and `windows`, after user, agent and seed as `run_agent` tells them.
 
     jobs, keep, fresh   as in `pushlab.studies.cells.run_cells`
@@ -81,16 +107,33 @@ def run_study(users: Sequence[str] = USERS, names: Sequence[str] = tuple(AGENTS)
 
     for user in users:
         if load_user(user).truth is None:
-            raise ValueError(f"nobody knows the true probabilities of user {Path(user).name}, so regret cannot be "
-                             "told; take a shipped user or one of pushlab make-user")
-    envs = {Path(user).name: {"env": "pushlab/evalumap2-v0", "user": user, "reveal": True} for user in users}
-    found = sweep({name: AGENTS[name] for name in names}, envs, seeds, keep, function=run_agent, workers=jobs,
-                  fresh=fresh, progress=progress, strict=True,
-                  name="cold_start")
-    return tuple(found[name].rename(columns={"env": "user"}) for name in ("runs", "windows"))
+            raise ValueError(
+                f"nobody knows the true probabilities of user {Path(user).name}, so regret cannot be "
+                "told; take a shipped user or one of pushlab make-user"
+            )
+    envs = {
+        Path(user).name: {"env": "pushlab/evalumap2-v0", "user": user, "reveal": True}
+        for user in users
+    }
+    found = sweep(
+        {name: AGENTS[name] for name in names},
+        envs,
+        seeds,
+        keep,
+        function=run_agent,
+        workers=jobs,
+        fresh=fresh,
+        progress=progress,
+        strict=True,
+        name="cold_start",
+    )
+    return tuple(
+        found[name].rename(columns={"env": "user"}) for name in ("runs", "windows")
+    )
 
 
 # ---------------------------------------------------------------- tables
+
 
 def curve_table(windows: pd.DataFrame) -> pd.DataFrame:
     """A row a window of 100 steps: user, agent, step (its last), mean and 95 % interval over the seeds.
@@ -111,8 +154,12 @@ def curve_table(windows: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows).round(DIGITS)
 
 
-def comparison_table(runs: pd.DataFrame, chosen: str = CHOSEN, baselines: Sequence[str] = BASELINES,
-                     value: str = "regret_last") -> pd.DataFrame:
+def comparison_table(
+    runs: pd.DataFrame,
+    chosen: str = CHOSEN,
+    baselines: Sequence[str] = BASELINES,
+    value: str = "regret_last",
+) -> pd.DataFrame:
     """The chosen agent against each baseline, a row a user and baseline: mean paired difference, 95 % interval.
 
     runs     the first table of the study
@@ -131,9 +178,18 @@ def comparison_table(runs: pd.DataFrame, chosen: str = CHOSEN, baselines: Sequen
         scores = of_user.pivot(index="seed", columns="agent", values=value)
         for baseline in baselines:
             interval = paired_interval(scores[chosen], scores[baseline])
-            rows.append({"user": user, "against": baseline, "chosen": scores[chosen].mean(),
-                         "baseline": scores[baseline].mean(), "difference": interval.mean, "low": interval.low,
-                         "high": interval.high, "sure": bool(interval.low > 0 or interval.high < 0)})
+            rows.append(
+                {
+                    "user": user,
+                    "against": baseline,
+                    "chosen": scores[chosen].mean(),
+                    "baseline": scores[baseline].mean(),
+                    "difference": interval.mean,
+                    "low": interval.low,
+                    "high": interval.high,
+                    "sure": bool(interval.low > 0 or interval.high < 0),
+                }
+            )
     return pd.DataFrame(rows)
 
 
@@ -154,20 +210,43 @@ def read_study(folder: Path | str | None = None) -> tuple[pd.DataFrame, ...]:
 
 # ---------------------------------------------------------------- the command
 
-def main(out: tables.Out, seeds: Annotated[int, typer.Option(min=2, help="Runs of each agent with each user.")] = SEEDS,
-         jobs: tables.Jobs = 1, keep: tables.Keep = None, fresh: tables.Fresh = False,
-         user: Annotated[list[str] | None, typer.Option(help="A user's name, or the folder of one with a truth.json; "
-                                                             "may be repeated. Else the five.")] = None) -> None:
+
+def main(
+    out: tables.Out,
+    seeds: Annotated[
+        int, typer.Option(min=2, help="Runs of each agent with each user.")
+    ] = SEEDS,
+    jobs: tables.Jobs = 1,
+    keep: tables.Keep = None,
+    fresh: tables.Fresh = False,
+    user: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A user's name, or the folder of one with a truth.json; "
+            "may be repeated. Else the five."
+        ),
+    ] = None,
+) -> None:
     """How soon agents that know nothing learn a user. Can be interrupted: finished cells are kept and not run again."""
     try:
-        runs, windows = run_study(user or USERS, seeds=seeds, jobs=jobs, keep=keep, fresh=fresh)
-    except (OSError, ValueError) as error:      # nobody of that name, tables at fault, or no truth
+        runs, windows = run_study(
+            user or USERS, seeds=seeds, jobs=jobs, keep=keep, fresh=fresh
+        )
+    except (
+        OSError,
+        ValueError,
+    ) as error:  # nobody of that name, tables at fault, or no truth
         raise typer.BadParameter(str(error), param_hint="--user") from error
     runs = runs.round(DIGITS)
     tables.write_tables(out, {"": runs, "_curves": curve_table(windows)})
-    say("Mean regret over the last quarter of the episode:\n" + agent_table(runs).round(3).to_string())
-    say(f"\n{CHOSEN} against the baselines, paired over {seeds} seeds:\n"
-        + comparison_table(runs).round(3).to_string(index=False))
+    say(
+        "Mean regret over the last quarter of the episode:\n"
+        + agent_table(runs).round(3).to_string()
+    )
+    say(
+        f"\n{CHOSEN} against the baselines, paired over {seeds} seeds:\n"
+        + comparison_table(runs).round(3).to_string(index=False)
+    )
 
 
 if __name__ == "__main__":

@@ -17,9 +17,21 @@ from pushlab.studies.specs import found
 from pushlab.studies.store import status
 from pushlab.studies.sweep import sweep
 
-KEYS = ("agents", "envs", "syllabi", "function", "grid", "seeds", "episodes", "tests", "steps", "record",
-        "time_limit", "out")
-LARGEST = 2**20             # bytes of a grid
+KEYS = (
+    "agents",
+    "envs",
+    "syllabi",
+    "function",
+    "grid",
+    "seeds",
+    "episodes",
+    "tests",
+    "steps",
+    "record",
+    "time_limit",
+    "out",
+)
+LARGEST = 2**20  # bytes of a grid
 
 
 def read_grid(path: Path | str) -> dict[str, Any]:
@@ -38,28 +50,64 @@ def read_grid(path: Path | str) -> dict[str, Any]:
         """With numbers as JSON writes them."""
 
     number = re.compile(r"[-+]?\d+(\.\d*)?[eE][-+]?\d+$")
-    Loader.add_implicit_resolver("tag:yaml.org,2002:float", number, list("-+0123456789"))
+    Loader.add_implicit_resolver(
+        "tag:yaml.org,2002:float", number, list("-+0123456789")
+    )
     path = Path(path)
     try:
         if path.suffix == ".json":
             told = read_json(path, kind=object, links=True)
         else:
             text = read_text(path, LARGEST, links=True)
-            if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, Loader)):
-                raise BadData(Fault(path.name, right="a grid has no aliases (*name): of a few they make millions"))
+            if any(
+                isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, Loader)
+            ):
+                raise BadData(
+                    Fault(
+                        path.name,
+                        right="a grid has no aliases (*name): of a few they make millions",
+                    )
+                )
             told = yaml.load(text, Loader)
     except (RecursionError, OverflowError) as error:
-        raise BadData(Fault(path.name, right=f"more than a grid holds ({error})")) from error
+        raise BadData(
+            Fault(path.name, right=f"more than a grid holds ({error})")
+        ) from error
     except BadData:
         raise
     except (yaml.YAMLError, ValueError) as error:
         mark = getattr(error, "problem_mark", None)
-        raise BadData(Fault(path.name, mark and mark.line + 1, None, None,
-                            f"a grid is JSON or YAML; {getattr(error, 'problem', None) or error}")) from error
+        raise BadData(
+            Fault(
+                path.name,
+                mark and mark.line + 1,
+                None,
+                None,
+                f"a grid is JSON or YAML; {getattr(error, 'problem', None) or error}",
+            )
+        ) from error
     if not isinstance(told, dict):
-        raise BadData(Fault(path.name, None, None, short(str(told)), f"a mapping with some of {', '.join(KEYS)}"))
-    wrong = [Fault(path.name, None, str(key), None, f"a grid has no such key, but {', '.join(KEYS)}", "item")
-             for key in told if key not in KEYS]
+        raise BadData(
+            Fault(
+                path.name,
+                None,
+                None,
+                short(str(told)),
+                f"a mapping with some of {', '.join(KEYS)}",
+            )
+        )
+    wrong = [
+        Fault(
+            path.name,
+            None,
+            str(key),
+            None,
+            f"a grid has no such key, but {', '.join(KEYS)}",
+            "item",
+        )
+        for key in told
+        if key not in KEYS
+    ]
     if wrong:
         raise BadData(wrong)
     if "function" in told:
@@ -84,7 +132,11 @@ def cluster(where: str | None) -> Iterator[None]:
         from dask.distributed import Client, LocalCluster
 
         # Any free port for its page: two clusters on one machine would otherwise quarrel about 8787.
-        place: Any = LocalCluster(threads_per_worker=1, dashboard_address=":0") if where == "local" else where
+        place: Any = (
+            LocalCluster(threads_per_worker=1, dashboard_address=":0")
+            if where == "local"
+            else where
+        )
         try:
             with Client(place, timeout="10s"), parallel_config("dask"):
                 yield
@@ -93,19 +145,47 @@ def cluster(where: str | None) -> Iterator[None]:
                 place.close()
 
 
-Grid = Annotated[Path | None, typer.Argument(exists=True, dir_okay=False, help="The grid, JSON or YAML: arguments of "
-                                             "pushlab.sweep such as agents, envs, seeds, out.")]
-Folder = Annotated[Path | None, typer.Option(help="Folder for cells and tables; else the file's `out`.")]
-Workers = Annotated[int | None, typer.Option(help="Processes side by side; by default all cores.")]
-Cluster = Annotated[str | None, typer.Option("--cluster", help="`local`, the address of a dask scheduler such as "
-                                             "tcp://host:8786, or `ray`.")]
+Grid = Annotated[
+    Path | None,
+    typer.Argument(
+        exists=True,
+        dir_okay=False,
+        help="The grid, JSON or YAML: arguments of "
+        "pushlab.sweep such as agents, envs, seeds, out.",
+    ),
+]
+Folder = Annotated[
+    Path | None,
+    typer.Option(help="Folder for cells and tables; else the file's `out`."),
+]
+Workers = Annotated[
+    int | None, typer.Option(help="Processes side by side; by default all cores.")
+]
+Cluster = Annotated[
+    str | None,
+    typer.Option(
+        "--cluster",
+        help="`local`, the address of a dask scheduler such as "
+        "tcp://host:8786, or `ray`.",
+    ),
+]
 Limit = Annotated[float | None, typer.Option(help="Seconds that a cell may take.")]
 Fresh = Annotated[bool, typer.Option("--fresh", help="Run again what is finished.")]
-Status = Annotated[Path | None, typer.Option("--status", help="Say what is done in this folder, and stop.")]
+Status = Annotated[
+    Path | None,
+    typer.Option("--status", help="Say what is done in this folder, and stop."),
+]
 
 
-def sweep_command(file: Grid = None, out: Folder = None, workers: Workers = None, on: Cluster = None,
-                  time_limit: Limit = None, fresh: Fresh = False, look: Status = None) -> None:
+def sweep_command(
+    file: Grid = None,
+    out: Folder = None,
+    workers: Workers = None,
+    on: Cluster = None,
+    time_limit: Limit = None,
+    fresh: Fresh = False,
+    look: Status = None,
+) -> None:
     """Run a grid of agents, environments and seeds. Finished cells are kept, and the next call goes on from there."""
     if look is not None:
         with ended_by(1):
@@ -117,19 +197,31 @@ def sweep_command(file: Grid = None, out: Folder = None, workers: Workers = None
         grid = read_grid(file)
         folder = out or (Path(grid.pop("out")) if "out" in grid else None)
         if folder is None:
-            raise typer.BadParameter("name a folder for the cells: --out FOLDER, or `out` in the file")
+            raise typer.BadParameter(
+                "name a folder for the cells: --out FOLDER, or `out` in the file"
+            )
         more = {"time_limit": time_limit} if time_limit is not None else {}
         try:
             with cluster(on):
-                sweep(**{**grid, "out": folder, **more}, workers=workers, fresh=fresh, strict=True)
+                sweep(
+                    **{**grid, "out": folder, **more},
+                    workers=workers,
+                    fresh=fresh,
+                    strict=True,
+                )
         except CellsFailed as error:
             say(error, err=True)
             raise typer.Exit(1) from None
         except KeyboardInterrupt:
-            say("interrupted; finished cells are kept, and the same command goes on from there", err=True)
+            say(
+                "interrupted; finished cells are kept, and the same command goes on from there",
+                err=True,
+            )
             raise typer.Exit(130) from None
         except ImportError as error:
-            raise ValueError(f"{error}; `pip install {error.name or 'it'}` for --cluster {on}") from error
+            raise ValueError(
+                f"{error}; `pip install {error.name or 'it'}` for --cluster {on}"
+            ) from error
         tell_status(folder)
 
 
@@ -137,11 +229,19 @@ def tell_status(folder: Path) -> bool:
     """Prints how many cells are finished, failed and missing, and each error once; returns whether none failed."""
     table = status(folder)
     counts = table["state"].value_counts()
-    say(f"{folder}: {len(table):,} cells of the last call, "
-        + ", ".join(f"{counts.get(state, 0):,} {state}" for state in ("finished", "failed", "missing")))
+    say(
+        f"{folder}: {len(table):,} cells of the last call, "
+        + ", ".join(
+            f"{counts.get(state, 0):,} {state}"
+            for state in ("finished", "failed", "missing")
+        )
+    )
     for error, some in table[table["state"] == "failed"].groupby("error", sort=False):
         first = some.iloc[0]
-        labels = ", ".join(f"{name} {value}" for name, value in first.drop(["state", "error", "traceback"]).items())
+        labels = ", ".join(
+            f"{name} {value}"
+            for name, value in first.drop(["state", "error", "traceback"]).items()
+        )
         others = f" and {len(some) - 1:,} more cells" if len(some) > 1 else ""
         say(f"failed: {labels}{others}: {error}\n{first['traceback']}")
     return "failed" not in counts

@@ -29,8 +29,8 @@ from pushlab.envs.ode.worlds import HIV
 from pushlab.ground.commands import run, say
 from pushlab.studies import interventions, tables
 
-TEACHER_SEED = 6            # one that ends healthy; interventions says how often that happens
-SPREAD = 0.2                # of first states, log-normal
+TEACHER_SEED = 6  # one that ends healthy; interventions says how often that happens
+SPREAD = 0.2  # of first states, log-normal
 PATIENTS, EXAMINED = 4, 20
 DEPTHS, ROUNDS, SEEDS = (8, 30), 8, 10
 
@@ -38,7 +38,9 @@ DEPTHS, ROUNDS, SEEDS = (8, 30), 8, 10
 def make_teacher(world: HIV) -> Callable[[np.ndarray], np.ndarray]:
     """The policy of fitted Q iteration after five rounds of twenty patients: states (n, 6) → actions (n,)."""
     agent = interventions.make_agent(trees=10, growths=3, seed=TEACHER_SEED)
-    for _ in interventions.learn_in_rounds(world, agent, rounds=5, patients=20, seed=TEACHER_SEED):
+    for _ in interventions.learn_in_rounds(
+        world, agent, rounds=5, patients=20, seed=TEACHER_SEED
+    ):
         pass
     return lambda states: agent.act_each(states, explore=False)
 
@@ -48,21 +50,39 @@ def near_unhealthy(world: HIV, patients: int, rng: np.random.Generator) -> np.nd
     return world.model.state("unhealthy") * rng.lognormal(0.0, SPREAD, (patients, 6))
 
 
-def imitate(world: HIV, teacher: Callable, who: str, seed: int, rounds: int = ROUNDS,
-            depth: int = DEPTHS[0]) -> Iterator[tuple[Callable, int, float]]:
+def imitate(
+    world: HIV,
+    teacher: Callable,
+    who: str,
+    seed: int,
+    rounds: int = ROUNDS,
+    depth: int = DEPTHS[0],
+) -> Iterator[tuple[Callable, int, float]]:
     """Yields after each round: the learner's policy, the teacher's answers so far, the share that its tree gives, too.
 
     who  "teacher" or "learner": who treats the patients that the tree learns from; the first four are the teacher's
     """
     from sklearn.tree import DecisionTreeClassifier
 
-    rng, policy, inputs, answers = np.random.default_rng(seed), teacher, np.empty((0, 6)), np.empty(0, int)
+    rng, policy, inputs, answers = (
+        np.random.default_rng(seed),
+        teacher,
+        np.empty((0, 6)),
+        np.empty(0, int),
+    )
     for _ in range(rounds):
         starts = near_unhealthy(world, PATIENTS, rng)
-        states = interventions.treat(world, teacher if who == "teacher" else policy, starts=starts)[0]
+        states = interventions.treat(
+            world, teacher if who == "teacher" else policy, starts=starts
+        )[0]
         states = states[:-1].reshape(-1, 6)
-        inputs, answers = np.vstack([inputs, interventions.in_logarithms(states)]), np.append(answers, teacher(states))
-        tree = DecisionTreeClassifier(max_depth=depth, random_state=seed).fit(inputs, answers)
+        inputs, answers = (
+            np.vstack([inputs, interventions.in_logarithms(states)]),
+            np.append(answers, teacher(states)),
+        )
+        tree = DecisionTreeClassifier(max_depth=depth, random_state=seed).fit(
+            inputs, answers
+        )
 
         def policy(states, tree=tree):
             return tree.predict(interventions.in_logarithms(states))
@@ -75,25 +95,60 @@ def examine(world: HIV, teacher: Callable, policy: Callable) -> dict[str, float]
     how many settle in the healthy state."""
     starts = near_unhealthy(world, EXAMINED, np.random.default_rng(2011))
     states, actions, rewards = interventions.treat(world, policy, starts=starts)
-    return {"return": interventions.discounted(rewards).mean(),
-            "agrees": np.mean(teacher(states[:-1].reshape(-1, 6)) == actions.ravel()),
-            "healthy": int((interventions.basin(world, states[-1]) == "healthy").sum())}
+    return {
+        "return": interventions.discounted(rewards).mean(),
+        "agrees": np.mean(teacher(states[:-1].reshape(-1, 6)) == actions.ravel()),
+        "healthy": int((interventions.basin(world, states[-1]) == "healthy").sum()),
+    }
 
 
-def main(out: tables.OutFolder = Path("data/ode"), seeds: int = SEEDS, rounds: int = ROUNDS) -> None:
+def main(
+    out: tables.OutFolder = Path("data/ode"), seeds: int = SEEDS, rounds: int = ROUNDS
+) -> None:
     """Runs the study and writes imitation.csv."""
     world = interventions.make_world()
     teacher = make_teacher(world)
-    rows = [{"who": "the teacher herself", "labels": 0, **examine(world, teacher, teacher)}]
-    for depth, seed, who in itertools.product(DEPTHS, range(seeds), ("teacher", "learner")):
-        for number, (policy, labels, fits) in enumerate(imitate(world, teacher, who, seed, rounds, depth), start=1):
-            rows.append({"who": who, "depth": depth, "seed": seed, "round": number, "labels": labels, "fits": fits,
-                         **examine(world, teacher, policy)})
-    table = pd.DataFrame(rows).astype({"depth": "Int64", "seed": "Int64", "round": "Int64"})
-    columns = ["who", "depth", "seed", "round", "labels", "fits", "agrees", "return", "healthy"]
+    rows = [
+        {"who": "the teacher herself", "labels": 0, **examine(world, teacher, teacher)}
+    ]
+    for depth, seed, who in itertools.product(
+        DEPTHS, range(seeds), ("teacher", "learner")
+    ):
+        for number, (policy, labels, fits) in enumerate(
+            imitate(world, teacher, who, seed, rounds, depth), start=1
+        ):
+            rows.append(
+                {
+                    "who": who,
+                    "depth": depth,
+                    "seed": seed,
+                    "round": number,
+                    "labels": labels,
+                    "fits": fits,
+                    **examine(world, teacher, policy),
+                }
+            )
+    table = pd.DataFrame(rows).astype(
+        {"depth": "Int64", "seed": "Int64", "round": "Int64"}
+    )
+    columns = [
+        "who",
+        "depth",
+        "seed",
+        "round",
+        "labels",
+        "fits",
+        "agrees",
+        "return",
+        "healthy",
+    ]
     tables.write_tables(out, {"imitation": table[columns]}, float_format="%.6g")
     last = table[table["round"] == rounds]
-    say(last.groupby(["depth", "who"])[["fits", "agrees", "return", "healthy"]].median().to_string())
+    say(
+        last.groupby(["depth", "who"])[["fits", "agrees", "return", "healthy"]]
+        .median()
+        .to_string()
+    )
 
 
 if __name__ == "__main__":

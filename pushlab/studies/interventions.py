@@ -33,24 +33,35 @@ from pushlab.studies import tables
 from pushlab.studies.cells import Cell, run_cells
 
 DISCOUNT = 0.98
-DECISIONS = 200             # of 5 days: 1,000 days of treatment, and as many without
+DECISIONS = 200  # of 5 days: 1,000 days of treatment, and as many without
 BASINS = ("unhealthy", "healthy")
-SETTLED = 0.01              # in powers of ten: as near to a steady state as that, a patient has settled in it
-LONGEST = 60                # thousands of days until everybody has
-BOTH = 3                    # the action of both drugs
-DISTURBED = tuple(range(0, DECISIONS, 10))      # decisions that are changed, one a patient
+SETTLED = 0.01  # in powers of ten: as near to a steady state as that, a patient has settled in it
+LONGEST = 60  # thousands of days until everybody has
+BOTH = 3  # the action of both drugs
+DISTURBED = tuple(range(0, DECISIONS, 10))  # decisions that are changed, one a patient
 ROUNDS, PATIENTS, SEEDS = 10, 30, 10
 
 
 def make_world(**config: float) -> HIV:
     """The patient of this study: unhealthy, 2,000 days, a decision every 5; `config` changes parameters."""
-    return HIV(initial_state="unhealthy", timestep=5.0, config={"end_time": 10.0 * DECISIONS, **config})
+    return HIV(
+        initial_state="unhealthy",
+        timestep=5.0,
+        config={"end_time": 10.0 * DECISIONS, **config},
+    )
 
 
 def make_agent(trees: int = 50, growths: int = 10, seed: int = 0) -> FittedQIteration:
     """Fitted Q iteration as in the study, 400 iterations a fit."""
-    return FittedQIteration(actions=4, discount=DISCOUNT, trees=trees, growths=growths, sweeps=400 // growths,
-                            see=in_logarithms, seed=seed)
+    return FittedQIteration(
+        actions=4,
+        discount=DISCOUNT,
+        trees=trees,
+        growths=growths,
+        sweeps=400 // growths,
+        see=in_logarithms,
+        seed=seed,
+    )
 
 
 def in_logarithms(states: np.ndarray) -> np.ndarray:
@@ -58,8 +69,13 @@ def in_logarithms(states: np.ndarray) -> np.ndarray:
     return np.log10(np.maximum(states, 1e-6))
 
 
-def treat(world: HIV, policy: Callable, patients: int = 1, decisions: int = DECISIONS,
-          starts: Any = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def treat(
+    world: HIV,
+    policy: Callable,
+    patients: int = 1,
+    decisions: int = DECISIONS,
+    starts: Any = None,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Treats patients side by side: states (decisions + 1, patients, 6), actions and rewards (decisions, patients).
 
     policy  function of states (patients, 6) → actions (patients,)
@@ -71,7 +87,9 @@ def treat(world: HIV, policy: Callable, patients: int = 1, decisions: int = DECI
     states, actions, rewards = [state["values"]], [], []
     for _ in range(decisions):
         actions.append(policy(state["values"]))
-        state, outcome = world.advance(state, actions[-1], np.empty((patients, world.uniforms)))
+        state, outcome = world.advance(
+            state, actions[-1], np.empty((patients, world.uniforms))
+        )
         states.append(state["values"])
         rewards.append(outcome["reward"])
     return np.array(states), np.array(actions), np.array(rewards)
@@ -89,11 +107,15 @@ def basin(world: HIV, states: Any) -> np.ndarray:
     for _ in range(LONGEST):
         for _ in range(round(1000 / world.timestep)):
             states, _, _ = world.flow(states, np.zeros(len(states), np.int64), never)
-        apart = np.abs(np.log10(np.maximum(states[:, None], 1e-12) / steady)).max(axis=2)
+        apart = np.abs(np.log10(np.maximum(states[:, None], 1e-12) / steady)).max(
+            axis=2
+        )
         if (apart.min(axis=1) < SETTLED).all():
             return np.array(BASINS)[apart.argmin(axis=1)]
-    raise ArithmeticError(f"after {1000 * LONGEST:,} days without drugs a patient is near neither steady state: "
-                          f"{states[apart.min(axis=1) >= SETTLED][0].tolist()}")
+    raise ArithmeticError(
+        f"after {1000 * LONGEST:,} days without drugs a patient is near neither steady state: "
+        f"{states[apart.min(axis=1) >= SETTLED][0].tolist()}"
+    )
 
 
 def discounted(rewards: np.ndarray) -> Any:
@@ -106,13 +128,21 @@ def discounted(rewards: np.ndarray) -> Any:
     return total if np.ndim(total) else float(total)
 
 
-def steps_of(states: np.ndarray, actions: np.ndarray, rewards: np.ndarray) -> tuple[np.ndarray, ...]:
+def steps_of(
+    states: np.ndarray, actions: np.ndarray, rewards: np.ndarray
+) -> tuple[np.ndarray, ...]:
     """What `FittedQIteration.fit` takes: all steps of all patients, one after the other."""
-    return (states[:-1].reshape(-1, states.shape[-1]), actions.ravel(), rewards.ravel(),
-            states[1:].reshape(-1, states.shape[-1]))
+    return (
+        states[:-1].reshape(-1, states.shape[-1]),
+        actions.ravel(),
+        rewards.ravel(),
+        states[1:].reshape(-1, states.shape[-1]),
+    )
 
 
-def examine(world: HIV, policy: Callable) -> tuple[dict[str, Any], np.ndarray, np.ndarray]:
+def examine(
+    world: HIV, policy: Callable
+) -> tuple[dict[str, Any], np.ndarray, np.ndarray]:
     """Treats a patient by a policy and leaves him alone: what came of it (a dict), states, actions.
 
     return                      discounted, of the 1,000 days of treatment
@@ -122,17 +152,28 @@ def examine(world: HIV, policy: Callable) -> tuple[dict[str, Any], np.ndarray, n
     untreated = iter(range(2 * DECISIONS))
 
     def treat_then_stop(states):
-        return policy(states) if next(untreated) < DECISIONS else np.zeros(len(states), np.int64)
+        return (
+            policy(states)
+            if next(untreated) < DECISIONS
+            else np.zeros(len(states), np.int64)
+        )
 
     states, actions, rewards = treat(world, treat_then_stop, decisions=2 * DECISIONS)
     treated, later = states[DECISIONS, 0], states[-1, 0]
-    found = {"return": float(discounted(rewards[:DECISIONS])[0]), "E_after_1000_days": float(treated[5]),
-             "V_after_1000_days": float(treated[4]), "E_after_2000_days": float(later[5]),
-             "V_after_2000_days": float(later[4]), "basin": str(basin(world, treated[None])[0])}
+    found = {
+        "return": float(discounted(rewards[:DECISIONS])[0]),
+        "E_after_1000_days": float(treated[5]),
+        "V_after_1000_days": float(treated[4]),
+        "E_after_2000_days": float(later[5]),
+        "V_after_2000_days": float(later[4]),
+        "basin": str(basin(world, treated[None])[0]),
+    }
     return found, states[:, 0], actions[:, 0]
 
 
-def disturb(world: HIV, policy: Callable, schedule: Any, at: Sequence[int] = DISTURBED) -> dict[str, list]:
+def disturb(
+    world: HIV, policy: Callable, schedule: Any, at: Sequence[int] = DISTURBED
+) -> dict[str, list]:
     """One decision changed, a different one for each patient: both drugs where it was another, none where it was both.
 
     policy    function of states (patients, 6) → actions (patients,), which decides all but the changed decisions
@@ -148,8 +189,13 @@ def disturb(world: HIV, policy: Callable, schedule: Any, at: Sequence[int] = DIS
         return np.where(decisions == next(now), became, policy(states))
 
     states, *_ = treat(world, but_for_one, len(decisions))
-    return {"day": (decisions * world.timestep).tolist(), "was": was.tolist(), "became": became.tolist(),
-            "E_after_1000_days": states[-1, :, 5].tolist(), "basin": basin(world, states[-1]).tolist()}
+    return {
+        "day": (decisions * world.timestep).tolist(),
+        "was": was.tolist(),
+        "became": became.tolist(),
+        "E_after_1000_days": states[-1, :, 5].tolist(),
+        "basin": basin(world, states[-1]).tolist(),
+    }
 
 
 def following(schedule: Any) -> Callable[[np.ndarray], np.ndarray]:
@@ -160,8 +206,15 @@ def following(schedule: Any) -> Callable[[np.ndarray], np.ndarray]:
 
 # ---------------------------------------------------------------- one seed
 
-def learn_in_rounds(world: HIV, agent: FittedQIteration, rounds: int, patients: int, seed: int,
-                    kept: Sequence[np.ndarray] = ()) -> Iterator[tuple[int, int, tuple, np.ndarray]]:
+
+def learn_in_rounds(
+    world: HIV,
+    agent: FittedQIteration,
+    rounds: int,
+    patients: int,
+    seed: int,
+    kept: Sequence[np.ndarray] = (),
+) -> Iterator[tuple[int, int, tuple, np.ndarray]]:
     """Yields after each round (round, number of steps so far, what `examine` returns, actions of its patients).
 
     kept  actions (decisions, patients) of rounds that were finished before: those are not yielded again
@@ -178,15 +231,26 @@ def learn_in_rounds(world: HIV, agent: FittedQIteration, rounds: int, patients: 
         states, actions, rewards = treat(world, agent.act_each, patients)
         data.append(steps_of(states, actions, rewards))
         fit()
-        yield number + 1, sum(len(part[1]) for part in data), examine(world, _greedy(agent)), actions
+        yield (
+            number + 1,
+            sum(len(part[1]) for part in data),
+            examine(world, _greedy(agent)),
+            actions,
+        )
 
 
 def _greedy(agent):
     return lambda states: agent.act_each(states, explore=False)
 
 
-def run_seed(seed: int, rounds: int = ROUNDS, patients: int = PATIENTS, trees: int = 50, growths: int = 10,
-             done: Sequence[dict] = ()) -> Iterator[dict[str, list[dict]]]:
+def run_seed(
+    seed: int,
+    rounds: int = ROUNDS,
+    patients: int = PATIENTS,
+    trees: int = 50,
+    growths: int = 10,
+    done: Sequence[dict] = (),
+) -> Iterator[dict[str, list[dict]]]:
     """All rounds of one seed, as a cell of `pushlab.studies.cells`: a row a round, of the table `rounds`.
 
     seed, round, steps, and what `examine` found; `schedule` (the actions of the examined patient), `by_policy` and
@@ -196,17 +260,35 @@ def run_seed(seed: int, rounds: int = ROUNDS, patients: int = PATIENTS, trees: i
     """
     world, agent = make_world(), make_agent(trees, growths, seed)
     kept = [np.array(part["rounds"][0]["actions"]) for part in done]
-    for number, steps, (found, _, schedule), actions in learn_in_rounds(world, agent, rounds, patients, seed, kept):
+    for number, steps, (found, _, schedule), actions in learn_in_rounds(
+        world, agent, rounds, patients, seed, kept
+    ):
         schedule = schedule[:DECISIONS]
-        yield {"rounds": [{"round": number, "steps": steps, **found, "schedule": schedule.tolist(),
-                           "by_policy": disturb(world, _greedy(agent), schedule),
-                           "by_schedule": disturb(world, following(schedule), schedule),
-                           "actions": actions.tolist()}]}
+        yield {
+            "rounds": [
+                {
+                    "round": number,
+                    "steps": steps,
+                    **found,
+                    "schedule": schedule.tolist(),
+                    "by_policy": disturb(world, _greedy(agent), schedule),
+                    "by_schedule": disturb(world, following(schedule), schedule),
+                    "actions": actions.tolist(),
+                }
+            ]
+        }
 
 
 # ---------------------------------------------------------------- tables
 
-FOUND = ("return", "E_after_1000_days", "V_after_1000_days", "E_after_2000_days", "V_after_2000_days", "basin")
+FOUND = (
+    "return",
+    "E_after_1000_days",
+    "V_after_1000_days",
+    "E_after_2000_days",
+    "V_after_2000_days",
+    "basin",
+)
 DISTURBING = ("by_policy", "by_schedule")
 
 
@@ -214,55 +296,106 @@ def rounds_table(rounds: pd.DataFrame, world: HIV) -> pd.DataFrame:
     """A row a constant policy and a row a seed and round: policy, seed, round, steps, what `examine` found, and of the
     disturbed patients how many end healthy `by_policy` and `by_schedule`.
     """
-    constant = [{"policy": f"always {words}", **examine(world, following([action] * 2 * DECISIONS))[0]}
-                for action, words in enumerate(world.action_choices[0][1])]
-    learned = rounds.assign(policy="fitted Q iteration", **{
-        by: [told["basin"].count("healthy") for told in rounds[by]] for by in DISTURBING})
+    constant = [
+        {
+            "policy": f"always {words}",
+            **examine(world, following([action] * 2 * DECISIONS))[0],
+        }
+        for action, words in enumerate(world.action_choices[0][1])
+    ]
+    learned = rounds.assign(
+        policy="fitted Q iteration",
+        **{
+            by: [told["basin"].count("healthy") for told in rounds[by]]
+            for by in DISTURBING
+        },
+    )
     columns = ["policy", "seed", "round", "steps", *FOUND, *DISTURBING]
     table = pd.DataFrame(constant + learned.to_dict("records"), columns=columns)
-    return table.astype({name: "Int64" for name in ("seed", "round", "steps", *DISTURBING)})
+    return table.astype(
+        {name: "Int64" for name in ("seed", "round", "steps", *DISTURBING)}
+    )
 
 
 def best_of(rounds: pd.DataFrame) -> pd.Series:
     """The round whose patient settles healthy with the highest return, or the highest return if none does."""
-    return max((one for _, one in rounds.iterrows()), key=lambda one: (one["basin"] == "healthy", one["return"]))
+    return max(
+        (one for _, one in rounds.iterrows()),
+        key=lambda one: (one["basin"] == "healthy", one["return"]),
+    )
 
 
 def patient_table(world: HIV, states: np.ndarray, actions: np.ndarray) -> pd.DataFrame:
     """A DataFrame of a patient's days: time, the state, the doses that follow."""
     table = pd.DataFrame(states, columns=world.model.names)
-    table.insert(0, "time", world.config.start_time + world.timestep * np.arange(len(states)))
+    table.insert(
+        0, "time", world.config.start_time + world.timestep * np.arange(len(states))
+    )
     doses = np.vstack([world.dose_of(actions), np.zeros((1, 2))])
-    return table.assign(action=[*actions, 0], epsilon_1=doses[:, 0], epsilon_2=doses[:, 1])
+    return table.assign(
+        action=[*actions, 0], epsilon_1=doses[:, 0], epsilon_2=doses[:, 1]
+    )
 
 
 def disturbed_table(one: pd.Series) -> pd.DataFrame:
     """The disturbed patients of a round, a row a changed decision: day, was, became, and E and basin `by` each."""
-    told = pd.DataFrame({name: one["by_policy"][name] for name in ("day", "was", "became")})
+    told = pd.DataFrame(
+        {name: one["by_policy"][name] for name in ("day", "was", "became")}
+    )
     told = told.assign(seed=one["seed"], round=one["round"])
     for by in DISTURBING:
-        told[f"E_{by}"], told[f"basin_{by}"] = one[by]["E_after_1000_days"], one[by]["basin"]
+        told[f"E_{by}"], told[f"basin_{by}"] = (
+            one[by]["E_after_1000_days"],
+            one[by]["basin"],
+        )
     return told
 
 
 # ---------------------------------------------------------------- the command
 
-def main(out: tables.OutFolder = Path("data/ode"),
-         seeds: Annotated[int, typer.Option(help="how often it is all done, each time with other chance")] = SEEDS,
-         rounds: int = ROUNDS, patients: int = PATIENTS, trees: int = 50, growths: int = 10, jobs: tables.Jobs = 1,
-         keep: tables.Keep = None, fresh: tables.Fresh = False) -> None:
+
+def main(
+    out: tables.OutFolder = Path("data/ode"),
+    seeds: Annotated[
+        int, typer.Option(help="how often it is all done, each time with other chance")
+    ] = SEEDS,
+    rounds: int = ROUNDS,
+    patients: int = PATIENTS,
+    trees: int = 50,
+    growths: int = 10,
+    jobs: tables.Jobs = 1,
+    keep: tables.Keep = None,
+    fresh: tables.Fresh = False,
+) -> None:
     """Runs the study and writes its tables. Can be interrupted: finished rounds are kept and not run again."""
-    cells = [Cell({"seed": seed}, run_seed, (seed, rounds, patients, trees, growths)) for seed in range(seeds)]
-    found, world = run_cells(cells, keep, jobs, fresh, name="interventions")["rounds"], make_world()
+    cells = [
+        Cell({"seed": seed}, run_seed, (seed, rounds, patients, trees, growths))
+        for seed in range(seeds)
+    ]
+    found, world = (
+        run_cells(cells, keep, jobs, fresh, name="interventions")["rounds"],
+        make_world(),
+    )
     table, best = rounds_table(found, world), best_of(found)
     _, states, actions = examine(world, following(best["schedule"] + [0] * DECISIONS))
-    tables.write_tables(out, {"fitted_q_rounds": table, "fitted_q_patient": patient_table(world, states, actions),
-                              "fitted_q_disturbed": disturbed_table(best)}, float_format="%.8g")
+    tables.write_tables(
+        out,
+        {
+            "fitted_q_rounds": table,
+            "fitted_q_patient": patient_table(world, states, actions),
+            "fitted_q_disturbed": disturbed_table(best),
+        },
+        float_format="%.8g",
+    )
     learned = table[table["policy"] == "fitted Q iteration"]
     healthy = learned["basin"] == "healthy"
-    say(f"{healthy.sum()} of {len(learned)} policies lead to the healthy state; at least one in "
+    say(
+        f"{healthy.sum()} of {len(learned)} policies lead to the healthy state; at least one in "
         f"{healthy.groupby(learned['seed']).any().sum()} of {seeds} seeds\n"
-        + learned[["seed", "round", "return", "basin", "by_policy", "by_schedule"]].to_string(index=False))
+        + learned[
+            ["seed", "round", "return", "basin", "by_policy", "by_schedule"]
+        ].to_string(index=False)
+    )
 
 
 if __name__ == "__main__":

@@ -21,7 +21,14 @@ import numpy as np
 import pandas as pd
 import typer
 
-from pushlab.agents import Agent, DismissAll, DoNotDisturb, LinearArrivalQ, QTable, ShowAll
+from pushlab.agents import (
+    Agent,
+    DismissAll,
+    DoNotDisturb,
+    LinearArrivalQ,
+    QTable,
+    ShowAll,
+)
 from pushlab.agents.protocol import Transition
 from pushlab.ground.commands import run, say
 from pushlab.ground.seeds import part_seed
@@ -30,18 +37,24 @@ from pushlab.studies import tables
 from pushlab.studies.cells import Cell, run_cells
 from pushlab.studies.specs import user_content
 
-AGENTS = {"show all": ShowAll, "dismiss all": DismissAll, "do not disturb": DoNotDisturb, "Q-learning": QTable,
-          "linear Q": LinearArrivalQ}
+AGENTS = {
+    "show all": ShowAll,
+    "dismiss all": DismissAll,
+    "do not disturb": DoNotDisturb,
+    "Q-learning": QTable,
+    "linear Q": LinearArrivalQ,
+}
 CHOSEN, BASELINES = "linear Q", ("show all", "do not disturb")
 LEARNERS = ("Q-learning", "linear Q")
 USERS = ("mira", "noor", "theo", "ines", "omar")
-SEEDS, ROUNDS = 20, 5           # runs of each agent; how often a learner goes through its days
+SEEDS, ROUNDS = 20, 5  # runs of each agent; how often a learner goes through its days
 QUANTITIES = ("reward", "opens", "interruptions", "delay", "missed")
 DIGITS = 4
-TRAINING, JUDGING, ORDER = range(3)     # the parts of a study that have seeds of their own
+TRAINING, JUDGING, ORDER = range(3)  # the parts of a study that have seeds of their own
 
 
 # ---------------------------------------------------------------- one run
+
 
 def live_day(env: Any, agent: Agent, day: int, seed: int, learn: bool) -> dict:
     """Lives one day; returns its info at the end."""
@@ -52,7 +65,11 @@ def live_day(env: Any, agent: Agent, day: int, seed: int, learn: bool) -> dict:
         action = agent.act(observation, info, explore=learn)
         following, reward, over, truncated, told = env.step(action)
         if learn:
-            agent.learn(Transition(observation, info, action, reward, following, told, over, truncated))
+            agent.learn(
+                Transition(
+                    observation, info, action, reward, following, told, over, truncated
+                )
+            )
         observation, info = following, told
     return info
 
@@ -63,7 +80,13 @@ def train(env: Any, agent: Agent, rounds: int = ROUNDS, seed: int = 0) -> Agent:
     order = np.random.default_rng(part_seed(seed, ORDER))
     for one_round in range(rounds):
         for number, day in enumerate(order.permutation(days).tolist()):
-            live_day(env, agent, day, part_seed(seed, TRAINING, one_round, number), learn=True)
+            live_day(
+                env,
+                agent,
+                day,
+                part_seed(seed, TRAINING, one_round, number),
+                learn=True,
+            )
     return agent
 
 
@@ -72,8 +95,12 @@ def judge_days(env: Any, agent: Agent, seed: int = 0) -> dict[int, dict]:
 
     Under one seed all agents meet a day with the same chance.
     """
-    return {int(day): live_day(env, agent, int(day), part_seed(seed, JUDGING, int(day)), learn=False)
-            for day in env.unwrapped.world.start_days}
+    return {
+        int(day): live_day(
+            env, agent, int(day), part_seed(seed, JUDGING, int(day)), learn=False
+        )
+        for day in env.unwrapped.world.start_days
+    }
 
 
 def judge(env: Any, agent: Agent, seed: int = 0) -> dict[str, float]:
@@ -90,21 +117,40 @@ def means_of(days: dict[int, dict]) -> dict[str, float]:
     """
     ends = list(days.values())
     parts = [key for key in ends[0] if key.startswith("parts.")]
-    mean = {key: float(np.mean([end[key] for end in ends])) for key in ("opens", "shown", "missed", *parts)}
+    mean = {
+        key: float(np.mean([end[key] for end in ends]))
+        for key in ("opens", "shown", "missed", *parts)
+    }
     shown = np.array([end["shown"] for end in ends])
-    delay = float(shown @ [end["delay"] for end in ends] / shown.sum()) if shown.any() else np.nan
-    return {"reward": sum(mean[part] for part in parts), "opens": mean["opens"], "interruptions": mean["shown"],
-            "delay": delay, "missed": mean["missed"], **{part: mean[part] for part in parts}}
+    delay = (
+        float(shown @ [end["delay"] for end in ends] / shown.sum())
+        if shown.any()
+        else np.nan
+    )
+    return {
+        "reward": sum(mean[part] for part in parts),
+        "opens": mean["opens"],
+        "interruptions": mean["shown"],
+        "delay": delay,
+        "missed": mean["missed"],
+        **{part: mean[part] for part in parts},
+    }
 
 
 def of_day(end: dict) -> dict[str, float | None]:
     """A day from its info at the end: the first of QUANTITIES, a dict; the delay is None where nothing was shown."""
     reward = float(sum(worth for key, worth in end.items() if key.startswith("parts.")))
-    return {"reward": reward, "opens": end["opens"], "interruptions": end["shown"],
-            "delay": end["delay"] if end["shown"] else None}
+    return {
+        "reward": reward,
+        "opens": end["opens"],
+        "interruptions": end["shown"],
+        "delay": end["delay"] if end["shown"] else None,
+    }
 
 
-def run_one(user: str, agent: str, seed: int, weights: dict[str, float] | None = None) -> dict[str, list[dict]]:
+def run_one(
+    user: str, agent: str, seed: int, weights: dict[str, float] | None = None
+) -> dict[str, list[dict]]:
     """Trains and judges one agent with one user under one seed: two tables, `runs` (a row, `means_of` the days) and
     `days` (a row a day: day, and what `of_day` gives).
 
@@ -120,14 +166,25 @@ def run_one(user: str, agent: str, seed: int, weights: dict[str, float] | None =
     if agent in LEARNERS:
         train(gym.make("pushlab/push-v0", days="train", **more), learner, seed=seed)
     days = judge_days(gym.make("pushlab/push-v0", days="test", **more), learner, seed)
-    return {"runs": [means_of(days)], "days": [{"day": day, **of_day(end)} for day, end in days.items()]}
+    return {
+        "runs": [means_of(days)],
+        "days": [{"day": day, **of_day(end)} for day, end in days.items()],
+    }
 
 
 # ---------------------------------------------------------------- many runs, each kept
 
-def run_study(users: Sequence[str] = USERS, names: Sequence[str] = tuple(AGENTS), seeds: int = SEEDS,
-              variants: Sequence[tuple | None] = (None,), jobs: int = 1, keep: Any = None, fresh: bool = False,
-              progress: bool = True) -> tuple[pd.DataFrame, pd.DataFrame]:
+
+def run_study(
+    users: Sequence[str] = USERS,
+    names: Sequence[str] = tuple(AGENTS),
+    seeds: int = SEEDS,
+    variants: Sequence[tuple | None] = (None,),
+    jobs: int = 1,
+    keep: Any = None,
+    fresh: bool = False,
+    progress: bool = True,
+) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Runs what is not kept yet; returns two DataFrames.
 
     variants  what is changed: None, or a pair (weight, factor)
@@ -140,12 +197,31 @@ def run_study(users: Sequence[str] = USERS, names: Sequence[str] = tuple(AGENTS)
 
     cells, content = [], {user: user_content(user) for user in users}
     for name, factor in (variant or ("nothing", None) for variant in variants):
-        changed, weights = (f"{name} x {factor:g}", {name: WEIGHTS[name] * factor}) if factor else (name, {})
-        cells += [Cell({"user": Path(user).name, "agent": agent, "seed": seed, "changed": changed}, run_one,
-                       (user, agent, seed, weights), content[user])
-                  for user in users for agent in names for seed in range(seeds)]
+        changed, weights = (
+            (f"{name} x {factor:g}", {name: WEIGHTS[name] * factor})
+            if factor
+            else (name, {})
+        )
+        cells += [
+            Cell(
+                {
+                    "user": Path(user).name,
+                    "agent": agent,
+                    "seed": seed,
+                    "changed": changed,
+                },
+                run_one,
+                (user, agent, seed, weights),
+                content[user],
+            )
+            for user in users
+            for agent in names
+            for seed in range(seeds)
+        ]
     found = run_cells(cells, keep, jobs, fresh, progress, name="managing_arrivals")
-    runs, days = (found[name].astype({"delay": float}).round(DIGITS) for name in ("runs", "days"))
+    runs, days = (
+        found[name].astype({"delay": float}).round(DIGITS) for name in ("runs", "days")
+    )
     return runs, days.round({"delay": 1})
 
 
@@ -153,12 +229,20 @@ def all_variants() -> tuple[tuple[str, float], ...]:
     """Each weight that is not 0, halved and doubled."""
     from pushlab.envs.push.world import WEIGHTS
 
-    return tuple((name, factor) for name, weight in WEIGHTS.items() if weight for factor in (0.5, 2.0))
+    return tuple(
+        (name, factor)
+        for name, weight in WEIGHTS.items()
+        if weight
+        for factor in (0.5, 2.0)
+    )
 
 
 # ---------------------------------------------------------------- tables
 
-def comparison_table(days: pd.DataFrame, chosen: str = CHOSEN, baselines: Sequence[str] = BASELINES) -> pd.DataFrame:
+
+def comparison_table(
+    days: pd.DataFrame, chosen: str = CHOSEN, baselines: Sequence[str] = BASELINES
+) -> pd.DataFrame:
     """The chosen agent against each baseline: a row a user, a change and a baseline.
 
     days     the second table of `run_study`
@@ -181,16 +265,42 @@ def comparison_table(days: pd.DataFrame, chosen: str = CHOSEN, baselines: Sequen
         scores = {name: reward_grid(some, name) for name in (chosen, *baselines)}
         for baseline in baselines:
             gains.append(scores[chosen] - scores[baseline])
-            lines.append({"user": user, "changed": changed, "against": baseline, "chosen": scores[chosen].mean(),
-                          "baseline": scores[baseline].mean(), "difference": gains[-1].mean()})
-    each, together = [crossed_interval(gain) for gain in gains], simultaneous(gains, interval=crossed_interval)
-    return pd.DataFrame([{**line, "low": one.low, "high": one.high, "all low": wide.low, "all high": wide.high,
-                          "better": wide.low > 0} for line, one, wide in zip(lines, each, together)])
+            lines.append(
+                {
+                    "user": user,
+                    "changed": changed,
+                    "against": baseline,
+                    "chosen": scores[chosen].mean(),
+                    "baseline": scores[baseline].mean(),
+                    "difference": gains[-1].mean(),
+                }
+            )
+    each, together = (
+        [crossed_interval(gain) for gain in gains],
+        simultaneous(gains, interval=crossed_interval),
+    )
+    return pd.DataFrame(
+        [
+            {
+                **line,
+                "low": one.low,
+                "high": one.high,
+                "all low": wide.low,
+                "all high": wide.high,
+                "better": wide.low > 0,
+            }
+            for line, one, wide in zip(lines, each, together)
+        ]
+    )
 
 
 def reward_grid(days: pd.DataFrame, agent: str) -> np.ndarray:
     """The rewards of an agent with one user, array (seeds, days)."""
-    return days[days["agent"] == agent].pivot(index="seed", columns="day", values="reward").to_numpy()
+    return (
+        days[days["agent"] == agent]
+        .pivot(index="seed", columns="day", values="reward")
+        .to_numpy()
+    )
 
 
 def means_table(runs: pd.DataFrame) -> pd.DataFrame:
@@ -200,16 +310,38 @@ def means_table(runs: pd.DataFrame) -> pd.DataFrame:
 
 def read_study(folder: Path | str | None = None) -> tuple[pd.DataFrame, ...]:
     """The study that comes with pushlab: the three DataFrames that the command wrote, runs, days, and the weights."""
-    return tables.read_tables(folder, "managing_arrivals", "managing_arrivals_days", "managing_arrivals_weights")
+    return tables.read_tables(
+        folder,
+        "managing_arrivals",
+        "managing_arrivals_days",
+        "managing_arrivals_weights",
+    )
 
 
 # ---------------------------------------------------------------- the command
 
-def main(out: tables.Out, seeds: Annotated[int, typer.Option(min=2, help="Runs of each agent with each user.")] = SEEDS,
-         weights: Annotated[int, typer.Option(help="Also with each weight halved and doubled, so many runs each.")] = 0,
-         jobs: tables.Jobs = 1, keep: tables.Keep = None, fresh: tables.Fresh = False,
-         user: Annotated[list[str] | None, typer.Option(help="A user's name or folder; several; by default all five "
-                                                             "shipped ones.")] = None) -> None:
+
+def main(
+    out: tables.Out,
+    seeds: Annotated[
+        int, typer.Option(min=2, help="Runs of each agent with each user.")
+    ] = SEEDS,
+    weights: Annotated[
+        int,
+        typer.Option(
+            help="Also with each weight halved and doubled, so many runs each."
+        ),
+    ] = 0,
+    jobs: tables.Jobs = 1,
+    keep: tables.Keep = None,
+    fresh: tables.Fresh = False,
+    user: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A user's name or folder; several; by default all five shipped ones."
+        ),
+    ] = None,
+) -> None:
     """What managing arriving notifications is worth. Can be interrupted: finished runs are kept and not run again."""
     from pushlab.datasets.reading import load_user
 
@@ -217,18 +349,27 @@ def main(out: tables.Out, seeds: Annotated[int, typer.Option(min=2, help="Runs o
     try:
         for one in users:
             load_user(one)
-    except (OSError, ValueError) as error:      # nobody of that name, or tables at fault
+    except (OSError, ValueError) as error:  # nobody of that name, or tables at fault
         raise typer.BadParameter(str(error), param_hint="--user") from error
     how: dict[str, Any] = {"jobs": jobs, "keep": keep, "fresh": fresh}
-    runs, days = (table.drop(columns="changed") for table in run_study(users, seeds=seeds, **how))
+    runs, days = (
+        table.drop(columns="changed") for table in run_study(users, seeds=seeds, **how)
+    )
     written = {"": runs, "_days": days}
     say("Means a day:\n" + means_table(runs).round(2).to_string(na_rep="–"))
-    say(f"\n{CHOSEN}, reward a day against the baselines, intervals over {seeds} seeds and the days:\n"
-        + comparison_table(days).round(3).to_string(index=False))
+    say(
+        f"\n{CHOSEN}, reward a day against the baselines, intervals over {seeds} seeds and the days:\n"
+        + comparison_table(days).round(3).to_string(index=False)
+    )
     if weights:
-        changed = run_study(users, (*BASELINES, CHOSEN), weights, all_variants(), **how)[1]
+        changed = run_study(
+            users, (*BASELINES, CHOSEN), weights, all_variants(), **how
+        )[1]
         written["_weights"] = comparison_table(changed).round(DIGITS)
-        say("\nWith each weight halved and doubled:\n" + written["_weights"].round(2).to_string(index=False))
+        say(
+            "\nWith each weight halved and doubled:\n"
+            + written["_weights"].round(2).to_string(index=False)
+        )
     tables.write_tables(out, written)
 
 

@@ -34,7 +34,11 @@ COLUMNS = ("repetition", "estimator", "value", "low", "high", "ess")
 def policies() -> tuple[RECEnv, SoftmaxItem, SoftmaxItem]:
     """The world of the task, the policy that writes the logs, and the one to be judged."""
     world = RECEnv(**TASK)
-    return world, SoftmaxItem(world.items, **BEHAVIOUR), SoftmaxItem(world.items, **TARGET)
+    return (
+        world,
+        SoftmaxItem(world.items, **BEHAVIOUR),
+        SoftmaxItem(world.items, **TARGET),
+    )
 
 
 def truth() -> float:
@@ -47,7 +51,9 @@ def estimates_of(repetition: int, episodes: int = EPISODES) -> pd.DataFrame:
     """What one repetition's log says, a DataFrame with the columns of COLUMNS, a row an estimator."""
     _, behaviour, target = policies()
     seed = part_seed(0, repetition)
-    table = off_policy(collect(ENV, behaviour, episodes, seed, **TASK), target, seed=seed)
+    table = off_policy(
+        collect(ENV, behaviour, episodes, seed, **TASK), target, seed=seed
+    )
     return table.assign(repetition=repetition)[list(COLUMNS)]
 
 
@@ -58,17 +64,38 @@ def summary(table: pd.DataFrame, true: float) -> pd.DataFrame:
     bias    mean estimate - truth; rmse: root of the mean squared error; spread: deviation of the estimates
     covers  share of the intervals that hold the truth
     """
-    found = causal.summary(table.rename(columns={"value": "estimate"}).assign(truth=true), by=["estimator"])
+    found = causal.summary(
+        table.rename(columns={"value": "estimate"}).assign(truth=true), by=["estimator"]
+    )
     ess = table.groupby("estimator", sort=False)["ess"].mean()
-    return found[["estimator", "mean", "bias", "spread", "rmse", "covers"]].assign(ess=ess.to_numpy())
+    return found[["estimator", "mean", "bias", "spread", "rmse", "covers"]].assign(
+        ess=ess.to_numpy()
+    )
 
 
-def main(out: tables.Out = Path("data/rec/offpolicy.csv"), jobs: tables.Jobs = 1, keep: tables.Keep = None,
-         fresh: tables.Fresh = False,
-         repetitions: Annotated[int, typer.Option(help="Logs to write and judge.")] = REPETITIONS) -> None:
+def main(
+    out: tables.Out = Path("data/rec/offpolicy.csv"),
+    jobs: tables.Jobs = 1,
+    keep: tables.Keep = None,
+    fresh: tables.Fresh = False,
+    repetitions: Annotated[
+        int, typer.Option(help="Logs to write and judge.")
+    ] = REPETITIONS,
+) -> None:
     """Runs the study, writes the estimates and prints bias, RMSE and coverage."""
-    table, true = sweep(function=estimates_of, grid={"repetition": range(repetitions)}, seeds=None, out=keep,
-                        workers=jobs, fresh=fresh, strict=True, name="offpolicy"), truth()
+    table, true = (
+        sweep(
+            function=estimates_of,
+            grid={"repetition": range(repetitions)},
+            seeds=None,
+            out=keep,
+            workers=jobs,
+            fresh=fresh,
+            strict=True,
+            name="offpolicy",
+        ),
+        truth(),
+    )
     tables.write_tables(out, {"": table}, float_format=f"%.{DIGITS}f")
     print(f"true value {true:.5f}")
     print(summary(table, true).round(4).to_string(index=False))

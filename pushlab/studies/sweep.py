@@ -25,17 +25,40 @@ from pushlab.agents.protocol import Agent
 from pushlab.ground.arguments import demand, one_of, whole
 from pushlab.ground.seeds import part_seed
 from pushlab.studies.cells import Cell, run_cells
-from pushlab.studies.specs import KINDS, Spec, content_of, forget_envs, make_sure, read_specs, shared_env
+from pushlab.studies.specs import (
+    KINDS,
+    Spec,
+    content_of,
+    forget_envs,
+    make_sure,
+    read_specs,
+    shared_env,
+)
 
-TESTING = 1                 # the part of a run that has seeds of its own
-TAKEN = ("file", "state", "error", "traceback")     # columns of `status`
+TESTING = 1  # the part of a run that has seeds of its own
+TAKEN = ("file", "state", "error", "traceback")  # columns of `status`
 
 
-def sweep(agents: Any = None, envs: Any = None, seeds: int | Iterable[int] | None = 1,
-          out: Path | str | bool | None = None, *, syllabi: Any = None, function: Callable | None = None,
-          grid: Mapping[str, Any] | None = None, episodes: int = 1, tests: int = 0, steps: int | None = None,
-          record: str = "episodes", workers: int | None = None, fresh: bool = False, progress: bool = True,
-          time_limit: float | None = None, strict: bool = False, name: str | None = None) -> Any:
+def sweep(
+    agents: Any = None,
+    envs: Any = None,
+    seeds: int | Iterable[int] | None = 1,
+    out: Path | str | bool | None = None,
+    *,
+    syllabi: Any = None,
+    function: Callable | None = None,
+    grid: Mapping[str, Any] | None = None,
+    episodes: int = 1,
+    tests: int = 0,
+    steps: int | None = None,
+    record: str = "episodes",
+    workers: int | None = None,
+    fresh: bool = False,
+    progress: bool = True,
+    time_limit: float | None = None,
+    strict: bool = False,
+    name: str | None = None,
+) -> Any:
     """Runs every agent in every environment under every seed; returns the rows of all, a DataFrame.
 
     agents    a list, or {name: one}. One is the name of an agent of `pushlab.agents`, "module:factory", a class or
@@ -61,36 +84,72 @@ def sweep(agents: Any = None, envs: Any = None, seeds: int | Iterable[int] | Non
     Raises BadData for names and arguments that nothing can be made of, all at once and before anything runs.
     """
     given = {"envs": envs, "syllabi": syllabi, "agents": agents}
-    axes: dict[str, dict] = {KINDS[name]: read_specs(name, value) for name, value in given.items() if value is not None}
+    axes: dict[str, dict] = {
+        KINDS[name]: read_specs(name, value)
+        for name, value in given.items()
+        if value is not None
+    }
     if function is None:
-        demand(agents is not None and (envs is None) != (syllabi is None) and not grid,
-               "a sweep needs agents and either envs or syllabi; or a function, and a grid of its arguments")
-    whole("episodes", episodes, 1), whole("tests", tests, 0), one_of("record", record, ("episodes", "steps"))
+        demand(
+            agents is not None and (envs is None) != (syllabi is None) and not grid,
+            "a sweep needs agents and either envs or syllabi; or a function, and a grid of its arguments",
+        )
+    (
+        whole("episodes", episodes, 1),
+        whole("tests", tests, 0),
+        one_of("record", record, ("episodes", "steps")),
+    )
     if steps is not None:
         whole("steps", steps, 1)
     rollouts = function is None and envs is not None
-    how = {"episodes": episodes, "tests": tests, "steps": steps, "record": record} if rollouts else {}
+    how = (
+        {"episodes": episodes, "tests": tests, "steps": steps, "record": record}
+        if rollouts
+        else {}
+    )
     make_sure(axes)
-    demand(isinstance(grid, Mapping | None), f"a grid is {{axis: values}}; got {grid!r:.60}")
+    demand(
+        isinstance(grid, Mapping | None),
+        f"a grid is {{axis: values}}; got {grid!r:.60}",
+    )
     for axis, values in (grid or {}).items():
         axes[axis] = _axis(axis, values)
     if seeds is not None:
         seeds = [seeds] if isinstance(seeds, str) else seeds
-        seeds = list(seeds) if isinstance(seeds, Iterable) else range(whole("seeds", seeds, 1))
+        seeds = (
+            list(seeds)
+            if isinstance(seeds, Iterable)
+            else range(whole("seeds", seeds, 1))
+        )
         axes["seed"] = _axis("seed", [whole("a seed", seed, 0) for seed in seeds])
     for axis, values in axes.items():
         demand(len(values), f"there is no {axis}: the list is empty")
         demand(axis not in TAKEN, f"an axis of a sweep has another name than {axis}")
     work = function or (live if syllabi is not None else run)
-    data = {axis: {label: content_of(axis, one) for label, one in values.items()} for axis, values in axes.items()}
+    data = {
+        axis: {label: content_of(axis, one) for label, one in values.items()}
+        for axis, values in axes.items()
+    }
     cells, do = [], _do_in_parts if inspect.isgeneratorfunction(work) else _do
     for labels in itertools.product(*axes.values()):
         here = dict(zip(axes, labels))
-        cells.append(Cell(here, do, (work, how, {axis: axes[axis][label] for axis, label in here.items()}),
-                          [data[axis][label] for axis, label in here.items()]))
+        cells.append(
+            Cell(
+                here,
+                do,
+                (work, how, {axis: axes[axis][label] for axis, label in here.items()}),
+                [data[axis][label] for axis, label in here.items()],
+            )
+        )
     about = {"what": getattr(work, "__qualname__", "function"), **how}
-    tables = run_cells(cells, out, workers, fresh, progress, time_limit, strict, name or "sweep", about)
-    return tables if set(tables) - {"results"} else tables.get("results", pd.DataFrame(columns=list(axes)))
+    tables = run_cells(
+        cells, out, workers, fresh, progress, time_limit, strict, name or "sweep", about
+    )
+    return (
+        tables
+        if set(tables) - {"results"}
+        else tables.get("results", pd.DataFrame(columns=list(axes)))
+    )
 
 
 def _axis(name, values):
@@ -98,16 +157,23 @@ def _axis(name, values):
     if isinstance(values, Mapping):
         return dict(values)
     if isinstance(values, str) or not isinstance(values, Iterable):
-        raise ValueError(f"the axis {name} is a list of values, or {{label: value}}; got {values!r:.60}")
+        raise ValueError(
+            f"the axis {name} is a list of values, or {{label: value}}; got {values!r:.60}"
+        )
     values = list(values)
-    demand(all(isinstance(one, str | Real | None) for one in values),
-           f"values of the axis {name} are numbers or words, or have labels, {{label: value}}; got {values!r:.60}")
+    demand(
+        all(isinstance(one, str | Real | None) for one in values),
+        f"values of the axis {name} are numbers or words, or have labels, {{label: value}}; got {values!r:.60}",
+    )
     found = {one: one for one in values}
-    demand(len(found) == len(values), f"the axis {name} has a value twice: {values!r:.60}")
+    demand(
+        len(found) == len(values), f"the axis {name} has a value twice: {values!r:.60}"
+    )
     return found
 
 
 # ---------------------------------------------------------------- one cell
+
 
 def _do(work, how, values):
     """A cell: makes what it is of, and does it."""
@@ -138,18 +204,38 @@ def _made(values):
     return values
 
 
-def run(agent: Agent, env: Any, seed: int = 0, episodes: int = 1, tests: int = 0, steps: int | None = None,
-        record: str = "episodes") -> pd.DataFrame:
+def run(
+    agent: Agent,
+    env: Any,
+    seed: int = 0,
+    episodes: int = 1,
+    tests: int = 0,
+    steps: int | None = None,
+    record: str = "episodes",
+) -> pd.DataFrame:
     """A rollout as a cell: its log, and that of `tests` episodes without learning and exploring; no seconds in it."""
     from pushlab.logs.rollout import rollout
 
     how: dict[str, Any] = {"steps": steps, "record": record, "progress": False}
     logs = [rollout(env, agent, episodes, seed, **how)]
     if tests:
-        logs.append(rollout(env, agent, tests, part_seed(seed, TESTING), learn=False, explore=False, block=1,
-                            block_type="test", **how))
-    return pd.concat(logs, ignore_index=True).drop(columns=["run", "env", "agent", "seed", "lifetime", "response_time"],
-                                                   errors="ignore")
+        logs.append(
+            rollout(
+                env,
+                agent,
+                tests,
+                part_seed(seed, TESTING),
+                learn=False,
+                explore=False,
+                block=1,
+                block_type="test",
+                **how,
+            )
+        )
+    return pd.concat(logs, ignore_index=True).drop(
+        columns=["run", "env", "agent", "seed", "lifetime", "response_time"],
+        errors="ignore",
+    )
 
 
 def live(agent: Agent, syllabus: Any, seed: int = 0) -> pd.DataFrame:

@@ -12,10 +12,17 @@ from pushlab.ground.files import data_dir, write_together
 from pushlab.metrics.estimate import Interval
 
 # Options of every study's command.
-Out = Annotated[Path, typer.Option(help="CSV file to write; where a study has several tables the others go beside it.")]
+Out = Annotated[
+    Path,
+    typer.Option(
+        help="CSV file to write; where a study has several tables the others go beside it."
+    ),
+]
 OutFolder = Annotated[Path, typer.Option(help="Folder for the CSV files.")]
 Jobs = Annotated[int, typer.Option(help="Processes to work with.")]
-Keep = Annotated[Path | None, typer.Option(help="Folder for finished cells; else pushlab's cache.")]
+Keep = Annotated[
+    Path | None, typer.Option(help="Folder for finished cells; else pushlab's cache.")
+]
 Fresh = Annotated[bool, typer.Option("--fresh", help="Run again what is kept.")]
 
 
@@ -26,7 +33,7 @@ def window_means(values: np.ndarray, window: int) -> np.ndarray:
     array([0.5, 1. ])
     """
     full = len(values) // window
-    return values[:full * window].reshape(full, window, *values.shape[1:]).mean(axis=1)
+    return values[: full * window].reshape(full, window, *values.shape[1:]).mean(axis=1)
 
 
 def interval_columns(name: str, interval: Interval) -> dict[str, float]:
@@ -36,8 +43,16 @@ def interval_columns(name: str, interval: Interval) -> dict[str, float]:
 
 def write_tables(out: Path, tables: Mapping[str, pd.DataFrame], **form: Any) -> None:
     """CSV files in a folder, {name: table}; or beside the file `out`, {end of the name: table}. `form` as pandas'."""
-    write_together({out.with_name(f"{out.stem}{name}.csv") if out.suffix else out / f"{name}.csv":
-                    table.to_csv(index=False, lineterminator="\n", **form) for name, table in tables.items()})
+    write_together(
+        {
+            out.with_name(f"{out.stem}{name}.csv")
+            if out.suffix
+            else out / f"{name}.csv": table.to_csv(
+                index=False, lineterminator="\n", **form
+            )
+            for name, table in tables.items()
+        }
+    )
 
 
 def read_tables(folder: Path | str | None, *names: str) -> tuple[pd.DataFrame, ...]:

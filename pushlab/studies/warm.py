@@ -22,11 +22,14 @@ def warm(workers: int | None = None, progress: bool = True) -> int:
     from pushlab.envs import TABLE
 
     work = [*WORK, *((play, (name, {})) for name, *_ in TABLE if name not in PLAYED)]
-    done = Parallel(n_jobs=workers or -1, batch_size=1, return_as="generator_unordered")(
-        delayed(job)(*arguments) for job, *arguments in work)
+    done = Parallel(
+        n_jobs=workers or -1, batch_size=1, return_as="generator_unordered"
+    )(delayed(job)(*arguments) for job, *arguments in work)
     parts = 0
     with heard():
-        for _ in tqdm(done, total=len(work), desc="compiling", unit="part", disable=not progress):
+        for _ in tqdm(
+            done, total=len(work), desc="compiling", unit="part", disable=not progress
+        ):
             parts += 1
     return parts
 
@@ -38,7 +41,10 @@ def play(*worlds: tuple[str, dict]) -> None:
     import pushlab  # noqa: F401
 
     for name, arguments in worlds:
-        for env in (gym.make(name, **arguments), gym.make_vec(name, num_envs=16, **arguments)):
+        for env in (
+            gym.make(name, **arguments),
+            gym.make_vec(name, num_envs=16, **arguments),
+        ):
             env.reset(seed=0)
             env.action_space.seed(0)
             for _ in range(3):
@@ -51,7 +57,10 @@ def play_world3() -> None:
     from pushlab.envs.ode.models import load_model
     from pushlab.envs.ode.models.world3 import indicators
 
-    play(("pushlab/ODE-World3-v1", {}), ("pushlab/ODE-World3-v1", {"reference": "whynot-0.12"}))
+    play(
+        ("pushlab/ODE-World3-v1", {}),
+        ("pushlab/ODE-World3-v1", {"reference": "whynot-0.12"}),
+    )
     indicators(load_model("world3").state()[None])
 
 
@@ -72,7 +81,9 @@ def climb() -> None:
 
     user = load_user("mira")
     none, leaf = np.array([0, 0, 0]), np.array([1, -1, -1])
-    judge = TreeUser(user.schema, none, none, leaf, np.array([2, -1, -1]), np.array([0.5, 0.2, 0.8]))
+    judge = TreeUser(
+        user.schema, none, none, leaf, np.array([2, -1, -1]), np.array([0.5, 0.2, 0.8])
+    )
     judge.probability(user.test.context_codes[:2], user.test.notification_codes[:2])
     play(("pushlab/evalumap1-v0", {"judge": judge}))
 
@@ -84,14 +95,20 @@ def plan() -> None:
     from pushlab.agents import FittedQIteration
 
     steps = np.arange(20.0)[:, None]
-    FittedQIteration(2, trees=2, growths=1, sweeps=1).fit(steps, np.arange(20) % 2, steps[:, 0], steps)
+    FittedQIteration(2, trees=2, growths=1, sweeps=1).fit(
+        steps, np.arange(20) % 2, steps[:, 0], steps
+    )
 
 
 # The longest first, for then all cores end at about the same time. What shares a loop stands together: it is compiled
 # once.
 WORK: tuple[tuple, ...] = (
     (play_world3,),
-    (play, ("pushlab/ODE-Opioid-v0", {}), ("pushlab/ODE-Opioid-v0", {"reference": "whynot-0.12"})),
+    (
+        play,
+        ("pushlab/ODE-Opioid-v0", {}),
+        ("pushlab/ODE-Opioid-v0", {"reference": "whynot-0.12"}),
+    ),
     (play, ("pushlab/push-v0", {})),
     (play, ("pushlab/ODE-Zika-v0", {})),
     (play, ("pushlab/ODE-HIV-v0", {}), ("pushlab/ODE-HIV-Goal-v0", {})),
@@ -105,5 +122,11 @@ WORK: tuple[tuple, ...] = (
     (play, ("pushlab/RECEnv-v0", {})),
 )
 # By these; evalumap1 and the first versions of others share their loops. Worlds that are not named come last.
-PLAYED = {"pushlab/ODE-World3-v1", "pushlab/ODE-World3-v0", "pushlab/ODE-LotkaVolterra-v0", "pushlab/evalumap1-v0",
-          "pushlab/evalumap2-v0", *(world[0] for job, *worlds in WORK for world in worlds if job is play)}
+PLAYED = {
+    "pushlab/ODE-World3-v1",
+    "pushlab/ODE-World3-v0",
+    "pushlab/ODE-LotkaVolterra-v0",
+    "pushlab/evalumap1-v0",
+    "pushlab/evalumap2-v0",
+    *(world[0] for job, *worlds in WORK for world in worlds if job is play),
+}

@@ -22,7 +22,11 @@ def catalogue_candidates(user: User) -> np.ndarray:
     half = user.schema.notification
     rows = np.array(user.catalogue_codes)
     if user.catalogue is None:
-        named = [at for at, name in enumerate(half.components) if name in half.names and half[name].kind == "open"]
+        named = [
+            at
+            for at, name in enumerate(half.components)
+            if name in half.names and half[name].kind == "open"
+        ]
         rows = np.full((len(user.history), len(half.components)), -1)
         rows[:, named] = user.history.notification_codes[:, named]
     neutral = half.encode_one({feature.name: feature.neutral_word for feature in half})
@@ -41,8 +45,10 @@ def candidates_for(user: User, which: Any) -> np.ndarray:
         return catalogue_candidates(user)
     try:
         codes = np.array(which)
-    except ValueError:                  # rows of different lengths
+    except ValueError:  # rows of different lengths
         codes = np.array([])
     if isinstance(which, str) or not codes.size:
-        raise ValueError(f"candidates are 'history', 'catalogue' or an array of codes; got {in_short(which)}")
+        raise ValueError(
+            f"candidates are 'history', 'catalogue' or an array of codes; got {in_short(which)}"
+        )
     return checked_codes(codes, user.schema.notification, "candidates")

@@ -18,7 +18,7 @@ from pushlab.users.synthesis.day import DAY, SLOT_STARTS, SLOTS, slot_number
 from pushlab.users.synthesis.user import FIRST_DAY, QUARTER, live_and_receive
 
 SOURCES = ("records", "generator")
-NOTHING = -1                                # in place of an arrival: only the context changes
+NOTHING = -1  # in place of an arrival: only the context changes
 
 
 @dataclass(frozen=True)
@@ -56,10 +56,15 @@ def days_of(user: User, source: str = "records") -> Days:
 
     Raises ValueError for a history without dates, or for the generator of somebody whom it did not make.
     """
-    return recorded_days(user, user.history) if one_of("source", source, SOURCES) == "records" else lived_days(user)
+    return (
+        recorded_days(user, user.history)
+        if one_of("source", source, SOURCES) == "records"
+        else lived_days(user)
+    )
 
 
 # ---------------------------------------------------------------- days out of records
+
 
 def recorded_days(user: User, period: Period) -> Days:
     """The Days of a Period whose notifications carry dates; see `days_of`.
@@ -69,38 +74,66 @@ def recorded_days(user: User, period: Period) -> Days:
     """
     table = period.table
     if "posted" not in table:
-        name = next((name for name, one in user.periods.items() if one is period), "given")
-        raise ValueError(f"the {name} period of user {user.name} has no column `posted`: without dates nothing can be "
-                         "put off. In the EvalUMAP 2019 layout only the train tables carry dates; take the history")
-    posted, removed = (table[name].to_numpy("datetime64[us]") for name in ("posted", "removed"))
+        name = next(
+            (name for name, one in user.periods.items() if one is period), "given"
+        )
+        raise ValueError(
+            f"the {name} period of user {user.name} has no column `posted`: without dates nothing can be "
+            "put off. In the EvalUMAP 2019 layout only the train tables carry dates; take the history"
+        )
+    posted, removed = (
+        table[name].to_numpy("datetime64[us]") for name in ("posted", "removed")
+    )
     start = posted.min().astype("datetime64[D]")
     days = int((posted.max().astype("datetime64[D]") - start).astype(int)) + 1
-    since = [(times - start).astype("timedelta64[us]").astype(np.int64) / 60e6 for times in (posted, removed)]
-    clock, postings = clock_codes(user.schema.context, table, since[0]), period.context_codes
-    told = {name: f"removal.{name}" for name in user.schema.context.names}      # what it does not tell stays as it was
-    removals = user.schema.context.encode({name: table[at if at in table else name] for name, at in told.items()})
+    since = [
+        (times - start).astype("timedelta64[us]").astype(np.int64) / 60e6
+        for times in (posted, removed)
+    ]
+    clock, postings = (
+        clock_codes(user.schema.context, table, since[0]),
+        period.context_codes,
+    )
+    told = {
+        name: f"removal.{name}" for name in user.schema.context.names
+    }  # what it does not tell stays as it was
+    removals = user.schema.context.encode(
+        {name: table[at if at in table else name] for name, at in told.items()}
+    )
     removals = stamp(removals, since[1], clock)
     ticks = 60.0 * np.add.outer(24 * np.arange(days), SLOT_STARTS).ravel()
     rows = len(table)
     # What happens, as (time, kind, row): at one and the same time the clock comes first, then removals, then arrivals.
     times = np.concatenate([ticks, since[1], since[0]])
     kind = np.repeat([0, 1, 2], [len(ticks), rows, rows])
-    row = np.concatenate([np.zeros(len(ticks), np.int64), np.arange(rows), np.arange(rows)])
+    row = np.concatenate(
+        [np.zeros(len(ticks), np.int64), np.arange(rows), np.arange(rows)]
+    )
     order = np.lexsort((row, kind, times))
     order = order[times[order] < days * DAY]
     times, kind, row = times[order], kind[order], row[order]
     # The context of each event is its own, that of a mere tick of the clock the last one known, before any the first.
     known = np.flatnonzero(kind > 0)
-    last = known[np.maximum(np.searchsorted(known, np.arange(len(kind)), side="right") - 1, 0)]
-    contexts = np.where((kind[last] == 1)[:, None], removals[row[last]], postings[row[last]])
+    last = known[
+        np.maximum(np.searchsorted(known, np.arange(len(kind)), side="right") - 1, 0)
+    ]
+    contexts = np.where(
+        (kind[last] == 1)[:, None], removals[row[last]], postings[row[last]]
+    )
     contexts[kind == 0] = stamp(contexts[kind == 0], times[kind == 0], clock)
     midnight = (kind == 0) & (times % DAY == 0)
     kept = midnight | (kind == 2) | _changes(contexts)
-    came = row[kind == 2]                                   # rows of the table in the order of their arrival
+    came = row[kind == 2]  # rows of the table in the order of their arrival
     arrival = np.full(len(times), NOTHING)
     arrival[kind == 2] = np.arange(rows)
-    return Days(start + np.arange(days), np.append(np.flatnonzero(midnight[kept]), kept.sum()), times[kept],
-                contexts[kept], arrival[kept], period.notification_codes[came])
+    return Days(
+        start + np.arange(days),
+        np.append(np.flatnonzero(midnight[kept]), kept.sum()),
+        times[kept],
+        contexts[kept],
+        arrival[kept],
+        period.notification_codes[came],
+    )
 
 
 def _changes(contexts):
@@ -108,7 +141,9 @@ def _changes(contexts):
     return np.append(True, (contexts[1:] != contexts[:-1]).any(axis=1))
 
 
-def clock_codes(half: Features, table: Any, minutes: np.ndarray) -> dict[int, np.ndarray]:
+def clock_codes(
+    half: Features, table: Any, minutes: np.ndarray
+) -> dict[int, np.ndarray]:
     """What `day` and `time` of a context say in each hour of a week, {component: codes (168,)}, if they are there.
 
     The week begins with the first day of the dated records, a DataFrame posted at these minutes. Which hours belong to
@@ -119,17 +154,28 @@ def clock_codes(half: Features, table: Any, minutes: np.ndarray) -> dict[int, np
     codes = {}
     if "day" in half.components and set(half["day"].words) <= set("0123456"):
         days = (table["posted"].min().weekday() + np.arange(7)) % 7
-        codes[half.components.index("day")] = np.repeat([half["day"].words.index(str(day)) for day in days], 24)
+        codes[half.components.index("day")] = np.repeat(
+            [half["day"].words.index(str(day)) for day in days], 24
+        )
     if "time" in half.components:
         words = half["time"].words
-        common = pd.crosstab((minutes % DAY // 60).astype(int), table["time"]).idxmax(axis=1)
+        common = pd.crosstab((minutes % DAY // 60).astype(int), table["time"]).idxmax(
+            axis=1
+        )
         slots = [SLOTS[number] for number in slot_number(60 * np.arange(24))]
-        said = [common.get(hour, slot if slot in words else common.iloc[0]) for hour, slot in enumerate(slots)]
-        codes[half.components.index("time")] = np.tile([words.index(word) for word in said], 7)
+        said = [
+            common.get(hour, slot if slot in words else common.iloc[0])
+            for hour, slot in enumerate(slots)
+        ]
+        codes[half.components.index("time")] = np.tile(
+            [words.index(word) for word in said], 7
+        )
     return codes
 
 
-def stamp(codes: np.ndarray, minutes: np.ndarray, clock: dict[int, np.ndarray]) -> np.ndarray:
+def stamp(
+    codes: np.ndarray, minutes: np.ndarray, clock: dict[int, np.ndarray]
+) -> np.ndarray:
     """The codes (rows, components) with the clock's features put right for these minutes (rows,)."""
     codes = codes.copy()
     for column, by_hour in clock.items():
@@ -139,28 +185,42 @@ def stamp(codes: np.ndarray, minutes: np.ndarray, clock: dict[int, np.ndarray]) 
 
 # ---------------------------------------------------------------- days out of the generator
 
+
 def lived_days(user: User) -> Days:
     """The Days of a user that comes with pushlab, history and test, as the generator lives them; see `days_of`."""
     made = {name: (seed, persona) for name, seed, persona in SHIPPED}
-    if user.name not in made or user.truth is None or user.truth.get("seed") != made[user.name][0]:
-        raise ValueError(f"the generator can live the days of {', '.join(made)} only, and not of {user.name}: "
-                         'take source="records"')
+    if (
+        user.name not in made
+        or user.truth is None
+        or user.truth.get("seed") != made[user.name][0]
+    ):
+        raise ValueError(
+            f"the generator can live the days of {', '.join(made)} only, and not of {user.name}: "
+            'take source="records"'
+        )
     timeline, posted, notifications = live_and_receive(*made[user.name])
     days = 2 * QUARTER
     every = user.schema.context.encode(timeline.at(np.arange(days * DAY)))
     changes = _changes(every)
-    changes[::DAY] = True                                   # each day has its midnight
+    changes[::DAY] = True  # each day has its midnight
     changed = np.flatnonzero(changes)
     times = np.concatenate([changed.astype(float), posted / MINUTE])
     arrival = np.concatenate([np.full(len(changed), NOTHING), np.arange(len(posted))])
     order = np.lexsort((arrival, times))
     times, arrival = times[order], arrival[order]
     midnights = np.searchsorted(times, np.arange(days) * float(DAY))
-    return Days(np.datetime64(FIRST_DAY, "D") + np.arange(days), np.append(midnights, len(times)), times,
-                every[times.astype(int)], arrival, user.schema.notification.encode(notifications))
+    return Days(
+        np.datetime64(FIRST_DAY, "D") + np.arange(days),
+        np.append(midnights, len(times)),
+        times,
+        every[times.astype(int)],
+        arrival,
+        user.schema.notification.encode(notifications),
+    )
 
 
 # ---------------------------------------------------------------- response times
+
 
 @dataclass(frozen=True)
 class ResponseTimes:
@@ -178,16 +238,29 @@ class ResponseTimes:
     def fit(cls, period: Period) -> "ResponseTimes":
         """The response times of a Period that has dates and a column `response_time` (seconds)."""
         slot = slot_number(period.table["posted"].dt.hour.to_numpy() * 60.0)
-        return cls.of(period.table["response_time"].to_numpy(float) / 60, period.opened, slot)
+        return cls.of(
+            period.table["response_time"].to_numpy(float) / 60, period.opened, slot
+        )
 
     @classmethod
     def of(cls, minutes: np.ndarray, opened: Any, slot: np.ndarray) -> "ResponseTimes":
         """From arrays (rows,): minutes, whether opened, number of the slot."""
-        opened, kept, cells, at = np.asarray(opened, bool), [], np.empty((2, len(SLOTS), 2), np.int64), 0
+        opened, kept, cells, at = (
+            np.asarray(opened, bool),
+            [],
+            np.empty((2, len(SLOTS), 2), np.int64),
+            0,
+        )
         for action in (0, 1):
             for number in range(len(SLOTS)):
-                choices = ((opened == action) & (slot == number), opened == action, np.ones(len(opened), bool))
-                mine = np.sort(minutes[next(choice for choice in choices if choice.any())])
+                choices = (
+                    (opened == action) & (slot == number),
+                    opened == action,
+                    np.ones(len(opened), bool),
+                )
+                mine = np.sort(
+                    minutes[next(choice for choice in choices if choice.any())]
+                )
                 cells[action, number] = at, len(mine)
                 at += len(mine)
                 kept.append(mine)

@@ -30,10 +30,14 @@ PANEL = ("adaboost", "tree", "bayes")
 MODELS = ("logistic", "plain", *PANEL)
 OPENINGS = ("sampled", "threshold", "matched")
 
-STRENGTHS = (0.1, 0.3, 1.0, 3.0)        # inverse L2 penalties tried for the default judge
-SCALES = (0.15, 0.3, 0.6)               # and how large an interaction's feature is beside a main effect's
-FOLDS = 3                               # later stretches of the history that each is tried on
-RARE = 3                                # a pair seen less often in the history gets no weight
+STRENGTHS = (0.1, 0.3, 1.0, 3.0)  # inverse L2 penalties tried for the default judge
+SCALES = (
+    0.15,
+    0.3,
+    0.6,
+)  # and how large an interaction's feature is beside a main effect's
+FOLDS = 3  # later stretches of the history that each is tried on
+RARE = 3  # a pair seen less often in the history gets no weight
 
 
 def fit_judge(period: Period, model: str = "logistic", seed: int = 0) -> Judge:
@@ -47,11 +51,21 @@ def fit_judge(period: Period, model: str = "logistic", seed: int = 0) -> Judge:
     one_of("a judge", model, MODELS)
     if period.opened.all() or not period.opened.any():
         did = "opened" if period.opened.all() else "dismissed"
-        raise ValueError(f"all {len(period):,} notifications were {did}; a user who never does otherwise cannot be "
-                         "fitted")
-    demand(len(period) > FOLDS, f"{len(period)} notifications are too few to fit a judge to; it needs {FOLDS + 1}")
-    return {"logistic": _fit_logistic, "plain": _fit_plain, "adaboost": _fit_adaboost, "tree": _fit_tree,
-            "bayes": _fit_bayes}[model](period, seed)
+        raise ValueError(
+            f"all {len(period):,} notifications were {did}; a user who never does otherwise cannot be "
+            "fitted"
+        )
+    demand(
+        len(period) > FOLDS,
+        f"{len(period)} notifications are too few to fit a judge to; it needs {FOLDS + 1}",
+    )
+    return {
+        "logistic": _fit_logistic,
+        "plain": _fit_plain,
+        "adaboost": _fit_adaboost,
+        "tree": _fit_tree,
+        "bayes": _fit_bayes,
+    }[model](period, seed)
 
 
 def judge_for(user: User, model: str | None = None) -> Judge:
@@ -63,8 +77,11 @@ def judge_for(user: User, model: str | None = None) -> Judge:
         model = "truth" if user.truth is not None else "logistic"
     if model != "truth":
         return _cached(user.history, model)
-    demand(user.truth is not None, f"nobody knows the true probabilities of user {user.name}; "
-                                   f"take one of {', '.join(MODELS)}")
+    demand(
+        user.truth is not None,
+        f"nobody knows the true probabilities of user {user.name}; "
+        f"take one of {', '.join(MODELS)}",
+    )
     return SimulatedUser.from_truth(user)
 
 
@@ -87,11 +104,13 @@ def cutoff(judge: Judge, period: Period, opening: str) -> float:
     p = np.sort(judge.probability(period.context_codes, period.notification_codes))
     levels, first = np.unique(p, return_index=True)
     levels = np.append(levels, np.nextafter(p[-1], 2))
-    opens = np.append(len(p) - first, 0)            # how many are opened from each level on
+    opens = np.append(len(p) - first, 0)  # how many are opened from each level on
     return float(levels[np.abs(opens - period.opened.sum()).argmin()])
 
 
-def judge_report(user: User, period: str = "test", judges: Mapping[str, Judge] | None = None) -> "pd.DataFrame":
+def judge_report(
+    user: User, period: str = "test", judges: Mapping[str, Judge] | None = None
+) -> "pd.DataFrame":
     """How well each judge foretells a period it was not trained on, a DataFrame with a row a judge.
 
     accuracy      share foretold rightly at a threshold of 0.5, and that of always saying the commoner answer (`base`)
@@ -104,24 +123,43 @@ def judge_report(user: User, period: str = "test", judges: Mapping[str, Judge] |
 
     shown = user.periods[period]
     opened, rows = shown.opened, []
-    demand(opened.any() and not opened.all(),
-           "judges are compared on a period in which some notifications were opened and some dismissed")
+    demand(
+        opened.any() and not opened.all(),
+        "judges are compared on a period in which some notifications were opened and some dismissed",
+    )
     for name, judge in (panel_of(user) if judges is None else judges).items():
         p = judge.probability(shown.context_codes, shown.notification_codes)
         groups = np.array_split(np.argsort(p, kind="stable"), 10)
-        rows.append({"judge": name, "accuracy": float(((p >= 0.5) == opened).mean()),
-                     "base": float(max(opened.mean(), 1 - opened.mean())), "auc": float(roc_auc_score(opened, p)),
-                     "log_loss": float(log_loss(opened, np.clip(p, 1e-15, 1 - 1e-15), labels=[False, True])),
-                     "calibration": float(np.mean([abs(p[g].mean() - opened[g].mean()) for g in groups if len(g)]))})
+        rows.append(
+            {
+                "judge": name,
+                "accuracy": float(((p >= 0.5) == opened).mean()),
+                "base": float(max(opened.mean(), 1 - opened.mean())),
+                "auc": float(roc_auc_score(opened, p)),
+                "log_loss": float(
+                    log_loss(opened, np.clip(p, 1e-15, 1 - 1e-15), labels=[False, True])
+                ),
+                "calibration": float(
+                    np.mean(
+                        [abs(p[g].mean() - opened[g].mean()) for g in groups if len(g)]
+                    )
+                ),
+            }
+        )
     return pd.DataFrame(rows)
 
 
 # ---------------------------------------------------------------- what the models see
 
+
 def design(period: Period) -> np.ndarray:
     """Context and notification of a Period as a 0/1 array (rows, context codes + notification codes)."""
-    return np.hstack([one_hot(period.schema.context, period.context_codes),
-                      one_hot(period.schema.notification, period.notification_codes)])
+    return np.hstack(
+        [
+            one_hot(period.schema.context, period.context_codes),
+            one_hot(period.schema.notification, period.notification_codes),
+        ]
+    )
 
 
 def pair_design(period: Period) -> Any:
@@ -131,7 +169,9 @@ def pair_design(period: Period) -> Any:
     contexts = period.context_codes + period.schema.context.starts
     notifications = period.notification_codes + period.schema.notification.starts
     wide = int(period.schema.notification.sizes.sum())
-    columns = (contexts[:, :, None] * wide + notifications[:, None, :]).reshape(len(period), -1)
+    columns = (contexts[:, :, None] * wide + notifications[:, None, :]).reshape(
+        len(period), -1
+    )
     rows = np.repeat(np.arange(len(period)), columns.shape[1])
     shape = (len(period), int(period.schema.context.sizes.sum()) * wide)
     return csr_matrix((np.ones(columns.size), (rows, columns.ravel())), shape=shape)
@@ -139,12 +179,22 @@ def pair_design(period: Period) -> Any:
 
 # ---------------------------------------------------------------- the models
 
+
 def _tables(period, intercept, weights, name, pairs=None):
     wide = int(period.schema.context.sizes.sum())
-    context, notification = np.array(weights[:wide], float), np.array(weights[wide:], float)
+    context, notification = (
+        np.array(weights[:wide], float),
+        np.array(weights[wide:], float),
+    )
     shape = (len(context), len(notification))
-    return SimulatedUser(period.schema, float(intercept), context, notification,
-                         np.zeros(shape) if pairs is None else pairs.reshape(shape), name)
+    return SimulatedUser(
+        period.schema,
+        float(intercept),
+        context,
+        notification,
+        np.zeros(shape) if pairs is None else pairs.reshape(shape),
+        name,
+    )
 
 
 def _logistic_regression(strength=1.0, **more):
@@ -165,15 +215,25 @@ def _fit_logistic(period, seed=0):
     singles, pairs = csr_matrix(design(period)), pair_design(period)
     common = np.flatnonzero(np.asarray(pairs.sum(axis=0)).ravel() >= RARE)
     pairs = pairs[:, common]
-    designs = {scale: hstack([singles, pairs * scale], format="csr") for scale in SCALES}
-    _, scale, strength = min((loss, scale, strength) for scale in SCALES
-                             for strength, loss in _forward_losses(designs[scale], period.opened).items())
+    designs = {
+        scale: hstack([singles, pairs * scale], format="csr") for scale in SCALES
+    }
+    _, scale, strength = min(
+        (loss, scale, strength)
+        for scale in SCALES
+        for strength, loss in _forward_losses(designs[scale], period.opened).items()
+    )
     model = _logistic_regression(strength).fit(designs[scale], period.opened)
     weights, singles_wide = model.coef_[0], singles.shape[1]
-    sizes = [int(half.sizes.sum()) for half in (period.schema.context, period.schema.notification)]
+    sizes = [
+        int(half.sizes.sum())
+        for half in (period.schema.context, period.schema.notification)
+    ]
     table = np.zeros(sizes[0] * sizes[1])
     table[common] = weights[singles_wide:] * scale
-    return _tables(period, model.intercept_[0], weights[:singles_wide], "logistic", table)
+    return _tables(
+        period, model.intercept_[0], weights[:singles_wide], "logistic", table
+    )
 
 
 def _forward_losses(features, opened):
@@ -184,13 +244,23 @@ def _forward_losses(features, opened):
     from sklearn.metrics import log_loss
     from sklearn.model_selection import TimeSeriesSplit
 
-    stretches = [(past, future, _logistic_regression(warm_start=True))
-                 for past, future in TimeSeriesSplit(FOLDS).split(opened) if 0 < opened[past].sum() < len(past)]
+    stretches = [
+        (past, future, _logistic_regression(warm_start=True))
+        for past, future in TimeSeriesSplit(FOLDS).split(opened)
+        if 0 < opened[past].sum() < len(past)
+    ]
     losses = {}
     for strength in STRENGTHS:
-        found = [log_loss(opened[future], model.set_params(C=strength).fit(features[past], opened[past])
-                          .predict_proba(features[future])[:, 1], labels=[False, True])
-                 for past, future, model in stretches]
+        found = [
+            log_loss(
+                opened[future],
+                model.set_params(C=strength)
+                .fit(features[past], opened[past])
+                .predict_proba(features[future])[:, 1],
+                labels=[False, True],
+            )
+            for past, future, model in stretches
+        ]
         losses[strength] = np.mean(found) if found else 0.0
         if losses[strength] > min(losses.values()):
             break
@@ -202,13 +272,19 @@ def _fit_adaboost(period, seed=0):
     from sklearn.ensemble import AdaBoostClassifier
 
     model = AdaBoostClassifier(random_state=seed).fit(design(period), period.opened)
-    votes = np.asarray(model.estimator_weights_[:len(model.estimators_)]) / model.estimator_weights_.sum()
+    votes = (
+        np.asarray(model.estimator_weights_[: len(model.estimators_)])
+        / model.estimator_weights_.sum()
+    )
     intercept, weights = 0.0, np.zeros(model.n_features_in_)
     for stump, vote in zip(model.estimators_, votes):
         tree = stump.tree_
         answers = 2 * vote * np.where(tree.value[:, 0].argmax(axis=1) == 1, 1, -1)
         # A stump that asks nothing is one leaf, whose ways lead to -1: both answers are its only one, the last.
-        without, with_code = answers[tree.children_left[0]], answers[tree.children_right[0]]
+        without, with_code = (
+            answers[tree.children_left[0]],
+            answers[tree.children_right[0]],
+        )
         intercept += without
         weights[tree.feature[0]] += with_code - without
     return _tables(period, intercept, weights, "adaboost")
@@ -221,7 +297,9 @@ def _fit_bayes(period, seed=0):
     model = GaussianNB().fit(design(period), period.opened)
 
     def log_density(x):
-        return -0.5 * (np.log(2 * np.pi * model.var_) + (x - model.theta_) ** 2 / model.var_)
+        return -0.5 * (
+            np.log(2 * np.pi * model.var_) + (x - model.theta_) ** 2 / model.var_
+        )
 
     off, on = (np.diff(log_density(x), axis=0)[0] for x in (0.0, 1.0))
     intercept = np.log(model.class_prior_[1] / model.class_prior_[0]) + off.sum()
@@ -231,37 +309,66 @@ def _fit_bayes(period, seed=0):
 def _fit_tree(period, seed=0):
     from sklearn.tree import DecisionTreeClassifier
 
-    tree = DecisionTreeClassifier(max_depth=5, random_state=seed).fit(design(period), period.opened).tree_
-    sizes = np.concatenate([period.schema.context.sizes, period.schema.notification.sizes])
+    tree = (
+        DecisionTreeClassifier(max_depth=5, random_state=seed)
+        .fit(design(period), period.opened)
+        .tree_
+    )
+    sizes = np.concatenate(
+        [period.schema.context.sizes, period.schema.notification.sizes]
+    )
     starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
     component = np.searchsorted(starts, np.maximum(tree.feature, 0), side="right") - 1
     code = np.maximum(tree.feature, 0) - starts[component]
     share = tree.value[:, 0, 1] / tree.value[:, 0].sum(axis=1)
-    return TreeUser(period.schema, component.astype(np.int64), code.astype(np.int64),
-                    tree.children_right.astype(np.int64), tree.children_left.astype(np.int64), share)
+    return TreeUser(
+        period.schema,
+        component.astype(np.int64),
+        code.astype(np.int64),
+        tree.children_right.astype(np.int64),
+        tree.children_left.astype(np.int64),
+        share,
+    )
 
 
 # ---------------------------------------------------------------- the cache
 
+
 def checksum(period: Period, model: str) -> str:
     """A name for a fitted judge: it changes with data, schema, model, and the code that fits it."""
-    words = [[feature.name, *feature.words] for half in (period.schema.context, period.schema.notification)
-             for feature in half]
-    return kept.checksum(of_modules(__name__), model, words, period.context_codes, period.notification_codes,
-                         period.opened)[:32]
+    words = [
+        [feature.name, *feature.words]
+        for half in (period.schema.context, period.schema.notification)
+        for feature in half
+    ]
+    return kept.checksum(
+        of_modules(__name__),
+        model,
+        words,
+        period.context_codes,
+        period.notification_codes,
+        period.opened,
+    )[:32]
 
 
 def _cached(period, model):
     """The judge, from the cache if it was fitted before; a cache that cannot be written to is left alone."""
     path = cache_dir() / "fitted" / f"{model}-{checksum(period, model)}.json"
-    return kept.kept(path, lambda: _told(fit_judge(period, model)), lambda told: _read_judge(told, period.schema),
-                     optional=True)
+    return kept.kept(
+        path,
+        lambda: _told(fit_judge(period, model)),
+        lambda told: _read_judge(told, period.schema),
+        optional=True,
+    )
 
 
 def _told(judge):
     """A judge's tables as JSON has them."""
-    return {entry.name: np.asarray(getattr(judge, entry.name)).tolist() for entry in fields(judge)
-            if entry.name != "schema"}
+    return {
+        entry.name: np.asarray(getattr(judge, entry.name)).tolist()
+        for entry in fields(judge)
+        if entry.name != "schema"
+    }
 
 
 def _read_judge(told, schema):
@@ -269,18 +376,38 @@ def _read_judge(told, schema):
     if told["name"] == "tree":
         return _read_tree(told, schema)
     sizes = [int(half.sizes.sum()) for half in (schema.context, schema.notification)]
-    context, notification, pairs = (np.array(told[key], float) for key in ("context", "notification", "pairs"))
-    return SimulatedUser(schema, float(told["intercept"]), context.reshape(sizes[0]), notification.reshape(sizes[1]),
-                         pairs.reshape(sizes), told["name"])
+    context, notification, pairs = (
+        np.array(told[key], float) for key in ("context", "notification", "pairs")
+    )
+    return SimulatedUser(
+        schema,
+        float(told["intercept"]),
+        context.reshape(sizes[0]),
+        notification.reshape(sizes[1]),
+        pairs.reshape(sizes),
+        told["name"],
+    )
 
 
 def _read_tree(told, schema):
     """The tree; ValueError if its nodes do not lead from the first one down to leaves."""
-    component, code, *ways = np.array([told[key] for key in ("component", "code", "yes", "no")], np.int64)
+    component, code, *ways = np.array(
+        [told[key] for key in ("component", "code", "yes", "no")], np.int64
+    )
     share, number = np.array(told["share"], float), np.arange(len(component))
-    wide, inner = len(schema.context.sizes) + len(schema.notification.sizes), ways[0] >= 0
-    if not (len(share) == len(component) > 0 and ((component >= 0) & (component < wide)).all()
-            and all(((way >= 0) == inner).all() and (way[inner] > number[inner]).all() and (way < len(number)).all()
-                    for way in ways)):
+    wide, inner = (
+        len(schema.context.sizes) + len(schema.notification.sizes),
+        ways[0] >= 0,
+    )
+    if not (
+        len(share) == len(component) > 0
+        and ((component >= 0) & (component < wide)).all()
+        and all(
+            ((way >= 0) == inner).all()
+            and (way[inner] > number[inner]).all()
+            and (way < len(number)).all()
+            for way in ways
+        )
+    ):
         raise ValueError("not a tree")
     return TreeUser(schema, component, code, *ways, share)

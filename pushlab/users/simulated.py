@@ -49,13 +49,21 @@ def climb(contexts, component, code, yes, no, share, row, action, probability):
 def checked_codes(codes: Any, half: Features, name: str) -> np.ndarray:
     """Codes (rows, components) as int64; ValueError if they are none of this half, before a compiled loop reads on."""
     codes = np.asarray(codes)
-    if codes.ndim != 2 or codes.shape[1] != len(half.sizes) or codes.dtype.kind not in "iu":
-        raise ValueError(f"{name} are whole numbers of shape (rows, {len(half.sizes)}); "
-                         f"got {codes.dtype} {codes.shape}")
+    if (
+        codes.ndim != 2
+        or codes.shape[1] != len(half.sizes)
+        or codes.dtype.kind not in "iu"
+    ):
+        raise ValueError(
+            f"{name} are whole numbers of shape (rows, {len(half.sizes)}); "
+            f"got {codes.dtype} {codes.shape}"
+        )
     wrong = ((codes < 0) | (codes >= half.sizes)).any(axis=1)
     if wrong.any():
         row = wrong.argmax()
-        raise ValueError(f"{name} hold codes from 0 to {(half.sizes - 1).tolist()}; row {row} is {codes[row].tolist()}")
+        raise ValueError(
+            f"{name} hold codes from 0 to {(half.sizes - 1).tolist()}; row {row} is {codes[row].tolist()}"
+        )
     return np.ascontiguousarray(codes, np.int64)
 
 
@@ -67,14 +75,22 @@ class Judge:
 
     def chances(self, contexts: np.ndarray) -> Callable[..., None]:
         """A fast answerer for these contexts (rows, components): f(row (n,), action (n, …), probability (n,))."""
-        raise NotImplementedError(f"{type(self).__name__} has to say how likely an open is")
+        raise NotImplementedError(
+            f"{type(self).__name__} has to say how likely an open is"
+        )
 
-    def probability(self, contexts: np.ndarray, notifications: np.ndarray) -> np.ndarray:
+    def probability(
+        self, contexts: np.ndarray, notifications: np.ndarray
+    ) -> np.ndarray:
         """Probability of opening (rows,) for codes of contexts (rows, …) and notifications (rows, …)."""
         contexts = checked_codes(contexts, self.schema.context, "contexts")
-        notifications = checked_codes(notifications, self.schema.notification, "notifications")
+        notifications = checked_codes(
+            notifications, self.schema.notification, "notifications"
+        )
         if len(contexts) != len(notifications):
-            raise ValueError(f"as many contexts as notifications; got {len(contexts)} and {len(notifications)}")
+            raise ValueError(
+                f"as many contexts as notifications; got {len(contexts)} and {len(notifications)}"
+            )
         probability = np.empty(len(contexts))
         self.chances(contexts)(np.arange(len(contexts)), notifications, probability)
         return probability
@@ -122,12 +138,17 @@ class SimulatedUser(Judge):
             column = _place(schema.notification, other_feature, other_value)
             if None not in (row, column):
                 pairs[row, column] += weight
-        return cls(schema, float(truth["intercept"]), context, notification, pairs, "truth")
+        return cls(
+            schema, float(truth["intercept"]), context, notification, pairs, "truth"
+        )
 
     def sheet(self, contexts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """What is left to add once the context is known: base (rows,) and a column for each code (rows, codes)."""
         active = one_hot(self.schema.context, contexts)
-        return self.intercept + active @ self.context, self.notification + active @ self.pairs
+        return (
+            self.intercept + active @ self.context,
+            self.notification + active @ self.pairs,
+        )
 
     def log_odds(self, contexts: np.ndarray, notifications: np.ndarray) -> np.ndarray:
         """Log-odds of opening (rows,) for codes of contexts and notifications, a row each."""
@@ -138,10 +159,14 @@ class SimulatedUser(Judge):
     def chances(self, contexts: np.ndarray) -> Callable[..., None]:
         base, sheet = self.sheet(contexts)
         half = self.schema.notification
-        sheet[:, :half.sizes[0]] += base[:, None]       # every notification has a first feature
+        sheet[:, : half.sizes[0]] += base[
+            :, None
+        ]  # every notification has a first feature
         return partial(add_up, sheet, half.starts)
 
-    def best_probability(self, contexts: np.ndarray, combinations: np.ndarray | None = None) -> np.ndarray:
+    def best_probability(
+        self, contexts: np.ndarray, combinations: np.ndarray | None = None
+    ) -> np.ndarray:
         """The highest probability (rows,) that any notification reaches in each context.
 
         combinations  codes (rows, notification components) of the notifications that exist, of which the columns
@@ -153,14 +178,18 @@ class SimulatedUser(Judge):
 
         base, sheet = self.sheet(contexts)
         half = self.schema.notification
-        combinations = np.full((1, len(half.sizes)), -1) if combinations is None else np.asarray(combinations)
+        combinations = (
+            np.full((1, len(half.sizes)), -1)
+            if combinations is None
+            else np.asarray(combinations)
+        )
         best = base.copy()
         fixed = (combinations >= 0).all(axis=0)
         if fixed.any():
             places = np.unique(combinations[:, fixed], axis=0) + half.starts[fixed]
             best += np.max([sheet[:, row].sum(axis=1) for row in places], axis=0)
         for start, size in zip(half.starts[~fixed], half.sizes[~fixed]):
-            best += sheet[:, start:start + size].max(axis=1)
+            best += sheet[:, start : start + size].max(axis=1)
         return expit(best)
 
 
@@ -182,7 +211,15 @@ class TreeUser(Judge):
     name: str = "tree"
 
     def chances(self, contexts: np.ndarray) -> Callable[..., None]:
-        return partial(climb, np.ascontiguousarray(contexts), self.component, self.code, self.yes, self.no, self.share)
+        return partial(
+            climb,
+            np.ascontiguousarray(contexts),
+            self.component,
+            self.code,
+            self.yes,
+            self.no,
+            self.share,
+        )
 
 
 def one_hot(half: Features, codes: np.ndarray) -> np.ndarray:
@@ -195,10 +232,16 @@ def one_hot(half: Features, codes: np.ndarray) -> np.ndarray:
 def _place(half, name, value):
     """Where the weight of a value stands when all codes stand side by side; None for a value that is not coded."""
     if name not in half.names:
-        raise ValueError(f"the truth names a feature {name!r} that the schema does not have")
+        raise ValueError(
+            f"the truth names a feature {name!r} that the schema does not have"
+        )
     feature = half[name]
     if value in feature.words:
-        component, code = (f"{name}.{value}", 1) if feature.kind == "set" else (name, feature.words.index(value))
+        component, code = (
+            (f"{name}.{value}", 1)
+            if feature.kind == "set"
+            else (name, feature.words.index(value))
+        )
         return half.starts[half.components.index(component)] + code
     if feature.kind != "open":
         raise ValueError(f"the truth names {value!r}, which is no value of {name}")

@@ -26,7 +26,9 @@ def sizes():
     """Rows (MB, package, version) of what is installed; files only, without what Python compiles of them later."""
     rows = {}
     for one in distributions():
-        files = {one.locate_file(file) for file in one.files or () if file.suffix != ".pyc"}
+        files = {
+            one.locate_file(file) for file in one.files or () if file.suffix != ".pyc"
+        }
         held = sum(Path(file).lstat().st_size for file in files if Path(file).is_file())
         rows[one.metadata["Name"]] = (held / 1e6, one.metadata["Name"], one.version)
     return sorted(rows.values(), reverse=True)
@@ -42,11 +44,20 @@ def opened(notebook, until_output):
     book, began = nbformat.read(notebook, as_version=4), time.perf_counter()
     if until_output:
         first = next(i for i, cell in enumerate(book.cells) if cell.get("outputs"))
-        book.cells = book.cells[:first + 1]
-    NotebookClient(book, timeout=None, startup_timeout=600, kernel_name="python3",
-                   resources={"metadata": {"path": str(notebook.parent)}}).execute()
+        book.cells = book.cells[: first + 1]
+    NotebookClient(
+        book,
+        timeout=None,
+        startup_timeout=600,
+        kernel_name="python3",
+        resources={"metadata": {"path": str(notebook.parent)}},
+    ).execute()
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return time.perf_counter() - began, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
+    return (
+        time.perf_counter() - began,
+        used.ru_utime + used.ru_stime,
+        used.ru_maxrss / 1024,
+    )
 
 
 def run(notebook, until_output=False):
@@ -69,8 +80,17 @@ def first():
             add(name, until, cache)
     with tempfile.TemporaryDirectory() as cache:
         os.environ["PUSHLAB_CACHE"], began = cache, time.perf_counter()
-        subprocess.run([sys.executable, "-P", "-m", "pushlab", "warm"], check=True, capture_output=True)
-        kept = sum(path.stat().st_size for path in Path(cache).rglob("*") if path.is_file()) / 1e6
+        subprocess.run(
+            [sys.executable, "-P", "-m", "pushlab", "warm"],
+            check=True,
+            capture_output=True,
+        )
+        kept = (
+            sum(
+                path.stat().st_size for path in Path(cache).rglob("*") if path.is_file()
+            )
+            / 1e6
+        )
         warmed = f"`pushlab warm` took {time.perf_counter() - began:.0f} s and keeps {kept:.0f} MB"
         add("first output, warm", True, cache)
         add("whole notebook, warm", False, cache)
@@ -84,10 +104,18 @@ def table(head, rows):
 
 
 def main(what):
-    print(f"Python {sys.version.split()[0]}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}\n")
+    print(
+        f"Python {sys.version.split()[0]}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}\n"
+    )
     if what == "sizes":
         rows = sizes()
-        table(["MB", "package"], [(f"{held:.1f}", f"{name} {version}") for held, name, version in rows[:MOST]])
+        table(
+            ["MB", "package"],
+            [
+                (f"{held:.1f}", f"{name} {version}")
+                for held, name, version in rows[:MOST]
+            ],
+        )
         print(f"\n{sum(row[0] for row in rows):.0f} MB in {len(rows)} packages")
     elif what == "first":
         rows, warmed = first()
@@ -97,9 +125,13 @@ def main(what):
         # A copy, as notebooks write files beside themselves.
         with tempfile.TemporaryDirectory() as copy:
             folder = shutil.copytree(ROOT / "notebooks", Path(copy) / "notebooks")
-            told = [(path.stem, *run(path)) for path in sorted(folder.glob("[0-9]*.ipynb"))]
-        table(["notebook", "MB at most", "CPU seconds"], [(name, f"{most:.0f}", f"{cpu:.0f}")
-                                                         for name, _, cpu, most in told])
+            told = [
+                (path.stem, *run(path)) for path in sorted(folder.glob("[0-9]*.ipynb"))
+            ]
+        table(
+            ["notebook", "MB at most", "CPU seconds"],
+            [(name, f"{most:.0f}", f"{cpu:.0f}") for name, _, cpu, most in told],
+        )
 
 
 if __name__ == "__main__":

@@ -9,15 +9,24 @@ import gymnasium as gym
 from pushlab.envs import TABLE
 
 EMPTY = "pushlab-benchmarks/empty-v0"
-TIMES = (1, 4, 16)                      # how many times its first size a world is given
+TIMES = (1, 4, 16)  # how many times its first size a world is given
 
 # Steps a second of the originals, taken once on two cores of a small cloud machine, most of them without wrappers.
 ORIGINALS = {
-    "evalumap1-v0": "gym-push: 200", "evalumap2-v0": "gym-push: 200", "RECEnv-v0": "RECGym: 57,600",
-    "RoomEnv-v0": "room-env: 117,000", "ODE-HIV-v0": "WhyNot: 980", "ODE-Opioid-v0": "WhyNot: 770",
-    "ODE-Zika-v0": "WhyNot: 3,200", "ODE-World3-v1": "WhyNot: 43 to 65", "Credit-v0": "WhyNot: 1,300"}
+    "evalumap1-v0": "gym-push: 200",
+    "evalumap2-v0": "gym-push: 200",
+    "RECEnv-v0": "RECGym: 57,600",
+    "RoomEnv-v0": "room-env: 117,000",
+    "ODE-HIV-v0": "WhyNot: 980",
+    "ODE-Opioid-v0": "WhyNot: 770",
+    "ODE-Zika-v0": "WhyNot: 3,200",
+    "ODE-World3-v1": "WhyNot: 43 to 65",
+    "Credit-v0": "WhyNot: 1,300",
+}
 
-IN_A_BATCH = {"pushlab/RoomEnv-v0": {"encoding": "index"}}      # a batch takes codes where one alone takes words
+IN_A_BATCH = {
+    "pushlab/RoomEnv-v0": {"encoding": "index"}
+}  # a batch takes codes where one alone takes words
 
 
 class Empty(gym.Env):
@@ -49,26 +58,66 @@ def newest():
 
 # ---------------------------------------------------------------- sizes
 
+
 def sizes():
     """(world, what grows, first size, a function of a size that gives the arguments): a step of each is timed at TIMES
     its first size. The function returns None where the world does not go so far."""
     return [
-        ("pushlab/evalumap1-v0", "contexts of a quarter", 1000, lambda size: {"user": user_of(size)}),
+        (
+            "pushlab/evalumap1-v0",
+            "contexts of a quarter",
+            1000,
+            lambda size: {"user": user_of(size)},
+        ),
         ("pushlab/evalumap1-v0", "users", 1, several_users),
         ("pushlab/push-v0", "days", 1, lambda size: {"horizon": size}),
         ("pushlab/push-v0", "users", 1, several_users),
         ("pushlab/RECEnv-v0", "items", 5, lambda size: {"n_items": size}),
         ("pushlab/RECEnv-v0", "users", 100, lambda size: {"n_users": size}),
-        ("pushlab/RECEnv-v0", "features of items and users", 5,
-         lambda size: {"item_feature_dim": size, "user_feature_dim": size}),
-        ("pushlab/RECEnv-v0", "steps of an episode", 10, lambda size: {"step_per_episode": size}),
-        ("pushlab/RoomEnv-v0", "people", 5, lambda size: room(n_people=size, n_objects=20, n_locations=20)),
-        ("pushlab/RoomEnv-v0", "objects", 5, lambda size: room(n_people=5, n_objects=size, n_locations=49)),
-        ("pushlab/RoomEnv-v0", "locations", 3, lambda size: room(n_people=2, n_objects=2, n_locations=size)),
+        (
+            "pushlab/RECEnv-v0",
+            "features of items and users",
+            5,
+            lambda size: {"item_feature_dim": size, "user_feature_dim": size},
+        ),
+        (
+            "pushlab/RECEnv-v0",
+            "steps of an episode",
+            10,
+            lambda size: {"step_per_episode": size},
+        ),
+        (
+            "pushlab/RoomEnv-v0",
+            "people",
+            5,
+            lambda size: room(n_people=size, n_objects=20, n_locations=20),
+        ),
+        (
+            "pushlab/RoomEnv-v0",
+            "objects",
+            5,
+            lambda size: room(n_people=5, n_objects=size, n_locations=49),
+        ),
+        (
+            "pushlab/RoomEnv-v0",
+            "locations",
+            3,
+            lambda size: room(n_people=2, n_objects=2, n_locations=size),
+        ),
         ("pushlab/RoomEnv-v0", "agents", 1, lambda size: room(n_agents=size)),
         ("pushlab/Credit-v0", "people", 1000, lambda size: {"people": borrowers(size)}),
-        ("pushlab/ODE-HIV-v0", "days a step", 1, lambda size: {"timestep": float(size)}),
-        ("pushlab/ODE-World3-v1", "years a step", 1, lambda size: {"timestep": float(size)}),
+        (
+            "pushlab/ODE-HIV-v0",
+            "days a step",
+            1,
+            lambda size: {"timestep": float(size)},
+        ),
+        (
+            "pushlab/ODE-World3-v1",
+            "years a step",
+            1,
+            lambda size: {"timestep": float(size)},
+        ),
     ]
 
 
@@ -80,7 +129,11 @@ def several_users(size):
 def room(**arguments):
     """Arguments of a room in codes, or None where there are not so many people or things in its table."""
     most = {"n_people": 20, "n_objects": 80, "n_locations": 49}
-    return {"encoding": "index", **arguments} if all(arguments.get(name, 0) <= most[name] for name in most) else None
+    return (
+        {"encoding": "index", **arguments}
+        if all(arguments.get(name, 0) <= most[name] for name in most)
+        else None
+    )
 
 
 def user_of(contexts):
@@ -89,7 +142,10 @@ def user_of(contexts):
     from pushlab.users import synthesis
 
     with tempfile.TemporaryDirectory() as folder:
-        synthesis.write_user(synthesis.make_user(5, "long", open_rate=0.4, per_quarter=contexts), Path(folder) / "long")
+        synthesis.write_user(
+            synthesis.make_user(5, "long", open_rate=0.4, per_quarter=contexts),
+            Path(folder) / "long",
+        )
         synthesis.write_catalogue(Path(folder) / "long")
         return load_user(Path(folder) / "long")
 
@@ -99,13 +155,16 @@ def borrowers(count):
     from pushlab.datasets.borrowers import load_borrowers
 
     people = load_borrowers()
-    parts = {name: getattr(people, name)[:count].copy() for name in ("features", "labels")}
+    parts = {
+        name: getattr(people, name)[:count].copy() for name in ("features", "labels")
+    }
     for array in parts.values():
         array.flags.writeable = False
     return replace(people, **parts)
 
 
 # ---------------------------------------------------------------- a run that can be repeated
+
 
 def record(env, steps):
     """Allowed actions drawn at random, as many as steps, and how many episodes they ended; `replay` repeats them."""

@@ -15,9 +15,9 @@ from multiprocessing import get_context
 import cases
 
 MARKS = (0.1, 0.25, 0.5, 0.75, 1.0)
-MOST = 4.0              # MB from half way to the end that are no growth: allocators give memory back in large pieces
-FRAME = 300             # milliseconds a frame of the player
-FEW = 20                # a quick run is this many times shorter
+MOST = 4.0  # MB from half way to the end that are no growth: allocators give memory back in large pieces
+FRAME = 300  # milliseconds a frame of the player
+FEW = 20  # a quick run is this many times shorter
 
 
 def megabytes():
@@ -28,7 +28,9 @@ def megabytes():
     except OSError:
         import resource
 
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (
+            2**20 if sys.platform == "darwin" else 2**10
+        )
 
 
 def at_marks(turn, count):
@@ -43,6 +45,7 @@ def at_marks(turn, count):
 
 
 # ---------------------------------------------------------------- the cases, each a function of a world and a count
+
 
 class Life:
     """One environment under allowed actions at random; episodes begin anew, after `most` steps at the latest."""
@@ -106,7 +109,9 @@ def drawn(name, count):
 
     def step(number):
         if life.step():
-            raise RuntimeError(f"an episode of {name} was to be endless and ended at step {number}")
+            raise RuntimeError(
+                f"an episode of {name} was to be endless and ended at step {number}"
+            )
         if number % 1000 == 999:
             life.env.render()
 
@@ -122,7 +127,9 @@ def played(name, count):
     from pushlab.plots.widgets import player
 
     env = gym.make(name)
-    _, (frames, *_) = rollout(env, RandomAgent(), seed=1, steps=400, record="frames", progress=False)
+    _, (frames, *_) = rollout(
+        env, RandomAgent(), seed=1, steps=400, record="frames", progress=False
+    )
     panel = player(frames, type(env.unwrapped.world).picture)
 
     def move(number):
@@ -135,12 +142,14 @@ def planned():
     """(what, function, world, count), as they are shown."""
     worlds = cases.newest()
     hour = 3600 * 1000 // FRAME
-    return [*(("steps", one_environment, name, 1_000_000) for name in worlds),
-            *(("episodes", episodes, name, 10_000) for name in worlds),
-            *(("makes and closes", made_and_closed, name, 200) for name in worlds),
-            ("steps drawn", drawn, "pushlab/RoomEnv-v0", 400_000),
-            ("frames played", played, "pushlab/evalumap1-v0", hour),
-            ("frames played", played, "pushlab/push-v0", hour // 4)]
+    return [
+        *(("steps", one_environment, name, 1_000_000) for name in worlds),
+        *(("episodes", episodes, name, 10_000) for name in worlds),
+        *(("makes and closes", made_and_closed, name, 200) for name in worlds),
+        ("steps drawn", drawn, "pushlab/RoomEnv-v0", 400_000),
+        ("frames played", played, "pushlab/evalumap1-v0", hour),
+        ("frames played", played, "pushlab/push-v0", hour // 4),
+    ]
 
 
 def lived_in_a_process(live, name, count):
@@ -153,7 +162,11 @@ def lived_in_a_process(live, name, count):
 def main(quick=False):
     """Prints a row a case; returns 1 if one grows by more than MOST from half way to the end, else 0."""
     grows = 0
-    print(f"{'MB at this share of the run':<42}" + "".join(f"{share:>9.0%}" for share in MARKS) + "   last half")
+    print(
+        f"{'MB at this share of the run':<42}"
+        + "".join(f"{share:>9.0%}" for share in MARKS)
+        + "   last half"
+    )
     for what, live, name, count in planned():
         count = max(len(MARKS) * 4, count // FEW) if quick else count
         with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
@@ -161,7 +174,14 @@ def main(quick=False):
         more = read[-1] - read[MARKS.index(0.5)]
         grows += more > MOST
         words = f"{name.removeprefix('pushlab/')}, {count:,} {what}"
-        print(f"{words:<42}" + "".join(f"{mb:>9.1f}" for mb in read) + f"   {more:+.1f}"
-              + ("  GROWS" if more > MOST else ""), flush=True)
-    print(f"{grows} of {len(planned())} grow by more than {MOST:g} MB over the last half.")
+        print(
+            f"{words:<42}"
+            + "".join(f"{mb:>9.1f}" for mb in read)
+            + f"   {more:+.1f}"
+            + ("  GROWS" if more > MOST else ""),
+            flush=True,
+        )
+    print(
+        f"{grows} of {len(planned())} grow by more than {MOST:g} MB over the last half."
+    )
     return int(grows > 0)

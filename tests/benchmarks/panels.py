@@ -22,8 +22,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 MOVES = 16
-WAIT = 8000                                         # milliseconds: a picture that does not come counts as this late
-PLAYED = 4000                                       # milliseconds that a player is watched
+WAIT = 8000  # milliseconds: a picture that does not come counts as this late
+PLAYED = 4000  # milliseconds that a player is watched
 
 # Runs in the kernel before all cells: how long the two parts of a panel's work take, and how large the file is.
 WATCH = """
@@ -130,50 +130,77 @@ class Cell:
 
     def __init__(self, lab, found):
         self.page, self.found = lab.page, found
-        self.node = lab.page.locator(".jp-Notebook .jp-Cell").nth(0)        # until show() says better
+        self.node = lab.page.locator(".jp-Notebook .jp-Cell").nth(
+            0
+        )  # until show() says better
         self.show()
 
     def show(self):
         """Scrolls to the cell and marks it, as cells out of sight lose their place among the others."""
-        self.page.evaluate("""async (at) => {
+        self.page.evaluate(
+            """async (at) => {
             const notebook = window.jupyterapp.shell.currentWidget.content;
             document.querySelectorAll("[data-timed]").forEach((node) => node.removeAttribute("data-timed"));
             notebook.widgets[at].node.setAttribute("data-timed", "yes");
             await notebook.scrollToItem(at, "center");
-        }""", self.found["at"])
+        }""",
+            self.found["at"],
+        )
         self.node = self.page.locator("[data-timed]")
         self.image = self.node.locator("img.widget-image").first
 
     def moves(self):
         """Yields (name of a control, function that moves it once)."""
-        play, handles = self.node.locator(".widget-play"), self.node.locator(".widget-slider .noUi-handle")
+        play, handles = (
+            self.node.locator(".widget-play"),
+            self.node.locator(".widget-slider .noUi-handle"),
+        )
         for place in range(handles.count()):
             handle = handles.nth(place)
-            slider = "player" if play.count() else handle.locator(
-                "xpath=ancestor::*[contains(@class, 'widget-slider')][1]").locator(".widget-label").inner_text()
+            slider = (
+                "player"
+                if play.count()
+                else handle.locator(
+                    "xpath=ancestor::*[contains(@class, 'widget-slider')][1]"
+                )
+                .locator(".widget-label")
+                .inner_text()
+            )
             yield slider, lambda handle=handle, turn=[1]: self.press(handle, turn)
         menus = self.node.locator(".widget-dropdown select")
         send = self.node.locator("button.widget-button:has-text('send')")
         if send.count():
             yield "seat", lambda: self.click(send.first)
         elif self.node.locator("button.widget-button:has-text('new episode')").count():
-            yield "seat", lambda: self.click(self.node.locator("button.widget-button:not(:disabled)").first)
+            yield (
+                "seat",
+                lambda: self.click(
+                    self.node.locator("button.widget-button:not(:disabled)").first
+                ),
+            )
         else:
             for place in range(menus.count()):
                 menu = menus.nth(place)
-                name = menu.evaluate("menu => menu.closest('.widget-dropdown').innerText.split('\\n')[0]")
+                name = menu.evaluate(
+                    "menu => menu.closest('.widget-dropdown').innerText.split('\\n')[0]"
+                )
                 yield name, lambda menu=menu, turn=[1]: self.choose(menu, turn)
 
     def press(self, handle, turn):
         """An arrow key; back again at the ends."""
-        now, low, high = (float(handle.get_attribute(f"aria-value{end}")) for end in ("now", "min", "max"))
+        now, low, high = (
+            float(handle.get_attribute(f"aria-value{end}"))
+            for end in ("now", "min", "max")
+        )
         turn[0] = 1 if now <= low else -1 if now >= high else turn[0]
         handle.focus()
         self.page.keyboard.press("ArrowRight" if turn[0] > 0 else "ArrowLeft")
 
     def click(self, button):
-        if button.is_disabled():                                            # the episode is over
-            button = self.node.locator("button.widget-button:has-text('new episode')").first
+        if button.is_disabled():  # the episode is over
+            button = self.node.locator(
+                "button.widget-button:has-text('new episode')"
+            ).first
         button.click()
 
     def choose(self, menu, turn):
@@ -188,7 +215,7 @@ class Cell:
             self.image.evaluate(ARM)
             move()
             found.append(self.page.evaluate("window.moved"))
-            self.page.wait_for_timeout(150)                                 # a reader looks; so does the kernel
+            self.page.wait_for_timeout(150)  # a reader looks; so does the kernel
         return found[1:]
 
     def frames_a_second(self):
@@ -199,7 +226,11 @@ class Cell:
         self.page.wait_for_timeout(PLAYED)
         buttons.nth(1 if buttons.count() > 2 else 0).click()
         loads = self.page.evaluate("window.loads")
-        return 1000 * (len(loads) - 1) / (loads[-1] - loads[0]) if len(loads) > 2 else float("nan")
+        return (
+            1000 * (len(loads) - 1) / (loads[-1] - loads[0])
+            if len(loads) > 2
+            else float("nan")
+        )
 
 
 def measure(lab, name):
@@ -214,22 +245,38 @@ def measure(lab, name):
         for control, move in cell.moves():
             lab.page.evaluate(IN_KERNEL, "_panel.Panel.keep = 0; _drawn.clear()")
             fresh = cell.times(move)
-            kernel = json.loads(lab.page.evaluate(IN_KERNEL, "import json; print(json.dumps(_drawn))"))
+            kernel = json.loads(
+                lab.page.evaluate(IN_KERNEL, "import json; print(json.dumps(_drawn))")
+            )
             lab.page.evaluate(IN_KERNEL, "_panel.Panel.keep = _keep")
             times = cell.times(move)
             if not kernel or min(fresh + times) >= WAIT:
                 print(f"{name}: {control} changed no picture", file=sys.stderr)
                 continue
             whole, png, size = np.median(np.array(kernel), axis=0)
-            row = {"notebook": name.removesuffix(".ipynb"), "cell": found["at"], "control": control,
-                   "moves": len(times), "median_ms": np.median(times), "p90_ms": np.quantile(times, 0.9),
-                   "fresh_ms": np.median(fresh),
-                   "draw_ms": 1000 * (whole - png), "png_ms": 1000 * png,
-                   "rest_ms": np.median(fresh) - 1000 * whole, "kilobytes": size / 1000, "first_ms": found["first"],
-                   "frames_a_second": cell.frames_a_second() if control == "player" else np.nan}
+            row = {
+                "notebook": name.removesuffix(".ipynb"),
+                "cell": found["at"],
+                "control": control,
+                "moves": len(times),
+                "median_ms": np.median(times),
+                "p90_ms": np.quantile(times, 0.9),
+                "fresh_ms": np.median(fresh),
+                "draw_ms": 1000 * (whole - png),
+                "png_ms": 1000 * png,
+                "rest_ms": np.median(fresh) - 1000 * whole,
+                "kilobytes": size / 1000,
+                "first_ms": found["first"],
+                "frames_a_second": cell.frames_a_second()
+                if control == "player"
+                else np.nan,
+            }
             rows.append(row)
-            print(f"{row['notebook']}, {control}: {row['median_ms']:.0f} ms, fresh {row['fresh_ms']:.0f} ms",
-                  file=sys.stderr, flush=True)
+            print(
+                f"{row['notebook']}, {control}: {row['median_ms']:.0f} ms, fresh {row['fresh_ms']:.0f} ms",
+                file=sys.stderr,
+                flush=True,
+            )
     return rows
 
 
@@ -243,11 +290,24 @@ def main(names=()):
     from pushlab.studies import tables
 
     tools, rows = browser_tools(), []
-    paths = sorted(path for path in tools.NOTEBOOKS.glob("*.ipynb")
-                   if "widgets." in path.read_text(encoding="utf-8") and path.name.startswith(tuple(names) or ""))
-    with TemporaryDirectory() as home, tools.serving(Path(home)) as server, sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=tools.find_chromium(), args=tools.CHROMIUM_FLAGS)
-        lab = tools.Lab(opened.new_context(viewport={"width": 1280, "height": 1000}).new_page(), server)
+    paths = sorted(
+        path
+        for path in tools.NOTEBOOKS.glob("*.ipynb")
+        if "widgets." in path.read_text(encoding="utf-8")
+        and path.name.startswith(tuple(names) or "")
+    )
+    with (
+        TemporaryDirectory() as home,
+        tools.serving(Path(home)) as server,
+        sync_playwright() as playwright,
+    ):
+        opened = playwright.chromium.launch(
+            executable_path=tools.find_chromium(), args=tools.CHROMIUM_FLAGS
+        )
+        lab = tools.Lab(
+            opened.new_context(viewport={"width": 1280, "height": 1000}).new_page(),
+            server,
+        )
         for path in paths:
             rows += measure(lab, path.name)
             lab.leave()
@@ -255,10 +315,18 @@ def main(names=()):
     found = pd.DataFrame(rows)
     print(found.to_string(index=False, float_format="%.0f", na_rep=""))
     if not names:
-        found.insert(0, "machine", f"{table.processor()}, {os.cpu_count()} cores, {datetime.date.today()}")
+        found.insert(
+            0,
+            "machine",
+            f"{table.processor()}, {os.cpu_count()} cores, {datetime.date.today()}",
+        )
         folder = data_dir() / "widgets"
         tables.write_tables(folder, {"widgets": found}, float_format="%.4g")
-        before = pd.read_csv(folder / "before.csv") if (folder / "before.csv").exists() else found.iloc[:0]
+        before = (
+            pd.read_csv(folder / "before.csv")
+            if (folder / "before.csv").exists()
+            else found.iloc[:0]
+        )
         table.write_between(folder / "README.md", block(found, before))
     return 0
 
@@ -267,20 +335,45 @@ def block(found, before):
     """The table for data/widgets/README.md: a row a control, with what it was before where that is known."""
     import table
 
-    found, before = (rows.assign(nth=rows.groupby(["notebook", "control"]).cumcount()) for rows in (found, before))
+    found, before = (
+        rows.assign(nth=rows.groupby(["notebook", "control"]).cumcount())
+        for rows in (found, before)
+    )
 
     def at(one, column):
-        there = before[(before["control"] == one.control) & (before["notebook"].str[3:] == one.notebook[3:])
-                       & (before["nth"] == one.nth)]
+        there = before[
+            (before["control"] == one.control)
+            & (before["notebook"].str[3:] == one.notebook[3:])
+            & (before["nth"] == one.nth)
+        ]
         return number(there[column].iloc[0]) if len(there) else ""
 
     def number(value):
         return "" if value != value else f"{value:.0f}"
 
-    rows = [[one.notebook, one.control, at(one, "median_ms"), number(one.median_ms), number(one.p90_ms),
-             number(one.fresh_ms), number(one.first_ms), number(one.frames_a_second)] for one in found.itertuples()]
-    head = ["notebook", "control", "median ms before", "median ms", "90th percentile", "fresh", "first paint",
-            "frames a second"]
+    rows = [
+        [
+            one.notebook,
+            one.control,
+            at(one, "median_ms"),
+            number(one.median_ms),
+            number(one.p90_ms),
+            number(one.fresh_ms),
+            number(one.first_ms),
+            number(one.frames_a_second),
+        ]
+        for one in found.itertuples()
+    ]
+    head = [
+        "notebook",
+        "control",
+        "median ms before",
+        "median ms",
+        "90th percentile",
+        "fresh",
+        "first paint",
+        "frames a second",
+    ]
     middle = found["median_ms"].median()
     words = f"Measured on {found['machine'].iloc[0]}. Over all controls the median is {middle:.0f} ms"
     if len(before):

@@ -18,10 +18,13 @@ from pushlab.studies.cells import Cell, run_cells
 from pushlab.studies.command import cluster
 from pushlab.studies.sweep import sweep
 
-WORK = 0.05                 # CPU seconds of a cell that computes
+WORK = 0.05  # CPU seconds of a cell that computes
 COUNT = 1000
-USERS, AGENTS = ("mira", "theo"), ("random", "most opened", "eps-greedy", "LinUCB", "Thompson")
-SEEDS = 20                  # of each user and agent of the cold start: 200 cells
+USERS, AGENTS = (
+    ("mira", "theo"),
+    ("random", "most opened", "eps-greedy", "LinUCB", "Thompson"),
+)
+SEEDS = 20  # of each user and agent of the cold start: 200 cells
 
 
 def compute(number, seconds):
@@ -34,7 +37,9 @@ def compute(number, seconds):
 
 def cells_of(count, seconds=0.0):
     """So many cells that each compute for so long."""
-    return [Cell({"number": number}, compute, (number, seconds)) for number in range(count)]
+    return [
+        Cell({"number": number}, compute, (number, seconds)) for number in range(count)
+    ]
 
 
 def measure(what, processes, cells, run, *arguments, **named):
@@ -42,7 +47,13 @@ def measure(what, processes, cells, run, *arguments, **named):
     begun = time.perf_counter()
     run(*arguments, **named)
     took = time.perf_counter() - begun
-    return {"what": what, "processes": processes, "cells": cells, "seconds": took, "cells_per_second": cells / took}
+    return {
+        "what": what,
+        "processes": processes,
+        "cells": cells,
+        "seconds": took,
+        "cells_per_second": cells / took,
+    }
 
 
 def on_cores(folder, count=COUNT, cores=(1, 2)):
@@ -52,17 +63,66 @@ def on_cores(folder, count=COUNT, cores=(1, 2)):
     names = {name: cold_start.AGENTS[name] for name in AGENTS}
     for number in cores:
         how = {"workers": number, "progress": False}
-        run_cells(cells_of(4 * number), folder / f"first {number}", **how)      # processes are there
-        rows.append(measure("no work", number, count, run_cells, empty, folder / f"empty {number}", **how))
-        rows.append(measure("50 ms", number, count, run_cells, busy, folder / f"busy {number}", **how))
+        run_cells(
+            cells_of(4 * number), folder / f"first {number}", **how
+        )  # processes are there
+        rows.append(
+            measure(
+                "no work",
+                number,
+                count,
+                run_cells,
+                empty,
+                folder / f"empty {number}",
+                **how,
+            )
+        )
+        rows.append(
+            measure(
+                "50 ms",
+                number,
+                count,
+                run_cells,
+                busy,
+                folder / f"busy {number}",
+                **how,
+            )
+        )
         rows[-1]["over_own_work"] = rows[-1]["seconds"] * number / (WORK * count) - 1
         how["function"] = cold_start.run_agent
-        sweep(names, users, number, out=False, **how)                       # environments are made, loops are compiled
-        rows.append(measure("cold start", number, len(users) * len(names) * SEEDS, sweep, names, users, SEEDS,
-                            folder / f"cold {number}", **how))
-    rows.append(measure("found again", 1, count, run_cells, empty, folder / "empty 1", 1, progress=False))
+        sweep(
+            names, users, number, out=False, **how
+        )  # environments are made, loops are compiled
+        rows.append(
+            measure(
+                "cold start",
+                number,
+                len(users) * len(names) * SEEDS,
+                sweep,
+                names,
+                users,
+                SEEDS,
+                folder / f"cold {number}",
+                **how,
+            )
+        )
+    rows.append(
+        measure(
+            "found again",
+            1,
+            count,
+            run_cells,
+            empty,
+            folder / "empty 1",
+            1,
+            progress=False,
+        )
+    )
     sizes = [file.stat().st_size for file in (folder / "empty 1" / "cells").iterdir()]
-    rows[-1] |= {"files_per_cell": len(sizes) / count, "bytes_per_cell": sum(sizes) / count}
+    rows[-1] |= {
+        "files_per_cell": len(sizes) / count,
+        "bytes_per_cell": sum(sizes) / count,
+    }
     return rows
 
 
@@ -78,9 +138,20 @@ def on_dask(folder, seconds, processes=2, alone=20_000):
         rows = [measure("scheduler alone", processes, alone, nothing, alone)]
         run_cells(cells_of(500), folder / "dask 0", progress=False)
         count = 2_000
-        while rows[-1]["what"] == "scheduler alone" or rows[-1]["seconds"] < seconds / 2:
-            rows.append(measure("no work, dask", processes, count, run_cells, cells_of(count), folder / f"dask {count}",
-                                progress=False))
+        while (
+            rows[-1]["what"] == "scheduler alone" or rows[-1]["seconds"] < seconds / 2
+        ):
+            rows.append(
+                measure(
+                    "no work, dask",
+                    processes,
+                    count,
+                    run_cells,
+                    cells_of(count),
+                    folder / f"dask {count}",
+                    progress=False,
+                )
+            )
             count = int(rows[-1]["cells_per_second"] * seconds)
     return rows
 

@@ -50,7 +50,12 @@ def in_turns(runs, seconds, rounds, multiple=1):
         while (taken := seconds_of(run, count)) < seconds / 8:
             count *= 4
         counts.append(multiple * max(1, round(count / multiple * seconds / taken)))
-    return np.array([[seconds_of(run, count) / count for run, count in zip(runs, counts)] for _ in range(rounds)])
+    return np.array(
+        [
+            [seconds_of(run, count) / count for run, count in zip(runs, counts)]
+            for _ in range(rounds)
+        ]
+    )
 
 
 def compared(taken):
@@ -60,15 +65,25 @@ def compared(taken):
 
 # ---------------------------------------------------------------- starts
 
+
 def cpu_seconds(code, *arguments, folder=None):
     """The numbers that a fresh process prints; what it compiles is kept in a folder, if one is given."""
     environment = dict(os.environ)
     if folder is not None:
-        environment |= {"NUMBA_CACHE_DIR": os.path.join(folder, "numba"), "PUSHLAB_CACHE": os.path.join(folder, "own")}
-    told = subprocess.run([sys.executable, "-W", "ignore", "-c", code, *arguments], capture_output=True, text=True,
-                          env=environment)
+        environment |= {
+            "NUMBA_CACHE_DIR": os.path.join(folder, "numba"),
+            "PUSHLAB_CACHE": os.path.join(folder, "own"),
+        }
+    told = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code, *arguments],
+        capture_output=True,
+        text=True,
+        env=environment,
+    )
     if told.returncode:
-        raise RuntimeError(f"a fresh process failed with {' '.join(arguments) or 'import numba'}:\n{told.stderr}")
+        raise RuntimeError(
+            f"a fresh process failed with {' '.join(arguments) or 'import numba'}:\n{told.stderr}"
+        )
     return [float(word) for word in told.stdout.split()]
 
 
@@ -82,13 +97,22 @@ def starts(name, repeats=3):
     """
     with tempfile.TemporaryDirectory() as folder:
         cold = cpu_seconds(START, name, folder=folder)
-        rounds = [(cpu_seconds(START, name, folder=folder), cpu_seconds(NUMBA)) for _ in range(repeats)]
+        rounds = [
+            (cpu_seconds(START, name, folder=folder), cpu_seconds(NUMBA))
+            for _ in range(repeats)
+        ]
     warm = np.median([warm for warm, _ in rounds], axis=0)
-    return {"cold": cold[0], "cold batch": cold[1], "warm": warm[0], "warm batch": warm[1],
-            "numba": statistics.median(numba for _, (numba,) in rounds)}
+    return {
+        "cold": cold[0],
+        "cold batch": cold[1],
+        "warm": warm[0],
+        "warm batch": warm[1],
+        "numba": statistics.median(numba for _, (numba,) in rounds),
+    }
 
 
 # ---------------------------------------------------------------- a step
+
 
 def steps(name, seconds=0.03, rounds=25):
     """{"rate": steps a second through gym.make, "times": a step as a multiple of one of an environment that is empty}.
@@ -101,15 +125,27 @@ def steps(name, seconds=0.03, rounds=25):
     per_step = seconds_of(lambda _: cases.replay(env, actions), 1) / 100
     count = int(np.clip(seconds / per_step, 50, 5000))
     actions, ends = cases.record(env, count)
-    empty = gym.make(cases.EMPTY, max_episode_steps=max(1, round(count / ends)) if ends else count + 1)
+    empty = gym.make(
+        cases.EMPTY,
+        max_episode_steps=max(1, round(count / ends)) if ends else count + 1,
+    )
     nothing = [0] * count
-    taken, times = compared(in_turns([lambda n: [cases.replay(env, actions) for _ in range(n)],
-                                      lambda n: [cases.replay(empty, nothing) for _ in range(n)]], seconds, rounds))
+    taken, times = compared(
+        in_turns(
+            [
+                lambda n: [cases.replay(env, actions) for _ in range(n)],
+                lambda n: [cases.replay(empty, nothing) for _ in range(n)],
+            ],
+            seconds,
+            rounds,
+        )
+    )
     env.close()
     return {"rate": count / taken, "times": times}
 
 
 # ---------------------------------------------------------------- batches
+
 
 def leaves(values):
     """The arrays of a batch of observations."""
@@ -127,7 +163,9 @@ class Batch:
         self.envs = gym.make_vec(name, num_envs=copies, **arguments)
         self.envs.reset(seed=1)
         self.envs.action_space.seed(1)
-        self.actions = [self.envs.action_space.sample() for _ in range(2 if copies > 5000 else 8)]
+        self.actions = [
+            self.envs.action_space.sample() for _ in range(2 if copies > 5000 else 8)
+        ]
         self.told = self.envs.step(self.actions[0])
 
     def live(self, count):
@@ -143,7 +181,11 @@ def batch(name, copies, seconds=0.3, rounds=3):
     live for three rounds before any is timed: the first days of some worlds take longer than the rest.
     """
     ours = Batch(name, copies, **cases.IN_A_BATCH.get(name, {}))
-    arrays, drawn, rng = leaves(ours.told[0]) + list(ours.told[1:4]), ours.envs.world.uniforms, np.random.default_rng(1)
+    arrays, drawn, rng = (
+        leaves(ours.told[0]) + list(ours.told[1:4]),
+        ours.envs.world.uniforms,
+        np.random.default_rng(1),
+    )
 
     def floor(count):
         for _ in range(count):
@@ -160,6 +202,7 @@ def batch(name, copies, seconds=0.3, rounds=3):
 
 
 # ---------------------------------------------------------------- sizes
+
 
 def growth(name, first, arguments, copies=64, seconds=0.05, rounds=9):
     """Seconds a step of a batch at TIMES a first size, as multiples of the first; None where a size is not to be had.

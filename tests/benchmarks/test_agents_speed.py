@@ -4,7 +4,13 @@ import gymnasium as gym
 import pytest
 
 import pushlab  # noqa: F401
-from pushlab.agents import EpsilonGreedy, LinUCB, MostOpened, ThompsonSampling, Transition
+from pushlab.agents import (
+    EpsilonGreedy,
+    LinUCB,
+    MostOpened,
+    ThompsonSampling,
+    Transition,
+)
 
 
 @pytest.mark.parametrize("candidates", ["catalogue", "history"])
@@ -17,6 +23,17 @@ def test_act_and_learn(benchmark, kind, candidates):
 
     def decide_and_learn():
         action = agent.act(observation, info)
-        agent.learn(Transition(observation, info, action, 1.0, observation, {"opened": True}, False, False))
+        agent.learn(
+            Transition(
+                observation,
+                info,
+                action,
+                1.0,
+                observation,
+                {"opened": True},
+                False,
+                False,
+            )
+        )
 
     benchmark(decide_and_learn)

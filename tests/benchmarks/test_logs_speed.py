@@ -6,16 +6,23 @@ import pytest
 
 from pushlab.logs.folders import read_log, write_log
 
-COUNT, FEW, BLOCKS = 1_000_000, 10_000, 100         # a few where nothing is measured
+COUNT, FEW, BLOCKS = 1_000_000, 10_000, 100  # a few where nothing is measured
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory, request):
     count = FEW if request.config.getoption("benchmark_disable") else COUNT
     block = np.arange(count) // (count // BLOCKS)
-    log = pd.DataFrame({"block": block, "block_type": np.where(block % 2, "test", "train"),
-                        "task": np.array(["calm", "busy", "loud"])[block % 3], "params": '{"noise": 0.1, "drift": 0}',
-                        "episode": np.arange(count), "reward": np.random.default_rng(0).normal(size=count)})
+    log = pd.DataFrame(
+        {
+            "block": block,
+            "block_type": np.where(block % 2, "test", "train"),
+            "task": np.array(["calm", "busy", "loud"])[block % 3],
+            "params": '{"noise": 0.1, "drift": 0}',
+            "episode": np.arange(count),
+            "reward": np.random.default_rng(0).normal(size=count),
+        }
+    )
     return write_log(log, tmp_path_factory.mktemp("long") / "life")
 
 
@@ -26,4 +33,6 @@ def test_reading(benchmark, folder, whose):
             path.unlink()
     log = benchmark.pedantic(read_log, (folder,), rounds=3)
     if benchmark.enabled:
-        benchmark.extra_info["rows_per_second"] = round(len(log) / benchmark.stats.stats.min)
+        benchmark.extra_info["rows_per_second"] = round(
+            len(log) / benchmark.stats.stats.min
+        )

@@ -14,12 +14,15 @@ from pushlab.ground.compiled import compiled_sums, inlined
 if TYPE_CHECKING:
     import pandas as pd
 
-BLOCK = 256         # people whose scores are worked on at once: they stay in the fastest memory
-FAR = 40.0          # beyond it exp(-a) adds nothing to 1
-HALVINGS = 128.0    # 2**7, see `falling`
+BLOCK = (
+    256  # people whose scores are worked on at once: they stay in the fastest memory
+)
+FAR = 40.0  # beyond it exp(-a) adds nothing to 1
+HALVINGS = 128.0  # 2**7, see `falling`
 
 
 # ---------------------------------------------------------------- the loss of many classifiers
+
 
 @inlined
 def falling(a):
@@ -44,7 +47,19 @@ def falling(a):
 
 
 @compiled_sums
-def risk_each(columns, labels, sums, theta, shift, places, penalties, score, loss, accuracy, refused):
+def risk_each(
+    columns,
+    labels,
+    sums,
+    theta,
+    shift,
+    places,
+    penalties,
+    score,
+    loss,
+    accuracy,
+    refused,
+):
     """What each classifier costs: fills loss (m,), accuracy (m,) and refused (m, 2) in one pass over the people.
 
     columns (10, n) and labels (n,) of the people; sums (10,) the features of those who fell behind; theta (m, 11);
@@ -66,11 +81,11 @@ def risk_each(columns, labels, sums, theta, shift, places, penalties, score, los
             offset[c] += theta[c, places[k]] * shift[c, k]
     for start in range(0, people, BLOCK):
         many = min(BLOCK, people - start)
-        fell, z = labels[start:start + many], score[:many]
+        fell, z = labels[start : start + many], score[:many]
         for c in range(copies):
             z[:] = offset[c]
             for feature in range(features):
-                weight, x = theta[c, feature], columns[feature, start:start + many]
+                weight, x = theta[c, feature], columns[feature, start : start + many]
                 for i in range(many):
                     z[i] += weight * x[i]
             product, above, no, no_and_fell = 1.0, 0.0, 0.0, 0.0
@@ -84,7 +99,7 @@ def risk_each(columns, labels, sums, theta, shift, places, penalties, score, los
             refused[c, 0] += no - no_and_fell
             refused[c, 1] += no_and_fell
     for c in range(copies):
-        told = offset[c] * behind                       # the sum of y z
+        told = offset[c] * behind  # the sum of y z
         penalty = penalties[features] * theta[c, features] ** 2
         for feature in range(features):
             told += theta[c, feature] * sums[feature]
@@ -95,7 +110,9 @@ def risk_each(columns, labels, sums, theta, shift, places, penalties, score, los
         refused[c, 1] /= behind
 
 
-def published_risk(people: Borrowers, theta: np.ndarray, shift: np.ndarray, config: CreditConfig) -> dict:
+def published_risk(
+    people: Borrowers, theta: np.ndarray, shift: np.ndarray, config: CreditConfig
+) -> dict:
     """What classifiers cost on people who have moved: a dict of arrays.
 
     people    Borrowers
@@ -104,14 +121,34 @@ def published_risk(people: Borrowers, theta: np.ndarray, shift: np.ndarray, conf
     returns   loss (m,) mean logistic loss and penalty; accuracy (m,); refused (m, 2) the share of those who pay back
               and of those who do not whose score is above 0
     """
-    theta, shift = np.ascontiguousarray(theta, np.float64), np.ascontiguousarray(shift, np.float64)
-    loss, accuracy, refused = np.empty(len(theta)), np.empty(len(theta)), np.empty((len(theta), 2))
-    risk_each(people.columns, people.labels, people.sums, theta, shift, config.places, config.penalties,
-              np.empty(BLOCK + len(theta)), loss, accuracy, refused)
+    theta, shift = (
+        np.ascontiguousarray(theta, np.float64),
+        np.ascontiguousarray(shift, np.float64),
+    )
+    loss, accuracy, refused = (
+        np.empty(len(theta)),
+        np.empty(len(theta)),
+        np.empty((len(theta), 2)),
+    )
+    risk_each(
+        people.columns,
+        people.labels,
+        people.sums,
+        theta,
+        shift,
+        config.places,
+        config.penalties,
+        np.empty(BLOCK + len(theta)),
+        loss,
+        accuracy,
+        refused,
+    )
     return {"loss": loss, "accuracy": accuracy, "refused": refused}
 
 
-SCORES = np.linspace(-6, 6, 49)         # edges of the bins in which scores are counted for pictures
+SCORES = np.linspace(
+    -6, 6, 49
+)  # edges of the bins in which scores are counted for pictures
 
 
 def share_by_score(score: np.ndarray) -> list[float]:
@@ -122,23 +159,33 @@ def share_by_score(score: np.ndarray) -> list[float]:
 
 # ---------------------------------------------------------------- training
 
+
 def probability(score: np.ndarray) -> np.ndarray:
     """1 / (1 + exp(-score)), without overflow."""
     fall = np.exp(-np.abs(score))
     return np.where(score >= 0, 1.0, fall) / (1.0 + fall)
 
 
-def logistic_loss(table: np.ndarray, labels: np.ndarray, theta: np.ndarray, config: CreditConfig) -> tuple:
+def logistic_loss(
+    table: np.ndarray, labels: np.ndarray, theta: np.ndarray, config: CreditConfig
+) -> tuple:
     """Mean logistic loss and penalty of one classifier theta (p,) on a table (n, p) as it stands, and its gradient."""
     score = table @ theta
-    penalties = config.penalties[-len(theta):]
+    penalties = config.penalties[-len(theta) :]
     error = probability(score) - labels
-    loss = np.mean(np.logaddexp(0.0, score) - labels * score) + 0.5 * penalties @ theta**2
+    loss = (
+        np.mean(np.logaddexp(0.0, score) - labels * score) + 0.5 * penalties @ theta**2
+    )
     return loss, table.T @ error / len(labels) + penalties * theta
 
 
-def fit(table: np.ndarray, labels: np.ndarray, config: CreditConfig, start: Any = None,
-        tolerance: float = 1e-12) -> np.ndarray:
+def fit(
+    table: np.ndarray,
+    labels: np.ndarray,
+    config: CreditConfig,
+    start: Any = None,
+    tolerance: float = 1e-12,
+) -> np.ndarray:
     """The weights (p,) with the smallest `logistic_loss`, by Newton's method with halved steps.
 
     table      (n, p), a column of ones at the end
@@ -146,11 +193,13 @@ def fit(table: np.ndarray, labels: np.ndarray, config: CreditConfig, start: Any 
     tolerance  of the decrease of the loss that another step promises
     """
     theta = np.zeros(table.shape[1]) if start is None else np.array(start, np.float64)
-    penalties = config.penalties[-len(theta):]
+    penalties = config.penalties[-len(theta) :]
     loss, gradient = logistic_loss(table, labels, theta, config)
     for _ in range(100):
         likely = probability(table @ theta)
-        curvature = (table * (likely * (1 - likely))[:, None]).T @ table / len(labels) + np.diag(penalties)
+        curvature = (table * (likely * (1 - likely))[:, None]).T @ table / len(
+            labels
+        ) + np.diag(penalties)
         step = np.linalg.lstsq(curvature, gradient, rcond=None)[0]
         promised, share = gradient @ step, 1.0
         if not promised > tolerance:
@@ -175,10 +224,17 @@ def moved(people: Borrowers, shift: Any, config: CreditConfig) -> np.ndarray:
 
 def retrain(people: Borrowers, theta: np.ndarray, config: CreditConfig) -> np.ndarray:
     """The weights that are best on the people whom the published weights theta have moved: the paper's map G(theta)."""
-    return fit(moved(people, best_response(theta, config), config), people.labels, config, start=theta)
+    return fit(
+        moved(people, best_response(theta, config), config),
+        people.labels,
+        config,
+        start=theta,
+    )
 
 
-def promise_table(people: Borrowers, epsilon: float = 1.0, config: dict | None = None) -> pd.DataFrame:
+def promise_table(
+    people: Borrowers, epsilon: float = 1.0, config: dict | None = None
+) -> pd.DataFrame:
     """What a score promises and what it costs, against how much it trusts what people can change.
 
     The weights are those that the people as they began would teach. Those of the features that can be changed are
@@ -194,18 +250,28 @@ def promise_table(people: Borrowers, epsilon: float = 1.0, config: dict | None =
 
     rules = credit_config({**(config or {}), "epsilon": float(epsilon)})
     strength = np.linspace(0.0, 2.0, 81)
-    theta = np.repeat(fit(people.table, people.labels, rules)[None], len(strength), axis=0)
+    theta = np.repeat(
+        fit(people.table, people.labels, rules)[None], len(strength), axis=0
+    )
     theta[:, rules.places] *= strength[:, None]
     move = best_response(theta, rules)
-    promised, paid = (published_risk(people, theta, shift, rules)["loss"] for shift in (0 * move, move))
+    promised, paid = (
+        published_risk(people, theta, shift, rules)["loss"]
+        for shift in (0 * move, move)
+    )
     table = pd.DataFrame({"strength": strength, "promised": promised, "paid": paid})
-    table.attrs["source"] = f"{len(people):,} people, {people.source}, epsilon {epsilon:g}"
+    table.attrs["source"] = (
+        f"{len(people):,} people, {people.source}, epsilon {epsilon:g}"
+    )
     return table
 
 
 # ---------------------------------------------------------------- where it leads, without memory
 
-def stable_point(people: Borrowers, config: CreditConfig, start: Any = None) -> np.ndarray:
+
+def stable_point(
+    people: Borrowers, config: CreditConfig, start: Any = None
+) -> np.ndarray:
     """Weights that are best on the very people whom they move: retraining leaves them as they are.
 
     Found as a root of the gradient, so also where repeated retraining runs in circles. Raises ArithmeticError if the
@@ -214,11 +280,22 @@ def stable_point(people: Borrowers, config: CreditConfig, start: Any = None) -> 
     from scipy.optimize import root
 
     def gradient(theta):
-        return logistic_loss(moved(people, best_response(theta, config), config), people.labels, theta, config)[1]
+        return logistic_loss(
+            moved(people, best_response(theta, config), config),
+            people.labels,
+            theta,
+            config,
+        )[1]
 
-    found = root(gradient, fit(people.table, people.labels, config) if start is None else start, tol=1e-11)
+    found = root(
+        gradient,
+        fit(people.table, people.labels, config) if start is None else start,
+        tol=1e-11,
+    )
     if np.abs(gradient(found.x)).max() > 1e-8:
-        raise ArithmeticError(f"no stable point was found for epsilon = {config.epsilon:g} ({found.message})")
+        raise ArithmeticError(
+            f"no stable point was found for epsilon = {config.epsilon:g} ({found.message})"
+        )
     return found.x
 
 
@@ -231,8 +308,12 @@ def optimum(people: Borrowers, config: CreditConfig) -> np.ndarray:
     from scipy.optimize import minimize
 
     def performative(theta):
-        loss, gradient = logistic_loss(moved(people, best_response(theta, config), config), people.labels, theta,
-                                       config)
+        loss, gradient = logistic_loss(
+            moved(people, best_response(theta, config), config),
+            people.labels,
+            theta,
+            config,
+        )
         # Moving a weight also moves everybody. The mean error, which times the weight is how that is felt, is the
         # gradient of the bias without its penalty.
         error = gradient[-1] - config.penalties[-1] * theta[-1]
@@ -242,7 +323,10 @@ def optimum(people: Borrowers, config: CreditConfig) -> np.ndarray:
     first = fit(people.table, people.labels, config)
     second = first.copy()
     second[config.places] = 0.0
-    ends = [minimize(performative, start, jac=True, method="BFGS", options={"gtol": 1e-9}) for start in (first, second)]
+    ends = [
+        minimize(performative, start, jac=True, method="BFGS", options={"gtol": 1e-9})
+        for start in (first, second)
+    ]
     return min(ends, key=lambda end: end.fun).x
 
 
@@ -270,5 +354,10 @@ def candidate_classifiers(people: Borrowers, config: CreditConfig) -> tuple:
     fixed = np.array([at for at in range(len(FEATURES) + 1) if at not in config.places])
     unmoved = np.zeros(len(past))
     unmoved[fixed] = fit(people.table[:, fixed], people.labels, config)
-    return (("know nothing", np.zeros(len(past))), ("trained on the past", past), ("half as strong", past / 2),
-            ("only what cannot change", unmoved), ("trained once more", retrain(people, past, config)))
+    return (
+        ("know nothing", np.zeros(len(past))),
+        ("trained on the past", past),
+        ("half as strong", past / 2),
+        ("only what cannot change", unmoved),
+        ("trained once more", retrain(people, past, config)),
+    )

@@ -12,13 +12,28 @@ from gymnasium.spaces import Box, Dict, Discrete
 
 from pushlab.datasets.borrowers import FEATURES, load_borrowers
 from pushlab.envs.credit.people import WEIGHTS, best_response, cost, credit_config
-from pushlab.envs.credit.rules import candidate_classifiers, fit, moved, optimum, published_risk, share_by_score
+from pushlab.envs.credit.rules import (
+    candidate_classifiers,
+    fit,
+    moved,
+    optimum,
+    published_risk,
+    share_by_score,
+)
 from pushlab.envs.world import World, reading
-from pushlab.ground.arguments import demand, in_short, naming, number, one_of, some_of, whole
+from pushlab.ground.arguments import (
+    demand,
+    in_short,
+    naming,
+    number,
+    one_of,
+    some_of,
+    whole,
+)
 
-GROUPS = ("repaid", "behind")           # label 0 and label 1
+GROUPS = ("repaid", "behind")  # label 0 and label 1
 REFERENCES = (None, "whynot-0.12")
-SLACK = 1e-9                            # what rounding may add to a bound
+SLACK = 1e-9  # what rounding may add to a bound
 
 
 class Credit(World):
@@ -86,16 +101,28 @@ class Credit(World):
     options = ("theta",)
     exports = ("config", "time", "timestep", "people", "features", "labels")
 
-    def __init__(self, people: Any = None, config: Any = None, preset: str | None = None, timestep: int = 1,
-                 actions: str = "discrete", candidates: Mapping[str, Any] | None = None, bound: float = 20.0,
-                 observe: str = "summary", visible: Any = None, reference: str | None = None):
+    def __init__(
+        self,
+        people: Any = None,
+        config: Any = None,
+        preset: str | None = None,
+        timestep: int = 1,
+        actions: str = "discrete",
+        candidates: Mapping[str, Any] | None = None,
+        bound: float = 20.0,
+        observe: str = "summary",
+        visible: Any = None,
+        reference: str | None = None,
+    ):
         one_of("reference", reference, REFERENCES)
         one_of("actions", actions, ("discrete", "box"))
         self.observed = one_of("observe", observe, ("summary", "table"))
         self.reference = reference
         with naming("people", people):
             self.people = load_borrowers(people)
-        self.config = credit_config(config, "whynot" if preset is None and reference is not None else preset)
+        self.config = credit_config(
+            config, "whynot" if preset is None and reference is not None else preset
+        )
         if reference is not None:
             self.config = replace(self.config, penalise_bias=False)
         length = int(self.config.end_time - self.config.start_time)
@@ -113,15 +140,21 @@ class Credit(World):
         if actions == "box":
             demand(candidates is None, "candidates are for actions='discrete'")
             self.candidates = None
-            self.action_space = Box(-self.bound, self.bound, (len(WEIGHTS),), np.float64)
+            self.action_space = Box(
+                -self.bound, self.bound, (len(WEIGHTS),), np.float64
+            )
             self.action_names = WEIGHTS
             return
         if candidates is None:
             candidates = dict(candidate_classifiers(self.people, self.config))
         if not isinstance(candidates, dict) or not candidates:
-            raise ValueError(f"candidates is a dict of at least one name and its weights; got {in_short(candidates)}")
-        self.candidates = {str(name): self._as_weights(weights, f"candidates: {name!r}")
-                           for name, weights in candidates.items()}
+            raise ValueError(
+                f"candidates is a dict of at least one name and its weights; got {in_short(candidates)}"
+            )
+        self.candidates = {
+            str(name): self._as_weights(weights, f"candidates: {name!r}")
+            for name, weights in candidates.items()
+        }
         self._weights = np.array(list(self.candidates.values()))
         self.action_space = Discrete(len(self.candidates))
         self.action_choices = [("classifier", list(self.candidates))]
@@ -131,31 +164,55 @@ class Credit(World):
         try:
             array = np.array(weights, np.float64)
         except (TypeError, ValueError, OverflowError):
-            raise ValueError(f"{what} has {len(WEIGHTS)} numbers as weights; got {in_short(weights)}") from None
-        shapes = [(len(WEIGHTS),)] + ([] if copies is None else [(copies, len(WEIGHTS))])
+            raise ValueError(
+                f"{what} has {len(WEIGHTS)} numbers as weights; got {in_short(weights)}"
+            ) from None
+        shapes = [(len(WEIGHTS),)] + (
+            [] if copies is None else [(copies, len(WEIGHTS))]
+        )
         if array.shape not in shapes:
-            raise ValueError(f"{what} has {len(WEIGHTS)} weights, one for each feature and the bias; got the shape "
-                             f"{array.shape}")
+            raise ValueError(
+                f"{what} has {len(WEIGHTS)} weights, one for each feature and the bias; got the shape "
+                f"{array.shape}"
+            )
         if not (np.abs(array) <= self.bound).all():
-            raise ValueError(f"{what} has weights from {-self.bound:g} to {self.bound:g}, the bound; got "
-                             f"{array.tolist()}")
+            raise ValueError(
+                f"{what} has weights from {-self.bound:g} to {self.bound:g}, the bound; got "
+                f"{array.tolist()}"
+            )
         return array
 
     def _set_observations(self, visible):
-        self.visible = visible = FEATURES if visible is None else some_of("visible", visible, FEATURES)
-        self.seen = np.array([*(FEATURES.index(name) for name in visible), len(FEATURES)])     # and the bias
+        self.visible = visible = (
+            FEATURES if visible is None else some_of("visible", visible, FEATURES)
+        )
+        self.seen = np.array(
+            [*(FEATURES.index(name) for name in visible), len(FEATURES)]
+        )  # and the bias
         # With memory every round may add a step, and the start another one.
-        reach = self.config.epsilon * self.bound * (self.length + 1 if self.config.memory else 1) * (1 + SLACK) + SLACK
+        reach = (
+            self.config.epsilon
+            * self.bound
+            * (self.length + 1 if self.config.memory else 1)
+            * (1 + SLACK)
+            + SLACK
+        )
         if self.observed == "table":
             self.observation_space = self._table_space(reach)
             return
-        self._shown = [at for at, name in enumerate(self.config.changeable) if name in visible]
+        self._shown = [
+            at for at, name in enumerate(self.config.changeable) if name in visible
+        ]
         self._means = self.people.means[:, self._places[self._shown]]
-        bounds = np.append(np.ravel(self._means - reach), [0, 0]), np.append(np.ravel(self._means + reach), [1, 1])
+        bounds = (
+            np.append(np.ravel(self._means - reach), [0, 0]),
+            np.append(np.ravel(self._means + reach), [1, 1]),
+        )
         self.observation_space = Box(*bounds, dtype=np.float64)
         shown = [self.config.changeable[at] for at in self._shown]
-        self.observation_names = tuple(f"{name}.{group}" for group in GROUPS for name in shown) + tuple(
-            f"refused.{group}" for group in GROUPS)
+        self.observation_names = tuple(
+            f"{name}.{group}" for group in GROUPS for name in shown
+        ) + tuple(f"refused.{group}" for group in GROUPS)
 
     def _table_space(self, reach):
         features, n = self.people.features, len(self.people)
@@ -163,24 +220,44 @@ class Credit(World):
         low[self._places] -= reach
         high[self._places] += reach
         low, high = np.append(low, 0.0)[self.seen], np.append(high, 1.0)[self.seen]
-        return Dict({"features": Box(np.tile(low, (n, 1)), np.tile(high, (n, 1)), dtype=np.float64),
-                     "labels": Box(0.0, 1.0, (n,), np.float64)})
+        return Dict(
+            {
+                "features": Box(
+                    np.tile(low, (n, 1)), np.tile(high, (n, 1)), dtype=np.float64
+                ),
+                "labels": Box(0.0, 1.0, (n,), np.float64),
+            }
+        )
 
     # ------------------------------------------------------------ the world
 
     def initial(self, draws: np.ndarray, options: Mapping[str, Any]) -> dict:
         n, shift = len(draws), np.zeros((len(draws), len(self._places)))
         if "theta" in options:
-            shift = shift + best_response(self._as_weights(options["theta"], "theta", n), self.config)
-        return {"shift": shift, "refused": np.zeros((n, 2)), "step": np.zeros(n, np.int64)}
+            shift = shift + best_response(
+                self._as_weights(options["theta"], "theta", n), self.config
+            )
+        return {
+            "shift": shift,
+            "refused": np.zeros((n, 2)),
+            "step": np.zeros(n, np.int64),
+        }
 
     def advance(self, state: dict, action: Any, draws: np.ndarray) -> tuple[dict, dict]:
         if self._known is not None:
-            outcome = {key: values.take(action, axis=0) for key, values in self._known.items()}
-            after = {"shift": outcome.pop("shift"), "refused": outcome.pop("refused"), "step": state["step"] + 1}
+            outcome = {
+                key: values.take(action, axis=0) for key, values in self._known.items()
+            }
+            after = {
+                "shift": outcome.pop("shift"),
+                "refused": outcome.pop("refused"),
+                "step": state["step"] + 1,
+            }
             outcome["before"] = state["shift"]
             return after, outcome
-        theta = action if self.candidates is None else self._weights.take(action, axis=0)
+        theta = (
+            action if self.candidates is None else self._weights.take(action, axis=0)
+        )
         return self._publish(state, theta)
 
     @cached_property
@@ -189,22 +266,41 @@ class Credit(World):
         if self.candidates is None or self.config.memory:
             return None
         n = len(self._weights)
-        after, outcome = self._publish({"shift": np.zeros((n, len(self._places))), "step": np.zeros(n, np.int64)},
-                                       self._weights)
+        after, outcome = self._publish(
+            {"shift": np.zeros((n, len(self._places))), "step": np.zeros(n, np.int64)},
+            self._weights,
+        )
         return {**outcome, "shift": after["shift"], "refused": after["refused"]}
 
     def _publish(self, state, theta):
         move, step = best_response(theta, self.config), state["step"]
         if self.config.memory:
-            rounds = np.minimum(self.timestep, self.length - step * self.timestep)[:, None]
-            shift, spent = state["shift"] + rounds * move, rounds[:, 0] * cost(move, self.config)
+            rounds = np.minimum(self.timestep, self.length - step * self.timestep)[
+                :, None
+            ]
+            shift, spent = (
+                state["shift"] + rounds * move,
+                rounds[:, 0] * cost(move, self.config),
+            )
         else:
             shift, spent = move, cost(move, self.config)
-        risk = published_risk(self.people, theta, shift if self.reference is None else shift + move, self.config)
-        outcome = {"theta": theta, "before": state["shift"], "loss": risk["loss"], "accuracy": risk["accuracy"],
-                   "refused_repaid": risk["refused"][:, 0], "refused_behind": risk["refused"][:, 1],
-                   "moved": np.sqrt(np.sum(shift * shift, axis=1)), "cost": spent,
-                   "reward": -risk["loss"] if self.reference is None else risk["loss"]}
+        risk = published_risk(
+            self.people,
+            theta,
+            shift if self.reference is None else shift + move,
+            self.config,
+        )
+        outcome = {
+            "theta": theta,
+            "before": state["shift"],
+            "loss": risk["loss"],
+            "accuracy": risk["accuracy"],
+            "refused_repaid": risk["refused"][:, 0],
+            "refused_behind": risk["refused"][:, 1],
+            "moved": np.sqrt(np.sum(shift * shift, axis=1)),
+            "cost": spent,
+            "reward": -risk["loss"] if self.reference is None else risk["loss"],
+        }
         return {"shift": shift, "refused": risk["refused"], "step": step + 1}, outcome
 
     def observe(self, state: dict) -> Any:
@@ -221,19 +317,34 @@ class Credit(World):
         return state["step"] >= self.steps
 
     def info(self, state: dict, outcome: dict | None) -> dict:
-        told = {key: np.zeros(len(state["step"])) if outcome is None else outcome[key] for key in (
-            "loss", "accuracy", "refused_repaid", "refused_behind", "moved", "cost")}
+        told = {
+            key: np.zeros(len(state["step"])) if outcome is None else outcome[key]
+            for key in (
+                "loss",
+                "accuracy",
+                "refused_repaid",
+                "refused_behind",
+                "moved",
+                "cost",
+            )
+        }
         return {"time": self._time(state["step"]), **told}
 
     def _time(self, step):
-        return (self.config.start_time + np.minimum(step * self.timestep, self.length)).astype(np.float64)
+        return (
+            self.config.start_time + np.minimum(step * self.timestep, self.length)
+        ).astype(np.float64)
 
     # ------------------------------------------------------------ what an environment offers
 
     @reading
     def time(self, env: Any) -> float:
         """The round now; that of the start before the first reset."""
-        return float(self.config.start_time if env.state is None else self._time(env.state["step"])[0])
+        return float(
+            self.config.start_time
+            if env.state is None
+            else self._time(env.state["step"])[0]
+        )
 
     @reading
     def features(self, env: Any) -> np.ndarray:
@@ -259,8 +370,10 @@ class Credit(World):
 
         There are none with memory, where people never come to rest, and under a reference, whose loss is another.
         """
-        demand(not self.config.memory and self.reference is None,
-               "weights that foresee the answer are known without memory and without reference only")
+        demand(
+            not self.config.memory and self.reference is None,
+            "weights that foresee the answer are known without memory and without reference only",
+        )
         return optimum(self.people, self.config)
 
     @cached_property
@@ -269,7 +382,9 @@ class Credit(World):
         if self.config.memory or self.reference is not None:
             return None
         theta = self.foreseen[None]
-        return published_risk(self.people, theta, best_response(theta, self.config), self.config)["loss"].item()
+        return published_risk(
+            self.people, theta, best_response(theta, self.config), self.config
+        )["loss"].item()
 
     def frame(self, state: dict, outcome: dict | None, at: int = 0) -> dict:
         """What `pushlab.plots.credit_scores` draws.
@@ -282,16 +397,46 @@ class Credit(World):
         shift, published = state["shift"][at], outcome is not None
         theta = outcome["theta"][at] if published else self.past
         before = outcome["before"][at] if published else shift
-        losses = published_risk(self.people, np.stack([theta] * 3), np.stack([0 * shift, before, shift]), self.config)
+        losses = published_risk(
+            self.people,
+            np.stack([theta] * 3),
+            np.stack([0 * shift, before, shift]),
+            self.config,
+        )
         score, step = self.people.table @ theta, theta[self._places] @ shift
-        choice = None           # the name of a candidate; there are none where weights are free
+        choice = None  # the name of a candidate; there are none where weights are free
         if published and self.candidates is not None:
-            choice = list(self.candidates)[int((self._weights == theta).all(axis=1).argmax())]
-        told = {key: float(outcome[key][at]) for key in ("loss", "accuracy", "cost", "reward")} if published else {}
-        return {"env": self.name, "step": int(state["step"][at]), "of": self.steps, "epsilon": self.config.epsilon,
-                "people": len(self.people), "source": self.people.source, "memory": self.config.memory,
-                "theta": dict(zip(WEIGHTS, theta.tolist())), "choice": choice,
-                "scores": [[share_by_score(score[self.people.labels == group] + moved_by) for moved_by in (0.0, step)]
-                           for group in (0, 1)],
-                "refused": losses["refused"][[0, 2]].T.tolist(), "promised": losses["loss"][1].item(),
-                "best": self.best_loss, "shift": dict(zip(self.config.changeable, shift.tolist())), **told}
+            choice = list(self.candidates)[
+                int((self._weights == theta).all(axis=1).argmax())
+            ]
+        told = (
+            {
+                key: float(outcome[key][at])
+                for key in ("loss", "accuracy", "cost", "reward")
+            }
+            if published
+            else {}
+        )
+        return {
+            "env": self.name,
+            "step": int(state["step"][at]),
+            "of": self.steps,
+            "epsilon": self.config.epsilon,
+            "people": len(self.people),
+            "source": self.people.source,
+            "memory": self.config.memory,
+            "theta": dict(zip(WEIGHTS, theta.tolist())),
+            "choice": choice,
+            "scores": [
+                [
+                    share_by_score(score[self.people.labels == group] + moved_by)
+                    for moved_by in (0.0, step)
+                ]
+                for group in (0, 1)
+            ],
+            "refused": losses["refused"][[0, 2]].T.tolist(),
+            "promised": losses["loss"][1].item(),
+            "best": self.best_loss,
+            "shift": dict(zip(self.config.changeable, shift.tolist())),
+            **told,
+        }

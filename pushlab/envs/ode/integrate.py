@@ -18,58 +18,100 @@ import numpy as np
 
 from pushlab.ground.compiled import compiled_for, compiled_numeric, inlined, inner
 
-LANES = 64                  # copies advanced together; `integrator` may choose another number
-VARIABLES = 1               # of a model; set, like the number of lanes and a method, for each loop that is compiled
-MOST_STEPS = 100_000        # tried steps after which a copy is given up as diverged
-REFUSED = 1e10              # worst error of a step that is no step
-STAGES = 7                  # of the adaptive method
+LANES = 64  # copies advanced together; `integrator` may choose another number
+VARIABLES = 1  # of a model; set, like the number of lanes and a method, for each loop that is compiled
+MOST_STEPS = 100_000  # tried steps after which a copy is given up as diverged
+REFUSED = 1e10  # worst error of a step that is no step
+STAGES = 7  # of the adaptive method
 NOBODY = -1
 
 # A row a stage: how much of the slopes so far makes up the step to the point at which the next slope is taken, and how
 # far along the step that is. The last of those points ends the step; SPREAD makes order 5 minus order 4 of the slopes.
-WEIGHTS = np.array([
-    [0, 0, 0, 0, 0, 0],
-    [1 / 5, 0, 0, 0, 0, 0],
-    [3 / 40, 9 / 40, 0, 0, 0, 0],
-    [44 / 45, -56 / 15, 32 / 9, 0, 0, 0],
-    [19372 / 6561, -25360 / 2187, 64448 / 6561, -212 / 729, 0, 0],
-    [9017 / 3168, -355 / 33, 46732 / 5247, 49 / 176, -5103 / 18656, 0],
-    [35 / 384, 0, 500 / 1113, 125 / 192, -2187 / 6784, 11 / 84]])
+WEIGHTS = np.array(
+    [
+        [0, 0, 0, 0, 0, 0],
+        [1 / 5, 0, 0, 0, 0, 0],
+        [3 / 40, 9 / 40, 0, 0, 0, 0],
+        [44 / 45, -56 / 15, 32 / 9, 0, 0, 0],
+        [19372 / 6561, -25360 / 2187, 64448 / 6561, -212 / 729, 0, 0],
+        [9017 / 3168, -355 / 33, 46732 / 5247, 49 / 176, -5103 / 18656, 0],
+        [35 / 384, 0, 500 / 1113, 125 / 192, -2187 / 6784, 11 / 84],
+    ]
+)
 REACHED = np.array([0, 1 / 5, 3 / 10, 4 / 5, 8 / 9, 1, 1])
-SPREAD = np.array([71 / 57600, 0, -71 / 16695, 71 / 1920, -17253 / 339200, 22 / 525, -1 / 40])
+SPREAD = np.array(
+    [71 / 57600, 0, -71 / 16695, 71 / 1920, -17253 / 339200, 22 / 525, -1 / 40]
+)
 
 # Of the methods with fixed steps: the share of each slope in a step, and how far along it, in steps, the next one is
 # taken.
 SHARES, REACH = np.array([1.0]), np.array([0.0])
-METHODS = {"euler": {"SHARES": SHARES, "REACH": REACH},
-           "rk4": {"SHARES": np.array([1 / 6, 1 / 3, 1 / 3, 1 / 6]), "REACH": np.array([0.5, 0.5, 1.0, 0.0])}}
+METHODS = {
+    "euler": {"SHARES": SHARES, "REACH": REACH},
+    "rk4": {
+        "SHARES": np.array([1 / 6, 1 / 3, 1 / 3, 1 / 6]),
+        "REACH": np.array([0.5, 0.5, 1.0, 0.0]),
+    },
+}
 
 
 @inlined
 def go_on(weights, stage, y, step, slopes, point):
     """Fills point (variables, copies), where the slope of this stage is taken; weights of 0 ask for finite slopes."""
-    a, b, c, d, e, f = weights[0], weights[1], weights[2], weights[3], weights[4], weights[5]
+    a, b, c, d, e, f = (
+        weights[0],
+        weights[1],
+        weights[2],
+        weights[3],
+        weights[4],
+        weights[5],
+    )
     for v in range(y.shape[0]):
-        if stage <= 3:                                      # the first half has no more than three slopes to add
+        if stage <= 3:  # the first half has no more than three slopes to add
             for i in range(y.shape[1]):
-                point[v, i] = y[v, i] + step[i] * (a * slopes[0, v, i] + b * slopes[1, v, i] + c * slopes[2, v, i])
+                point[v, i] = y[v, i] + step[i] * (
+                    a * slopes[0, v, i] + b * slopes[1, v, i] + c * slopes[2, v, i]
+                )
         else:
             for i in range(y.shape[1]):
-                point[v, i] = y[v, i] + step[i] * (a * slopes[0, v, i] + b * slopes[1, v, i] + c * slopes[2, v, i]
-                                                   + d * slopes[3, v, i] + e * slopes[4, v, i] + f * slopes[5, v, i])
+                point[v, i] = y[v, i] + step[i] * (
+                    a * slopes[0, v, i]
+                    + b * slopes[1, v, i]
+                    + c * slopes[2, v, i]
+                    + d * slopes[3, v, i]
+                    + e * slopes[4, v, i]
+                    + f * slopes[5, v, i]
+                )
 
 
 @inlined
 def find_worst(y, point, step, slopes, tolerance, lowest, worst):
     """Fills worst (copies,): the largest error of a variable over what is allowed, REFUSED where a value is none."""
-    a, b, c, d, e, f, g = SPREAD[0], SPREAD[1], SPREAD[2], SPREAD[3], SPREAD[4], SPREAD[5], SPREAD[6]
+    a, b, c, d, e, f, g = (
+        SPREAD[0],
+        SPREAD[1],
+        SPREAD[2],
+        SPREAD[3],
+        SPREAD[4],
+        SPREAD[5],
+        SPREAD[6],
+    )
     for i in range(len(worst)):
         worst[i] = 1e-10
     for v in range(y.shape[0]):
         for i in range(y.shape[1]):
-            error = (a * slopes[0, v, i] + b * slopes[1, v, i] + c * slopes[2, v, i] + d * slopes[3, v, i]
-                     + e * slopes[4, v, i] + f * slopes[5, v, i] + g * slopes[6, v, i])
-            share = abs(step[i] * error) / (tolerance * max(abs(y[v, i]), abs(point[v, i])) + 1e-30)
+            error = (
+                a * slopes[0, v, i]
+                + b * slopes[1, v, i]
+                + c * slopes[2, v, i]
+                + d * slopes[3, v, i]
+                + e * slopes[4, v, i]
+                + f * slopes[5, v, i]
+                + g * slopes[6, v, i]
+            )
+            share = abs(step[i] * error) / (
+                tolerance * max(abs(y[v, i]), abs(point[v, i])) + 1e-30
+            )
             share = share if point[v, i] >= lowest and share < REFUSED else REFUSED
             worst[i] = max(worst[i], share)
 
@@ -119,8 +161,25 @@ def clock(step, timestep, constants):
 
 
 @inner
-def refill(start, step_number, timestep, constants, dose, end, time, y, given, slope, now, left, step, tries, copy_in,
-           waiting, busy):
+def refill(
+    start,
+    step_number,
+    timestep,
+    constants,
+    dose,
+    end,
+    time,
+    y,
+    given,
+    slope,
+    now,
+    left,
+    step,
+    tries,
+    copy_in,
+    waiting,
+    busy,
+):
     """Ends the copies whose lanes are through, and begins waiting ones there; (waiting, busy, failed) after that."""
     copies, failed = len(start), 0
     for i in range(len(left)):
@@ -132,11 +191,20 @@ def refill(start, step_number, timestep, constants, dose, end, time, y, given, s
             copy_in[i], left[i] = -1, 0.0
             busy -= 1
         if copy_in[i] < 0:
-            copy = min(waiting, copies - 1)                 # with none waiting it carries one along, for no time
-            now[i], left[i], tries[i] = clock(step_number[copy], timestep, constants), 0.0, 0
+            copy = min(
+                waiting, copies - 1
+            )  # with none waiting it carries one along, for no time
+            now[i], left[i], tries[i] = (
+                clock(step_number[copy], timestep, constants),
+                0.0,
+                0,
+            )
             step[i] = 0.0
             for v in range(len(y)):
-                y[v, i], slope[v, i] = start[copy, v], 0.0  # nothing is left of a copy that may have diverged
+                y[v, i], slope[v, i] = (
+                    start[copy, v],
+                    0.0,
+                )  # nothing is left of a copy that may have diverged
             for v in range(len(given)):
                 given[v, i] = dose[copy, v]
             if waiting < copies:
@@ -147,7 +215,9 @@ def refill(start, step_number, timestep, constants, dose, end, time, y, given, s
     return waiting, busy, failed
 
 
-def advance_batch(start, step_number, timestep, constants, dose, tolerance, lowest, end, time, earned):
+def advance_batch(
+    start, step_number, timestep, constants, dose, tolerance, lowest, end, time, earned
+):
     """Moves every copy on by one timestep; returns the number of copies that could not be.
 
     start        (n, variables) before, step_number (n,) how many steps each has behind it
@@ -158,21 +228,54 @@ def advance_batch(start, step_number, timestep, constants, dose, tolerance, lowe
     lowest       such a step below this value in any variable is refused and tried again shorter, as is one that is no
                  number. It is 0 throughout, but as an argument: with the number itself the loops are a tenth slower
     """
-    y, point, slopes = np.empty((VARIABLES, LANES)), np.empty((VARIABLES, LANES)), np.zeros((STAGES, VARIABLES, LANES))
-    given, clocks, counts = np.empty((dose.shape[1], LANES)), np.empty((5, LANES)), np.empty((2, LANES), np.int64)
-    now, moment, left, step, worst = clocks[0], clocks[1], clocks[2], clocks[3], clocks[4]
+    y, point, slopes = (
+        np.empty((VARIABLES, LANES)),
+        np.empty((VARIABLES, LANES)),
+        np.zeros((STAGES, VARIABLES, LANES)),
+    )
+    given, clocks, counts = (
+        np.empty((dose.shape[1], LANES)),
+        np.empty((5, LANES)),
+        np.empty((2, LANES), np.int64),
+    )
+    now, moment, left, step, worst = (
+        clocks[0],
+        clocks[1],
+        clocks[2],
+        clocks[3],
+        clocks[4],
+    )
     tries, copy_in = counts[0], counts[1]
     for i in range(LANES):
         copy_in[i], left[i], step[i] = NOBODY, 0.0, 0.0
     waiting, busy, failed, ended = 0, 0, 0, True
     while ended or busy > 0:
-        if ended:                                           # a lane whose copy has ended takes the next that waits
-            waiting, busy, more = refill(start, step_number, timestep, constants, dose, end, time, y, given, slopes[0],
-                                         now, left, step, tries, copy_in, waiting, busy)
+        if ended:  # a lane whose copy has ended takes the next that waits
+            waiting, busy, more = refill(
+                start,
+                step_number,
+                timestep,
+                constants,
+                dose,
+                end,
+                time,
+                y,
+                given,
+                slopes[0],
+                now,
+                left,
+                step,
+                tries,
+                copy_in,
+                waiting,
+                busy,
+            )
             failed += more
             if busy == 0:
                 break
-        for stage in range(0 if ended else 1, STAGES):      # the first slope is known, but of copies just begun
+        for stage in range(
+            0 if ended else 1, STAGES
+        ):  # the first slope is known, but of copies just begun
             go_on(WEIGHTS[stage], stage, y, step, slopes, point)
             for i in range(LANES):
                 moment[i] = now[i] + REACHED[stage] * step[i]
@@ -183,12 +286,16 @@ def advance_batch(start, step_number, timestep, constants, dose, tolerance, lowe
         for v in range(VARIABLES):
             for i in range(LANES):
                 y[v, i] = point[v, i] if worst[i] <= 1.0 else y[v, i]
-                slopes[0, v, i] = slopes[6, v, i] if worst[i] <= 1.0 else slopes[0, v, i]
+                slopes[0, v, i] = (
+                    slopes[6, v, i] if worst[i] <= 1.0 else slopes[0, v, i]
+                )
         next_steps(worst, now, left, tries, step)
         ended = False
         for i in range(LANES):
-            ended = ended or (copy_in[i] >= 0 and (left[i] <= 0.0 or tries[i] >= MOST_STEPS))
-            if worst[i] == REFUSED:                         # what is not finite must not stay for the next try
+            ended = ended or (
+                copy_in[i] >= 0 and (left[i] <= 0.0 or tries[i] >= MOST_STEPS)
+            )
+            if worst[i] == REFUSED:  # what is not finite must not stay for the next try
                 for stage in range(1, STAGES):
                     for v in range(VARIABLES):
                         slopes[stage, v, i] = 0.0
@@ -196,7 +303,9 @@ def advance_batch(start, step_number, timestep, constants, dose, tolerance, lowe
     return failed
 
 
-def advance_in_steps(start, step_number, timestep, constants, dose, dt, lowest, end, time, earned):
+def advance_in_steps(
+    start, step_number, timestep, constants, dose, dt, lowest, end, time, earned
+):
     """Moves every copy on by one timestep; returns the number of copies that could not be.
 
     The arguments are those of `advance_batch`, but dt in the place of a tolerance: a timestep is cut into as few equal
@@ -204,14 +313,21 @@ def advance_in_steps(start, step_number, timestep, constants, dose, dt, lowest, 
     """
     copies = len(start)
     shape = (VARIABLES, LANES)
-    y, point, slope, total = np.empty(shape), np.empty(shape), np.empty(shape), np.empty(shape)
+    y, point, slope, total = (
+        np.empty(shape),
+        np.empty(shape),
+        np.empty(shape),
+        np.empty(shape),
+    )
     given, clocks = np.empty((dose.shape[1], LANES)), np.empty((3, LANES))
     now, moment, length = clocks[0], clocks[1], clocks[2]
     parts = max(1, int(np.ceil(timestep / dt - 1e-9)))
     failed = 0
     for first in range(0, copies, LANES):
         for i in range(LANES):
-            copy = min(first + i, copies - 1)               # a lane without a copy of its own carries the last along
+            copy = min(
+                first + i, copies - 1
+            )  # a lane without a copy of its own carries the last along
             now[i] = clock(step_number[copy], timestep, constants)
             time[copy] = clock(step_number[copy] + 1, timestep, constants)
             length[i] = (time[copy] - now[i]) / parts
@@ -246,8 +362,20 @@ def advance_in_steps(start, step_number, timestep, constants, dose, dt, lowest, 
     return failed
 
 
-def advance_by_scipy(derivative, reward, start, step_number, timestep, constants, dose, tolerance, lowest, end, time,
-                     earned):
+def advance_by_scipy(
+    derivative,
+    reward,
+    start,
+    step_number,
+    timestep,
+    constants,
+    dose,
+    tolerance,
+    lowest,
+    end,
+    time,
+    earned,
+):
     """The same copy by copy with SciPy's LSODA, at a tolerance and limits of its own, for a model's two functions."""
     from scipy.integrate import solve_ivp
 
@@ -257,19 +385,37 @@ def advance_by_scipy(derivative, reward, start, step_number, timestep, constants
         return slope[:, 0]
 
     for copy in range(len(start)):
-        now, time[copy] = (clock(step_number[copy] + ahead, timestep, constants) for ahead in (0, 1))
-        solved = solve_ivp(slopes, (now, time[copy]), start[copy], "LSODA", args=(dose[copy][:, None].copy(),),
-                           rtol=1e-10, atol=1e-14)
+        now, time[copy] = (
+            clock(step_number[copy] + ahead, timestep, constants) for ahead in (0, 1)
+        )
+        solved = solve_ivp(
+            slopes,
+            (now, time[copy]),
+            start[copy],
+            "LSODA",
+            args=(dose[copy][:, None].copy(),),
+            rtol=1e-10,
+            atol=1e-14,
+        )
         if not solved.success:
-            raise ArithmeticError(f"SciPy could not integrate from {start[copy].tolist()}: {solved.message}")
+            raise ArithmeticError(
+                f"SciPy could not integrate from {start[copy].tolist()}: {solved.message}"
+            )
         end[copy] = solved.y[:, -1]
     reward(start, end, dose, constants, earned)
     return 0
 
 
-@functools.lru_cache(maxsize=64)        # every run of a cell that defines a model brings functions of its own
-def integrator(derivative: Callable, reward: Callable, variables: int, lanes: int = LANES, solver: str = "compiled",
-               ) -> Callable:
+@functools.lru_cache(
+    maxsize=64
+)  # every run of a cell that defines a model brings functions of its own
+def integrator(
+    derivative: Callable,
+    reward: Callable,
+    variables: int,
+    lanes: int = LANES,
+    solver: str = "compiled",
+) -> Callable:
     """`advance_batch` for the derivative and reward of a model, compiled for so many lanes.
 
     solver   "compiled"; or one of METHODS, for `advance_in_steps`; or "scipy", for `advance_by_scipy`
@@ -277,12 +423,20 @@ def integrator(derivative: Callable, reward: Callable, variables: int, lanes: in
     if solver == "scipy":
         return functools.partial(advance_by_scipy, derivative, of_step(reward))
     model = derivative.__module__.rpartition(".")[-1].strip("_")
-    return compiled_for(advance_in_steps if solver in METHODS else advance_batch, f"{model}_{solver}_{lanes}",
-                        derivative=derivative, reward=of_step(reward), VARIABLES=variables, LANES=lanes,
-                        **METHODS.get(solver, {}))
+    return compiled_for(
+        advance_in_steps if solver in METHODS else advance_batch,
+        f"{model}_{solver}_{lanes}",
+        derivative=derivative,
+        reward=of_step(reward),
+        VARIABLES=variables,
+        LANES=lanes,
+        **METHODS.get(solver, {}),
+    )
 
 
-@functools.lru_cache(maxsize=64)        # every run of a cell that defines a model brings functions of its own
+@functools.lru_cache(
+    maxsize=64
+)  # every run of a cell that defines a model brings functions of its own
 def of_step(reward: Callable) -> Callable:
     """A model's reward as one of the states before and after the step; most look at that after it alone."""
     if getattr(reward, "py_func", reward).__code__.co_argcount == 5:

@@ -15,21 +15,38 @@ if TYPE_CHECKING:
     import pandas as pd
 
 REFERENCE = "whynot-0.12"
-ZIKA_DISCOUNT = 4 / 365             # 1/day, in WhyNot
-USAGE, GENERATION = "nonrenewable_resource_usage_factor", "persistent_pollution_generation_factor"
+ZIKA_DISCOUNT = 4 / 365  # 1/day, in WhyNot
+USAGE, GENERATION = (
+    "nonrenewable_resource_usage_factor",
+    "persistent_pollution_generation_factor",
+)
 
 
 class WhyNot(ODE):
     """What all three have in common: `reference` brings back what they were in WhyNot, by default with its preset."""
 
-    def __init__(self, model: str | Model, reference: str | None, preset: str | None, **arguments: Any) -> None:
+    def __init__(
+        self,
+        model: str | Model,
+        reference: str | None,
+        preset: str | None,
+        **arguments: Any,
+    ) -> None:
         self.reference = one_of("reference", reference, (None, REFERENCE))
-        super().__init__(model, preset="whynot" if preset is None and reference else preset, **arguments)
+        super().__init__(
+            model,
+            preset="whynot" if preset is None and reference else preset,
+            **arguments,
+        )
 
     def years(self, step: np.ndarray) -> list[np.ndarray]:
         """The times (n,) before and after the steps that follow so many, the last of which may be shorter."""
-        return [np.minimum(self.config.start_time + steps * self.timestep, self.config.end_time)
-                for steps in (step, step + 1)]
+        return [
+            np.minimum(
+                self.config.start_time + steps * self.timestep, self.config.end_time
+            )
+            for steps in (step, step + 1)
+        ]
 
 
 class Epidemic(WhyNot):
@@ -42,10 +59,13 @@ class Epidemic(WhyNot):
         return {**state, "start": state["values"]}
 
     def frame(self, state: dict, outcome: dict | None, at: int = 0) -> dict:
-        values, nothing = state["start"][at:at + 1], self._dose[None]
+        values, nothing = state["start"][at : at + 1], self._dose[None]
         for step in range(int(state["step"][at])):
             values, *_ = self.flow(values, np.array([step]), nothing)
-        return {**super().frame(state, outcome, at), "idle": dict(zip(self.model.names, values[0].tolist()))}
+        return {
+            **super().frame(state, outcome, at),
+            "idle": dict(zip(self.model.names, values[0].tolist())),
+        }
 
 
 class Opioid(Epidemic):
@@ -90,11 +110,24 @@ class Opioid(Epidemic):
 
     name = "ODE-Opioid-v0"
 
-    def __init__(self, reference: str | None = None, preset: str | None = None, **arguments: Any) -> None:
-        super().__init__("opioid" if reference is None else OPIOID_WHYNOT, reference, preset, **arguments)
+    def __init__(
+        self, reference: str | None = None, preset: str | None = None, **arguments: Any
+    ) -> None:
+        super().__init__(
+            "opioid" if reference is None else OPIOID_WHYNOT,
+            reference,
+            preset,
+            **arguments,
+        )
 
-    def flow(self, values: np.ndarray, step: np.ndarray, dose: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        return super().flow(values, step, np.column_stack([dose, *self.years(step)]) if self.reference else dose)
+    def flow(
+        self, values: np.ndarray, step: np.ndarray, dose: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        return super().flow(
+            values,
+            step,
+            np.column_stack([dose, *self.years(step)]) if self.reference else dose,
+        )
 
 
 class Zika(Epidemic):
@@ -133,16 +166,26 @@ class Zika(Epidemic):
 
     name = "ODE-Zika-v0"
 
-    def __init__(self, reference: str | None = None, preset: str | None = None, actions: str | None = None,
-                 observe: Any = None, **arguments: Any) -> None:
+    def __init__(
+        self,
+        reference: str | None = None,
+        preset: str | None = None,
+        actions: str | None = None,
+        observe: Any = None,
+        **arguments: Any,
+    ) -> None:
         model = load_model("zika")
         if actions is None:
             actions = "discrete" if reference is None else "box"
         if observe is None:
             observe = model.levels if reference is None else model.names
-        super().__init__(model, reference, preset, actions=actions, observe=observe, **arguments)
+        super().__init__(
+            model, reference, preset, actions=actions, observe=observe, **arguments
+        )
 
-    def flow(self, values: np.ndarray, step: np.ndarray, dose: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def flow(
+        self, values: np.ndarray, step: np.ndarray, dose: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         after, time, reward = super().flow(values, step, dose)
         if self.reference:
             reward *= np.exp(-ZIKA_DISCOUNT * time)
@@ -201,42 +244,91 @@ class World3(WhyNot):
 
     name, drawing = "ODE-World3-v1", "limits_to_growth"
 
-    def __init__(self, actions: str = "discrete", interventions: dict | None = None, observe: Any = None,
-                 solver: str = "euler", dt: float | None = None, timestep: float = 1.0,
-                 reference: str | None = None, preset: str | None = None, **arguments: Any) -> None:
+    def __init__(
+        self,
+        actions: str = "discrete",
+        interventions: dict | None = None,
+        observe: Any = None,
+        solver: str = "euler",
+        dt: float | None = None,
+        timestep: float = 1.0,
+        reference: str | None = None,
+        preset: str | None = None,
+        **arguments: Any,
+    ) -> None:
         model = load_model("world3")
         if interventions is None:
             are_box = one_of("actions", actions, ("discrete", "box")) == "box"
-            interventions = {name: (0.8, 1.2) if are_box else (0.8, 1.0, 1.2) for name in (USAGE, GENERATION)}
-        demand(reference is None or solver == "euler",
-               f"reference={in_short(reference)} is by Euler's method, solver='euler'; got {in_short(solver)}")
+            interventions = {
+                name: (0.8, 1.2) if are_box else (0.8, 1.0, 1.2)
+                for name in (USAGE, GENERATION)
+            }
+        demand(
+            reference is None or solver == "euler",
+            f"reference={in_short(reference)} is by Euler's method, solver='euler'; got {in_short(solver)}",
+        )
         # Beyond a year levels may fall below zero.
-        dt = number("dt", min(0.5, number("timestep", timestep, above=0)) if dt is None else dt, most=1, of="years")
+        dt = number(
+            "dt",
+            min(0.5, number("timestep", timestep, above=0)) if dt is None else dt,
+            most=1,
+            of="years",
+        )
         self._run: Any = None
-        super().__init__(model, reference, preset, actions=actions, interventions=interventions, solver=solver,
-                         timestep=timestep, observe=model.levels if observe is None else observe, dt=dt, **arguments)
+        super().__init__(
+            model,
+            reference,
+            preset,
+            actions=actions,
+            interventions=interventions,
+            solver=solver,
+            timestep=timestep,
+            observe=model.levels if observe is None else observe,
+            dt=dt,
+            **arguments,
+        )
 
     def _upper(self, start):
-        ranges = {item.name: item.bounds if self.doses is None else item.options for item in self.interventions}
+        ranges = {
+            item.name: item.bounds if self.doses is None else item.options
+            for item in self.interventions
+        }
         return self.model.upper(self.config, start, ranges)
 
-    def flow(self, values: np.ndarray, step: np.ndarray, dose: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def flow(
+        self, values: np.ndarray, step: np.ndarray, dose: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         if self.reference is None:
             return super().flow(values, step, dose)
         from pushlab.envs.ode.models.world3_whynot import advance_run
 
-        y, reward, (begin, end) = values.T.copy(), np.empty(len(values)), self.years(step)
+        y, reward, (begin, end) = (
+            values.T.copy(),
+            np.empty(len(values)),
+            self.years(step),
+        )
         parts = int(np.ceil(self.timestep / self.dt - 1e-9))
         fresh = self._run is None or step[0] == 0
         crowding = np.zeros((2, len(values))) if fresh else self._run
-        advance_run(y, begin, end - begin, parts, fresh, self._constants, dose.T.copy(), crowding)
+        advance_run(
+            y,
+            begin,
+            end - begin,
+            parts,
+            fresh,
+            self._constants,
+            dose.T.copy(),
+            crowding,
+        )
         if self._run is not None:
             self._run = crowding
         after = y.T.copy()
         self.model.reward(after, dose, self._constants, reward)
         return after, end, reward
 
-    def simulate(self, env: Any, actions: Any, initial_state: Any = None) -> "pd.DataFrame":
+    def simulate(
+        self, env: Any, actions: Any, initial_state: Any = None
+    ) -> "pd.DataFrame":
         """As that of `ODE`; with a reference, one run without a break."""
         world = self
         if self.reference:

@@ -9,7 +9,7 @@ from gymnasium import spaces
 from pushlab.envs.ode.world import DETECTED, ODE
 from pushlab.ground.arguments import demand, in_short, number
 
-FACTOR_2 = 0.30103          # in powers of ten
+FACTOR_2 = 0.30103  # in powers of ten
 
 
 class HIV(ODE):
@@ -131,54 +131,95 @@ class HIVGoal(HIV):
     options = ("initial_state", "goal")
     exports = (*ODE.exports, "compute_reward")
 
-    def __init__(self, goal: dict[str, float] | None = None, within: float = FACTOR_2, initial_state: Any = "unhealthy",
-                 timestep: float = 5.0, log_observation: bool = True, config: Any = None, **arguments: Any) -> None:
+    def __init__(
+        self,
+        goal: dict[str, float] | None = None,
+        within: float = FACTOR_2,
+        initial_state: Any = "unhealthy",
+        timestep: float = 5.0,
+        log_observation: bool = True,
+        config: Any = None,
+        **arguments: Any,
+    ) -> None:
         if config is None or isinstance(config, Mapping):
             config = {"end_time": 1000.0, **(config or {})}
-        super().__init__(config=config, initial_state=initial_state, timestep=timestep,
-                         log_observation=log_observation, **arguments)
-        self.within = float(number("within", within, above=0, most=20, of="powers of ten"))
+        super().__init__(
+            config=config,
+            initial_state=initial_state,
+            timestep=timestep,
+            log_observation=log_observation,
+            **arguments,
+        )
+        self.within = float(
+            number("within", within, above=0, most=20, of="powers of ten")
+        )
         self._aims = [self.model.names.index(name) for name in self.model.goal]
         self._reach = self._bound(self._start)[self._aims]
         self._goal = self._as_goal(self.model.goal if goal is None else goal)
         aims = spaces.Box(np.log10(DETECTED), np.log10(self._reach), dtype=np.float64)
-        self.observation_space = spaces.Dict(observation=self.observation_space, achieved_goal=aims, desired_goal=aims)
+        self.observation_space = spaces.Dict(
+            observation=self.observation_space, achieved_goal=aims, desired_goal=aims
+        )
         self.observation_names = None
 
     def _as_goal(self, goal):
         names = tuple(self.model.goal)
-        demand(isinstance(goal, dict) and set(goal) == set(names),
-               f"a goal gives a value to each of {', '.join(names)}; got {in_short(goal)}")
-        return np.log10([number(f"goal: {name}", goal[name], above=DETECTED, most=most)
-                         for name, most in zip(names, self._reach.tolist())])
+        demand(
+            isinstance(goal, dict) and set(goal) == set(names),
+            f"a goal gives a value to each of {', '.join(names)}; got {in_short(goal)}",
+        )
+        return np.log10(
+            [
+                number(f"goal: {name}", goal[name], above=DETECTED, most=most)
+                for name, most in zip(names, self._reach.tolist())
+            ]
+        )
 
     def initial(self, draws: np.ndarray, options: Mapping[str, Any]) -> dict:
         goal = self._as_goal(options["goal"]) if "goal" in options else self._goal
-        return {**super().initial(draws, options), "goal": np.repeat(goal[None], len(draws), axis=0)}
+        return {
+            **super().initial(draws, options),
+            "goal": np.repeat(goal[None], len(draws), axis=0),
+        }
 
-    def advance(self, state: dict, action: np.ndarray, draws: np.ndarray) -> tuple[dict, dict]:
+    def advance(
+        self, state: dict, action: np.ndarray, draws: np.ndarray
+    ) -> tuple[dict, dict]:
         after, outcome = super().advance(state, action, draws)
-        outcome["reward"] = self.compute_reward(None, self._achieved(after), state["goal"], None)
+        outcome["reward"] = self.compute_reward(
+            None, self._achieved(after), state["goal"], None
+        )
         return after, outcome
 
     def _achieved(self, state):
         return np.log10(np.maximum(state["values"][:, self._aims], DETECTED))
 
     def observe(self, state: dict) -> dict[str, np.ndarray]:
-        return {"observation": super().observe(state), "achieved_goal": self._achieved(state),
-                "desired_goal": state["goal"].copy()}
+        return {
+            "observation": super().observe(state),
+            "achieved_goal": self._achieved(state),
+            "desired_goal": state["goal"].copy(),
+        }
 
-    def compute_reward(self, env: Any, achieved_goal: Any, desired_goal: Any, info: Any) -> Any:
+    def compute_reward(
+        self, env: Any, achieved_goal: Any, desired_goal: Any, info: Any
+    ) -> Any:
         """0.0 where the goal is achieved and -1.0 elsewhere, for goals (…, 3); a float for a single one."""
-        apart = np.abs(np.asarray(achieved_goal) - np.asarray(desired_goal)).max(axis=-1)
+        apart = np.abs(np.asarray(achieved_goal) - np.asarray(desired_goal)).max(
+            axis=-1
+        )
         reward = np.where(apart <= self.within, 0.0, -1.0)
         return reward if reward.ndim else float(reward)
 
     def info(self, state: dict, outcome: dict | None) -> dict:
-        achieved = self.compute_reward(None, self._achieved(state), state["goal"], None) == 0
+        achieved = (
+            self.compute_reward(None, self._achieved(state), state["goal"], None) == 0
+        )
         return {**super().info(state, outcome), "is_success": achieved}
 
     def frame(self, state: dict, outcome: dict | None, at: int = 0) -> dict:
-        region = {name: (10 ** (value - self.within), 10 ** (value + self.within))
-                  for name, value in zip(self.model.goal, state["goal"][at].tolist())}
+        region = {
+            name: (10 ** (value - self.within), 10 ** (value + self.within))
+            for name, value in zip(self.model.goal, state["goal"][at].tolist())
+        }
         return {**super().frame(state, outcome, at), "goal": region}

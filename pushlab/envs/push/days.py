@@ -14,7 +14,7 @@ from pushlab.ground.arguments import in_short
 from pushlab.users.days import DAY, ResponseTimes, days_of, slot_number
 from pushlab.users.judges import cutoff
 
-SPANS = {"train": (0.0, 2 / 3), "test": (2 / 3, 1.0)}               # shares of the days
+SPANS = {"train": (0.0, 2 / 3), "test": (2 / 3, 1.0)}  # shares of the days
 
 
 class AllDays(NamedTuple):
@@ -45,24 +45,45 @@ class AllDays(NamedTuple):
     owner: np.ndarray
 
 
-def lay_out(users: Sequence[User], source: str, judges: Sequence, opening: str, max_age: float) -> AllDays:
+def lay_out(
+    users: Sequence[User], source: str, judges: Sequence, opening: str, max_age: float
+) -> AllDays:
     """The days of all users, with the probability of opening each notification at each moment it may be shown."""
     parts: list[AllDays] = []
     for number, (user, judge) in enumerate(zip(users, judges)):
         mine = days_of(user, source)
         moments, arrivals, chances, minutes, before = (
             sum(len(getattr(part, name)) for part in parts)
-            for name in ("times", "arrivals", "chance", "minutes", "dates"))
+            for name in ("times", "arrivals", "chance", "minutes", "dates")
+        )
         came, begin, chance = _chances(mine, user, judge, opening, max_age)
-        answers, its_day = ResponseTimes.fit(user.history), np.repeat(np.arange(len(mine)), np.diff(mine.first))
-        plan = [np.where(mine.arrival >= 0, mine.arrival + arrivals, rules.NOBODY), slot_number(mine.times),
-                its_day + before, mine.times % DAY // 60]
-        parts.append(AllDays(
-            plan=np.stack(plan, axis=1).astype(np.int32), times=mine.times, contexts=mine.contexts.astype(np.int32),
-            arrivals=np.stack([came + moments, begin + chances], axis=1).astype(np.int32),
-            notifications=mine.notifications.astype(np.int32), chance=chance, minutes=answers.minutes,
-            cells=answers.cells[None] + np.array([minutes, 0]), dates=mine.dates, first=mine.first[:-1] + moments,
-            owner=np.full(len(mine), number)))
+        answers, its_day = (
+            ResponseTimes.fit(user.history),
+            np.repeat(np.arange(len(mine)), np.diff(mine.first)),
+        )
+        plan = [
+            np.where(mine.arrival >= 0, mine.arrival + arrivals, rules.NOBODY),
+            slot_number(mine.times),
+            its_day + before,
+            mine.times % DAY // 60,
+        ]
+        parts.append(
+            AllDays(
+                plan=np.stack(plan, axis=1).astype(np.int32),
+                times=mine.times,
+                contexts=mine.contexts.astype(np.int32),
+                arrivals=np.stack([came + moments, begin + chances], axis=1).astype(
+                    np.int32
+                ),
+                notifications=mine.notifications.astype(np.int32),
+                chance=chance,
+                minutes=answers.minutes,
+                cells=answers.cells[None] + np.array([minutes, 0]),
+                dates=mine.dates,
+                first=mine.first[:-1] + moments,
+                owner=np.full(len(mine), number),
+            )
+        )
     whole = AllDays(*map(np.concatenate, zip(*parts)))
     return whole._replace(first=np.append(whole.first, len(whole.times)))
 
@@ -76,9 +97,15 @@ def _chances(days, user, judge, opening, max_age):
     one = np.repeat(np.arange(len(came)), count)
     moment = came[one] + np.arange(len(one)) - begin[one]
     chance = np.empty(len(one))
-    judge.chances(days.contexts)(moment, np.ascontiguousarray(days.notifications[one]), chance)
+    judge.chances(days.contexts)(
+        moment, np.ascontiguousarray(days.notifications[one]), chance
+    )
     threshold = cutoff(judge, user.history, opening)
-    return came, begin, chance if np.isnan(threshold) else (chance >= threshold).astype(float)
+    return (
+        came,
+        begin,
+        chance if np.isnan(threshold) else (chance >= threshold).astype(float),
+    )
 
 
 def span(days: Any, count: int) -> tuple[int, int]:
@@ -88,8 +115,14 @@ def span(days: Any, count: int) -> tuple[int, int]:
     if isinstance(days, str) and days in SPANS:
         low, high = SPANS[days]
         return round(low * count), round(high * count)
-    if isinstance(days, (tuple, list)) and len(days) == 2 and all(isinstance(day, Integral) for day in days) \
-            and 0 <= days[0] < days[1] <= count:
+    if (
+        isinstance(days, (tuple, list))
+        and len(days) == 2
+        and all(isinstance(day, Integral) for day in days)
+        and 0 <= days[0] < days[1] <= count
+    ):
         return int(days[0]), int(days[1])
-    raise ValueError(f"days is None, {', '.join(map(repr, SPANS))} or a pair of day numbers (first, after the last) "
-                     f"from 0 to {count}; got {in_short(days)}")
+    raise ValueError(
+        f"days is None, {', '.join(map(repr, SPANS))} or a pair of day numbers (first, after the last) "
+        f"from 0 to {count}; got {in_short(days)}"
+    )

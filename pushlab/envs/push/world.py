@@ -18,14 +18,45 @@ from pushlab.ground.arguments import demand, in_short, is_number, number, one_of
 from pushlab.users.days import DAY
 
 # Reward parts and what each is worth; fixed before any agent was trained.
-WEIGHTS = {"opened": 1.0, "dismissed": -1.0, "missed": -1.0, "spared": 0.2, "look": 0.0, "idle": -0.01, "wait": -0.005,
-           "endless": -0.02, "forbidden": -0.5}
-WEIGHTS_2019 = {"opened": 5.0, "dismissed": -10.0, "missed": 0.0, "spared": 0.0, "look": 1.0, "idle": -1.0,
-                "wait": -0.2, "endless": -0.2, "forbidden": -0.5}
-REWARDS = {"default": (WEIGHTS, 3), "2019": (WEIGHTS_2019, 15)}     # with the number of deferrals that cost nothing
-MOST_WORTH = 1e9            # of a part of the reward, so that no sum of them is infinite
+WEIGHTS = {
+    "opened": 1.0,
+    "dismissed": -1.0,
+    "missed": -1.0,
+    "spared": 0.2,
+    "look": 0.0,
+    "idle": -0.01,
+    "wait": -0.005,
+    "endless": -0.02,
+    "forbidden": -0.5,
+}
+WEIGHTS_2019 = {
+    "opened": 5.0,
+    "dismissed": -10.0,
+    "missed": 0.0,
+    "spared": 0.0,
+    "look": 1.0,
+    "idle": -1.0,
+    "wait": -0.2,
+    "endless": -0.2,
+    "forbidden": -0.5,
+}
+REWARDS = {
+    "default": (WEIGHTS, 3),
+    "2019": (WEIGHTS_2019, 15),
+}  # with the number of deferrals that cost nothing
+MOST_WORTH = 1e9  # of a part of the reward, so that no sum of them is infinite
 # What info tells of the counts, the columns of core from SHOWN_IN_ALL up to BEFORE.
-TOLD = ("shown", "dismissed", "cached", "expired", "forbidden", "opens", "refusals", "missed", "spared")
+TOLD = (
+    "shown",
+    "dismissed",
+    "cached",
+    "expired",
+    "forbidden",
+    "opens",
+    "refusals",
+    "missed",
+    "spared",
+)
 
 
 class Push(UserWorld):
@@ -133,23 +164,62 @@ class Push(UserWorld):
     rests = True
     actions, fates = rules.ACTIONS, rules.FATES
 
-    def __init__(self, user: Any = "mira", days: Any = None, horizon: int = 1, source: str = "records",
-                 judge: Any = None, opening: str = "sampled", max_age: float = 720, max_forbidden: int = 5,
-                 patience: float | None = None, rewards: str = "default", opened: float | None = None,
-                 dismissed: float | None = None, missed: float | None = None, spared: float | None = None,
-                 look: float | None = None, idle: float | None = None, wait: float | None = None,
-                 endless: float | None = None, forbidden: float | None = None):
+    def __init__(
+        self,
+        user: Any = "mira",
+        days: Any = None,
+        horizon: int = 1,
+        source: str = "records",
+        judge: Any = None,
+        opening: str = "sampled",
+        max_age: float = 720,
+        max_forbidden: int = 5,
+        patience: float | None = None,
+        rewards: str = "default",
+        opened: float | None = None,
+        dismissed: float | None = None,
+        missed: float | None = None,
+        spared: float | None = None,
+        look: float | None = None,
+        idle: float | None = None,
+        wait: float | None = None,
+        endless: float | None = None,
+        forbidden: float | None = None,
+    ):
         super().__init__(user, judge)
         usual, usual_patience = REWARDS[one_of("rewards", rewards, REWARDS)]
-        given = dict(zip(rules.PARTS, (opened, dismissed, missed, spared, look, idle, wait, endless, forbidden)))
-        self.weights = {part: float(usual[part] if worth is None else number(part, worth, -MOST_WORTH, MOST_WORTH))
-                        for part, worth in given.items()}
+        given = dict(
+            zip(
+                rules.PARTS,
+                (
+                    opened,
+                    dismissed,
+                    missed,
+                    spared,
+                    look,
+                    idle,
+                    wait,
+                    endless,
+                    forbidden,
+                ),
+            )
+        )
+        self.weights = {
+            part: float(
+                usual[part]
+                if worth is None
+                else number(part, worth, -MOST_WORTH, MOST_WORTH)
+            )
+            for part, worth in given.items()
+        }
         self.max_age = float(number("max_age", max_age, 0, math.inf, of="minutes"))
         self.max_forbidden = whole("max_forbidden", max_forbidden, 1)
         patience = usual_patience if patience is None else patience
         self.patience = number("patience", patience, 0, math.inf, of="deferrals")
         self.days = lay_out(self.users, source, self.judges, opening, self.max_age)
-        self.came_before = np.searchsorted(self.days.arrivals[:, rules.ITS_MOMENT], self.days.first)
+        self.came_before = np.searchsorted(
+            self.days.arrivals[:, rules.ITS_MOMENT], self.days.first
+        )
         self._choose_days(days, horizon)
         self._set_spaces()
 
@@ -160,32 +230,86 @@ class Push(UserWorld):
         for who, user in enumerate(self.users):
             mine = np.flatnonzero(self.days.owner == who)
             low, high = span(days, len(mine))
-            whole("horizon", horizon, 1, high - low, of=f"days that there are for user {user.name},")
-            starts.append(mine[low:high - horizon + 1])
+            whole(
+                "horizon",
+                horizon,
+                1,
+                high - low,
+                of=f"days that there are for user {user.name},",
+            )
+            starts.append(mine[low : high - horizon + 1])
         self._starts = np.concatenate(starts)
-        self.width = max(1, int((self.came_before[self._starts + horizon] - self.came_before[self._starts]).max()))
+        self.width = max(
+            1,
+            int(
+                (
+                    self.came_before[self._starts + horizon]
+                    - self.came_before[self._starts]
+                ).max()
+            ),
+        )
 
     def _set_spaces(self):
         context, notification = self.schema.context, self.schema.notification
         counts, ages = len(view.COUNT_EDGES), len(view.AGE_EDGES) + 1
-        one = [*notification.sizes, view.MOST_DEFERRALS + 1]                   # the highest code: none
+        one = [*notification.sizes, view.MOST_DEFERRALS + 1]  # the highest code: none
         names = [*notification.components, "deferrals"]
         self.observation_names = (
-            *context.components, *(f"hand.{name}" for name in names), "cache.waiting",
-            *(f"head.{name}" for name in names), "head.age", "pending.shown", "pending.age",
-            "today.shown", "today.dismissed", "today.cached", "hour", "days.left")
-        self._top = np.array([*(context.sizes - 1), *one, counts, *one, ages, counts, ages, counts, counts, counts, 23,
-                              self.horizon - 1], np.int64)
-        self.observation_space, self.action_space = MultiDiscrete(self._top + 1), Discrete(len(self.actions))
+            *context.components,
+            *(f"hand.{name}" for name in names),
+            "cache.waiting",
+            *(f"head.{name}" for name in names),
+            "head.age",
+            "pending.shown",
+            "pending.age",
+            "today.shown",
+            "today.dismissed",
+            "today.cached",
+            "hour",
+            "days.left",
+        )
+        self._top = np.array(
+            [
+                *(context.sizes - 1),
+                *one,
+                counts,
+                *one,
+                ages,
+                counts,
+                ages,
+                counts,
+                counts,
+                counts,
+                23,
+                self.horizon - 1,
+            ],
+            np.int64,
+        )
+        self.observation_space, self.action_space = (
+            MultiDiscrete(self._top + 1),
+            Discrete(len(self.actions)),
+        )
         self.action_choices = [("action", list(self.actions))]
         # Infinity as a number: at the end, when the time is infinite, what waits has expired whatever its age.
-        self._limits = np.nan_to_num(np.array([self.max_age, self.max_forbidden, self.patience], float))
+        self._limits = np.nan_to_num(
+            np.array([self.max_age, self.max_forbidden, self.patience], float)
+        )
         self._weights = np.array([self.weights[part] for part in rules.PARTS])
-        self.worths = np.zeros(len(self.fates))                     # what a notification of each fate was paid
+        self.worths = np.zeros(
+            len(self.fates)
+        )  # what a notification of each fate was paid
         self.worths[list(rules.PAID_AS)] = self._weights[list(rules.PAID_AS.values())]
         days = self.days
-        self.life = (days.plan, days.times, days.arrivals, days.chance, days.minutes, days.cells, self._weights,
-                     self._limits)
+        self.life = (
+            days.plan,
+            days.times,
+            days.arrivals,
+            days.chance,
+            days.minutes,
+            days.cells,
+            self._weights,
+            self._limits,
+        )
         self.sight = (days.contexts, days.notifications, self._top)
 
     @property
@@ -197,19 +321,36 @@ class Push(UserWorld):
 
     def initial(self, draws: np.ndarray, options: Mapping[str, Any]) -> dict:
         n, start = len(draws), self._start_days(draws[:, 0], options)
-        core, sums = np.zeros((n, rules.PENDING_NOW + 1), np.int32), np.zeros((n, len(rules.PARTS) + 2))
-        core[:, rules.MOMENT], core[:, rules.STOP] = self.days.first[start], self.days.first[start + self.horizon]
+        core, sums = (
+            np.zeros((n, rules.PENDING_NOW + 1), np.int32),
+            np.zeros((n, len(rules.PARTS) + 2)),
+        )
+        core[:, rules.MOMENT], core[:, rules.STOP] = (
+            self.days.first[start],
+            self.days.first[start + self.horizon],
+        )
         core[:, rules.DAY_NOW] = core[:, rules.FIRST_DAY] = start
-        core[:, rules.WHO], core[:, rules.BASE] = self.days.owner[start], self.came_before[start]
+        core[:, rules.WHO], core[:, rules.BASE] = (
+            self.days.owner[start],
+            self.came_before[start],
+        )
         core[:, [rules.HAND, rules.TAKEN, rules.ACTED_ON]] = rules.NOBODY
         sums[:, rules.KEY] = draws[:, 1]
-        return {"core": core, "sums": sums, "fate": np.zeros((n, self.width), np.int8),
-                "deferrals": np.zeros((n, self.width), np.int16), "since": np.zeros((n, self.width), np.int32)}
+        return {
+            "core": core,
+            "sums": sums,
+            "fate": np.zeros((n, self.width), np.int8),
+            "deferrals": np.zeros((n, self.width), np.int16),
+            "since": np.zeros((n, self.width), np.int32),
+        }
 
     def _start_days(self, u, options):
         """The day on which each copy starts, int64 (n,): as asked for, else by chance."""
         n = len(u)
-        who, day = self.users_asked(options.get("user"), n), one_each("day", options.get("day"), n)
+        who, day = (
+            self.users_asked(options.get("user"), n),
+            one_each("day", options.get("day"), n),
+        )
         if who is None and day is None:
             return self._starts[(u * len(self._starts)).astype(np.int64)]
         start = np.empty(n, np.int64)
@@ -224,13 +365,21 @@ class Push(UserWorld):
 
     def _that_day(self, choice, day):
         """Of the days that may start an episode those with a date or number."""
-        numbers, dates = choice - self._first_day_of(self.days.owner[choice]), self.days.dates[choice]
+        numbers, dates = (
+            choice - self._first_day_of(self.days.owner[choice]),
+            self.days.dates[choice],
+        )
         try:
-            found = choice[numbers == day if is_number(day) else dates == np.datetime64(day, "D")]
+            found = choice[
+                numbers == day if is_number(day) else dates == np.datetime64(day, "D")
+            ]
         except (ValueError, TypeError, OverflowError):
             found = choice[:0]
-        demand(len(found), f"the option day is a date from {dates[0]} to {dates[-1]}, or its number from "
-                           f"{numbers.min()} to {numbers.max()}; got {in_short(day)}")
+        demand(
+            len(found),
+            f"the option day is a date from {dates[0]} to {dates[-1]}, or its number from "
+            f"{numbers.min()} to {numbers.max()}; got {in_short(day)}",
+        )
         return found
 
     def _first_day_of(self, owner):
@@ -245,8 +394,15 @@ class Push(UserWorld):
 
     def observe(self, state: dict) -> np.ndarray:
         seen = np.empty((len(state["core"]), len(self._top)), np.int64)
-        view.look_each(state["core"], state["fate"], state["deferrals"], state["since"], *self.life[:3], *self.sight,
-                        seen)
+        view.look_each(
+            state["core"],
+            state["fate"],
+            state["deferrals"],
+            state["since"],
+            *self.life[:3],
+            *self.sight,
+            seen,
+        )
         return seen
 
     def mask(self, state: dict) -> np.ndarray:
@@ -260,19 +416,35 @@ class Push(UserWorld):
     def info(self, state: dict, outcome: dict | None) -> dict:
         core, sums = state["core"], state["sums"]
         told = {"time": self.minutes_gone(core), "day": self.first_day(core)}
-        told |= dict(zip(TOLD, core[:, rules.SHOWN_IN_ALL:rules.BEFORE].T.astype(np.int64)))
-        told["load"] = told["shown"] / (core[:, rules.DAY_NOW] - core[:, rules.FIRST_DAY] + 1)
+        told |= dict(
+            zip(TOLD, core[:, rules.SHOWN_IN_ALL : rules.BEFORE].T.astype(np.int64))
+        )
+        told["load"] = told["shown"] / (
+            core[:, rules.DAY_NOW] - core[:, rules.FIRST_DAY] + 1
+        )
         told["delay"] = sums[:, rules.DELAY] / np.maximum(told["shown"], 1)
-        told |= dict(zip((f"parts.{part}" for part in rules.PARTS), sums[:, :rules.DELAY].T.copy()))
+        told |= dict(
+            zip(
+                (f"parts.{part}" for part in rules.PARTS),
+                sums[:, : rules.DELAY].T.copy(),
+            )
+        )
         if len(self.users) > 1:
             told["user"] = core[:, rules.WHO].astype(np.int64)
-        return told | {"hand": core[:, rules.HAND].astype(np.int64), "fates": state["fate"]}
+        return told | {
+            "hand": core[:, rules.HAND].astype(np.int64),
+            "fates": state["fate"],
+        }
 
     def minutes_gone(self, core: np.ndarray) -> np.ndarray:
         """Minutes since the first midnight of the horizon, float64 (n,)."""
         begin = self.days.times[self.days.first[core[:, rules.FIRST_DAY]]]
-        now = self.days.times[np.minimum(core[:, rules.MOMENT], core[:, rules.STOP] - 1)]
-        return np.where(core[:, rules.OVER] == 1, self.horizon * float(DAY), now - begin)
+        now = self.days.times[
+            np.minimum(core[:, rules.MOMENT], core[:, rules.STOP] - 1)
+        ]
+        return np.where(
+            core[:, rules.OVER] == 1, self.horizon * float(DAY), now - begin
+        )
 
     def first_day(self, core: np.ndarray) -> np.ndarray:
         """Number of the horizon's first day among its user's, int64 (n,)."""

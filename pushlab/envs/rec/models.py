@@ -18,9 +18,11 @@ from pushlab.ground.arguments import in_short, number, one_of
 from pushlab.ground.compiled import compiled
 
 Array = np.ndarray
-Answers = tuple[Array, Array]     # rewards (n,) and next states (n, …)
+Answers = tuple[Array, Array]  # rewards (n,) and next states (n, …)
 REWARD_TYPES = ("continuous", "binary")
-SMALLEST = 2.0**-54     # stands in for a uniform number of 0, whose normal quantile would be minus infinity
+SMALLEST = (
+    2.0**-54
+)  # stands in for a uniform number of 0, whose normal quantile would be minus infinity
 
 
 def sigmoid(x: Any) -> Any:
@@ -60,28 +62,45 @@ class BaseUserModel(ABC):
     """
 
     name = "user model"
-    draws = 1           # uniform numbers that `respond` needs for one copy
+    draws = 1  # uniform numbers that `respond` needs for one copy
     equal_dims = False  # whether users and items must have as many features
 
-    def __init__(self, user_feature_dim: int | None = None, item_feature_dim: int | None = None,
-                 reward_type: str | None = None, reward_std: float | None = None, random_state: Any = None):
-        self.user_feature_dim, self.item_feature_dim = user_feature_dim, item_feature_dim
+    def __init__(
+        self,
+        user_feature_dim: int | None = None,
+        item_feature_dim: int | None = None,
+        reward_type: str | None = None,
+        reward_std: float | None = None,
+        random_state: Any = None,
+    ):
+        self.user_feature_dim, self.item_feature_dim = (
+            user_feature_dim,
+            item_feature_dim,
+        )
         self.reward_type, self.reward_std = reward_type, reward_std
-        self.random_: Any = np.random.default_rng(0 if random_state is None else random_state)
+        self.random_: Any = np.random.default_rng(
+            0 if random_state is None else random_state
+        )
 
     @abstractmethod
-    def user_preference_dynamics(self, state: Array, action: Any, item_feature_vector: Array) -> Array:
+    def user_preference_dynamics(
+        self, state: Array, action: Any, item_feature_vector: Array
+    ) -> Array:
         """The state after item number `action` was shown; item_feature_vector (n_items, item_feature_dim)."""
 
     @abstractmethod
-    def reward_function(self, state: Array, action: Any, item_feature_vector: Array) -> float:
+    def reward_function(
+        self, state: Array, action: Any, item_feature_vector: Array
+    ) -> float:
         """The engagement with item number `action`, judged by the state before it was shown."""
 
     def initial_state(self, preferences: Array, n_items: int) -> Array:
         """The states in which users begin, (n_users, …), from their preferences (n_users, user_feature_dim)."""
         return preferences
 
-    def respond(self, states: Array, actions: Array, item_feature_vector: Array, draws: Array) -> Answers:
+    def respond(
+        self, states: Array, actions: Array, item_feature_vector: Array, draws: Array
+    ) -> Answers:
         """Rewards (n,) and next states (n, …) of n users at once; draws (n, self.draws) uniform on [0, 1).
 
         This one asks the two methods copy by copy; a model that writes its own is served some hundred times faster.
@@ -90,14 +109,24 @@ class BaseUserModel(ABC):
         legacy = isinstance(getattr(self, "random_", None), np.random.RandomState)
         for copy, (state, action) in enumerate(zip(states, actions.tolist())):
             bits = np.random.PCG64(int(draws[copy, 0] * 2**53))
-            self.random_ = np.random.RandomState(bits) if legacy else np.random.Generator(bits)
-            reward = self.reward_function(state.copy(), action, item_feature_vector=item_feature_vector)
-            moved = self.user_preference_dynamics(state.copy(), action, item_feature_vector=item_feature_vector)
+            self.random_ = (
+                np.random.RandomState(bits) if legacy else np.random.Generator(bits)
+            )
+            reward = self.reward_function(
+                state.copy(), action, item_feature_vector=item_feature_vector
+            )
+            moved = self.user_preference_dynamics(
+                state.copy(), action, item_feature_vector=item_feature_vector
+            )
             rewards[copy] = _checked(self, "reward_function", reward, ())
-            following[copy] = _checked(self, "user_preference_dynamics", moved, state.shape)
+            following[copy] = _checked(
+                self, "user_preference_dynamics", moved, state.shape
+            )
         return rewards, following
 
-    def expect(self, states: Array, actions: Array, item_feature_vector: Array) -> Answers:
+    def expect(
+        self, states: Array, actions: Array, item_feature_vector: Array
+    ) -> Answers:
         """Expected rewards (n,) and next states (n, …), for planners; a model with noise should write its own.
 
         This one takes what one fixed draw of chance gives.
@@ -115,7 +144,9 @@ def _checked(model, method, value, shape):
         array = array.reshape(())
     if array.shape != shape or not np.isfinite(array).all():
         wanted = f"finite numbers of shape {shape}" if shape else "a finite number"
-        raise ValueError(f"{type(model).__name__}.{method} must return {wanted}; got {in_short(value)}")
+        raise ValueError(
+            f"{type(model).__name__}.{method} must return {wanted}; got {in_short(value)}"
+        )
     return array
 
 
@@ -143,12 +174,16 @@ def batch_method(model: Any) -> Callable[..., Answers]:
 def _one_by_one(model, said, states, actions, item_feature_vector, draws):
     if len(states) > 1 and not said:
         said.append(True)
-        warnings.warn(f"user model {type(model).__name__} has no batch method `respond` for what it does, so the "
-                      f"{len(states):,} copies are asked one after the other", stacklevel=2)
+        warnings.warn(
+            f"user model {type(model).__name__} has no batch method `respond` for what it does, so the "
+            f"{len(states):,} copies are asked one after the other",
+            stacklevel=2,
+        )
     return BaseUserModel.respond(model, states, actions, item_feature_vector, draws)
 
 
 # ---------------------------------------------------------------- the standard model
+
 
 @compiled
 def drift(states, actions, items, alpha, engagement, following):
@@ -192,39 +227,63 @@ class UserModel(BaseUserModel):
     name = "biased assimilation"
     equal_dims = True
 
-    def __init__(self, user_feature_dim: int | None = None, item_feature_dim: int | None = None,
-                 reward_type: str | None = None, reward_std: float | None = None, random_state: Any = None,
-                 alpha: float = 1.0):
-        super().__init__(user_feature_dim, item_feature_dim, reward_type, reward_std, random_state)
+    def __init__(
+        self,
+        user_feature_dim: int | None = None,
+        item_feature_dim: int | None = None,
+        reward_type: str | None = None,
+        reward_std: float | None = None,
+        random_state: Any = None,
+        alpha: float = 1.0,
+    ):
+        super().__init__(
+            user_feature_dim, item_feature_dim, reward_type, reward_std, random_state
+        )
         self.alpha = float(number("alpha", alpha, 0, 1))
 
     @property
-    def draws(self) -> int:             # type: ignore[override]
+    def draws(self) -> int:  # type: ignore[override]
         """One number for a reward that chance has a part in, else none."""
         return int(self.reward_type == "binary" or bool(self.reward_std))
 
-    def user_preference_dynamics(self, state: Array, action: Any, item_feature_vector: Array) -> Array:
+    def user_preference_dynamics(
+        self, state: Array, action: Any, item_feature_vector: Array
+    ) -> Array:
         return self._move_one(state, action, item_feature_vector)[1][0]
 
-    def reward_function(self, state: Array, action: Any, item_feature_vector: Array) -> float:
+    def reward_function(
+        self, state: Array, action: Any, item_feature_vector: Array
+    ) -> float:
         liked = self._move_one(state, action, item_feature_vector)[0].item()
         if self.reward_type == "binary":
             return float(self.random_.random() < sigmoid(liked))
-        return liked + (self.random_.normal(scale=self.reward_std) if self.reward_std else 0.0)
+        return liked + (
+            self.random_.normal(scale=self.reward_std) if self.reward_std else 0.0
+        )
 
     def _move_one(self, state, action, items):
         """As `_move`, of one user; an item that is not there, or that does not fit, is an IndexError or ValueError."""
-        state, items, action = np.asarray(state, float), np.asarray(items, float), np.array([action]).ravel()
-        items[action] @ state[:items.shape[1]]
+        state, items, action = (
+            np.asarray(state, float),
+            np.asarray(items, float),
+            np.array([action]).ravel(),
+        )
+        items[action] @ state[: items.shape[1]]
         return self._move(state[None], action, items)
 
-    def respond(self, states: Array, actions: Array, item_feature_vector: Array, draws: Array) -> Answers:
+    def respond(
+        self, states: Array, actions: Array, item_feature_vector: Array, draws: Array
+    ) -> Answers:
         engagement, following = self._move(states, actions, item_feature_vector)
         return self._answer(engagement, draws), following
 
-    def expect(self, states: Array, actions: Array, item_feature_vector: Array) -> Answers:
+    def expect(
+        self, states: Array, actions: Array, item_feature_vector: Array
+    ) -> Answers:
         engagement, following = self._move(states, actions, item_feature_vector)
-        return sigmoid(engagement) if self.reward_type == "binary" else engagement, following
+        return sigmoid(
+            engagement
+        ) if self.reward_type == "binary" else engagement, following
 
     def _move(self, states, actions, items):
         """Engagement before noise (n,), and next states."""
@@ -236,10 +295,15 @@ class UserModel(BaseUserModel):
         """Rewards (n,) out of engagement: noisy, or a yes or no."""
         if self.reward_type == "binary":
             return (draws[:, 0] < sigmoid(engagement)).astype(float)
-        return engagement + self.reward_std * standard_normal(draws[:, 0]) if self.reward_std else engagement
+        return (
+            engagement + self.reward_std * standard_normal(draws[:, 0])
+            if self.reward_std
+            else engagement
+        )
 
 
 # ---------------------------------------------------------------- two others
+
 
 class NoDrift(UserModel):
     """A user who stays as they are, whatever is shown: what most recommenders assume. Rewards as in `UserModel`.
@@ -273,7 +337,10 @@ class Satiation(UserModel):
 
     def __init__(self, *, keep: float = 0.7, weight: float = 0.3, **told: Any):
         super().__init__(**told, alpha=0.0)
-        self.keep, self.weight = float(number("keep", keep, 0, below=1)), float(number("weight", weight, 0))
+        self.keep, self.weight = (
+            float(number("keep", keep, 0, below=1)),
+            float(number("weight", weight, 0)),
+        )
 
     def initial_state(self, preferences: Array, n_items: int) -> Array:
         return np.hstack([preferences, np.zeros((len(preferences), n_items))])

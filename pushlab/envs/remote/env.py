@@ -18,8 +18,16 @@ class DiscreetSpec(Spec):
     """The attribute `spec`, without the token: what is made again from a spec takes it from $PUSHLAB_TOKEN."""
 
     def __set__(self, env: Any, spec: EnvSpec | None) -> None:
-        super().__set__(env, spec and replace(spec, kwargs={key: value for key, value in spec.kwargs.items()
-                                                            if key != "token"}))
+        super().__set__(
+            env,
+            spec
+            and replace(
+                spec,
+                kwargs={
+                    key: value for key, value in spec.kwargs.items() if key != "token"
+                },
+            ),
+        )
 
 
 class RemoteEnv(Env):
@@ -57,12 +65,22 @@ class RemoteVectorEnv(VectorEnv):
     spec = DiscreetSpec()
     world: Remote
 
-    def __init__(self, num_envs: int = 1, max_episode_steps: int | None = None,
-                 autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP, render_mode: str | None = None,
-                 **remote: Any):
-        demand(not remote.get("scored") or AutoresetMode(autoreset_mode) != AutoresetMode.SAME_STEP,
-               "with scored=True autoreset_mode is NEXT_STEP or DISABLED; or play one copy: gym.make(…, scored=True)")
-        super().__init__(Remote(**remote), num_envs, max_episode_steps, autoreset_mode, render_mode)
+    def __init__(
+        self,
+        num_envs: int = 1,
+        max_episode_steps: int | None = None,
+        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+        render_mode: str | None = None,
+        **remote: Any,
+    ):
+        demand(
+            not remote.get("scored")
+            or AutoresetMode(autoreset_mode) != AutoresetMode.SAME_STEP,
+            "with scored=True autoreset_mode is NEXT_STEP or DISABLED; or play one copy: gym.make(…, scored=True)",
+        )
+        super().__init__(
+            Remote(**remote), num_envs, max_episode_steps, autoreset_mode, render_mode
+        )
 
     def close_extras(self, **how: Any) -> None:
         """Hangs up."""

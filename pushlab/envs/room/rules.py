@@ -12,12 +12,13 @@ from pushlab.envs.stream import number
 from pushlab.ground.arguments import in_short
 from pushlab.ground.compiled import compiled
 
-RIGHT = 1.0                     # what a right answer earns; a wrong one earns nothing
-BLOCK = 256                     # steps that a room alone is lived ahead
-BEGIN = 1 << 30                 # numbers from here on are for the beginning of an episode
+RIGHT = 1.0  # what a right answer earns; a wrong one earns nothing
+BLOCK = 256  # steps that a room alone is lived ahead
+BEGIN = 1 << 30  # numbers from here on are for the beginning of an episode
 
 
 # ---------------------------------------------------------------- people and their things
+
 
 @compiled
 def another(which, count, chance):
@@ -41,13 +42,14 @@ def leave(place, home, locations, p_commonsense, chance, where):
     if chance * (p_commonsense + elsewhere) < p_commonsense:
         return home
     low, high = min(place, home), max(place, home)
-    other = int(where * (locations - 2))                    # all but these two
+    other = int(where * (locations - 2))  # all but these two
     other += other >= low
     return other + (other >= high)
 
 
 # The functions below work on arrays with a leading axis of copies, in place: person, thing, place (n, people) say who
 # stands at each spot, with which object, lying where; order (n, agents, people) in which order each agent goes round.
+
 
 @compiled
 def furnish(copy, thing, place, order, key, homes, locations, p_commonsense):
@@ -60,22 +62,46 @@ def furnish(copy, thing, place, order, key, homes, locations, p_commonsense):
     for row in range(people):
         pick = row + int(number(key, at) * (objects - row))
         thing[copy, row], deck[pick] = deck[pick], deck[row]
-        place[copy, row] = place_for(homes[thing[copy, row]], locations, p_commonsense, number(key, at + 1),
-                                     number(key, at + 2))
+        place[copy, row] = place_for(
+            homes[thing[copy, row]],
+            locations,
+            p_commonsense,
+            number(key, at + 1),
+            number(key, at + 2),
+        )
         at += 3
     for agent in range(order.shape[1]):
         for row in range(people):
             order[copy, agent, row] = row
         for row in range(people - 1):
-            pick, last = row + int(number(key, at) * (people - row)), order[copy, agent, row]
-            order[copy, agent, row], order[copy, agent, pick] = order[copy, agent, pick], last
+            pick, last = (
+                row + int(number(key, at) * (people - row)),
+                order[copy, agent, row],
+            )
+            order[copy, agent, row], order[copy, agent, pick] = (
+                order[copy, agent, pick],
+                last,
+            )
             at += 1
     return int(number(key, at) * people)
 
 
 @compiled
-def pass_a_step(copy, person, thing, place, key, time, homes, locations, p_commonsense, p_new_location, p_new_object,
-                p_switch_person, forced):
+def pass_a_step(
+    copy,
+    person,
+    thing,
+    place,
+    key,
+    time,
+    homes,
+    locations,
+    p_commonsense,
+    p_new_location,
+    p_new_object,
+    p_switch_person,
+    forced,
+):
     """One step of a copy's room, to `time`; returns whose object is asked for next.
 
     Everybody may get another object and place it; or else may place the same one again; then two people may switch
@@ -90,14 +116,27 @@ def pass_a_step(copy, person, thing, place, key, time, homes, locations, p_commo
         if event < p_new_object:
             what = another(thing[copy, row], len(homes), number(key, at + 1))
             thing[copy, row] = what
-            place[copy, row] = place_for(homes[what], locations, p_commonsense, number(key, at + 2),
-                                         number(key, at + 3))
+            place[copy, row] = place_for(
+                homes[what],
+                locations,
+                p_commonsense,
+                number(key, at + 2),
+                number(key, at + 3),
+            )
         elif event < either:
-            home, chance, where = homes[thing[copy, row]], number(key, at + 2), number(key, at + 3)
+            home, chance, where = (
+                homes[thing[copy, row]],
+                number(key, at + 2),
+                number(key, at + 3),
+            )
             if forced:
-                place[copy, row] = leave(place[copy, row], home, locations, p_commonsense, chance, where)
+                place[copy, row] = leave(
+                    place[copy, row], home, locations, p_commonsense, chance, where
+                )
             else:
-                place[copy, row] = place_for(home, locations, p_commonsense, chance, where)
+                place[copy, row] = place_for(
+                    home, locations, p_commonsense, chance, where
+                )
     at = first + 4 * people
     if number(key, at) < p_switch_person:
         one = int(number(key, at + 1) * people)
@@ -113,23 +152,33 @@ def look(copy, person, thing, place, order, time, asked, seen, line):
     spot, agents = time % person.shape[1], order.shape[1]
     for agent in range(agents):
         row = order[copy, agent, spot]
-        seen[line, 4 * agent], seen[line, 4 * agent + 1] = person[copy, row], thing[copy, row]
+        seen[line, 4 * agent], seen[line, 4 * agent + 1] = (
+            person[copy, row],
+            thing[copy, row],
+        )
         seen[line, 4 * agent + 2], seen[line, 4 * agent + 3] = place[copy, row], time
-    seen[line, 4 * agents], seen[line, 4 * agents + 1] = person[copy, asked], thing[copy, asked]
+    seen[line, 4 * agents], seen[line, 4 * agents + 1] = (
+        person[copy, asked],
+        thing[copy, asked],
+    )
 
 
 @compiled
 def furnish_each(thing, place, order, asked, key, homes, locations, p_commonsense):
     """Every copy's room at the beginning; asked (n,) is filled too."""
     for copy in range(len(key)):
-        asked[copy] = furnish(copy, thing, place, order, key[copy], homes, locations, p_commonsense)
+        asked[copy] = furnish(
+            copy, thing, place, order, key[copy], homes, locations, p_commonsense
+        )
 
 
 @compiled
 def pass_each(person, thing, place, asked, key, time, rules):
     """A step of every copy; time (n,) is that after the step."""
     for copy in range(len(key)):
-        asked[copy] = pass_a_step(copy, person, thing, place, key[copy], time[copy], *rules)
+        asked[copy] = pass_a_step(
+            copy, person, thing, place, key[copy], time[copy], *rules
+        )
 
 
 @compiled
@@ -155,12 +204,15 @@ def live_on(person, thing, place, order, key, time, asked, rules, seen, rights):
 
 # ---------------------------------------------------------------- a room alone
 
+
 def in_small_letters(answer: str | None) -> str | None:
     """An answer as it is compared; None stays None."""
     if answer is None:
         return None
     if not isinstance(answer, str):
-        raise TypeError(f"an answer is a word for a place, a str, or None for no answer; got {in_short(answer)}")
+        raise TypeError(
+            f"an answer is a word for a place, a str, or None for no answer; got {in_short(answer)}"
+        )
     return answer.lower()
 
 
@@ -176,29 +228,51 @@ class RoomAlone:
         self.indexed = world.encoding == "index"
         self.plain = not self.indexed and world.n_agents == 1
         self._read = reader_of(world)
-        self.heads, self.relation, self.places = world.heads, world.relation, world.locations
+        self.heads, self.relation, self.places = (
+            world.heads,
+            world.relation,
+            world.locations,
+        )
         self.start: dict | None = None
 
     def reset(self, draws: np.ndarray, options: Mapping[str, Any]) -> tuple[Any, dict]:
         """Begins an episode: observation and info."""
-        self.start = self.world.initial(draws, options)         # the state at the beginning of the block
-        self.at = self.length = 0                               # steps taken of the block; steps in it
+        self.start = self.world.initial(
+            draws, options
+        )  # the state at the beginning of the block
+        self.at = self.length = 0  # steps taken of the block; steps in it
         self.action = None
         self.right = int(self.start["place"][0, self.start["asked"][0]])
         seen = self.world.codes_seen(self.start)[0]
-        info = {} if self.world.n_agents == 1 else {"rewards": np.zeros(self.world.n_agents)}
+        info = (
+            {}
+            if self.world.n_agents == 1
+            else {"rewards": np.zeros(self.world.n_agents)}
+        )
         return (seen if self.indexed else self.world.to_words(seen)), info
 
-    def step(self, action: Any, draws: np.ndarray) -> tuple[Any, float, bool, bool, dict]:
+    def step(
+        self, action: Any, draws: np.ndarray
+    ) -> tuple[Any, float, bool, bool, dict]:
         """Judges the answer and goes on: observation, reward, terminated, truncated, info."""
         if self.plain:
             return self._step_in_words(action)
         answers = self._read(action, 1).reshape(-1)
         rewards = self.world.judge(answers, self.right)
         at = self._go_on(action)
-        reward, info = (rewards.item(), {}) if len(rewards) == 1 else (float(rewards.mean()), {"rewards": rewards})
+        reward, info = (
+            (rewards.item(), {})
+            if len(rewards) == 1
+            else (float(rewards.mean()), {"rewards": rewards})
+        )
         seen = self.seen[at]
-        return (seen.copy() if self.indexed else self.world.to_words(seen)), reward, False, False, info
+        return (
+            (seen.copy() if self.indexed else self.world.to_words(seen)),
+            reward,
+            False,
+            False,
+            info,
+        )
 
     def _step_in_words(self, action):
         """A step of one agent that is asked and answers in words, with as little work as can be."""
@@ -207,8 +281,16 @@ class RoomAlone:
         at = self._go_on(action)
         person, thing, place, time, whose, what = self.rows[at]
         heads, relation = self.heads, self.relation
-        return (((heads[person][thing], relation, self.places[place], time), (heads[whose][what], relation)), reward,
-                False, False, {})
+        return (
+            (
+                (heads[person][thing], relation, self.places[place], time),
+                (heads[whose][what], relation),
+            ),
+            reward,
+            False,
+            False,
+            {},
+        )
 
     def _go_on(self, action):
         """Moves on by a step; returns its place in the block."""
@@ -225,7 +307,10 @@ class RoomAlone:
         steps = min(BLOCK, world.max_step - int(start["time"][0]))
         world.check_clock(int(start["time"][0]) + 1)
         self.start, self.length = start, steps
-        self.seen, rights = np.empty((steps, 4 * world.n_agents + 2), np.int64), np.empty(steps, np.int64)
+        self.seen, rights = (
+            np.empty((steps, 4 * world.n_agents + 2), np.int64),
+            np.empty(steps, np.int64),
+        )
         self._live(start, self.seen, rights)
         self.rights = rights.tolist()
         if self.plain:
@@ -234,14 +319,30 @@ class RoomAlone:
     def _live(self, state, seen, rights):
         """What is seen in the steps after a state, and the state after the last of them."""
         room = {key: state[key].copy() for key in ("person", "thing", "place")}
-        asked = live_on(*room.values(), state["order"], state["key"][0], state["time"][0], state["asked"][0],
-                        self.world.rules, seen, rights)
-        return {**state, **room, "asked": np.array([asked]), "time": state["time"] + len(seen)}
+        asked = live_on(
+            *room.values(),
+            state["order"],
+            state["key"][0],
+            state["time"][0],
+            state["asked"][0],
+            self.world.rules,
+            seen,
+            rights,
+        )
+        return {
+            **state,
+            **room,
+            "asked": np.array([asked]),
+            "time": state["time"] + len(seen),
+        }
 
     def _after(self, steps):
         """The state so many steps into the block."""
-        return self._live(self.start, np.empty((steps, 4 * self.world.n_agents + 2), np.int64),
-                          np.empty(steps, np.int64))
+        return self._live(
+            self.start,
+            np.empty((steps, 4 * self.world.n_agents + 2), np.int64),
+            np.empty(steps, np.int64),
+        )
 
     def now(self) -> tuple[dict | None, dict | None]:
         """State and outcome as the batch functions give them; None and None before the first reset."""
@@ -249,4 +350,6 @@ class RoomAlone:
             return None, None
         if self.action is None and self.at == 0:
             return self._after(0), None
-        return self.world.advance(self._after(self.at - 1), self._read(self.action, 1), None)
+        return self.world.advance(
+            self._after(self.at - 1), self._read(self.action, 1), None
+        )

@@ -9,16 +9,45 @@ import numpy as np
 from gymnasium.spaces import Discrete, MultiDiscrete, Text, Tuple
 
 from pushlab.datasets.commonsense import OWNS, all_places, read_facts, usual_places
-from pushlab.envs.room.rules import RIGHT, RoomAlone, furnish_each, in_small_letters, look_each, pass_each
+from pushlab.envs.room.rules import (
+    RIGHT,
+    RoomAlone,
+    furnish_each,
+    in_small_letters,
+    look_each,
+    pass_each,
+)
 from pushlab.envs.world import World
 from pushlab.ground.arguments import chances, demand, in_short, naming, one_of, whole
 
-SIZES = {"small": (10, 10, 10), "big": (20, 80, 49)}        # people, objects, locations
-PEOPLE = ("james", "mary", "robert", "karen", "linda", "david", "susan", "thomas", "anna", "peter", "nina", "oscar",
-          "irene", "victor", "helen", "frank", "emma", "george", "clara", "walter")
+SIZES = {"small": (10, 10, 10), "big": (20, 80, 49)}  # people, objects, locations
+PEOPLE = (
+    "james",
+    "mary",
+    "robert",
+    "karen",
+    "linda",
+    "david",
+    "susan",
+    "thomas",
+    "anna",
+    "peter",
+    "nina",
+    "oscar",
+    "irene",
+    "victor",
+    "helen",
+    "frank",
+    "emma",
+    "george",
+    "clara",
+    "walter",
+)
 REFERENCES = (None, "room-env-3")
 PRINTABLE = "".join(map(chr, range(32, 127)))
-LONGEST_ANSWER = 64             # characters; only for the action space, longer answers are wrong and no error
+LONGEST_ANSWER = (
+    64  # characters; only for the action space, longer answers are wrong and no error
+)
 
 
 class Room(World):
@@ -81,39 +110,83 @@ class Room(World):
     name, drawing = "RoomEnv-v0", "room"
     uniforms = 1
 
-    def __init__(self, size: str = "small", n_people: int | None = None, n_objects: int | None = None,
-                 n_locations: int | None = None, n_agents: int = 1, p_commonsense: float = 0.7,
-                 p_new_location: float = 0.1, p_new_object: float = 0.1, p_switch_person: float = 0.5,
-                 max_step: int = 1000, encoding: str = "text", commonsense: Any = "commonsense",
-                 reference: str | None = None):
+    def __init__(
+        self,
+        size: str = "small",
+        n_people: int | None = None,
+        n_objects: int | None = None,
+        n_locations: int | None = None,
+        n_agents: int = 1,
+        p_commonsense: float = 0.7,
+        p_new_location: float = 0.1,
+        p_new_object: float = 0.1,
+        p_switch_person: float = 0.5,
+        max_step: int = 1000,
+        encoding: str = "text",
+        commonsense: Any = "commonsense",
+        reference: str | None = None,
+    ):
         people, objects, locations = SIZES[one_of("size", size, SIZES)]
-        self.encoding, forced = one_of("encoding", encoding, ("text", "index")), reference is not None
+        self.encoding, forced = (
+            one_of("encoding", encoding, ("text", "index")),
+            reference is not None,
+        )
         one_of("reference", reference, REFERENCES)
         with naming("commonsense", commonsense):
             self.facts = read_facts(commonsense)
         usual, known = usual_places(self.facts), all_places(self.facts)
-        people = whole("n_people", people if n_people is None else n_people, 2, len(PEOPLE))
-        objects = whole("n_objects", objects if n_objects is None else n_objects, people, len(usual),
-                        of="objects, a different one for each of the people,")
+        people = whole(
+            "n_people", people if n_people is None else n_people, 2, len(PEOPLE)
+        )
+        objects = whole(
+            "n_objects",
+            objects if n_objects is None else n_objects,
+            people,
+            len(usual),
+            of="objects, a different one for each of the people,",
+        )
         self.people, self.objects = PEOPLE[:people], tuple(usual)[:objects]
         self.usual = {thing: usual[thing] for thing in self.objects}
         needed = list(dict.fromkeys(self.usual.values()))
-        locations = whole("n_locations", locations if n_locations is None else n_locations, max(2, len(needed)),
-                          len(known), of=f"locations, for the objects have {len(needed)} usual places,")
-        self.n_agents, self.max_step = whole("n_agents", n_agents, 1, 1000), whole("max_step", max_step, 1, 10_000_000)
+        locations = whole(
+            "n_locations",
+            locations if n_locations is None else n_locations,
+            max(2, len(needed)),
+            len(known),
+            of=f"locations, for the objects have {len(needed)} usual places,",
+        )
+        self.n_agents, self.max_step = (
+            whole("n_agents", n_agents, 1, 1000),
+            whole("max_step", max_step, 1, 10_000_000),
+        )
         self.locations = tuple(dict.fromkeys([*needed, *known]))[:locations]
         self.relation = self.facts[0].relation
         self.location_code = {place: code for code, place in enumerate(self.locations)}
-        self.homes = np.array([self.location_code[place] for place in self.usual.values()], np.int64)
-        likely = {"p_commonsense": p_commonsense, "p_new_location": p_new_location, "p_new_object": p_new_object,
-                  "p_switch_person": p_switch_person}
+        self.homes = np.array(
+            [self.location_code[place] for place in self.usual.values()], np.int64
+        )
+        likely = {
+            "p_commonsense": p_commonsense,
+            "p_new_location": p_new_location,
+            "p_new_object": p_new_object,
+            "p_switch_person": p_switch_person,
+        }
         chances(likely)
-        demand(not forced or 0 < p_commonsense < 1, "where every placing again moves the object, p_commonsense lies "
-               f"between 0 and 1, both excluded; got {in_short(p_commonsense)}")
+        demand(
+            not forced or 0 < p_commonsense < 1,
+            "where every placing again moves the object, p_commonsense lies "
+            f"between 0 and 1, both excluded; got {in_short(p_commonsense)}",
+        )
         self.rules = (self.homes, locations, *map(float, likely.values()), forced)
-        self.heads = [[f"{person}{OWNS}{thing}" for thing in self.objects] for person in self.people]
-        self._head_code = {head: (person, thing) for person, row in enumerate(self.heads)
-                           for thing, head in enumerate(row)}
+        self.heads = [
+            [f"{person}{OWNS}{thing}" for thing in self.objects]
+            for person in self.people
+        ]
+        self._head_code = {
+            head: (person, thing)
+            for person, row in enumerate(self.heads)
+            for thing, head in enumerate(row)
+        }
         self._set_spaces()
         if encoding == "text":
             self.read_action = self.answer_codes
@@ -121,22 +194,43 @@ class Room(World):
     # ------------------------------------------------------------ spaces and words
 
     def _set_spaces(self):
-        one = (len(self.people), len(self.objects), len(self.locations), self.max_step + 1)
+        one = (
+            len(self.people),
+            len(self.objects),
+            len(self.locations),
+            self.max_step + 1,
+        )
         several, places = self.n_agents > 1, len(self.locations)
         if self.encoding == "index":
             self.observation_space = MultiDiscrete([*one * self.n_agents, *one[:2]])
-            self.action_space = MultiDiscrete([places] * self.n_agents) if several else Discrete(places)
+            self.action_space = (
+                MultiDiscrete([places] * self.n_agents) if several else Discrete(places)
+            )
             agents = range(self.n_agents) if several else [""]
-            self.observation_names = (*(f"{agent}.{part}".lstrip(".") for agent in agents
-                                        for part in ("person", "object", "location", "time")),
-                                      "asked.person", "asked.object")
-            self.action_choices = [(f"answer {agent}".rstrip(), list(self.locations)) for agent in agents]
+            self.observation_names = (
+                *(
+                    f"{agent}.{part}".lstrip(".")
+                    for agent in agents
+                    for part in ("person", "object", "location", "time")
+                ),
+                "asked.person",
+                "asked.object",
+            )
+            self.action_choices = [
+                (f"answer {agent}".rstrip(), list(self.locations)) for agent in agents
+            ]
         else:
-            head, relation, place = map(_text_space, (self._head_code, [self.relation], self.locations))
+            head, relation, place = map(
+                _text_space, (self._head_code, [self.relation], self.locations)
+            )
             quadruple = Tuple((head, relation, place, Discrete(self.max_step + 1)))
             answer = Text(LONGEST_ANSWER, min_length=1, charset=PRINTABLE)
-            self.observation_space = Tuple((Tuple((quadruple,) * self.n_agents) if several else quadruple,
-                                            Tuple((head, relation))))
+            self.observation_space = Tuple(
+                (
+                    Tuple((quadruple,) * self.n_agents) if several else quadruple,
+                    Tuple((head, relation)),
+                )
+            )
             self.action_space = Tuple((answer,) * self.n_agents) if several else answer
 
     def to_words(self, codes: Iterable[int]) -> tuple:
@@ -147,9 +241,14 @@ class Room(World):
         (("james's laptop", 'atlocation', 'desk', 42), ("mary's cup", 'atlocation'))
         """
         *seen, person, thing = map(int, codes)
-        quadruples = tuple((self.heads[who][what], self.relation, self.locations[place], time)
-                           for who, what, place, time in zip(*[iter(seen)] * 4))
-        return (quadruples if self.n_agents > 1 else quadruples[0]), (self.heads[person][thing], self.relation)
+        quadruples = tuple(
+            (self.heads[who][what], self.relation, self.locations[place], time)
+            for who, what, place, time in zip(*[iter(seen)] * 4)
+        )
+        return (quadruples if self.n_agents > 1 else quadruples[0]), (
+            self.heads[person][thing],
+            self.relation,
+        )
 
     def to_codes(self, words: tuple) -> np.ndarray:
         """The observation in integers of one in words: `to_words` backwards. KeyError names a word unknown here.
@@ -160,8 +259,11 @@ class Room(World):
         """
         observation, question = words
         quadruples = observation if self.n_agents > 1 else (observation,)
-        codes = [code for head, _, place, time in quadruples
-                 for code in (*self._head_code[head], self.location_code[place], time)]
+        codes = [
+            code
+            for head, _, place, time in quadruples
+            for code in (*self._head_code[head], self.location_code[place], time)
+        ]
         return np.array([*codes, *self._head_code[question[0]]], np.int64)
 
     def answer_codes(self, action: Any, n: int) -> np.ndarray:
@@ -169,28 +271,54 @@ class Room(World):
         rows = action.tolist() if isinstance(action, np.ndarray) else action
         rows = [rows] if n == 1 and isinstance(rows, (str, type(None))) else rows
         several, lists = self.n_agents > 1, (list, tuple, np.ndarray)
-        if several and isinstance(rows, lists):             # of a batch, the answers of each agent
-            alone = n == 1 and all(isinstance(answer, (str, type(None))) for answer in rows)
-            each = all(isinstance(one, lists) and getattr(one, "ndim", 1) for one in rows)
+        if several and isinstance(rows, lists):  # of a batch, the answers of each agent
+            alone = n == 1 and all(
+                isinstance(answer, (str, type(None))) for answer in rows
+            )
+            each = all(
+                isinstance(one, lists) and getattr(one, "ndim", 1) for one in rows
+            )
             rows = [rows] if alone else list(zip(*rows)) if each else None
         if not isinstance(rows, lists) or len(rows) != n:
-            raise ValueError(f"expected {n} answers{' of each agent' * several}, one for each copy; got "
-                             f"{in_short(action)}")
-        return np.array([self._codes_of(answer if several else (answer,)) for answer in rows], np.int64)
+            raise ValueError(
+                f"expected {n} answers{' of each agent' * several}, one for each copy; got "
+                f"{in_short(action)}"
+            )
+        return np.array(
+            [self._codes_of(answer if several else (answer,)) for answer in rows],
+            np.int64,
+        )
 
     def _codes_of(self, answers):
         if len(answers) != self.n_agents:
-            raise ValueError(f"{self.n_agents} agents give as many answers; got {in_short(answers)}")
-        return [self.location_code.get(in_small_letters(answer), -1) for answer in answers]
+            raise ValueError(
+                f"{self.n_agents} agents give as many answers; got {in_short(answers)}"
+            )
+        return [
+            self.location_code.get(in_small_letters(answer), -1) for answer in answers
+        ]
 
     # ------------------------------------------------------------ what every world answers
 
     def initial(self, draws: np.ndarray, options: Mapping[str, Any]) -> dict:
         n, people, agents = len(draws), len(self.people), self.n_agents
-        state = {"person": np.tile(np.arange(people, dtype=np.int16), (n, 1)), "thing": np.empty((n, people), np.int16),
-                 "place": np.empty((n, people), np.int16), "order": np.empty((n, agents, people), np.int16),
-                 "asked": np.empty(n, np.int64), "time": np.zeros(n, np.int64), "key": draws[:, 0].copy()}
-        furnish_each(state["thing"], state["place"], state["order"], state["asked"], state["key"], *self.rules[:3])
+        state = {
+            "person": np.tile(np.arange(people, dtype=np.int16), (n, 1)),
+            "thing": np.empty((n, people), np.int16),
+            "place": np.empty((n, people), np.int16),
+            "order": np.empty((n, agents, people), np.int16),
+            "asked": np.empty(n, np.int64),
+            "time": np.zeros(n, np.int64),
+            "key": draws[:, 0].copy(),
+        }
+        furnish_each(
+            state["thing"],
+            state["place"],
+            state["order"],
+            state["asked"],
+            state["key"],
+            *self.rules[:3],
+        )
         return state
 
     def advance(self, state: dict, action: Any, draws: np.ndarray) -> tuple[dict, dict]:
@@ -198,14 +326,30 @@ class Room(World):
         answer = action.reshape(len(copies), self.n_agents)
         right = state["place"][copies, state["asked"]]
         rewards = self.judge(answer, right[:, None])
-        outcome = {"answer": answer, "right": right, "rewards": rewards, "reward": rewards.mean(axis=1),
-                   "person": state["person"][copies, state["asked"]], "thing": state["thing"][copies, state["asked"]]}
+        outcome = {
+            "answer": answer,
+            "right": right,
+            "rewards": rewards,
+            "reward": rewards.mean(axis=1),
+            "person": state["person"][copies, state["asked"]],
+            "thing": state["thing"][copies, state["asked"]],
+        }
         time = state["time"] + 1
         self.check_clock(time.max())
-        following = {**state, "time": time,
-                     **{key: state[key].copy() for key in ("person", "thing", "place", "asked")}}
-        pass_each(following["person"], following["thing"], following["place"], following["asked"], state["key"], time,
-                  self.rules)
+        following = {
+            **state,
+            "time": time,
+            **{key: state[key].copy() for key in ("person", "thing", "place", "asked")},
+        }
+        pass_each(
+            following["person"],
+            following["thing"],
+            following["place"],
+            following["asked"],
+            state["key"],
+            time,
+            self.rules,
+        )
         return following, outcome
 
     def judge(self, answers: np.ndarray, right: Any) -> np.ndarray:
@@ -215,8 +359,10 @@ class Room(World):
     def check_clock(self, time: int) -> None:
         """ValueError once an episode is longer than the clock can show."""
         if time > self.max_step:
-            raise ValueError(f"the clock of this room ends at step {self.max_step:,}; a longer episode needs a larger "
-                             "max_step")
+            raise ValueError(
+                f"the clock of this room ends at step {self.max_step:,}; a longer episode needs a larger "
+                "max_step"
+            )
 
     def observe(self, state: dict) -> Any:
         seen = self.codes_seen(state)
@@ -225,20 +371,42 @@ class Room(World):
         # As the text spaces of a batch have them: tuples of arrays of str.
         heads, places = np.array(self.heads, object), np.array(self.locations, object)
         relation = np.full(len(seen), self.relation, object)
-        quadruples = tuple((heads[seen[:, at], seen[:, at + 1]], relation, places[seen[:, at + 2]], seen[:, at + 3])
-                           for at in range(0, 4 * self.n_agents, 4))
-        return (quadruples if self.n_agents > 1 else quadruples[0]), (heads[seen[:, -2], seen[:, -1]], relation)
+        quadruples = tuple(
+            (
+                heads[seen[:, at], seen[:, at + 1]],
+                relation,
+                places[seen[:, at + 2]],
+                seen[:, at + 3],
+            )
+            for at in range(0, 4 * self.n_agents, 4)
+        )
+        return (quadruples if self.n_agents > 1 else quadruples[0]), (
+            heads[seen[:, -2], seen[:, -1]],
+            relation,
+        )
 
     def codes_seen(self, state: dict) -> np.ndarray:
         """Observations in integers, (n, 4 n_agents + 2)."""
         seen = np.empty((len(state["time"]), 4 * self.n_agents + 2), np.int64)
-        look_each(state["person"], state["thing"], state["place"], state["order"], state["time"], state["asked"], seen)
+        look_each(
+            state["person"],
+            state["thing"],
+            state["place"],
+            state["order"],
+            state["time"],
+            state["asked"],
+            seen,
+        )
         return seen
 
     def info(self, state: dict, outcome: dict | None) -> dict:
         if self.n_agents == 1:
             return {}
-        return {"rewards": np.zeros((len(state["time"]), self.n_agents)) if outcome is None else outcome["rewards"]}
+        return {
+            "rewards": np.zeros((len(state["time"]), self.n_agents))
+            if outcome is None
+            else outcome["rewards"]
+        }
 
     def solo(self) -> RoomAlone:
         return RoomAlone(self)
@@ -246,20 +414,43 @@ class Room(World):
     # ------------------------------------------------------------ pictures
 
     def frame(self, state: dict, outcome: dict | None, at: int = 0) -> dict:
-        person, thing, place = (state[key][at].tolist() for key in ("person", "thing", "place"))
+        person, thing, place = (
+            state[key][at].tolist() for key in ("person", "thing", "place")
+        )
         time, asked = int(state["time"][at]), int(state["asked"][at])
-        placed = [{"person": self.people[p], "object": self.objects[o], "location": self.locations[x]}
-                  for p, o, x in zip(person, thing, place)]
-        return {"env": self.name, "step": time, "of": self.max_step, "locations": self.locations, "people": self.people,
-                "placed": placed, "question": {key: placed[asked][key] for key in ("person", "object")},
-                "seen": [int(order[time % len(person)]) for order in state["order"][at]],
-                "answered": None if outcome is None else self._answered(outcome, at)}
+        placed = [
+            {
+                "person": self.people[p],
+                "object": self.objects[o],
+                "location": self.locations[x],
+            }
+            for p, o, x in zip(person, thing, place)
+        ]
+        return {
+            "env": self.name,
+            "step": time,
+            "of": self.max_step,
+            "locations": self.locations,
+            "people": self.people,
+            "placed": placed,
+            "question": {key: placed[asked][key] for key in ("person", "object")},
+            "seen": [int(order[time % len(person)]) for order in state["order"][at]],
+            "answered": None if outcome is None else self._answered(outcome, at),
+        }
 
     def _answered(self, outcome, at):
         """What became of the last question: who was asked for, what was said, what would have been right."""
-        said = [self.locations[code] if code >= 0 else None for code in outcome["answer"][at].tolist()]
-        return {"person": self.people[outcome["person"][at]], "object": self.objects[outcome["thing"][at]],
-                "said": said, "right": self.locations[outcome["right"][at]], "reward": float(outcome["reward"][at])}
+        said = [
+            self.locations[code] if code >= 0 else None
+            for code in outcome["answer"][at].tolist()
+        ]
+        return {
+            "person": self.people[outcome["person"][at]],
+            "object": self.objects[outcome["thing"][at]],
+            "said": said,
+            "right": self.locations[outcome["right"][at]],
+            "reward": float(outcome["reward"][at]),
+        }
 
 
 def _text_space(words):

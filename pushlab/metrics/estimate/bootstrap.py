@@ -18,29 +18,49 @@ from pushlab.ground import arguments
 from pushlab.metrics.estimate.crossed import crossed_grid
 from pushlab.metrics.estimate.intervals import Interval
 
-BATCH = 200             # draws at a time: as many as tell how much of the spread comes from one task, within a tenth
+BATCH = 200  # draws at a time: as many as tell how much of the spread comes from one task, within a tenth
 
 
-def finite_scores(scores: ArrayLike, least: int = 1, name: str = "scores") -> np.ndarray:
+def finite_scores(
+    scores: ArrayLike, least: int = 1, name: str = "scores"
+) -> np.ndarray:
     """Scores as a finite float64 array (…, runs, tasks) of at least `least` runs; ValueError for what is none."""
     try:
         matrix = np.asarray(scores, float)
     except (TypeError, ValueError, OverflowError) as error:
-        raise ValueError(f"{name} have the axes (runs, tasks), every task as many runs; {error}") from error
-    arguments.demand(matrix.ndim >= 2, f"{name} have the axes (runs, tasks); got shape {matrix.shape}. Of one task "
-                                       "they are values[:, None]")
+        raise ValueError(
+            f"{name} have the axes (runs, tasks), every task as many runs; {error}"
+        ) from error
+    arguments.demand(
+        matrix.ndim >= 2,
+        f"{name} have the axes (runs, tasks); got shape {matrix.shape}. Of one task "
+        "they are values[:, None]",
+    )
     runs, tasks = matrix.shape[-2:]
-    arguments.demand(runs >= least and tasks, f"{name} need {least} runs or more of a task or more; got {runs} runs of "
-                                              f"{tasks} tasks")
+    arguments.demand(
+        runs >= least and tasks,
+        f"{name} need {least} runs or more of a task or more; got {runs} runs of "
+        f"{tasks} tasks",
+    )
     if not np.isfinite(matrix).all():
         *_, run, task = np.argwhere(~np.isfinite(matrix))[0].tolist()
-        raise ValueError(f"{name} are finite; run {run} of task {task} (counted from 0) is "
-                         f"{matrix[~np.isfinite(matrix)][0]}")
+        raise ValueError(
+            f"{name} are finite; run {run} of task {task} (counted from 0) is "
+            f"{matrix[~np.isfinite(matrix)][0]}"
+        )
     return matrix
 
 
-def stratified_interval(scores: ArrayLike, statistic: Callable, theirs: ArrayLike | None = None, *,
-                        paired: bool = False, level: float = 0.95, resamples: int = 2000, seed: int = 0) -> Interval:
+def stratified_interval(
+    scores: ArrayLike,
+    statistic: Callable,
+    theirs: ArrayLike | None = None,
+    *,
+    paired: bool = False,
+    level: float = 0.95,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> Interval:
     """Interval of any statistic of scores by the stratified bootstrap: an Interval around its value.
 
     Runs are drawn anew within each task, with replacement; the tasks stay: the interval ranges over new runs of the
@@ -83,23 +103,45 @@ def stratified_interval(scores: ArrayLike, statistic: Callable, theirs: ArrayLik
     arguments.share("level", level)
     resamples = arguments.whole("resamples", resamples, BATCH)
     arguments.function("statistic", statistic)
-    matrices = [finite_scores(scores, 2)] + ([] if theirs is None else [finite_scores(theirs, 2, "their scores")])
+    matrices = [finite_scores(scores, 2)] + (
+        [] if theirs is None else [finite_scores(theirs, 2, "their scores")]
+    )
     for matrix in matrices:
-        arguments.demand(matrix.ndim == 2, f"scores have two axes, (runs, tasks); got shape {matrix.shape}")
-    shapes = [matrix.shape[not paired:] for matrix in matrices]
-    arguments.demand(len(set(shapes)) == 1, f"both agents have the same {'runs and ' * paired}tasks; got the shapes "
-                                            f"{' and '.join(str(matrix.shape) for matrix in matrices)}")
+        arguments.demand(
+            matrix.ndim == 2,
+            f"scores have two axes, (runs, tasks); got shape {matrix.shape}",
+        )
+    shapes = [matrix.shape[not paired :] for matrix in matrices]
+    arguments.demand(
+        len(set(shapes)) == 1,
+        f"both agents have the same {'runs and ' * paired}tasks; got the shapes "
+        f"{' and '.join(str(matrix.shape) for matrix in matrices)}",
+    )
     rng, value = arguments.generator(seed), np.asarray(statistic(*matrices), float)
 
     def values(alone=None):
         return _values(statistic, _draw(matrices, rng, paired, alone), value.shape)
 
     drawn = np.concatenate([values() for _ in range(-(-resamples // BATCH))])
-    sources = [(which, task) for which in range(1 if paired else len(matrices)) for task in range(shapes[0][-1])]
-    found = _expanded(value, drawn, [values(source) for source in sources],
-                      [len(matrices[which]) for which, _ in sources], level)
+    sources = [
+        (which, task)
+        for which in range(1 if paired else len(matrices))
+        for task in range(shapes[0][-1])
+    ]
+    found = _expanded(
+        value,
+        drawn,
+        [values(source) for source in sources],
+        [len(matrices[which]) for which, _ in sources],
+        level,
+    )
     bounds = getattr(statistic, "bounds", (-np.inf, np.inf))
-    return Interval(*(float(end) if end.ndim == 0 else end for end in (found.mean, *np.clip(found[1:], *bounds))))
+    return Interval(
+        *(
+            float(end) if end.ndim == 0 else end
+            for end in (found.mean, *np.clip(found[1:], *bounds))
+        )
+    )
 
 
 def _draw(matrices, rng, paired, alone):
@@ -109,7 +151,9 @@ def _draw(matrices, rng, paired, alone):
         if not (paired and drawn):
             picks = rng.integers(len(matrix), size=(BATCH, *matrix.shape))
             if alone is not None:
-                kept = np.arange(matrix.shape[1]) != (alone[1] if which == alone[0] else -1)
+                kept = np.arange(matrix.shape[1]) != (
+                    alone[1] if which == alone[0] else -1
+                )
                 picks[..., kept] = np.arange(len(matrix))[:, None]
         drawn.append(np.take_along_axis(matrix[None], picks, axis=1))
     return drawn
@@ -118,7 +162,9 @@ def _draw(matrices, rng, paired, alone):
 def _values(statistic, drawn, shape):
     """The statistic of each draw, (draws, …); at once where it can do that."""
     found = np.asarray(statistic(*drawn))
-    if found.shape == (BATCH, *shape) and np.allclose(found[0], statistic(*(draws[0] for draws in drawn))):
+    if found.shape == (BATCH, *shape) and np.allclose(
+        found[0], statistic(*(draws[0] for draws in drawn))
+    ):
         return found
     return np.array([statistic(*one) for one in zip(*drawn)])
 
@@ -131,7 +177,9 @@ def _expanded(value, drawn, alone, counts, level):
     """
     from scipy.stats import norm, t
 
-    scale = abs(drawn - value).max(axis=0)                      # squares of what is very large or small are no numbers
+    scale = abs(drawn - value).max(
+        axis=0
+    )  # squares of what is very large or small are no numbers
     scale = np.where(scale > 0, scale, 1)
     spreads = np.var((np.array(alone) - value) / scale, axis=1)
     counts = np.array(counts).reshape(-1, *[1] * np.ndim(value))
@@ -142,15 +190,28 @@ def _expanded(value, drawn, alone, counts, level):
     far = wider * t.ppf((1 + level) / 2, freedom)
     tails = norm.sf(far)
     columns = drawn.reshape(len(drawn), -1).T
-    ends = [np.quantile(column, (tail, 1 - tail)) for tail, column in zip(tails.ravel(), columns)]
+    ends = [
+        np.quantile(column, (tail, 1 - tail))
+        for tail, column in zip(tails.ravel(), columns)
+    ]
     low, high = np.reshape(np.transpose(ends), (2, *np.shape(value)))
     # Of a tail that is less than one draw the draws tell nothing: there the end is at least Student's.
-    half = np.where(tails * len(drawn) < 1, far * scale * ((drawn - value) / scale).std(axis=0), 0)
-    return Interval(np.asarray(value), np.minimum(low, value - half), np.maximum(high, value + half))
+    half = np.where(
+        tails * len(drawn) < 1, far * scale * ((drawn - value) / scale).std(axis=0), 0
+    )
+    return Interval(
+        np.asarray(value), np.minimum(low, value - half), np.maximum(high, value + half)
+    )
 
 
-def crossed_bootstrap(values: ArrayLike, statistic: Callable = np.mean, theirs: ArrayLike | None = None,
-                      level: float = 0.95, resamples: int = 1000, seed: int = 0) -> Interval:
+def crossed_bootstrap(
+    values: ArrayLike,
+    statistic: Callable = np.mean,
+    theirs: ArrayLike | None = None,
+    level: float = 0.95,
+    resamples: int = 1000,
+    seed: int = 0,
+) -> Interval:
     """Interval of any statistic of a crossed grid by the pigeonhole bootstrap: an Interval around its value.
 
     Rows and columns are drawn anew, each with replacement, and the statistic is taken of the grid where they meet. The
@@ -176,9 +237,25 @@ def crossed_bootstrap(values: ArrayLike, statistic: Callable = np.mean, theirs: 
 
     def drawn(count, anew):
         """The statistic of `count` grids whose rows, columns or both are drawn anew."""
-        picks = [[rng.integers(size, size=size) if new else np.arange(size) for new, size in zip(anew, grid.shape)]
-                 for _ in range(count)]
+        picks = [
+            [
+                rng.integers(size, size=size) if new else np.arange(size)
+                for new, size in zip(anew, grid.shape)
+            ]
+            for _ in range(count)
+        ]
         return np.array([statistic(grid[np.ix_(*pick)]) for pick in picks], float)
 
     alone = [drawn(BATCH, anew) for anew in ((True, False), (False, True))]
-    return Interval(*map(float, _expanded(statistic(grid), drawn(resamples, (True, True)), alone, grid.shape, level)))
+    return Interval(
+        *map(
+            float,
+            _expanded(
+                statistic(grid),
+                drawn(resamples, (True, True)),
+                alone,
+                grid.shape,
+                level,
+            ),
+        )
+    )

@@ -11,10 +11,16 @@ from pushlab.metrics.estimate.bootstrap import finite_scores
 from pushlab.metrics.estimate.crossed import crossed_interval
 from pushlab.metrics.estimate.intervals import mean_interval
 
-ROUNDING = 64 * np.finfo(float).eps             # of a mean of differences, in units of the largest value
+ROUNDING = (
+    64 * np.finfo(float).eps
+)  # of a mean of differences, in units of the largest value
 
 
-def simultaneous(samples: Mapping[str, Any] | Sequence, level: float = 0.95, interval: Callable = mean_interval) -> Any:
+def simultaneous(
+    samples: Mapping[str, Any] | Sequence,
+    level: float = 0.95,
+    interval: Callable = mean_interval,
+) -> Any:
     """Intervals widened so that all of them hold together in `level` of all cases: {name: Interval}, or a list.
 
     Of k intervals at 95 % each, about k / 20 miss, and the more are shown the likelier it is that one of them does.
@@ -35,7 +41,9 @@ def simultaneous(samples: Mapping[str, Any] | Sequence, level: float = 0.95, int
     """
     arguments.share("level", level)
     if not len(samples):
-        raise ValueError("there is nothing to compare: samples is {name: values} or a list of values")
+        raise ValueError(
+            "there is nothing to compare: samples is {name: values} or a list of values"
+        )
     each = 1 - (1 - level) / len(samples)
     if hasattr(samples, "items"):
         return {name: interval(values, level=each) for name, values in samples.items()}
@@ -54,13 +62,17 @@ def holm(p_values: ArrayLike) -> np.ndarray:
     """
     p_values = np.asarray(p_values, float)
     if p_values.ndim != 1 or not ((p_values >= 0) & (p_values <= 1)).all():
-        raise ValueError(f"p values lie between 0 and 1, in one dimension; got {p_values!r:.60}")
+        raise ValueError(
+            f"p values lie between 0 and 1, in one dimension; got {p_values!r:.60}"
+        )
     order = np.argsort(p_values, kind="stable")
     adjusted = np.maximum.accumulate(p_values[order] * np.arange(len(p_values), 0, -1))
     return np.minimum(adjusted, 1)[np.argsort(order, kind="stable")]
 
 
-def leader(samples: Mapping[str, Any], higher: bool = True, level: float = 0.95) -> str | None:
+def leader(
+    samples: Mapping[str, Any], higher: bool = True, level: float = 0.95
+) -> str | None:
     """The name of the one that is ahead of all others, as far as the intervals of the differences say so; else None.
 
     Titles and captions made from data ask this before they say who is highest. The mean that is furthest ahead is held
@@ -77,12 +89,21 @@ def leader(samples: Mapping[str, Any], higher: bool = True, level: float = 0.95)
     ('a', None)
     """
     arguments.share("level", level)
-    samples = {name: np.asarray(values, float) * (1 if higher else -1) for name, values in samples.items()}
-    if len(samples) < 2 or not all(values.size and np.isfinite(values).all() for values in samples.values()):
+    samples = {
+        name: np.asarray(values, float) * (1 if higher else -1)
+        for name, values in samples.items()
+    }
+    if len(samples) < 2 or not all(
+        values.size and np.isfinite(values).all() for values in samples.values()
+    ):
         return None
     first = max(samples, key=lambda name: samples[name].mean())
     each = 1 - (1 - level) / (len(samples) - 1)
-    ahead = (_gain(samples[first], values, each) > 0 for name, values in samples.items() if name != first)
+    ahead = (
+        _gain(samples[first], values, each) > 0
+        for name, values in samples.items()
+        if name != first
+    )
     return first if all(ahead) else None
 
 
@@ -91,7 +112,9 @@ def _gain(ours, theirs, level):
     if min(*ours.shape, *theirs.shape) < 2:
         return np.nan
     if ours.shape == theirs.shape:
-        return (mean_interval if ours.ndim == 1 else crossed_interval)(ours - theirs, level=level).low
+        return (mean_interval if ours.ndim == 1 else crossed_interval)(
+            ours - theirs, level=level
+        ).low
     if ours.ndim > 1 or theirs.ndim > 1:
         return np.nan
     from scipy.stats import ttest_ind
@@ -107,8 +130,13 @@ class Permutation(NamedTuple):
     permutations: int
 
 
-def permutation_test(ours: ArrayLike, theirs: ArrayLike, paired: bool = True, resamples: int = 9999,
-                     seed: int = 0) -> Permutation:
+def permutation_test(
+    ours: ArrayLike,
+    theirs: ArrayLike,
+    paired: bool = True,
+    resamples: int = 9999,
+    seed: int = 0,
+) -> Permutation:
     """Test that two agents do not differ, by what their mean difference could as well have been: a Permutation.
 
     Paired by seed, the sign of each difference could have been the other one; unpaired, each run could have been of the
@@ -131,21 +159,41 @@ def permutation_test(ours: ArrayLike, theirs: ArrayLike, paired: bool = True, re
     from scipy.stats import permutation_test as permute
 
     resamples = arguments.whole("resamples", resamples, 1)
-    one, other = (finite_scores(np.atleast_2d(np.transpose(values)).T, 2, name)
-                  for name, values in (("our runs", ours), ("their runs", theirs)))
+    one, other = (
+        finite_scores(np.atleast_2d(np.transpose(values)).T, 2, name)
+        for name, values in (("our runs", ours), ("their runs", theirs))
+    )
     for values in (one, other):
-        arguments.demand(values.ndim == 2, f"runs have the axes (runs,) or (runs, tasks); got {values.ndim} axes")
-    arguments.demand(one.shape[not paired:] == other.shape[not paired:], "both sides have the same "
-                     f"{'runs and ' * paired}tasks; got the shapes {one.shape} and {other.shape}")
+        arguments.demand(
+            values.ndim == 2,
+            f"runs have the axes (runs,) or (runs, tasks); got {values.ndim} axes",
+        )
+    arguments.demand(
+        one.shape[not paired :] == other.shape[not paired :],
+        "both sides have the same "
+        f"{'runs and ' * paired}tasks; got the shapes {one.shape} and {other.shape}",
+    )
     middle = (one.mean() + other.mean()) / 2
-    sides = [(one - other).mean(axis=1)] if paired else [(side - middle).mean(axis=1) for side in (one, other)]
+    sides = (
+        [(one - other).mean(axis=1)]
+        if paired
+        else [(side - middle).mean(axis=1) for side in (one, other)]
+    )
 
     def gap(*sides, axis=-1):
-        return sides[0].mean(axis=axis) - sum(side.mean(axis=axis) for side in sides[1:])
+        return sides[0].mean(axis=axis) - sum(
+            side.mean(axis=axis) for side in sides[1:]
+        )
 
     seen, rounding = gap(*sides), ROUNDING * max(abs(one).max(), abs(other).max())
-    found = permute(sides, lambda *some, axis: np.where(abs(gap(*some, axis=axis) - seen) <= rounding, seen,
-                                                        gap(*some, axis=axis)),
-                    vectorized=True, n_resamples=resamples, permutation_type="samples" if paired else "independent",
-                    random_state=arguments.generator(seed))
+    found = permute(
+        sides,
+        lambda *some, axis: np.where(
+            abs(gap(*some, axis=axis) - seen) <= rounding, seen, gap(*some, axis=axis)
+        ),
+        vectorized=True,
+        n_resamples=resamples,
+        permutation_type="samples" if paired else "independent",
+        random_state=arguments.generator(seed),
+    )
     return Permutation(float(seen), float(found.pvalue), len(found.null_distribution))

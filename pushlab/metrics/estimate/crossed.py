@@ -7,7 +7,9 @@ from pushlab.ground import arguments
 from pushlab.metrics.estimate.intervals import Interval
 
 
-def crossed_interval(values: ArrayLike, theirs: ArrayLike | None = None, level: float = 0.95) -> Interval:
+def crossed_interval(
+    values: ArrayLike, theirs: ArrayLike | None = None, level: float = 0.95
+) -> Interval:
     """Interval of the mean of a grid in which two sources of chance cross, such as seeds and days: an Interval.
 
     Every seed meets the same days, so that the mean over days of one seed says nothing about other days: the t
@@ -41,7 +43,7 @@ def crossed_interval(values: ArrayLike, theirs: ArrayLike | None = None, level: 
     arguments.share("level", level)
     grid = crossed_grid(values, theirs)
     mean, variance, freedom = (float(one) for one in _crossed(grid))
-    half = float(t.ppf((1 + level) / 2, freedom)) * variance ** 0.5
+    half = float(t.ppf((1 + level) / 2, freedom)) * variance**0.5
     return Interval(mean, mean - half, mean + half)
 
 
@@ -51,13 +53,19 @@ def crossed_grid(values: ArrayLike, theirs: ArrayLike | None = None) -> np.ndarr
     if theirs is not None:
         theirs = arguments.floats("theirs", theirs)
         if theirs.shape != grid.shape:
-            raise ValueError(f"paired grids have the same rows and columns; got {grid.shape} and {theirs.shape}")
+            raise ValueError(
+                f"paired grids have the same rows and columns; got {grid.shape} and {theirs.shape}"
+            )
         grid = grid - theirs
     if grid.ndim != 2 or min(grid.shape) < 2:
-        raise ValueError(f"a crossed interval needs a grid of at least 2 rows and 2 columns; got shape {grid.shape}")
+        raise ValueError(
+            f"a crossed interval needs a grid of at least 2 rows and 2 columns; got shape {grid.shape}"
+        )
     if not np.isfinite(grid).all():
         row, column = np.argwhere(~np.isfinite(grid))[0].tolist()
-        raise ValueError(f"a crossed interval needs finite values; row {row}, column {column} is {grid[row, column]}")
+        raise ValueError(
+            f"a crossed interval needs finite values; row {row}, column {column} is {grid[row, column]}"
+        )
     return grid
 
 
@@ -65,13 +73,23 @@ def _crossed(grid):
     """Mean, its variance and the degrees of freedom of grids (…, rows, columns), three arrays (…)."""
     rows, columns = grid.shape[-2:]
     freedom = np.array([rows - 1, columns - 1, (rows - 1) * (columns - 1)])
-    by_row, by_column = grid.mean(axis=-1, keepdims=True), grid.mean(axis=-2, keepdims=True)
+    by_row, by_column = (
+        grid.mean(axis=-1, keepdims=True),
+        grid.mean(axis=-2, keepdims=True),
+    )
     mean = grid.mean(axis=(-2, -1), keepdims=True)
     parts = (by_row - mean, by_column - mean, grid - by_row - by_column + mean)
-    sums = [size * (part ** 2).sum(axis=(-2, -1)) for size, part in zip((columns, rows, 1), parts)]
+    sums = [
+        size * (part**2).sum(axis=(-2, -1))
+        for size, part in zip((columns, rows, 1), parts)
+    ]
     squares = np.stack(sums, axis=-1) / freedom
     between_rows, between_columns, rest = np.moveaxis(squares, -1, 0)
-    total = np.maximum(between_rows + between_columns - rest, np.maximum(between_rows, between_columns))
-    spread = (squares ** 2 / freedom).sum(axis=-1)
-    ours = np.maximum(total ** 2 / np.where(spread > 0, spread, 1), min(rows, columns) - 1)
+    total = np.maximum(
+        between_rows + between_columns - rest, np.maximum(between_rows, between_columns)
+    )
+    spread = (squares**2 / freedom).sum(axis=-1)
+    ours = np.maximum(
+        total**2 / np.where(spread > 0, spread, 1), min(rows, columns) - 1
+    )
     return mean[..., 0, 0], total / (rows * columns), ours

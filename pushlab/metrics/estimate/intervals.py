@@ -11,7 +11,7 @@ from pushlab.ground import arguments
 class Interval(NamedTuple):
     """A mean and the ends of its interval."""
 
-    mean: Any               # float, or an array for arrays
+    mean: Any  # float, or an array for arrays
     low: Any
     high: Any
 
@@ -39,8 +39,13 @@ def mean_interval(values: ArrayLike, level: float = 0.95) -> Interval:
     """
     values = arguments.floats("values", values)
     if values.ndim != 1 or len(values) < 2 or not np.isfinite(values).all():
-        raise ValueError(f"an interval needs at least 2 finite values in one dimension; got {values!r:.60}")
-    mean, half = float(values.mean()), float(half_width(values.std(ddof=1), len(values), level))
+        raise ValueError(
+            f"an interval needs at least 2 finite values in one dimension; got {values!r:.60}"
+        )
+    mean, half = (
+        float(values.mean()),
+        float(half_width(values.std(ddof=1), len(values), level)),
+    )
     return Interval(mean, mean - half, mean + half)
 
 
@@ -49,10 +54,16 @@ def half_width(deviation: ArrayLike, count: ArrayLike, level: float = 0.95) -> A
     from scipy.stats import t
 
     arguments.share("level", level)
-    return t.ppf((1 + level) / 2, np.maximum(np.asarray(count) - 1, 1)) * deviation / np.sqrt(count)
+    return (
+        t.ppf((1 + level) / 2, np.maximum(np.asarray(count) - 1, 1))
+        * deviation
+        / np.sqrt(count)
+    )
 
 
-def share_interval(successes: ArrayLike, trials: ArrayLike, level: float = 0.95) -> Interval:
+def share_interval(
+    successes: ArrayLike, trials: ArrayLike, level: float = 0.95
+) -> Interval:
     """A share and its Wilson interval, an Interval of floats (or of arrays for arrays, which NumPy broadcasts).
 
     The share lies in its interval, and that between 0 and 1, to the last digit, where none and where all succeed too.
@@ -69,18 +80,28 @@ def share_interval(successes: ArrayLike, trials: ArrayLike, level: float = 0.95)
     from scipy.special import ndtri
 
     arguments.share("level", level)
-    successes, trials = np.broadcast_arrays(np.asarray(successes, float), np.asarray(trials, float))
+    successes, trials = np.broadcast_arrays(
+        np.asarray(successes, float), np.asarray(trials, float)
+    )
     if not ((trials >= 1) & (successes >= 0) & (successes <= trials)).all():
-        raise ValueError("a share needs at least one trial, and from 0 to as many successes")
+        raise ValueError(
+            "a share needs at least one trial, and from 0 to as many successes"
+        )
     z, share = ndtri((1 + level) / 2), successes / trials
     centre = (share + z**2 / (2 * trials)) / (1 + z**2 / trials)
-    half = z / (1 + z**2 / trials) * np.sqrt(share * (1 - share) / trials + z**2 / (4 * trials**2))
+    half = (
+        z
+        / (1 + z**2 / trials)
+        * np.sqrt(share * (1 - share) / trials + z**2 / (4 * trials**2))
+    )
     # Rounding alone puts an end beyond the share, at 0 and n, or beyond 0 and 1.
     ends = (share, np.clip(centre - half, 0, share), np.clip(centre + half, share, 1))
     return Interval(*(float(end) for end in ends) if np.ndim(successes) == 0 else ends)
 
 
-def paired_interval(ours: ArrayLike, theirs: ArrayLike, level: float = 0.95) -> Interval:
+def paired_interval(
+    ours: ArrayLike, theirs: ArrayLike, level: float = 0.95
+) -> Interval:
     """Interval of the mean difference of runs paired by seed: the same users, the same contexts, another agent.
 
     Of 1,000 simulated studies with 5, 10 or 20 pairs it held the truth in 94 to 98 %, of two lognormal agents too:
@@ -91,5 +112,7 @@ def paired_interval(ours: ArrayLike, theirs: ArrayLike, level: float = 0.95) -> 
     """
     ours, theirs = np.asarray(ours, float), np.asarray(theirs, float)
     if ours.shape != theirs.shape:
-        raise ValueError(f"paired runs are as many on both sides; got {ours.shape} and {theirs.shape}")
+        raise ValueError(
+            f"paired runs are as many on both sides; got {ours.shape} and {theirs.shape}"
+        )
     return mean_interval(ours - theirs, level)

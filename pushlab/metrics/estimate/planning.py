@@ -10,7 +10,13 @@ from pushlab.ground import arguments
 MOST = 10_000_000
 
 
-def power(difference: ArrayLike, spread: ArrayLike, runs: ArrayLike, level: float = 0.95, paired: bool = True) -> Any:
+def power(
+    difference: ArrayLike,
+    spread: ArrayLike,
+    runs: ArrayLike,
+    level: float = 0.95,
+    paired: bool = True,
+) -> Any:
     """Chance that the interval of a difference of means excludes 0, a float (or an array for arrays, which broadcast).
 
     difference  the true difference that one would like to see, in the unit of the scores
@@ -30,18 +36,38 @@ def power(difference: ArrayLike, spread: ArrayLike, runs: ArrayLike, level: floa
     from scipy.stats import nct, t
 
     arguments.share("level", level)
-    difference, spread, runs = np.broadcast_arrays(*(np.asarray(one, float) for one in (difference, spread, runs)))
+    difference, spread, runs = np.broadcast_arrays(
+        *(np.asarray(one, float) for one in (difference, spread, runs))
+    )
     whole = np.isfinite(runs) & (runs >= 2) & (runs == np.round(runs))
-    if not (np.isfinite(difference).all() and np.isfinite(spread).all() and (spread > 0).all() and whole.all()):
-        raise ValueError("power needs a finite difference, a spread above 0 and whole numbers of at least 2 runs; got "
-                         f"{difference!r:.60}, {spread!r:.60}, {runs!r:.60}")
-    freedom, shift = (runs - 1) * (1 if paired else 2), abs(difference) / spread * np.sqrt(runs / (1 if paired else 2))
+    if not (
+        np.isfinite(difference).all()
+        and np.isfinite(spread).all()
+        and (spread > 0).all()
+        and whole.all()
+    ):
+        raise ValueError(
+            "power needs a finite difference, a spread above 0 and whole numbers of at least 2 runs; got "
+            f"{difference!r:.60}, {spread!r:.60}, {runs!r:.60}"
+        )
+    freedom, shift = (
+        (runs - 1) * (1 if paired else 2),
+        abs(difference) / spread * np.sqrt(runs / (1 if paired else 2)),
+    )
     least = t.ppf((1 + level) / 2, freedom)
-    found = nct.sf(least, freedom, shift) + np.nan_to_num(nct.cdf(-least, freedom, shift))
+    found = nct.sf(least, freedom, shift) + np.nan_to_num(
+        nct.cdf(-least, freedom, shift)
+    )
     return float(found) if np.ndim(found) == 0 else found
 
 
-def runs_needed(difference: float, spread: float, wanted: float = 0.8, level: float = 0.95, paired: bool = True) -> int:
+def runs_needed(
+    difference: float,
+    spread: float,
+    wanted: float = 0.8,
+    level: float = 0.95,
+    paired: bool = True,
+) -> int:
     """The least number of runs of each agent whose `power` is at least `wanted`.
 
     spread  as in `power`; of a pilot, `pilot_spread` of its runs
@@ -53,9 +79,16 @@ def runs_needed(difference: float, spread: float, wanted: float = 0.8, level: fl
 
     arguments.share("wanted", wanted)
     arguments.demand(difference, "no number of runs shows a difference of 0")
-    runs = 2 + bisect_left(range(2, MOST), wanted, key=lambda count: power(difference, spread, count, level, paired))
-    arguments.demand(runs < MOST, f"a difference of {difference} under a spread of {spread} takes {MOST:,} runs and "
-                                  "more")
+    runs = 2 + bisect_left(
+        range(2, MOST),
+        wanted,
+        key=lambda count: power(difference, spread, count, level, paired),
+    )
+    arguments.demand(
+        runs < MOST,
+        f"a difference of {difference} under a spread of {spread} takes {MOST:,} runs and "
+        "more",
+    )
     return runs
 
 
@@ -79,6 +112,8 @@ def pilot_spread(values: ArrayLike, sure: float = 0.8) -> float:
     values = np.asarray(values, float)
     arguments.share("sure", sure)
     if values.ndim != 1 or len(values) < 2 or not np.isfinite(values).all():
-        raise ValueError(f"a pilot is at least 2 finite values in one dimension; got {values!r:.60}")
+        raise ValueError(
+            f"a pilot is at least 2 finite values in one dimension; got {values!r:.60}"
+        )
     freedom = len(values) - 1
     return float(values.std(ddof=1) * np.sqrt(freedom / chi2.ppf(1 - sure, freedom)))

@@ -30,7 +30,9 @@ def interquartile_mean(scores: ArrayLike) -> Any:
     matrix = finite_scores(scores)
     every = matrix.reshape(*matrix.shape[:-2], -1)
     low, high = every.shape[-1] // 4, every.shape[-1] - every.shape[-1] // 4
-    return _plain(np.partition(every, (low, high - 1), axis=-1)[..., low:high].mean(axis=-1))
+    return _plain(
+        np.partition(every, (low, high - 1), axis=-1)[..., low:high].mean(axis=-1)
+    )
 
 
 def optimality_gap(scores: ArrayLike, target: float = 1.0) -> Any:
@@ -47,7 +49,9 @@ def optimality_gap(scores: ArrayLike, target: float = 1.0) -> Any:
     return _plain(np.maximum(target - finite_scores(scores), 0).mean(axis=(-2, -1)))
 
 
-def performance_profile(scores: ArrayLike, thresholds: ArrayLike, by: str = "runs") -> np.ndarray:
+def performance_profile(
+    scores: ArrayLike, thresholds: ArrayLike, by: str = "runs"
+) -> np.ndarray:
     """Share of runs above each threshold, averaged over tasks: an array (…, thresholds) that falls from 1 to 0.
 
     scores  array (…, runs, tasks)
@@ -60,7 +64,9 @@ def performance_profile(scores: ArrayLike, thresholds: ArrayLike, by: str = "run
     [1.0, 0.5, 0.5]
     """
     matrix, at = finite_scores(scores), np.asarray(thresholds, float)
-    arguments.demand(not np.isnan(at).any(), "thresholds are numbers; one of them is nan")
+    arguments.demand(
+        not np.isnan(at).any(), "thresholds are numbers; one of them is nan"
+    )
     if arguments.one_of("by", by, ("runs", "tasks")) == "tasks":
         matrix = matrix.mean(axis=-2, keepdims=True)
     rows = np.sort(matrix.reshape(-1, matrix.shape[-2] * matrix.shape[-1]), axis=-1)
@@ -81,8 +87,11 @@ def probability_of_improvement(ours: ArrayLike, theirs: ArrayLike) -> Any:
     0.75
     """
     one, other = finite_scores(ours), finite_scores(theirs, name="their scores")
-    arguments.demand(one.shape[-1] == other.shape[-1], "both agents have scores on the same tasks; ours are of "
-                                                       f"{one.shape[-1]}, theirs of {other.shape[-1]}")
+    arguments.demand(
+        one.shape[-1] == other.shape[-1],
+        "both agents have scores on the same tasks; ours are of "
+        f"{one.shape[-1]}, theirs of {other.shape[-1]}",
+    )
     wins = np.sign(one[..., :, None, :] - other[..., None, :, :])
     return _plain((1 + wins.mean(axis=(-3, -2, -1))) / 2)
 

@@ -17,12 +17,17 @@ class MedianTime(NamedTuple):
     watched: float
 
     def __str__(self) -> str:
-        median, low, high = (f"{end:.3g}" if np.isfinite(end) else f"{self.watched:g} or more" for end in self[:3])
+        median, low, high = (
+            f"{end:.3g}" if np.isfinite(end) else f"{self.watched:g} or more"
+            for end in self[:3]
+        )
         never = np.isinf(self.median) and self.low >= self.watched
         return median if low == high or never else f"{median} [{low}, {high}]"
 
 
-def median_time(times: ArrayLike, watched: ArrayLike, level: float = 0.95) -> MedianTime:
+def median_time(
+    times: ArrayLike, watched: ArrayLike, level: float = 0.95
+) -> MedianTime:
     """Median of times of which some were not reached while one watched, a MedianTime.
 
     A mean of such times means nothing: what was not reached counts with the length of the look. The median is where
@@ -48,16 +53,31 @@ def median_time(times: ArrayLike, watched: ArrayLike, level: float = 0.95) -> Me
     arguments.share("level", level)
     times = np.asarray(times, float)
     watched = np.broadcast_to(np.asarray(watched, float), times.shape)
-    if times.ndim != 1 or not len(times) or np.isnan(times).any() or not (np.isfinite(watched) & (watched >= 0)).all():
-        raise ValueError("a median time needs times, inf where not reached, and for how long each was watched; got "
-                         f"{times!r:.60} and {watched!r:.60}")
+    if (
+        times.ndim != 1
+        or not len(times)
+        or np.isnan(times).any()
+        or not (np.isfinite(watched) & (watched >= 0)).all()
+    ):
+        raise ValueError(
+            "a median time needs times, inf where not reached, and for how long each was watched; got "
+            f"{times!r:.60} and {watched!r:.60}"
+        )
     reached = np.isfinite(times)
     if (times[reached] > watched[reached]).any() or (times < 0).any():
-        raise ValueError("times lie between 0 and how long each was watched; what is reached later is inf")
+        raise ValueError(
+            "times lie between 0 and how long each was watched; what is reached later is inf"
+        )
     least = np.where(reached, times, watched)
     curve = ecdf(CensoredData.right_censored(least, ~reached)).sf
     at, share = np.append(curve.quantiles, np.inf), np.append(curve.probabilities, 0.0)
     half, below = at[np.argmax(share < 0.5 + 1e-9)], at[np.argmax(share < 0.5 - 1e-9)]
-    rank = int(binom.ppf((1 - level) / 2, len(times), 0.5))              # the rank-th smallest and largest, from 1
-    low, high = (float(np.sort(least)[rank - 1]), float(np.sort(times)[-rank])) if rank else (0.0, np.inf)
+    rank = int(
+        binom.ppf((1 - level) / 2, len(times), 0.5)
+    )  # the rank-th smallest and largest, from 1
+    low, high = (
+        (float(np.sort(least)[rank - 1]), float(np.sort(times)[-rank]))
+        if rank
+        else (0.0, np.inf)
+    )
     return MedianTime(float((half + below) / 2), low, high, float(watched.max()))

@@ -18,7 +18,14 @@ Sources  L2Metrics v0.1, Overview of metrics calculation for lifelong learning (
 """
 
 from pushlab.metrics.lifelong.lifetime import Lifetime, Missing
-from pushlab.metrics.lifelong.registry import METRICS, SYLLABUS_TYPES, Metric, metric, metrics_for, unregister
+from pushlab.metrics.lifelong.registry import (
+    METRICS,
+    SYLLABUS_TYPES,
+    Metric,
+    metric,
+    metrics_for,
+    unregister,
+)
 from pushlab.metrics.lifelong.report import Report, by_hand, lifelong_report, log_of
 from pushlab.metrics.settings import CHOICES, RELEASE, Settings
 
@@ -26,6 +33,22 @@ from pushlab.metrics.settings import CHOICES, RELEASE, Settings
 from pushlab.metrics.lifelong import learning, maintenance, transfer, versus  # noqa: F401  isort: skip
 from pushlab.metrics.lifelong.release import RELEASE_NAMES, compare_references  # isort: skip
 
-__all__ = ["CHOICES", "METRICS", "RELEASE", "RELEASE_NAMES", "SYLLABUS_TYPES", "Lifetime", "Metric", "Missing",
-           "Report", "Settings", "by_hand", "compare_references", "lifelong_report", "log_of", "metric",
-           "metrics_for", "unregister"]
+__all__ = [
+    "CHOICES",
+    "METRICS",
+    "RELEASE",
+    "RELEASE_NAMES",
+    "SYLLABUS_TYPES",
+    "Lifetime",
+    "Metric",
+    "Missing",
+    "Report",
+    "Settings",
+    "by_hand",
+    "compare_references",
+    "lifelong_report",
+    "log_of",
+    "metric",
+    "metrics_for",
+    "unregister",
+]

@@ -11,11 +11,14 @@ from pushlab.ground.faults import BadData, Fault
 from pushlab.metrics.lifelong.rows import base_name
 from pushlab.metrics.settings import Settings
 
-QUANTILES = (0.1, 0.9)      # of a task, between which its values are drawn where they are clamped
+QUANTILES = (
+    0.1,
+    0.9,
+)  # of a task, between which its values are drawn where they are clamped
 POINTS, MIDDLE = 100.0, 50.0
-TERMINAL = 0.1              # share of a training block that its terminal performance is the mean of
-LONG = 512                  # windows longer than this are convolved by Fourier transform
-CLOSE = 1e-9                # values closer than this, as a share of the curve's size, are the same: rounding aside
+TERMINAL = 0.1  # share of a training block that its terminal performance is the mean of
+LONG = 512  # windows longer than this are convolved by Fourier transform
+CLOSE = 1e-9  # values closer than this, as a share of the curve's size, are the same: rounding aside
 
 Values = Sequence[float] | np.ndarray
 
@@ -44,7 +47,9 @@ def window_length(size: int, window: float | None = None) -> int:
     return int(window)
 
 
-def smooth(values: Values, window: float | None = None, shape: str = "flat") -> np.ndarray:
+def smooth(
+    values: Values, window: float | None = None, shape: str = "flat"
+) -> np.ndarray:
     """Weighted mean of the neighbours of each experience, array of the same length and not shifted.
 
     values  array (experiences,); a missing one (NaN) stays missing and counts in no mean
@@ -65,8 +70,8 @@ def smooth(values: Values, window: float | None = None, shape: str = "flat") -> 
         return values
     kernel = centred_kernel(shape, length)
     reach = min(len(kernel) // 2, len(values) - 1)
-    kernel = kernel[len(kernel) // 2 - reach:len(kernel) // 2 + reach + 1]
-    padded = np.concatenate([values[reach:0:-1], values, values[-2:-reach - 2:-1]])
+    kernel = kernel[len(kernel) // 2 - reach : len(kernel) // 2 + reach + 1]
+    padded = np.concatenate([values[reach:0:-1], values, values[-2 : -reach - 2 : -1]])
     known, there = np.isfinite(padded), np.isfinite(values)
     if not there.any():
         return values
@@ -75,8 +80,15 @@ def smooth(values: Values, window: float | None = None, shape: str = "flat") -> 
     else:
         weights = convolve(known.astype(float), kernel)
         sums = convolve(np.where(known, padded, 0.0), kernel)
-        smoothed = np.divide(sums, weights, out=np.full(len(values), np.nan), where=there & (weights > CLOSE))
-    return np.clip(smoothed, values[there].min(), values[there].max())     # rounding makes no new extremes
+        smoothed = np.divide(
+            sums,
+            weights,
+            out=np.full(len(values), np.nan),
+            where=there & (weights > CLOSE),
+        )
+    return np.clip(
+        smoothed, values[there].min(), values[there].max()
+    )  # rounding makes no new extremes
 
 
 def centred_kernel(shape: str, length: int) -> np.ndarray:
@@ -105,11 +117,15 @@ def rolling_mean(values: Values, window: int) -> np.ndarray:
     """
     values = np.asarray(values, float)
     known = np.isfinite(values)
-    level = values[known].mean() if known.any() else 0.0        # sums of small differences lose no digits
+    level = (
+        values[known].mean() if known.any() else 0.0
+    )  # sums of small differences lose no digits
     sums = np.concatenate([[0.0], np.cumsum(np.where(known, values - level, 0.0))])
     counts = np.concatenate([[0], np.cumsum(known)])
     sums, counts = sums[window:] - sums[:-window], counts[window:] - counts[:-window]
-    return level + np.divide(sums, counts, out=np.full(len(sums), np.nan), where=counts > 0)
+    return level + np.divide(
+        sums, counts, out=np.full(len(sums), np.nan), where=counts > 0
+    )
 
 
 def saturation(values: Values, share: float = 0.1) -> Saturation:
@@ -130,10 +146,12 @@ def saturation(values: Values, share: float = 0.1) -> Saturation:
     window = max(1, int(share * len(values) + 0.5))
     means = rolling_mean(values, window)
     time = first_reached(means, float(np.nanmax(means)))
-    if np.isnan(time):                          # sums beyond what a float holds
+    if np.isnan(time):  # sums beyond what a float holds
         return Saturation(np.nan, np.nan)
-    held = values[int(time):int(time) + window]
-    return Saturation(float(held[np.isfinite(held)].mean()), time)      # summed anew: running sums carry rounding
+    held = values[int(time) : int(time) + window]
+    return Saturation(
+        float(held[np.isfinite(held)].mean()), time
+    )  # summed anew: running sums carry rounding
 
 
 def first_reached(values: Values, level: float, exactly: bool = False) -> float:
@@ -145,7 +163,11 @@ def first_reached(values: Values, level: float, exactly: bool = False) -> float:
     (2.0, nan)
     """
     values = np.asarray(values, float)
-    slack = 0.0 if exactly else CLOSE * max(abs(level), np.nanmax(np.abs(values), initial=0.0))
+    slack = (
+        0.0
+        if exactly
+        else CLOSE * max(abs(level), np.nanmax(np.abs(values), initial=0.0))
+    )
     reached = np.flatnonzero(values >= level - slack)
     return float(reached[0]) if len(reached) else np.nan
 
@@ -159,7 +181,7 @@ def terminal_performance(values: Values, share: float = TERMINAL) -> float:
     9.0
     """
     values = np.asarray(values, float)
-    return known_mean(values[int((1 - share) * len(values)):])
+    return known_mean(values[int((1 - share) * len(values)) :])
 
 
 def known_mean(values: np.ndarray) -> float:
@@ -182,10 +204,16 @@ def mean_curve(curves: Sequence[np.ndarray]) -> np.ndarray:
     stacked = np.array([curve[:shortest] for curve in curves])
     known = np.isfinite(stacked)
     counts = known.sum(axis=0)
-    return np.divide(np.where(known, stacked, 0.0).sum(axis=0), counts, out=np.full(shortest, np.nan), where=counts > 0)
+    return np.divide(
+        np.where(known, stacked, 0.0).sum(axis=0),
+        counts,
+        out=np.full(shortest, np.nan),
+        where=counts > 0,
+    )
 
 
 # ---------------------------------------------------------------- scales
+
 
 class Scale(NamedTuple):
     """How the values of a task are read.
@@ -213,30 +241,48 @@ class Scale(NamedTuple):
         return np.where(np.isfinite(values), MIDDLE, np.nan)
 
 
-def find_scales(values: Mapping[str, Iterable[np.ndarray]], settings: Settings,
-                is_variant: Callable | None = None) -> dict[str, Scale]:
+def find_scales(
+    values: Mapping[str, Iterable[np.ndarray]],
+    settings: Settings,
+    is_variant: Callable | None = None,
+) -> dict[str, Scale]:
     """{task: Scale} for {task: smoothed arrays, of the lifetime and of experts}.
 
     is_variant  function (task, name): is a range of that name one of the task's? By default a base name says so
 
     Raises BadData for tasks that a given range leaves out.
     """
-    ranges = _given_ranges(values, settings, is_variant or (lambda task, name: base_name(name) == task))
+    ranges = _given_ranges(
+        values, settings, is_variant or (lambda task, name: base_name(name) == task)
+    )
     scales = {}
     for task, arrays in values.items():
         known = np.concatenate([np.zeros(0), *arrays])
-        known, given, limits = known[np.isfinite(known)], ranges.get(task), (-np.inf, np.inf)
+        known, given, limits = (
+            known[np.isfinite(known)],
+            ranges.get(task),
+            (-np.inf, np.inf),
+        )
         if settings.clamp and len(known):
             limits = given or tuple(np.quantile(known, QUANTILES))
             known = np.clip(known, *limits)
-        low, high = given or ((known.min(), known.max()) if len(known) else (np.nan, np.nan))
-        low, high, zero = float(low), float(high), float(given[0] if given else min(0.0, low))
+        low, high = given or (
+            (known.min(), known.max()) if len(known) else (np.nan, np.nan)
+        )
+        low, high, zero = (
+            float(low),
+            float(high),
+            float(given[0] if given else min(0.0, low)),
+        )
         scales[task] = Scale(low, high, zero, (low, high), limits)
     if settings.normalization != "run":
         return scales
     ends = [*ranges.values()] or [scale.own for scale in scales.values()]
     low, high = np.nanmin([end[0] for end in ends]), np.nanmax([end[1] for end in ends])
-    return {task: scale._replace(low=float(low), high=float(high)) for task, scale in scales.items()}
+    return {
+        task: scale._replace(low=float(low), high=float(high))
+        for task, scale in scales.items()
+    }
 
 
 def _given_ranges(tasks, settings, is_variant):
@@ -244,14 +290,31 @@ def _given_ranges(tasks, settings, is_variant):
     given = settings.data_range
     if not isinstance(given, dict):
         return {} if given is None else dict.fromkeys(tasks, given)
-    if settings.variant_mode == "agnostic":             # the widest range of all variants of a task
-        variants = {task: [ends for name, ends in given.items() if is_variant(task, name)]
-                    for task in dict.fromkeys([*map(base_name, given), *tasks])}
-        given = {task: (min(low for low, _ in some), max(high for _, high in some))
-                 for task, some in variants.items() if some}
+    if (
+        settings.variant_mode == "agnostic"
+    ):  # the widest range of all variants of a task
+        variants = {
+            task: [ends for name, ends in given.items() if is_variant(task, name)]
+            for task in dict.fromkeys([*map(base_name, given), *tasks])
+        }
+        given = {
+            task: (min(low for low, _ in some), max(high for _, high in some))
+            for task, some in variants.items()
+            if some
+        }
     missing = [task for task in tasks if task not in given]
     if missing:
-        raise BadData([Fault("settings", None, "data_range", None,
-                             f"no range for task {task}; there are those of {', '.join(given)}", "item")
-                       for task in missing])
+        raise BadData(
+            [
+                Fault(
+                    "settings",
+                    None,
+                    "data_range",
+                    None,
+                    f"no range for task {task}; there are those of {', '.join(given)}",
+                    "item",
+                )
+                for task in missing
+            ]
+        )
     return given

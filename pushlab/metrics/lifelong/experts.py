@@ -12,9 +12,20 @@ from pushlab.ground.faults import BadData, Fault
 from pushlab.metrics.lifelong.curves import known_mean
 from pushlab.metrics.lifelong.rows import TRAIN, find_measure, run_starts
 
-POOR = 0.2                  # a saturation value below this share of the expert's is no learning to speak of
-COLUMNS = ["task", "run", "saturation", "time", "expert_saturation", "expert_time", "relative_saturation",
-           "relative_time", "relative_integral", "relative_performance", "sample_efficiency"]
+POOR = 0.2  # a saturation value below this share of the expert's is no learning to speak of
+COLUMNS = [
+    "task",
+    "run",
+    "saturation",
+    "time",
+    "expert_saturation",
+    "expert_time",
+    "relative_saturation",
+    "relative_time",
+    "relative_integral",
+    "relative_performance",
+    "sample_efficiency",
+]
 
 
 class ExpertRun(NamedTuple):
@@ -34,7 +45,9 @@ class ExpertRun(NamedTuple):
         return np.concatenate([np.zeros(0), *self.pieces])
 
 
-def read_experts(experts: Any, life: Any) -> tuple[dict[str, list[ExpertRun]], dict[str, float]]:
+def read_experts(
+    experts: Any, life: Any
+) -> tuple[dict[str, list[ExpertRun]], dict[str, float]]:
     """{task: list of ExpertRun} and {task: saturation value} of those tasks of a lifetime that have an expert.
 
     experts  a store with `logs(task)` and, if it knows them, `saturation(task)` and the names of its `tasks`; or
@@ -44,15 +57,29 @@ def read_experts(experts: Any, life: Any) -> tuple[dict[str, list[ExpertRun]], d
     if experts is None:
         return {}, {}
     if not isinstance(experts, dict) and not hasattr(experts, "logs"):
-        raise TypeError("experts are a store, pushlab.lifetimes.experts.Experts(folder), or a dict of task and runs; "
-                        f"got {experts!r:.60}")
+        raise TypeError(
+            "experts are a store, pushlab.lifetimes.experts.Experts(folder), or a dict of task and runs; "
+            f"got {experts!r:.60}"
+        )
     names = experts if isinstance(experts, dict) else getattr(experts, "tasks", None)
     runs, values = {}, {}
     for task in life.tasks:
-        found = [task] if names is None else life.names_of_experts(task, [str(name) for name in names])
+        found = (
+            [task]
+            if names is None
+            else life.names_of_experts(task, [str(name) for name in names])
+        )
         entries = {name: _entry(experts, name) for name in found}
-        read = [_read_run(run, name, life) for name, (some, _) in entries.items() for run in some]
-        known = [value for _, value in entries.values() if value is not None and np.isfinite(value)]
+        read = [
+            _read_run(run, name, life)
+            for name, (some, _) in entries.items()
+            for run in some
+        ]
+        known = [
+            value
+            for _, value in entries.values()
+            if value is not None and np.isfinite(value)
+        ]
         if read:
             runs[task] = read
         elif known:
@@ -63,7 +90,9 @@ def read_experts(experts: Any, life: Any) -> tuple[dict[str, list[ExpertRun]], d
 def _entry(experts, name):
     """What is known of an expert: a list of runs, and its saturation value or None."""
     if not isinstance(experts, dict):
-        return _as_runs(experts.logs(name)), experts.saturation(name) if hasattr(experts, "saturation") else None
+        return _as_runs(experts.logs(name)), experts.saturation(name) if hasattr(
+            experts, "saturation"
+        ) else None
     entry = next(entry for key, entry in experts.items() if str(key) == name)
     return ([], entry) if isinstance(entry, Real) else (_as_runs(entry), None)
 
@@ -71,9 +100,15 @@ def _entry(experts, name):
 def _as_runs(entry):
     """A list of runs of what may be one or several."""
     if isinstance(entry, pd.DataFrame | np.ndarray | pd.Series):
-        return list(entry) if isinstance(entry, np.ndarray) and entry.ndim == 2 else [entry]
+        return (
+            list(entry)
+            if isinstance(entry, np.ndarray) and entry.ndim == 2
+            else [entry]
+        )
     entry = list(() if entry is None else entry)
-    return [entry] if entry and all(isinstance(value, Real) for value in entry) else entry
+    return (
+        [entry] if entry and all(isinstance(value, Real) for value in entry) else entry
+    )
 
 
 def _read_run(run, name, life):
@@ -88,10 +123,22 @@ def _read_run(run, name, life):
     else:
         values = np.array(run, float)
         if values.ndim != 1:
-            raise BadData([Fault(file, None, None, None, f"a curve has one dimension; got {values.ndim}")])
+            raise BadData(
+                [
+                    Fault(
+                        file,
+                        None,
+                        None,
+                        None,
+                        f"a curve has one dimension; got {values.ndim}",
+                    )
+                ]
+            )
         rows = pd.DataFrame({"measured": values})
     if np.isinf(rows["measured"]).any() or not np.isfinite(rows["measured"]).any():
-        raise BadData([Fault(file, None, None, None, "finite numbers, at least one of them")])
+        raise BadData(
+            [Fault(file, None, None, None, "finite numbers, at least one of them")]
+        )
     rows, changing = life.rows_of_expert(rows)
     changing = [rows[column].to_numpy() for column in changing if column in rows]
     starts = run_starts(*changing) if changing else np.zeros(1, int)
@@ -100,6 +147,7 @@ def _read_run(run, name, life):
 
 
 # ---------------------------------------------------------------- a lifetime against them
+
 
 def expert_table(life: Any) -> pd.DataFrame:
     """Each task against each of its experts, a DataFrame with a row a task and run (-1: only a value is known).
@@ -113,18 +161,37 @@ def expert_table(life: Any) -> pd.DataFrame:
         own = life.learning(task, "for_ratios")
         if not np.isfinite(own).any():
             continue
-        rows += [{"task": task, "run": number, **_against(life, task, own, *expert)}
-                 for number, expert in enumerate(life.expert_curves(task, for_ratios=True))]
+        rows += [
+            {"task": task, "run": number, **_against(life, task, own, *expert)}
+            for number, expert in enumerate(life.expert_curves(task, for_ratios=True))
+        ]
         if task in life.expert_saturations:
-            reached, known = life.saturation(own), life.expert_saturations_for_ratios[task]
-            rows.append({"task": task, "run": -1, "saturation": reached.value, "time": reached.time,
-                         "expert_saturation": known, "relative_saturation": divide(reached.value, known)})
+            reached, known = (
+                life.saturation(own),
+                life.expert_saturations_for_ratios[task],
+            )
+            rows.append(
+                {
+                    "task": task,
+                    "run": -1,
+                    "saturation": reached.value,
+                    "time": reached.time,
+                    "expert_saturation": known,
+                    "relative_saturation": divide(reached.value, known),
+                }
+            )
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
 def _against(life, task, own, expert, episodes):
-    reached, known = life.saturation(own, life.learning(task, "episode")), life.saturation(expert, episodes)
-    common, times = min(len(own), len(expert)), (life.episodes_until(reached), life.episodes_until(known))
+    reached, known = (
+        life.saturation(own, life.learning(task, "episode")),
+        life.saturation(expert, episodes),
+    )
+    common, times = (
+        min(len(own), len(expert)),
+        (life.episodes_until(reached), life.episodes_until(known)),
+    )
     relative = divide(reached.value, known.value)
     if not all(times) or np.isnan(relative):
         efficiency = np.nan
@@ -132,11 +199,19 @@ def _against(life, task, own, expert, episodes):
         efficiency = 0.0
     else:
         efficiency = relative * times[1] / times[0]
-    return {"saturation": reached.value, "time": reached.time, "expert_saturation": known.value,
-            "expert_time": known.time, "relative_saturation": relative, "relative_time": divide(*times),
-            "relative_integral": divide(known_mean(own), known_mean(expert)),
-            "relative_performance": divide(known_mean(own[:common]), known_mean(expert[:common])),
-            "sample_efficiency": efficiency}
+    return {
+        "saturation": reached.value,
+        "time": reached.time,
+        "expert_saturation": known.value,
+        "expert_time": known.time,
+        "relative_saturation": relative,
+        "relative_time": divide(*times),
+        "relative_integral": divide(known_mean(own), known_mean(expert)),
+        "relative_performance": divide(
+            known_mean(own[:common]), known_mean(expert[:common])
+        ),
+        "sample_efficiency": efficiency,
+    }
 
 
 def line_falls(values: np.ndarray, by: float) -> bool:

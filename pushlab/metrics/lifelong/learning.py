@@ -13,7 +13,9 @@ from pushlab.metrics.lifelong.lifetime import Lifetime, Missing
 from pushlab.metrics.lifelong.registry import metric
 from pushlab.metrics.lifelong.rows import TEST, TRAIN
 
-MOST_RETURNS = 2000         # recovery times of one task between all pairs of which slopes are taken
+MOST_RETURNS = (
+    2000  # recovery times of one task between all pairs of which slopes are taken
+)
 
 
 def slope_between(times: Sequence[float] | np.ndarray) -> float:
@@ -31,7 +33,9 @@ def slope_between(times: Sequence[float] | np.ndarray) -> float:
     if len(at) > MOST_RETURNS:
         at = np.unique(np.linspace(0, len(at) - 1, MOST_RETURNS).astype(int))
     first, second = np.triu_indices(len(at), 1)
-    return float(np.median((times[at[second]] - times[at[first]]) / (at[second] - at[first])))
+    return float(
+        np.median((times[at[second]] - times[at[first]]) / (at[second] - at[first]))
+    )
 
 
 @metric("saturation", unit="points", better="higher")
@@ -74,7 +78,9 @@ def normalized_integral(life: Lifetime) -> pd.Series:
     Source  L2Metrics v0.1, Metrics Overview, 3, which says that only training compares with training.
     """
     _training(life)
-    return pd.Series({task: known_mean(life.learning(task)) for task in life.tasks}, dtype=float)
+    return pd.Series(
+        {task: known_mean(life.learning(task)) for task in life.tasks}, dtype=float
+    )
 
 
 @metric("time_to_learn", unit="episodes", better="lower")
@@ -91,7 +97,10 @@ def time_to_learn(life: Lifetime) -> pd.Series:
             New et al. (2022), Lifelong Learning Metrics, arXiv 2201.08278.
     """
     _training(life)
-    return pd.Series({task: life.saturation(life.learning(task)).time for task in life.tasks}, dtype=float)
+    return pd.Series(
+        {task: life.saturation(life.learning(task)).time for task in life.tasks},
+        dtype=float,
+    )
 
 
 @metric("mean_training_performance", unit="points", better="higher")
@@ -142,7 +151,9 @@ def recovery_time(life: Lifetime) -> pd.Series:
         back = median_time(own, life.regimes.loc[own.index, "count"])
         found[task] = back.median
         if np.isinf(back.median):
-            life.gap(f"{task} was not back within its block of training: the median is {back.watched:g} or more")
+            life.gap(
+                f"{task} was not back within its block of training: the median is {back.watched:g} or more"
+            )
     return pd.Series(found, dtype=float).reindex(life.tasks)
 
 
@@ -163,10 +174,18 @@ def performance_recovery(life: Lifetime) -> pd.Series:
     grouped = times.groupby(life.regimes.loc[times.index, "task"])
     grouped = {task: own for task, own in grouped if len(own) > 1}
     if not grouped:
-        raise Missing("no task is trained three times or more, so that there are no two recovery times to compare")
-    found = {task: 0.0 - slope_between(own) for task, own in grouped.items() if np.isfinite(own).all()}
+        raise Missing(
+            "no task is trained three times or more, so that there are no two recovery times to compare"
+        )
+    found = {
+        task: 0.0 - slope_between(own)
+        for task, own in grouped.items()
+        if np.isfinite(own).all()
+    }
     for task in [task for task in grouped if task not in found]:
-        life.gap(f"{task} was once not back within its block of training: there is no slope of its recovery times")
+        life.gap(
+            f"{task} was once not back within its block of training: there is no slope of its recovery times"
+        )
     return pd.Series(found, dtype=float).reindex(life.tasks)
 
 

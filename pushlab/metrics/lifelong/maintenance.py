@@ -11,7 +11,12 @@ from pushlab.metrics.lifelong.registry import metric
 from pushlab.metrics.lifelong.rows import TEST, TRAIN
 
 
-@metric("performance_maintenance_mrlep", unit="points", better="higher", chosen={"maintenance": ("mrlep", "both")})
+@metric(
+    "performance_maintenance_mrlep",
+    unit="points",
+    better="higher",
+    chosen={"maintenance": ("mrlep", "both")},
+)
 def performance_maintenance_mrlep(life: Lifetime) -> pd.Series:
     """How a task's later tests differ from the first one after it was last learned: below 0 it was forgotten.
 
@@ -28,7 +33,12 @@ def performance_maintenance_mrlep(life: Lifetime) -> pd.Series:
     return _mean_difference(life, "maintenance_mrlep")
 
 
-@metric("performance_maintenance_mrtlp", unit="points", better="higher", chosen={"maintenance": ("mrtlp", "both")})
+@metric(
+    "performance_maintenance_mrtlp",
+    unit="points",
+    better="higher",
+    chosen={"maintenance": ("mrtlp", "both")},
+)
 def performance_maintenance_mrtlp(life: Lifetime) -> pd.Series:
     """How a task's later tests differ from the end of its last training: below 0 it was forgotten.
 
@@ -96,16 +106,24 @@ def maintenance_table(life: Lifetime) -> pd.DataFrame:
     """
     terminal, found = life.regimes["terminal"].to_numpy(), {}
     for variant in life.variants:
-        training, tests = life.of_variant(variant, TRAIN), life.of_variant(variant, TEST)
+        training, tests = (
+            life.of_variant(variant, TRAIN),
+            life.of_variant(variant, TEST),
+        )
         after = np.searchsorted(tests, training)
         references = tests[after[after < len(tests)]]
         for test in np.setdiff1d(tests, references):
             earlier = references[references < test]
             if len(earlier):
                 learned = training[training < test][-1]
-                found[test] = (terminal[test] - terminal[earlier[-1]], terminal[test] - terminal[learned])
+                found[test] = (
+                    terminal[test] - terminal[earlier[-1]],
+                    terminal[test] - terminal[learned],
+                )
     columns = ["maintenance_mrlep", "maintenance_mrtlp"]
-    return pd.DataFrame.from_dict(found, orient="index", columns=columns, dtype=float).sort_index()
+    return pd.DataFrame.from_dict(
+        found, orient="index", columns=columns, dtype=float
+    ).sort_index()
 
 
 def _mean_difference(life, column):
@@ -131,4 +149,8 @@ def _test_less_training(life, column):
 
 def _mean_of_tests(life, values):
     """The mean of some tests' values for each task, a Series; `values` is one by rows of `life.regimes`."""
-    return values.groupby(life.regimes.loc[values.index, "task"]).mean().reindex(life.tasks)
+    return (
+        values.groupby(life.regimes.loc[values.index, "task"])
+        .mean()
+        .reindex(life.tasks)
+    )

@@ -39,15 +39,27 @@ class Metric:
         """The first sentence of the function's docstring."""
         return (self.function.__doc__ or "").strip().split("\n\n")[0].replace("\n", " ")
 
-    def suits(self, syllabus_type: str | None, settings: Settings | None = None) -> bool:
+    def suits(
+        self, syllabus_type: str | None, settings: Settings | None = None
+    ) -> bool:
         """Whether a report on such a syllabus under such settings has it."""
         wanted = syllabus_type is None or syllabus_type in self.syllabus
-        return wanted and (settings is None or all(getattr(settings, key) in values
-                                                   for key, values in (self.chosen or {}).items()))
+        return wanted and (
+            settings is None
+            or all(
+                getattr(settings, key) in values
+                for key, values in (self.chosen or {}).items()
+            )
+        )
 
 
-def metric(name: str, syllabus: str | Iterable[str] = SYLLABUS_TYPES, unit: str = "", better: str | None = None,
-           chosen: Mapping | None = None) -> Callable[[Callable], Callable]:
+def metric(
+    name: str,
+    syllabus: str | Iterable[str] = SYLLABUS_TYPES,
+    unit: str = "",
+    better: str | None = None,
+    chosen: Mapping | None = None,
+) -> Callable[[Callable], Callable]:
     """Registers a function of a Lifetime as a metric; it then is in every report, table and on the command line.
 
     name, syllabus, unit, better, chosen   see Metric; a name that is taken is replaced, so that a cell may run twice
@@ -66,9 +78,13 @@ def metric(name: str, syllabus: str | Iterable[str] = SYLLABUS_TYPES, unit: str 
     syllabus = (syllabus,) if isinstance(syllabus, str) else tuple(syllabus)
     unknown = [kind for kind in syllabus if kind not in SYLLABUS_TYPES]
     if unknown or not syllabus:
-        raise ValueError(f"a metric serves one or more of {', '.join(SYLLABUS_TYPES)}; got {', '.join(unknown)}")
+        raise ValueError(
+            f"a metric serves one or more of {', '.join(SYLLABUS_TYPES)}; got {', '.join(unknown)}"
+        )
     if not isinstance(name, str) or not name:
-        raise ValueError(f"a metric's name is a text; got {name!r}: write @metric(\"my_metric\")")
+        raise ValueError(
+            f'a metric\'s name is a text; got {name!r}: write @metric("my_metric")'
+        )
     if better not in ("higher", "lower", None):
         raise ValueError(f'better is "higher", "lower" or None; got {better!r}')
 
@@ -84,8 +100,14 @@ def unregister(name: str) -> None:
     METRICS.pop(name, None)
 
 
-def metrics_for(syllabus_type: str | None = None, settings: Settings | None = None) -> dict[str, Metric]:
+def metrics_for(
+    syllabus_type: str | None = None, settings: Settings | None = None
+) -> dict[str, Metric]:
     """{name: Metric} of those that serve a syllabus type (None: any), and that the settings ask for, in their order."""
     if syllabus_type is not None:
         one_of("a syllabus type", syllabus_type, SYLLABUS_TYPES)
-    return {name: found for name, found in METRICS.items() if found.suits(syllabus_type, settings)}
+    return {
+        name: found
+        for name, found in METRICS.items()
+        if found.suits(syllabus_type, settings)
+    }

@@ -47,8 +47,8 @@ RELEASE_NAMES = {
     "relative_performance": "ste_rel_perf",
     "sample_efficiency": "sample_efficiency",
 }
-SAME = 1e-9                 # differences up to here are rounding
-OFFSET = 1.0                # is added to what is normalised
+SAME = 1e-9  # differences up to here are rounding
+OFFSET = 1.0  # is added to what is normalised
 # Why the two differ, where they do: what the release does.
 TRANSFER = "divides values whose zero was moved; later pairs overwrite earlier ones"
 REASONS = {
@@ -62,7 +62,9 @@ REASONS = {
 }
 
 
-def release_smooth(values: Values, window: float | None = None, shape: str = "flat") -> np.ndarray:
+def release_smooth(
+    values: Values, window: float | None = None, shape: str = "flat"
+) -> np.ndarray:
     """The smoothed curve of l2metrics 3.1.0: half an experience (even window) or a whole one (odd) off to one side.
 
     >>> release_smooth(np.array([0, 0, 0, 6, 0, 0, 0.]), window=3)
@@ -72,10 +74,12 @@ def release_smooth(values: Values, window: float | None = None, shape: str = "fl
     length = window_length(len(values), window)
     if shape == "none" or length < 3:
         return values
-    padded = np.concatenate([values[length - 1:0:-1], values, values[-2:-length - 1:-1]])
+    padded = np.concatenate(
+        [values[length - 1 : 0 : -1], values, values[-2 : -length - 1 : -1]]
+    )
     weights = np.ones(length) if shape == "flat" else getattr(np, shape)(length)
     smoothed = np.convolve(weights / weights.sum(), padded, mode="valid")
-    return smoothed[int(np.floor(length / 2 - 1)):-int(np.ceil(length / 2))]
+    return smoothed[int(np.floor(length / 2 - 1)) : -int(np.ceil(length / 2))]
 
 
 def release_saturation(values: Values) -> Saturation:
@@ -95,14 +99,21 @@ def release_recovery(life: Lifetime) -> pd.Series:
     """`recovery_time` of l2metrics 3.1.0: the mean of a task's returns, those that were never back among them."""
     times = recovery_times(life)
     by_task = times.groupby(life.regimes.loc[times.index, "task"])
-    return pd.Series({task: own.mean() for task, own in by_task}, dtype=float).reindex(life.tasks)
+    return pd.Series({task: own.mean() for task, own in by_task}, dtype=float).reindex(
+        life.tasks
+    )
 
 
 def release_transfer(life: Lifetime, forward: bool, change: Callable) -> pd.DataFrame:
     """`transfer` of l2metrics 3.1.0: it files a value under the later test alone, so that of several tasks learned
     before it the last one stays, and takes a task's own training between the tests for transfer of the other."""
-    last = {after: (learned, tested, before, after) for learned, tested, before, after in pairs_of_tests(life, forward)}
-    return changes(life, last.values(), life.regimes["terminal"].to_numpy(float), forward, change)
+    last = {
+        after: (learned, tested, before, after)
+        for learned, tested, before, after in pairs_of_tests(life, forward)
+    }
+    return changes(
+        life, last.values(), life.regimes["terminal"].to_numpy(float), forward, change
+    )
 
 
 class ReleasedLifetime(Lifetime, reference=RELEASE):
@@ -114,23 +125,38 @@ class ReleasedLifetime(Lifetime, reference=RELEASE):
 
     instead: ClassVar[Mapping[str, Callable]] = {
         "recovery_time": release_recovery,
-        **{f"{way}_transfer_{change.__name__}": partial(release_transfer, forward=way == "forward", change=change)
-           for way in ("forward", "backward") for change in (ratio, contrast)}}
+        **{
+            f"{way}_transfer_{change.__name__}": partial(
+                release_transfer, forward=way == "forward", change=change
+            )
+            for way in ("forward", "backward")
+            for change in (ratio, contrast)
+        },
+    }
 
     def in_regimes(self, log: pd.DataFrame) -> pd.DataFrame:
-        rows = log[log["raw"].notna()].sort_values(["episode", "block"], kind="stable", ignore_index=True)
+        rows = log[log["raw"].notna()].sort_values(
+            ["episode", "block"], kind="stable", ignore_index=True
+        )
         if not len(rows):
             raise BadData([Fault("log", None, None, None, NO_NUMBERS)])
         agnostic = self.settings.variant_mode == "agnostic"
         codes, names = pd.factorize(rows["task"])
-        names = [str(name).lower().split("_")[0] if agnostic else str(name).lower() for name in names]
+        names = [
+            str(name).lower().split("_")[0] if agnostic else str(name).lower()
+            for name in names
+        ]
         rows["task"] = np.array(names, object)[codes]
-        return rows.assign(regime=regime_numbers(rows, [*ABOUT[:4]]))      # parameters may change within one
+        return rows.assign(
+            regime=regime_numbers(rows, [*ABOUT[:4]])
+        )  # parameters may change within one
 
     def smooth(self, values: np.ndarray) -> np.ndarray:
         return release_smooth(values, self.settings.window, self.settings.smoothing)
 
-    def saturation(self, values: np.ndarray, episodes: np.ndarray | None = None) -> Saturation:
+    def saturation(
+        self, values: np.ndarray, episodes: np.ndarray | None = None
+    ) -> Saturation:
         return release_saturation(_one_each(values, episodes))
 
     def episodes_until(self, found: Saturation) -> float:
@@ -139,7 +165,9 @@ class ReleasedLifetime(Lifetime, reference=RELEASE):
 
     def falls(self, task: str, own: np.ndarray, known: float) -> bool:
         """Every falling line counts, so that noise about a steady level may be one."""
-        return len(own) > 1 and np.polyfit(self.learning(task, "episode"), own, 1)[0] < 0
+        return (
+            len(own) > 1 and np.polyfit(self.learning(task, "episode"), own, 1)[0] < 0
+        )
 
     def recovery_time(self, row: int, level: float) -> float:
         """Where it did not, one more than the block has experiences."""
@@ -152,8 +180,12 @@ class ReleasedLifetime(Lifetime, reference=RELEASE):
         found, share = self.saturation(values), self._share(row)
         if np.isnan(mean):
             return np.nan, *found, np.nan, np.nan
-        return (mean if self.regimes["used"].iat[row] else np.nan, *found, terminal_performance(values, share),
-                int((1 - share / 2) * len(values)))
+        return (
+            mean if self.regimes["used"].iat[row] else np.nan,
+            *found,
+            terminal_performance(values, share),
+            int((1 - share / 2) * len(values)),
+        )
 
     def _by_episode(self, row):
         return _one_each(self.curve(row), self.curve(row, "episode"))
@@ -176,19 +208,27 @@ class ReleasedLifetime(Lifetime, reference=RELEASE):
     def rows_of_expert(self, log: pd.DataFrame) -> tuple[pd.DataFrame, tuple[str, ...]]:
         return log[log["measured"].notna()], ("block",)
 
-    def normalise(self, values: np.ndarray, task: str, name: str | None = None) -> np.ndarray:
+    def normalise(
+        self, values: np.ndarray, task: str, name: str | None = None
+    ) -> np.ndarray:
         """1 is added, a run without any spread becomes NaN, and an expert may be read on the scale of another task."""
         own = (name or task).lower()
-        own = own.split("_", 1)[0] or own if self.settings.variant_mode == "agnostic" else own
+        own = (
+            own.split("_", 1)[0] or own
+            if self.settings.variant_mode == "agnostic"
+            else own
+        )
         scale = self.scales.get(own, self.scales[task])
         values = np.clip(values, *scale.limits)
         if self.settings.normalization == "none":
             return values
         if scale.high > scale.low:
             return (values - scale.low) / (scale.high - scale.low) * POINTS + OFFSET
-        return values * 0 + (OFFSET if self.settings.normalization == "task" else np.nan)
+        return values * 0 + (
+            OFFSET if self.settings.normalization == "task" else np.nan
+        )
 
-    scale_for_ratios = normalise        # it divides the normalised ones
+    scale_for_ratios = normalise  # it divides the normalised ones
 
 
 def _one_each(values, episodes):
@@ -200,8 +240,14 @@ def _one_each(values, episodes):
 
 # ---------------------------------------------------------------- side by side
 
-def compare_references(log: pd.DataFrame, experts: Any = None, measure: str | None = None,
-                       settings: Settings | None = None, by: str = "lifetime") -> pd.DataFrame:
+
+def compare_references(
+    log: pd.DataFrame,
+    experts: Any = None,
+    measure: str | None = None,
+    settings: Settings | None = None,
+    by: str = "lifetime",
+) -> pd.DataFrame:
     """The metrics of l2metrics 3.1.0 as we define them and as the release does, a DataFrame indexed by metric.
 
     log, experts, measure, settings   see `lifelong_report`; the reference of the settings is set aside
@@ -215,16 +261,29 @@ def compare_references(log: pd.DataFrame, experts: Any = None, measure: str | No
     """
     one_of("by", by, ("lifetime", "task"))
     settings = replace(settings or Settings(), reference=None)
-    window = settings.window if settings.window is None or settings.window >= 1 else None
-    names = [name for name in RELEASE_NAMES if name in METRICS and METRICS[name].suits(None, settings)]
-    ours, theirs = (_values(lifelong_report(log, experts, measure, None, names, chosen), by)
-                    for chosen in (settings, replace(settings, reference=RELEASE, window=window)))
+    window = (
+        settings.window if settings.window is None or settings.window >= 1 else None
+    )
+    names = [
+        name
+        for name in RELEASE_NAMES
+        if name in METRICS and METRICS[name].suits(None, settings)
+    ]
+    ours, theirs = (
+        _values(lifelong_report(log, experts, measure, None, names, chosen), by)
+        for chosen in (settings, replace(settings, reference=RELEASE, window=window))
+    )
     table = pd.DataFrame({"corrected": ours, RELEASE: theirs})
     level = table.index if by == "lifetime" else table.index.get_level_values("metric")
     difference = table["corrected"] - table[RELEASE]
-    differs = (difference.abs() > SAME) | (table["corrected"].isna() != table[RELEASE].isna())
-    table = table.assign(difference=difference, name=level.map(RELEASE_NAMES),
-                         why=np.where(differs, [REASONS.get(name, TRANSFER) for name in level], ""))
+    differs = (difference.abs() > SAME) | (
+        table["corrected"].isna() != table[RELEASE].isna()
+    )
+    table = table.assign(
+        difference=difference,
+        name=level.map(RELEASE_NAMES),
+        why=np.where(differs, [REASONS.get(name, TRANSFER) for name in level], ""),
+    )
     return table.iloc[np.argsort([names.index(name) for name in level], kind="stable")]
 
 
@@ -233,6 +292,10 @@ def _values(report, by):
     if by == "lifetime":
         return report.lifetime.rename_axis("metric")
     first = report.pairs.drop_duplicates(["metric", "learned", "tested"])
-    parts = [report.tasks.rename_axis("metric", axis=1).T.stack(),
-             first.groupby(["metric", "learned"], sort=False)["value"].mean().rename_axis(["metric", "task"])]
+    parts = [
+        report.tasks.rename_axis("metric", axis=1).T.stack(),
+        first.groupby(["metric", "learned"], sort=False)["value"]
+        .mean()
+        .rename_axis(["metric", "task"]),
+    ]
     return pd.concat([part.astype(float) for part in parts if len(part)] or parts[1:])

@@ -11,12 +11,24 @@ from pushlab.ground.faults import BadData, Fault
 from pushlab.metrics.settings import Settings
 
 TRAIN, TEST = "train", "test"
-NO_MEASURES = ("block", "regime", "episode", "seed", "lifetime", "worker", "raw", "smoothed", "normalized")
+NO_MEASURES = (
+    "block",
+    "regime",
+    "episode",
+    "seed",
+    "lifetime",
+    "worker",
+    "raw",
+    "smoothed",
+    "normalized",
+)
 ABOUT = ("block", "block_type", "block_subtype", "task", "params")
 NO_NUMBERS = "at least one complete experience with a number"
 
 
-def read_rows(log: pd.DataFrame, measure: str | None = None) -> tuple[pd.DataFrame, str]:
+def read_rows(
+    log: pd.DataFrame, measure: str | None = None
+) -> tuple[pd.DataFrame, str]:
     """A lifetime log with all columns of `ABOUT`, episode and raw, and the name of its measure.
 
     raw    float, the measure; NaN where it is missing, or the experience was not completed
@@ -24,16 +36,32 @@ def read_rows(log: pd.DataFrame, measure: str | None = None) -> tuple[pd.DataFra
     Raises BadData that lists what is missing, and for a measure that is not there the numeric columns that are.
     """
     if not isinstance(log, pd.DataFrame):
-        raise TypeError(f"a lifetime log is a DataFrame with a row an experience; got {type(log).__name__}")
+        raise TypeError(
+            f"a lifetime log is a DataFrame with a row an experience; got {type(log).__name__}"
+        )
     rows = log.reset_index(drop=True)
     measure = find_measure(rows, measure)
     _demand_columns(rows)
     values = rows[measure].to_numpy(float, na_value=np.nan)
     if np.isinf(values).any():
-        raise BadData([Fault("log", int(row), measure, str(values[row]), "a finite number, or empty", "item")
-                       for row in np.flatnonzero(np.isinf(values))])
+        raise BadData(
+            [
+                Fault(
+                    "log",
+                    int(row),
+                    measure,
+                    str(values[row]),
+                    "a finite number, or empty",
+                    "item",
+                )
+                for row in np.flatnonzero(np.isinf(values))
+            ]
+        )
     filled = {"block_subtype": "wake", "params": "", "episode": np.arange(len(rows))}
-    rows = rows.assign(raw=values, **{name: value for name, value in filled.items() if name not in rows})
+    rows = rows.assign(
+        raw=values,
+        **{name: value for name, value in filled.items() if name not in rows},
+    )
     if "status" in rows:
         rows.loc[(rows["status"] != "complete").to_numpy(), "raw"] = np.nan
     return rows, measure
@@ -49,24 +77,48 @@ def in_regimes(rows: pd.DataFrame, measure: str, settings: Settings) -> pd.DataF
     return mean_per_experience(rows, "raw", ["regime", "episode"])
 
 
-def find_measure(rows: pd.DataFrame, measure: str | None = None, file: str = "log") -> str:
+def find_measure(
+    rows: pd.DataFrame, measure: str | None = None, file: str = "log"
+) -> str:
     """The measure's column: the one asked for, else what the log names, else reward or return.
 
     Raises BadData, of this `file`, naming the numeric columns there are.
     """
-    wanted = [measure] if measure is not None else [rows.attrs.get("measure"), "reward", "return"]
+    wanted = (
+        [measure]
+        if measure is not None
+        else [rows.attrs.get("measure"), "reward", "return"]
+    )
     for name in wanted:
         if name in rows.columns and pd.api.types.is_numeric_dtype(rows[name]):
             return name
-    numeric = [str(name) for name in rows if pd.api.types.is_numeric_dtype(rows[name]) and name not in NO_MEASURES]
-    there = f"numeric columns are {', '.join(numeric)}" if numeric else "there is no numeric column"
+    numeric = [
+        str(name)
+        for name in rows
+        if pd.api.types.is_numeric_dtype(rows[name]) and name not in NO_MEASURES
+    ]
+    there = (
+        f"numeric columns are {', '.join(numeric)}"
+        if numeric
+        else "there is no numeric column"
+    )
     name = str(measure or rows.attrs.get("measure") or "reward")
-    raise BadData([Fault(file, None, name, None, f"no such numeric column to measure by; {there}")])
+    raise BadData(
+        [
+            Fault(
+                file, None, name, None, f"no such numeric column to measure by; {there}"
+            )
+        ]
+    )
 
 
 def numeric_columns(rows: pd.DataFrame) -> list[str]:
     """Columns that say how well it went; a length does not by itself, though one may ask to measure by it."""
-    return [str(name) for name in rows.select_dtypes("number") if name not in (*NO_MEASURES, "length")]
+    return [
+        str(name)
+        for name in rows.select_dtypes("number")
+        if name not in (*NO_MEASURES, "length")
+    ]
 
 
 def base_name(task: str) -> str:
@@ -84,7 +136,11 @@ def run_starts(*columns: np.ndarray) -> np.ndarray:
         return np.zeros(0, int)
     changed = np.zeros(len(columns[0]) - 1, bool)
     for column in columns:
-        codes = column if column.dtype.kind in "iu" else pd.factorize(column, use_na_sentinel=False)[0]
+        codes = (
+            column
+            if column.dtype.kind in "iu"
+            else pd.factorize(column, use_na_sentinel=False)[0]
+        )
         changed |= codes[1:] != codes[:-1]
     return np.concatenate([[0], np.flatnonzero(changed) + 1])
 
@@ -95,7 +151,9 @@ def regime_numbers(rows: pd.DataFrame, names: list[str]) -> np.ndarray:
     return np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(rows))))
 
 
-def mean_per_experience(rows: pd.DataFrame, column: str, keys: list[str]) -> pd.DataFrame:
+def mean_per_experience(
+    rows: pd.DataFrame, column: str, keys: list[str]
+) -> pd.DataFrame:
     """Rows that agree in some keys become the first of them, with the mean of a column."""
     twice = rows.duplicated(keys)
     if not twice.any():
@@ -137,17 +195,25 @@ def _regimes(rows, trust):
 
 
 def _demand_columns(rows):
-    faults = [Fault("log", None, name, None, "a lifetime log has this column")
-              for name in ("block", "block_type", "task") if name not in rows]
+    faults = [
+        Fault("log", None, name, None, "a lifetime log has this column")
+        for name in ("block", "block_type", "task")
+        if name not in rows
+    ]
     if not len(rows):
         faults.append(Fault("log", None, None, None, "at least one row"))
     if "block_type" in rows:
-        faults += [Fault("log", None, "block_type", str(kind), "train or test")
-                   for kind in pd.unique(rows["block_type"]) if kind not in (TRAIN, TEST)]
+        faults += [
+            Fault("log", None, "block_type", str(kind), "train or test")
+            for kind in pd.unique(rows["block_type"])
+            if kind not in (TRAIN, TEST)
+        ]
     for name in ("block", "task"):
         if name in rows:
-            faults += [Fault("log", int(row), name, None, "is empty", "item")
-                       for row in np.flatnonzero(rows[name].isna())]
+            faults += [
+                Fault("log", int(row), name, None, "is empty", "item")
+                for row in np.flatnonzero(rows[name].isna())
+            ]
     if faults:
         raise BadData(faults)
 
@@ -156,10 +222,24 @@ def _words_that_differ(texts):
     """{JSON text of parameters: those that are not the same in all of them, as "key=value"}."""
     read = {text: _read_params(text) for text in sorted(texts)}
     keys = list(dict.fromkeys(key for values in read.values() for key in values))
-    differing = [key for key in keys if len({json.dumps(v.get(key), sort_keys=True) for v in read.values()}) > 1]
-    words = {text: ", ".join(f"{key}={json.dumps(values[key], ensure_ascii=False)}" for key in differing
-                             if key in values) for text, values in read.items()}
-    return words if len(set(words.values())) == len(words) else {text: text for text in words}
+    differing = [
+        key
+        for key in keys
+        if len({json.dumps(v.get(key), sort_keys=True) for v in read.values()}) > 1
+    ]
+    words = {
+        text: ", ".join(
+            f"{key}={json.dumps(values[key], ensure_ascii=False)}"
+            for key in differing
+            if key in values
+        )
+        for text, values in read.items()
+    }
+    return (
+        words
+        if len(set(words.values())) == len(words)
+        else {text: text for text in words}
+    )
 
 
 def _read_params(text):

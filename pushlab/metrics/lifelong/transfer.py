@@ -35,7 +35,13 @@ def contrast(before: float, after: float) -> float | None:
     return (after - before) / (after + before) if after + before else None
 
 
-@metric("forward_transfer_ratio", ("ANT_B",), "ratio", "higher", {"transfer": ("ratio", "both")})
+@metric(
+    "forward_transfer_ratio",
+    ("ANT_B",),
+    "ratio",
+    "higher",
+    {"transfer": ("ratio", "both")},
+)
 def forward_transfer_ratio(life: Lifetime) -> pd.DataFrame:
     """How many times better a task is tested after another was learned than before, itself not learned yet.
 
@@ -54,7 +60,13 @@ def forward_transfer_ratio(life: Lifetime) -> pd.DataFrame:
     return transfer(life, forward=True, change=ratio)
 
 
-@metric("forward_transfer_contrast", ("ANT_B",), "share", "higher", {"transfer": ("contrast", "both")})
+@metric(
+    "forward_transfer_contrast",
+    ("ANT_B",),
+    "share",
+    "higher",
+    {"transfer": ("contrast", "both")},
+)
 def forward_transfer_contrast(life: Lifetime) -> pd.DataFrame:
     """The same as a share: (after - before) / (after + before), between -1 and 1.
 
@@ -68,7 +80,13 @@ def forward_transfer_contrast(life: Lifetime) -> pd.DataFrame:
     return transfer(life, forward=True, change=contrast)
 
 
-@metric("backward_transfer_ratio", ("ANT_B",), "ratio", "higher", {"transfer": ("ratio", "both")})
+@metric(
+    "backward_transfer_ratio",
+    ("ANT_B",),
+    "ratio",
+    "higher",
+    {"transfer": ("ratio", "both")},
+)
 def backward_transfer_ratio(life: Lifetime) -> pd.DataFrame:
     """How many times better a task that was learned before is tested after another was learned than before.
 
@@ -82,7 +100,13 @@ def backward_transfer_ratio(life: Lifetime) -> pd.DataFrame:
     return transfer(life, forward=False, change=ratio)
 
 
-@metric("backward_transfer_contrast", ("ANT_B",), "share", "higher", {"transfer": ("contrast", "both")})
+@metric(
+    "backward_transfer_contrast",
+    ("ANT_B",),
+    "share",
+    "higher",
+    {"transfer": ("contrast", "both")},
+)
 def backward_transfer_contrast(life: Lifetime) -> pd.DataFrame:
     """The same as a share: (after - before) / (after + before), between -1 and 1.
 
@@ -116,9 +140,19 @@ def forward_transfer_expert(life: Lifetime) -> pd.Series:
     for task in life.tasks:
         rows, own = life.tests_before_learning(task), known.get(task)
         if len(rows) and own:
-            found[task] = float(np.mean([life.saturation(life.curve(row, "for_ratios")).value for row in rows]) / own)
+            found[task] = float(
+                np.mean(
+                    [
+                        life.saturation(life.curve(row, "for_ratios")).value
+                        for row in rows
+                    ]
+                )
+                / own
+            )
     if not found:
-        raise Missing("no task that has an expert is tested after another is learned, itself not learned yet")
+        raise Missing(
+            "no task that has an expert is tested after another is learned, itself not learned yet"
+        )
     return pd.Series(found, dtype=float).reindex(life.tasks)
 
 
@@ -131,13 +165,20 @@ def transfer(life: Lifetime, forward: bool, change: Callable) -> pd.DataFrame:
     that would be learning, not transfer. Two tasks learned between the same tests get a row each.
     """
     own = {name: life.of_variant(name, TRAIN) for name in life.variants}
-    pairs = [pair for pair in pairs_of_tests(life, forward)
-             if not ((own[pair[1]] > pair[2]) & (own[pair[1]] < pair[3])).any()]
-    levels = np.array([known_mean(life.curve(row, "for_ratios")) for row in range(len(life.regimes))])
+    pairs = [
+        pair
+        for pair in pairs_of_tests(life, forward)
+        if not ((own[pair[1]] > pair[2]) & (own[pair[1]] < pair[3])).any()
+    ]
+    levels = np.array(
+        [known_mean(life.curve(row, "for_ratios")) for row in range(len(life.regimes))]
+    )
     return changes(life, pairs, levels, forward, change)
 
 
-def pairs_of_tests(life: Lifetime, forward: bool) -> Iterator[tuple[str, str, int, int]]:
+def pairs_of_tests(
+    life: Lifetime, forward: bool
+) -> Iterator[tuple[str, str, int, int]]:
     """Yields (learned, tested, before, after): consecutive tests of one, rows of `regimes`, the other trained between.
 
     Raises Missing if there are no tests, or only one task.
@@ -154,22 +195,37 @@ def pairs_of_tests(life: Lifetime, forward: bool) -> Iterator[tuple[str, str, in
         else:
             causes = causes[causes > first] if len(first) else first
         between = np.diff(np.searchsorted(causes, tests[tested])) > 0
-        for before, after in zip(tests[tested][:-1][between], tests[tested][1:][between]):
+        for before, after in zip(
+            tests[tested][:-1][between], tests[tested][1:][between]
+        ):
             yield learned, tested, before, after
 
 
-def changes(life: Lifetime, pairs: Iterable[tuple[str, str, int, int]], levels: np.ndarray, forward: bool,
-            change: Callable) -> pd.DataFrame:
+def changes(
+    life: Lifetime,
+    pairs: Iterable[tuple[str, str, int, int]],
+    levels: np.ndarray,
+    forward: bool,
+    change: Callable,
+) -> pd.DataFrame:
     """The table of `transfer` of some `pairs_of_tests`; `levels` has the terminal performance of every regime."""
     rows, undefined = [], False
     for learned, tested, before, after in pairs:
         value = change(levels[before], levels[after])
         undefined |= value is None
         if value is not None and np.isfinite(value):
-            rows.append((learned, tested, life.regimes["block"].iat[after], after, value))
+            rows.append(
+                (learned, tested, life.regimes["block"].iat[after], after, value)
+            )
     if not rows:
-        raise Missing("all tests before are at 0, of which nothing is a multiple" if undefined else
-                      "no task is tested before and after another is learned, itself not learned yet" if forward else
-                      "no task is tested, after it was learned, before and after another is learned")
-    table = pd.DataFrame(rows, columns=PAIR_COLUMNS).sort_values("regime", kind="stable", ignore_index=True)
+        raise Missing(
+            "all tests before are at 0, of which nothing is a multiple"
+            if undefined
+            else "no task is tested before and after another is learned, itself not learned yet"
+            if forward
+            else "no task is tested, after it was learned, before and after another is learned"
+        )
+    table = pd.DataFrame(rows, columns=PAIR_COLUMNS).sort_values(
+        "regime", kind="stable", ignore_index=True
+    )
     return table.assign(regime=life.regimes["regime"].to_numpy()[table["regime"]])

@@ -88,9 +88,16 @@ def _mean_by_task(life, column):
         raise Missing("there is no single-task expert of any task")
     table = life.expert_table
     if not table[column].notna().any():
-        raise Missing("no expert has a full log of a task that was learned" if not life.runs else
-                      "no task that was learned has an expert whose values can be divided by")
+        raise Missing(
+            "no expert has a full log of a task that was learned"
+            if not life.runs
+            else "no task that was learned has an expert whose values can be divided by"
+        )
     for task in life.tasks:
-        if len(life.training(task)) and task not in life.runs and task not in life.expert_saturations:
+        if (
+            len(life.training(task))
+            and task not in life.runs
+            and task not in life.expert_saturations
+        ):
             life.gap(f"{task} has no single-task expert")
     return table.groupby("task")[column].mean().reindex(life.tasks)

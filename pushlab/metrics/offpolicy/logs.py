@@ -13,19 +13,21 @@ from pushlab.metrics.offpolicy import weighting
 from pushlab.metrics.offpolicy.blends import magic, shrunk, switch
 from pushlab.metrics.value_models import by_width, cross_fitted_values
 
-ENOUGH = 50     # effective episodes below which an importance-weighted interval is not to be trusted; a rule of thumb
+ENOUGH = 50  # effective episodes below which an importance-weighted interval is not to be trusted; a rule of thumb
 
 
 class Episodes(NamedTuple):
     """A log as arrays, a row an episode and a column a step; `alive` tells which steps were taken."""
 
-    observations: np.ndarray    # (episodes, steps, features)
-    actions: np.ndarray         # (episodes, steps) int
-    rewards: np.ndarray         # (episodes, steps), 0 after the end
-    ratios: np.ndarray          # (episodes, steps), 1 after the end
-    target: np.ndarray          # (episodes, steps, actions), the target's probabilities, 0 after the end
-    alive: np.ndarray           # (episodes, steps) bool
-    aimed: np.ndarray | None = None     # see `kernel_episodes`
+    observations: np.ndarray  # (episodes, steps, features)
+    actions: np.ndarray  # (episodes, steps) int
+    rewards: np.ndarray  # (episodes, steps), 0 after the end
+    ratios: np.ndarray  # (episodes, steps), 1 after the end
+    target: (
+        np.ndarray
+    )  # (episodes, steps, actions), the target's probabilities, 0 after the end
+    alive: np.ndarray  # (episodes, steps) bool
+    aimed: np.ndarray | None = None  # see `kernel_episodes`
 
     @property
     def ess(self) -> float:
@@ -39,16 +41,33 @@ def episodes_of(log: pd.DataFrame, target: Any) -> Episodes:
     log, seen, propensity, laid_out = _in_order(log, most=1)
     probabilities = probabilities_of(target, seen, "the target")
     actions = log["action"].to_numpy()
-    if actions.dtype.kind not in "iu" or (actions < 0).any() or (actions >= probabilities.shape[1]).any():
-        raise ValueError(f"column action: numbers from 0 to {probabilities.shape[1] - 1}, of which the target says how "
-                         "likely they are")
+    if (
+        actions.dtype.kind not in "iu"
+        or (actions < 0).any()
+        or (actions >= probabilities.shape[1]).any()
+    ):
+        raise ValueError(
+            f"column action: numbers from 0 to {probabilities.shape[1] - 1}, of which the target says how "
+            "likely they are"
+        )
     ratios = probabilities[np.arange(len(log)), actions] / propensity
-    return Episodes(laid_out(seen), laid_out(actions), laid_out(log["reward"].to_numpy(float)), laid_out(ratios, 1),
-                    laid_out(probabilities), laid_out(np.ones(len(log), bool)))
+    return Episodes(
+        laid_out(seen),
+        laid_out(actions),
+        laid_out(log["reward"].to_numpy(float)),
+        laid_out(ratios, 1),
+        laid_out(probabilities),
+        laid_out(np.ones(len(log), bool)),
+    )
 
 
-def kernel_episodes(log: pd.DataFrame, target: Callable, bandwidth: ArrayLike | None = None,
-                    low: ArrayLike = -np.inf, high: ArrayLike = np.inf) -> Episodes:
+def kernel_episodes(
+    log: pd.DataFrame,
+    target: Callable,
+    bandwidth: ArrayLike | None = None,
+    low: ArrayLike = -np.inf,
+    high: ArrayLike = np.inf,
+) -> Episodes:
     """The Episodes of a log of vector actions under a sure target; `off_policy` judges them with all its estimators.
 
     log        DataFrame: episode, step, `action` or `action.…`, reward, propensity (here a density), obs.…; a rollout
@@ -63,20 +82,51 @@ def kernel_episodes(log: pd.DataFrame, target: Callable, bandwidth: ArrayLike | 
     The value model takes the action as a feature beside the observation: once the one taken, once the target's.
     "doubly robust" subtracts the value of the action taken, as for numbered actions; Kallus & Zhou that of the aim.
     """
-    columns = [name for name in log.columns if name == "action" or name.startswith("action.")]
-    demand(columns, f"the log has no column 'action' or 'action.…'; it has {', '.join(log.columns)}")
+    columns = [
+        name for name in log.columns if name == "action" or name.startswith("action.")
+    ]
+    demand(
+        columns,
+        f"the log has no column 'action' or 'action.…'; it has {', '.join(log.columns)}",
+    )
     log, seen, densities, laid_out = _in_order(log, most=np.inf)
-    done, rewards = log[columns].to_numpy(float), laid_out(log["reward"].to_numpy(float))
+    done, rewards = (
+        log[columns].to_numpy(float),
+        laid_out(log["reward"].to_numpy(float)),
+    )
     aims = np.asarray(target(seen), float).reshape(len(log), -1)
-    demand(aims.shape == done.shape, f"the target returns actions {done.shape} (rows, components); got {aims.shape}")
+    demand(
+        aims.shape == done.shape,
+        f"the target returns actions {done.shape} (rows, components); got {aims.shape}",
+    )
     spread, dimensions = done.std(axis=0), done.shape[1] * rewards.shape[1]
-    still = [name for name, deviation in zip(columns, spread) if deviation == 0 and bandwidth is None]
-    demand(not still, f"column {', '.join(still)}: always the same action, which asks for a bandwidth of your own")
-    width = spread * len(rewards) ** (-1 / (4 + dimensions)) if bandwidth is None else bandwidth
-    ratios = weighting.kernel_ratios(done[:, None], aims[:, None], densities[:, None], width, low, high)[:, 0]
+    still = [
+        name
+        for name, deviation in zip(columns, spread)
+        if deviation == 0 and bandwidth is None
+    ]
+    demand(
+        not still,
+        f"column {', '.join(still)}: always the same action, which asks for a bandwidth of your own",
+    )
+    width = (
+        spread * len(rewards) ** (-1 / (4 + dimensions))
+        if bandwidth is None
+        else bandwidth
+    )
+    ratios = weighting.kernel_ratios(
+        done[:, None], aims[:, None], densities[:, None], width, low, high
+    )[:, 0]
     alive = laid_out(np.ones(len(log), bool))
-    return Episodes(laid_out(np.hstack([seen, done])), np.zeros(alive.shape, int), rewards, laid_out(ratios, 1),
-                    alive[:, :, None].astype(float), alive, laid_out(np.hstack([seen, aims])))
+    return Episodes(
+        laid_out(np.hstack([seen, done])),
+        np.zeros(alive.shape, int),
+        rewards,
+        laid_out(ratios, 1),
+        alive[:, :, None].astype(float),
+        alive,
+        laid_out(np.hstack([seen, aims])),
+    )
 
 
 def _in_order(log, most):
@@ -92,38 +142,76 @@ def _in_order(log, most):
             wrong = "probability above 0" if most == 1 else "density above 0"
         if not fine.all():
             at = int(np.argmin(fine))
-            raise ValueError(f"column {name}, row {log.index[at]}: {values[at]} is no {wrong}")
-    demand(not log.duplicated(["episode", "step"]).any(),
-           "an episode has a step twice: number the episodes of several runs apart")
+            raise ValueError(
+                f"column {name}, row {log.index[at]}: {values[at]} is no {wrong}"
+            )
+    demand(
+        not log.duplicated(["episode", "step"]).any(),
+        "an episode has a step twice: number the episodes of several runs apart",
+    )
     row = np.unique(log["episode"].to_numpy(), return_inverse=True)[1]
     column = log.groupby("episode", sort=False).cumcount().to_numpy()
     apart = log["step"].to_numpy() != column
-    demand(not apart.any(), f"column step, row {log.index[apart.argmax()]}: the steps of an episode are 0, 1, 2, … "
-           "without a gap")
-    demand(row.max() > 0, "an estimate takes 2 episodes at least, and its interval many; the log has one")
+    demand(
+        not apart.any(),
+        f"column step, row {log.index[apart.argmax()]}: the steps of an episode are 0, 1, 2, … "
+        "without a gap",
+    )
+    demand(
+        row.max() > 0,
+        "an estimate takes 2 episodes at least, and its interval many; the log has one",
+    )
 
     def laid_out(values, after_end=0):
-        full = np.full((row.max() + 1, column.max() + 1, *values.shape[1:]), after_end, values.dtype)
+        full = np.full(
+            (row.max() + 1, column.max() + 1, *values.shape[1:]),
+            after_end,
+            values.dtype,
+        )
         full[row, column] = values
         return full
 
-    return log, log[observed].to_numpy(float), log["propensity"].to_numpy(float), laid_out
+    return (
+        log,
+        log[observed].to_numpy(float),
+        log["propensity"].to_numpy(float),
+        laid_out,
+    )
 
 
-def probabilities_of(policy: Any, observations: np.ndarray, who: str = "the policy") -> np.ndarray:
+def probabilities_of(
+    policy: Any, observations: np.ndarray, who: str = "the policy"
+) -> np.ndarray:
     """A policy's probabilities (rows, actions) for observations (rows, features), checked; ValueError names who."""
-    probabilities = np.asarray(getattr(policy, "probabilities", policy)(observations), float)
-    demand(probabilities.ndim == 2 and len(probabilities) == len(observations) and (probabilities >= 0).all()
-           and np.allclose(probabilities.sum(axis=1), 1), f"{who} returns probabilities ({len(observations)} "
-           f"rows, actions), not below 0 and of sum 1 in each row; got {probabilities.shape}")
+    probabilities = np.asarray(
+        getattr(policy, "probabilities", policy)(observations), float
+    )
+    demand(
+        probabilities.ndim == 2
+        and len(probabilities) == len(observations)
+        and (probabilities >= 0).all()
+        and np.allclose(probabilities.sum(axis=1), 1),
+        f"{who} returns probabilities ({len(observations)} "
+        f"rows, actions), not below 0 and of sum 1 in each row; got {probabilities.shape}",
+    )
     return probabilities
 
 
 # ---------------------------------------------------------------- all at once
 
-def off_policy(log: pd.DataFrame | Episodes, target: Any = None, discount: float = 1.0, level: float = 0.95,
-               folds: int = 5, features: Callable = by_width, penalty: float = 1.0, seed: int = 0,
-               states: Callable | None = None, limits: tuple[float, float] | None = None) -> pd.DataFrame:
+
+def off_policy(
+    log: pd.DataFrame | Episodes,
+    target: Any = None,
+    discount: float = 1.0,
+    level: float = 0.95,
+    folds: int = 5,
+    features: Callable = by_width,
+    penalty: float = 1.0,
+    seed: int = 0,
+    states: Callable | None = None,
+    limits: tuple[float, float] | None = None,
+) -> pd.DataFrame:
     """All estimates of the target's value per episode from a log of another policy, a DataFrame, a row an estimator.
 
     log       DataFrame: episode, step, action, reward, propensity, obs.…; or the Episodes of a log and a target, such
@@ -150,28 +238,47 @@ def off_policy(log: pd.DataFrame | Episodes, target: Any = None, discount: float
     {'naive': 0.5, 'direct method': 0.8, 'importance sampling': 0.8, 'self-normalised': 0.8, 'per-decision': 0.8,
      'doubly robust': 0.8, 'SWITCH': 0.8, 'DRos': 0.8, 'MAGIC': 0.8}
     """
-    demand(limits is None or getattr(log, "aimed", None) is None, "limits are for numbered actions: with kernels the "
-           "bounds would be those of the blurred target; `high_confidence` gives them")
+    demand(
+        limits is None or getattr(log, "aimed", None) is None,
+        "limits are for numbered actions: with kernels the "
+        "bounds would be those of the blurred target; `high_confidence` gives them",
+    )
     how = {"discount": number("discount", discount, 0, 1), "level": level}
     episodes = log if isinstance(log, Episodes) else episodes_of(log, target)
-    action_values, values = cross_fitted_values(episodes, discount, folds, features, penalty, seed)
-    taken = np.take_along_axis(action_values, episodes.actions[:, :, None], axis=2)[:, :, 0]
+    action_values, values = cross_fitted_values(
+        episodes, discount, folds, features, penalty, seed
+    )
+    taken = np.take_along_axis(action_values, episodes.actions[:, :, None], axis=2)[
+        :, :, 0
+    ]
     known = episodes.rewards, episodes.ratios
     modelled = *known, taken, values
-    rows = {"naive": weighting.naive(episodes.rewards, **how), "direct method": weighting.direct_method(values, level),
-            "importance sampling": weighting.importance_sampling(*known, **how),
-            "self-normalised": weighting.self_normalised(*known, **how),
-            "per-decision": weighting.per_decision(*known, **how),
-            "doubly robust": weighting.doubly_robust(*modelled, **how),
-            "SWITCH": switch(*modelled, **how), "DRos": shrunk(*modelled, **how), "MAGIC": magic(*modelled, **how)}
+    rows = {
+        "naive": weighting.naive(episodes.rewards, **how),
+        "direct method": weighting.direct_method(values, level),
+        "importance sampling": weighting.importance_sampling(*known, **how),
+        "self-normalised": weighting.self_normalised(*known, **how),
+        "per-decision": weighting.per_decision(*known, **how),
+        "doubly robust": weighting.doubly_robust(*modelled, **how),
+        "SWITCH": switch(*modelled, **how),
+        "DRos": shrunk(*modelled, **how),
+        "MAGIC": magic(*modelled, **how),
+    }
     if states is not None:
         places = np.full(values.shape, -1)
-        places[episodes.alive] = np.unique(states(episodes.observations[episodes.alive]), return_inverse=True)[1]
+        places[episodes.alive] = np.unique(
+            states(episodes.observations[episodes.alive]), return_inverse=True
+        )[1]
         rows["marginalised"] = weighting.marginalised(*known, places, **how)
     if limits is not None:
         rows["empirical Bernstein"] = weighting.high_confidence(*known, *limits, **how)
     if episodes.ess < ENOUGH:
-        warnings.warn(f"effective sample size {episodes.ess:.1f} of {len(episodes.rewards):,} episodes: the target "
-                      "does what the log hardly ever shows, and its intervals are not to be trusted", stacklevel=2)
-    table = pd.DataFrame([{"estimator": name, **row._asdict()} for name, row in rows.items()])
+        warnings.warn(
+            f"effective sample size {episodes.ess:.1f} of {len(episodes.rewards):,} episodes: the target "
+            "does what the log hardly ever shows, and its intervals are not to be trusted",
+            stacklevel=2,
+        )
+    table = pd.DataFrame(
+        [{"estimator": name, **row._asdict()} for name, row in rows.items()]
+    )
     return table.assign(episodes=len(episodes.rewards))

@@ -41,7 +41,9 @@ def naive(rewards: ArrayLike, discount: float = 1.0, level: float = 0.95) -> Est
     return estimate_of(returns_of(rewards, discount), np.nan, level)
 
 
-def importance_sampling(rewards: ArrayLike, ratios: ArrayLike, discount: float = 1.0, level: float = 0.95) -> Estimate:
+def importance_sampling(
+    rewards: ArrayLike, ratios: ArrayLike, discount: float = 1.0, level: float = 0.95
+) -> Estimate:
     """Each return weighted by how much likelier the target makes the whole episode. No bias, much variance.
 
     rewards  array (episodes, steps); after the end of a shorter episode 0
@@ -54,10 +56,14 @@ def importance_sampling(rewards: ArrayLike, ratios: ArrayLike, discount: float =
     """
     rewards, ratios = pair_of(rewards, ratios)
     weights = ratios.prod(axis=1)
-    return estimate_of(weights * returns_of(rewards, discount), effective_sample_size(weights), level)
+    return estimate_of(
+        weights * returns_of(rewards, discount), effective_sample_size(weights), level
+    )
 
 
-def self_normalised(rewards: ArrayLike, ratios: ArrayLike, discount: float = 1.0, level: float = 0.95) -> Estimate:
+def self_normalised(
+    rewards: ArrayLike, ratios: ArrayLike, discount: float = 1.0, level: float = 0.95
+) -> Estimate:
     """The weighted mean of the returns: the weights are divided by their sum. Little bias, less variance.
 
     rewards, ratios as in `importance_sampling`; the interval is that of a ratio of two means (delta method).
@@ -73,7 +79,9 @@ def self_normalised(rewards: ArrayLike, ratios: ArrayLike, discount: float = 1.0
     return estimate_of(weights * (returns - value) / weights.mean(), ess, level, value)
 
 
-def per_decision(rewards: ArrayLike, ratios: ArrayLike, discount: float = 1.0, level: float = 0.95) -> Estimate:
+def per_decision(
+    rewards: ArrayLike, ratios: ArrayLike, discount: float = 1.0, level: float = 0.95
+) -> Estimate:
     """Each reward weighted by the actions up to it only, since those after it cannot have changed it.
 
     rewards, ratios as in `importance_sampling`.
@@ -82,7 +90,11 @@ def per_decision(rewards: ArrayLike, ratios: ArrayLike, discount: float = 1.0, l
     """
     rewards, ratios = pair_of(rewards, ratios)
     up_to = np.cumprod(ratios, axis=1)
-    return estimate_of(returns_of(up_to * rewards, discount), effective_sample_size(up_to[:, -1]), level)
+    return estimate_of(
+        returns_of(up_to * rewards, discount),
+        effective_sample_size(up_to[:, -1]),
+        level,
+    )
 
 
 def direct_method(values: ArrayLike, level: float = 0.95) -> Estimate:
@@ -94,8 +106,14 @@ def direct_method(values: ArrayLike, level: float = 0.95) -> Estimate:
     return estimate_of(np.asarray(values, float)[:, 0], np.nan, level)
 
 
-def doubly_robust(rewards: ArrayLike, ratios: ArrayLike, action_values: ArrayLike, values: ArrayLike,
-                  discount: float = 1.0, level: float = 0.95) -> Estimate:
+def doubly_robust(
+    rewards: ArrayLike,
+    ratios: ArrayLike,
+    action_values: ArrayLike,
+    values: ArrayLike,
+    discount: float = 1.0,
+    level: float = 0.95,
+) -> Estimate:
     """The model's value, corrected by importance-weighted surprises: right if the model or the propensities are.
 
     rewards, ratios as in `importance_sampling`; action_values and values (episodes, steps): Q̂ of the action taken and
@@ -107,11 +125,17 @@ def doubly_robust(rewards: ArrayLike, ratios: ArrayLike, action_values: ArrayLik
     rewards, ratios = pair_of(rewards, ratios)
     up_to = np.cumprod(ratios, axis=1)
     before = np.hstack([np.ones((len(up_to), 1)), up_to[:, :-1]])
-    corrected = up_to * (rewards - np.asarray(action_values, float)) + before * np.asarray(values, float)
-    return estimate_of(returns_of(corrected, discount), effective_sample_size(up_to[:, -1]), level)
+    corrected = up_to * (
+        rewards - np.asarray(action_values, float)
+    ) + before * np.asarray(values, float)
+    return estimate_of(
+        returns_of(corrected, discount), effective_sample_size(up_to[:, -1]), level
+    )
 
 
-def on_policy_value(log: pd.DataFrame, discount: float = 1.0, level: float = 0.95) -> Interval:
+def on_policy_value(
+    log: pd.DataFrame, discount: float = 1.0, level: float = 0.95
+) -> Interval:
     """What the policy that acted earns in an episode, with Student's t interval: an Interval.
 
     log  DataFrame with episode, step and reward, such as a rollout of one agent or a log of `pushlab.logs.collect`
@@ -123,12 +147,20 @@ def on_policy_value(log: pd.DataFrame, discount: float = 1.0, level: float = 0.9
     """
     has_columns(log, "episode", "step", "reward", what="the log")
     if log.duplicated(["episode", "step"]).any():
-        raise ValueError("an episode has a step twice: take the log of one agent, with its episodes numbered apart")
+        raise ValueError(
+            "an episode has a step twice: take the log of one agent, with its episodes numbered apart"
+        )
     worth = number("discount", discount, 0, 1) ** log["step"]
     return mean_interval((log["reward"] * worth).groupby(log["episode"]).sum(), level)
 
 
-def marginalised(rewards: Any, ratios: Any, states: ArrayLike, discount: float = 1.0, level: float = 0.95) -> Estimate:
+def marginalised(
+    rewards: Any,
+    ratios: Any,
+    states: ArrayLike,
+    discount: float = 1.0,
+    level: float = 0.95,
+) -> Estimate:
     """Each reward weighted by how much oftener the target comes to its state, times the ratio of that one action.
 
     Sum over t of discount^t w_t(s_t) ratio_t r_t, where w_t(s), the target's share of episodes that are in s at step t
@@ -149,15 +181,25 @@ def marginalised(rewards: Any, ratios: Any, states: ArrayLike, discount: float =
     2.0
     """
     rewards, ratios = pair_of(rewards, ratios)
-    places = [np.unique(labels, return_inverse=True)[1] for labels in np.asarray(states).T]
-    demand(np.shape(states) == rewards.shape, f"states are labels {rewards.shape}, as rewards; got {np.shape(states)}")
+    places = [
+        np.unique(labels, return_inverse=True)[1] for labels in np.asarray(states).T
+    ]
+    demand(
+        np.shape(states) == rewards.shape,
+        f"states are labels {rewards.shape}, as rewards; got {np.shape(states)}",
+    )
 
     def mean_within(place, amounts):
         return (np.bincount(place, amounts) / np.bincount(place))[place]
 
-    within = np.transpose([mean_within(place, ratios[:, step]) for step, place in enumerate(places)])
+    within = np.transpose(
+        [mean_within(place, ratios[:, step]) for step, place in enumerate(places)]
+    )
     ratios = ratios / np.maximum(within, 1e-300)
-    values, oftener = np.zeros((len(rewards), rewards.shape[1] + 1)), np.ones(rewards.shape)
+    values, oftener = (
+        np.zeros((len(rewards), rewards.shape[1] + 1)),
+        np.ones(rewards.shape),
+    )
     for step, place in reversed(list(enumerate(places))):
         gained = ratios[:, step] * (rewards[:, step] + discount * values[:, step + 1])
         values[:, step] = mean_within(place, gained)
@@ -166,14 +208,23 @@ def marginalised(rewards: Any, ratios: Any, states: ArrayLike, discount: float =
     surprises = oftener * ratios * (rewards + discount * values[:, 1:] - values[:, :-1])
     reached = (oftener * ratios).T
     if reached[-1].mean() < 1 - 1e-6:
-        warnings.warn(f"{1 - reached[-1].mean():.2%} of the target's episodes come to a state and step in which "
-                      "the log shows none of its actions; what they earn from there on counts as 0", stacklevel=2)
+        warnings.warn(
+            f"{1 - reached[-1].mean():.2%} of the target's episodes come to a state and step in which "
+            "the log shows none of its actions; what they earn from there on counts as 0",
+            stacklevel=2,
+        )
     ess = min(map(effective_sample_size, reached))
     return estimate_of(values[:, 0] + returns_of(surprises, discount), ess, level)
 
 
-def kernel_ratios(actions: Any, aims: Any, densities: ArrayLike, bandwidth: Any, low: Any = -np.inf,
-                  high: Any = np.inf) -> np.ndarray:
+def kernel_ratios(
+    actions: Any,
+    aims: Any,
+    densities: ArrayLike,
+    bandwidth: Any,
+    low: Any = -np.inf,
+    high: Any = np.inf,
+) -> np.ndarray:
     """What stands for the ratio where the target is sure: K((aim - action) / h) / (h density), (episodes, steps).
 
     With these as ratios `importance_sampling`, `self_normalised` and `doubly_robust` are the kernel estimators. They
@@ -195,16 +246,27 @@ def kernel_ratios(actions: Any, aims: Any, densities: ArrayLike, bandwidth: Any,
     """
     from scipy.special import ndtr
 
-    demand((np.asarray(bandwidth) > 0).all(), f"a bandwidth is above 0; got {bandwidth}")
-    actions, aims = (np.asarray(array, float).reshape(*np.shape(densities), -1) for array in (actions, aims))
-    demand((low <= aims).all() and (aims <= high).all(), f"aims lie within the limits of actions, {low} to {high}; got "
-           f"{aims.min():.6g} to {aims.max():.6g}")
+    demand(
+        (np.asarray(bandwidth) > 0).all(), f"a bandwidth is above 0; got {bandwidth}"
+    )
+    actions, aims = (
+        np.asarray(array, float).reshape(*np.shape(densities), -1)
+        for array in (actions, aims)
+    )
+    demand(
+        (low <= aims).all() and (aims <= high).all(),
+        f"aims lie within the limits of actions, {low} to {high}; got "
+        f"{aims.min():.6g} to {aims.max():.6g}",
+    )
     within = ndtr((high - aims) / bandwidth) - ndtr((low - aims) / bandwidth)
-    near = np.exp(-(((aims - actions) / bandwidth)**2) / 2) / (np.sqrt(2 * np.pi) * bandwidth * within)
+    near = np.exp(-(((aims - actions) / bandwidth) ** 2) / 2) / (
+        np.sqrt(2 * np.pi) * bandwidth * within
+    )
     return near.prod(axis=2) / np.asarray(densities, float)
 
 
 # ---------------------------------------------------------------- bounds that hold for any number of episodes
+
 
 def bernstein(values: Any, largest: float, chance: float = 0.05) -> float:
     """How far below the mean of values from 0 to `largest` the true mean may lie, but for a chance: the allowance.
@@ -217,11 +279,21 @@ def bernstein(values: Any, largest: float, chance: float = 0.05) -> float:
     0.052
     """
     count, logarithm = len(values), np.log(2 / chance)
-    return float(np.sqrt(2 * np.var(values, ddof=1) * logarithm / count) + 7 * largest * logarithm / (3 * (count - 1)))
+    return float(
+        np.sqrt(2 * np.var(values, ddof=1) * logarithm / count)
+        + 7 * largest * logarithm / (3 * (count - 1))
+    )
 
 
-def high_confidence(rewards: ArrayLike, ratios: ArrayLike, lowest: float, highest: float, cut: float | None = None,
-                    discount: float = 1.0, level: float = 0.95) -> Estimate:
+def high_confidence(
+    rewards: ArrayLike,
+    ratios: ArrayLike,
+    lowest: float,
+    highest: float,
+    cut: float | None = None,
+    discount: float = 1.0,
+    level: float = 0.95,
+) -> Estimate:
     """Importance sampling with bounds that hold for any number of episodes, however skew the weights are.
 
     The mean of weight × (return - lowest) cannot be below the mean of the same cut off at some height, which lies in
@@ -239,28 +311,49 @@ def high_confidence(rewards: ArrayLike, ratios: ArrayLike, lowest: float, highes
             threshold; Maurer & Pontil (2009). Ours: the upper end mirrored, and the default threshold.
     """
     rewards, ratios = pair_of(rewards, ratios)
-    weights, returns, span = ratios.prod(axis=1), returns_of(rewards, discount), highest - lowest
+    weights, returns, span = (
+        ratios.prod(axis=1),
+        returns_of(rewards, discount),
+        highest - lowest,
+    )
     rounding = 1e-9 * max(abs(lowest), abs(highest))
-    demand(lowest - rounding <= returns.min() and returns.max() <= highest + rounding and len(returns) > 3,
-           f"bounds take 4 episodes at least and returns from {lowest} to {highest}; got {len(returns)}, "
-           f"{returns.min():.6g} to {returns.max():.6g}")
-    chance, top = (1 - share("level", level)) / 2, span * (len(weights)**(1 / 3) if cut is None else cut)
+    demand(
+        lowest - rounding <= returns.min()
+        and returns.max() <= highest + rounding
+        and len(returns) > 3,
+        f"bounds take 4 episodes at least and returns from {lowest} to {highest}; got {len(returns)}, "
+        f"{returns.min():.6g} to {returns.max():.6g}",
+    )
+    chance, top = (
+        (1 - share("level", level)) / 2,
+        span * (len(weights) ** (1 / 3) if cut is None else cut),
+    )
     kept = np.minimum(weights * np.array([returns - lowest, highest - returns]), top)
     below, above = (one.mean() - bernstein(one, top, chance) for one in kept)
-    return Estimate(float(np.mean(weights * returns)), max(lowest, lowest + below), min(highest, highest - above),
-                    effective_sample_size(weights))
+    return Estimate(
+        float(np.mean(weights * returns)),
+        max(lowest, lowest + below),
+        min(highest, highest - above),
+        effective_sample_size(weights),
+    )
 
 
 # ---------------------------------------------------------------- what all estimators share
 
+
 def pair_of(rewards: ArrayLike, ratios: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     """Rewards and ratios as arrays (episodes, steps), checked."""
     rewards, ratios = floats("rewards", rewards), floats("ratios", ratios)
-    demand(rewards.ndim == 2 and rewards.shape == ratios.shape and len(rewards) > 1, "rewards and ratios are two "
-           f"arrays (episodes, steps) of at least 2 episodes; got {rewards.shape} and {ratios.shape}")
+    demand(
+        rewards.ndim == 2 and rewards.shape == ratios.shape and len(rewards) > 1,
+        "rewards and ratios are two "
+        f"arrays (episodes, steps) of at least 2 episodes; got {rewards.shape} and {ratios.shape}",
+    )
     demand(np.isfinite(rewards).all(), "rewards are finite numbers")
-    demand(np.isfinite(ratios).all() and (ratios >= 0).all(),
-           "a ratio of probabilities is finite and not below 0; is there a propensity of 0?")
+    demand(
+        np.isfinite(ratios).all() and (ratios >= 0).all(),
+        "a ratio of probabilities is finite and not below 0; is there a propensity of 0?",
+    )
     return rewards, ratios
 
 
@@ -270,7 +363,9 @@ def returns_of(rewards: ArrayLike, discount: float) -> np.ndarray:
     return rewards @ number("discount", discount, 0, 1) ** np.arange(rewards.shape[1])
 
 
-def estimate_of(pulls: np.ndarray, ess: float, level: float, value: float | None = None) -> Estimate:
+def estimate_of(
+    pulls: np.ndarray, ess: float, level: float, value: float | None = None
+) -> Estimate:
     """The mean of what pulls at a value, or the value that is given, with the interval that their spread gives.
 
     Where no weight is left (ess 0) the ends are NaN.

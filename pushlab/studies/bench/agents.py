@@ -31,8 +31,12 @@ from pushlab.agents.lifelong import Wrapped
 from pushlab.agents.protocol import Agent
 from pushlab.studies.bench.views import DoesNotFit, Trial
 
-KINDS = {"notifications": "chooses among notifications", "arrivals": "manages arriving notifications",
-         "room": "answers out of a memory", "numbers": "reads numbers and takes one of a few actions"}
+KINDS = {
+    "notifications": "chooses among notifications",
+    "arrivals": "manages arriving notifications",
+    "room": "answers out of a memory",
+    "numbers": "reads numbers and takes one of a few actions",
+}
 
 
 class FromHistory(Wrapped):
@@ -51,19 +55,32 @@ def kind_of(env: Trial) -> str:
     world = env.world
     if isinstance(getattr(world, "candidates", None), np.ndarray):
         return "notifications"
-    return "arrivals" if hasattr(world, "fates") else "room" if env.task.capacity is not None else "numbers"
+    return (
+        "arrivals"
+        if hasattr(world, "fates")
+        else "room"
+        if env.task.capacity is not None
+        else "numbers"
+    )
 
 
-def entrant(name: str, only: str | None = None, **makers: Callable[[Trial], Agent]) -> Callable[[Trial], Agent]:
+def entrant(
+    name: str, only: str | None = None, **makers: Callable[[Trial], Agent]
+) -> Callable[[Trial], Agent]:
     """A function of an environment that makes the agent for its kind; DoesNotFit for other kinds.
 
     only  the one kind of task that it is for: "offline" or "lifetime"
     """
+
     def make(env: Trial) -> Agent:
         if only not in (None, env.task.kind):
-            raise DoesNotFit(f"is for {only} tasks alone; here is one of the kind {env.task.kind}")
+            raise DoesNotFit(
+                f"is for {only} tasks alone; here is one of the kind {env.task.kind}"
+            )
         if kind_of(env) not in makers:
-            raise DoesNotFit(f"{' or '.join(KINDS[one] for one in makers)}; here one {KINDS[kind_of(env)]}")
+            raise DoesNotFit(
+                f"{' or '.join(KINDS[one] for one in makers)}; here one {KINDS[kind_of(env)]}"
+            )
         return makers[kind_of(env)](env)
 
     make.__name__ = name
@@ -71,9 +88,15 @@ def entrant(name: str, only: str | None = None, **makers: Callable[[Trial], Agen
 
 
 def _fitted(env):
-    length = getattr(env.world, "steps", None) or getattr(env.world, "step_per_episode", 1)
-    every = 100 if env.task.kind == "lifetime" else max(1, env.task.steps // length // 3)
-    return agents.FittedQIteration(env.world.action_space.n, trees=10, growths=4, sweeps=25, leaf=5, every=every)
+    length = getattr(env.world, "steps", None) or getattr(
+        env.world, "step_per_episode", 1
+    )
+    every = (
+        100 if env.task.kind == "lifetime" else max(1, env.task.steps // length // 3)
+    )
+    return agents.FittedQIteration(
+        env.world.action_space.n, trees=10, growths=4, sweeps=25, leaf=5, every=every
+    )
 
 
 def _modelled(history):
@@ -84,30 +107,73 @@ def _any(env):
     return agents.RandomAgent()
 
 
-random = entrant("random", notifications=lambda env: agents.RandomCandidate(), arrivals=_any, room=_any, numbers=_any)
-left_alone = entrant("left_alone", numbers=lambda env: agents.Constant(4 if env.task.system == "World3" else 0))
-most_opened = entrant("most_opened", notifications=lambda env: FromHistory(agents.MostOpened)
-                      if env.task.kind == "offline" else agents.MostOpened())
+random = entrant(
+    "random",
+    notifications=lambda env: agents.RandomCandidate(),
+    arrivals=_any,
+    room=_any,
+    numbers=_any,
+)
+left_alone = entrant(
+    "left_alone",
+    numbers=lambda env: agents.Constant(4 if env.task.system == "World3" else 0),
+)
+most_opened = entrant(
+    "most_opened",
+    notifications=lambda env: (
+        FromHistory(agents.MostOpened)
+        if env.task.kind == "offline"
+        else agents.MostOpened()
+    ),
+)
 eps_greedy = entrant("eps_greedy", notifications=lambda env: agents.EpsilonGreedy())
 thompson = entrant("thompson", notifications=lambda env: agents.ThompsonSampling())
-linucb = entrant("linucb", notifications=lambda env: agents.LinUCB(), numbers=lambda env: agents.LinUCBItem())
-offline_model = entrant("offline_model", "offline", notifications=lambda env: FromHistory(_modelled))
+linucb = entrant(
+    "linucb",
+    notifications=lambda env: agents.LinUCB(),
+    numbers=lambda env: agents.LinUCBItem(),
+)
+offline_model = entrant(
+    "offline_model", "offline", notifications=lambda env: FromHistory(_modelled)
+)
 do_not_disturb = entrant("do_not_disturb", arrivals=lambda env: agents.DoNotDisturb())
 q_table = entrant("q_table", arrivals=lambda env: agents.QTable())
-linear_q = entrant("linear_q", arrivals=lambda env: agents.LinearArrivalQ(), numbers=lambda env: agents.LinearQ())
+linear_q = entrant(
+    "linear_q",
+    arrivals=lambda env: agents.LinearArrivalQ(),
+    numbers=lambda env: agents.LinearQ(),
+)
 fitted_q = entrant("fitted_q", numbers=_fitted)
-both_memories = entrant("both_memories", room=lambda env: agents.BothAgent(env.task.capacity))
-given_memory = entrant("given_memory", room=lambda env: agents.GivenAgent(env.task.capacity))
-learned_memory = entrant("learned_memory", room=lambda env: agents.LearnedAgent(env.task.capacity))
-told = entrant("told", "lifetime", arrivals=lambda env: agents.Told(agents.LinearArrivalQ),
-               numbers=lambda env: agents.Told(agents.LinearQ))
-recognises = entrant("recognises", "lifetime", arrivals=lambda env: agents.Recognising(agents.LinearArrivalQ))
+both_memories = entrant(
+    "both_memories", room=lambda env: agents.BothAgent(env.task.capacity)
+)
+given_memory = entrant(
+    "given_memory", room=lambda env: agents.GivenAgent(env.task.capacity)
+)
+learned_memory = entrant(
+    "learned_memory", room=lambda env: agents.LearnedAgent(env.task.capacity)
+)
+told = entrant(
+    "told",
+    "lifetime",
+    arrivals=lambda env: agents.Told(agents.LinearArrivalQ),
+    numbers=lambda env: agents.Told(agents.LinearQ),
+)
+recognises = entrant(
+    "recognises",
+    "lifetime",
+    arrivals=lambda env: agents.Recognising(agents.LinearArrivalQ),
+)
 
 
 def workbook(env: Trial) -> Agent:
     """On each system what the workbook's chapter on it ends with."""
     if env.task.kind in ("offline", "lifetime"):
         return (offline_model if env.task.kind == "offline" else told)(env)
-    ends = {"notifications": thompson, "arrivals": linear_q, "room": learned_memory,
-            "numbers": linear_q if env.task.system == "recommender" else fitted_q}
+    ends = {
+        "notifications": thompson,
+        "arrivals": linear_q,
+        "room": learned_memory,
+        "numbers": linear_q if env.task.system == "recommender" else fitted_q,
+    }
     return ends[kind_of(env)](env)

@@ -17,7 +17,7 @@ from gymnasium.spaces import Discrete
 from pushlab.clients.sb3 import SB3Agent
 from pushlab.ground.libraries import bring
 
-BATCH = 64      # of PPO; a shorter rollout is a multiple of it
+BATCH = 64  # of PPO; a shorter rollout is a multiple of it
 
 
 class Outside(SB3Agent):
@@ -37,7 +37,9 @@ class Outside(SB3Agent):
 
     standard, action_spaces = True, (Discrete,)
 
-    def __init__(self, name: str, algorithm: str, rollout: int, policy: str = "MlpPolicy") -> None:
+    def __init__(
+        self, name: str, algorithm: str, rollout: int, policy: str = "MlpPolicy"
+    ) -> None:
         super().__init__(bring(algorithm, name), policy, name=name)
         self._rollout = rollout
 
@@ -46,7 +48,9 @@ class Outside(SB3Agent):
         bring("torch", self.name).set_num_threads(1)
         rollout = min(self._rollout, max(steps // BATCH * BATCH, 4))
         settings = {"n_steps": rollout} if rollout < self._rollout else {}
-        self.model = self._new(env, seed=seed, **settings).learn(steps // rollout * rollout)
+        self.model = self._new(env, seed=seed, **settings).learn(
+            steps // rollout * rollout
+        )
 
 
 def dqn() -> Outside:

@@ -57,10 +57,12 @@ from pushlab.studies.bench.tasks import Task
 from pushlab.studies.bench.views import BudgetSpent, DoesNotFit, Trial, standard
 from pushlab.studies.specs import found
 
-TRAINING, JUDGING = range(2)        # parts of a run that have seeds of their own
-JUDGED = part_seed(1, JUDGING)      # the seed of the episodes in which every agent is judged
+TRAINING, JUDGING = range(2)  # parts of a run that have seeds of their own
+JUDGED = part_seed(
+    1, JUDGING
+)  # the seed of the episodes in which every agent is judged
 WANTED = "an agent is named as module:make, where make() or make(env) gives one that has act(observation, info)"
-LONG = 1_000_000_000                # more episodes than any budget has
+LONG = 1_000_000_000  # more episodes than any budget has
 
 
 def load_agent(name: str) -> Callable:
@@ -72,24 +74,47 @@ def load_agent(name: str) -> Callable:
 
 def fit_for(make: Callable, env: Trial) -> Agent:
     """A fresh agent for an environment; raises DoesNotFit with the reason, TypeError for what is no agent."""
-    wanted = [one for one in inspect.signature(make).parameters.values() if one.default is one.empty
-              and one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
+    wanted = [
+        one
+        for one in inspect.signature(make).parameters.values()
+        if one.default is one.empty
+        and one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)
+    ]
     agent = make(env) if wanted else make()
-    missing = [name for name in ("act", "begin", "learn") if not callable(getattr(agent, name, None))]
+    missing = [
+        name
+        for name in ("act", "begin", "learn")
+        if not callable(getattr(agent, name, None))
+    ]
     if isinstance(agent, type) or missing == ["act", "begin", "learn"]:
-        raise TypeError(f"{make.__name__} gave {agent!r:.60}, which is no agent; {WANTED}")
+        raise TypeError(
+            f"{make.__name__} gave {agent!r:.60}, which is no agent; {WANTED}"
+        )
     if missing:
-        raise TypeError(f"the agent {agent!r:.60} has no {missing[0]}(); make it a pushlab.agents.Agent")
+        raise TypeError(
+            f"the agent {agent!r:.60} has no {missing[0]}(); make it a pushlab.agents.Agent"
+        )
     if not hasattr(agent, "name"):
-        agent.name = type(agent).__name__       # who only has what an agent is asked for is called as its class
-    if env.task.kind == "lifetime" and (hasattr(agent, "train") or getattr(agent, "standard", False)):
-        raise DoesNotFit("a lifetime is lived by act and learn, in environments as they are")
+        agent.name = type(
+            agent
+        ).__name__  # who only has what an agent is asked for is called as its class
+    if env.task.kind == "lifetime" and (
+        hasattr(agent, "train") or getattr(agent, "standard", False)
+    ):
+        raise DoesNotFit(
+            "a lifetime is lived by act and learn, in environments as they are"
+        )
     view = seen_by(agent, env)
-    for what, space in (("action", view.action_space), ("observation", view.observation_space)):
+    for what, space in (
+        ("action", view.action_space),
+        ("observation", view.observation_space),
+    ):
         known = getattr(agent, f"{what}_spaces", None)
         if known is not None and not isinstance(space, tuple(known)):
-            raise DoesNotFit(f"needs {what}s that are {' or '.join(one.__name__ for one in known)}; this task has "
-                             f"{type(space).__name__}")
+            raise DoesNotFit(
+                f"needs {what}s that are {' or '.join(one.__name__ for one in known)}; this task has "
+                f"{type(space).__name__}"
+            )
     return agent
 
 
@@ -130,6 +155,7 @@ class Watched(Agent):
 
 # ---------------------------------------------------------------- one cell
 
+
 def run_cell(make: Callable, task: Task, seed: int) -> dict[str, list[dict]]:
     """Trains and judges an agent on a task under a seed: three tables.
 
@@ -139,10 +165,15 @@ def run_cell(make: Callable, task: Task, seed: int) -> dict[str, list[dict]]:
     """
     begun = process_time()
     try:
-        score, steps = (live_through if task.kind == "lifetime" else compete)(make, task, seed)
+        score, steps = (live_through if task.kind == "lifetime" else compete)(
+            make, task, seed
+        )
     except Unfit as reason:
         return {"unfit": [{"reason": str(reason)}]}
-    return {"scores": [{"score": score, "steps": steps}], "seconds": [{"seconds": process_time() - begun}]}
+    return {
+        "scores": [{"score": score, "steps": steps}],
+        "seconds": [{"seconds": process_time() - begun}],
+    }
 
 
 def compete(make: Callable, task: Task, seed: int) -> tuple[float, int]:
@@ -150,9 +181,16 @@ def compete(make: Callable, task: Task, seed: int) -> tuple[float, int]:
     done = []
     for number, arguments in enumerate(task.each):
         own = part_seed(seed, TRAINING, number)
-        simulated = {"period": "history", "judge": "logistic"} if task.kind == "offline" else {}
-        with closing(task.make({**arguments, **simulated})) as env, closing(task.make(arguments, judged=True)) as other:
-            trial = Trial(env, task, own, task.steps, LONG if task.kind == "online" else None)
+        simulated = (
+            {"period": "history", "judge": "logistic"} if task.kind == "offline" else {}
+        )
+        with (
+            closing(task.make({**arguments, **simulated})) as env,
+            closing(task.make(arguments, judged=True)) as other,
+        ):
+            trial = Trial(
+                env, task, own, task.steps, LONG if task.kind == "online" else None
+            )
             agent = made_for(make, trial)
             trial = seen_by(agent, trial)
             learn(agent, trial, own)
@@ -162,7 +200,13 @@ def compete(make: Callable, task: Task, seed: int) -> tuple[float, int]:
                 done.append((trial.score, trial.spent))
                 continue
             judged = seen_by(agent, Trial(other, task, JUDGED, counted=task.episodes))
-            live(agent, judged, part_seed(seed, JUDGING, number), learning=False, episodes=task.episodes)
+            live(
+                agent,
+                judged,
+                part_seed(seed, JUDGING, number),
+                learning=False,
+                episodes=task.episodes,
+            )
             done.append((judged.score, trial.spent))
     return sum(score for score, _ in done) / len(done), sum(steps for _, steps in done)
 
@@ -173,18 +217,33 @@ def learn(agent: Agent, trial: Trial, seed: int) -> None:
         agent.fit(trial.world.user.history)
     elif hasattr(agent, "train"):
         with suppress(BudgetSpent):
-            agent.train(trial, trial.budget, seed % 2**32)          # as much as many libraries take for a seed
-    elif getattr(type(agent), "learn", Agent.learn) is not Agent.learn or trial.task.kind == "online":
+            agent.train(
+                trial, trial.budget, seed % 2**32
+            )  # as much as many libraries take for a seed
+    elif (
+        getattr(type(agent), "learn", Agent.learn) is not Agent.learn
+        or trial.task.kind == "online"
+    ):
         live(agent, trial, seed, learning=True)
 
 
-def live(agent: Agent, trial: Trial, seed: int, learning: bool, episodes: int = LONG) -> None:
+def live(
+    agent: Agent, trial: Trial, seed: int, learning: bool, episodes: int = LONG
+) -> None:
     """Lives so many episodes, or as many as the budget allows."""
     from pushlab.logs.rollout import rollout
 
     with suppress(BudgetSpent):
-        rollout(trial, Watched(agent, trial), episodes, seed, progress=False, record="episodes", learn=learning,
-                explore=learning)
+        rollout(
+            trial,
+            Watched(agent, trial),
+            episodes,
+            seed,
+            progress=False,
+            record="episodes",
+            learn=learning,
+            explore=learning,
+        )
 
 
 def live_through(make: Callable, task: Task, seed: int) -> tuple[float, int]:
@@ -194,10 +253,20 @@ def live_through(make: Callable, task: Task, seed: int) -> tuple[float, int]:
 
     syllabus = read_syllabus(task.env)
     first = syllabus.phases[0].experiences[0]
-    agent = made_for(make, Trial(make_envs(syllabus.phases[:1])[first.told()], task, seed))
-    log, met, rewards = run_syllabus(syllabus, agent, part_seed(seed, TRAINING), progress=False), set(), []
+    agent = made_for(
+        make, Trial(make_envs(syllabus.phases[:1])[first.told()], task, seed)
+    )
+    log, met, rewards = (
+        run_syllabus(syllabus, agent, part_seed(seed, TRAINING), progress=False),
+        set(),
+        [],
+    )
     for _, block in log.groupby("block", sort=True):
         testing = block["block_type"].eq("test").all()
         met |= set() if testing else set(block["task"])
-        rewards += block.loc[block["task"].isin(met), "reward"].tolist() if testing else []
-    return sum(rewards) / len(rewards), int(log.loc[log["block_type"] == "train", "length"].sum())
+        rewards += (
+            block.loc[block["task"].isin(met), "reward"].tolist() if testing else []
+        )
+    return sum(rewards) / len(rewards), int(
+        log.loc[log["block_type"] == "train", "length"].sum()
+    )

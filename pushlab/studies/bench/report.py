@@ -25,16 +25,35 @@ from pushlab.metrics import estimate
 from pushlab.plots.benchmark import HIGHEST, LOWEST
 from pushlab.studies.tables import interval_columns
 
-PACKAGES = ("numpy", "scipy", "pandas", "scikit-learn", "numba", "gymnasium", "torch", "stable_baselines3",
-            "sb3_contrib")
+PACKAGES = (
+    "numpy",
+    "scipy",
+    "pandas",
+    "scikit-learn",
+    "numba",
+    "gymnasium",
+    "torch",
+    "stable_baselines3",
+    "sb3_contrib",
+)
 TABLES = "summary", "against", "profiles", "abilities", "by_task"
-MOST_BESIDE = 4             # other agents in the picture of profiles
-UNFIT, FAILED = pd.DataFrame(columns=["task", "reason"]), pd.DataFrame(columns=["task", "seed", "reason"])
+MOST_BESIDE = 4  # other agents in the picture of profiles
+UNFIT, FAILED = (
+    pd.DataFrame(columns=["task", "reason"]),
+    pd.DataFrame(columns=["task", "seed", "reason"]),
+)
 
 
-def write_report(folder: Path | str, scores: pd.DataFrame, tasks: pd.DataFrame, reference: pd.DataFrame | None = None,
-                 version: str = "pushlab-bench-1", unfit: pd.DataFrame = UNFIT, failed: pd.DataFrame = FAILED,
-                 agent: str | None = None) -> Path:
+def write_report(
+    folder: Path | str,
+    scores: pd.DataFrame,
+    tasks: pd.DataFrame,
+    reference: pd.DataFrame | None = None,
+    version: str = "pushlab-bench-1",
+    unfit: pd.DataFrame = UNFIT,
+    failed: pd.DataFrame = FAILED,
+    agent: str | None = None,
+) -> Path:
     """Writes report.html, report.json and the PNGs into a folder, all or none of them; returns the page's path.
 
     folder     made where there is none; pictures that an earlier report left there, and this one lacks, go
@@ -55,18 +74,29 @@ def write_report(folder: Path | str, scores: pd.DataFrame, tasks: pd.DataFrame, 
     files |= {"report.json": json_text(told).encode(), "report.html": page.encode()}
     try:
         write_together({folder / name: data for name, data in files.items()})
-        for left in {folder / "profiles.png", *folder.glob("task-*.png")} - {folder / name for name in files}:
+        for left in {folder / "profiles.png", *folder.glob("task-*.png")} - {
+            folder / name for name in files
+        }:
             left.unlink(missing_ok=True)
     except OSError as error:
-        raise OSError(f"the report could not be written to {folder}: {error}") from error
+        raise OSError(
+            f"the report could not be written to {folder}: {error}"
+        ) from error
     return folder / "report.html"
 
 
 # ---------------------------------------------------------------- numbers
 
-def report(scores: pd.DataFrame, tasks: pd.DataFrame, reference: pd.DataFrame | None = None,
-           version: str = "pushlab-bench-1", unfit: pd.DataFrame = UNFIT, failed: pd.DataFrame = FAILED,
-           agent: str | None = None) -> dict[str, Any]:
+
+def report(
+    scores: pd.DataFrame,
+    tasks: pd.DataFrame,
+    reference: pd.DataFrame | None = None,
+    version: str = "pushlab-bench-1",
+    unfit: pd.DataFrame = UNFIT,
+    failed: pd.DataFrame = FAILED,
+    agent: str | None = None,
+) -> dict[str, Any]:
     """All numbers of the report, as JSON holds them: tables are lists of rows, None is what is not known.
 
     version, agent, packages (name: version)
@@ -84,65 +114,162 @@ def report(scores: pd.DataFrame, tasks: pd.DataFrame, reference: pd.DataFrame | 
     """
     from pushlab.plots import ability_table, task_means
 
-    has_rows(tasks, "name", "system", "abilities", "unit", "random", "best", "best_from", what="the table of tasks")
-    demand((tasks["best"] > tasks["random"]).all(), "the best score of a task is above its random one")
-    has_columns(scores, "agent", "task", "seed", "score", "normalised", what="the table of scores")
+    has_rows(
+        tasks,
+        "name",
+        "system",
+        "abilities",
+        "unit",
+        "random",
+        "best",
+        "best_from",
+        what="the table of tasks",
+    )
+    demand(
+        (tasks["best"] > tasks["random"]).all(),
+        "the best score of a task is above its random one",
+    )
+    has_columns(
+        scores,
+        "agent",
+        "task",
+        "seed",
+        "score",
+        "normalised",
+        what="the table of scores",
+    )
     has_columns(unfit, *UNFIT, what="the table of what does not fit")
     has_columns(failed, *FAILED, what="the table of what failed")
     names = [agent] if agent is not None else list(scores["agent"].unique())
-    demand(len(names) == 1, f"a report is of one agent; the table of scores has {len(names)}")
+    demand(
+        len(names) == 1,
+        f"a report is of one agent; the table of scores has {len(names)}",
+    )
     others = scores[:0] if reference is None else reference
-    lowest = pd.concat([scores, others]).groupby("task")["normalised"].min().clip(upper=0.0)
+    lowest = (
+        pd.concat([scores, others]).groupby("task")["normalised"].min().clip(upper=0.0)
+    )
     agent, parts = names[0], [count_failed(scores, tasks, names[0], lowest, failed)]
     for name, own in others.groupby("agent", sort=False):
-        parts.append(count_failed(own, tasks, f"{name} (reference)" if name == agent else name, lowest))
+        parts.append(
+            count_failed(
+                own, tasks, f"{name} (reference)" if name == agent else name, lowest
+            )
+        )
     runs, tables = pd.concat(parts, ignore_index=True), dict.fromkeys(TABLES)
     if len(parts[0]):
-        by_task = task_means(runs, "score").merge(task_means(runs), on=["agent", "task", "runs", "failed"],
-                                                  suffixes=("", "_normalised"))
-        tables = {**_statistics(runs, agent), "abilities": ability_table(runs, tasks, agent), "by_task": by_task}
-    tables |= {"missing": _missing(parts[0], tasks, unfit, failed), "tasks": tasks, "runs": runs}
-    return {"version": version, "agent": agent, "packages": packages(),
-            **{name: _rows(table) for name, table in tables.items()}}
+        by_task = task_means(runs, "score").merge(
+            task_means(runs),
+            on=["agent", "task", "runs", "failed"],
+            suffixes=("", "_normalised"),
+        )
+        tables = {
+            **_statistics(runs, agent),
+            "abilities": ability_table(runs, tasks, agent),
+            "by_task": by_task,
+        }
+    tables |= {
+        "missing": _missing(parts[0], tasks, unfit, failed),
+        "tasks": tasks,
+        "runs": runs,
+    }
+    return {
+        "version": version,
+        "agent": agent,
+        "packages": packages(),
+        **{name: _rows(table) for name, table in tables.items()},
+    }
 
 
-def count_failed(scores: pd.DataFrame, tasks: pd.DataFrame, agent: str, lowest: Mapping[str, float],
-                 failed: pd.DataFrame = FAILED) -> pd.DataFrame:
+def count_failed(
+    scores: pd.DataFrame,
+    tasks: pd.DataFrame,
+    agent: str,
+    lowest: Mapping[str, float],
+    failed: pd.DataFrame = FAILED,
+) -> pd.DataFrame:
     """All runs of one agent's tasks, a DataFrame: agent, task, seed, score, normalised, failed.
 
     A run that failed, or of which there is no score, has the normalised score that `lowest` gives its task, or 0. The
     agent's tasks are those of which a run finished or failed, its seeds those of all its runs.
     """
     scores = scores[np.isfinite(scores["normalised"].astype(float))]
-    tried, seeds = {*scores["task"], *failed["task"]}, sorted({*scores["seed"], *failed["seed"]})
+    tried, seeds = (
+        {*scores["task"], *failed["task"]},
+        sorted({*scores["seed"], *failed["seed"]}),
+    )
     if strange := tried - {*tasks["name"]}:
-        raise ValueError(f"there is no task {min(strange)!r}; there are {', '.join(tasks['name'])}")
-    every = tasks.loc[tasks["name"].isin(tried), ["name", "random", "best"]].rename(columns={"name": "task"}).merge(
-        pd.DataFrame({"seed": np.array(seeds, int)}), how="cross")
-    runs = every.merge(scores[["task", "seed", "score", "normalised"]], how="left", on=["task", "seed"])
-    lost, worst = runs["score"].isna(), np.array([lowest.get(task, 0.0) for task in runs["task"]], float)
-    return pd.DataFrame({"agent": agent, "task": runs["task"], "seed": runs["seed"],
-                         "score": runs["score"].where(~lost, runs["random"] + worst * (runs["best"] - runs["random"])),
-                         "normalised": runs["normalised"].where(~lost, worst), "failed": lost})
+        raise ValueError(
+            f"there is no task {min(strange)!r}; there are {', '.join(tasks['name'])}"
+        )
+    every = (
+        tasks.loc[tasks["name"].isin(tried), ["name", "random", "best"]]
+        .rename(columns={"name": "task"})
+        .merge(pd.DataFrame({"seed": np.array(seeds, int)}), how="cross")
+    )
+    runs = every.merge(
+        scores[["task", "seed", "score", "normalised"]], how="left", on=["task", "seed"]
+    )
+    lost, worst = (
+        runs["score"].isna(),
+        np.array([lowest.get(task, 0.0) for task in runs["task"]], float),
+    )
+    return pd.DataFrame(
+        {
+            "agent": agent,
+            "task": runs["task"],
+            "seed": runs["seed"],
+            "score": runs["score"].where(
+                ~lost, runs["random"] + worst * (runs["best"] - runs["random"])
+            ),
+            "normalised": runs["normalised"].where(~lost, worst),
+            "failed": lost,
+        }
+    )
 
 
 def _statistics(runs, agent):
     """The tables `summary`, `against` and `profiles`."""
-    grids = {name: estimate.score_matrices(own, "normalised")[name] for name, own in runs.groupby("agent", sort=False)}
+    grids = {
+        name: estimate.score_matrices(own, "normalised")[name]
+        for name, own in runs.groupby("agent", sort=False)
+    }
     ours, middle, rows = grids.pop(agent), estimate.interquartile_mean, []
-    summary = [{"statistic": name, **_interval("value", statistic, ours), "tasks": ours.shape[1], "runs": len(ours)}
-               for name, statistic in (("interquartile mean", middle), ("optimality gap", estimate.optimality_gap))]
+    summary = [
+        {
+            "statistic": name,
+            **_interval("value", statistic, ours),
+            "tasks": ours.shape[1],
+            "runs": len(ours),
+        }
+        for name, statistic in (
+            ("interquartile mean", middle),
+            ("optimality gap", estimate.optimality_gap),
+        )
+    ]
     for name, grid in grids.items():
         both = [task for task in ours if task in grid]
         if both:
             pair = ours[both], grid[both]
-            rows.append({"agent": name, "tasks": len(both), **_interval("ours", middle, pair[0]),
-                         **_interval("theirs", middle, pair[1]),
-                         **_interval("better", estimate.probability_of_improvement, *pair)})
-    beside = sorted((name for name, grid in grids.items() if {*ours} <= {*grid} and len(grid) > 1),
-                    key=lambda name: -middle(grids[name][ours.columns]))[:MOST_BESIDE]
+            rows.append(
+                {
+                    "agent": name,
+                    "tasks": len(both),
+                    **_interval("ours", middle, pair[0]),
+                    **_interval("theirs", middle, pair[1]),
+                    **_interval("better", estimate.probability_of_improvement, *pair),
+                }
+            )
+    beside = sorted(
+        (name for name, grid in grids.items() if {*ours} <= {*grid} and len(grid) > 1),
+        key=lambda name: -middle(grids[name][ours.columns]),
+    )[:MOST_BESIDE]
     drawn = {agent: ours, **{name: grids[name][ours.columns] for name in beside}}
-    profiles = estimate.profile_table(drawn, np.linspace(LOWEST, HIGHEST, 36)) if len(ours) > 1 else ()
+    profiles = (
+        estimate.profile_table(drawn, np.linspace(LOWEST, HIGHEST, 36))
+        if len(ours) > 1
+        else ()
+    )
     rows.sort(key=lambda row: -row["tasks"])
     return {"summary": summary, "against": rows, "profiles": profiles}
 
@@ -150,18 +277,32 @@ def _statistics(runs, agent):
 def _interval(name, statistic, *grids):
     """Three columns: the statistic and its interval, which is unknown where there is one run only."""
     several = min(map(len, grids)) > 1
-    return interval_columns(name, estimate.stratified_interval(grids[0], statistic, *grids[1:]) if several
-                            else (statistic(*grids), np.nan, np.nan))
+    return interval_columns(
+        name,
+        estimate.stratified_interval(grids[0], statistic, *grids[1:])
+        if several
+        else (statistic(*grids), np.nan, np.nan),
+    )
 
 
 def _missing(own, tasks, unfit, failed):
     """What was not done, with the reason: task, seed (None for all), reason."""
     known = {*zip(failed["task"], failed["seed"])}
-    rows = [(row.task, None, row.reason) for row in unfit.drop_duplicates("task").itertuples()]
+    rows = [
+        (row.task, None, row.reason)
+        for row in unfit.drop_duplicates("task").itertuples()
+    ]
     rows += [(row.task, row.seed, row.reason) for row in failed.itertuples()]
-    rows += [(row.task, row.seed, "there is no score") for row in own[own["failed"]].itertuples()
-             if (row.task, row.seed) not in known]
-    rows += [(name, None, "it was not run") for name in tasks["name"] if name not in {*own["task"], *unfit["task"]}]
+    rows += [
+        (row.task, row.seed, "there is no score")
+        for row in own[own["failed"]].itertuples()
+        if (row.task, row.seed) not in known
+    ]
+    rows += [
+        (name, None, "it was not run")
+        for name in tasks["name"]
+        if name not in {*own["task"], *unfit["task"]}
+    ]
     return pd.DataFrame(rows, columns=["task", "seed", "reason"], dtype=object)
 
 
@@ -182,18 +323,32 @@ def _rows(table):
 
 # ---------------------------------------------------------------- pictures and the page
 
+
 def report_pictures(told: Mapping[str, Any]) -> dict[str, bytes]:
     """The pictures of a `report` as PNG: overview, profiles, abilities, and `task-` with the name of each task."""
     from pushlab import plots
 
-    runs, tasks, agent = pd.DataFrame(told["runs"]), pd.DataFrame(told["tasks"]), told["agent"]
+    runs, tasks, agent = (
+        pd.DataFrame(told["runs"]),
+        pd.DataFrame(told["tasks"]),
+        told["agent"],
+    )
     if not told["summary"]:
         return {}
-    spokes = pd.DataFrame(told["abilities"]).astype({"value": float, "low": float, "high": float})
-    made = {"overview": plots.task_scores(runs, tasks, agent), "abilities": plots.ability_radar(spokes, agent)}
+    spokes = pd.DataFrame(told["abilities"]).astype(
+        {"value": float, "low": float, "high": float}
+    )
+    made = {
+        "overview": plots.task_scores(runs, tasks, agent),
+        "abilities": plots.ability_radar(spokes, agent),
+    }
     if told["profiles"]:
-        made["profiles"] = plots.performance_profiles(pd.DataFrame(told["profiles"]), unit="normalised")
-    for _, task in tasks[tasks["name"].isin(runs.loc[runs["agent"] == agent, "task"])].iterrows():
+        made["profiles"] = plots.performance_profiles(
+            pd.DataFrame(told["profiles"]), unit="normalised"
+        )
+    for _, task in tasks[
+        tasks["name"].isin(runs.loc[runs["agent"] == agent, "task"])
+    ].iterrows():
         made[_picture_of(task["name"])] = plots.task_runs(runs, task, agent)
     return {name: plots.png(figure) for name, figure in made.items()}
 
@@ -209,10 +364,24 @@ def _page(told, pictures):
     from pushlab.plots.benchmark import score_words
     from pushlab.plots.words import listed
 
-    page = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined)
-    page.filters |= {"number": lambda value, *ends: "unknown" if value is None else score_words(value, *ends),
-                     "words": lambda some: listed(some.split() if isinstance(some, str) else some),
-                     "picture": _picture_of}
-    template = resources.files("pushlab.studies.bench").joinpath("report.html").read_text(encoding="utf-8")
-    return page.from_string(template).render(**told, images={
-        name: b64encode(data).decode("ascii") for name, data in pictures.items()})
+    page = Environment(
+        autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined
+    )
+    page.filters |= {
+        "number": lambda value, *ends: (
+            "unknown" if value is None else score_words(value, *ends)
+        ),
+        "words": lambda some: listed(some.split() if isinstance(some, str) else some),
+        "picture": _picture_of,
+    }
+    template = (
+        resources.files("pushlab.studies.bench")
+        .joinpath("report.html")
+        .read_text(encoding="utf-8")
+    )
+    return page.from_string(template).render(
+        **told,
+        images={
+            name: b64encode(data).decode("ascii") for name, data in pictures.items()
+        },
+    )

@@ -17,7 +17,14 @@ if TYPE_CHECKING:
 
 VERSION, QUICK = "pushlab-bench-1", "pushlab-bench-1-quick"
 VERSIONS = (VERSION, QUICK)
-ABILITIES = ("personalisation", "exploration", "delay", "memory", "planning", "retention")
+ABILITIES = (
+    "personalisation",
+    "exploration",
+    "delay",
+    "memory",
+    "planning",
+    "retention",
+)
 KINDS = ("train", "online", "offline", "lifetime")
 
 
@@ -60,7 +67,11 @@ class Task(NamedTuple):
     def each(self) -> list[dict]:
         """The environments' arguments, one dict for each user who is met by a fresh agent."""
         user = self.arguments.get("user")
-        return [{**self.arguments, "user": one} for one in user] if isinstance(user, list) else [dict(self.arguments)]
+        return (
+            [{**self.arguments, "user": one} for one in user]
+            if isinstance(user, list)
+            else [dict(self.arguments)]
+        )
 
     def make(self, arguments: Mapping[str, Any], judged: bool = False) -> gym.Env:
         """The environment to learn in, or the one to be judged in, under one of `each`."""
@@ -82,9 +93,24 @@ def read_tasks(version: str = VERSION) -> tuple[Task, ...]:
     (True, True)
     """
     which = VERSIONS.index(one_of("version", version, VERSIONS))
-    told = json.loads((data_dir() / "bench" / "tasks.json").read_text(encoding="utf-8"))["tasks"]
-    return tuple(Task(**{"judged_on": {}, "kind": "train", "value": "reward", "per": "step", "scale": None, **one,
-                         "steps": one["steps"][which], "episodes": one["episodes"][which]}) for one in told)
+    told = json.loads(
+        (data_dir() / "bench" / "tasks.json").read_text(encoding="utf-8")
+    )["tasks"]
+    return tuple(
+        Task(
+            **{
+                "judged_on": {},
+                "kind": "train",
+                "value": "reward",
+                "per": "step",
+                "scale": None,
+                **one,
+                "steps": one["steps"][which],
+                "episodes": one["episodes"][which],
+            }
+        )
+        for one in told
+    )
 
 
 def find_task(name: str, version: str = VERSION) -> Task:
@@ -101,8 +127,25 @@ def task_table(version: str = VERSION) -> pd.DataFrame:
     """
     import pandas as pd
 
-    rows = [{key: getattr(task, key) for key in ("name", "system", "abilities", "kind", "steps", "episodes", "unit")}
-            for task in read_tasks(version)]
+    rows = [
+        {
+            key: getattr(task, key)
+            for key in (
+                "name",
+                "system",
+                "abilities",
+                "kind",
+                "steps",
+                "episodes",
+                "unit",
+            )
+        }
+        for task in read_tasks(version)
+    ]
     anchors = pd.read_csv(data_dir() / "bench" / "anchors.csv")
-    anchors = anchors[anchors["version"] == version].rename(columns={"task": "name"}).drop(columns="version")
+    anchors = (
+        anchors[anchors["version"] == version]
+        .rename(columns={"task": "name"})
+        .drop(columns="version")
+    )
     return pd.DataFrame(rows).merge(anchors, on="name", how="left")

@@ -18,8 +18,13 @@ from pushlab.agents.memory_policy import BELIEF, DECISIONS, EPISODE
 from pushlab.ground.seeds import episode_seed
 from pushlab.studies.bench.tasks import Task
 
-LONG_AGO = 25           # steps after which an episode is as old as it can look
-ORACLE = ("probability", "best", "actual", "state")     # entries of info that tell what an agent is to find out
+LONG_AGO = 25  # steps after which an episode is as old as it can look
+ORACLE = (
+    "probability",
+    "best",
+    "actual",
+    "state",
+)  # entries of info that tell what an agent is to find out
 
 
 class BudgetSpent(Exception):
@@ -44,13 +49,25 @@ class Trial(gym.Wrapper):
     spent     steps so far; `total` is their score so far, `episodes` how many were begun. Nobody sets them
     """
 
-    def __init__(self, env: gym.Env, task: Task, seed: int, budget: int | None = None,
-                 counted: int | None = None) -> None:
+    def __init__(
+        self,
+        env: gym.Env,
+        task: Task,
+        seed: int,
+        budget: int | None = None,
+        counted: int | None = None,
+    ) -> None:
         super().__init__(env)
         self.task = task
         self.world: Any = getattr(env.unwrapped, "world", None)
         self.__seed, self.__budget, self.__counted = seed, budget, counted
-        self.__spent, self.__total, self.__episodes, self.__over, self.__asked = 0, 0.0, 0, True, False
+        self.__spent, self.__total, self.__episodes, self.__over, self.__asked = (
+            0,
+            0.0,
+            0,
+            True,
+            False,
+        )
         self._mask: Any = None
 
     budget = property(lambda self: self.__budget)
@@ -60,7 +77,13 @@ class Trial(gym.Wrapper):
 
     def seen_as(self, view: Callable[[gym.Env, Task], gym.Env]) -> Trial:
         """This trial, of which nothing happened yet, with another view of its environment."""
-        return Trial(view(self.env, self.task), self.task, self.__seed, self.__budget, self.__counted)
+        return Trial(
+            view(self.env, self.task),
+            self.task,
+            self.__seed,
+            self.__budget,
+            self.__counted,
+        )
 
     def asked(self, question: Callable, *arguments: Any) -> Any:
         """What the agent answers; in an episode that counts it cannot step or reset meanwhile."""
@@ -70,11 +93,18 @@ class Trial(gym.Wrapper):
         finally:
             self.__asked = False
 
-    def reset(self, *, seed: int | None = None, options: dict | None = None) -> tuple[Any, dict]:
+    def reset(
+        self, *, seed: int | None = None, options: dict | None = None
+    ) -> tuple[Any, dict]:
         """Begins the trial's next episode."""
         if self.__counted is not None:
-            self.__refuse(self.__asked or not self.__over or self.__episodes >= self.__counted, "reset")
-        observation, info = self.env.reset(seed=episode_seed(self.__seed, self.__episodes), options=options)
+            self.__refuse(
+                self.__asked or not self.__over or self.__episodes >= self.__counted,
+                "reset",
+            )
+        observation, info = self.env.reset(
+            seed=episode_seed(self.__seed, self.__episodes), options=options
+        )
         self.__episodes, self.__over = self.__episodes + 1, False
         self._mask = info.get("action_mask")
         return observation, _untold(info)
@@ -84,20 +114,28 @@ class Trial(gym.Wrapper):
         if self.__counted is not None:
             self.__refuse(self.__asked or self.__over, "step")
         if self.__spent == self.__budget:
-            raise BudgetSpent(f"the {self.__budget:,} steps of {self.task.name} are used up")
+            raise BudgetSpent(
+                f"the {self.__budget:,} steps of {self.task.name} are used up"
+            )
         if not self.action_space.contains(action):
-            raise ValueError(f"task {self.task.name}, step {self.__spent}: the action {action!r:.60} lies outside "
-                             f"{self.action_space!s:.90}")
+            raise ValueError(
+                f"task {self.task.name}, step {self.__spent}: the action {action!r:.60} lies outside "
+                f"{self.action_space!s:.90}"
+            )
         observation, reward, terminated, truncated, info = self.env.step(action)
         self.__spent, self.__over = self.__spent + 1, terminated or truncated
-        self.__total += float(reward if self.task.value == "reward" else info[self.task.value])
+        self.__total += float(
+            reward if self.task.value == "reward" else info[self.task.value]
+        )
         self._mask = info.get("action_mask")
         return observation, reward, terminated, truncated, _untold(info)
 
     def __refuse(self, wrong: bool, what: str) -> None:
         if wrong:
-            raise RuntimeError(f"{self.task.name}: while it is scored, an agent acts in the episodes that it is given; "
-                               f"a {what} of its own, or one beyond them, is against the rules")
+            raise RuntimeError(
+                f"{self.task.name}: while it is scored, an agent acts in the episodes that it is given; "
+                f"a {what} of its own, or one beyond them, is against the rules"
+            )
 
     def rest(self) -> bool:
         """Whether steps of the budget are left; if so, the next episode may begin, though this one is not over."""
@@ -107,12 +145,16 @@ class Trial(gym.Wrapper):
     def action_masks(self) -> np.ndarray:
         """Which actions are allowed now, bool (actions,), by the name that sb3-contrib asks for."""
         space: Any = self.action_space
-        return np.ones(space.n, bool) if self._mask is None else np.array(self._mask, bool)
+        return (
+            np.ones(space.n, bool) if self._mask is None else np.array(self._mask, bool)
+        )
 
     @property
     def score(self) -> float:
         """What the task counts, a mean a step or an episode, or its logarithm."""
-        mean = self.__total / max(1, self.__spent if self.task.per == "step" else self.__episodes)
+        mean = self.__total / max(
+            1, self.__spent if self.task.per == "step" else self.__episodes
+        )
         return float(np.log10(max(mean, 1.0))) if self.task.scale == "log10" else mean
 
 
@@ -127,18 +169,26 @@ def standard(env: gym.Env, task: Task) -> gym.Env:
     Codes become one number a value, 0 or 1 (`gymnasium.spaces.flatten`). A whole notification becomes its number in
     `world.candidates`. In the room the action is what to do with the placement in view, see `Shelf`.
     """
-    from gymnasium.wrappers import FlattenObservation, TransformAction, TransformObservation
+    from gymnasium.wrappers import (
+        FlattenObservation,
+        TransformAction,
+        TransformObservation,
+    )
 
     world: Any = getattr(env.unwrapped, "world", None)
     candidates = getattr(world, "candidates", None)
     if task.capacity is not None:
         env = Shelf(env, task.capacity)
     elif isinstance(candidates, np.ndarray):
-        env = TransformAction(env, lambda number: candidates[number], spaces.Discrete(len(candidates)))
+        env = TransformAction(
+            env, lambda number: candidates[number], spaces.Discrete(len(candidates))
+        )
     env = FlattenObservation(env)
     box: Any = env.observation_space
     low, high = box.low.astype(np.float32), box.high.astype(np.float32)
-    return TransformObservation(env, lambda seen: seen.astype(np.float32).clip(low, high), spaces.Box(low, high))
+    return TransformObservation(
+        env, lambda seen: seen.astype(np.float32).clip(low, high), spaces.Box(low, high)
+    )
 
 
 class Shelf(gym.Wrapper):
@@ -157,10 +207,15 @@ class Shelf(gym.Wrapper):
 
     def __init__(self, env: gym.Env, capacity: int) -> None:
         super().__init__(env)
-        self.action_space, self.observation_space = spaces.Discrete(len(DECISIONS)), spaces.Box(0.0, 1.0, (10,))
+        self.action_space, self.observation_space = (
+            spaces.Discrete(len(DECISIONS)),
+            spaces.Box(0.0, 1.0, (10,)),
+        )
         self._keeper, self._seen = Keeper(capacity), None
 
-    def reset(self, *, seed: int | None = None, options: dict | None = None) -> tuple[Any, dict]:
+    def reset(
+        self, *, seed: int | None = None, options: dict | None = None
+    ) -> tuple[Any, dict]:
         """Begins an episode with an empty memory."""
         self._seen, info = self.env.reset(seed=seed, options=options)
         self._keeper.begin(self.env, seed or 0)
@@ -169,7 +224,9 @@ class Shelf(gym.Wrapper):
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict]:
         """Does that with the placement, answers the question, and goes on."""
         self._keeper.choice = int(action)
-        self._seen, reward, terminated, truncated, info = self.env.step(self._keeper.act(self._seen, {}))
+        self._seen, reward, terminated, truncated, info = self.env.step(
+            self._keeper.act(self._seen, {})
+        )
         return self._keeper.told(self._seen), reward, terminated, truncated, info
 
 
@@ -181,18 +238,29 @@ class Keeper(MemoryAgent):
     def keep(self, placement: Any, episodic: Episodic, semantic: Semantic) -> Any:
         if self.choice == EPISODE:
             return episodic.store(placement)
-        return semantic.strengthen(placement.thing, placement.place) if self.choice == BELIEF else None
+        return (
+            semantic.strengthen(placement.thing, placement.place)
+            if self.choice == BELIEF
+            else None
+        )
 
     def told(self, observation: Any) -> np.ndarray:
         """What memory says about the placement in view, float32 (10,); see `Shelf`."""
         (seen, *_), _, _ = self._read(observation)
         episodic, semantic = self.memories[0]
-        belief, episode = semantic.recall(seen.thing), episodic.recall(seen.person, seen.thing)
+        belief, episode = (
+            semantic.recall(seen.thing),
+            episodic.recall(seen.person, seen.thing),
+        )
         numbers = np.zeros(10, np.float32)
         for start, known in ((0, belief), (3, episode)):
-            numbers[start + (0 if known is None else 1 if known.place == seen.place else 2)] = 1
+            numbers[
+                start + (0 if known is None else 1 if known.place == seen.place else 2)
+            ] = 1
         if episodic.items:
             numbers[6] = min(seen.time - episodic.items[0].time, LONG_AGO) / LONG_AGO
         numbers[7:9] = [len(part) / part.capacity for part in (episodic, semantic)]
-        numbers[9] = belief.strength / (1 + belief.strength) if belief is not None else 0
+        numbers[9] = (
+            belief.strength / (1 + belief.strength) if belief is not None else 0
+        )
         return numbers

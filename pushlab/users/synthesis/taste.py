@@ -22,26 +22,46 @@ import numpy as np
 
 from pushlab.users.synthesis.arrivals import CATALOGUE, CATALOGUE_COLUMNS
 
-PLAIN = {"numberOfUpdates": "none", "priority": "default", "ongoing": "False", "visibility": "private"}
+PLAIN = {
+    "numberOfUpdates": "none",
+    "priority": "default",
+    "ongoing": "False",
+    "visibility": "private",
+}
 
 
 def holds(table: Any, feature: str, value: str) -> np.ndarray:
     """For each row whether the feature has this value, or this tag of a place: array of 0.0 and 1.0."""
-    return np.array([value in text.split() if feature == "place" else value == text for text in table[feature]], float)
+    return np.array(
+        [
+            value in text.split() if feature == "place" else value == text
+            for text in table[feature]
+        ],
+        float,
+    )
 
 
-def log_odds(taste: Mapping[str, Any], contexts: Any, notifications: Any, grid: bool = False) -> np.ndarray:
+def log_odds(
+    taste: Mapping[str, Any], contexts: Any, notifications: Any, grid: bool = False
+) -> np.ndarray:
     """Log-odds of opening, array (rows,): row i of `notifications` arriving in row i of `contexts`.
 
     contexts, notifications   DataFrames or dicts of columns
     grid   every notification in every context instead, array (contexts, notifications)
     """
-    each = (slice(None), None) if grid else slice(None)             # contexts go down, notifications across
-    total = taste["intercept"] + main_effects(taste["context"], contexts)[each] + main_effects(
-        taste["notification"], notifications)
+    each = (
+        (slice(None), None) if grid else slice(None)
+    )  # contexts go down, notifications across
+    total = (
+        taste["intercept"]
+        + main_effects(taste["context"], contexts)[each]
+        + main_effects(taste["notification"], notifications)
+    )
     for feature, value, name, word, weight in taste["pairs"]:
-        total = total + weight * holds(contexts, feature, value)[each] * holds(notifications, name, word)
-    return np.round(total, 3)           # weights have three decimals, and so has their sum
+        total = total + weight * holds(contexts, feature, value)[each] * holds(
+            notifications, name, word
+        )
+    return np.round(total, 3)  # weights have three decimals, and so has their sum
 
 
 def main_effects(weights: Mapping[str, Mapping[str, float]], table: Any) -> np.ndarray:
@@ -58,7 +78,9 @@ def open_probability(log_odds: Any) -> np.ndarray:
     return np.round(1 / (1 + np.exp(-np.asarray(log_odds, dtype=float))), 6)
 
 
-def fit_intercept(taste: Mapping[str, Any], contexts: Any, notifications: Any, open_rate: float) -> float:
+def fit_intercept(
+    taste: Mapping[str, Any], contexts: Any, notifications: Any, open_rate: float
+) -> float:
     """The intercept, three decimals, at which the mean probability of these rows meets `open_rate`; by bisection.
 
     >>> taste = {"context": {}, "notification": {}, "pairs": []}
@@ -66,10 +88,15 @@ def fit_intercept(taste: Mapping[str, Any], contexts: Any, notifications: Any, o
     0.0
     """
     others = log_odds({**taste, "intercept": 0.0}, contexts, notifications)
-    low, high = -15_000, 15_000         # thousandths; whole numbers, so that every machine halves alike
+    low, high = (
+        -15_000,
+        15_000,
+    )  # thousandths; whole numbers, so that every machine halves alike
     while low < high:
         middle = (low + high) // 2
-        millionths = np.rint(1e6 * open_probability(others + middle / 1000)).astype(np.int64)
+        millionths = np.rint(1e6 * open_probability(others + middle / 1000)).astype(
+            np.int64
+        )
         if millionths.sum() < open_rate * 1e6 * len(others):
             low = middle + 1
         else:
@@ -91,5 +118,12 @@ def headroom(truth: Mapping[str, Any], engagements: Any) -> dict[str, float]:
     columns |= {name: (value,) * len(CATALOGUE) for name, value in PLAIN.items()}
     grid = open_probability(log_odds(truth, engagements, columns, grid=True))
     arrived = open_probability(log_odds(truth, engagements, engagements))
-    means = {"arrived": arrived, "any_row": grid, "best_row": grid.mean(axis=0).max(), "best_each": grid.max(axis=1)}
-    return {name: round(float(np.asarray(value).mean()), 3) for name, value in means.items()}
+    means = {
+        "arrived": arrived,
+        "any_row": grid,
+        "best_row": grid.mean(axis=0).max(),
+        "best_each": grid.max(axis=1),
+    }
+    return {
+        name: round(float(np.asarray(value).mean()), 3) for name, value in means.items()
+    }

@@ -19,11 +19,19 @@ class LotkaVolterraConfig:
     """Rates, by unit of time; `cost` is the reward's."""
 
     rabbit_growth: float = parameter(1.0, "1/time", "births of rabbits, a rabbit")
-    rabbit_death: float = parameter(0.1, "1/(foxes time)", "rabbits eaten, a rabbit and fox")
+    rabbit_death: float = parameter(
+        0.1, "1/(foxes time)", "rabbits eaten, a rabbit and fox"
+    )
     fox_death: float = parameter(1.5, "1/time", "deaths of foxes, a fox")
-    fox_growth: float = parameter(0.75, "foxes/rabbits", "foxes born for a rabbit eaten")
-    crowding: float = parameter(0.0, "1/rabbits", "share of the births that each rabbit keeps from happening")
-    cost: float = parameter(10.0, "", "cost in the reward of a change of the foxes' growth by 1")
+    fox_growth: float = parameter(
+        0.75, "foxes/rabbits", "foxes born for a rabbit eaten"
+    )
+    crowding: float = parameter(
+        0.0, "1/rabbits", "share of the births that each rabbit keeps from happening"
+    )
+    cost: float = parameter(
+        10.0, "", "cost in the reward of a change of the foxes' growth by 1"
+    )
     start_time: float = parameter(0.0, "time", "when an episode begins")
     end_time: float = parameter(100.0, "time", "when an episode ends")
 
@@ -42,8 +50,12 @@ def derivative(time, y, constants, dose, slope):
 def invariant(values, config):
     """What stays the same along every untouched path, if nothing is crowded: values (…, 2) → (…)."""
     rabbits, foxes = values[..., 0], values[..., 1]
-    return (config.fox_growth * config.rabbit_death * rabbits - config.fox_death * np.log(rabbits)
-            + config.rabbit_death * foxes - config.rabbit_growth * np.log(foxes))
+    return (
+        config.fox_growth * config.rabbit_death * rabbits
+        - config.fox_death * np.log(rabbits)
+        + config.rabbit_death * foxes
+        - config.rabbit_growth * np.log(foxes)
+    )
 
 
 @inlined
@@ -52,7 +64,7 @@ def reward(values, dose, constants, earned):
     p = constants[0]
     for i in range(len(values)):
         change = dose[i, 0] - p.fox_growth
-        earned[i] = min(values[i, 0], values[i, 1]) - p.cost * change ** 2
+        earned[i] = min(values[i, 0], values[i, 1]) - p.cost * change**2
 
 
 def upper(config, start):
@@ -62,10 +74,18 @@ def upper(config, start):
     rabbit_growth / crowding are born in a unit of time at most. With G the largest growth of foxes, G rabbits + foxes
     gains G times those births, and loses fox_death times the foxes.
     """
-    span, fastest = config.end_time - config.start_time, 2.0 * max(1.0, config.fox_growth)
+    span, fastest = (
+        config.end_time - config.start_time,
+        2.0 * max(1.0, config.fox_growth),
+    )
     if config.crowding > 0:
         rabbits = max(start[0], 1 / config.crowding)
-        born = config.rabbit_growth / (4 * config.crowding) * span / max(1.0, config.fox_death * span)
+        born = (
+            config.rabbit_growth
+            / (4 * config.crowding)
+            * span
+            / max(1.0, config.fox_death * span)
+        )
         return np.array([rabbits, fastest * (rabbits + born) + start[1]])
     rabbits = start[0] * np.exp(min(300.0, config.rabbit_growth * span))
     # growth * rabbits + foxes falls by eating and gains by births of rabbits alone
@@ -73,11 +93,22 @@ def upper(config, start):
 
 
 MODEL = Model(
-    name="lotka_volterra", title="Rabbits and foxes", time_unit="time", timestep=0.5, Config=LotkaVolterraConfig,
+    name="lotka_volterra",
+    title="Rabbits and foxes",
+    time_unit="time",
+    timestep=0.5,
+    Config=LotkaVolterraConfig,
     variables=(
         Variable("rabbits", "animals", "prey", (5.0, 10.0, 20.0, 40.0)),
-        Variable("foxes", "animals", "predators", (2.0, 5.0, 10.0, 20.0))),
+        Variable("foxes", "animals", "predators", (2.0, 5.0, 10.0, 20.0)),
+    ),
     initial_states={"default": (10.0, 5.0), "balance": (20.0, 10.0)},
-    derivative=derivative, reward=reward, upper=upper, presets={"crowded": {"crowding": 1 / 2000}},
-    interventions=(Intervention("fox_growth", "foxes' growth", (0.4, 0.75), (0.0, 2.0)),),
-    source="Lotka (1925); Volterra (1926), Nature 118, 558-560")
+    derivative=derivative,
+    reward=reward,
+    upper=upper,
+    presets={"crowded": {"crowding": 1 / 2000}},
+    interventions=(
+        Intervention("fox_growth", "foxes' growth", (0.4, 0.75), (0.0, 2.0)),
+    ),
+    source="Lotka (1925); Volterra (1926), Nature 118, 558-560",
+)

@@ -11,21 +11,44 @@ from pushlab.ground.compiled import compiled_numeric, inlined, inner
 
 # ---------------------------------------------------------------- sectors, each as the book has them
 
+
 @inner
-def find_output(p, population, industrial_capital, service_capital, resources_left, utilization, icor, scor):
+def find_output(
+    p,
+    population,
+    industrial_capital,
+    service_capital,
+    resources_left,
+    utilization,
+    icor,
+    scor,
+):
     """Industrial output, the same a head, and services a head, all in dollars a year; 49-51, 70-72, 134."""
     to_resources = lookup(tables.CAPITAL_TO_RESOURCES, resources_left)
     industrial = industrial_capital * (1.0 - to_resources) * utilization / icor
-    return industrial, industrial / population, service_capital * utilization / scor / population
+    return (
+        industrial,
+        industrial / population,
+        service_capital * utilization / scor / population,
+    )
 
 
 @inner
-def find_food(p, population, land, fertility, inputs, perceived_food, industrial, yield_factor):
+def find_food(
+    p, population, land, fertility, inputs, perceived_food, industrial, yield_factor
+):
     """(kg a head, inputs a hectare, kg a hectare, share of inputs that maintains land); 87, 88, 101-107, 126."""
     to_maintenance = lookup(tables.INPUTS_TO_LAND_MAINTENANCE, perceived_food)
     per_hectare = inputs * (1.0 - to_maintenance) / land
-    pollution = lookup(tables.YIELD_FROM_AIR_POLLUTION, industrial / p.industrial_output_in_1970)
-    land_yield = yield_factor * fertility * lookup(tables.YIELD_FROM_CAPITAL, per_hectare) * pollution
+    pollution = lookup(
+        tables.YIELD_FROM_AIR_POLLUTION, industrial / p.industrial_output_in_1970
+    )
+    land_yield = (
+        yield_factor
+        * fertility
+        * lookup(tables.YIELD_FROM_CAPITAL, per_hectare)
+        * pollution
+    )
     food = land_yield * land * p.land_fraction_harvested * (1.0 - p.processing_loss)
     return food / population, per_hectare, land_yield, to_maintenance
 
@@ -36,47 +59,90 @@ def find_development(p, potential_land, per_hectare):
 
     The yield of land stands in both productivities of the book, and drops out of their ratio.
     """
-    cost = lookup(tables.DEVELOPMENT_COST, potential_land / p.potentially_arable_land_total)
+    cost = lookup(
+        tables.DEVELOPMENT_COST, potential_land / p.potentially_arable_land_total
+    )
     of_development = 1.0 / (cost * p.social_discount)
-    of_inputs = (p.average_lifetime_of_agricultural_inputs * lookup(tables.MARGINAL_YIELD_FROM_CAPITAL, per_hectare)
-                 / lookup(tables.YIELD_FROM_CAPITAL, per_hectare))
+    of_inputs = (
+        p.average_lifetime_of_agricultural_inputs
+        * lookup(tables.MARGINAL_YIELD_FROM_CAPITAL, per_hectare)
+        / lookup(tables.YIELD_FROM_CAPITAL, per_hectare)
+    )
     return cost, lookup(tables.INPUTS_TO_LAND_DEVELOPMENT, of_development / of_inputs)
 
 
 @inlined
-def find_jobs(industrial_capital, service_capital, land, output_per_capita, services_per_capita, per_hectare):
+def find_jobs(
+    industrial_capital,
+    service_capital,
+    land,
+    output_per_capita,
+    services_per_capita,
+    per_hectare,
+):
     """Persons wanted for work; 73-79."""
-    return (industrial_capital * lookup(tables.JOBS_PER_INDUSTRIAL_CAPITAL, output_per_capita)
-            + service_capital * lookup(tables.JOBS_PER_SERVICE_CAPITAL, services_per_capita)
-            + land * lookup(tables.JOBS_PER_HECTARE, per_hectare))
+    return (
+        industrial_capital
+        * lookup(tables.JOBS_PER_INDUSTRIAL_CAPITAL, output_per_capita)
+        + service_capital * lookup(tables.JOBS_PER_SERVICE_CAPITAL, services_per_capita)
+        + land * lookup(tables.JOBS_PER_HECTARE, per_hectare)
+    )
 
 
 @inlined
-def find_life_expectancy(p, time, food_per_capita, health, from_crowding, pollution_index):
+def find_life_expectancy(
+    p, time, food_per_capita, health, from_crowding, pollution_index
+):
     """Years; 19-25, 29."""
-    from_food = lookup(tables.LIFETIME_FROM_FOOD, food_per_capita / p.subsistence_food_per_capita)
-    from_health = (lookup(tables.LIFETIME_FROM_HEALTH_SINCE_1940, health) if time >= p.health_policy_year
-                   else lookup(tables.LIFETIME_FROM_HEALTH_BEFORE_1940, health))
+    from_food = lookup(
+        tables.LIFETIME_FROM_FOOD, food_per_capita / p.subsistence_food_per_capita
+    )
+    from_health = (
+        lookup(tables.LIFETIME_FROM_HEALTH_SINCE_1940, health)
+        if time >= p.health_policy_year
+        else lookup(tables.LIFETIME_FROM_HEALTH_BEFORE_1940, health)
+    )
     from_pollution = lookup(tables.LIFETIME_FROM_POLLUTION, pollution_index)
-    return p.normal_life_expectancy * from_food * from_health * from_pollution * from_crowding
+    return (
+        p.normal_life_expectancy
+        * from_food
+        * from_health
+        * from_pollution
+        * from_crowding
+    )
 
 
 @inlined
-def find_fertility(p, life_expectancy, perceived_life, output_per_capita, average_output, delayed_output, control,
-                   services_per_capita):
+def find_fertility(
+    p,
+    life_expectancy,
+    perceived_life,
+    output_per_capita,
+    average_output,
+    delayed_output,
+    control,
+    services_per_capita,
+):
     """(children a woman, dollars a head for fertility control); 32-48."""
     highest = p.max_total_fertility_normal * lookup(tables.FECUNDITY, life_expectancy)
     expectation = (output_per_capita - average_output) / max(average_output, 1e-9)
-    family = (p.desired_completed_family_size_normal * lookup(tables.FAMILY_RESPONSE, expectation)
-              * lookup(tables.FAMILY_SIZE_NORM, delayed_output))
+    family = (
+        p.desired_completed_family_size_normal
+        * lookup(tables.FAMILY_RESPONSE, expectation)
+        * lookup(tables.FAMILY_SIZE_NORM, delayed_output)
+    )
     desired = family * lookup(tables.CHILDREN_FOR_PERCEIVED_LIFE, perceived_life)
     effective = lookup(tables.FERTILITY_CONTROL, control)
     children = min(highest, highest * (1.0 - effective) + desired * effective)
-    for_control = lookup(tables.SERVICES_FOR_FERTILITY_CONTROL, highest / desired - 1.0) * services_per_capita
+    for_control = (
+        lookup(tables.SERVICES_FOR_FERTILITY_CONTROL, highest / desired - 1.0)
+        * services_per_capita
+    )
     return children, for_control
 
 
 # ---------------------------------------------------------------- all of it
+
 
 @inlined
 def set_delay(y, slope, first, i, source, delay):
@@ -102,30 +168,82 @@ def find_rates(time, y, constants, dose, slope, crowding):
     """
     p, told = constants[0], crowding.shape[1] > 0
     for i in range(y.shape[1]):
-        icor, alic, to_consumption, alsc = dose[0, i], dose[1, i], dose[2, i], dose[3, i]
-        scor, yield_factor, usage_factor, pollution_factor = dose[4, i], dose[5, i], dose[6, i], dose[7, i]
+        icor, alic, to_consumption, alsc = (
+            dose[0, i],
+            dose[1, i],
+            dose[2, i],
+            dose[3, i],
+        )
+        scor, yield_factor, usage_factor, pollution_factor = (
+            dose[4, i],
+            dose[5, i],
+            dose[6, i],
+            dose[7, i],
+        )
         p1, p2, p3, p4, ic, sc = y[0, i], y[1, i], y[2, i], y[3, i], y[4, i], y[5, i]
-        arable, potential, urban, fertility, resources = y[6, i], y[7, i], y[8, i], y[9, i], y[10, i]
+        arable, potential, urban, fertility, resources = (
+            y[6, i],
+            y[7, i],
+            y[8, i],
+            y[9, i],
+            y[10, i],
+        )
         pollution, first_resources = y[11, i], y[12, i]
-        health, average_output, labor, inputs, perceived_food = y[13, i], y[14, i], y[15, i], y[16, i], y[17, i]
-        perceived_life, delayed_output, control, appearing = y[20, i], y[23, i], y[26, i], y[29, i]
+        health, average_output, labor, inputs, perceived_food = (
+            y[13, i],
+            y[14, i],
+            y[15, i],
+            y[16, i],
+            y[17, i],
+        )
+        perceived_life, delayed_output, control, appearing = (
+            y[20, i],
+            y[23, i],
+            y[26, i],
+            y[29, i],
+        )
         population, land = max(p1 + p2 + p3 + p4, 1.0), max(arable, 1.0)
         pollution_index = pollution / p.persistent_pollution_in_1970
 
-        resources_left, utilization = resources / max(first_resources, 1e-9), lookup(tables.CAPITAL_UTILIZATION, labor)
+        resources_left, utilization = (
+            resources / max(first_resources, 1e-9),
+            lookup(tables.CAPITAL_UTILIZATION, labor),
+        )
         industrial, output_per_capita, services_per_capita = find_output(
-            p, population, ic, sc, resources_left, utilization, icor, scor)
+            p, population, ic, sc, resources_left, utilization, icor, scor
+        )
         food_per_capita, per_hectare, land_yield, to_maintenance = find_food(
-            p, population, land, fertility, inputs, perceived_food, industrial, yield_factor)
+            p,
+            population,
+            land,
+            fertility,
+            inputs,
+            perceived_food,
+            industrial,
+            yield_factor,
+        )
         development_cost, to_development = find_development(p, potential, per_hectare)
-        from_crowding = (1.0 - lookup(tables.CROWDING_FROM_INDUSTRY, output_per_capita)        # (26-28)
-                         * lookup(tables.URBAN_FRACTION, population))
+        from_crowding = (
+            1.0
+            - lookup(tables.CROWDING_FROM_INDUSTRY, output_per_capita)  # (26-28)
+            * lookup(tables.URBAN_FRACTION, population)
+        )
         if told:
             crowding[1, i] = from_crowding
             from_crowding = crowding[0, i]
-        life_expectancy = find_life_expectancy(p, time[i], food_per_capita, health, from_crowding, pollution_index)
-        children, for_control = find_fertility(p, life_expectancy, perceived_life, output_per_capita, average_output,
-                                               delayed_output, control, services_per_capita)
+        life_expectancy = find_life_expectancy(
+            p, time[i], food_per_capita, health, from_crowding, pollution_index
+        )
+        children, for_control = find_fertility(
+            p,
+            life_expectancy,
+            perceived_life,
+            output_per_capita,
+            average_output,
+            delayed_output,
+            control,
+            services_per_capita,
+        )
         usage = lookup(tables.RESOURCE_USE, output_per_capita) * population
 
         # people (2-16, 30)
@@ -134,7 +252,11 @@ def find_rates(time, y, constants, dose, slope, crowding):
         m2 = lookup(tables.MORTALITY_15_TO_44, life_expectancy)
         m3 = lookup(tables.MORTALITY_45_TO_64, life_expectancy)
         m4 = lookup(tables.MORTALITY_65_AND_OVER, life_expectancy)
-        at_15, at_45, at_65 = p1 * (1.0 - m1) / 15.0, p2 * (1.0 - m2) / 30.0, p3 * (1.0 - m3) / 20.0
+        at_15, at_45, at_65 = (
+            p1 * (1.0 - m1) / 15.0,
+            p2 * (1.0 - m2) / 30.0,
+            p3 * (1.0 - m3) / 20.0,
+        )
         slope[0, i] = births - p1 * m1 - at_15
         slope[1, i] = at_15 - p2 * m2 - at_45
         slope[2, i] = at_45 - p3 * m3 - at_65
@@ -143,43 +265,71 @@ def find_rates(time, y, constants, dose, slope, crowding):
         # capital (52-69): what is left of the output is invested in industry
         enough_services = lookup(tables.INDICATED_SERVICES, output_per_capita)
         enough_food = lookup(tables.INDICATED_FOOD, output_per_capita)
-        to_services = lookup(tables.OUTPUT_TO_SERVICES, services_per_capita / enough_services)
+        to_services = lookup(
+            tables.OUTPUT_TO_SERVICES, services_per_capita / enough_services
+        )
         to_food = lookup(tables.OUTPUT_TO_AGRICULTURE, food_per_capita / enough_food)
-        slope[4, i] = industrial * (1.0 - to_food - to_services - to_consumption) - ic / alic
+        slope[4, i] = (
+            industrial * (1.0 - to_food - to_services - to_consumption) - ic / alic
+        )
         slope[5, i] = industrial * to_services - sc / alsc
 
         # land (85, 86, 92-125)
         investment = industrial * to_food
         developed = min(investment * to_development / development_cost, potential)
-        life_of_land = p.average_life_of_land_normal * lookup(tables.LAND_LIFE_FROM_YIELD,
-                                                              land_yield / p.inherent_land_fertility)
-        wanted = lookup(tables.URBAN_LAND_PER_PERSON, output_per_capita) * population - urban
+        life_of_land = p.average_life_of_land_normal * lookup(
+            tables.LAND_LIFE_FROM_YIELD, land_yield / p.inherent_land_fertility
+        )
+        wanted = (
+            lookup(tables.URBAN_LAND_PER_PERSON, output_per_capita) * population - urban
+        )
         built = min(max(wanted, 0.0), arable) / p.urban_industrial_land_development_time
         slope[6, i] = developed - arable / life_of_land - built
         slope[7, i] = -developed
         slope[8, i] = built
-        slope[9, i] = ((p.inherent_land_fertility - fertility) / lookup(tables.FERTILITY_RECOVERY_TIME, to_maintenance)
-                       - fertility * lookup(tables.FERTILITY_LOSS, pollution_index))
+        slope[9, i] = (p.inherent_land_fertility - fertility) / lookup(
+            tables.FERTILITY_RECOVERY_TIME, to_maintenance
+        ) - fertility * lookup(tables.FERTILITY_LOSS, pollution_index)
 
         # resources and pollution (129-146)
         slope[10, i] = -min(usage * usage_factor, resources)
-        half_life = lookup(tables.HALF_LIFE_FROM_POLLUTION, pollution_index) * p.assimilation_half_life_in_1970
+        half_life = (
+            lookup(tables.HALF_LIFE_FROM_POLLUTION, pollution_index)
+            * p.assimilation_half_life_in_1970
+        )
         slope[11, i] = appearing - pollution / (half_life * 1.4)
         slope[12, i] = 0.0
-        made = (usage * p.fraction_of_resources_as_persistent_material * p.industrial_materials_emission_factor
-                * p.industrial_materials_toxicity_index
-                + per_hectare * land * p.fraction_of_inputs_as_persistent_material
-                * p.agricultural_materials_toxicity_index) * pollution_factor
+        made = (
+            usage
+            * p.fraction_of_resources_as_persistent_material
+            * p.industrial_materials_emission_factor
+            * p.industrial_materials_toxicity_index
+            + per_hectare
+            * land
+            * p.fraction_of_inputs_as_persistent_material
+            * p.agricultural_materials_toxicity_index
+        ) * pollution_factor
 
         # delays
-        jobs = find_jobs(ic, sc, land, output_per_capita, services_per_capita, per_hectare)
+        jobs = find_jobs(
+            ic, sc, land, output_per_capita, services_per_capita, per_hectare
+        )
         labor_force = max((p2 + p3) * p.labor_force_participation_fraction, 1.0)
-        slope[13, i] = (lookup(tables.HEALTH_SERVICES, services_per_capita) - health) / p.health_services_impact_delay
-        slope[14, i] = (output_per_capita - average_output) / p.income_expectation_averaging_time
-        slope[15, i] = (jobs / labor_force - labor) / p.labor_utilization_fraction_delay_time
-        slope[16, i] = (investment * (1.0 - to_development) - inputs) / p.average_lifetime_of_agricultural_inputs
-        slope[17, i] = ((food_per_capita / p.subsistence_food_per_capita - perceived_food)
-                        / p.food_shortage_perception_delay)
+        slope[13, i] = (
+            lookup(tables.HEALTH_SERVICES, services_per_capita) - health
+        ) / p.health_services_impact_delay
+        slope[14, i] = (
+            output_per_capita - average_output
+        ) / p.income_expectation_averaging_time
+        slope[15, i] = (
+            jobs / labor_force - labor
+        ) / p.labor_utilization_fraction_delay_time
+        slope[16, i] = (
+            investment * (1.0 - to_development) - inputs
+        ) / p.average_lifetime_of_agricultural_inputs
+        slope[17, i] = (
+            food_per_capita / p.subsistence_food_per_capita - perceived_food
+        ) / p.food_shortage_perception_delay
         set_delay(y, slope, 18, i, life_expectancy, p.lifetime_perception_delay)
         set_delay(y, slope, 21, i, output_per_capita, p.social_adjustment_delay)
         set_delay(y, slope, 24, i, for_control, p.health_services_impact_delay)
@@ -188,8 +338,8 @@ def find_rates(time, y, constants, dose, slope, crowding):
 
 # ---------------------------------------------------------------- delays in equilibrium
 
-MOST_ROUNDS = 1000          # the delays feed each other; in the book's world they agree after some thirty rounds
-AGREED = 1e-13              # relative change of a round at which they do
+MOST_ROUNDS = 1000  # the delays feed each other; in the book's world they agree after some thirty rounds
+AGREED = 1e-13  # relative change of a round at which they do
 
 
 @inner
@@ -243,6 +393,7 @@ def settle(y, time, constants, dose):
 
 # ---------------------------------------------------------------- what the charts of the book show
 
+
 @compiled_numeric
 def find_indicators(values, dose, constants, shown):
     """Fills shown (n, 5) for states (n, variables) and doses (n, interventions).
@@ -255,9 +406,32 @@ def find_indicators(values, dose, constants, shown):
         population = max(values[i, 0] + values[i, 1] + values[i, 2] + values[i, 3], 1.0)
         resources_left = values[i, 10] / max(values[i, 12], 1e-9)
         utilization = lookup(tables.CAPITAL_UTILIZATION, values[i, 15])
-        industrial, output_per_capita, _ = find_output(p, population, values[i, 4], values[i, 5], resources_left,
-                                                       utilization, dose[i, 0], dose[i, 4])
-        food_per_capita, _, _, _ = find_food(p, population, max(values[i, 6], 1.0), values[i, 9], values[i, 16],
-                                             values[i, 17], industrial, dose[i, 5])
-        shown[i, 0], shown[i, 1], shown[i, 2] = population, resources_left, food_per_capita
-        shown[i, 3], shown[i, 4] = output_per_capita, values[i, 11] / p.persistent_pollution_in_1970
+        industrial, output_per_capita, _ = find_output(
+            p,
+            population,
+            values[i, 4],
+            values[i, 5],
+            resources_left,
+            utilization,
+            dose[i, 0],
+            dose[i, 4],
+        )
+        food_per_capita, _, _, _ = find_food(
+            p,
+            population,
+            max(values[i, 6], 1.0),
+            values[i, 9],
+            values[i, 16],
+            values[i, 17],
+            industrial,
+            dose[i, 5],
+        )
+        shown[i, 0], shown[i, 1], shown[i, 2] = (
+            population,
+            resources_left,
+            food_per_capita,
+        )
+        shown[i, 3], shown[i, 4] = (
+            output_per_capita,
+            values[i, 11] / p.persistent_pollution_in_1970,
+        )

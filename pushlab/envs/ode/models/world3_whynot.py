@@ -9,11 +9,15 @@ delays hardly delay, and resources are nearly always all there is, since what is
 
 import numpy as np
 
-from pushlab.envs.ode.models.world3_equations import fill_delays, find_rates, guess_first
+from pushlab.envs.ode.models.world3_equations import (
+    fill_delays,
+    find_rates,
+    guess_first,
+)
 from pushlab.ground.compiled import compiled_numeric, inlined
 
-ROUNDS = 99                 # in which its simulator settles the delays before a first step; they may swing even then
-LATE_ROUNDS = 3             # health feeds life expectancy, and that fertility control
+ROUNDS = 99  # in which its simulator settles the delays before a first step; they may swing even then
+LATE_ROUNDS = 3  # health feeds life expectancy, and that fertility control
 
 
 @compiled_numeric
