@@ -360,6 +360,7 @@ def lint():
             call(commands / (name + ".exe" if WINDOWS else name), *arguments)
             for name, *arguments in (
                 ("ruff", "check", "."),
+                ("ruff", "format", "--check", "."),
                 ("lint-imports",),
                 ("mypy",),
             )

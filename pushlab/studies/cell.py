@@ -52,7 +52,7 @@ class TimeLimit(BaseException):
 def do_cell(
     at: int, cell: Cell, place: Path | None, time_limit: float | None
 ) -> tuple[int, Any, str | None]:
-    """Does a cell and writes it down: its number, its tables if they are kept nowhere, and what went wrong, if it did."""
+    """Does a cell and writes it down: its number, its tables if they are kept nowhere, and what went wrong."""
     begun = time.perf_counter()
     what = {
         "labels": cell.labels,

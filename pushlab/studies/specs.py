@@ -170,7 +170,7 @@ def _words(arguments):
 
 
 def found(target: Any) -> Callable:
-    """A factory or function: itself, an agent by its name in pushlab.agents, or "module:name". ValueError for neither."""
+    """A factory or function: itself, an agent by its name in pushlab.agents, or "module:name"."""
     if not isinstance(target, str):
         demand(
             callable(target),
