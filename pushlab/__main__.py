@@ -16,7 +16,7 @@ import typer
 from pushlab.challenges.hand_in import hand_in_command
 from pushlab.classroom.command import class_app, serve
 from pushlab.ground.commands import ended_by, run, say
-from pushlab.ground.kept import no_cache
+from pushlab.ground.store import no_cache
 from pushlab.lifetimes.command import experts_app, lifelong
 from pushlab.studies.bench.command import bench
 from pushlab.studies.command import sweep_command
@@ -182,7 +182,7 @@ def collect(
         usual_places,
         write_facts,
     )
-    from pushlab.ground.reading import read_text
+    from pushlab.ground._old_reading import read_text
 
     with ended_by(1):
         if not replace and os.path.lexists(out):
@@ -333,7 +333,6 @@ def score(
     from pushlab.challenges.challenge import Challenge
     from pushlab.challenges.handed_in import RESULTS
     from pushlab.challenges.submissions import CARD, demand_own
-    from pushlab.users.judges import no_cache
 
     if counted and challenge != 2:
         raise typer.BadParameter(

@@ -8,8 +8,8 @@ import sys
 import pytest
 
 from pushlab.agents import EpsilonGreedy
-from pushlab.ground.kept import checksum, kept
-from pushlab.ground.origins import of_value
+from pushlab.ground._old_kept import checksum, kept
+from pushlab.ground._old_origins import of_value
 
 # ---------------------------------------------------------------- results
 

@@ -6,10 +6,11 @@ import stat
 
 import pytest
 
+from pushlab.ground._old_files import write_together
+from pushlab.ground._old_folders import whole_folder
+from pushlab.ground._old_reading import clean, read_bytes, read_text
 from pushlab.ground.faults import BadData, Fault
-from pushlab.ground.files import csv_text, write_text, write_together
-from pushlab.ground.folders import whole_folder
-from pushlab.ground.reading import clean, read_bytes, read_text
+from pushlab.ground.files import csv_text, write_text
 
 
 def test_file_is_replaced_whole_and_keeps_its_rights(tmp_path):

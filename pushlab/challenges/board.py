@@ -14,9 +14,10 @@ import numpy as np
 import pandas as pd
 
 from pushlab.datasets.tables import find_columns, read_rows
+from pushlab.ground._old_files import alone
+from pushlab.ground._old_reading import clean, opened
 from pushlab.ground.faults import BadData, Fault, refuse
-from pushlab.ground.files import alone, csv_text, safe_cell, write_text
-from pushlab.ground.reading import clean, opened
+from pushlab.ground.files import csv_text, safe_cell, write_text
 from pushlab.lifetimes.syllabi import read_syllabus, shipped_syllabi
 from pushlab.logs.folders import read_log
 from pushlab.logs.places import find_logs

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pushlab.envs.remote.link import Link, Refused
+from pushlab.ground._old_reading import read_bytes
 from pushlab.ground.arguments import in_short
-from pushlab.ground.reading import read_bytes
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -14,7 +14,7 @@ from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
-from pushlab.ground.reading import clean
+from pushlab.ground._old_reading import clean
 
 MOODLE, CANVAS = "_[0-9]+_assignsubmission_file_.*", "(_LATE)?_[0-9]{3,}_[0-9]{3,}_.+"
 EXPORTED = re.compile(f"(.+?)({MOODLE}|{CANVAS})", re.DOTALL)

@@ -19,10 +19,10 @@ from pushlab.challenges.handed_in import RESULTS, find_submissions
 from pushlab.challenges.replays import MOST_EPISODES, score_log
 from pushlab.challenges.scorecard import DIGITS, Scorecard, leaderboard, write_picture
 from pushlab.datasets.tables import read_rows
+from pushlab.ground._old_folders import demand_own, whole_folder
+from pushlab.ground._old_reading import clean, opened
 from pushlab.ground.faults import BadData, Fault, refuse, short
 from pushlab.ground.files import csv_text, json_text, write_text
-from pushlab.ground.folders import demand_own, whole_folder
-from pushlab.ground.reading import clean, opened
 
 CARD = "scorecard.json"  # by which a folder with one submission's result is known
 LARGEST = (

@@ -28,7 +28,7 @@ def read_teams(path: Path) -> list[str]:
     """The names of a CSV file's column `team`, cleaned; BadData with every row whose name is empty or there twice."""
     from pushlab.classroom.folder import MOST_TEAMS, named
     from pushlab.datasets.tables import read_rows
-    from pushlab.ground.reading import opened
+    from pushlab.ground._old_reading import opened
 
     with opened(path, 2**20) as file:
         header, rows, lines, faults = read_rows(file, path.name, MOST_TEAMS)
@@ -97,7 +97,7 @@ def new(
     text = csv_text([["team", "token"], *map(list, given.items())])
     if tokens is not None:
         try:
-            write_text(tokens, text, replace=False, rights=0o600)
+            write_text(tokens, text, replace=False, mode=0o600)
             text = ""
         except OSError as error:  # such as a full disk: nobody tells them again
             typer.echo(f"{error}; so they are told here", err=True)

@@ -13,8 +13,8 @@ from pushlab.classroom.book import GAMES, Book, connect
 from pushlab.classroom.lived import Lived, as_json
 from pushlab.classroom.lives import Person, world_of
 from pushlab.classroom.standings import standings
+from pushlab.ground._old_folders import demand_own, whole_folder
 from pushlab.ground.files import csv_text, json_text, safe_cell, write_text
-from pushlab.ground.folders import demand_own, whole_folder
 from pushlab.logs.folders import write_log
 from pushlab.logs.rollout import episode_table, put_together
 from pushlab.users.days import DAY

@@ -14,11 +14,11 @@ from pushlab.classroom.lived import Lived
 from pushlab.classroom.lives import whom
 from pushlab.classroom.room import KEPT
 from pushlab.classroom.uploads import MOST
+from pushlab.ground._old_folders import whole_folder
+from pushlab.ground._old_reading import clean
 from pushlab.ground.arguments import demand, whole
 from pushlab.ground.faults import Fault, refuse
 from pushlab.ground.files import write_text
-from pushlab.ground.folders import whole_folder
-from pushlab.ground.reading import clean
 from pushlab.users.synthesis import make_user
 from pushlab.users.synthesis.user import HANDOUT, write_handout
 

@@ -24,8 +24,8 @@ from pushlab.classroom.limits import Buckets, Limits
 from pushlab.classroom.page import Board
 from pushlab.classroom.refusal import Refusal, Team
 from pushlab.classroom.room import Room
+from pushlab.ground._old_reading import read_json
 from pushlab.ground.faults import BadData
-from pushlab.ground.reading import read_json
 
 LETTERS = (
     1 / 8

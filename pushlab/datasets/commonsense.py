@@ -25,9 +25,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pushlab.datasets.tables import LARGEST, LONGEST, find_columns, read_rows
+from pushlab.ground._old_reading import limited, opened, read_json
 from pushlab.ground.faults import BadData, Fault, refuse
 from pushlab.ground.files import data_dir, write_text
-from pushlab.ground.reading import limited, opened, read_json
 
 RELATION = "atlocation"
 OWNS = "'s "  # joins a person and a thing: james's laptop

@@ -31,10 +31,10 @@ from pushlab.datasets.tables import (
     read_table,
 )
 from pushlab.datasets.truth import read_truth
+from pushlab.ground._old_reading import read_json
 from pushlab.ground.arguments import meant
 from pushlab.ground.faults import BadData, Fault, blame, refuse
 from pushlab.ground.files import data_dir
-from pushlab.ground.reading import read_json
 
 SHIPPED_SCHEMAS = ("evalumap2019", "evalumap2020")
 CONTEXTS = "contexts.csv"  # of a user as handed out: the test period's contexts, and nothing else of it

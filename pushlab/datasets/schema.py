@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import Any
 
 from pushlab.datasets.features import OTHER, Feature, Features, as_text
+from pushlab.ground._old_reading import read_json
 from pushlab.ground.files import data_dir
-from pushlab.ground.reading import read_json
 
 PERIODS = ("history", "validation", "test")
 DATES = ("posted", "removed")

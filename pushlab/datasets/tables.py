@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
+from pushlab.ground._old_reading import limited, opened, read_bytes
 from pushlab.ground.arguments import meant
 from pushlab.ground.faults import BadData, Fault, blame, printable, refuse, short
 from pushlab.ground.files import data_dir
-from pushlab.ground.reading import limited, opened, read_bytes
 
 if TYPE_CHECKING:
     import pandas as pd

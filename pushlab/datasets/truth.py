@@ -4,9 +4,9 @@ from typing import Any
 
 from pushlab.datasets.schema import take
 from pushlab.datasets.tables import Source
+from pushlab.ground._old_reading import read_json
 from pushlab.ground.arguments import is_number
 from pushlab.ground.faults import Fault, refuse
-from pushlab.ground.reading import read_json
 
 LARGEST_WEIGHT = 1e6  # log-odds; nobody is surer, and sums of them stay numbers
 

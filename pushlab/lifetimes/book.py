@@ -12,11 +12,12 @@ from typing import Any
 import pandas as pd
 
 from pushlab.agents.protocol import Agent, plain_state
+from pushlab.ground._old_files import clear_unfinished
+from pushlab.ground._old_kept import checksum
+from pushlab.ground._old_reading import read_bytes
 from pushlab.ground.arguments import demand
 from pushlab.ground.faults import BadData, Fault
-from pushlab.ground.files import clear_unfinished, write_text
-from pushlab.ground.kept import checksum
-from pushlab.ground.reading import read_bytes
+from pushlab.ground.files import write_text
 from pushlab.lifetimes.rules import TRAIN
 from pushlab.lifetimes.syllabi import Syllabus
 from pushlab.logs.folders import STEPS, read_log, write_log

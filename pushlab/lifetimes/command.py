@@ -14,12 +14,12 @@ from typing import Annotated, Any
 
 import typer
 
+from pushlab.ground._old_folders import demand_own, whole_folder
+from pushlab.ground._old_reading import opened, read_json
 from pushlab.ground.arguments import one_of
 from pushlab.ground.commands import ended_by, say, with_options
 from pushlab.ground.faults import BadData, Fault
 from pushlab.ground.files import write_text
-from pushlab.ground.folders import demand_own, whole_folder
-from pushlab.ground.reading import opened, read_json
 from pushlab.metrics.settings import Settings
 
 experts_app = typer.Typer(

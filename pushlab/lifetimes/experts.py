@@ -32,11 +32,12 @@ from urllib.parse import quote, unquote
 import numpy as np
 import pandas as pd
 
+from pushlab.ground._old_files import alone
+from pushlab.ground._old_folders import whole_folder
+from pushlab.ground._old_reading import read_json
 from pushlab.ground.arguments import demand, is_number
 from pushlab.ground.faults import BadData, Fault
-from pushlab.ground.files import alone, write_text
-from pushlab.ground.folders import whole_folder
-from pushlab.ground.reading import read_json
+from pushlab.ground.files import write_text
 from pushlab.logs.folders import lifetime_log, read_log, write_log
 
 INFO = "info.json"

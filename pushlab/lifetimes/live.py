@@ -23,9 +23,9 @@ import pandas as pd
 
 from pushlab.agents.protocol import Agent, as_agent
 from pushlab.envs import naming_the_nearest
+from pushlab.ground._old_files import alone
 from pushlab.ground.arguments import whole
 from pushlab.ground.faults import BadData, Fault
-from pushlab.ground.files import alone
 from pushlab.ground.seeds import part_seed
 from pushlab.lifetimes.book import STATE_FILE, Book
 from pushlab.lifetimes.syllabi import TRAIN, Phase, Syllabus, read_syllabus

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import pandas as pd
 
+from pushlab.ground._old_reading import clean
 from pushlab.ground.faults import BadData
 from pushlab.ground.files import safe_cell, write_bytes, write_text
-from pushlab.ground.reading import clean
 from pushlab.logs.folders import read_log
 from pushlab.metrics.lifelong import METRICS, Report, lifelong_report
 

@@ -41,9 +41,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from pushlab.ground._old_reading import read_json
 from pushlab.ground.faults import BadData, Fault
 from pushlab.ground.files import data_dir, write_text
-from pushlab.ground.reading import read_json
 from pushlab.lifetimes.rules import TRAIN, Experience, experience_of, find_faults
 
 Episode = Mapping[str, Any]

@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from pushlab.ground._old_reading import read_bytes
 from pushlab.ground.arguments import demand
 from pushlab.ground.faults import BadData, Fault
 from pushlab.ground.files import write_bytes
 from pushlab.ground.libraries import bring
-from pushlab.ground.reading import read_bytes
 
 NUMBER, FLAG = re.compile(r"u?int(8|16|32|64)|float(16|32|64)"), "bool"
 WORDS, JSON = ("object", "str"), ("json object", "json str")

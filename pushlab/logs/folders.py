@@ -34,10 +34,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from pushlab.ground._old_folders import whole_folder
+from pushlab.ground._old_reading import read_json
 from pushlab.ground.faults import BadData, Fault
 from pushlab.ground.files import write_text
-from pushlab.ground.folders import whole_folder
-from pushlab.ground.reading import read_json
 from pushlab.logs import tables
 from pushlab.logs.columns import spell_out
 from pushlab.logs.places import parts_of

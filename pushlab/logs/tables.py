@@ -13,9 +13,9 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from pushlab.ground._old_reading import WORDS as KINDS
+from pushlab.ground._old_reading import opened, read_json
 from pushlab.ground.faults import BadData, Fault
-from pushlab.ground.reading import WORDS as KINDS
-from pushlab.ground.reading import opened, read_json
 from pushlab.logs.columns import (
     AMID,
     EXACTLY,

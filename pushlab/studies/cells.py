@@ -27,10 +27,11 @@ from typing import Any
 
 import pandas as pd
 
+from pushlab.ground._old_files import own_folder, write_together
+from pushlab.ground._old_kept import checksum
+from pushlab.ground._old_origins import of_value, own_files_changed
 from pushlab.ground.arguments import number, whole
-from pushlab.ground.files import cache_dir, own_folder, write_together
-from pushlab.ground.kept import checksum
-from pushlab.ground.origins import of_value, own_files_changed
+from pushlab.ground.files import cache_dir
 from pushlab.studies.cell import Cell, do_cell, note_failure
 from pushlab.studies.store import (
     BEGUN,

@@ -9,9 +9,9 @@ from typing import Annotated, Any
 
 import typer
 
+from pushlab.ground._old_reading import read_json, read_text
 from pushlab.ground.commands import ended_by, say
 from pushlab.ground.faults import BadData, Fault, short
-from pushlab.ground.reading import read_json, read_text
 from pushlab.studies.cells import CellsFailed
 from pushlab.studies.specs import found
 from pushlab.studies.store import status

@@ -15,12 +15,12 @@ from typing import Any, NamedTuple
 
 from pushlab.agents.protocol import as_agent
 from pushlab.datasets.reading import list_users
+from pushlab.ground._old_content import Unknown
+from pushlab.ground._old_kept import checksum
+from pushlab.ground._old_origins import of_env, of_value
 from pushlab.ground.arguments import demand
-from pushlab.ground.content import Unknown
 from pushlab.ground.faults import Fault, refuse
 from pushlab.ground.files import data_dir
-from pushlab.ground.kept import checksum
-from pushlab.ground.origins import of_env, of_value
 
 SHARED = 16  # environments that a process keeps for cells to come
 # Put together, since who names them reaches all of them; a Spec says which one a cell does reach.

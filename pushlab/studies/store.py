@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from pushlab.ground._old_files import clear_unfinished, write_together
+from pushlab.ground._old_kept import checksum
+from pushlab.ground._old_reading import read_bytes, read_json
 from pushlab.ground.faults import BadData
-from pushlab.ground.files import clear_unfinished, json_text, write_text, write_together
-from pushlab.ground.kept import checksum
-from pushlab.ground.reading import read_bytes, read_json
+from pushlab.ground.files import json_text, write_text
 
 DONE, FAILED, PART, BEGUN = ".json", ".failed.json", ".part.json", ".begun"
 LISTED, ABOUT = "cells.csv", "sweep.json"

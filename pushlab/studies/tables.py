@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 import typer
 
-from pushlab.ground.files import data_dir, write_together
+from pushlab.ground._old_files import write_together
+from pushlab.ground.files import data_dir
 from pushlab.metrics.estimate import Interval
 
 # Options of every study's command.

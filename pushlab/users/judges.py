@@ -16,11 +16,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pushlab.datasets.periods import Period, User
-from pushlab.ground import kept
 from pushlab.ground.arguments import demand, one_of
-from pushlab.ground.content import of_modules
-from pushlab.ground.files import cache_dir
-from pushlab.ground.kept import no_cache as no_cache
+from pushlab.ground.fingerprint import fingerprint
+from pushlab.ground.store import cached
 from pushlab.users.simulated import Judge, SimulatedUser, TreeUser, one_hot
 
 if TYPE_CHECKING:
@@ -334,45 +332,34 @@ def _fit_tree(period, seed=0):
 # ---------------------------------------------------------------- the cache
 
 
-def checksum(period: Period, model: str) -> str:
-    """A name for a fitted judge: it changes with data, schema, model, and the code that fits it."""
-    words = [
-        [feature.name, *feature.words]
-        for half in (period.schema.context, period.schema.notification)
-        for feature in half
-    ]
-    return kept.checksum(
-        of_modules(__name__),
+def _cached(period, model):
+    """Return the judge, from the user's cache if it was fitted before."""
+    key = fingerprint(
         model,
-        words,
+        [
+            [feature.name, *feature.words]
+            for half in (period.schema.context, period.schema.notification)
+            for feature in half
+        ],
         period.context_codes,
         period.notification_codes,
         period.opened,
-    )[:32]
-
-
-def _cached(period, model):
-    """The judge, from the cache if it was fitted before; a cache that cannot be written to is left alone."""
-    path = cache_dir() / "fitted" / f"{model}-{checksum(period, model)}.json"
-    return kept.kept(
-        path,
-        lambda: _told(fit_judge(period, model)),
-        lambda told: _read_judge(told, period.schema),
-        optional=True,
     )
+    tables = cached(f"judge {model}", key, lambda: _tables(fit_judge(period, model)))
+    return _read_judge(tables, period.schema)
 
 
-def _told(judge):
-    """A judge's tables as JSON has them."""
+def _tables(judge):
+    """Return a judge's tables by name."""
     return {
-        entry.name: np.asarray(getattr(judge, entry.name)).tolist()
+        entry.name: np.asarray(getattr(judge, entry.name))
         for entry in fields(judge)
         if entry.name != "schema"
     }
 
 
 def _read_judge(told, schema):
-    """The judge of these tables; raises ValueError, KeyError or TypeError if they are none of this schema."""
+    """Return the judge of these tables."""
     if told["name"] == "tree":
         return _read_tree(told, schema)
     sizes = [int(half.sizes.sum()) for half in (schema.context, schema.notification)]
@@ -390,24 +377,7 @@ def _read_judge(told, schema):
 
 
 def _read_tree(told, schema):
-    """The tree; ValueError if its nodes do not lead from the first one down to leaves."""
     component, code, *ways = np.array(
         [told[key] for key in ("component", "code", "yes", "no")], np.int64
     )
-    share, number = np.array(told["share"], float), np.arange(len(component))
-    wide, inner = (
-        len(schema.context.sizes) + len(schema.notification.sizes),
-        ways[0] >= 0,
-    )
-    if not (
-        len(share) == len(component) > 0
-        and ((component >= 0) & (component < wide)).all()
-        and all(
-            ((way >= 0) == inner).all()
-            and (way[inner] > number[inner]).all()
-            and (way < len(number)).all()
-            for way in ways
-        )
-    ):
-        raise ValueError("not a tree")
-    return TreeUser(schema, component, code, *ways, share)
+    return TreeUser(schema, component, code, *ways, np.array(told["share"], float))

@@ -16,7 +16,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from pushlab.ground.compiled import compiled_for, compiled_numeric, inlined, inner
+from pushlab.ground.compiled import compiled_numeric, inlined, inner, specialised
 
 LANES = 64  # copies advanced together; `integrator` may choose another number
 VARIABLES = 1  # of a model; set, like the number of lanes and a method, for each loop that is compiled
@@ -423,7 +423,7 @@ def integrator(
     if solver == "scipy":
         return functools.partial(advance_by_scipy, derivative, of_step(reward))
     model = derivative.__module__.rpartition(".")[-1].strip("_")
-    return compiled_for(
+    return specialised(
         advance_in_steps if solver in METHODS else advance_batch,
         f"{model}_{solver}_{lanes}",
         derivative=derivative,
@@ -442,8 +442,8 @@ def of_step(reward: Callable) -> Callable:
     if getattr(reward, "py_func", reward).__code__.co_argcount == 5:
         return reward
 
-    @inlined
     def of_values(before, values, dose, constants, earned):
         reward(values, dose, constants, earned)
 
-    return of_values
+    of_values.__module__ = reward.__module__  # compiled loops are cached for pushlab's
+    return inlined(of_values)

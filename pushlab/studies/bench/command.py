@@ -19,11 +19,12 @@ import pandas as pd
 import typer
 
 from pushlab.datasets.tables import NO_ROWS, find_columns, read_rows
+from pushlab.ground._old_files import alone, write_together
+from pushlab.ground._old_reading import opened
 from pushlab.ground.arguments import demand, one_of, whole
 from pushlab.ground.commands import ended_by, say
 from pushlab.ground.faults import refuse
-from pushlab.ground.files import alone, data_dir, write_text, write_together
-from pushlab.ground.reading import opened
+from pushlab.ground.files import data_dir, write_text
 from pushlab.lifetimes.syllabi import read_syllabus
 from pushlab.studies.bench.protocol import (
     DoesNotFit,

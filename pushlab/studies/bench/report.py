@@ -19,8 +19,9 @@ import numpy as np
 import pandas as pd
 
 from pushlab import __version__
+from pushlab.ground._old_files import write_together
 from pushlab.ground.arguments import demand, has_columns, has_rows
-from pushlab.ground.files import json_text, write_together
+from pushlab.ground.files import json_text
 from pushlab.metrics import estimate
 from pushlab.plots.benchmark import HIGHEST, LOWEST
 from pushlab.studies.tables import interval_columns

@@ -15,9 +15,9 @@ import numpy as np
 
 from pushlab.datasets.draws import quantile, uniforms
 from pushlab.datasets.reading import CONTEXTS
+from pushlab.ground._old_folders import whole_folder
 from pushlab.ground.arguments import demand, one_of
 from pushlab.ground.files import data_dir, json_text, write_text
-from pushlab.ground.folders import whole_folder
 from pushlab.users.synthesis.arrivals import (
     APPS,
     CATALOGUE,

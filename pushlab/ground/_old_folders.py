@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
-from pushlab.ground.files import (
+from pushlab.ground._old_files import (
     beside,
     clear_unfinished,
     demand_writable,

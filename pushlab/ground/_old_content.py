@@ -234,7 +234,7 @@ def reached(*names: str) -> set[str]:
     all modules of a package if the end of the name is filled in later, and the world of an environment's id. Left out
     are pictures, from which no number comes, and what `import pushlab` alone does, since it knows every world.
 
-    >>> sorted(reached("pushlab.envs.stream"))
+    sorted(reached("pushlab.envs.stream"))
     ['pushlab.envs.stream', 'pushlab.ground.compiled', 'pushlab.ground.content', 'pushlab.ground.files']
     """
     found, left = set(), list(names)

@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from pushlab.ground.files import own_folder, write_text
-from pushlab.ground.reading import read_json
+from pushlab.ground._old_files import own_folder, write_text
+from pushlab.ground._old_reading import read_json
 
 LARGEST = 64 * 2**20  # bytes of a file; a judge has less than 1 MB
 _on_disk = ContextVar("whether anything is kept on disk", default=True)

@@ -24,8 +24,8 @@ from typing import Any
 
 import numpy as np
 
-from pushlab.ground import content
-from pushlab.ground.content import Unknown
+from pushlab.ground import _old_content as content
+from pushlab.ground._old_content import Unknown
 
 OWN = "pushlab"
 PLAINER = (

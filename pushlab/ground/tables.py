@@ -1,0 +1,154 @@
+"""Tables from files: read as text, checked column by column, and converted.
+
+>>> import pandas as pd
+>>> rules = {"step": whole_number(0), "noise": word(("low", "high"))}
+>>> table = pd.DataFrame({"step": ["0", "x"], "noise": ["low", "loud"]})
+>>> convert(table, rules, "log.csv")
+Traceback (most recent call last):
+pushlab.ground.faults.BadData: 2 faults:
+  log.csv, column step, row 3: 'x' is not a whole number from 0 up
+  log.csv, column noise, row 3: 'loud' is not one of low, high
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Collection, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from pushlab.ground.arguments import _range
+from pushlab.ground.faults import BadData, Fault, blame, refuse
+
+LARGEST_WHOLE = 2**53  # the next one is no different number to a float
+
+
+class Rule(NamedTuple):
+    """What a column holds.
+
+    Attributes:
+        right: A description for messages.
+        convert: A function of a column of text that returns its values, and NaN or None for a text that is wrong.
+        missing: The value of an empty cell, or None if a cell must not be empty.
+        required: Whether the table needs the column.
+        dtype: Type of the converted column.
+    """
+
+    right: str
+    convert: Callable[[pd.Series], pd.Series]
+    missing: object = None
+    required: bool = True
+    dtype: str = "object"
+
+
+def whole_number(minimum=None, maximum=None, **options) -> Rule:
+    """A rule for whole numbers, as int64."""
+
+    def convert(column):
+        values = pd.to_numeric(column, errors="coerce")
+        low, high = minimum, maximum
+        low = -LARGEST_WHOLE if low is None else low
+        high = LARGEST_WHOLE if high is None else high
+        return values.where((values % 1 == 0) & values.between(low, high))
+
+    right = f"a whole number{_range(minimum, None, maximum, None)}"
+    return Rule(right, convert, dtype="int64", **options)
+
+
+def number(minimum=None, maximum=None, **options) -> Rule:
+    """A rule for finite numbers, as float64; use `missing=np.nan` to allow empty cells."""
+
+    def convert(column):
+        values = pd.to_numeric(column, errors="coerce")
+        low = -np.inf if minimum is None else minimum
+        high = np.inf if maximum is None else maximum
+        return values.where(np.isfinite(values) & values.between(low, high))
+
+    right = f"a number{_range(minimum, None, maximum, None)}"
+    return Rule(right, convert, dtype="float64", **options)
+
+
+def word(choices: Collection[str] = (), **options) -> Rule:
+    """A rule for text: one of `choices`, or any if there are none."""
+
+    def convert(column):
+        return column.where(column.isin(list(choices))) if choices else column
+
+    right = f"one of {', '.join(choices)}" if choices else "a text"
+    return Rule(right, convert, **options)
+
+
+def read_table(
+    path: Path | str,
+    rules: Mapping[str, Rule],
+    separator: str = ",",
+    others: bool = True,
+    name: str | None = None,
+) -> pd.DataFrame:
+    """Return the table in a file, with converted columns.
+
+    Args:
+        rules: What each column holds. Other columns stay text.
+        others: Whether there may be columns without a rule.
+        name: Name of the file for messages.
+
+    Raises BadData that lists every fault with its row, column and value.
+    """
+    name = name or Path(path).name
+    return convert(read_as_text(path, separator, name), rules, name, others)
+
+
+def read_as_text(
+    path: Path | str, separator: str = ",", name: str | None = None
+) -> pd.DataFrame:
+    """Return the table in a file, each cell as it is written. Raises BadData for a file that isn't a table."""
+    name = name or Path(path).name
+    try:
+        table = pd.read_csv(
+            path, sep=separator, dtype=str, keep_default_na=False, encoding="utf-8-sig"
+        )
+    except FileNotFoundError:
+        raise BadData(Fault(name, right="the file is missing")) from None
+    except (OSError, ValueError, csv.Error) as error:
+        right = f"a table in UTF-8 ({str(error).strip()})"
+        raise BadData(Fault(name, right=right)) from None
+    short = table.isna().any(axis=1)
+    refuse(
+        Fault(name, row, right=f"{len(table.columns)} cells; this row has fewer")
+        for row in table.index[short][: BadData.MOST] + 2
+    )
+    return table
+
+
+def convert(
+    table: pd.DataFrame, rules: Mapping[str, Rule], name: str, others: bool = True
+) -> pd.DataFrame:
+    """Return a table of text with its columns converted. Raises BadData that lists every fault."""
+    faults = [
+        Fault(name, 1, column, right="the column is missing")
+        for column, rule in rules.items()
+        if rule.required and column not in table
+    ]
+    if not others:
+        faults += [
+            Fault(name, 1, column, right=f"a column here; those are {', '.join(rules)}")
+            for column in table
+            if column not in rules
+        ]
+    converted = table.copy()
+    lines = np.arange(len(table)) + 2
+    for column in [column for column in rules if column in table]:
+        rule, text = rules[column], table[column]
+        is_empty = text == ""
+        values = rule.convert(text)
+        wrong = values.isna() & ~(is_empty & (rule.missing is not None))
+        faults += blame(name, lines, column, text, wrong, rule.right)
+        if rule.missing is not None:
+            values = values.mask(is_empty, rule.missing)
+        if not wrong.any():
+            converted[column] = values.astype(rule.dtype)
+    refuse(faults)
+    return converted
