@@ -2,9 +2,9 @@
 from . import agents as agents
 from . import causal as causal
 from . import envs as envs
+from . import experiments as experiments
 from . import metrics as metrics
 from . import plots as plots
-from . import studies as studies
 from .agents import Agent as Agent
 from .agents import RandomAgent as RandomAgent
 from .agents import as_agent as as_agent
@@ -15,6 +15,7 @@ from .datasets.reading import list_users as list_users
 from .datasets.reading import load_user as load_user
 from .datasets.reading import load_users as load_users
 from .envs.world import World as World
+from .experiments.sweep import sweep as sweep
 from .ground.faults import BadData as BadData
 from .ground.files import data_dir as data_dir
 from .ground.seeds import episode_seed as episode_seed
@@ -30,7 +31,6 @@ from .logs.folders import write_log as write_log
 from .logs.rollout import rollout as rollout
 from .metrics.lifelong import Settings as Settings
 from .metrics.lifelong import lifelong_report as lifelong_report
-from .studies.sweep import sweep as sweep
 from .users.judges import judge_for as judge_for
 from .users.simulated import SimulatedUser as SimulatedUser
 

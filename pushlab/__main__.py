@@ -15,11 +15,11 @@ import typer
 
 from pushlab.challenges.hand_in import hand_in_command
 from pushlab.classroom.command import class_app, serve
+from pushlab.experiments.bench.command import bench
+from pushlab.experiments.command import sweep_command
 from pushlab.ground.commands import ended_by, run, say
 from pushlab.ground.store import no_cache
 from pushlab.lifetimes.command import experts_app, lifelong
-from pushlab.studies.bench.command import bench
-from pushlab.studies.command import sweep_command
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -96,7 +96,7 @@ def warm(
     ] = None,
 ):
     """Compile the loops of all worlds ahead, so that nobody waits for them later. What is compiled stays on disk."""
-    from pushlab.studies.warm import warm
+    from pushlab.experiments.warm import warm
 
     try:
         warm(workers)

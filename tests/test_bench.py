@@ -12,18 +12,18 @@ from typer.testing import CliRunner
 from pushlab import load_user
 from pushlab.__main__ import app
 from pushlab.agents import Agent, Constant, RandomAgent
-from pushlab.ground.files import data_dir
-from pushlab.studies.bench import agents as bench_agents
-from pushlab.studies.bench.command import REFERENCE, SEEDS, add_rows, read_reference
-from pushlab.studies.bench.protocol import run_cell
-from pushlab.studies.bench.tasks import (
+from pushlab.experiments.bench import agents as bench_agents
+from pushlab.experiments.bench.command import REFERENCE, SEEDS, add_rows, read_reference
+from pushlab.experiments.bench.protocol import run_cell
+from pushlab.experiments.bench.tasks import (
     QUICK,
     VERSIONS,
     find_task,
     read_tasks,
     task_table,
 )
-from pushlab.studies.bench.views import ORACLE, Trial, standard
+from pushlab.experiments.bench.views import ORACLE, Trial, standard
+from pushlab.ground.files import data_dir
 
 REC = find_task("recommender-drift", QUICK)._replace(steps=200, episodes=3)
 
@@ -40,7 +40,7 @@ def bench(words):
 
 def test_the_command_writes_scores_beside_the_reference(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    agent = "pushlab.studies.bench.agents:linucb"
+    agent = "pushlab.experiments.bench.agents:linucb"
     result = bench(f"--agent {agent} --tasks credit,room-4 --reference rows.csv")
     assert (
         result.exit_code == 0 and "1 tasks do not fit, 0 runs failed" in result.output

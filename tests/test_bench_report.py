@@ -7,7 +7,7 @@ from io import StringIO
 import pandas as pd
 import pytest
 
-from pushlab.studies.bench.report import report, write_report
+from pushlab.experiments.bench.report import report, write_report
 
 
 def table(text):

@@ -18,12 +18,12 @@ from waiting import PATIENCE, wait_until
 import pushlab
 from pushlab.__main__ import app
 from pushlab.agents import RandomAgent, ThompsonSampling
+from pushlab.experiments.store import status
+from pushlab.experiments.sweep import sweep
 from pushlab.ground.faults import BadData
 from pushlab.lifetimes.live import run_syllabus
 from pushlab.logs.rollout import rollout
 from pushlab.studies.lifelong import users_syllabus
-from pushlab.studies.store import status
-from pushlab.studies.sweep import sweep
 
 USERS = {"env": "pushlab/evalumap2-v0", "each": {"user": ["mira", "theo"]}}
 AGENTS = {"thompson": ThompsonSampling, "random": "RandomCandidate"}

@@ -29,10 +29,10 @@ from pushlab.causal import (
     summary,
 )
 from pushlab.causal.policies import LEARNERS
+from pushlab.experiments.cells import Cell, run_cells
 from pushlab.ground.commands import run
 from pushlab.ground.seeds import episode_seed
 from pushlab.studies import tables
-from pushlab.studies.cells import Cell, run_cells
 
 MODELS = ("hiv", "lotka_volterra", "opioid", "zika", "world3", "credit")
 RIGHT = "doubly robust"  # the estimator that ought to be right in both of

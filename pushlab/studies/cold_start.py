@@ -21,10 +21,10 @@ import pandas as pd
 import typer
 
 from pushlab import agents
+from pushlab.experiments.sweep import sweep
 from pushlab.ground.commands import run, say
 from pushlab.metrics.estimate import mean_interval, paired_interval
 from pushlab.studies import tables
-from pushlab.studies.sweep import sweep
 
 AGENTS = {
     "random": agents.RandomCandidate,  # any row of the catalogue
@@ -99,7 +99,7 @@ def run_study(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Runs what is not kept yet; returns `runs` and `windows`, after user, agent and seed as `run_agent` tells them.
 
-    jobs, keep, fresh   as in `pushlab.studies.cells.run_cells`
+    jobs, keep, fresh   as in `pushlab.experiments.cells.run_cells`
 
     Raises ValueError for a user of whom nobody knows what would have been opened.
     """

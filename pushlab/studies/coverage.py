@@ -15,10 +15,10 @@ from typing import Annotated
 import numpy as np
 import typer
 
+from pushlab.experiments.cells import Cell, run_cells
 from pushlab.ground.commands import run, say
 from pushlab.metrics import estimate
 from pushlab.studies import tables
-from pushlab.studies.cells import Cell, run_cells
 
 KINDS, RUNS, TASKS, STUDIES = (
     ("normal", "skewed", "two humps", "heavy tails"),

@@ -28,9 +28,9 @@ import typer
 
 from pushlab.agents.planning import FittedQIteration
 from pushlab.envs.ode.worlds import HIV
+from pushlab.experiments.cells import Cell, run_cells
 from pushlab.ground.commands import run, say
 from pushlab.studies import tables
-from pushlab.studies.cells import Cell, run_cells
 
 DISCOUNT = 0.98
 DECISIONS = 200  # of 5 days: 1,000 days of treatment, and as many without
@@ -251,7 +251,7 @@ def run_seed(
     growths: int = 10,
     done: Sequence[dict] = (),
 ) -> Iterator[dict[str, list[dict]]]:
-    """All rounds of one seed, as a cell of `pushlab.studies.cells`: a row a round, of the table `rounds`.
+    """All rounds of one seed, as a cell of `pushlab.experiments.cells`: a row a round, of the table `rounds`.
 
     seed, round, steps, and what `examine` found; `schedule` (the actions of the examined patient), `by_policy` and
     `by_schedule` (what `disturb` found), `actions` of the round's patients

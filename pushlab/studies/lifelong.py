@@ -29,12 +29,12 @@ import pandas as pd
 import typer
 
 from pushlab import agents
+from pushlab.experiments.cells import Cell, run_cells
+from pushlab.experiments.specs import user_content
 from pushlab.ground.commands import run, say
 from pushlab.lifetimes.syllabi import Syllabus, ant_a
 from pushlab.metrics.estimate import mean_interval, paired_interval
 from pushlab.studies import tables
-from pushlab.studies.cells import Cell, run_cells
-from pushlab.studies.specs import user_content
 
 AGENTS: dict[str, Callable[[], agents.Agent]] = {
     "one model": agents.LinearArrivalQ,
@@ -154,7 +154,7 @@ def run_study(
 ) -> tuple[pd.DataFrame, ...]:
     """Runs what is not kept yet; returns three DataFrames.
 
-    jobs, keep, fresh   as in `pushlab.studies.cells.run_cells`
+    jobs, keep, fresh   as in `pushlab.experiments.cells.run_cells`
     returns      tests, a row a lifetime, test phase and task: first, second (the pair), agent, seed, and the rest as in
                  `run_one`; training, a row a pair, agent, phase and ten days of training: day (the last), reward a day,
                  low and high over the seeds; recovery, a row a lifetime

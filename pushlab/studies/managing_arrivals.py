@@ -30,12 +30,12 @@ from pushlab.agents import (
     ShowAll,
 )
 from pushlab.agents.protocol import Transition
+from pushlab.experiments.cells import Cell, run_cells
+from pushlab.experiments.specs import user_content
 from pushlab.ground.commands import run, say
 from pushlab.ground.seeds import part_seed
 from pushlab.metrics.estimate import crossed_interval, simultaneous
 from pushlab.studies import tables
-from pushlab.studies.cells import Cell, run_cells
-from pushlab.studies.specs import user_content
 
 AGENTS = {
     "show all": ShowAll,
@@ -189,7 +189,7 @@ def run_study(
 
     variants  what is changed: None, or a pair (weight, factor)
     jobs      processes to work with
-    keep, fresh   as in `pushlab.studies.cells.run_cells`
+    keep, fresh   as in `pushlab.experiments.cells.run_cells`
     returns   runs, a row a run: user, agent, seed, changed, and its means; days, a row a run and day: user, agent,
               seed, changed, day, and what `of_day` gives
     """

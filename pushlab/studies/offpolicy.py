@@ -16,12 +16,12 @@ import typer
 from pushlab import causal
 from pushlab.agents import SoftmaxItem
 from pushlab.envs.rec.world import RECEnv
+from pushlab.experiments.sweep import sweep
 from pushlab.ground.commands import run
 from pushlab.ground.seeds import part_seed
 from pushlab.logs.collect import collect, true_value
 from pushlab.metrics.offpolicy import off_policy
 from pushlab.studies import tables
-from pushlab.studies.sweep import sweep
 
 ENV = "pushlab/RECEnv-v0"
 TASK: dict[str, Any] = {"step_per_episode": 5, "reward_std": 0.3, "random_state": 0}

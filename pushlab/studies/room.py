@@ -13,10 +13,10 @@ import pandas as pd
 import typer
 
 from pushlab.agents import BothAgent, EpisodicAgent, GivenAgent, SemanticAgent
+from pushlab.experiments.sweep import sweep
 from pushlab.ground.commands import run
 from pushlab.logs.rollout import rollout
 from pushlab.studies import tables
-from pushlab.studies.sweep import sweep
 
 SYSTEMS = {
     system.name: system

@@ -12,11 +12,11 @@ from tempfile import TemporaryDirectory
 
 import pandas as pd
 
+from pushlab.experiments.cells import Cell, run_cells
+from pushlab.experiments.command import cluster
+from pushlab.experiments.sweep import sweep
 from pushlab.ground.files import data_dir
 from pushlab.studies import cold_start, tables
-from pushlab.studies.cells import Cell, run_cells
-from pushlab.studies.command import cluster
-from pushlab.studies.sweep import sweep
 
 WORK = 0.05  # CPU seconds of a cell that computes
 COUNT = 1000

@@ -4,9 +4,9 @@ import pytest
 
 pytest.importorskip("sb3_contrib")
 
-from pushlab.studies.bench import outside
-from pushlab.studies.bench.protocol import run_cell
-from pushlab.studies.bench.tasks import QUICK, find_task
+from pushlab.experiments.bench import outside
+from pushlab.experiments.bench.protocol import run_cell
+from pushlab.experiments.bench.tasks import QUICK, find_task
 
 
 @pytest.mark.parametrize("make", [outside.dqn, outside.ppo, outside.maskable_ppo])

@@ -1,13 +1,13 @@
 """A grid of agents × environments × seeds, each cell a run of its own: on all cores, or on a cluster.
 
->>> from pushlab.studies.sweep import sweep
+>>> from pushlab.experiments.sweep import sweep
 >>> log = sweep(["RandomCandidate", "MostOpened"], [{"env": "pushlab/evalumap2-v0", "user": "mira"}], seeds=2,
 ...             steps=50, out=False, workers=1, progress=False)
 >>> log[["env", "agent", "seed", "length"]].values.tolist()[0]
 ['evalumap2-v0 user=mira', 'RandomCandidate', 0, 50]
 
 The same from a file, by `pushlab sweep FILE`, and on a cluster within `joblib.parallel_config("dask")`: the rows are
-the same, digit by digit. What is finished is kept: see `pushlab.studies.cells`.
+the same, digit by digit. What is finished is kept: see `pushlab.experiments.cells`.
 """
 
 from __future__ import annotations
@@ -22,10 +22,8 @@ from typing import Any
 import pandas as pd
 
 from pushlab.agents.protocol import Agent
-from pushlab.ground.arguments import demand, one_of, whole
-from pushlab.ground.seeds import part_seed
-from pushlab.studies.cells import Cell, run_cells
-from pushlab.studies.specs import (
+from pushlab.experiments.cells import Cell, run_cells
+from pushlab.experiments.specs import (
     KINDS,
     Spec,
     content_of,
@@ -34,6 +32,8 @@ from pushlab.studies.specs import (
     read_specs,
     shared_env,
 )
+from pushlab.ground.arguments import demand, one_of, whole
+from pushlab.ground.seeds import part_seed
 
 TESTING = 1  # the part of a run that has seeds of its own
 TAKEN = ("file", "state", "error", "traceback")  # columns of `status`
@@ -76,7 +76,7 @@ def sweep(
     episodes  of each cell; `tests` more are run afterwards, neither learning nor exploring (`block_type` "test")
     steps, record   as in `pushlab.logs.rollout.rollout`; record is "episodes" or "steps"
     strict    raise CellsFailed, once all others are done, if a cell failed; otherwise warn
-    workers, fresh, progress, time_limit, name   as in `pushlab.studies.cells.run_cells`
+    workers, fresh, progress, time_limit, name   as in `pushlab.experiments.cells.run_cells`
 
     returns   a row an episode (or step): env or syllabus, agent, seed, then the columns of the log, but for seconds. Of
               a function that returns several tables {name: DataFrame}

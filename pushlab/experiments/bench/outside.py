@@ -1,7 +1,7 @@
 """Learners of other libraries as agents of the benchmark: unmodified, with their libraries' default settings.
 
     pip install 'pushlab[rl]'
-    pushlab bench --agent pushlab.studies.bench.outside:dqn --out DIR
+    pushlab bench --agent pushlab.experiments.bench.outside:dqn --out DIR
 
 `dqn` and `ppo` are of stable-baselines3, `maskable_ppo` and `recurrent_ppo` of sb3-contrib. Nothing was tuned:
 networks, learning rates and all else are what the libraries begin with; only PPO and its kin gather fewer steps for an

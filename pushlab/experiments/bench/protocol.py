@@ -12,12 +12,12 @@ each task and seed. It acts (`act(observation, info, explore)`), and may learn (
     fit(history)              for the offline challenge: learns from a `pushlab.datasets.periods.Period`. An agent
                               without it trains in a simulation instead, where a judge fitted to that history answers
     standard = True           it gets each environment in a standard form: a Discrete action, a flat Box float32
-                              observation, and `action_masks()` (`pushlab.studies.bench.views.standard`). Otherwise, as
+                              observation, and `action_masks()` (`pushlab.experiments.bench.views.standard`). Otherwise, as
                               pushlab's own agents do, the environment as it is
     action_spaces, observation_spaces
                               classes of `gymnasium.spaces` that it takes, a tuple; None, the default, is any
 
-`env.task` is the Task (`pushlab.studies.bench.tasks`), whose `capacity` an agent with a memory keeps to. **A task that
+`env.task` is the Task (`pushlab.experiments.bench.tasks`), whose `capacity` an agent with a memory keeps to. **A task that
 does not fit** an agent is reported and not counted against it: where the spaces are others, where `make(env)` raises
 `DoesNotFit("why")`, and lifetimes where the agent has a `train` of its own or wants the standard form: they are lived
 by `act` and `learn`, in environments as they are.
@@ -51,11 +51,11 @@ from time import process_time
 from typing import Any
 
 from pushlab.agents.protocol import Agent
+from pushlab.experiments.bench.tasks import Task
+from pushlab.experiments.bench.views import BudgetSpent, DoesNotFit, Trial, standard
+from pushlab.experiments.specs import found
 from pushlab.ground.arguments import demand
 from pushlab.ground.seeds import part_seed
-from pushlab.studies.bench.tasks import Task
-from pushlab.studies.bench.views import BudgetSpent, DoesNotFit, Trial, standard
-from pushlab.studies.specs import found
 
 TRAINING, JUDGING = range(2)  # parts of a run that have seeds of their own
 JUDGED = part_seed(

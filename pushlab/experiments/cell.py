@@ -15,9 +15,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from pushlab.ground.faults import Ended
-from pushlab.ground.files import write_text
-from pushlab.studies.store import (
+from pushlab.experiments.store import (
     BEGUN,
     FAILED,
     PART,
@@ -26,6 +24,8 @@ from pushlab.studies.store import (
     write_cell,
     write_parts,
 )
+from pushlab.ground.faults import Ended
+from pushlab.ground.files import write_text
 
 
 class Cell(NamedTuple):

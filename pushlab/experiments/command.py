@@ -9,13 +9,13 @@ from typing import Annotated, Any
 
 import typer
 
+from pushlab.experiments.cells import CellsFailed
+from pushlab.experiments.specs import found
+from pushlab.experiments.store import status
+from pushlab.experiments.sweep import sweep
 from pushlab.ground._old_reading import read_json, read_text
 from pushlab.ground.commands import ended_by, say
 from pushlab.ground.faults import BadData, Fault, short
-from pushlab.studies.cells import CellsFailed
-from pushlab.studies.specs import found
-from pushlab.studies.store import status
-from pushlab.studies.sweep import sweep
 
 KEYS = (
     "agents",
@@ -35,7 +35,7 @@ LARGEST = 2**20  # bytes of a grid
 
 
 def read_grid(path: Path | str) -> dict[str, Any]:
-    """The arguments of `pushlab.studies.sweep.sweep` out of a JSON or YAML file, a dict.
+    """The arguments of `pushlab.experiments.sweep.sweep` out of a JSON or YAML file, a dict.
 
     A function is named "module:name"; modules are looked for in the working directory too. A file whose name ends in
     .json is JSON; elsewhere numbers such as 1e-3 are numbers, which YAML 1.1 takes for words.

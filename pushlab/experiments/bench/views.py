@@ -15,8 +15,8 @@ from gymnasium import spaces
 from pushlab.agents.memory import Episodic, Semantic
 from pushlab.agents.memory_agents import MemoryAgent
 from pushlab.agents.memory_policy import BELIEF, DECISIONS, EPISODE
+from pushlab.experiments.bench.tasks import Task
 from pushlab.ground.seeds import episode_seed
-from pushlab.studies.bench.tasks import Task
 
 LONG_AGO = 25  # steps after which an episode is as old as it can look
 ORACLE = (

@@ -27,13 +27,8 @@ from typing import Any
 
 import pandas as pd
 
-from pushlab.ground._old_files import own_folder, write_together
-from pushlab.ground._old_kept import checksum
-from pushlab.ground._old_origins import of_value, own_files_changed
-from pushlab.ground.arguments import number, whole
-from pushlab.ground.files import cache_dir
-from pushlab.studies.cell import Cell, do_cell, note_failure
-from pushlab.studies.store import (
+from pushlab.experiments.cell import Cell, do_cell, note_failure
+from pushlab.experiments.store import (
     BEGUN,
     DONE,
     FAILED,
@@ -43,6 +38,11 @@ from pushlab.studies.store import (
     open_folder,
     read_cell,
 )
+from pushlab.ground._old_files import own_folder, write_together
+from pushlab.ground._old_kept import checksum
+from pushlab.ground._old_origins import of_value, own_files_changed
+from pushlab.ground.arguments import number, whole
+from pushlab.ground.files import cache_dir
 
 TABLE = re.compile(
     r".*-[0-9a-f]{16}\.(\w+)\.csv", re.DOTALL

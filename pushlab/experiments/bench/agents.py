@@ -1,4 +1,4 @@
-"""The workbook's own agents as entrants: `pushlab bench --agent pushlab.studies.bench.agents:thompson --out DIR`.
+"""The workbook's own agents as entrants: `pushlab bench --agent pushlab.experiments.bench.agents:thompson --out DIR`.
 
 None was tuned for the benchmark: all have their defaults, but for fitted Q iteration, which has fewer trees and
 iterations than in its study and learns three times within a budget.
@@ -29,7 +29,7 @@ import numpy as np
 from pushlab import agents
 from pushlab.agents.lifelong import Wrapped
 from pushlab.agents.protocol import Agent
-from pushlab.studies.bench.views import DoesNotFit, Trial
+from pushlab.experiments.bench.views import DoesNotFit, Trial
 
 KINDS = {
     "notifications": "chooses among notifications",

@@ -376,7 +376,7 @@ def _page(told, pictures):
         "picture": _picture_of,
     }
     template = (
-        resources.files("pushlab.studies.bench")
+        resources.files("pushlab.experiments.bench")
         .joinpath("report.html")
         .read_text(encoding="utf-8")
     )

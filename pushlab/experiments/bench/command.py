@@ -19,6 +19,17 @@ import pandas as pd
 import typer
 
 from pushlab.datasets.tables import NO_ROWS, find_columns, read_rows
+from pushlab.experiments.bench.protocol import (
+    DoesNotFit,
+    Trial,
+    fit_for,
+    load_agent,
+    run_cell,
+)
+from pushlab.experiments.bench.tasks import QUICK, VERSION, Task, read_tasks, task_table
+from pushlab.experiments.cells import Cell, run_cells
+from pushlab.experiments.specs import content_of_env
+from pushlab.experiments.store import LARGEST, status
 from pushlab.ground._old_files import alone, write_together
 from pushlab.ground._old_reading import opened
 from pushlab.ground.arguments import demand, one_of, whole
@@ -26,17 +37,6 @@ from pushlab.ground.commands import ended_by, say
 from pushlab.ground.faults import refuse
 from pushlab.ground.files import data_dir, write_text
 from pushlab.lifetimes.syllabi import read_syllabus
-from pushlab.studies.bench.protocol import (
-    DoesNotFit,
-    Trial,
-    fit_for,
-    load_agent,
-    run_cell,
-)
-from pushlab.studies.bench.tasks import QUICK, VERSION, Task, read_tasks, task_table
-from pushlab.studies.cells import Cell, run_cells
-from pushlab.studies.specs import content_of_env
-from pushlab.studies.store import LARGEST, status
 
 SEEDS = {VERSION: 5, QUICK: 3}
 RUN = ["agent", "task", "seed"]
@@ -149,7 +149,7 @@ def run_bench(
 def label_of(name: str) -> str:
     """What an agent named module:make, or by its name in pushlab.agents, is called.
 
-    >>> label_of("pushlab.studies.bench.agents:linear_q"), label_of("my_agent:make"), label_of("RandomAgent")
+    >>> label_of("pushlab.experiments.bench.agents:linear_q"), label_of("my_agent:make"), label_of("RandomAgent")
     ('linear-q', 'my-agent', 'RandomAgent')
     """
     module, _, make = name.rpartition(":")
@@ -290,9 +290,9 @@ def bench(
 ) -> None:
     """Run an agent on the benchmark: scores, and a report beside the agents that ship.
 
-    What an agent is, and which tasks there are, is in `pushlab.studies.bench.protocol` and data/bench/README.md.
+    What an agent is, and which tasks there are, is in `pushlab.experiments.bench.protocol` and data/bench/README.md.
     """
-    from pushlab.studies.bench.report import write_report
+    from pushlab.experiments.bench.report import write_report
 
     version, names = QUICK if quick else VERSION, list(dict.fromkeys(agent))
     wanted = [name.strip() for name in tasks.split(",")] if tasks else None

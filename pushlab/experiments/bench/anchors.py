@@ -1,6 +1,6 @@
 """What scores of the benchmark are normalised by: what chance earns, and the best there is or that is known.
 
-    python -m pushlab.studies.bench.anchors --out data/bench/anchors.csv
+    python -m pushlab.experiments.bench.anchors --out data/bench/anchors.csv
 
 The best comes from whoever sees more than an agent may: the true probabilities of opening, a planner that knows the
 user model, a search over whole schedules of a simulator. Where nobody does, it is what the workbook's agent reaches
@@ -14,12 +14,12 @@ import numpy as np
 import typer
 
 from pushlab import agents
+from pushlab.experiments.bench import agents as entrants
+from pushlab.experiments.bench.protocol import run_cell
+from pushlab.experiments.bench.tasks import VERSIONS, Task, find_task, read_tasks
+from pushlab.experiments.cells import Cell, run_cells
 from pushlab.ground.commands import run
 from pushlab.ground.files import write_text
-from pushlab.studies.bench import agents as entrants
-from pushlab.studies.bench.protocol import run_cell
-from pushlab.studies.bench.tasks import VERSIONS, Task, find_task, read_tasks
-from pushlab.studies.cells import Cell, run_cells
 
 CHANCES, MANY = (
     20,
