@@ -18,17 +18,18 @@ from waiting import PATIENCE, wait_until
 import pushlab
 from pushlab.__main__ import app
 from pushlab.agents import RandomAgent, ThompsonSampling
-from pushlab.experiments.store import status
+from pushlab.experiments.cells import CellsFailed, status
 from pushlab.experiments.sweep import sweep
 from pushlab.ground.faults import BadData
 from pushlab.lifetimes.live import run_syllabus
+from pushlab.lifetimes.syllabi import ant_a
 from pushlab.logs.rollout import rollout
-from pushlab.studies.lifelong import users_syllabus
 
 USERS = {"env": "pushlab/evalumap2-v0", "each": {"user": ["mira", "theo"]}}
 AGENTS = {"thompson": ThompsonSampling, "random": "RandomCandidate"}
 QUIET = {"workers": 1, "progress": False}
 MINE = """
+import os
 import time
 from pathlib import Path
 
@@ -50,6 +51,12 @@ def scale(number):
     if number == 2 and Path("broken").exists():
         raise ValueError("no two")
     return [{"value": 1.1 * number, "word": "NA"}, {"value": None, "word": "a,b"}]
+
+
+def die_at_two(number):
+    if number == 2:
+        os.kill(os.getpid(), 9)
+    return [{"value": number}]
 """
 
 
@@ -99,22 +106,41 @@ def test_finished_cells_are_kept_and_failed_ones_are_named_and_tried_again(mine)
     assert rows["value"].dropna().tolist() == [1.1 * number for number in range(4)]
     assert rows["word"].tolist() == ["NA", "a,b"] * 4
     assert calls() == [0, 1, 2, 2, 3]
-    with pytest.raises(FileExistsError, match="told apart by number and not by seed"):
-        sweep(function=mine.scale, seeds=2, out="out", **QUIET)
     sweep(grid={"number": range(4)}, fresh=True, **options)
     assert len(calls()) == 9
 
 
-def test_an_edited_agent_runs_again_and_a_comment_changes_nothing(mine):
+def test_an_edited_agent_runs_again_and_alone(mine):
     actions = []
-    for added, files in (("", 1), ("# a remark\n", 1), ("ACTION = 2\n", 2)):
+    for added, files in (("", 2), ("ACTION = 2\n", 3)):
         Path("mine.py").write_text(MINE + added)
         agent = importlib.reload(mine).Mine
-        options = {"steps": 3, "record": "steps", "out": "out", **QUIET}
-        log = sweep([agent], ["pushlab/RECEnv-v0"], **options)
-        actions.append(set(log["action"]))
+        options = {"steps": 3, "record": "steps", "out": "out", "progress": False}
+        log = sweep([agent, "GreedyItem"], ["pushlab/RECEnv-v0"], workers=2, **options)
+        actions.append(set(log[log["agent"] == "Mine"]["action"]))
         assert len([*Path("out", "cells").glob("*.json")]) == files
-    assert actions == [{0}, {0}, {2}]
+    assert actions == [{0}, {2}]
+
+
+def test_a_damaged_cell_runs_again_and_foreign_folders_are_refused(mine):
+    options = {"grid": {"number": range(3)}, "seeds": None, "out": "out", **QUIET}
+    rows = sweep(function=mine.scale, **options)
+    damaged = sorted(Path("out", "cells").glob("*.json"))[1]
+    damaged.write_text(damaged.read_text()[:20])
+    assert status("out")["state"].tolist() == ["finished", "missing", "finished"]
+    pd.testing.assert_frame_equal(sweep(function=mine.scale, **options), rows)
+    assert calls() == [0, 1, 1, 2]
+    options["out"] = "."
+    with pytest.raises(FileExistsError, match="no folder of a sweep"):
+        sweep(function=mine.scale, **options)
+
+
+@pytest.mark.slow
+def test_a_killed_worker_names_the_unfinished_cells(mine):
+    options = {"seeds": None, "out": "out", "workers": 2, "progress": False}
+    with pytest.raises(CellsFailed, match="worker process ended.*number 2"):
+        sweep(function=mine.die_at_two, grid={"number": [0, 1, 2]}, **options)
+    assert Path("out", "cells.json").exists()
 
 
 def test_functions_and_lifetimes_are_cells():
@@ -126,7 +152,11 @@ def test_functions_and_lifetimes_are_cells():
     table = sweep(function=area, grid=grid, seeds=2, **options)
     assert table["area"].tolist() == [3, 4, 5, 6, 6, 7, 10, 11]
     assert table["height"].tolist()[:3] == ["low", "low", "high"]
-    short = users_syllabus("mira", "theo", train=2, test=1)
+    shelves = {
+        name: {"$episode": "pushlab/RECEnv-v0", "random_state": seed}
+        for seed, name in enumerate(("north", "south"))
+    }
+    short = ant_a(shelves, train=2, test=1)
     log = sweep({"random": RandomAgent}, syllabi={"aba": short}, seeds=[1], **options)
     alone = run_syllabus(short, RandomAgent(), 1, progress=False)
     assert log["reward"].tolist() == alone["reward"].tolist()

@@ -146,9 +146,7 @@ PAGES = {
         "Studies",
         [
             "pushlab.experiments.sweep: sweep",
-            "pushlab.experiments.cell: Cell",
             "pushlab.experiments.cells: run_cells CellsFailed",
-            "pushlab.experiments.store: status",
             "pushlab.experiments.warm: warm",
             "# The benchmark",
             "pushlab.experiments.bench.command: run_bench read_reference",

@@ -6,6 +6,7 @@ source files: any edit leads to a new, empty folder, and the four newest stay.
 
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
 import types
@@ -18,6 +19,7 @@ from pushlab.ground.fingerprint import package_digest
 try:
     from numba import njit
     from numba.core import config
+    from numba.core.bytecode import FunctionIdentity
     from numba.core.dispatcher import Dispatcher
 except ImportError:  # a platform without numba
 
@@ -26,6 +28,20 @@ except ImportError:  # a platform without numba
 
     _compile_inner = _compile
 else:
+
+    def _number_functions_anew():
+        """Number compiled functions from a random number on.
+
+        The number is part of a function's name in cached code, and numba counts functions and record types from 1 in
+        every process. Code from two processes could otherwise have one name for different things, and a third
+        process that loads both would run the wrong one.
+        """
+        first = int.from_bytes(os.urandom(6), "big")
+        FunctionIdentity._unique_ids = itertools.count(first)
+
+    _number_functions_anew()
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=_number_functions_anew)
 
     def _compile(function, cached=True, **options):
         cached = cached and function.__module__.startswith("pushlab.")

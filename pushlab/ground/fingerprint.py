@@ -8,102 +8,166 @@ from __future__ import annotations
 import functools
 import hashlib
 import inspect
+import sys
+import types
+from collections.abc import Iterable
 from importlib.metadata import version
 from pathlib import Path
+from pickle import PickleError
 from typing import Any
 
-import numpy as np
+from pushlab.ground.files import data_dir
 
-PACKAGE = Path(__file__).parents[1]
 NUMERICAL = ("numpy", "scipy", "scikit-learn", "numba")
-INSTALLED = ("builtins", "functools", "numpy", "pandas", "pushlab", "gymnasium")
+DATA = ("push", "room", "schemas", "syllabi")  # folders that environments read
+OF_EVERY_CLASS = ("__module__", "__doc__", "__dict__", "__weakref__", "__firstlineno__")
+INSTALLED = (*sys.stdlib_module_names, "numpy", "pandas", "gymnasium", "pushlab")
 
 
 @functools.cache
 def package_digest() -> str:
     """Return a digest of pushlab's sources and of the packages that its numbers depend on."""
-    digest = hashlib.sha256()
-    for file in sorted(PACKAGE.rglob("*.py")):
-        digest.update(file.read_bytes())
+    digest = _digest(Path(__file__).parents[1].rglob("*.py"))
     for name in NUMERICAL:
         digest.update(version(name).encode())
     return digest.hexdigest()[:16]
 
 
+@functools.cache
+def _data_digest() -> str:
+    folders = [data_dir() / name for name in DATA]
+    files = [file for folder in folders for file in folder.rglob("*.*")]
+    return _digest(files).hexdigest()
+
+
+def _digest(files: Iterable[Path]) -> Any:
+    digest = hashlib.sha256()
+    for file in sorted(files):
+        digest.update(file.read_bytes())
+    return digest
+
+
 def fingerprint(*values: Any) -> str:
     """Return a checksum of pushlab and of `values`, 16 hexadecimal digits.
 
-    Values are numbers, text, arrays, tables, paths, functions, classes, and containers or objects made of these.
-    Functions and classes defined outside pushlab count by their source, files by their content. Modules and
-    constants that such a function uses don't count.
+    Values are numbers, text, arrays, tables, functions, classes, and containers or objects made of these. A function
+    or class in a file counts with the whole file; one in a notebook counts with the functions, classes and values of
+    the notebook that it uses. A value that names an existing file or folder counts with
+    its content.
 
-    Raises ValueError if the source of a function can't be read.
+    Raises ValueError if the source of a function can't be read, or a value can't be hashed.
 
-    >>> def double(x): return 2 * x
-    >>> fingerprint("mira", 1) == fingerprint("mira", 2)
-    False
+    >>> def double(x): return FACTOR * x
+    >>> FACTOR, before = 2, fingerprint("mira", 1)
+    >>> before == fingerprint("mira", 1), before == fingerprint("mira", 2)
+    (True, False)
     """
     import joblib
 
-    described = [package_digest(), *(_describe(value) for value in values)]
-    return hashlib.sha256(joblib.hash(described).encode()).hexdigest()[:16]
-
-
-def source(thing: Any) -> str:
-    """Return the source of a function or class and of its bases; of those in an installed library, the name."""
-    if isinstance(thing, type):
-        return "\n".join(_own_source(base) for base in thing.__mro__)
-    return _own_source(thing)
-
-
-def _own_source(thing):
-    module = getattr(thing, "__module__", None) or "builtins"
-    name = f"{module}.{getattr(thing, '__qualname__', thing)}"
-    if module.partition(".")[0] in INSTALLED:
-        return name
     try:
-        return inspect.getsource(thing)
-    except (OSError, TypeError) as error:
+        described = _describe(values, set())
+        checksum = joblib.hash([package_digest(), _data_digest(), described])
+    except (TypeError, AttributeError, RecursionError, PickleError) as error:
         raise ValueError(
-            f"the source of {name} can't be read, so its results can't be stored; "
-            "define it in a file or a notebook cell"
+            f"a result can't be named after {values!r:.60}: {error}"
         ) from error
+    return checksum[:16]
 
 
-def _describe(value):
+def _describe(value, seen):
     """Replace functions, classes and files within a value by text that joblib can hash."""
+    value = getattr(value, "py_func", value)  # of a compiled function
     if isinstance(value, dict):
-        return [(str(key), _describe(part)) for key, part in value.items()]
-    if isinstance(value, (list, tuple)):
-        return [_describe(part) for part in value]
+        return [(str(key), _describe(part, seen)) for key, part in value.items()]
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [type(value).__name__, [_describe(part, seen) for part in value]]
     if isinstance(value, (str, Path)):
-        return _file_content(value) or str(value)
+        return [str(value), _file_content(value)]
     if isinstance(value, functools.partial):
-        return ["partial", *map(_describe, (value.func, value.args, value.keywords))]
+        return _describe((value.func, value.args, value.keywords), seen)
     if inspect.ismethod(value):
-        return [_describe(value.__func__), _describe(value.__self__)]
-    if inspect.isroutine(value):
-        cells = getattr(value, "__closure__", None) or ()
-        closure = [_describe(cell.cell_contents) for cell in cells]
-        return [source(value), closure, _describe(getattr(value, "__defaults__", None))]
-    if isinstance(value, type):
-        return source(value)
-    if hasattr(value, "__dict__") and not isinstance(value, np.ndarray):
-        module = type(value).__module__.partition(".")[0]
-        if module not in ("pandas", "numpy"):
-            return [source(type(value)), _describe(vars(value))]
+        return _describe((value.__func__, value.__self__), seen)
+    if inspect.isroutine(value) or isinstance(value, type):
+        return _describe_code(value, seen)
+    module = type(value).__module__.partition(".")[0]
+    if hasattr(value, "__dict__") and module not in ("numpy", "pandas", "builtins"):
+        if id(value) in seen:
+            return "seen before"
+        seen.add(id(value))
+        return [_describe_code(type(value), seen), _describe(vars(value), seen)]
     return value
 
 
+def _describe_code(thing, seen):
+    """Return the source of a function or class with everything it uses, or its name if it's installed."""
+    module = getattr(thing, "__module__", None) or "builtins"
+    name = f"{module}.{getattr(thing, '__qualname__', thing)}"
+    if module.partition(".")[0] in INSTALLED or id(thing) in seen:
+        return name
+    seen.add(id(thing))
+    file = getattr(sys.modules.get(module), "__file__", None)
+    if module != "__main__" and file:
+        parts = [name, Path(file).read_text(encoding="utf-8")]
+    else:
+        parts = [name, _describe_notebook_code(thing, seen)]
+    if isinstance(thing, type):
+        return parts + [_describe_code(base, seen) for base in thing.__mro__[1:]]
+    cells = thing.__closure__ or ()
+    used = [cell.cell_contents for cell in cells]
+    used += [*(thing.__defaults__ or ()), *(thing.__kwdefaults__ or {}).values()]
+    return parts + _describe_used(used, seen)
+
+
+def _describe_notebook_code(thing, seen):
+    """Return the source of a function with the globals it uses, or of the attributes of a class."""
+    if isinstance(thing, type):
+        attributes = [
+            getattr(part, "__func__", getattr(part, "fget", part))
+            for name, part in vars(thing).items()
+            if name not in OF_EVERY_CLASS
+        ]
+        return [list(vars(thing)), _describe(attributes, seen)]
+    try:
+        source = inspect.getsource(thing)
+    except (OSError, TypeError) as error:
+        raise ValueError(
+            f"the source of {thing!r:.60} can't be read, so its results can't be stored; "
+            "define it in a file or a notebook cell"
+        ) from error
+    names = sorted(_global_names(thing.__code__))
+    used = [thing.__globals__.get(name) for name in names]
+    return [source, _describe_used(used, seen)]
+
+
+def _describe_used(values, seen):
+    """Describe values that code uses; a path counts as text, since code may write there."""
+    described = []
+    for value in values:
+        if isinstance(value, (str, Path)):
+            described.append(str(value))
+        elif not inspect.ismodule(value):
+            described.append(_describe(value, seen))
+    return described
+
+
+def _global_names(code):
+    """Return the names of globals that code uses, nested functions included."""
+    names = set(code.co_names)
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            names |= _global_names(constant)
+    return names
+
+
 def _file_content(path):
-    """Return the bytes of an existing file, or of the files in an existing folder and beside it."""
+    """Return the content of an existing file, or of the files in an existing folder and beside it."""
     try:
         path = Path(path)
         if path.is_file():
             return path.read_bytes()
         if path.name and path.is_dir():
             files = [*path.rglob("*"), *path.parent.glob("*")]
-            return [file.read_bytes() for file in sorted(files) if file.is_file()]
+            return _digest(file for file in files if file.is_file()).hexdigest()
     except (OSError, ValueError):
         pass
     return None

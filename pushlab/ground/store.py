@@ -44,15 +44,24 @@ class Store:
 
     def read(self, label: str, key: str) -> Any:
         """Return a result, or None if it isn't stored or its file is damaged."""
-        try:
-            return json.loads(self.path(label, key).read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            return None
+        return read_result(self.path(label, key))
 
     def write(self, label: str, key: str, result: Any) -> Path:
         """Store a result and return its file. Raises TypeError for a value that JSON can't hold."""
-        text = json.dumps(result, default=_plain)
-        return write_text(self.path(label, key), text)
+        return write_text(self.path(label, key), result_text(result))
+
+
+def read_result(file: Path) -> Any:
+    """Return the result in a file, or None if there is none or the file is damaged."""
+    try:
+        return json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+
+
+def result_text(result: Any) -> str:
+    """Return a result as JSON. Raises TypeError for a value that JSON can't hold."""
+    return json.dumps(result, default=_plain)
 
 
 def cached(label: str, key: str, compute: Callable[[], Any]) -> Any:
@@ -66,7 +75,7 @@ def cached(label: str, key: str, compute: Callable[[], Any]) -> Any:
     is_on = _is_on.get() and is_private(store.folder)
     result = store.read(label, key) if is_on else _computed.get(path)
     if result is None:
-        result = json.loads(json.dumps(compute(), default=_plain))
+        result = json.loads(result_text(compute()))
         if not is_on:
             _computed[path] = result
             return result

@@ -1,0 +1,234 @@
+"""Compiled loops and results on disk: made once, and again after an edit or damage."""
+
+import json
+import linecache
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import pushlab
+from pushlab.agents import EpsilonGreedy
+from pushlab.ground.fingerprint import fingerprint
+from pushlab.ground.store import cached, no_cache
+
+# ---------------------------------------------------------------- fingerprints and results
+
+
+def test_different_values_have_different_fingerprints():
+    values = [EpsilonGreedy, EpsilonGreedy(0.1), EpsilonGreedy(0.2), 1, 1.0, "1", [1]]
+    values += [np.arange(3), np.arange(4), {"a": 1}]
+    assert len({fingerprint(value) for value in values}) == len(values)
+    assert fingerprint(np.arange(3)) == fingerprint(np.arange(3))
+    assert fingerprint("a", 1) != fingerprint("a1")
+
+
+def test_code_of_a_notebook_counts_with_what_it_uses():
+    cells = [
+        "RATE = 1\ndef grown(x): return x * RATE\nclass Mine:\n    def act(self): return grown(1)",
+        "RATE = 2",
+        "def grown(x): return x + RATE",
+        "class Mine:\n    def act(self): return grown(2)",
+    ]
+    notebook = {"__name__": "__main__"}
+    found = []
+    for number, source in enumerate(cells):
+        file = f"<cell {number}>"
+        linecache.cache[file] = (len(source), None, source.splitlines(True), file)
+        exec(compile(source, file, "exec"), notebook)
+        found.append(fingerprint(notebook["Mine"]))
+    assert len(set(found)) == len(cells)
+
+
+def test_a_result_is_computed_once_and_again_if_its_file_is_damaged(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setenv("PUSHLAB_CACHE", str(tmp_path))
+    computed = []
+
+    def compute():
+        computed.append(1)
+        return {"sum": 0.1 + 0.2}
+
+    for _ in range(2):
+        assert cached("job", "1f", compute) == cached("job", "1f", compute)
+        (file,) = tmp_path.rglob("job-1f.json")
+        file.write_text(file.read_text()[:5])
+    assert len(computed) == 2
+    with no_cache():
+        assert cached("job", "1f", compute) == {"sum": 0.1 + 0.2}
+    assert len(computed) == 3
+
+
+@pytest.mark.posix
+def test_a_folder_that_others_can_write_to_is_not_used(tmp_path, monkeypatch):
+    monkeypatch.setenv("PUSHLAB_CACHE", str(tmp_path))
+    (tmp_path / "results").mkdir()
+    (tmp_path / "results").chmod(0o777)
+    with pytest.warns(UserWarning, match="yours alone"):
+        assert cached("job", "2f", lambda: "mine") == "mine"
+    assert not list(tmp_path.rglob("*.json"))
+
+
+# ---------------------------------------------------------------- compiled loops
+
+FIRST_STEPS = """
+import gymnasium as gym
+import pushlab
+from pushlab.envs.rec.world import clip_each as loop
+env = gym.make("pushlab/RECEnv-v0", obs_std=0.1)
+env.reset(seed=0)
+env.step(0)
+print(sum(loop.stats.cache_hits.values()), sum(loop.stats.cache_misses.values()))
+"""
+RECORDS = """
+import json
+import sys
+
+import numpy as np
+
+sys.modules["pushlab.records"] = sys.modules[__name__]
+__name__ = "pushlab.records"
+from pushlab.ground.compiled import compiled, inner
+
+@inner
+def part(rows):
+    total = 0.0
+    for at in range(len(rows)):
+        for step in range(5):
+            total += rows[at]["a"] * 2.0 + step
+            if total > 1e9:
+                total = total / 3.0
+    return total
+
+def make(columns):
+    rows = np.zeros(3, [(column, "f8") for column in columns])
+    rows["a"] = [1, 2, 3]
+    rows["b"] = 100
+
+    @compiled
+    def loop(rows):
+        return part(rows) + part(rows[1:]) + part(rows[2:])
+
+    return loop(rows), loop.py_func(rows), sum(loop.stats.cache_hits.values())
+
+print(json.dumps([make(columns) for columns in sys.argv[1:]]))
+"""
+
+EVERY_ENVIRONMENT = """
+import gymnasium as gym
+from numba.core import event
+
+compiled = []
+
+class Listener(event.Listener):
+    def on_start(self, seen):
+        compiled.append(seen.data["dispatcher"].py_func.__qualname__)
+    def on_end(self, seen):
+        pass
+
+event.register("numba:compile", Listener())
+from pushlab.envs import TABLE
+for name, *_ in TABLE:
+    for env in (gym.make(name), gym.make_vec(name, num_envs=16)):
+        env.reset(seed=0)
+        env.action_space.seed(0)
+        env.step(env.action_space.sample())
+print(*compiled)
+"""
+
+
+def start(folder, code, *words, package=Path(pushlab.__file__).parents[1]):
+    """Start a process that runs code and caches compiled loops in a folder."""
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([str(folder), str(package)]),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PUSHLAB_CACHE": str(folder / "cache"),
+    }
+    environment.pop("NUMBA_CACHE_DIR", None)
+    return subprocess.Popen(
+        [sys.executable, "-c", code, *words],
+        cwd=folder,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def output_of(process):
+    output, errors = process.communicate()
+    assert process.returncode == 0, errors
+    return output.split()
+
+
+@pytest.fixture
+def package(tmp_path):
+    """A copy of the package that a test may edit."""
+    root = Path(pushlab.__file__).parents[1]
+    shutil.copytree(root / "pushlab", tmp_path / "pushlab")
+    (tmp_path / "data").symlink_to(pushlab.data_dir(), target_is_directory=True)
+    return tmp_path
+
+
+def first_steps(package):
+    """Cache hits and misses of a loop in a new process."""
+    return output_of(start(package, FIRST_STEPS, package=package))
+
+
+@pytest.mark.slow
+def test_loops_are_compiled_once_until_any_module_is_edited(package):
+    assert first_steps(package) == ["0", "1"]
+    assert first_steps(package) == ["1", "0"]
+    states = package / "cache" / "compiled"
+    for number in range(5):
+        with open(package / "pushlab" / "metrics" / "push.py", "a") as module:
+            module.write(f"# {number}\n")
+        assert first_steps(package) == ["0", "1"]
+    assert len(list(states.iterdir())) == 4
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ending", ["nbi", "nbc"])
+def test_a_damaged_loop_is_compiled_again(package, ending):
+    assert first_steps(package) == ["0", "1"]
+    for file in package.glob(f"cache/compiled/**/*.{ending}"):
+        file.write_bytes(file.read_bytes()[:100])
+    assert first_steps(package) == ["0", "1"]
+    assert first_steps(package) == ["1", "0"]
+
+
+@pytest.mark.slow
+@pytest.mark.posix
+def test_loops_are_not_cached_where_others_can_write(package):
+    folder = package / "cache" / "compiled"
+    folder.mkdir(parents=True)
+    folder.chmod(0o777)
+    assert first_steps(package) == ["0", "1"]
+    assert list(folder.iterdir()) == []
+
+
+@pytest.mark.slow
+def test_loops_that_two_processes_compiled_are_right_together(tmp_path):
+    """Code of two processes must not have one name: numba numbers functions and record types from 1."""
+    (tmp_path / "records.py").write_text(RECORDS)
+    code = "import records"
+    at_once = [start(tmp_path, code, columns) for columns in ("ab", "bca", "ab")]
+    for process in at_once:
+        ((value, expected, _),) = json.loads("".join(output_of(process)))
+        assert value == expected
+    both = json.loads("".join(output_of(start(tmp_path, code, "ab", "bca"))))
+    assert all(value == expected for value, expected, _ in both)
+    assert [hits for *_, hits in both] == [1, 1]
+
+
+@pytest.mark.slow
+def test_after_warm_no_environment_compiles_anything(tmp_path):
+    command = "import pushlab.__main__ as command; command.main()"
+    output_of(start(tmp_path, command, "warm"))
+    assert output_of(start(tmp_path, EVERY_ENVIRONMENT)) == []
