@@ -43,6 +43,7 @@ from pushlab.logs.columns import spell_out
 from pushlab.logs.places import parts_of
 from pushlab.logs.rollout import by_episode
 from pushlab.logs.tables import COLUMNS, TABLE, THEIRS, Table
+from pushlab.logs.typed_csv import read_csv, types_file, write_csv
 from pushlab.metrics.lifelong.rows import (
     ABOUT,
     find_measure,
@@ -54,6 +55,7 @@ SCENARIO, LOGGER = "scenario_info.json", "logger_info.json"
 STEPS = "steps.tsv"
 TYPES = ("train", "test")
 KINDS = ("CL", "ANT_A", "ANT_B")
+ATTRS = ("measure", "scenario", "syllabus_type")  # of a log that is kept
 NO_TIME = "19700101T000000.000000"  # l2metrics reads a time; one that is always the same keeps files the same
 
 
@@ -66,7 +68,7 @@ def read_log(
     strict: bool = True,
     blocks: int | None = None,
 ) -> pd.DataFrame:
-    """Reads one lifetime: an L2Logger folder, or a TSV, CSV or Parquet file with the columns of either naming.
+    """Reads one log: a CSV that `write_log` wrote, an L2Logger folder, or a TSV, CSV or Parquet file with the columns of either naming.
 
     measure  the column to measure by; by default what `logger_info.json` names first, else "reward"
     strict   False goes on with the rows that are sound, if there are any, as an interrupted run leaves them behind;
@@ -83,6 +85,11 @@ def read_log(
         raise FileNotFoundError(
             f"there is no log at {str(path)!r}: no such file or folder"
         )
+    if path.suffix == ".csv" and types_file(path).exists():
+        log = read_csv(path)
+        if measure is not None:
+            log.attrs["measure"] = find_measure(log, measure, path.name)
+        return log
     try:
         return _read_log(path, measure, strict, blocks)
     except BadData:
@@ -305,6 +312,8 @@ def write_log(
 ) -> Path:
     """Writes a lifetime, or some blocks of it, into an L2Logger folder; returns the folder.
 
+    A path that ends in .csv instead gets any log, of steps too, as it is: one CSV with its columns' types beside it.
+
     log       a lifetime log, or a log of `rollout`: of a step log the episodes become the lifetime, and the steps are
               written beside them
     measure   numeric column; by default log.attrs["measure"], else "reward"
@@ -315,6 +324,15 @@ def write_log(
     Raises BadData for a log that is no lifetime, ValueError for a worker whose name is no folder's, TypeError for a
     cell that no table holds; nothing has changed then.
     """
+    if Path(folder).suffix == ".csv":
+        attrs = {name: log.attrs[name] for name in ATTRS if name in log.attrs}
+        if measure is not None:
+            attrs["measure"] = measure
+        if scenario is not None:
+            attrs["scenario"] = scenario
+        log = log.copy(deep=False)
+        log.attrs = attrs
+        return write_csv(log, folder)
     folder, steps = Path(folder), log if "step" in log else None
     told = {
         **(
