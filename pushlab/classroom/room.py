@@ -23,7 +23,6 @@ from pushlab.classroom.lives import whom
 from pushlab.classroom.refusal import CLOSED, Refusal, Team, demand_game
 from pushlab.classroom.uploads import MOST, Answers
 from pushlab.ground.arguments import demand
-from pushlab.ground.deprecated import deprecated
 
 KEPT = 128  # practice episodes of a team that stay: those used last
 LET_GO = """DELETE FROM episodes WHERE id IN (
@@ -405,15 +404,6 @@ class Room:
             (reward, expected or 0.0, now if life.over else None, episode),
         )
         return answer
-
-    def commit(self) -> None:
-        """Does nothing any more, as `play` keeps what it answers."""
-        deprecated(
-            "room.commit()",
-            "play() alone: it keeps what it answers",
-            since="0.8",
-            until="0.10",
-        )
 
     def upload(self, team: Team, data: bytes) -> dict[str, Any]:
         """Scores the CSV file that answers Challenge 1: {"public", "low", "high", "left"} (uploads left).
