@@ -1,10 +1,10 @@
-"""What is wrong with a file, said all at once.
+"""Everything that is wrong with a file, in one error.
 
-A reader collects every fault it meets and raises one error that names file, row, column and value, and what would
-have been right, so that a table is mended in one go and not in twenty.
+A reader collects all faults it finds and raises one error that names file, row, column and value, and what would have
+been right, so that a table is mended in one go.
 """
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
@@ -12,15 +12,15 @@ import numpy as np
 
 
 class Fault(NamedTuple):
-    """One thing that is wrong.
+    """A fault of a file.
 
-    file    name of the file or table
-    row     number of the line, as an editor counts it (the header is line 1); None where no line is meant
-    column  name of the column, or None
-    value   what stands there, or None
-    right   what would have been right
-    unit    "row" of a table, "line" of a text, or "item" of a list in JSON, counted from 0; a column is then a key
-    more    so many more of the column are wrong, which are not told of one by one
+    Attributes:
+        file: Name of the file or table.
+        row: Number of the line, as an editor counts it (the header is line 1), or None.
+        column: Name of the column, or None.
+        value: The text that is wrong, or None.
+        right: What would be right; without a value, a whole sentence.
+        unit: "row" of a table, "line" of a text, or "item" of a list in JSON, counted from 0; a column is then a key.
     """
 
     file: str
@@ -29,79 +29,59 @@ class Fault(NamedTuple):
     value: str | None = None
     right: str = ""
     unit: str = "row"
-    more: int = 0
 
 
 class Ended(SystemExit):
-    """This process was told to end, by SIGTERM: no fault of what was at work, and no exit of its own."""
+    """SIGTERM ended this process."""
 
 
 class BadData(ValueError):
-    """A table or file that cannot be used; `faults` lists the reasons, the message groups what belongs together.
-
-    Of more than MOST faults that many are kept, the first ones of each file and column; `count` is of all.
+    """A file that can't be used; `faults` lists the reasons, the message groups those of one column and value.
 
     >>> print(BadData(Fault("a.csv", row, "noise", "loud", "low or high") for row in (2, 5)))
     2 faults:
       a.csv, column noise, rows 2, 5: 'loud' is not low or high
     """
 
+    LINES_SHOWN = 100
     ROWS_SHOWN = 12
-    MOST = 100
-    LONGEST = 2000  # characters of what a line says, which may hold words of the file
 
     def __init__(self, faults: Fault | Iterable[Fault]):
-        faults = (faults,) if isinstance(faults, Fault) else tuple(faults)
-        self.count, self.faults = (
-            len(faults) + sum(fault.more for fault in faults),
-            self._first(faults),
-        )
+        self.faults = (faults,) if isinstance(faults, Fault) else tuple(faults)
         super().__init__(self._message())
 
-    def _first(self, faults):
-        if len(faults) <= self.MOST:
-            return faults
-        met, places = Counter(), []  # how many faults of its column come before each
-        for fault in faults:
-            places.append(met[fault.file, fault.column])
-            met[fault.file, fault.column] += 1
-        kept = sorted(range(len(faults)), key=places.__getitem__)[: self.MOST]
-        return tuple(faults[place] for place in sorted(kept))
-
     def _message(self):
-        groups = defaultdict(list)
+        rows_of = defaultdict(list)
         for fault in self.faults:
-            groups[fault._replace(row=None, more=0)].append(fault.row)
-        first = (
-            f", the first {len(self.faults)}" if self.count > len(self.faults) else ""
-        )
-        lines = [f"{self.count:,} fault{'s' if self.count != 1 else ''}{first}:"]
-        for fault, rows in groups.items():
-            where = fault.file
-            if fault.column is not None:
-                where += f", {'column' if fault.unit == 'row' else 'key'} {fault.column or '(no name)'}"
-            rows = [row for row in rows if row is not None]
-            if rows:
-                more = (
-                    f" and {len(rows) - self.ROWS_SHOWN:,} more"
-                    if len(rows) > self.ROWS_SHOWN
-                    else ""
-                )
-                shown = ", ".join(map(str, rows[: self.ROWS_SHOWN]))
-                where += f", {fault.unit}{'s' if len(rows) > 1 else ''} {shown}{more}"
-            what = (
-                fault.right
-                if fault.value is None
-                else f"{short(fault.value, 200)!r} is not {fault.right}"
-            )
-            lines.append(
-                f"  {printable(short(where, self.LONGEST))}: {printable(short(what, self.LONGEST))}"
-            )
+            rows_of[fault._replace(row=None)].append(fault.row)
+        count = len(self.faults)
+        lines = [f"{count:,} fault{'s' if count != 1 else ''}:"]
+        for fault, rows in list(rows_of.items())[: self.LINES_SHOWN]:
+            where = _place(fault, [row for row in rows if row is not None])
+            what = fault.right
+            if fault.value is not None:
+                what = f"{short(fault.value, 200)!r} is not {what}"
+            lines.append(f"  {printable(where)}: {printable(what)}")
+        if len(rows_of) > self.LINES_SHOWN:
+            lines.append(f"  and {len(rows_of) - self.LINES_SHOWN:,} more")
         return "\n".join(lines)
 
 
+def _place(fault, rows):
+    where = fault.file
+    if fault.column is not None:
+        kind = "column" if fault.unit == "row" else "key"
+        where += f", {kind} {fault.column or '(no name)'}"
+    if rows:
+        unit = fault.unit + ("s" if len(rows) > 1 else "")
+        where += f", {unit} {', '.join(map(str, rows[: BadData.ROWS_SHOWN]))}"
+    if len(rows) > BadData.ROWS_SHOWN:
+        where += f" and {len(rows) - BadData.ROWS_SHOWN:,} more"
+    return where
+
+
 def refuse(faults: Iterable[Fault]) -> None:
-    """Raises BadData with these faults, if there are any."""
+    """Raise BadData with these faults, if there are any."""
     if faults := list(faults):
         raise BadData(faults)
 
@@ -109,31 +89,26 @@ def refuse(faults: Iterable[Fault]) -> None:
 def blame(
     file: str, lines: Any, column: str, values: Any, wrong: Any, right: str
 ) -> list[Fault]:
-    """A Fault for each value of a column that is wrong; of more than BadData.MOST the last one tells how many more.
+    """Return a Fault for each wrong value of a column.
 
-    lines, values, wrong   (rows,) numbers of the rows, what stands in them, and whether that is wrong (bool)
+    Args:
+        lines: Numbers of the rows, shape (rows,).
+        values: The values, shape (rows,).
+        wrong: Whether each value is wrong, shape (rows,), bool.
 
     >>> blame("a.csv", [2, 3, 4], "noise", ["low", "loud", "high"], [False, True, False], "low or high")[0][1:4]
     (3, 'noise', 'loud')
     """
-    lines, values = np.asarray(lines), np.asarray(values, dtype=object)
-    rows = np.flatnonzero(wrong)
-    shown = rows[: BadData.MOST]
+    lines = np.asarray(lines)
+    values = np.asarray(values, dtype=object)
     return [
-        Fault(
-            file,
-            int(lines[row]),
-            column,
-            short(str(values[row])),
-            right,
-            more=len(rows) - len(shown) if row == shown[-1] else 0,
-        )
-        for row in shown
+        Fault(file, int(lines[row]), column, short(str(values[row])), right)
+        for row in np.flatnonzero(wrong)
     ]
 
 
 def short(text: str, most: int = 60) -> str:
-    """A text as a message may show it.
+    """Return a text for a message, at most `most` characters long.
 
     >>> short("a" * 100, most=5)
     'aaaa…'
@@ -142,9 +117,9 @@ def short(text: str, most: int = 60) -> str:
 
 
 def printable(text: str) -> str:
-    """A text as a terminal may show it: a square in the place of each control character.
+    """Return a text for a terminal, with a square for each control character.
 
-    >>> printable("a\x1b[31m.csv")
+    >>> printable("a\\x1b[31m.csv")
     'a□[31m.csv'
     """
     return "".join(character if character.isprintable() else "□" for character in text)
