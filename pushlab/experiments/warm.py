@@ -9,8 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from pushlab.ground.commands import heard
-
 WHYNOT = {"reference": "whynot-0.12"}
 
 
@@ -35,14 +33,8 @@ def warm(workers: int | None = None, progress: bool = True) -> int:
     ]
     work += [delayed(play)(name) for name, *_ in TABLE if "World3" not in name]
     run = Parallel(workers or -1, batch_size=1, return_as="generator_unordered")
-    with heard():
-        done = run(work)
-        return sum(
-            1
-            for _ in tqdm(
-                done, "compiling", len(work), unit="part", disable=not progress
-            )
-        )
+    done = tqdm(run(work), "compiling", len(work), unit="part", disable=not progress)
+    return sum(1 for _ in done)
 
 
 def play(name: str, **arguments: Any) -> None:
