@@ -345,11 +345,11 @@ def _cached(period, model):
         period.notification_codes,
         period.opened,
     )
-    tables = cached(f"judge {model}", key, lambda: _tables(fit_judge(period, model)))
+    tables = cached(f"judge {model}", key, lambda: _fields(fit_judge(period, model)))
     return _read_judge(tables, period.schema)
 
 
-def _tables(judge):
+def _fields(judge):
     """Return a judge's tables by name."""
     return {
         entry.name: np.asarray(getattr(judge, entry.name))
