@@ -9,7 +9,7 @@ from .agents import Agent as Agent
 from .agents import RandomAgent as RandomAgent
 from .agents import as_agent as as_agent
 from .challenges.challenge import Challenge as Challenge
-from .challenges.hand_in import hand_in as hand_in
+from .challenges.submissions import hand_in as hand_in
 from .challenges.submissions import score_file as score_file
 from .datasets.reading import list_users as list_users
 from .datasets.reading import load_user as load_user

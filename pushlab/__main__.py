@@ -7,13 +7,11 @@ stands in the way, such as a user who is not there or a folder that cannot be wr
 
 import os
 import sys
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from pushlab.challenges.hand_in import hand_in_command
 from pushlab.classroom.command import class_app, serve
 from pushlab.experiments.bench.command import bench
 from pushlab.experiments.command import sweep_command
@@ -33,7 +31,6 @@ app.add_typer(experts_app, name="experts")
 app.add_typer(class_app, name="class")
 app.command()(serve)
 app.command()(lifelong)
-app.command("hand-in")(hand_in_command)
 app.command("sweep")(sweep_command)
 app.command()(bench)
 
@@ -66,16 +63,6 @@ Stretch = Annotated[str, typer.Option(help="test, or another period of the user.
 Replace = Annotated[
     bool, typer.Option("--replace", help="Write in the place of a file that is there.")
 ]
-
-
-def saved(save, folder):
-    """Whether `save` could write; if not, standard error says why, and the result is only printed."""
-    try:
-        save()
-    except OSError as error:
-        say(f"the result could not be written to {folder}: {error}", err=True)
-        return False
-    return True
 
 
 @app.command()
@@ -306,14 +293,6 @@ def score(
             "the one that it must have been made with.",
         ),
     ] = None,
-    counted: Annotated[
-        bool,
-        typer.Option(
-            "--counted",
-            help="2: logs made before 0.2, when the seeds of a run's "
-            "episodes were counted up.",
-        ),
-    ] = False,
     judge: Annotated[
         str | None,
         typer.Option(help="truth, logistic, plain, adaboost, tree or bayes."),
@@ -331,17 +310,8 @@ def score(
 ):
     """Score a submission, or every one of a folder: write the scorecard as JSON, CSV and PNG, and print it."""
     from pushlab.challenges.challenge import Challenge
-    from pushlab.challenges.handed_in import RESULTS
-    from pushlab.challenges.submissions import CARD, demand_own
 
-    if counted and challenge != 2:
-        raise typer.BadParameter(
-            "--counted is of the logs of Challenge 2; the answers of Challenge 1 have no episodes"
-        )
-    with (
-        ended_by(2),
-        nullcontext() if data is None else no_cache(),
-    ):  # whoever is scored may have left a judge there
+    with ended_by(2):
         task = Challenge.load(
             user, data=data, period=period, judge=judge, opening=opening
         )
@@ -359,39 +329,24 @@ def score(
             f"whoever has the history can fit the judge {judge} again, and ask it: such scores are for practice",
             err=True,
         )
-    single = not submission.is_dir()
-    try:
-        demand_own(folder, CARD if single else RESULTS)
-        above = next(
-            one
-            for one in (folder, *Path(os.path.realpath(folder)).parents)
-            if one.exists()
-        )
-        if not (above.is_dir() and os.access(above, os.W_OK)):
-            raise PermissionError(f"nothing can be written into {above}")
-    except OSError as error:
-        typer.echo(f"the result will be printed only: {error}", err=True)
-    how = task, challenge, seed, "counted" if counted else "independent"
-    (_score_one if single else _score_each)(submission, how, folder, pictures)
+    score_all = _score_each if submission.is_dir() else _score_one
+    score_all(submission, (task, challenge, seed), folder, pictures)
 
 
 def _score_one(path, how, folder, pictures):
-    """Saves and prints the scorecard of one submission."""
-    from pushlab.challenges.submissions import draw_card, save_card, score_file
+    """Print and save the scorecard of one submission."""
+    from pushlab.challenges.submissions import score_file
 
     with ended_by(1):
         card = score_file(path, *how)
-    done = saved(lambda: save_card(card, folder), folder)
     say(card.report())
-    _finish(
-        done, folder, draw_card(card, folder) if done and pictures is not False else []
-    )
+    _finish(lambda: card.save(folder, pictures is not False), folder)
 
 
 def _score_each(submissions, how, folder, pictures):
-    """Saves and prints the leaderboard of a folder of submissions."""
+    """Print and save the leaderboard of a folder of submissions."""
     from pushlab.challenges.scorecard import leaderboard
-    from pushlab.challenges.submissions import draw_scores, save_scores, score_folder
+    from pushlab.challenges.submissions import save_scores, score_folder
     from pushlab.ground.faults import BadData
 
     watched = bool(sys.stderr and sys.stderr.isatty())
@@ -399,7 +354,6 @@ def _score_each(submissions, how, folder, pictures):
         cards, faulty, passed_over = score_folder(submissions, *how, progress=watched)
     if not cards and not faulty:
         raise typer.BadParameter(f"there is no CSV file in {submissions}")
-    done = saved(lambda: save_scores(cards, faulty, folder), folder)
     say(
         leaderboard(cards).to_string(index=False, float_format="%.3f")
         if cards
@@ -408,28 +362,50 @@ def _score_each(submissions, how, folder, pictures):
     for name, why in passed_over.items():
         say(f"{name} was passed over: {why}", err=True)
     if faulty:
-        faults = BadData(
-            dict.fromkeys(fault for error in faulty.values() for fault in error.faults)
-        )
+        faults = [fault for error in faulty.values() for fault in error.faults]
         say(
-            f"{len(faulty)} of {len(cards) + len(faulty)} submissions could not be scored\n{faults}",
+            f"{len(faulty)} of {len(cards) + len(faulty)} submissions could not be scored\n{BadData(faults)}",
             err=True,
         )
-    complaints = (
-        draw_scores(cards, folder, pictures, watched)
-        if done and pictures is not False
-        else []
+    _finish(
+        lambda: save_scores(cards, faulty, folder, pictures), folder, 1 if faulty else 0
     )
-    _finish(done, folder, complaints, 1 if faulty else 0)
 
 
-def _finish(done, folder, complaints, status=0):
-    """Says where the result is and which pictures are missing, and leaves with its status."""
-    if done:
-        say(f"written to {folder}")
-    for complaint in complaints:
-        say(complaint, err=True)
-    raise typer.Exit(status if done else 2)
+def _finish(save, folder, status=0):
+    """Save the result, say where it is, and exit with its status, or with 2 if it could not be written."""
+    try:
+        save()
+    except OSError as error:
+        say(f"the result could not be written to {folder}: {error}", err=True)
+        raise typer.Exit(2) from None
+    say(f"written to {folder}")
+    raise typer.Exit(status)
+
+
+@app.command("hand-in")
+def hand_in(
+    answers: Annotated[Path, typer.Argument(help="A CSV file.")],
+    url: Annotated[
+        str, typer.Option(envvar="PUSHLAB_URL", help="Address of the class.")
+    ],
+):
+    """Hand answers to Challenge 1 in at a class's server. The token is $PUSHLAB_TOKEN, or is asked for."""
+    from pushlab.challenges.submissions import hand_in
+    from pushlab.envs.remote.link import Refused
+
+    token = os.environ.get("PUSHLAB_TOKEN") or typer.prompt("token", hide_input=True)
+    try:
+        result = hand_in(answers, url, token)
+    except (ValueError, OSError, Refused) as error:
+        say(error, err=True)
+        raise typer.Exit(1) from None
+    for note in result["notes"]:
+        say(f"note: {note}")
+    say(
+        f"{result['public']:.3f} of what the catalogue's best would earn, on the public half (interval "
+        f"{result['low']:.3f} to {result['high']:.3f}); {result['left']} uploads left"
+    )
 
 
 def main():

@@ -113,8 +113,7 @@ PAGES = {
         [
             "pushlab.challenges.challenge: Challenge",
             "pushlab.challenges.scorecard: Scorecard leaderboard",
-            "pushlab.challenges.submissions: score_file score_folder save_scores",
-            "pushlab.challenges.hand_in: hand_in",
+            "pushlab.challenges.submissions: score_file score_folder save_scores hand_in",
             "pushlab.challenges.replays: score_log",
             "# The leaderboard of lifetimes",
             "pushlab.challenges.board: "

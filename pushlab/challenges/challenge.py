@@ -1,4 +1,4 @@
-"""The EvalUMAP challenges the batch way: a history to learn from, contexts to answer, a scorecard for the answers.
+"""The EvalUMAP challenges: a history to learn from, contexts to answer, a scorecard for the answers.
 
 >>> challenge = Challenge.load("mira")
 >>> challenge.history.engagements.shape[1], challenge.contexts.columns[:2].tolist()
@@ -35,10 +35,11 @@ WINDOW = 100  # steps of the rolling mean behind the learning rate
 class Challenge:
     """One user's challenge: history, contexts, and `evaluate` for the notifications that answer them.
 
-    user     User
-    period   the period whose contexts wait for notifications
-    judge    who opens: a judge or its name; None: the true user where known, else the default judge
-    opening  "sampled", "threshold" or "matched", as in the environments
+    Args:
+        user: A User.
+        period: The period whose contexts are to be answered.
+        judge: A judge or its name. None takes the true user if it is known, else the default judge.
+        opening: "sampled", "threshold" or "matched", as in the environments.
     """
 
     user: User
@@ -56,26 +57,24 @@ class Challenge:
         judge: Any = None,
         opening: str = "sampled",
     ) -> "Challenge":
-        """The challenge of a user.
+        """Load the challenge of a user.
 
-        user   name of a shipped user or of one in `data`, a user's folder, or a User
-        data   a folder or wheel of users
+        Args:
+            user: Name of a shipped user or of one in `data`, a user's folder, or a User.
+            data: A folder or wheel of users.
 
-        What students get of a private user (`pushlab make-user`) has a history and contexts; it cannot be scored by.
+        The hand-out of a private user (`pushlab make-user`) has a history and contexts but can't score answers.
 
-        Raises FileNotFoundError if there is no such user, BadData if the tables are at fault.
+        Raises FileNotFoundError if there is no such user, BadData for faulty tables, ValueError for a wrong period,
+        judge or opening.
         """
-        found = (
-            load_user(data, user=user, schema=schema)
-            if data is not None
-            else load_user(user, schema=schema)
-        )
-        challenge = cls(found, period, judge, opening)
+        where = user if data is None else data
+        name = {} if data is None else {"user": user}
+        found = load_user(where, schema=schema, **name)
         one_of(f"the period of user {found.name}", period, found.periods)
+        challenge = cls(found, period, judge, opening)
         if found.periods[period].answered:
-            len(
-                challenge.world
-            )  # a wrong judge or opening is said here and not after an hour of work
+            challenge.world  # noqa: B018 (raises for a wrong judge or opening)
         return challenge
 
     @property
@@ -85,66 +84,63 @@ class Challenge:
 
     @property
     def contexts(self) -> pd.DataFrame:
-        """DataFrame of the contexts that wait for a notification each: `id`, a number from 0, and the features."""
+        """DataFrame of the contexts to be answered: `id`, a number from 0, and the features."""
         contexts = self.user.periods[self.period].contexts
         contexts.insert(0, "id", np.arange(len(contexts)))
         return contexts
 
     @cached_property
     def world(self) -> EvalUMAP1:
-        """The world of evalumap1-v0 that answers."""
+        """The world of evalumap1-v0, which answers notifications."""
         return EvalUMAP1(self.user, self.period, self.judge, self.opening)
 
     @cached_property
     def cold_world(self) -> EvalUMAP2:
-        """The world of evalumap2-v0, the same user for an agent that starts cold; it reveals what scores need."""
+        """The world of evalumap2-v0: the same user for an agent without a history, with the values that scores need."""
         return EvalUMAP2(self.user, self.period, self.judge, self.opening, reveal=True)
 
     @cached_property
     def panel(self) -> dict[str, Callable]:
-        """{judge: f(row (n,), codes (n, components), probability (n,))}: fills in what each judge of the panel says."""
+        """Functions of (row (n,), codes (n, components), probability (n,)), by judge; each fills in `probability`."""
         contexts = self.user.periods[self.period].context_codes
-        return {
-            name: judge.chances(contexts) for name, judge in panel_of(self.user).items()
-        }
+        judges = panel_of(self.user)
+        return {name: judge.chances(contexts) for name, judge in judges.items()}
 
     def evaluate(
         self,
         notifications: pd.DataFrame,
         seed: int = 0,
         agent: str = "submission",
-        file: str = "notifications",
-        lines: Sequence[int] | None = None,
+        file: str | None = None,
     ) -> Scorecard:
-        """Scores one notification for each context; the user answers as in evalumap1-v0 after reset(seed=seed).
+        """Score one notification for each context; the user answers as in evalumap1-v0 after reset(seed=seed).
 
-        notifications  DataFrame with the challenge's column names and values; the names in the data files (appPackage
-                       for postingApp, …) will do as well. Rows belong to contexts by the column `id` if there is one,
-                       else by their order. `response_time` (seconds) may be there too
-        agent          whose they are
-        file, lines    what a fault calls the table, and its rows (by default their places, from 0)
+        Args:
+            notifications: DataFrame with the challenge's column names and values; the names in the data files
+                (appPackage for postingApp, …) work as well. Rows belong to contexts by the column `id`, or else by
+                their order. `response_time` (seconds) is optional.
+            agent: Name of the agent on the scorecard.
+            file: Name of the file that the table was read from. Messages count rows as those of a CSV file.
 
-        Raises BadData with every fault. A value of an open feature (app, category, subject) that the history does not
-        have is no fault: it is coded as "other", and the scorecard says so; of a table that is no file, a warning too.
+        A value of an open feature (app, category, subject) that the history doesn't have counts as "other". The
+        scorecard notes it; for a table that isn't a file, a warning says so too.
+
+        Raises BadData that lists every fault.
         """
         codes, seconds, notes = read_notifications(
-            notifications, self.user.schema, len(self.world), file, lines
+            notifications,
+            self.user.schema,
+            len(self.world),
+            file or "notifications",
         )
-        for note in notes if lines is None else ():  # of a file, the report tells them
+        for note in notes if file is None else ():
             warnings.warn(note, stacklevel=2)
         count = len(codes)
         draws = own_draws(seed, count, self.world.uniforms)
         state = {"row": np.arange(count), "user": np.zeros(count, np.int64)}
         _, outcome = self.world.advance(state, codes, draws)
         return self.score(
-            codes,
-            outcome,
-            draws[:, 0],
-            challenge=1,
-            agent=agent,
-            seeds=(seed,),
-            seconds=seconds,
-            notes=notes,
+            codes, outcome, draws[:, 0], 1, agent, (seed,), seconds, notes
         )
 
     def score(
@@ -158,12 +154,13 @@ class Challenge:
         seconds: np.ndarray | None = None,
         notes: Sequence[str] = (),
     ) -> Scorecard:
-        """The Scorecard of one or several episodes, a row a notification, episode after episode.
+        """Return the Scorecard of one or several episodes, a row a notification, episode after episode.
 
-        codes    int64 (rows, components) of what was sent; rows are as many as contexts, times the number of seeds
-        outcome  what the world said: "opened", "actual", "probability" (rows,), and "best" where it is known
-        draws    uniform numbers (rows,) by which the panel opens, the same for each judge
-        seconds  response times (rows,) as the participant reported them, or None
+        Args:
+            codes: Notifications, int64 (rows, components), a row for each context and seed.
+            outcome: The world's "opened", "actual", "probability" (rows,), and "best" if it is known.
+            draws: Uniform numbers (rows,) that decide what each judge of the panel opens.
+            seconds: Response times (rows,) as the participant reported them, or None.
         """
         judges = self._ask_panel(codes, draws)
         return Scorecard(
@@ -183,11 +180,12 @@ class Challenge:
         )
 
     def _ask_panel(self, codes, draws):
-        """The click-through rate under each judge, as `Scorecard.judges` has it."""
+        """Return the click-through rates of `Scorecard.judges`."""
         rows = np.arange(len(codes)) % len(self.user.periods[self.period])
-        rates, probability = {}, np.empty(len(codes))
-        for name, answer in self.panel.items():
-            answer(rows, codes, probability)
+        rates = {}
+        probability = np.empty(len(codes))
+        for name, fill_in in self.panel.items():
+            fill_in(rows, codes, probability)
             sampled = share_interval(int((draws < probability).sum()), len(codes))
             rates[name] = {
                 "expected": float(probability.mean()),
@@ -199,73 +197,65 @@ class Challenge:
         return rates
 
     def _measure(self, codes, outcome, episodes, challenge, judges):
-        opened, actual, probability = (
-            outcome[key] for key in ("opened", "actual", "probability")
-        )
-        history, accepted = self.history.notification_codes, codes[opened]
+        opened = outcome["opened"]
+        actual = outcome["actual"]
         best = outcome.get("best")
-        # By a threshold, opening is certain or impossible, whatever the judge's probability.
-        chance = probability if self.opening == "sampled" else opened.astype(float)
+        history = self.history.notification_codes
+        # Without sampling, opening is certain or impossible, whatever the judge's probability.
+        is_sampled = self.opening == "sampled"
+        chance = outcome["probability"] if is_sampled else opened.astype(float)
+        earned = push.performance(actual, opened)
         top = push.best_performance(actual, best)
+        expected = float(push.expected_points(actual, chance).sum())
         metrics = {
-            "performance": push.performance(actual, opened) / episodes,
-            "performance_share": push.performance(actual, opened) / top
-            if top > 0
-            else None,
-            "expected_performance": float(push.expected_points(actual, chance).sum())
-            / episodes,
-            **({} if best is None else {"regret": push.regret(best, probability)}),
+            "performance": earned / episodes,
+            "performance_share": earned / top if top > 0 else None,
+            "expected_performance": expected / episodes,
+        }
+        if best is not None:
+            metrics["regret"] = push.regret(best, outcome["probability"])
+        metrics |= {
             "click_through_rate": push.click_through_rate(opened),
             "panel_click_through_rate": float(
                 np.mean([rates["expected"] for rates in judges.values()])
             ),
-            "coverage": push.coverage(accepted, history),
-            "evenness": push.evenness(accepted, history),
+            "coverage": push.coverage(codes[opened], history),
+            "evenness": push.evenness(codes[opened], history),
             "plausibility": push.plausibility(codes[:, self._combined], self._known),
         }
         if "enticement" in self.world.schema.notification.names:
-            at = self.world.action_names.index("enticement")
+            column = self.world.action_names.index("enticement")
             words = self.world.schema.notification["enticement"].words
             if set(words) == set(push.ENTICEMENT):
-                metrics["enticement"] = push.enticement(
-                    [words[code] for code in codes[:, at]]
-                )
-        if challenge == 2 and len(codes) > 1:
+                levels = [words[code] for code in codes[:, column]]
+                metrics["enticement"] = push.enticement(levels)
+        steps = len(codes) // episodes
+        if challenge == 2 and steps > 1:
             curve = push.points(actual, opened).reshape(episodes, -1).mean(axis=0)
-            rate = (
-                push.learning_rate(curve, max(1, min(WINDOW, len(curve) // 10)))
-                if len(curve) > 1
-                else None
-            )
-            metrics |= (
-                {"learning_slope": rate.slope, "settled_step": float(rate.settled)}
-                if rate
-                else {}
-            )
+            rate = push.learning_rate(curve, max(1, min(WINDOW, steps // 10)))
+            metrics["learning_slope"] = rate.slope
+            metrics["settled_step"] = float(rate.settled)
         return metrics
 
     @cached_property
     def _combined(self):
-        """The components whose combinations can be nonsense: open features (app, category, subject), or else all."""
+        """Components whose combinations can be implausible: open features (app, category, subject), or else all."""
         half = self.user.schema.notification
-        named = [
-            at
-            for at, name in enumerate(half.components)
-            if name in half.names and half[name].kind == "open"
+        is_open = [
+            name in half.names and half[name].kind == "open" for name in half.components
         ]
-        return np.array(named or range(len(half.components)))
+        return np.flatnonzero(is_open if any(is_open) else np.ones(len(is_open)))
 
     @cached_property
     def _known(self):
-        """The combinations that history or catalogue knows, int64 (combinations, len(_combined))."""
-        rows = np.concatenate(
-            [self.history.notification_codes, self.user.catalogue_codes]
-        )[:, self._combined]
+        """Combinations in the history or the catalogue, int64 (combinations, len(_combined))."""
+        parts = [self.history.notification_codes, self.user.catalogue_codes]
+        rows = np.concatenate(parts)[:, self._combined]
         return np.unique(rows[(rows >= 0).all(axis=1)], axis=0)
 
 
 def own_draws(seed: int, count: int, uniforms: int) -> np.ndarray:
-    """The uniform numbers (count, uniforms) of the steps of an episode that begins with an environment's reset(seed).
+    """Return the uniform numbers (count, uniforms) of an episode's steps after an environment's reset(seed).
 
     The first row of the environment's stream belongs to the reset itself.
     """

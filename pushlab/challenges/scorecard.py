@@ -1,7 +1,6 @@
-"""What came of a submission: a table in a notebook, files in a folder, a row of a leaderboard.
+"""Scorecards: a submission's metrics as a table in a notebook, as files, and as a row of a leaderboard.
 
-A scorecard holds nothing that depends on the machine it was made on, except the response times, and those are kept
-apart: they are in no table, picture or JSON file unless asked for, and are saved in a file of their own.
+Response times depend on the machine, so they are in a file of their own and in no other table or JSON file.
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,7 +14,7 @@ import pandas as pd
 from pushlab.ground.files import csv_text, json_text, write_bytes, write_text
 from pushlab.metrics.push import ResponseTime
 
-# What each metric says, in the order of the tables; `pushlab.metrics.push` defines them.
+# The meaning of each metric, in the order of the tables; `pushlab.metrics.push` defines them.
 MEANING = {
     "performance": "points: +1 opened again, 0 dismissed again, +2 now opened, -1 now dismissed",
     "performance_share": "of the best possible performance",
@@ -36,23 +35,35 @@ FORMATS = {
     "learning_slope": ".2e",
     "settled_step": ",.0f",
 }
-DIGITS = 6  # of what is saved: sums differ in their last digits from machine to machine
+DIGITS = 6  # of saved numbers: the last digits of sums differ between machines
+LEADING = (
+    "performance",
+    "performance_share",
+    "click_through_rate",
+    "panel_click_through_rate",
+    "coverage",
+    "evenness",
+    "plausibility",
+)
+RATES = ("expected", "sampled", "low", "high", "threshold")
 
 
 @dataclass(frozen=True)
 class Scorecard:
-    """How well an agent's notifications did; shows itself as tables in a notebook.
+    """Metrics of an agent's notifications; a notebook shows them as tables.
 
-    agent      whose notifications
-    challenge  1 or 2
-    user, period, judge, opening    on whom they were tried, and who answered, by which rule
-    count      notifications, in all episodes together
-    seeds      of the episodes' chance
-    metrics    {metric: float}, in the order of `MEANING`; performance is that of one episode (a mean over several)
-    judges     {judge: {"expected", "sampled", "low", "high", "threshold"}}: the click-through rate under each judge: in
-               expectation; by chance with the ends of its 95 % interval; and opening all that has 0.5 or more
-    response   ResponseTime in seconds, or None; `reported` tells whether the participant measured it
-    notes      what a reader should know besides
+    Args:
+        agent: Name of the agent.
+        challenge: 1 or 2.
+        user, period, judge, opening: The user and period, and who opened by which rule.
+        count: Notifications in all episodes together.
+        seeds: Seeds of the episodes.
+        metrics: Values by metric, in the order of `MEANING`; performance is that of one episode (a mean over several).
+        judges: Click-through rates by judge: "expected"; "sampled" with the ends "low" and "high" of its 95 %
+            interval; "threshold", if everything of probability 0.5 or more is opened.
+        response: ResponseTime in seconds, or None.
+        reported: Whether the participant measured it.
+        notes: Remarks for the reader.
     """
 
     agent: str
@@ -80,80 +91,64 @@ class Scorecard:
 
     @property
     def about(self) -> str:
-        """Where the numbers come from, in a line."""
+        """Challenge, user, judge and seeds in a line."""
         more = f" and {len(self.seeds) - 1} more" if len(self.seeds) > 1 else ""
         return (
             f"challenge {self.challenge}, user {self.user}, {self.period} period, {self.count:,} notifications, "
             f"answers by {self.judge} ({self.opening}), seed{'s' if more else ''} {self.seeds[0]}{more}"
         )
 
-    @property
-    def table(self) -> pd.DataFrame:
-        """DataFrame: metric, value, meaning."""
-        return pd.DataFrame(
-            [(name, value, MEANING[name]) for name, value in self.metrics.items()],
-            columns=["metric", "value", "meaning"],
-        )
-
-    @property
-    def judge_table(self) -> pd.DataFrame:
-        """DataFrame: judge, then the click-through rate as expected, as sampled with its interval, at a threshold."""
-        return pd.DataFrame(
-            [{"judge": name, **rates} for name, rates in self.judges.items()]
-        )
-
     def to_dict(self) -> dict[str, Any]:
-        """All but the response times, as plain values that are the same on every machine."""
-        told = {
-            name: getattr(self, name)
-            for name in ("agent", "challenge", "user", "period", "judge", "opening")
-        }
-        judges = {name: _rounded(rates) for name, rates in self.judges.items()}
+        """Return everything but the response times as plain values, which are the same on every machine."""
+        about = ("agent", "challenge", "user", "period", "judge", "opening")
         return {
-            **told,
+            **{name: getattr(self, name) for name in about},
             "notifications": self.count,
             "seeds": list(self.seeds),
             "metrics": _rounded(self.metrics),
-            "judges": judges,
+            "judges": {name: _rounded(rates) for name, rates in self.judges.items()},
             "notes": list(self.notes),
         }
 
     def save(self, folder: Path | str, picture: bool = False) -> list[Path]:
-        """Writes scorecard.json and scorecard.csv, and response_times.json if there are any; returns their paths.
+        """Write scorecard.json, scorecard.csv and, if there are response times, response_times.json; return the paths.
 
-        picture  write scorecard.png too, with the response times if there are any
+        Args:
+            picture: Whether to write scorecard.png too, with the response times.
 
-        Each file is written whole under another name first. An older scorecard in the folder is replaced.
+        The files of an earlier scorecard are replaced or removed.
         """
         folder = Path(folder)
-        texts = {
-            "scorecard.json": json_text(self.to_dict()),
-            "scorecard.csv": self._csv(),
-        }
+        content = self.to_dict()
+        rows = [("name", "value")]
+        rows += [
+            (name, content[name]) for name in ("agent", "challenge", "user", "seeds")
+        ]
+        rows += content["metrics"].items()
+        for judge, rates in content["judges"].items():
+            rows += [
+                (f"click_through_rate.{judge}.{kind}", rate)
+                for kind, rate in rates.items()
+            ]
+        texts = {"scorecard.json": json_text(content), "scorecard.csv": csv_text(rows)}
         if self.response is not None:
-            texts["response_times.json"] = json_text(
-                {
-                    "agent": self.agent,
-                    "median_seconds": self.response.median,
-                    "p95_seconds": self.response.p95,
-                    "measured_by": "the participant"
-                    if self.reported
-                    else "whoever made this scorecard",
-                }
-            )
-        else:
-            (folder / "response_times.json").unlink(
-                missing_ok=True
-            )  # an older run's is not this one's
+            by = "the participant" if self.reported else "whoever made this scorecard"
+            times = {
+                "agent": self.agent,
+                "median_seconds": self.response.median,
+                "p95_seconds": self.response.p95,
+                "measured_by": by,
+            }
+            texts["response_times.json"] = json_text(times)
+        for name in ("response_times.json", "scorecard.png"):
+            (folder / name).unlink(missing_ok=True)
         paths = [write_text(folder / name, text) for name, text in texts.items()]
-        return (
-            [*paths, write_picture(folder / "scorecard.png", [self])]
-            if picture
-            else paths
-        )
+        if picture:
+            paths.append(write_picture(folder / "scorecard.png", [self]))
+        return paths
 
     def report(self) -> str:
-        """The scorecard as lines of text, response times and all."""
+        """Return the scorecard as lines of text, with the response times."""
         lines = [f"{self.agent}: {self.about}"]
         lines += [
             f"  {name:26}{value:>10}  {meaning}"
@@ -167,124 +162,79 @@ class Scorecard:
             for name, expected, sampled, low, high, threshold in self._judge_cells()
         ]
         if self.response is not None:
-            whose = ", as reported by the participant" if self.reported else ""
+            by = ", as reported by the participant" if self.reported else ""
             lines.append(
                 f"  response time: median {self.response.median * 1e3:.3g} ms, 95th percentile "
-                f"{self.response.p95 * 1e3:.3g} ms{whose}"
+                f"{self.response.p95 * 1e3:.3g} ms{by}"
             )
-        return "\n".join([*lines, *(f"  note: {note}" for note in self.notes)])
+        lines += [f"  note: {note}" for note in self.notes]
+        return "\n".join(lines)
 
     def _metric_cells(self):
-        return [
-            (
-                name,
-                "unknown" if value is None else format(value, FORMATS.get(name, ".3f")),
-                MEANING[name],
+        cells = []
+        for name, value in self.metrics.items():
+            text = (
+                "unknown" if value is None else format(value, FORMATS.get(name, ".3f"))
             )
-            for name, value in self.metrics.items()
-        ]
+            cells.append((name, text, MEANING[name]))
+        return cells
 
     def _judge_cells(self):
         return [
-            (
-                name,
-                *(
-                    f"{rates[kind]:.3f}"
-                    for kind in ("expected", "sampled", "low", "high", "threshold")
-                ),
-            )
+            (name, *(f"{rates[kind]:.3f}" for kind in RATES))
             for name, rates in self.judges.items()
         ]
-
-    def _csv(self):
-        told = self.to_dict()
-        rows = [
-            ("name", "value"),
-            *((name, told[name]) for name in ("agent", "challenge", "user", "seeds")),
-        ]
-        rows += told["metrics"].items()
-        return csv_text(
-            rows
-            + [
-                (f"click_through_rate.{judge}.{kind}", value)
-                for judge, rates in told["judges"].items()
-                for kind, value in rates.items()
-            ]
-        )
 
     def _repr_html_(self):
         judges = [
             (name, expected, sampled, f"{low} to {high}", threshold)
             for name, expected, sampled, low, high, threshold in self._judge_cells()
         ]
-        notes = "".join(f"<p>Note: {escape(note)}</p>" for note in self.notes)
+        head = "judge,expected to open,opened by chance,95 % interval,at 0.5".split(",")
         return (
             f"<p><b>{escape(self.agent)}</b><br>{escape(self.about)}</p>"
-            + notes
+            + "".join(f"<p>Note: {escape(note)}</p>" for note in self.notes)
             + html_table(("metric", "value", "meaning"), self._metric_cells())
-            + html_table(
-                (
-                    "judge",
-                    "expected to open",
-                    "opened by chance",
-                    "95 % interval",
-                    "at 0.5",
-                ),
-                judges,
-            )
+            + html_table(head, judges)
         )
 
 
 def leaderboard(cards: Iterable[Scorecard]) -> pd.DataFrame:
-    """DataFrame with a row a scorecard, best performance first; equal performance shares a rank.
+    """Return a row for each scorecard, best performance first; equal performance shares a rank.
 
     Columns: rank, agent, performance, performance_share, click_through_rate, panel_click_through_rate, coverage,
-    evenness, plausibility, as far as the scorecards have them.
+    evenness, plausibility.
     """
-    kept = (
-        "performance",
-        "performance_share",
-        "click_through_rate",
-        "panel_click_through_rate",
-        "coverage",
-        "evenness",
-        "plausibility",
-    )
-    rows = [
-        {
-            "agent": card.agent,
-            **{name: card.metrics[name] for name in kept if name in card.metrics},
-        }
-        for card in sorted(
-            cards, key=lambda card: (-card.metrics["performance"], card.agent)
-        )
-    ]
-    table = pd.DataFrame(rows, columns=None if rows else ["agent", *kept])
-    table.insert(
-        0,
-        "rank",
-        table["performance"].rank(method="min", ascending=False).astype(int)
-        if rows
-        else [],
-    )
+    cards = ranked(cards)
+    table = pd.DataFrame([card.metrics for card in cards], columns=list(LEADING))
+    table.insert(0, "agent", [card.agent for card in cards])
+    ranks = table["performance"].rank(method="min", ascending=False)
+    table.insert(0, "rank", ranks.astype(int))
     return table
 
 
+def ranked(cards: Iterable[Scorecard]) -> list[Scorecard]:
+    """Return scorecards by performance, the best first, then by name."""
+    return sorted(cards, key=lambda card: (-card.metrics["performance"], card.agent))
+
+
 def write_picture(path: Path, cards: Sequence[Scorecard]) -> Path:
-    """Writes the picture of scorecards, whole or not at all; returns its path."""
+    """Draw scorecards into a PNG file; return its path."""
     from pushlab.plots import png, scorecard
 
     return write_bytes(path, png(scorecard(cards, times=True)))
 
 
 def html_table(head: Sequence[Any], rows: Sequence[Sequence[Any]]) -> str:
-    """A plain HTML table; every cell is text and nothing else."""
-    lines = [
-        f"<tr>{''.join(f'<{tag}>{escape(str(cell))}</{tag}>' for cell in row)}</tr>"
-        for tag, group in (("th", [head]), ("td", rows))
-        for row in group
-    ]
+    """Return a plain HTML table whose cells are text."""
+    lines = [_html_row("th", head), *(_html_row("td", row) for row in rows)]
     return f"<table>{''.join(lines)}</table>"
+
+
+def _html_row(tag, cells):
+    return (
+        f"<tr>{''.join(f'<{tag}>{escape(str(cell))}</{tag}>' for cell in cells)}</tr>"
+    )
 
 
 def _rounded(values):

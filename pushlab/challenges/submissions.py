@@ -1,33 +1,45 @@
-"""Submissions to the challenges: CSV files, read with suspicion, validated whole, scored or refused.
+"""Submissions to the challenges: CSV files that are validated whole, then scored or refused.
 
-Challenge 1   a row a notification, with the challenge's column names; `id`, or else the order, says for which context
-Challenge 2   the log that `rollout` wrote of evalumap2-v0; it is played again (`pushlab.challenges.replays`)
+Challenge 1   a row a notification, with the challenge's column names (`pushlab.challenges.answers`)
+Challenge 2   the log that `rollout` wrote of evalumap2-v0, played again (`pushlab.challenges.replays`)
 
-A submission is data: its cells are looked up among allowed values, and nothing in it is ever executed. A file is read
-row by row, and no more of it is kept than could be right.
+A folder of submissions holds CSV files (`anna.csv`), or a folder with one CSV file for each student. Exports of
+learning platforms are such folders:
+
+Moodle      Ann Lee_4711_assignsubmission_file_/answers.csv, or Ann Lee_4711_assignsubmission_file_answers.csv
+Canvas      leeann_4711_9876_answers.csv, leeann_LATE_4711_9876_answers.csv
+nbgrader    submitted/ann/ps1/answers.csv; name the folder `submitted`
 """
 
+from __future__ import annotations
+
+import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 import pandas as pd
 
-from pushlab.challenges.answers import named_columns
 from pushlab.challenges.challenge import Challenge
-from pushlab.challenges.handed_in import RESULTS, find_submissions
-from pushlab.challenges.replays import MOST_EPISODES, score_log
-from pushlab.challenges.scorecard import DIGITS, Scorecard, leaderboard, write_picture
-from pushlab.datasets.tables import read_rows
-from pushlab.ground._old_folders import demand_own, whole_folder
-from pushlab.ground._old_reading import clean, opened
-from pushlab.ground.faults import BadData, Fault, refuse, short
-from pushlab.ground.files import csv_text, json_text, write_text
+from pushlab.challenges.replays import score_log
+from pushlab.challenges.scorecard import (
+    DIGITS,
+    Scorecard,
+    leaderboard,
+    ranked,
+    write_picture,
+)
+from pushlab.ground.arguments import in_short
+from pushlab.ground.faults import BadData, Fault, short
+from pushlab.ground.files import csv_text, json_text, new_folder, write_text
+from pushlab.ground.store import no_cache
+from pushlab.ground.tables import read_as_text
 
-CARD = "scorecard.json"  # by which a folder with one submission's result is known
-LARGEST = (
-    64 * 2**20
-)  # bytes of a submission; a quarter of notifications has well under one megabyte
+RESULTS = "leaderboard.json"  # marks a folder of results
+MOODLE = "_[0-9]+_assignsubmission_file_.*"
+CANVAS = "(_LATE)?_[0-9]{3,}_[0-9]{3,}_.+"
+EXPORTED = re.compile(f"(.+?)({MOODLE}|{CANVAS})")
 
 
 def score_file(
@@ -35,86 +47,90 @@ def score_file(
     challenge: Challenge,
     number: int = 1,
     seed: int | None = None,
-    seeding: str = "independent",
     agent: str | None = None,
     file: str | None = None,
 ) -> Scorecard:
-    """The Scorecard of one submission, called after its file.
+    """Return the Scorecard of one submission.
 
-    challenge  a Challenge
-    number     1 or 2: which kind of submission it is
-    seed       of the user's chance: Challenge 1, 0 by default; Challenge 2, the seed that the log must have been made
-               with, by default any
-    seeding    "counted" for a Challenge 2 log made before 0.2
-    agent      whose it is, if it is not to be called after its file
-    file       what faults call it, if not by the file's name
+    Args:
+        challenge: A Challenge.
+        number: Which challenge the file answers, 1 or 2.
+        seed: Challenge 1: seed of the user's chance, by default 0. Challenge 2: the seed that the log must have been
+            made with, by default any.
+        agent: Name on the scorecard, by default the file's.
+        file: Name of the file in messages.
 
-    Raises BadData with every fault; whatever else goes wrong inside is a fault of the submission, too.
+    Raises BadData that lists every fault.
     """
     if not isinstance(challenge, Challenge):
         raise TypeError(
-            f"expected a Challenge, such as Challenge.load('mira'), got {challenge!r:.60}"
+            f"expected a Challenge, such as Challenge.load('mira'), got {in_short(challenge)}"
         )
     path = Path(path)
-    file, agent = file or path.name, agent or clean(path.stem)
-    try:
-        return _score(path, challenge, number, seed, seeding, agent, file)
-    except BadData:
-        raise
-    except Exception as error:
-        why = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-        raise BadData(
-            Fault(file, right=f"this could not be scored ({short(why, 300)})")
-        ) from error
-
-
-def _score(path, challenge, number, seed, seeding, agent, file):
-    contexts = len(challenge.world)
-    table, lines, faults = read_csv(
-        path, contexts if number == 1 else contexts * MOST_EPISODES, file
-    )
-    _demand_kind(table, challenge, number, file)
-    if number == 1:
-        more = f": user {challenge.user.name} has {contexts:,} contexts. Is this file for another user?"
-        faults = [
-            one._replace(right=one.right + more) if "are the most" in one.right else one
-            for one in faults
-        ]
-    score = (
-        partial(score_log, challenge, seeding=seeding)
-        if number == 2
-        else challenge.evaluate
-    )
-    if seed is not None:
-        score = partial(score, seed=seed)
-    try:
-        card = score(table, agent=agent, file=file, lines=lines)
-    except BadData as error:
-        if not faults:
-            raise
-        raise BadData(dict.fromkeys([*faults, *error.faults])) from None
-    refuse(faults)
-    return card
-
-
-def _demand_kind(table, challenge, number, file):
-    """BadData for a submission to the other challenge."""
-    names = set(named_columns(table))
-    is_log = any(name.startswith("action.") for name in names)
+    agent = agent or path.stem
+    file = file or path.name
+    table = read_as_text(path, name=file)
+    is_log = any(name.startswith("action.") for name in table)
     if is_log and number == 1:
-        raise BadData(
-            Fault(
-                file,
-                right="this is a log, as Challenge 2 takes: score it with --challenge 2 (number=2)",
-            )
-        )
-    if (
-        not is_log
-        and number == 2
-        and names & set(challenge.user.schema.notification.names)
-    ):
-        right = "these are notifications, as Challenge 1 takes; Challenge 2 takes the log that `rollout` returns"
+        right = "this is a log, as Challenge 2 takes: score it with --challenge 2 (number=2)"
         raise BadData(Fault(file, right=right))
+    if not is_log and number == 2:
+        right = "Challenge 2 takes the log that `rollout` returns; Challenge 1 takes notifications"
+        raise BadData(Fault(file, right=right))
+    with no_cache():
+        if number == 2:
+            return score_log(challenge, table, seed, agent, file)
+        return challenge.evaluate(table, seed or 0, agent, file)
+
+
+class Submission(NamedTuple):
+    """A student's name and the CSV files found, of which there should be one."""
+
+    name: str
+    files: list[Path]
+
+
+def find_submissions(folder: Path | str) -> tuple[list[Submission], dict[str, str]]:
+    """Return the submissions in a folder by name, and the reason why each other file was passed over.
+
+    A submission is named after its file or the student's folder, without what a learning platform adds to the
+    student's name. Submissions that would share a name keep that of their file or folder.
+    """
+    found = []
+    passed_over = {}
+    for path in sorted(Path(folder).iterdir()):
+        if _is_hidden(path):
+            passed_over[path.name] = "a hidden file, or one that a system left there"
+        elif (path / RESULTS).is_file():
+            passed_over[path.name] = "these are the results of an earlier run"
+        elif path.is_dir():
+            found.append(
+                (path, [one for one in sorted(path.rglob("*")) if _is_csv(one)])
+            )
+        elif _is_csv(path):
+            found.append((path, [path]))
+        else:
+            passed_over[path.name] = "it is no CSV file"
+    students = [_student(path) for path, _ in found]
+    count = Counter(student.casefold() for student in students)
+    submissions = [
+        Submission(student if count[student.casefold()] == 1 else path.name, files)
+        for student, (path, files) in zip(students, found)
+    ]
+    return sorted(submissions), passed_over
+
+
+def _is_hidden(path):
+    return path.name.startswith(".") or path.name in ("__MACOSX", "Thumbs.db")
+
+
+def _is_csv(path):
+    is_file = path.suffix.lower() == ".csv" and path.is_file()
+    return is_file and not any(map(_is_hidden, (path, path.parent)))
+
+
+def _student(path):
+    return EXPORTED.sub(r"\1", path.stem if _is_csv(path) else path.name)
 
 
 def score_folder(
@@ -122,135 +138,101 @@ def score_folder(
     challenge: Challenge,
     number: int = 1,
     seed: int | None = None,
-    seeding: str = "independent",
     progress: bool = False,
 ) -> tuple[list[Scorecard], dict[str, BadData], dict[str, str]]:
-    """Scores every submission of a folder (`find_submissions` says what is one), by name, with the same chance for all.
+    """Score every submission of a folder (see `find_submissions`), each with the same chance.
 
-    progress   show a bar
-    returns    list of Scorecards; {name: BadData} of the submissions at fault; {what was passed over: why}
+    Args:
+        progress: Whether to show a bar.
+
+    Returns:
+        A list of Scorecards, the BadData of each faulty submission by name, and the reason why each other file was
+        passed over. An error inside one submission doesn't stop the others.
     """
     from tqdm.auto import tqdm
 
-    cards: list[Scorecard] = []
-    faulty: dict[str, BadData] = {}
+    cards = []
+    faulty = {}
     found, passed_over = find_submissions(folder)
-    for one in tqdm(found, desc="scoring", unit="submission", disable=not progress):
+    for name, files in tqdm(
+        found, desc="scoring", unit="submission", disable=not progress
+    ):
+        names = [path.relative_to(folder).as_posix() for path in files]
         try:
-            refuse([Fault(one.file, right=one.fault)] if one.fault else [])
-            cards.append(
-                score_file(
-                    one.path, challenge, number, seed, seeding, one.name, one.file
-                )
-            )
+            if len(files) != 1:
+                some = f" ({', '.join(names[:5])})" if files else ""
+                right = f"one CSV file in this folder; there are {len(files)}{some}"
+                raise BadData(Fault(name, right=right))
+            cards.append(score_file(files[0], challenge, number, seed, name, names[0]))
         except BadData as error:
-            faulty[one.name] = error
+            faulty[name] = error
+        except Exception as error:
+            why = short(f"{type(error).__name__}: {error}", 300)
+            right = f"this could not be scored ({why})"
+            faulty[name] = BadData(Fault(names[0], right=right))
     return cards, faulty, passed_over
 
 
 def save_scores(
-    cards: Sequence[Scorecard], faulty: Mapping[str, BadData], folder: Path | str
+    cards: Sequence[Scorecard],
+    faulty: Mapping[str, BadData],
+    folder: Path | str,
+    pictures: bool | None = False,
 ) -> pd.DataFrame:
-    """Writes what came of a folder of submissions, whole, in the place of an earlier run; returns the leaderboard.
+    """Write the results of a folder of submissions in place of those of an earlier run; return the leaderboard.
 
-    leaderboard.csv, leaderboard.json, and for each submission scorecards/ and its name, a folder with its scorecard, or
-    with faults.txt. `draw_scores` adds the pictures. Raises FileExistsError for a folder with anything else in it.
+    The folder has leaderboard.csv, leaderboard.json and, in scorecards/NAME, each scorecard or its faults.txt.
+
+    Args:
+        pictures: Whether to draw every scorecard and, as leaderboard.png, the first five. None draws only the latter.
+
+    Raises FileExistsError if there is anything else in the folder.
     """
     table = leaderboard(cards)
-    ranked = _ranked(cards)
-    told = {
-        "scored": [card.to_dict() for card in ranked],
+    best = ranked(cards)
+    content = {
+        "scored": [card.to_dict() for card in best],
         "faulty": {name: str(error) for name, error in faulty.items()},
     }
-    demand_own(folder, RESULTS)
-    with whole_folder(folder) as new:
+    rows = [table.columns.tolist(), *table.round(DIGITS).values.tolist()]
+    with new_folder(folder, mark=RESULTS) as new:
         for name, error in faulty.items():
             write_text(new / "scorecards" / name / "faults.txt", f"{error}\n")
         for card in cards:
-            card.save(new / "scorecards" / card.agent)
-        write_text(
-            new / "leaderboard.csv",
-            csv_text([table.columns.tolist(), *table.round(DIGITS).values.tolist()]),
-        )
-        write_text(new / RESULTS, json_text(told))
+            card.save(new / "scorecards" / card.agent, bool(pictures))
+        write_text(new / "leaderboard.csv", csv_text(rows))
+        write_text(new / RESULTS, json_text(content))
+        if best and pictures is not False:
+            write_picture(new / "leaderboard.png", best)
     return table
 
 
-def save_card(card: Scorecard, folder: Path | str) -> None:
-    """Writes the scorecard of one submission, whole, in the place of an earlier one; raises as `save_scores` does."""
-    demand_own(folder, CARD)
-    with whole_folder(folder) as new:
-        card.save(new)
+def hand_in(
+    answers: Path | str | pd.DataFrame, url: str | None = None, token: str | None = None
+) -> dict:
+    """Hand in answers to Challenge 1 at the server of a class, and return their score on the public half.
 
+    Args:
+        answers: A CSV file or a table.
+        url, token: Address of the class and token of the team, by default $PUSHLAB_URL and $PUSHLAB_TOKEN.
 
-def draw_card(card: Scorecard, folder: Path | str) -> list[str]:
-    """Draws scorecard.png into a folder and says what could not be drawn, as `draw_scores` does."""
-    return _draw([(Path(folder) / "scorecard.png", [card])])
+    Returns:
+        A dict: "public", the share of what the catalogue's best would earn in expected points; "low" and "high", the
+        ends of its interval; "left", the uploads that the team has left; "notes", words that the history doesn't know.
 
-
-def draw_scores(
-    cards: Sequence[Scorecard],
-    folder: Path | str,
-    each: bool = False,
-    progress: bool = False,
-) -> list[str]:
-    """Draws the first five into leaderboard.png, if there are any, and says what could not be drawn, a sentence each.
-
-    each      draw each submission into its folder, too
-    progress  show a bar
+    The same answers again count once. Raises TypeError for answers that are neither a file nor a table, Refused with
+    every fault that the server found, ConnectionError if the server can't be reached.
     """
-    folder, ranked = Path(folder), _ranked(cards)
-    wanted = [(folder / "leaderboard.png", ranked)] if ranked else []
-    wanted += [
-        (folder / "scorecards" / card.agent / "scorecard.png", [card])
-        for card in ranked
-        if each
-    ]
-    return _draw(wanted, progress and each)
+    from pushlab.envs.remote.link import Link
 
-
-def _draw(wanted, progress=False):
-    """Writes each (path, cards) as a picture; a sentence for each that could not be."""
-    from tqdm.auto import tqdm
-
-    complaints = []
-    for path, cards in tqdm(
-        wanted, desc="drawing", unit="picture", disable=not progress
-    ):
-        try:
-            write_picture(path, cards)
-        except Exception as error:  # of the picture; the scores are saved
-            complaints.append(
-                f"{path} could not be drawn ({type(error).__name__}: {error})"
-            )
-    return complaints
-
-
-def _ranked(cards):
-    """The cards in the order of the leaderboard."""
-    places = {agent: place for place, agent in enumerate(leaderboard(cards)["agent"])}
-    return sorted(cards, key=lambda card: places[card.agent])
-
-
-# ---------------------------------------------------------------- reading a file
-
-
-def read_csv(
-    path: Path | str, most: int, name: str | None = None
-) -> tuple[pd.DataFrame, list[int], list[Fault]]:
-    """A DataFrame of text, the line of each row, and the faults of single rows; at most `most` rows are kept.
-
-    name   of the file, in faults
-
-    Raises BadData where there is no table to go on with.
-    """
-    path = Path(path)
-    name = name or path.name
-    try:
-        with opened(path, LARGEST) as file:
-            header, rows, lines, faults = read_rows(file, name, most)
-    except BadData as error:
-        if name == path.name:
-            raise
-        raise BadData(fault._replace(file=name) for fault in error.faults) from None
-    return pd.DataFrame(rows, columns=header, dtype=object), lines, faults
+    if isinstance(answers, pd.DataFrame):
+        data = answers.to_csv(index=False, lineterminator="\n").encode()
+    elif isinstance(answers, (str, Path)):
+        data = Path(answers).read_bytes()
+    else:
+        raise TypeError(
+            f"answers is a CSV file's name or a table of pandas; got {in_short(answers)}"
+        )
+    link = Link(url, token)
+    link.ask("GET", "/api/me")  # fails early if there is no server
+    return link.ask("POST", "/api/answers", data, "text/csv")

@@ -104,21 +104,27 @@ def partial_name(path: Path) -> Path:
 
 
 @contextmanager
-def new_folder(path: Path | str) -> Iterator[Path]:
+def new_folder(path: Path | str, mark: str | None = None) -> Iterator[Path]:
     """Yield an empty folder that gets the name `path` when the block ends, or is removed if the block raises.
 
-    Raises FileExistsError if the path exists, unless it's an empty folder.
+    Args:
+        mark: Name of a file that marks a folder of earlier results, which is replaced.
+
+    Raises FileExistsError if the path exists, unless it's an empty folder or marked.
     """
     path = Path(os.path.realpath(path))
-    if path.exists() and not (path.is_dir() and not any(path.iterdir())):
-        raise FileExistsError(f"{path} is already there and not empty; name another")
+    is_marked = mark is not None and (path / mark).is_file()
+    if path.exists() and not (is_marked or (path.is_dir() and not any(path.iterdir()))):
+        what = f"already there and not empty (results have a file {mark} there)"
+        what = what if mark else "already there and not empty"
+        raise FileExistsError(f"{path} is {what}; name another")
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = partial_name(path)
     partial.mkdir()
     try:
         yield partial
         if path.exists():
-            path.rmdir()
+            shutil.rmtree(path) if is_marked else path.rmdir()
         partial.rename(path)
     finally:
         shutil.rmtree(partial, ignore_errors=True)

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from pushlab.ground.arguments import _range
+from pushlab.ground.arguments import _range, meant
 from pushlab.ground.faults import BadData, Fault, blame, refuse
 
 LARGEST_WHOLE = 2**53  # the next one is no different number to a float
@@ -127,17 +127,34 @@ def convert(
     table: pd.DataFrame, rules: Mapping[str, Rule], name: str, others: bool = True
 ) -> pd.DataFrame:
     """Return a table of text with its columns converted. Raises BadData that lists every fault."""
+    converted, faults = check(table, rules, name, others)
+    refuse(faults)
+    return converted
+
+
+def check(
+    table: pd.DataFrame, rules: Mapping[str, Rule], name: str, others: bool = True
+) -> tuple[pd.DataFrame, list[Fault]]:
+    """Return a table of text with its columns converted, except faulty ones, and all faults."""
+    twice = table.columns.duplicated()
     faults = [
-        Fault(name, 1, column, right="the column is missing")
+        Fault(name, 1, column, right="the column is there twice")
+        for column in table.columns[twice]
+    ]
+    table = table.loc[:, ~twice]
+    missing = [
+        column
         for column, rule in rules.items()
         if rule.required and column not in table
     ]
     if not others:
-        faults += [
-            Fault(name, 1, column, right=f"a column here; those are {', '.join(rules)}")
-            for column in table
-            if column not in rules
-        ]
+        known = ", ".join(column for column in rules if column)
+        for column in table.columns.difference(list(rules), sort=False):
+            right = f"the column is not one of {known}{meant(column, missing)}"
+            faults.append(Fault(name, 1, column, right=right))
+    faults += [
+        Fault(name, 1, column, right="the column is missing") for column in missing
+    ]
     converted = table.copy()
     lines = np.arange(len(table)) + 2
     for column in [column for column in rules if column in table]:
@@ -150,5 +167,4 @@ def convert(
             values = values.mask(is_empty, rule.missing)
         if not wrong.any():
             converted[column] = values.astype(rule.dtype)
-    refuse(faults)
-    return converted
+    return converted, faults
