@@ -487,7 +487,7 @@ def test_bad_rows_of_a_board(tmp_path):
     path = tmp_path / "board.csv"
     rows = [
         "ann,mine,users-aba,0 1,5,4,6,1,0,2,",
-        " ,mine,users-xyz,7,much,4,6,1,2,3,",
+        " ,mine,users-xyz,7,much,4,6,1,0,3,",
         "ann,mine,users-aba,0 0,5,4,6,inf,0,2,",
     ]
     path.write_text("\n".join([",".join(COLUMNS), *rows]) + "\n")
@@ -495,13 +495,18 @@ def test_bad_rows_of_a_board(tmp_path):
         ("board.csv", 3, "name", " ", "a name"),
         ("board.csv", 3, "syllabus", "users-xyz", "one of "),
         ("board.csv", 3, "seeds", "7", "two or more different whole numbers"),
-        ("board.csv", 3, "reward", "much", "a finite number"),
-        ("board.csv", 3, "forgotten", "1", "between forgotten_low and forgotten_high"),
         ("board.csv", 4, "seeds", "0 0", "two or more different whole numbers"),
-        ("board.csv", 4, "forgotten", "inf", "a finite number"),
-        ("board.csv", 4, "agent", "mine", "ann handed in one of that name in row 2"),
+        ("board.csv", 3, "reward", "much", "a number"),
+        ("board.csv", 4, "forgotten", "inf", "a number"),
     ]
     before = path.read_text()
     check_faults(expected, read_board, path)
     check_faults(expected, add_to_board, path, dict.fromkeys(COLUMNS, "0"))
     assert path.read_text() == before
+    rows[1:] = ["ann,mine,users-aba,2 3,9,4,6,1,0,2,"]
+    path.write_text("\n".join([",".join(COLUMNS), *rows]) + "\n")
+    expected = [
+        ("board.csv", 3, "agent", "mine", "an agent of its own"),
+        ("board.csv", 3, "reward", "9", "between reward_low and reward_high"),
+    ]
+    check_faults(expected, read_board, path)

@@ -52,15 +52,15 @@ def test_neither_a_class_nor_tokens_are_replaced(school, tmp_path):
     for place, file in ((folder, tmp_path / "new.csv"), (tmp_path / "new", tokens)):
         result = run("class", "new", place, "--teams", teams, "--tokens", file, *SMALL)
         assert result.exit_code == 1
-        assert "is there already" in result.stderr
+        assert "already there" in result.stderr
     assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("name\nann\n", ["'team' is missing", "name"]),
-        ("team\nann\n\nAnn\nÅda\nA\u030ada\n", ["row 4", "'ann'", "row 6"]),
+        ("name\nann\n", ["column team, row 1", "missing"]),
+        ("team\nann\neve\nAnn\nÅda\nA\u030ada\n", ["row 4", "'ann'", "row 6"]),
     ],
 )
 def test_every_fault_of_the_teams_is_reported_with_its_row(tmp_path, text, words):

@@ -385,5 +385,5 @@ def test_an_export_is_read_as_logs_and_lifetimes(room, tmp_path):
             mean = log["reward"][:50].mean()
             assert lifetime["reward"][0] == pytest.approx(mean)
     export(room.folder, out)  # replaces an earlier export
-    with pytest.raises(FileExistsError, match="something else"):
+    with pytest.raises(FileExistsError, match="not empty"):
         export(room.folder, room.folder)

@@ -1,4 +1,4 @@
-"""Files are read and written whole; faults are grouped; names are cleaned."""
+"""Files are written whole or not at all; results are stored once; network data and faults."""
 
 import csv
 import io
@@ -6,56 +6,44 @@ import stat
 
 import pytest
 
-from pushlab.ground._old_files import write_together
-from pushlab.ground._old_folders import whole_folder
-from pushlab.ground._old_reading import clean, read_bytes, read_text
-from pushlab.ground.faults import BadData, Fault
-from pushlab.ground.files import csv_text, write_text
+from pushlab.classroom.network import clean, read_csv, read_json
+from pushlab.ground.faults import BadData
+from pushlab.ground.files import csv_text, is_private, locked, new_folder, write_text
+from pushlab.ground.store import Store, cached, no_cache
 
 
-def test_file_is_replaced_whole_and_keeps_its_rights(tmp_path):
-    path = write_text(tmp_path / "a.txt", "old", rights=0o600)
-    assert write_text(path, "new").read_text() == "new"
+def test_file_is_written_whole_or_stays(tmp_path):
+    path = write_text(tmp_path / "new" / "a.txt", "old", mode=0o600)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    with pytest.raises(FileExistsError, match="there already"):
+    assert write_text(path, "new").read_text() == "new"
+    with pytest.raises(FileExistsError, match="already there"):
         write_text(path, "newer", replace=False)
-    (tmp_path / "link").symlink_to(path)
-    with pytest.raises(FileExistsError, match="link is a link"):
-        write_text(tmp_path / "link", "newer")
-    (tmp_path / "folder").mkdir()
-    with pytest.raises(FileExistsError, match="folder is a folder"):
-        write_together({path: "newer", tmp_path / "folder": "newer"})
-    assert path.read_text() == "new"
-    assert len(list(tmp_path.iterdir())) == 3
+    with pytest.raises(FileExistsError, match="not an ordinary file"):
+        write_text(path.parent, "newer")
+    assert [one.read_text() for one in path.parent.iterdir()] == ["new"]
 
 
-def test_folder_takes_the_place_of_another_or_nothing_changes(tmp_path):
+def test_folder_appears_whole_and_replaces_only_results(tmp_path):
     out = tmp_path / "out"
-    for word in ("first", "second"):
-        with whole_folder(out) as folder:
-            assert not list(folder.iterdir())
-            write_text(folder / f"{word}.txt", word)
-    assert [path.name for path in out.iterdir()] == ["second.txt"]
-    with pytest.raises(KeyboardInterrupt), whole_folder(out, keep=True) as folder:
-        write_text(folder / "second.txt", "third")
+    for number in (1, 2):
+        with new_folder(out, mark="results.json") as folder:
+            write_text(folder / "results.json", str(number))
+    with pytest.raises(KeyboardInterrupt), new_folder(out, "results.json") as folder:
+        write_text(folder / "results.json", "3")
         raise KeyboardInterrupt
-    assert (out / "second.txt").read_text() == "second"
-    with pytest.raises(FileExistsError, match="not empty"), whole_folder(out, new=True):
+    assert (out / "results.json").read_text() == "2"
+    for mark in (None, "other.json"):
+        with pytest.raises(FileExistsError, match="not empty"), new_folder(out, mark):
+            pass
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_locked_path_is_refused_to_others(tmp_path):
+    with locked(tmp_path / "a.csv"):
+        with pytest.raises(TimeoutError), locked(tmp_path / "a.csv", timeout=0.05):
+            pass
+    with locked(tmp_path / "a.csv", timeout=0.05):
         pass
-
-
-def test_files_are_read_up_to_a_size_and_not_through_links(tmp_path):
-    path = tmp_path / "a.txt"
-    path.write_bytes(b"cup\n\xff")
-    assert read_bytes(path, 5) == b"cup\n\xff"
-    with pytest.raises(BadData, match="a.txt: the file is larger than 4 bytes"):
-        read_bytes(path, 4)
-    with pytest.raises(BadData, match=r"a.txt, line 2: the text is not UTF-8"):
-        read_text(path, 5)
-    (tmp_path / "link").symlink_to(path)
-    with pytest.raises(BadData, match="link: this is a link"):
-        read_bytes(tmp_path / "link", 5)
-    assert len(read_bytes(tmp_path / "link", 5, links=True)) == 5
 
 
 @pytest.mark.parametrize("cell", ["=1+1", "@SUM(A1)", "a;-1+1", "\t+1"])
@@ -66,18 +54,58 @@ def test_no_cell_is_a_formula_for_a_spreadsheet(cell):
     assert number == "-1.5"
 
 
-def test_first_hundred_faults_of_many():
-    faults = [Fault("a.csv", row, "noise", "loud", "low") for row in range(2, 1002)]
-    faults += [Fault("a.csv", row, "day", "8", "0 to 6") for row in range(33)]
-    error = BadData(faults)
-    assert (error.count, len(error.faults)) == (1033, 100)
-    columns = [fault.column for fault in error.faults]
-    assert columns == ["noise"] * 67 + ["day"] * 33
-    assert str(error).splitlines()[:2] == [
-        "1,033 faults, the first 100:",
-        "  a.csv, column noise, rows 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13 and 55 more: "
-        "'loud' is not low",
-    ]
+def test_result_is_stored_under_its_key(tmp_path):
+    store = Store(tmp_path)
+    file = store.write("a b/c", "k1", {"x": 1.5})
+    assert file.name == "a-b-c-k1.json"
+    assert store.read("a b/c", "k1") == {"x": 1.5}
+    assert store.read("a b/c", "k2") is None
+    file.write_text('{"x"')
+    assert store.read("a b/c", "k1") is None
+
+
+def test_cached_result_is_computed_again_without_the_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("PUSHLAB_CACHE", str(tmp_path / "cache"))
+    calls = iter(range(9))
+
+    def compute():
+        return next(calls)
+
+    assert [cached("n", "k", compute) for _ in range(2)] == [0, 0]
+    with no_cache():
+        assert [cached("n", "k", compute) for _ in range(2)] == [1, 1]
+    assert cached("n", "k", compute) == 0
+    (tmp_path / "cache" / "results").chmod(0o777)
+    with pytest.warns(UserWarning, match="not a folder of yours alone"):
+        assert not is_private(tmp_path / "cache" / "results")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"a": 1, "a": 2}',
+        b'{"a": NaN}',
+        b'{"a": 1e999}',
+        b'{"a": ' + b"9" * 5000 + b"}",
+        b'{"a": ' + b"[" * 100_000,
+        b'{"a": [[[[[[1]]]]]]}',
+        b'{"a": "\\ud800"}',
+        b'{"a": "\xff"}',
+        b"[1]",
+        b"true",
+    ],
+)
+def test_body_of_a_request_is_refused(body):
+    assert read_json(b'{"a": [[1.5, "x"]]}') == {"a": [[1.5, "x"]]}
+    with pytest.raises(BadData, match="the body: an object of JSON"):
+        read_json(body)
+
+
+def test_uploaded_table_is_small():
+    assert read_csv(b"a,b\n1,x\n", "up", 1).values.tolist() == [["1", "x"]]
+    for data in (b"a\n1\n2\n", b"a," * 60, b"a\n1,2\n", b"a\n\xff\n", b""):
+        with pytest.raises(BadData, match="up"):
+            read_csv(data, "up", 1)
 
 
 def test_names_are_cleaned():

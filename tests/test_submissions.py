@@ -9,15 +9,8 @@ from typer.testing import CliRunner
 
 from pushlab import RandomAgent, rollout
 from pushlab.__main__ import app
-from pushlab.challenges import handed_in, submissions
 from pushlab.challenges.challenge import Challenge
-from pushlab.challenges.handed_in import find_submissions
-from pushlab.challenges.submissions import (
-    draw_scores,
-    save_scores,
-    score_file,
-    score_folder,
-)
+from pushlab.challenges.submissions import score_file, score_folder
 from pushlab.ground.faults import BadData
 from pushlab.users.synthesis import make_user
 from pushlab.users.synthesis.user import write_private_user
@@ -84,21 +77,19 @@ def in_line(number, old, new):
     return change
 
 
+# What is wrong, then row, column and words of the fault.
 BAD_FILES = [
-    (in_line(9, ",False,", ",FALSE,"), 9, "ongoing", "False, True; is 'False' meant?"),
+    (in_line(9, ",False,", ",FALSE,"), 9, "ongoing", "one of False, True"),
     (in_line(9, "private", "=1+1"), 9, "visibility", "one of private, public, secret"),
-    (lambda text: text[:-12], "last", None, "it may be torn off"),
-    (in_line(7, "\n", ',"\n'), None, None, "not a CSV row"),
-    (lambda text: "", None, None, "the file is empty"),
-    (lambda text: text.split("\n")[0] + "\n", None, None, "a header and no rows"),
-    (lambda text: text.split("\n", 1)[1], 1, None, "none of these is a column"),
-    (lambda text: text.replace(",", ";"), 1, None, "save the file as CSV with commas"),
-    (lambda text: "a," * 1000, 1, None, "the header has 1,001 columns"),
+    (lambda text: text[:-12], "last", "visibility", "one of private, public"),
+    (in_line(7, "\n", ',"\n'), None, None, "a table in UTF-8"),
+    (lambda text: "", None, None, "a table in UTF-8"),
+    (lambda text: text.split("\n")[0] + "\n", None, None, "there are 0 rows for"),
     (
         lambda text: text + text.split("\n")[1] + "\n",
         None,
         None,
-        "file for another user?",
+        "each context needs one",
     ),
     (lambda text: "action.priority,step\n1,0\n", None, None, "as Challenge 2 takes"),
 ]
@@ -111,46 +102,32 @@ def test_bad_files_are_refused(challenge, text, folder, count, case):
     path.write_text(change(text))
     with pytest.raises(BadData) as caught:
         score_file(path, challenge)
-    faults = [fault for fault in caught.value.faults if words in fault.right]
-    assert len(faults) == 1, caught.value
-    row = {None: faults[0].row, "last": count + 1}.get(row, row)
-    assert faults[0][:3] == ("anna.csv", row, column)
+    [fault] = [fault for fault in caught.value.faults if words in fault.right]
+    assert fault[:3] == ("anna.csv", count + 1 if row == "last" else row, column)
 
 
-def test_files_that_cannot_be_read_or_scored(challenge, text, folder, monkeypatch):
+def test_files_that_cannot_be_read_or_scored(challenge, text, folder):
     path = folder / "anna.csv"
     path.write_bytes(in_line(9, "private", "privé")(text).encode("latin-1"))
-    with pytest.raises(
-        BadData, match=r"anna.csv, row 9: the text is not UTF-8 \(byte 0xe9\)"
-    ):
+    with pytest.raises(BadData, match=r"anna.csv.*UTF-8"):
         score_file(path, challenge)
     path.write_text(text)
-    with pytest.raises(BadData, match="as Challenge 1 takes"):
+    with pytest.raises(BadData, match="Challenge 1 takes"):
         score_file(path, challenge, 2)
     with pytest.raises(BadData, match="gone.csv: the file is missing"):
         score_file(folder / "gone.csv", challenge)
-    with pytest.raises(BadData, match="class: this is a folder"):
-        score_file(folder, challenge)
-    with pytest.raises(
-        TypeError, match=r"such as Challenge.load\('mira'\), got 'mira'"
-    ):
+    with pytest.raises(TypeError, match=r"such as Challenge.load\('mira'\)"):
         score_file(path, "mira")
-    monkeypatch.setattr(submissions, "LARGEST", len(text))
-    assert score_file(path, challenge).agent == "anna"
-    monkeypatch.setattr(submissions, "LARGEST", len(text) - 1)
-    with pytest.raises(BadData, match="the file is larger than"):
-        score_file(path, challenge)
 
 
 # ------------------------------------------------------------------ a folder
 
 MOODLE = "_4711_assignsubmission_file_"
-NONE = "there is no CSV file in this folder"
-TWO = "there are 2 CSV files in this folder (a.csv, b.csv); exactly one is meant"
-ALIKE = "small and capital letters being the same; rename them"
+NONE = "one CSV file in this folder; there are 0"
+TWO = "one CSV file in this folder; there are 2 (bob/a.csv, bob/b.csv)"
 # The files beside anna.csv; then names that are scored, and why others are not.
 FOLDERS = [
-    (["bob/answers.csv", "eve.csv/ps1/answers.csv"], ["bob", "eve"], {}),
+    (["bob/answers.csv", "eve/ps1/answers.csv"], ["bob", "eve"], {}),
     ([f"Bob Lee{MOODLE}/a.csv", f"Eve{MOODLE}answers.csv"], ["Bob Lee", "Eve"], {}),
     (
         [f"Bob{MOODLE}/a.csv", "Bob_4712_assignsubmission_file_/a.csv"],
@@ -158,20 +135,13 @@ FOLDERS = [
         {},
     ),
     (["leebob_4711_9876_a.csv", "eve_LATE_4712_9877_b.csv"], ["eve", "leebob"], {}),
-    (["b\x1b[31mo\u202eb.csv", "=1+1.csv"], ["=1+1", "b[31mob"], {}),
+    (["bob.csv", "BOB/a.csv"], ["BOB", "bob.csv"], {}),
     (["bob/a.csv", "bob/b.csv", "eve/a.xlsx"], [], {"bob": TWO, "eve": NONE}),
-    (["bob.csv", "BOB/a.csv"], [], {"BOB": ALIKE, "bob": ALIKE}),
-    (
-        ["e\u0301va.csv", "\xe9va/a.csv"],
-        [],
-        {"\xe9va (\xe9va.csv)": ALIKE, "\xe9va (a.csv)": ALIKE},
-    ),
-    (["...csv"], [], {"...csv": "a hidden file"}),
-    (["\u200b.csv"], [], {"no name": "this is no name for a submission"}),
+    (["bob/__MACOSX/._a.csv", "bob/a.csv"], ["bob"], {}),
     (
         ["._bob.csv", "__MACOSX/b.csv"],
         [],
-        {"._bob.csv": "bob.csv in it", "__MACOSX": "a hidden file"},
+        {"._bob.csv": "a hidden file", "__MACOSX": "a hidden file"},
     ),
     (["bob.xlsx"], [], {"bob.xlsx": "it is no CSV file"}),
     (["out/leaderboard.json"], [], {"out": "the results of an earlier run"}),
@@ -193,40 +163,21 @@ def test_submissions_of_a_folder(challenge, folder, text, case):
         assert words in reasons[name]
 
 
-def test_links_and_large_folders_are_refused(folder, monkeypatch):
-    (folder / "bob.csv").symlink_to(folder / "anna.csv")
-    (folder / "eve").mkdir()
-    for name in ("answers.csv", "notes.txt"):
-        (folder / "eve" / name).write_text("")
-    found, _ = find_submissions(folder)
-    assert [(one.name, one.file, one.fault) for one in found] == [
-        ("anna", "anna.csv", ""),
-        ("bob", "bob.csv", "this is a link; the file itself is meant"),
-        ("eve", "eve/answers.csv", ""),
-    ]
-    monkeypatch.setattr(handed_in, "MOST_INSIDE", 1)
-    assert "more than 1 files in it" in find_submissions(folder)[0][2].fault
-
-
 def test_error_while_one_submission_is_scored_leaves_the_others(
-    challenge, folder, text, tmp_path, monkeypatch
+    challenge, folder, text, monkeypatch
 ):
     (folder / "bob.csv").write_text(text)
     evaluate = Challenge.evaluate
 
-    def fail_for_bob(self, *arguments, agent, **others):
+    def fail_for_bob(self, table, seed, agent, file):
         if agent == "bob":
             raise MemoryError
-        return evaluate(self, *arguments, agent=agent, **others)
+        return evaluate(self, table, seed, agent, file)
 
     monkeypatch.setattr(Challenge, "evaluate", fail_for_bob)
     cards, faulty, _ = score_folder(folder, challenge)
     assert [card.agent for card in cards] == ["anna"]
-    assert "bob.csv: this could not be scored (MemoryError)" in str(faulty["bob"])
-    save_scores(cards, faulty, tmp_path / "out")
-    (tmp_path / "out" / "leaderboard.png").mkdir()  # the picture has no place
-    [complaint] = draw_scores(cards, tmp_path / "out")
-    assert "leaderboard.png could not be drawn" in complaint
+    assert "bob.csv: this could not be scored (MemoryError" in str(faulty["bob"])
 
 
 # ------------------------------------------------------------------ commands
@@ -302,15 +253,14 @@ def test_command_tells_wrong_requests_from_bad_submissions(run, folder, tmp_path
     (tmp_path / "thesis" / "thesis.tex").write_text("years")
     for words in (
         (anna, "--judge", "jury"),
-        (anna, "--challenge", 1, "--counted"),
         (tmp_path / "gone.csv",),
         (folder, "--out", folder),
         (tmp_path / "thesis",),
     ):
         assert run("score", *words, "--no-pictures").exit_code == 2, words
-    result = run("score", anna, "--out", tmp_path / "thesis")
+    result = run("score", folder, "--out", tmp_path / "thesis")
     assert result.exit_code == 2
-    assert "holds something else" in result.stderr
+    assert "already there and not empty" in result.stderr
     assert "performance" in result.stdout  # the score is printed all the same
     assert [path.name for path in (tmp_path / "thesis").iterdir()] == ["thesis.tex"]
     anna.write_text("torn")

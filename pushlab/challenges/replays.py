@@ -11,7 +11,7 @@ from pushlab.challenges.challenge import Challenge, own_draws
 from pushlab.challenges.scorecard import Scorecard
 from pushlab.datasets.features import as_text
 from pushlab.envs.shell import Env
-from pushlab.ground.faults import BadData, Fault, refuse
+from pushlab.ground.faults import Fault, refuse
 from pushlab.ground.seeds import episode_seed
 from pushlab.ground.tables import convert, whole_number, word
 from pushlab.logs.rollout import readable, rollout
@@ -62,8 +62,6 @@ def score_log(
         shown = readable(played, env) if is_readable else played
         faults += _compare(text.iloc[rows], shown, file)
         outcomes.append(played)
-        if len(faults) > BadData.MOST:
-            break
     refuse(faults)
     again = pd.concat(outcomes, ignore_index=True)
     keys = ("opened", "actual", "probability", "best")

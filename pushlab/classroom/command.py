@@ -13,7 +13,6 @@ import typer
 
 from pushlab.classroom.limits import Limits
 from pushlab.ground.commands import ended_by, with_options
-from pushlab.ground.faults import BadData, Fault, refuse
 
 class_app = typer.Typer(
     no_args_is_help=True,
@@ -26,22 +25,11 @@ Class = Annotated[
 
 def read_teams(path: Path) -> list[str]:
     """The names of a CSV file's column `team`, cleaned; BadData with every row whose name is empty or there twice."""
-    from pushlab.classroom.folder import MOST_TEAMS, named
-    from pushlab.datasets.tables import read_rows
-    from pushlab.ground._old_reading import opened
+    from pushlab.classroom.folder import named
+    from pushlab.ground.tables import read_table, word
 
-    with opened(path, 2**20) as file:
-        header, rows, lines, faults = read_rows(file, path.name, MOST_TEAMS)
-    if "team" not in header:
-        raise BadData(
-            Fault(
-                path.name,
-                1,
-                right=f"a column 'team' is missing; there is {', '.join(header)}",
-            )
-        )
-    refuse(faults)
-    return named([row[header.index("team")] for row in rows], path.name, lines)
+    names = read_table(path, {"team": word()})["team"]
+    return named(names, path.name, range(2, len(names) + 2))
 
 
 @class_app.command()
@@ -78,7 +66,7 @@ def new(
     with ended_by(1):
         if tokens is not None and os.path.lexists(tokens):
             raise FileExistsError(
-                f"{tokens} is there already; give the name of a new file"
+                f"{tokens} is already there; give the name of a new file"
             )
         given = new_class(
             folder,

@@ -13,8 +13,7 @@ from pushlab.classroom.book import GAMES, Book, connect
 from pushlab.classroom.lived import Lived, as_json
 from pushlab.classroom.lives import Person, world_of
 from pushlab.classroom.standings import standings
-from pushlab.ground._old_folders import demand_own, whole_folder
-from pushlab.ground.files import csv_text, json_text, safe_cell, write_text
+from pushlab.ground.files import csv_text, json_text, new_folder, safe_cell, write_text
 from pushlab.logs.folders import write_log
 from pushlab.logs.rollout import episode_table, put_together
 from pushlab.users.days import DAY
@@ -89,8 +88,7 @@ def export(folder: Path | str, out: Path | str) -> Path:
     Raises FileExistsError for a folder that holds anything else.
     """
     book, out = Book(folder), Path(out)
-    demand_own(out, OURS)
-    with whole_folder(out) as new:
+    with new_folder(out, mark=OURS) as new:
         write_text(new / OURS, json_text(book.settings))
         for name, table in (
             ("standings", standings(book)),

@@ -12,13 +12,12 @@ from pushlab.classroom.book import BEGIN, GAMES, connect, create, transaction
 from pushlab.classroom.chance import derived, new_secret
 from pushlab.classroom.lived import Lived
 from pushlab.classroom.lives import whom
+from pushlab.classroom.network import clean
 from pushlab.classroom.room import KEPT
 from pushlab.classroom.uploads import MOST
-from pushlab.ground._old_folders import whole_folder
-from pushlab.ground._old_reading import clean
 from pushlab.ground.arguments import demand, whole
 from pushlab.ground.faults import Fault, refuse
-from pushlab.ground.files import write_text
+from pushlab.ground.files import new_folder, write_text
 from pushlab.users.synthesis import make_user
 from pushlab.users.synthesis.user import HANDOUT, write_handout
 
@@ -62,7 +61,7 @@ def new_class(
     secret = new_secret(seed)
     tokens = {team: secrets.token_hex(32) for team in teams}
     about = Path(__file__).with_name("handout.md").read_text(encoding="utf-8")
-    with whole_folder(folder, new=True) as new:
+    with new_folder(folder) as new:
         new.chmod(0o700)
         robin = make_user(
             derived(secret, "person", "history", 0), HISTORY, per_quarter=per_quarter
@@ -91,7 +90,6 @@ def new_class(
                 "INSERT INTO teams (name, token) VALUES (?, ?)",
                 [(team, _hashed(token)) for team, token in tokens.items()],
             )
-    folder.chmod(0o700)  # the rights of an empty folder that was there are not kept
     return tokens
 
 

@@ -21,10 +21,10 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from pushlab.classroom.limits import Buckets, Limits
+from pushlab.classroom.network import read_json
 from pushlab.classroom.page import Board
 from pushlab.classroom.refusal import Refusal, Team
 from pushlab.classroom.room import Room
-from pushlab.ground._old_reading import read_json
 from pushlab.ground.faults import BadData
 
 LETTERS = (
@@ -141,9 +141,7 @@ class Service:
     ) -> list[Any]:
         """What a body of JSON has: these keys, all of them; others, as they are here if it has not; and no more."""
         data = read_json(
-            await self.body(request, team, "application/json", self.limits.body),
-            name="the body",
-            deepest=6,
+            await self.body(request, team, "application/json", self.limits.body)
         )
         if not set(keys) <= set(data) <= {*keys, *others}:
             right = ", ".join([*keys, *map("perhaps {}".format, others)])

@@ -6,7 +6,6 @@ when the class is closed.
 """
 
 import hashlib
-import io
 import json
 import time
 import zlib
@@ -18,15 +17,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from pushlab.challenges.answers import read_notifications
 from pushlab.classroom.book import connect, transaction
 from pushlab.classroom.chance import derived, shuffled
 from pushlab.classroom.lives import Person, world_of, worth_of
+from pushlab.classroom.network import read_csv
 from pushlab.classroom.refusal import CLOSED, Refusal, Team
-from pushlab.datasets.tables import read_rows
-from pushlab.ground.faults import refuse
 from pushlab.metrics.estimate import mean_interval
 
 MOST = 20  # uploads a team
@@ -54,12 +51,8 @@ class Answers:
     def upload(self, team: Team, data: bytes) -> dict[str, Any]:
         """Scores and keeps an upload, by any thread; see `Room.upload`."""
         world, public = self._asked
-        header, rows, lines, faults = read_rows(io.BytesIO(data), FILE, len(world))
-        refuse(faults)
-        table = pd.DataFrame(rows, columns=header, dtype=object)
-        codes, _, notes = read_notifications(
-            table, world.schema, len(world), FILE, lines
-        )
+        table = read_csv(data, FILE, len(world))
+        codes, _, notes = read_notifications(table, world.schema, len(world), FILE)
         expected, best = worth_of(world, codes)
         shares = [share_of(expected[half], best[half]) for half in (public, ~public)]
         points = [
