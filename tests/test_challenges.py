@@ -329,7 +329,7 @@ BAD_LOGS = {
     ),
     "episode twice": (
         lambda log: pd.concat([log, log.iloc[:ROWS]]),
-        [(122, "seed", "that of the episode in row 2 (both were reset with 6)")],
+        [(122, "step", "the next step, 60"), (2, None, "120 steps for 60 contexts")],
     ),
     "missing column": (
         lambda log: log.drop(columns="response_time"),

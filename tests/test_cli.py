@@ -40,7 +40,6 @@ def run(*words, code=0):
         ("fly", 2, "No such command"),
         ("make-user --seed one --out new", 2, "--seed"),
         ("score missing.csv --user mira", 2, "missing.csv"),
-        ("score . --user mira --counted", 2, "Challenge 2"),
     ],
 )
 def test_commands_print_their_result_and_end_with_their_code(

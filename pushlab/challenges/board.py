@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pushlab.ground.faults import BadData, Fault, blame, refuse
+from pushlab.ground.faults import Fault, blame, refuse
 from pushlab.ground.files import csv_text, locked, safe_cell, write_text
 from pushlab.ground.tables import Rule, convert, number, read_as_text, word
 from pushlab.lifetimes.syllabi import read_syllabus, shipped_syllabi
@@ -22,7 +22,6 @@ from pushlab.metrics.estimate import mean_interval
 SYLLABUS = "users-aba"
 MEASURES = ("reward", "forgotten")
 NUMBERS = tuple(f"{one}{end}" for one in MEASURES for end in ("", "_low", "_high"))
-TEXTS = ("name", "agent", "note")
 COLUMNS = ("name", "agent", "syllabus", "seeds", *NUMBERS, "note")
 DIGITS = 3
 
@@ -161,12 +160,12 @@ def add_to_board(path: Path | str, row: Mapping[str, Any]) -> pd.DataFrame:
     The file is created if it doesn't exist. Several processes can add to it at once. Raises BadData, and writes
     nothing, for a faulty row or file.
     """
-    path = Path(path)
     with locked(path):
-        rows = read_board(path).to_dict("records") if path.exists() else []
-        name = (safe_cell(row["name"]), safe_cell(row["agent"]))
-        others = [one for one in rows if (one["name"], one["agent"]) != name]
-        write_board(pd.DataFrame([*others, row], columns=list(COLUMNS)), path)
+        board = pd.DataFrame([row], columns=list(COLUMNS))
+        if Path(path).exists():
+            board = pd.concat([read_board(path), board]).map(_safe)
+            board = board.drop_duplicates(["name", "agent"], keep="last")
+        write_board(board, path)
     return read_board(path)
 
 
@@ -205,9 +204,11 @@ def verify(board: pd.DataFrame, folder: Path | str) -> pd.DataFrame:
     computed = {_key(row): row for row in rows}
     supported = []
     for row in board.to_dict("records"):
-        other = computed.get(_key(row), dict.fromkeys(NUMBERS, np.nan))
-        gaps = [abs(row[column] - other[column]) for column in NUMBERS]
-        supported.append(bool(np.max(gaps) <= 2 * 10.0**-DIGITS))
+        other = computed.get(_key(row))
+        supported.append(
+            other is not None
+            and all(abs(row[one] - other[one]) <= 2 * 10.0**-DIGITS for one in NUMBERS)
+        )
     result = board.copy()
     result.insert(0, "supported", supported)
     return result
@@ -225,19 +226,22 @@ def _rows_of(folder, syllabus):
     for own in sorted(path for path in Path(folder).iterdir() if path.is_dir()):
         try:
             logs = [read_log(path) for path in find_logs(own)]
-            for agent in dict.fromkeys(name for log in logs for name in log["agent"]):
+            for agent in pd.concat(logs)["agent"].unique():
                 lives = [log for log in logs if agent in set(log["agent"])]
-                row = submission(own.name, lives, "", syllabus)
-                rows.append(row | {column: safe_cell(row[column]) for column in TEXTS})
-        except BadData as error:
+                row = submission(own.name, lives, syllabus=syllabus)
+                rows.append({column: _safe(value) for column, value in row.items()})
+        except (OSError, KeyError, ValueError) as error:
+            reason = Fault("logs", right=f"{type(error).__name__}: {error}")
             faults += [
                 fault._replace(file=f"{own.name}: {fault.file}")
-                for fault in error.faults
+                for fault in getattr(error, "faults", [reason])
             ]
-        except (OSError, KeyError, ValueError) as error:
-            right = f"its logs could not be read ({type(error).__name__}: {error})"
-            faults.append(Fault(own.name, right=right))
     return rows, faults
+
+
+def _safe(value):
+    """Return a cell as it is read back from the file."""
+    return safe_cell(value) if isinstance(value, str) else value
 
 
 def rank(board: pd.DataFrame) -> pd.DataFrame:

@@ -52,7 +52,6 @@ class Challenge:
         cls,
         user: Any,
         data: str | Path | None = None,
-        schema: Any = None,
         period: str = "test",
         judge: Any = None,
         opening: str = "sampled",
@@ -68,9 +67,7 @@ class Challenge:
         Raises FileNotFoundError if there is no such user, BadData for faulty tables, ValueError for a wrong period,
         judge or opening.
         """
-        where = user if data is None else data
-        name = {} if data is None else {"user": user}
-        found = load_user(where, schema=schema, **name)
+        found = load_user(user) if data is None else load_user(data, user)
         one_of(f"the period of user {found.name}", period, found.periods)
         challenge = cls(found, period, judge, opening)
         if found.periods[period].answered:

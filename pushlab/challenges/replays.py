@@ -48,7 +48,7 @@ def score_log(
     episodes = _find_episodes(values, len(challenge.world), seed, file)
     actions = values.filter(regex=r"^action\.")
     codes = encoded(actions) if is_readable else actions.to_numpy(np.int64)
-    faults: list[Fault] = []
+    faults = []
     outcomes = []
     for own, rows in episodes.items():
         notifications = iter(codes[rows])
@@ -71,7 +71,7 @@ def score_log(
     world = challenge.world
     draws = [own_draws(own, len(world), world.uniforms)[:, 0] for own in episodes]
     return challenge.score(
-        codes,
+        codes[np.concatenate(list(episodes.values()))],
         outcome,
         np.concatenate(draws),
         2,
@@ -109,31 +109,25 @@ def _rules(env, is_readable):
 
 def _find_episodes(values, contexts, seed, file):
     """Return the positions of each episode's rows by the seed of its reset. Raises BadData for episodes not whole."""
-    numbers = values[list(NUMBERS)].reset_index(drop=True)
-    starts = (numbers[["seed", "episode"]].diff() != 0).any(axis=1)
     episodes = {}
     faults = []
-    for _, part in numbers.groupby(starts.cumsum()):
-        first = int(part.index[0])
-        said = int(part["seed"].iloc[0])
-        own = episode_seed(said, int(part["episode"].iloc[0]))
-        steps = part["step"].to_numpy()
-        wrong = np.flatnonzero(steps != np.arange(len(steps)))[:1]
-        for row in wrong:
-            right = f"the next step, {row}"
-            value = str(steps[row])
-            faults.append(Fault(file, first + int(row) + 2, "step", value, right))
+    groups = values.groupby(["seed", "episode"], sort=False)
+    for (said, number), rows in groups.indices.items():
+        own = episode_seed(int(said), int(number))
+        first = int(rows[0]) + 2
+        steps = values["step"].to_numpy()[rows]
+        wrong = np.flatnonzero(steps != np.arange(len(steps)))
+        if len(wrong):
+            row = int(rows[wrong[0]]) + 2
+            right = f"the next step, {wrong[0]}"
+            faults.append(Fault(file, row, "step", str(steps[wrong[0]]), right))
         if len(steps) != contexts:
             right = f"the episode has {len(steps):,} steps for {contexts:,} contexts; each context needs one"
-            faults.append(Fault(file, first + 2, right=right))
-        if own in episodes:
-            other = episodes[own][0] + 2
-            right = f"another one than that of the episode in row {other} (both were reset with {own})"
-            faults.append(Fault(file, first + 2, "seed", str(said), right))
+            faults.append(Fault(file, first, right=right))
         if seed is not None and own != episode_seed(seed, len(episodes)):
             right = f"what this challenge is played with: seed {seed}, of which this has to be episode {len(episodes)}"
-            faults.append(Fault(file, first + 2, "seed", str(said), right))
-        episodes[own] = part.index.to_numpy()
+            faults.append(Fault(file, first, "seed", str(said), right))
+        episodes[own] = rows
     if not episodes:
         faults.append(Fault(file, right="the table has a header and no rows"))
     refuse(faults)
