@@ -3,8 +3,6 @@
 A cell is looked up among the values of its feature or read as a number. Nothing else is done with it.
 """
 
-from typing import Any
-
 import numpy as np
 import pandas as pd
 
@@ -53,10 +51,8 @@ def read_notifications(
     return codes, None if seconds is None else seconds.to_numpy()[order], notes
 
 
-def text_table(table: Any) -> pd.DataFrame:
+def text_table(table: pd.DataFrame) -> pd.DataFrame:
     """Return a table with each cell as text, without the row numbers that pandas writes as a column without a name."""
-    if not isinstance(table, pd.DataFrame):
-        raise TypeError(f"expected a pandas DataFrame; got {type(table).__name__}")
     if table.columns[:1].isin(["", "Unnamed: 0"]).any():
         table = table.iloc[:, 1:]
     return table.map(as_text).reset_index(drop=True)

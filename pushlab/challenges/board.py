@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pushlab.ground.faults import Fault, blame, refuse
+from pushlab.ground.faults import Fault, refuse
 from pushlab.ground.files import csv_text, locked, safe_cell, write_text
 from pushlab.ground.tables import Rule, convert, number, read_as_text, word
 from pushlab.lifetimes.syllabi import read_syllabus, shipped_syllabi
@@ -94,7 +94,7 @@ def submission(
         faults.append(Fault("logs", None, "agent", ", ".join(agents), right))
     refuse(faults)
     measured = pd.DataFrame(map(kept_and_forgotten, logs), columns=list(MEASURES))
-    return board_row(name, agents[0], seeds, measured, note, syllabus)
+    return board_row(name, agents[0], sorted(seeds), measured, note, syllabus)
 
 
 def board_row(
@@ -125,33 +125,17 @@ def read_board(path: Path | str) -> pd.DataFrame:
 
 def _checked(table, file):
     """Return a leaderboard of text with its numbers converted."""
-    name = Rule("a name", lambda column: column.where(column.str.strip() != ""))
-    seeds = Rule("two or more different whole numbers", _only_seeds)
-    rules = {"name": name, "agent": name, "syllabus": word(shipped_syllabi())}
-    rules["seeds"] = seeds
-    rules |= {column: number() for column in NUMBERS}
+    rules = dict.fromkeys(("name", "agent"), _matching(r".*\S.*", "a name"))
+    rules["syllabus"] = word(shipped_syllabi())
+    rules["seeds"] = _matching(r"\d+(\s+\d+)+", "two or more whole numbers")
+    rules |= dict.fromkeys(NUMBERS, number())
     rules["note"] = word()
-    board = convert(table, rules, file)[list(COLUMNS)]
-    lines = np.arange(len(board)) + 2
-    right = "an agent of its own; an earlier row has the same name and agent"
-    again = board.duplicated(["name", "agent"])
-    faults = blame(file, lines, "agent", board["agent"], again, right)
-    for measure in MEASURES:
-        right = f"between {measure}_low and {measure}_high"
-        wrong = ~board[measure].between(
-            board[f"{measure}_low"], board[f"{measure}_high"]
-        )
-        faults += blame(file, lines, measure, table[measure], wrong, right)
-    refuse(faults)
-    return board
+    return convert(table, rules, file)[list(COLUMNS)]
 
 
-def _only_seeds(column):
-    """Return a column with None in place of anything but two or more different whole numbers."""
-    seeds = column.str.split()
-    is_number = column.str.fullmatch(r"[0-9\s]+")
-    count = seeds.map(len)
-    return column.where(is_number & (count > 1) & (seeds.map(set).map(len) == count))
+def _matching(pattern, right):
+    """A rule for text that matches a regular expression."""
+    return Rule(right, lambda column: column.where(column.str.fullmatch(pattern)))
 
 
 def add_to_board(path: Path | str, row: Mapping[str, Any]) -> pd.DataFrame:
@@ -201,22 +185,14 @@ def verify(board: pd.DataFrame, folder: Path | str) -> pd.DataFrame:
     rows = []
     for syllabus in board["syllabus"].unique():
         rows += _rows_of(folder, syllabus)[0]
-    computed = {_key(row): row for row in rows}
-    supported = []
-    for row in board.to_dict("records"):
-        other = computed.get(_key(row))
-        supported.append(
-            other is not None
-            and all(abs(row[one] - other[one]) <= 2 * 10.0**-DIGITS for one in NUMBERS)
-        )
+    logs = pd.DataFrame(rows, columns=list(COLUMNS))
+    labels = ["name", "agent", "syllabus", "seeds"]
+    both = board.merge(logs, "left", labels, suffixes=("", " of logs"))
+    gaps = [both[name] - both[f"{name} of logs"] for name in NUMBERS]
     result = board.copy()
-    result.insert(0, "supported", supported)
+    is_close = np.abs(gaps) <= 2 * 10.0**-DIGITS
+    result.insert(0, "supported", is_close.all(axis=0))
     return result
-
-
-def _key(row):
-    seeds = sorted(map(int, row["seeds"].split()))
-    return row["name"], row["agent"], row["syllabus"], *seeds
 
 
 def _rows_of(folder, syllabus):

@@ -6,7 +6,7 @@ An episode's seed fixes its contexts and chance, so the notifications in a log d
 import numpy as np
 import pandas as pd
 
-from pushlab.challenges.answers import SECONDS, encoded, feature_rule, text_table
+from pushlab.challenges.answers import SECONDS, text_table
 from pushlab.challenges.challenge import Challenge, own_draws
 from pushlab.challenges.scorecard import Scorecard
 from pushlab.datasets.features import as_text
@@ -14,9 +14,8 @@ from pushlab.envs.shell import Env
 from pushlab.ground.faults import Fault, refuse
 from pushlab.ground.seeds import episode_seed
 from pushlab.ground.tables import convert, whole_number, word
-from pushlab.logs.rollout import readable, rollout
+from pushlab.logs.rollout import rollout
 
-NUMBERS = ("seed", "episode", "step")
 COMPARED = ("reward", "terminated", "truncated")  # besides obs.… and info.…
 PLAYED_AGAIN = "what the environment says after this seed and these notifications"
 
@@ -31,9 +30,9 @@ def score_log(
     """Return the Scorecard of a log of evalumap2-v0, played again.
 
     Args:
-        log: DataFrame from `rollout` or `readable`, or the text of either; whole episodes. Needed are seed, episode,
-            step, response_time, info.opened, action.… and obs.context.…. Other columns that `rollout` writes are
-            compared if they are there; those made with reveal=True too. Response times can't be compared.
+        log: DataFrame from `rollout`, or its text; whole episodes. Needed are agent, seed, episode, step,
+            response_time, info.opened, action.… and obs.context.…. Other columns that `rollout` writes are compared
+            if they are there; those made with reveal=True too. Response times can't be compared.
         seed: The seed with which the log must have been made. None allows any.
         agent: Name of the agent, by default that in the column `agent`.
         file: Name of the log in messages, which count rows as those of a CSV file: the header is row 1.
@@ -43,11 +42,10 @@ def score_log(
     """
     env = Env(challenge.cold_world)
     text = text_table(log)
-    is_readable = _is_readable(text)
-    values = convert(text, _rules(env, is_readable), file)
+    rules = _rules(env)
+    values = convert(text, rules, file)
     episodes = _find_episodes(values, len(challenge.world), seed, file)
-    actions = values.filter(regex=r"^action\.")
-    codes = encoded(actions) if is_readable else actions.to_numpy(np.int64)
+    codes = values[[name for name in rules if name.startswith("action.")]].to_numpy()
     faults = []
     outcomes = []
     for own, rows in episodes.items():
@@ -59,8 +57,7 @@ def score_log(
             learn=False,
             progress=False,
         )
-        shown = readable(played, env) if is_readable else played
-        faults += _compare(text.iloc[rows], shown, file)
+        faults += _compare(text.iloc[rows], played, file)
         outcomes.append(played)
     refuse(faults)
     again = pd.concat(outcomes, ignore_index=True)
@@ -75,34 +72,19 @@ def score_log(
         outcome,
         np.concatenate(draws),
         2,
-        agent or _name(log),
+        agent or str(log["agent"].iloc[0]),
         list(episodes),
         values["response_time"].to_numpy(),
     )
 
 
-def _name(log):
-    names = log["agent"].unique() if "agent" in log else []
-    return str(names[0]) if len(names) == 1 else "submission"
-
-
-def _is_readable(text):
-    """Return whether the actions are words, as `readable` writes them, rather than codes."""
-    cells = text.filter(regex=r"^action\.").head(50).stack()
-    return pd.to_numeric(cells, errors="coerce").isna().mean() > 0.5
-
-
-def _rules(env, is_readable):
+def _rules(env):
     """Return a rule for each column that the log needs."""
-    half = env.world.schema.notification
-    context = env.world.schema.context
-    rules = {name: whole_number(0) for name in NUMBERS}
-    rules |= {"response_time": SECONDS, "info.opened": word()}
-    for name in context.names if is_readable else context.components:
-        rules[f"obs.context.{name}"] = word()
-    if is_readable:
-        return rules | {f"action.{one.name}": feature_rule(one) for one in half}
-    for name, size in zip(half.components, half.sizes):
+    schema = env.world.schema
+    rules = {name: whole_number(0) for name in ("seed", "episode", "step")}
+    rules |= {"agent": word(), "response_time": SECONDS, "info.opened": word()}
+    rules |= {f"obs.context.{name}": word() for name in schema.context.components}
+    for name, size in zip(schema.notification.components, schema.notification.sizes):
         rules[f"action.{name}"] = whole_number(0, int(size) - 1)
     return rules
 
@@ -150,7 +132,7 @@ def _compare(text, played, file):
 def _agree(cells, truth):
     """Return whether each cell says the truth (rows,)."""
     if truth.dtype == bool:
-        words = {"true": True, "1": True, "false": False, "0": False}
+        words = {"true": True, "false": False}
         return (cells.str.lower().map(words) == truth).to_numpy()
     if truth.dtype.kind in "iuf":
         numbers = pd.to_numeric(cells, errors="coerce").to_numpy(float)

@@ -30,7 +30,6 @@ from pushlab.challenges.scorecard import (
     ranked,
     write_picture,
 )
-from pushlab.ground.arguments import in_short
 from pushlab.ground.faults import BadData, Fault, short
 from pushlab.ground.files import csv_text, json_text, new_folder, write_text
 from pushlab.ground.store import no_cache
@@ -62,20 +61,13 @@ def score_file(
 
     Raises BadData that lists every fault.
     """
-    if not isinstance(challenge, Challenge):
-        raise TypeError(
-            f"expected a Challenge, such as Challenge.load('mira'), got {in_short(challenge)}"
-        )
     path = Path(path)
     agent = agent or path.stem
     file = file or path.name
     table = read_as_text(path, name=file)
     is_log = any(name.startswith("action.") for name in table)
-    if is_log and number == 1:
-        right = "this is a log, as Challenge 2 takes: score it with --challenge 2 (number=2)"
-        raise BadData(Fault(file, right=right))
-    if not is_log and number == 2:
-        right = "Challenge 2 takes the log that `rollout` returns; Challenge 1 takes notifications"
+    if is_log != (number == 2):
+        right = "Challenge 1 takes notifications; Challenge 2 (number=2, --challenge 2) takes the log of `rollout`"
         raise BadData(Fault(file, right=right))
     with no_cache():
         if number == 2:
@@ -220,19 +212,15 @@ def hand_in(
         A dict: "public", the share of what the catalogue's best would earn in expected points; "low" and "high", the
         ends of its interval; "left", the uploads that the team has left; "notes", words that the history doesn't know.
 
-    The same answers again count once. Raises TypeError for answers that are neither a file nor a table, Refused with
-    every fault that the server found, ConnectionError if the server can't be reached.
+    The same answers again count once. Raises Refused with every fault that the server found, ConnectionError if the
+    server can't be reached.
     """
     from pushlab.envs.remote.link import Link
 
     if isinstance(answers, pd.DataFrame):
         data = answers.to_csv(index=False, lineterminator="\n").encode()
-    elif isinstance(answers, (str, Path)):
-        data = Path(answers).read_bytes()
     else:
-        raise TypeError(
-            f"answers is a CSV file's name or a table of pandas; got {in_short(answers)}"
-        )
+        data = Path(answers).read_bytes()
     link = Link(url, token)
     link.ask("GET", "/api/me")  # fails early if there is no server
     return link.ask("POST", "/api/answers", data, "text/csv")
