@@ -37,7 +37,7 @@ CARD = Scorecard(
     metrics=METRICS,
     judges={"truth": RATES, "adaboost": RATES},
 )
-TIMED = replace(CARD, response=ResponseTime(0.0004, 0.0021), reported=True)
+TIMED = replace(CARD, response=ResponseTime(0.0004, 0.0021))
 
 
 def with_metrics(agent, **metrics):

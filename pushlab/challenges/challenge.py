@@ -172,7 +172,6 @@ class Challenge:
             metrics=self._measure(codes, outcome, len(seeds), challenge, judges),
             judges=judges,
             response=None if seconds is None else push.response_time(seconds),
-            reported=seconds is not None,
             notes=tuple(notes),
         )
 

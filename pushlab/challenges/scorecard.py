@@ -61,8 +61,7 @@ class Scorecard:
         metrics: Values by metric, in the order of `MEANING`; performance is that of one episode (a mean over several).
         judges: Click-through rates by judge: "expected"; "sampled" with the ends "low" and "high" of its 95 %
             interval; "threshold", if everything of probability 0.5 or more is opened.
-        response: ResponseTime in seconds, or None.
-        reported: Whether the participant measured it.
+        response: ResponseTime in seconds as the participant reported it, or None.
         notes: Remarks for the reader.
     """
 
@@ -77,7 +76,6 @@ class Scorecard:
     metrics: dict[str, Any]
     judges: dict[str, dict[str, float]]
     response: ResponseTime | None = field(default=None, compare=False)
-    reported: bool = False
     notes: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
@@ -132,12 +130,11 @@ class Scorecard:
             ]
         texts = {"scorecard.json": json_text(content), "scorecard.csv": csv_text(rows)}
         if self.response is not None:
-            by = "the participant" if self.reported else "whoever made this scorecard"
             times = {
                 "agent": self.agent,
                 "median_seconds": self.response.median,
                 "p95_seconds": self.response.p95,
-                "measured_by": by,
+                "measured_by": "the participant",
             }
             texts["response_times.json"] = json_text(times)
         for name in ("response_times.json", "scorecard.png"):
@@ -162,10 +159,9 @@ class Scorecard:
             for name, expected, sampled, low, high, threshold in self._judge_cells()
         ]
         if self.response is not None:
-            by = ", as reported by the participant" if self.reported else ""
             lines.append(
                 f"  response time: median {self.response.median * 1e3:.3g} ms, 95th percentile "
-                f"{self.response.p95 * 1e3:.3g} ms{by}"
+                f"{self.response.p95 * 1e3:.3g} ms, as reported by the participant"
             )
         lines += [f"  note: {note}" for note in self.notes]
         return "\n".join(lines)

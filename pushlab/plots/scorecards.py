@@ -200,10 +200,9 @@ def _time_row(card, chance):
         ),
         longest,
     )
-    what = "p95, reported" if card.reported else "95th percentile"
     return (
         "response time",
-        f"{what}; bar ends at {_duration(end)}",
+        f"p95, reported; bar ends at {_duration(end)}",
         own / end if end else 0.0,
         _duration(own),
         None if other is None else other / end,
