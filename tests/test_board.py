@@ -88,11 +88,10 @@ def test_the_score_of_an_open_episode_is_not_shown(played, tmp_path):
 def test_the_page_loads_nothing_and_runs_only_its_own_script(played):
     text = Artist(played[0]).draw()["/"].decode()
     assert "&lt;i&gt;Autumn&lt;/i&gt;" in text and "<i>" not in text
-    assert text.count("<script") == text.count("<style") == 1
     assert not re.findall(r"<[^>]* (?:style|on\w+)=", text)
     assert not re.findall(r"(?:src|href|url)\W{1,3}(?:https?:)?//", text)
     for kind in ("style", "script"):
-        inside = re.search(f"<{kind}>(.*?)</{kind}>", text, re.DOTALL)[1]
+        [inside] = re.findall(f"<{kind}>(.*?)</{kind}>", text, re.DOTALL)
         digest = base64.b64encode(hashlib.sha256(inside.encode()).digest()).decode()
         assert f"{kind}-src 'sha256-{digest}'" in HEADERS["Content-Security-Policy"]
 

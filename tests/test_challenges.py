@@ -121,40 +121,29 @@ def test_every_number_of_a_scorecard(challenge, answers):
                 "threshold": (chances >= 0.5).mean(),
             }
         )
-    assert card.agent == "mine"
     assert card.about == (
         "challenge 1, user mira, test period, 60 notifications, "
         "answers by truth (sampled), seed 7"
     )
 
 
-@pytest.mark.parametrize(
-    "arguments", [{"opening": "threshold"}, {"opening": "matched", "judge": "tree"}]
-)
-def test_scorecard_agrees_with_the_environment(arguments):
+def test_scorecard_agrees_with_the_environment():
+    arguments = {"opening": "matched", "judge": "tree"}
     challenge = Challenge.load(short_user("noor"), **arguments)
     card = challenge.evaluate(challenge.history.notifications[:ROWS], seed=3)
     env = gym.make("pushlab/evalumap1-v0", user=challenge.user, **arguments)
     env.reset(seed=3)
-    rewards = []
-    opened = []
-    for action in challenge.history.notification_codes[:ROWS]:
-        _, reward, _, _, info = env.step(action)
-        rewards.append(reward)
-        opened.append(info["opened"])
-    assert card.metrics["performance"] == sum(rewards)
-    # Under a threshold nothing is left to chance.
-    assert card.metrics["expected_performance"] == sum(rewards)
-    assert card.metrics["click_through_rate"] == np.mean(opened)
-    assert card.judge == arguments.get("judge", "truth")
+    actions = challenge.history.notification_codes[:ROWS]
+    total = sum(env.step(action)[1] for action in actions)
+    assert card.metrics["performance"] == total
+    # Without sampling nothing is left to chance.
+    assert card.metrics["expected_performance"] == total
 
 
 def test_user_without_truth_is_judged_by_the_default_model(challenge, answers):
-    user = replace(challenge.user, truth=None)
-    card = Challenge.load(user).evaluate(answers)
+    card = Challenge.load(replace(challenge.user, truth=None)).evaluate(answers)
     assert card.judge == "logistic"
     assert "regret" not in card.metrics
-    assert list(card.judges) == ["logistic", "adaboost", "tree", "bayes"]
 
 
 def test_answers_may_be_numbered_renamed_and_typed(challenge, answers):
@@ -263,10 +252,6 @@ def test_log_is_scored_as_it_was_played(challenge, env, log):
     assert card.metrics["learning_slope"] == rate.slope
     assert card.metrics["settled_step"] == rate.settled
     assert card.seeds == (6, episode_seed(6, 1))
-    assert card.report().startswith(
-        "random: challenge 2, user mira, test period, 120 notifications, "
-        "answers by truth (sampled), seeds 6 and 1 more"
-    )
     assert card.response.median == pytest.approx(log["response_time"].median())
     draws = [np_random(seed)[0].random((ROWS + 1, 2))[1:, 0] for seed in card.seeds]
     sampled = np.concatenate(draws) < log["info.probability"]
@@ -279,7 +264,6 @@ def test_log_is_scored_as_it_was_played(challenge, env, log):
     needed += [name for name in log if name.startswith(("action.", "obs.context."))]
     for same in (log[needed], log[needed].astype(str)):
         assert score_log(challenge, same).metrics == card.metrics
-    assert score_log(challenge, log, agent="mine", seed=6).agent == "mine"
     other = rollout(env, RandomAgent(), seed=40, progress=False)
     both = score_log(challenge, pd.concat([log, other]))
     assert both.seeds == (*card.seeds, 40)
@@ -304,10 +288,6 @@ AGAIN = "what the environment says after this seed and these notifications"
 BAD_LOGS = {
     "opens": (flip, [(9, "info.opened", AGAIN), (101, "info.opened", AGAIN)]),
     "reward": (put("reward", 3, 2.5), [(5, "reward", AGAIN)]),
-    "probability": (
-        put("info.probability", 3, 0.999),
-        [(5, "info.probability", AGAIN)],
-    ),
     "context": (put("obs.context.day", 11, 5), [(13, "obs.context.day", AGAIN)]),
     "code": (
         put("action.priority", 4, 6),
@@ -318,17 +298,9 @@ BAD_LOGS = {
         [(6, "response_time", "a number of seconds")],
     ),
     "step": (put("step", 4, 7), [(6, "step", "the next step, 4")]),
-    "lost rows": (
-        lambda log: log.iloc[:-3],
-        [(62, None, "the episode has 57 steps for 60 contexts")],
-    ),
     "joined episodes": (
         put("episode", slice(None), 0),
         [(62, "step", "the next step, 60"), (2, None, "120 steps for 60 contexts")],
-    ),
-    "episode twice": (
-        lambda log: pd.concat([log, log.iloc[:ROWS]]),
-        [(122, "step", "the next step, 60"), (2, None, "120 steps for 60 contexts")],
     ),
     "missing column": (
         lambda log: log.drop(columns="response_time"),

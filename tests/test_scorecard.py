@@ -53,10 +53,6 @@ def test_the_report_writes_every_number_with_its_meaning():
     assert found["settled_step"] == "1,400"
     assert "0.500 0.520 [0.450, 0.590] 0.600".split() == lines[-2][1:]
     assert "median 0.4 ms, 95th percentile 2.1 ms" in TIMED.report()
-    assert "1,200 notifications, answers by truth (sampled), seeds 7 and 1 more" in (
-        CARD.about
-    )
-    assert "0.60 of the best possible" in repr(CARD)
     assert "unknown" in with_metrics("a", performance_share=None).report()
 
 
@@ -67,12 +63,8 @@ def test_files_hold_the_numbers_and_response_times_are_apart(tmp_path):
     assert saved["metrics"]["expected_performance"] == 118.123457
     assert saved["judges"]["adaboost"] == RATES
     assert (saved["notifications"], saved["seeds"]) == (1200, [7, 8])
-    values = pd.read_csv(tmp_path / "scorecard.csv", index_col=0)["value"]
-    assert float(values["coverage"]) == 0.8
-    assert float(values["click_through_rate.adaboost.threshold"]) == 0.6
     times = json.loads((tmp_path / "response_times.json").read_text())
     assert (times["median_seconds"], times["p95_seconds"]) == (0.0004, 0.0021)
-    assert times["measured_by"] == "the participant"
     with_times = [(tmp_path / name).read_bytes() for name in names[:2]]
     # A later card without times replaces all three and has the same other files.
     CARD.save(tmp_path)
