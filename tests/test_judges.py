@@ -13,6 +13,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from pushlab import load_user
 from pushlab.datasets.periods import Period
+from pushlab.ground.store import no_cache
 from pushlab.users import judges
 from pushlab.users.judges import (
     cutoff,
@@ -151,11 +152,11 @@ def test_judges_are_cached_but_not_for_scoring(user, name, tmp_path, monkeypatch
     first = probabilities()
     assert np.array_equal(probabilities(), first)
     assert len(fits) == 1
-    [path] = (tmp_path / "fitted").iterdir()
+    [path] = (tmp_path / "results").iterdir()
     path.write_text("{")  # a damaged file is replaced
     assert np.array_equal(probabilities(), first)
     assert len(fits) == 2
-    with judges.no_cache():
+    with no_cache():
         assert np.array_equal(probabilities(), first)
     assert len(fits) == 3
 

@@ -117,8 +117,7 @@ def _is_hidden(path):
 
 
 def _is_csv(path):
-    is_file = path.suffix.lower() == ".csv" and path.is_file()
-    return is_file and not any(map(_is_hidden, (path, path.parent)))
+    return path.suffix.lower() == ".csv" and path.is_file() and not _is_hidden(path)
 
 
 def _student(path):
