@@ -127,16 +127,18 @@ def test_single_tables_are_lifetimes(tmp_path, steps):
 def test_faults_of_a_folder_are_named_all_at_once(tmp_path):
     blocks = {
         "w/0-train": "0 0 w train a {} 1\n0 1 w train a {} much\n",
-        "w/2-test": "7 2 w test a {} 1\n",
+        "w/1-test": "7 2 w test a {} 1\n",
     }
     with pytest.raises(BadData) as error:
         read_log(l2_folder(tmp_path, blocks))
     for words in (
         "w/0-train/data-log.tsv, column reward, row 3: 'much' is not a number",
-        "w/2-test/data-log.tsv, column block_num, row 2: '7' is not 2, as its folder",
-        "block 1 is missing between 0 and 2",
+        "w/1-test/data-log.tsv, column block_num, row 2: '7' is not 1, as its folder",
     ):
         assert words in str(error.value)
+    (tmp_path / "w" / "1-test").rename(tmp_path / "w" / "3-test")
+    with pytest.raises(BadData, match="block 1 is missing between 0 and 3"):
+        read_log(tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -38,6 +38,7 @@ from pushlab.ground.reading import read_json
 from pushlab.logs.rollout import by_episode
 from pushlab.logs.tables import TABLE, THEIRS, read_table
 from pushlab.logs.typed_csv import read_csv, types_file, write_csv
+from pushlab.metrics.lifelong import SYLLABUS_TYPES
 from pushlab.metrics.lifelong.rows import (
     ABOUT,
     find_measure,
@@ -49,7 +50,6 @@ SCENARIO = "scenario_info.json"
 LOGGER = "logger_info.json"
 BLOCK = re.compile(r"(0|[1-9][0-9]{0,8})-(train|test)")  # name of a block's folder
 WORKER = re.compile(r"(?!\.\.?$)[^/\\:\s]+")  # name of a worker's folder
-SYLLABUS_TYPES = ("CL", "ANT_A", "ANT_B")
 NO_TIME = "19700101T000000.000000"  # l2metrics needs a time
 ATTRS = ("measure", "scenario", "syllabus_type")  # attributes of a log that are kept
 
@@ -99,17 +99,17 @@ def _read_file(path, measure):
 
 
 def _read_folder(folder, measure):
-    tables = {}
-    faults = []
+    blocks = _find_blocks(folder)
     scenario = _read_info(folder / SCENARIO)
     measures = _read_info(folder / LOGGER).get("metrics_columns") or ["reward"]
     if not isinstance(measures, list) or not all(isinstance(x, str) for x in measures):
-        value = json.dumps(measures)[:80]
-        faults.append(
-            Fault(LOGGER, None, "metrics_columns", value, "a list of columns", "item")
-        )
-        measures = ["reward"]
-    blocks = _find_blocks(folder, faults)
+        value = json.dumps(measures)
+        right = "a list of columns"
+        raise BadData(Fault(LOGGER, None, "metrics_columns", value, right, "item"))
+    if measure is None:
+        measure = "reward" if "reward" in measures else measures[0]
+    tables = {}
+    faults = []
     for block, block_type, name in blocks:
         try:
             tables[name] = read_table(folder / name, name, block, block_type)
@@ -117,8 +117,6 @@ def _read_folder(folder, measure):
             faults += error.faults
     refuse(faults)
     log = pd.concat(tables)
-    if measure is None:
-        measure = "reward" if "reward" in measures else measures[0]
     refuse(
         Fault(name, 1, measure, right="the column of the measure is missing")
         for name, table in tables.items()
@@ -133,27 +131,26 @@ def _read_info(path):
     return read_json(path) if path.exists() else {}
 
 
-def _find_blocks(folder, faults):
-    """Return (block, type, name) of each table in an L2Logger folder, sorted; add faults of folders' names."""
+def _find_blocks(folder):
+    """Return (block, type, name) of each table in an L2Logger folder, sorted. Raises BadData if a block is missing."""
     blocks = []
-    for path in sorted(folder.glob(f"*/*/{TABLE}")):
+    for path in folder.glob(f"*/*/{TABLE}"):
         name = path.relative_to(folder).as_posix()
         match = BLOCK.fullmatch(path.parent.name)
-        if match:
-            blocks.append((int(match[1]), match[2], name))
-        else:
+        if not match:
             right = "a folder <block>-<train or test>, such as 3-train"
-            faults.append(Fault(name, value=path.parent.name, right=right))
-    if not blocks and not faults:
+            raise BadData(Fault(name, value=path.parent.name, right=right))
+        blocks.append((int(match[1]), match[2], name))
+    if not blocks:
         raise FileNotFoundError(
             f"there is no log in {str(folder)!r}: no <worker>/<block>-<train or test>/{TABLE}"
         )
-    numbers = sorted({block for block, *_ in blocks})
-    for before, after in pairwise(numbers):
+    blocks.sort()
+    for (before, *_), (after, *_) in pairwise(blocks):
         if after > before + 1:
             right = f"block {before + 1} is missing between {before} and {after}"
-            faults.append(Fault(folder.name, right=right))
-    return sorted(blocks)
+            raise BadData(Fault(folder.name, right=right))
+    return blocks
 
 
 def _checked(log, measure, scenario, name, numbered):
@@ -199,9 +196,7 @@ def _fault(log, row, column, right):
 def with_regimes(log: pd.DataFrame) -> pd.DataFrame:
     """Return the log with `regime`: the number, from 0, of consecutive rows of one block, type, task and params."""
     regime = regime_numbers(log, [name for name in ABOUT if name in log])
-    if "regime" in log:
-        return log.assign(regime=regime)
-    log = log.copy()
+    log = log.drop(columns="regime", errors="ignore")
     before = "params" if "params" in log else "task"
     log.insert(log.columns.get_loc(before) + 1, "regime", regime)
     return log
@@ -266,15 +261,16 @@ def write_log(
         attrs["measure"] = measure
     if scenario is not None:
         attrs["scenario"] = scenario
-    log = log.copy(deep=False)
-    log.attrs = attrs
-    if Path(path).suffix == ".csv":
+    path = Path(path)
+    if path.suffix == ".csv":
+        log = log.copy(deep=False)
+        log.attrs = attrs
         return write_csv(log, path)
     log = lifetime_log(log).reset_index(drop=True)
     if "episode" not in log:
         log["episode"] = range(len(log))
     _write_folder(log, attrs, path)
-    return Path(path)
+    return path
 
 
 def _write_folder(log, attrs, folder):

@@ -275,21 +275,21 @@ def _reward_table(rewards, first):
 
 
 def episode_table(
-    world: Any, episode: int, lived: Sequence[tuple], last: Any
+    world: Any, episode: int, steps: Sequence[tuple], last: Any
 ) -> pd.DataFrame:
     """Return the table of one episode, a row a step, with the columns of a `rollout` log that vary.
 
     Args:
         world: A world that names the columns; None numbers them.
         episode: The episode's number.
-        lived: For each step observation, action, reward, terminated, truncated, the info that followed, seconds and
+        steps: For each step observation, action, reward, terminated, truncated, the info that followed, seconds and
             propensity. The column of propensities is left out if all are None.
         last: The last observation.
     """
     observations, actions, rewards, terminated, truncated, infos, seconds, chances = (
-        zip(*lived) if lived else [()] * 8
+        zip(*steps) if steps else [()] * 8
     )
-    number = np.arange(len(lived))
+    number = np.arange(len(steps))
     unlogged = getattr(world, "unlogged", ())
     keys = dict.fromkeys(key for info in infos for key in info if key not in unlogged)
     logged = {key: [info.get(key) for info in infos] for key in keys}
@@ -306,12 +306,9 @@ def episode_table(
     names = getattr(world, "observation_names", None)
     observed = _columns("obs", [*observations, last], names, scalar="obs.value")
     columns |= {key: values[:-1] for key, values in observed.items()}
-    if lived:
-        final = [values[-1] for values in observed.values()]
-        plain = [x.tolist() if hasattr(x, "tolist") else x for x in final]
-        columns["last"] = [None] * (len(lived) - 1) + [plain]
-    else:
-        columns["last"] = []
+    final = [values[-1] for values in observed.values()]
+    plain = [x.tolist() if hasattr(x, "tolist") else x for x in final]
+    columns["last"] = [*[None] * (len(steps) - 1), plain][: len(steps)]
     for key, values in logged.items():
         columns |= _columns(f"info.{key}", values)
     return pd.DataFrame(columns)
