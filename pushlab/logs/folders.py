@@ -157,7 +157,7 @@ def _checked(log, measure, scenario, name, numbered):
     """The lifetime log of tables of others, indexed by (file, row), if metrics can be computed from it."""
     find_measure(log.select_dtypes("number"), measure, name)
     if "phase" not in log:
-        log = _with_phases(log)
+        log.insert(0, "phase", _phases(log))
     log = with_regimes(log)
     refuse(_disorder(log, measure, numbered))
     log = log.reset_index(drop=True)
@@ -202,16 +202,14 @@ def with_regimes(log: pd.DataFrame) -> pd.DataFrame:
     return log
 
 
-def _with_phases(log):
-    """The log with phases, as syllabi name them: 1.train, 1.test, 2.train, …; tests before any training are 0.test."""
+def _phases(log):
+    """Phase of each row, as syllabi name them: 1.train, 1.test, 2.train, …; tests before any training are 0.test."""
     turns = regime_numbers(log, ["block", "block_type"])
     starts = np.flatnonzero(np.diff(turns, prepend=-1))
     types = log["block_type"].to_numpy()[starts]
     numbers = np.cumsum(types == "train")
     phases = [f"{number}.{kind}" for number, kind in zip(numbers, types)]
-    log = log.copy()
-    log.insert(0, "phase", [phases[turn] for turn in turns])
-    return log
+    return [phases[turn] for turn in turns]
 
 
 def lifetime_log(log: pd.DataFrame) -> pd.DataFrame:

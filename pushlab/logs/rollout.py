@@ -99,8 +99,8 @@ def rollout(
         if record == "episodes":
             finished.append(episode.steps)
         else:
-            table = episode_table(world, episode.number, episode.steps, episode.last)
-            finished.append(table)
+            number = first + len(finished)
+            finished.append(episode_table(world, number, episode.steps, episode.last))
 
     def log_so_far():
         if record == "episodes":
@@ -114,17 +114,17 @@ def rollout(
             finish(episode)
         return log_so_far()
 
-    episode = _Episode(first)
+    episode = _Episode()
     try:
         numbers = range(first, first + episodes)
         for number in tqdm(
             numbers, desc=agent.name, disable=not progress, unit="episode"
         ):
-            episode = _Episode(number)
+            episode = _Episode()
             own_seed = episode_seed(seed, number)
             _run_episode(env, agent, own_seed, learn, explore, steps, record, episode)
             finish(episode)
-            episode = _Episode(number)
+            episode = _Episode()
     except BaseException as error:
         keep_lived(error, log_with_unfinished)
         raise
@@ -144,7 +144,6 @@ class _Episode:
         last: The last observation.
     """
 
-    number: int
     steps: list = field(default_factory=list)
     frames: list = field(default_factory=list)
     last: Any = None
@@ -369,8 +368,10 @@ def readable(log: pd.DataFrame, env: Any) -> pd.DataFrame:
     The column `last` is left out, since it holds codes in the order of the columns that are replaced.
     """
     world = env.unwrapped.world
-    has_schema = hasattr(world, "schema")
-    demand(has_schema, f"{world.name} has no schema that would spell its codes")
+    demand(
+        hasattr(world, "schema"),
+        f"{world.name} has no schema that would spell its codes",
+    )
     has_context = isinstance(world.observation_names, dict)
     halves = {"obs.context" if has_context else "obs": world.schema.context}
     if world.action_names is not None:  # in push-v0 actions are plain numbers

@@ -24,7 +24,7 @@ OURS = {
     "timestamp": "timestamp",
 }  # L2Logger's names and ours, in L2Logger's order
 THEIRS = {ours: theirs for theirs, ours in OURS.items()}
-MISSING = ("", "NA", "N/A", "nan", "NaN", "null", "None")  # spellings of no number
+MISSING = ["", "NA", "N/A", "nan", "NaN", "null", "None"]  # spellings of no number
 
 
 def read_table(
@@ -47,10 +47,9 @@ def read_table(
         raise BadData(Fault(name, right="at least one experience below the header"))
     rules = {}
     for column, ours in columns.items():
-        rule = RULES.get(ours) or _rule_of_values(text[column])
-        if rule.dtype == "float64":
-            text[column] = text[column].where(~text[column].isin(MISSING), "")
-        rules[column] = rule
+        rules[column] = RULES.get(ours) or _rule_of_values(text[column])
+        if rules[column].dtype == "float64":
+            text[column] = text[column].replace(MISSING, "")
     table = convert(text, rules, name).rename(columns=columns)
     table.index = np.arange(len(table)) + 2
     for column, right in (("block", block), ("block_type", block_type)):

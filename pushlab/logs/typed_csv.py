@@ -43,8 +43,7 @@ def write_csv(log: pd.DataFrame, path: Path | str) -> Path:
         if kind.startswith("json")
     }
     text = log.assign(**as_json).to_csv(index=False, lineterminator="\n")
-    about = json_text({"columns": types, "attrs": log.attrs})
-    write_text(types_file(path), about)
+    write_text(types_file(path), json_text({"columns": types, "attrs": log.attrs}))
     return write_text(path, text)
 
 
