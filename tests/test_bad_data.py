@@ -342,7 +342,7 @@ FILE = "worker/0-train/data-log.tsv"
     [
         (
             "block_num\texp_num\tblock_type\n0\t0\ttrain\n",
-            (None, "task_name", None, "missing"),
+            (1, "task_name", None, "missing"),
         ),
         (HEAD + "0\t0\ttrain\ta\t{}\tmuch\n" + ROW, (2, "reward", "much", "a number")),
         (
@@ -362,13 +362,11 @@ FILE = "worker/0-train/data-log.tsv"
             (3, "block_type", "test", "train, as its"),
         ),
         (HEAD + "0\t0\ttrain\ta\t[]\t1\n", (2, "task_params", "[]", "a JSON object")),
-        (HEAD + "0\t0\n" + ROW, (2, None, None, "a row of 6 cells; it has 2")),
-        (HEAD + ROW + "0\t1\ttr", (3, None, "0\t1\ttr", "the file is torn off")),
+        (HEAD + ROW + "0\t1\ttr", (None, None, None, "a line break at its end")),
         (
             HEAD + ROW + "0\t4\ttrain\ta\t{}\t1\n",
             (3, "exp_num", "4", "5 or more: episodes"),
         ),
-        (HEAD + "0\t0\ttrain\tä\t{}\t1\n", (2, None, None, "text in UTF-8")),
         (HEAD, (None, None, None, "at least one experience below the header")),
     ],
 )

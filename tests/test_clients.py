@@ -22,7 +22,6 @@ from pushlab.envs.ode.world import ODE
 from pushlab.envs.shell import Env
 from pushlab.ground.compiled import inlined
 from pushlab.logs.collect import collect
-from pushlab.logs.columns import write_parquet
 from pushlab.metrics.offpolicy import off_policy
 
 IDS = [name for name, *_ in TABLE]
@@ -294,7 +293,6 @@ def test_bandit_feedback_and_trajectories_give_the_estimates_of_off_policy():
             lambda log: clients.observations_of(log, "pushlab/ODE-HIV-v0"),
             "takes 6 columns obs",
         ),
-        (lambda log: write_parquet(log, "log.csv"), "ends in .parquet; got 'log.csv'"),
         (
             lambda log: clients.to_sb3_vec("pushlab/push-v0", num_envs=0),
             "num_envs is a whole number",
@@ -311,7 +309,6 @@ def test_logs_of_another_form_are_refused(call, message):
     [
         ("minari", lambda log: clients.to_minari(log, "pushlab/RECEnv-v0", "x-v0")),
         ("d3rlpy", clients.to_d3rlpy),
-        ("pyarrow", lambda log: write_parquet(log, "log.parquet")),
         ("stable_baselines3", lambda log: clients.to_sb3_vec("pushlab/RECEnv-v0")),
     ],
 )

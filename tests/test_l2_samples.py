@@ -42,11 +42,6 @@ def test_the_metrics_are_those_of_l2metrics(saved, logs):
 
 
 def test_a_log_without_times_gets_one_that_l2metrics_reads(tmp_path):
-    log = read_log(SAMPLES / "life")
-    assert log["timestamp"].str.fullmatch(r"\d{8}T\d{6}\.\d{6}").all()
-    folder = write_log(log.drop(columns="timestamp"), tmp_path / "ours")
-    for table in folder.rglob("data-log.tsv"):
-        header, *rows = [line.split("\t") for line in table.read_text().splitlines()]
-        column = header.index("timestamp")
-        assert {row[column] for row in rows} == {"19700101T000000.000000"}
-    assert "timestamp" not in read_log(folder)
+    log = read_log(SAMPLES / "life").drop(columns="timestamp")
+    times = read_log(write_log(log, tmp_path / "ours"))["timestamp"]
+    assert set(times) == {"19700101T000000.000000"}

@@ -135,8 +135,7 @@ PAGES = {
         [
             "pushlab.logs.rollout: rollout by_episode readable",
             "pushlab.logs.collect: collect true_value",
-            "pushlab.logs.folders: read_log write_log read_steps lifetime_log",
-            "pushlab.logs.columns: write_parquet read_parquet",
+            "pushlab.logs.folders: read_log write_log lifetime_log rollout_log with_regimes",
             "pushlab.logs.places: find_logs",
         ],
     ),

@@ -1,8 +1,8 @@
-"""Logged data: what a known policy saw, did and earned, with the probabilities of what it did; and true values.
+"""Logs of a known policy, with the probabilities of its actions; and true values of policies.
 
 A policy is a function of observations (rows, features) that returns probabilities (rows, actions), or an object with
-such a method `probabilities`. Features are the log's columns `obs.…` in their order: observations that are dicts come
-as one matrix too.
+such a method `probabilities`. Features are the log's columns `obs.…` in their order; dict observations become one
+matrix too.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pushlab.ground.arguments import whole
 from pushlab.ground.seeds import episode_seed
 from pushlab.metrics.offpolicy.logs import probabilities_of
 
-MOST_STATES = 5_000_000  # that an enumeration may visit
+MOST_STATES = 5_000_000  # in an enumeration
 
 Policy = Callable[[np.ndarray], np.ndarray] | Any
 
@@ -32,16 +32,20 @@ def collect(
     actions: np.ndarray | None = None,
     **kwargs: Any,
 ) -> pd.DataFrame:
-    """A log of a policy in an environment, made in its native batch version: a DataFrame with a row a step.
+    """Run a policy in an environment's native batch version and return the log, a DataFrame with a row a step.
 
-    env       id of an environment
-    policy    the behaviour policy; ValueError unless its probabilities are not below 0 and of sum 1
-    episodes  how many; episode e is that of an environment reset with `episode_seed(seed, e)`, as in `rollout`
-    seed      of environment and policy
-    actions   array (actions, …): what the policy's action number k means to the environment; None where it is k
-    kwargs    arguments of the environment
-    returns   columns env, seed, episode, step, action (a number), reward, propensity, terminated, truncated, and
-              `obs.<name>`, of dicts `obs.<key>.<name>`, and `last`, as in `rollout`
+    Args:
+        env: Id of an environment.
+        policy: The behaviour policy. ValueError unless its probabilities are at least 0 with a sum of 1.
+        episodes: Number of episodes. Episode e is that of an environment reset with `episode_seed(seed, e)`, as in
+            `rollout`.
+        seed: Seed of the environment and the policy.
+        actions: An array (actions, …): the environment's action for each number of the policy's; None if they're
+            the same.
+        kwargs: Arguments of the environment.
+
+    Columns: env, seed, episode, step, action (a number), reward, propensity, terminated, truncated, and
+    `obs.<name>` (of dicts `obs.<key>.<name>`) and `last`, as in `rollout`.
 
     >>> from pushlab.agents.rec import SoftmaxItem
     >>> log = collect("pushlab/RECEnv-v0", SoftmaxItem(np.eye(5)), episodes=2, seed=7, step_per_episode=3)
@@ -50,89 +54,88 @@ def collect(
     """
     import gymnasium as gym
 
+    whole("episodes", episodes, 1)
     with naming_the_nearest(env):
-        envs: Any = gym.make_vec(env, num_envs=whole("episodes", episodes, 1), **kwargs)
+        envs: Any = gym.make_vec(env, num_envs=episodes, **kwargs)
     chance = own_chance(seed)
-    seen, _ = envs.reset(
-        seed=[episode_seed(seed, episode) for episode in range(episodes)]
-    )
-    names = _names(seen, envs.unwrapped.world.observation_names)
-    over, parts, step, seen = np.zeros(episodes, bool), [], 0, _matrix(seen)
-    while not over.all():
-        likely = probabilities_of(policy, seen)
-        chosen = _draw(likely, chance.random(episodes))
-        following, reward, terminated, truncated, _ = envs.step(
-            chosen if actions is None else actions[chosen]
-        )
-        on, following = (
-            np.flatnonzero(~over),
-            _matrix(following),
-        )  # a copy that is over has begun again
-        last = np.full(len(on), None)
-        for row in np.flatnonzero((terminated | truncated)[on]):
-            last[row] = following[on[row]].tolist()
-        parts.append(
-            {
-                "episode": on,
-                "step": np.full(len(on), step),
-                "action": chosen[on],
-                "reward": reward[on],
-                "propensity": likely[on, chosen[on]],
-                "terminated": terminated[on],
-                "truncated": truncated[on],
-                "obs": seen[on],
-                "last": last,
-            }
-        )
-        over |= terminated | truncated
-        seen, step = following, step + 1
+    seeds = [episode_seed(seed, episode) for episode in range(episodes)]
+    observations, _ = envs.reset(seed=seeds)
+    names = _names(observations, envs.unwrapped.world.observation_names)
+    matrix = _matrix(observations)
+    is_over = np.zeros(episodes, bool)
+    parts = []
+    while not is_over.all():
+        probabilities = probabilities_of(policy, matrix)
+        chosen = _draw(probabilities, chance.random(episodes))
+        sent = chosen if actions is None else actions[chosen]
+        observations, rewards, terminated, truncated, _ = envs.step(sent)
+        following = _matrix(observations)
+        ends = terminated | truncated
+        rows = np.flatnonzero(~is_over)  # a copy that is over has begun again
+        last = np.full(len(rows), None)
+        for at in np.flatnonzero(ends[rows]):
+            last[at] = following[rows[at]].tolist()
+        part = {
+            "episode": rows,
+            "step": np.full(len(rows), len(parts)),
+            "action": chosen[rows],
+            "reward": rewards[rows],
+            "propensity": probabilities[rows, chosen[rows]],
+            "terminated": terminated[rows],
+            "truncated": truncated[rows],
+        }
+        part |= dict(zip(names, matrix[rows].T, strict=True))
+        parts.append(part | {"last": last})
+        is_over |= ends
+        matrix = following
     envs.close()
-    columns = {key: np.concatenate([part[key] for part in parts]) for key in parts[0]}
-    observed, last = columns.pop("obs"), columns.pop("last")
-    columns |= dict(zip(names, observed.T, strict=True)) | {"last": last}
+    columns = {name: np.concatenate([p[name] for p in parts]) for name in parts[0]}
     log = pd.DataFrame(columns).sort_values(["episode", "step"], ignore_index=True)
     log.insert(0, "env", env.split("/")[-1])
     log.insert(1, "seed", seed)
     return log
 
 
-def _matrix(seen):
+def _matrix(observations):
     """A batch of observations as one array (rows, features), the parts of a dict side by side."""
-    if isinstance(seen, dict):
-        return np.hstack([_matrix(part) for part in seen.values()])
-    return np.asarray(seen).reshape(len(seen), -1)
+    if isinstance(observations, dict):
+        return np.hstack([_matrix(part) for part in observations.values()])
+    return np.asarray(observations).reshape(len(observations), -1)
 
 
-def _names(seen, names, prefix="obs"):
-    """What the columns of `_matrix(seen)` are called in a log."""
-    if isinstance(seen, dict):
-        return [
-            name
-            for key, part in seen.items()
-            for name in _names(part, (names or {}).get(key), f"{prefix}.{key}")
-        ]
-    return [f"{prefix}.{name}" for name in names or range(_matrix(seen).shape[1])]
+def _names(observations, names, prefix="obs"):
+    """Columns of a log for those of `_matrix(observations)`."""
+    if isinstance(observations, dict):
+        columns = []
+        for key, part in observations.items():
+            own = (names or {}).get(key)
+            columns += _names(part, own, f"{prefix}.{key}")
+        return columns
+    return [
+        f"{prefix}.{name}" for name in names or range(_matrix(observations).shape[1])
+    ]
 
 
 def _draw(probabilities, uniforms):
     """A number for each row, drawn with the row's probabilities."""
     chosen = (uniforms[:, None] >= np.cumsum(probabilities, axis=1)).sum(axis=1)
-    return np.minimum(
-        chosen, probabilities.shape[1] - 1
-    )  # a sum of probabilities may end just below 1
+    # A sum of probabilities may be just below 1.
+    return np.minimum(chosen, probabilities.shape[1] - 1)
 
 
 def true_value(
     world: Any, policy: Policy, steps: int | None = None, discount: float = 1.0
 ) -> float:
-    """The value of a policy in a RECEnv world by exact enumeration of all users and all ways they may be treated.
+    """Return the expected (discounted) return of an episode in a RECEnv world, by enumeration of users and treatments.
 
-    world     a RECEnv without observation noise, whose user model has an exact `expect`; noise in rewards does not
-              matter, as only their expectation counts
-    steps     of an episode; None takes the world's
-    returns   expected (discounted) return of an episode, float
+    Args:
+        world: A RECEnv without observation noise, whose user model has an exact `expect`. Noise in rewards doesn't
+            matter, since only their expectation counts.
+        policy: The policy to value.
+        steps: Length of an episode; None takes the world's.
+        discount: Factor of each later reward.
 
-    Raises ValueError where there is noise in observations, or more than 5 million states to visit.
+    Raises ValueError if there is noise in observations, or there are more than 5 million states.
     """
     steps = world.step_per_episode if steps is None else steps
     if world.obs_std:
@@ -145,15 +148,17 @@ def true_value(
             f"{MOST_STATES:,} states; take fewer, or the mean of many episodes"
         )
     users = np.arange(world.n_users)
-    states = world.initial(np.zeros((len(users), world.uniforms)), {"user_id": users})[
-        "state"
-    ]
-    weights, value = np.full(len(users), 1 / len(users)), 0.0
+    uniforms = np.zeros((len(users), world.uniforms))
+    states = world.initial(uniforms, {"user_id": users})["state"]
+    weights = np.full(len(users), 1 / len(users))
+    value = 0.0
     for step in range(steps):
-        seen = world.observe({"state": states})
-        likely = np.asarray(getattr(policy, "probabilities", policy)(seen), float)
-        parents, items = (index.ravel() for index in np.indices(likely.shape))
+        observations = world.observe({"state": states})
+        probabilities = np.asarray(
+            getattr(policy, "probabilities", policy)(observations), float
+        )
+        parents, items = (index.ravel() for index in np.indices(probabilities.shape))
         rewards, states = world.expect(states[parents], items)
-        weights = weights[parents] * likely.ravel()
+        weights = weights[parents] * probabilities.ravel()
         value += discount**step * float(weights @ rewards)
     return value

@@ -1,17 +1,16 @@
-"""Lifetimes on disk: L2Logger folders and single tables, read and written.
+"""Logs on disk: a CSV file with its columns' types, and L2Logger folders as import and export.
+
+`write_log(log, "run.csv")` keeps any log, and `read_log` returns an equal one (`pushlab.logs.typed_csv`).
 
 A **lifetime log** is a DataFrame with a row an experience (an episode), in the order lived: `block` (from 0),
 `block_type` ("train" or "test"), `task`, `params` (JSON text), `regime` (a stretch of one block, task and params, from
 0), `episode` (the experience's number), where they are known `phase`, `block_subtype`, `worker`, `status`, `timestamp`
-and the columns of the rollout it came from, and then a numeric column for each measure. A folder looks like this:
+and the columns of the rollout it came from, and then a numeric column for each measure. As an L2Logger folder, which
+L2Logger 1.8 of the Johns Hopkins Applied Physics Laboratory writes and l2metrics reads, it looks like this:
 
-    scenario_info.json                      what the lifetime is about
+    scenario_info.json                      a description of the lifetime
     logger_info.json                        {"metrics_columns": ["reward"], "log_format_version": "1.1"}
     <worker>/<block>-<train or test>/data-log.tsv
-
-as L2Logger 1.8 of the Johns Hopkins Applied Physics Laboratory writes and reads it. Beside a `data-log.tsv` of ours
-stands `columns.json`, which says what the log's own columns were, so that nothing is lost on the way through a table;
-and `steps.tsv` where the log was one of steps.
 
 >>> import pandas as pd, tempfile
 >>> episodes = pd.DataFrame({"block": [0, 0, 1], "block_type": ["train", "train", "test"], "task": "A", "params": "{}",
@@ -20,30 +19,26 @@ and `steps.tsv` where the log was one of steps.
 ...     log = read_log(write_log(episodes, folder))
 >>> log[["phase", "block", "regime", "reward"]].to_string(index=False, header=False).split()
 ['1.train', '0', '0', '0.50', '1.train', '0', '0', '1.00', '1.test', '1', '1', '0.25']
->>> rollout_log(log.drop(columns="phase")).equals(episodes)
-True
 """
 
 from __future__ import annotations
 
 import json
-import os
+import re
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from pushlab.ground._old_folders import whole_folder
-from pushlab.ground._old_reading import read_json
-from pushlab.ground.faults import BadData, Fault
-from pushlab.ground.files import write_text
-from pushlab.logs import tables
-from pushlab.logs.columns import spell_out
-from pushlab.logs.places import parts_of
+from pushlab.ground.faults import BadData, Fault, refuse
+from pushlab.ground.files import json_text, new_folder, write_text
+from pushlab.ground.reading import read_json
 from pushlab.logs.rollout import by_episode
-from pushlab.logs.tables import COLUMNS, TABLE, THEIRS, Table
+from pushlab.logs.tables import TABLE, THEIRS, read_table
 from pushlab.logs.typed_csv import read_csv, types_file, write_csv
+from pushlab.metrics.lifelong import SYLLABUS_TYPES
 from pushlab.metrics.lifelong.rows import (
     ABOUT,
     find_measure,
@@ -51,254 +46,191 @@ from pushlab.metrics.lifelong.rows import (
     regime_numbers,
 )
 
-SCENARIO, LOGGER = "scenario_info.json", "logger_info.json"
-STEPS = "steps.tsv"
-TYPES = ("train", "test")
-KINDS = ("CL", "ANT_A", "ANT_B")
-ATTRS = ("measure", "scenario", "syllabus_type")  # of a log that is kept
-NO_TIME = "19700101T000000.000000"  # l2metrics reads a time; one that is always the same keeps files the same
+SCENARIO = "scenario_info.json"
+LOGGER = "logger_info.json"
+BLOCK = re.compile(r"(0|[1-9][0-9]{0,8})-(train|test)")  # name of a block's folder
+WORKER = re.compile(r"(?!\.\.?$)[^/\\:\s]+")  # name of a worker's folder
+NO_TIME = "19700101T000000.000000"  # l2metrics needs a time
+ATTRS = ("measure", "scenario", "syllabus_type")  # attributes of a log that are kept
 
 
 # ---------------------------------------------------------------- reading
 
 
-def read_log(
-    path: Path | str,
-    measure: str | None = None,
-    strict: bool = True,
-    blocks: int | None = None,
-) -> pd.DataFrame:
-    """Reads one log: a CSV that `write_log` wrote, an L2Logger folder, or a TSV, CSV or Parquet file with the columns of either naming.
+def read_log(path: Path | str, measure: str | None = None) -> pd.DataFrame:
+    """Return the log at a path.
 
-    measure  the column to measure by; by default what `logger_info.json` names first, else "reward"
-    strict   False goes on with the rows that are sound, if there are any, as an interrupted run leaves them behind;
-             what is wrong with the others is in `log.attrs["faults"]`
-    blocks   of a folder, only those with lower numbers; None is all
+    Args:
+        path: A CSV file of `write_log`, which is returned as it was written; or a lifetime that others wrote: an
+            L2Logger folder, or one TSV or CSV file with the columns of either naming.
+        measure: The column to measure by. By default it is what `logger_info.json` names first, else "reward".
 
-    returns  a lifetime log; `log.attrs["measure"]` is the measure, `log.attrs["scenario"]` the dict of
-             `scenario_info.json`, `log.attrs["syllabus_type"]` what that says of CL, ANT_A or ANT_B, if anything
-    Raises FileNotFoundError where there is no log, BadData listing every fault of its tables; for a measure that is
-    not there the numeric columns that are.
+    Returns a lifetime log if others wrote it. `log.attrs["measure"]` is the measure, `log.attrs["scenario"]` the
+    content of `scenario_info.json`, and `log.attrs["syllabus_type"]` its CL, ANT_A or ANT_B, if it has one.
+
+    Raises FileNotFoundError if there is no log, BadData that lists the faults of its tables, or the numeric columns
+    if the measure isn't one of them.
     """
     path = Path(path)
     if not path.exists():
         raise FileNotFoundError(
             f"there is no log at {str(path)!r}: no such file or folder"
         )
+    if path.is_dir():
+        return _read_folder(path, measure)
     if path.suffix == ".csv" and types_file(path).exists():
         log = read_csv(path)
         if measure is not None:
             log.attrs["measure"] = find_measure(log, measure, path.name)
         return log
-    try:
-        return _read_log(path, measure, strict, blocks)
-    except BadData:
-        raise
-    except (
-        ArithmeticError,
-        AttributeError,
-        LookupError,
-        MemoryError,
-        RecursionError,
-        TypeError,
-        ValueError,
-    ) as error:
-        right = f"a log that can be read ({type(error).__name__}: {error})"  # whatever else others may write
-        raise BadData([Fault(path.name, None, None, None, right)]) from error
+    return _read_file(path, measure)
 
 
-def _read_log(path, measure, strict, blocks):
-    parts, faults = parts_of(path) if path.is_dir() else ([Table(path, path.name)], [])
-    parts = [
-        part
-        for part in parts
-        if blocks is None or part.block is None or part.block < blocks
-    ]
-    read = [(part, *tables.read_part(part)) for part in parts]
-    scenario, told = (
-        _read_json(path, SCENARIO, faults),
-        _read_json(path, LOGGER, faults),
-    )
-    faults += [fault for _, _, found in read for fault in found]
-    kept = {part: table for part, table, _ in read if table is not None and len(table)}
-    if not kept:
-        raise BadData(faults)
-    log = pd.concat(kept.values(), keys=[part.name for part in kept])
-    columns = told.get("metrics_columns") or ["reward"]
-    wanted = [columns] if isinstance(columns, str) else columns
-    if not isinstance(wanted, list) or not all(
-        isinstance(column, str) for column in wanted
-    ):
-        faults.append(
-            Fault(
-                LOGGER,
-                None,
-                "metrics_columns",
-                json.dumps(columns)[:80],
-                "a list of columns",
-                "item",
-            )
-        )
-        wanted = ["reward"]
-    name = str(measure or ("reward" if "reward" in wanted else wanted[0]))
-    try:
-        find_measure(
-            log.select_dtypes("number"), name, path.name
-        )  # True and False are none
-        faults += _lacking(kept, name)
-        infinite = tables.find_infinite(log, name)
-        faults += infinite
-        log = (
-            log[np.isfinite(log[name].to_numpy(float, na_value=0.0))]
-            if infinite
-            else log
-        )
-        sound = True
-    except BadData as error:
-        faults += error.faults
-        sound = False
-    if not len(log):
-        raise BadData(faults)
-    if "step" in log and path.is_file():
+def _read_file(path, measure):
+    """The lifetime in one table of others, which may be a step log."""
+    table = read_table(path, path.name)
+    log = pd.concat({path.name: table})
+    if "step" in log:
         log = by_episode(log).rename(columns={"return": "reward"})
-        log.index = pd.MultiIndex.from_product([[path.name], np.zeros(len(log), int)])
+        log.index = pd.MultiIndex.from_product([[path.name], [None] * len(log)])
     if "block" not in log:
-        log = log.assign(
-            block=regime_numbers(log, ["phase" if "phase" in log else "block_type"])
+        log["block"] = regime_numbers(log, ["block_type"])
+    return _checked(log, measure or "reward", {}, path.name, numbered=False)
+
+
+def _read_folder(folder, measure):
+    blocks = _find_blocks(folder)
+    scenario = _read_info(folder / SCENARIO)
+    measures = _read_info(folder / LOGGER).get("metrics_columns") or ["reward"]
+    if not isinstance(measures, list) or not all(isinstance(x, str) for x in measures):
+        value = json.dumps(measures)
+        right = "a list of columns"
+        raise BadData(Fault(LOGGER, None, "metrics_columns", value, right, "item"))
+    if measure is None:
+        measure = "reward" if "reward" in measures else measures[0]
+    tables = {}
+    faults = []
+    for block, block_type, name in blocks:
+        try:
+            tables[name] = read_table(folder / name, name, block, block_type)
+        except BadData as error:
+            faults += error.faults
+    refuse(faults)
+    log = pd.concat(tables)
+    refuse(
+        Fault(name, 1, measure, right="the column of the measure is missing")
+        for name, table in tables.items()
+        if measure in log and measure not in table
+    )
+    if len({block for block, *_ in blocks}) < len(blocks):
+        log = log.sort_values(["block", "episode"], kind="stable")
+    return _checked(log, measure, scenario, folder.name, numbered=True)
+
+
+def _read_info(path):
+    return read_json(path) if path.exists() else {}
+
+
+def _find_blocks(folder):
+    """Return (block, type, name) of each table in an L2Logger folder, sorted. Raises BadData if a block is missing."""
+    blocks = []
+    for path in folder.glob(f"*/*/{TABLE}"):
+        name = path.relative_to(folder).as_posix()
+        match = BLOCK.fullmatch(path.parent.name)
+        if not match:
+            right = "a folder <block>-<train or test>, such as 3-train"
+            raise BadData(Fault(name, value=path.parent.name, right=right))
+        blocks.append((int(match[1]), match[2], name))
+    if not blocks:
+        raise FileNotFoundError(
+            f"there is no log in {str(folder)!r}: no <worker>/<block>-<train or test>/{TABLE}"
         )
-    log = _with_phases(log)
-    faults += tables.find_disorder(log, parts[0].is_numbered)
-    log = with_regimes(
-        tables.in_order(log, shared=len({part.block for part in kept}) < len(kept))
-    )
-    faults += tables.find_steps_back(log)
-    kind = (
-        str(scenario.get("syllabus_type", scenario.get("scenario_type")))
-        .upper()
-        .replace("-", "_")
-    )
-    if kind not in KINDS and len(kept) < len(parts):
-        right = f"CL, ANT_A or ANT_B; without {len(parts) - len(kept)} of {len(parts)} tables nobody can tell which"
-        faults.append(Fault(SCENARIO, None, "syllabus_type", None, right, "item"))
-    if faults and (strict or not sound):
-        raise BadData(faults)
+    blocks.sort()
+    for (before, *_), (after, *_) in pairwise(blocks):
+        if after > before + 1:
+            right = f"block {before + 1} is missing between {before} and {after}"
+            raise BadData(Fault(folder.name, right=right))
+    return blocks
+
+
+def _checked(log, measure, scenario, name, numbered):
+    """The lifetime log of tables of others, indexed by (file, row), if metrics can be computed from it."""
+    find_measure(log.select_dtypes("number"), measure, name)
+    if "phase" not in log:
+        log.insert(0, "phase", _phases(log))
+    log = with_regimes(log)
+    refuse(_disorder(log, measure, numbered))
     log = log.reset_index(drop=True)
-    log.attrs = {
-        "measure": name,
-        "scenario": scenario,
-        **({"faults": tuple(faults)} if faults else {}),
-        **({"syllabus_type": kind} if kind in KINDS else {}),
-    }
+    log.attrs = {"measure": measure, "scenario": scenario}
+    kind = scenario.get("syllabus_type", scenario.get("scenario_type"))
+    kind = str(kind).upper().replace("-", "_")
+    if kind in SYLLABUS_TYPES:
+        log.attrs["syllabus_type"] = kind
     return log
 
 
-def read_steps(folder: Path | str) -> pd.DataFrame:
-    """The step log that a folder was written from: a DataFrame as `rollout` returned it.
+def _disorder(log, measure, numbered):
+    """Faults of blocks or experiences that don't count up, and of infinite or missing values of the measure.
 
-    Raises FileNotFoundError if no steps were written, BadData for a file that is torn.
+    numbered   whether experiences count through the whole lifetime, as L2Logger's do, and not within a regime
     """
-    parts = [
-        part._replace(
-            path=part.path.with_name(STEPS), name=part.name.removesuffix(TABLE) + STEPS
-        )
-        for part in parts_of(Path(folder))[0]
-    ]
-    missing = [part.name for part in parts if not part.path.exists()]
-    if missing:
-        raise FileNotFoundError(
-            f"{Path(folder).name} holds episodes and no steps: there is no {missing[0]}"
-        )
-    read, found = zip(*(tables.read_columns(part, "steps") for part in parts))
-    if any(found):
-        raise BadData(fault for faults in found for fault in faults)
-    return pd.concat(read, ignore_index=True)
+    same = np.diff(log["regime"]) == 0
+    for column, counts in (("block", True), ("episode", numbered | same)):
+        values = log[column].to_numpy()
+        for row in np.flatnonzero((values[1:] < values[:-1]) & counts) + 1:
+            right = f"{values[row - 1]} or more: {column}s are out of order"
+            yield _fault(log, row, column, right)
+    for row in np.flatnonzero(np.isinf(log[measure].to_numpy(float, na_value=np.nan))):
+        yield _fault(log, row, measure, "a finite number, or empty")
 
 
-def _read_json(path, name, faults):
-    """A JSON object beside the blocks, {} where there is none; what is wrong with it is added to the faults."""
-    if not path.is_dir() or not os.path.lexists(path / name):
-        return {}
-    try:
-        return read_json(path / name)
-    except BadData as error:
-        faults += error.faults
-        return {}
-
-
-def _lacking(kept, measure):
-    """A fault for each table that has no column of the measure, where others have."""
-    return [
-        Fault(
-            part.name,
-            1,
-            measure,
-            None,
-            "the measure is missing; numeric columns here are "
-            + (", ".join(numeric_columns(table)) or "none"),
-        )
-        for part, table in kept.items()
-        if measure not in table and not {"step", "return"} & {*table}
-    ]
+def _fault(log, row, column, right):
+    file, line = log.index[row]
+    value = str(log[column].iat[row])
+    return Fault(file, line, THEIRS.get(column, column), value, right)
 
 
 # ---------------------------------------------------------------- regimes and phases, logs of rollout
 
 
 def with_regimes(log: pd.DataFrame) -> pd.DataFrame:
-    """The log with a column `regime`: consecutive rows of one block, type, task and params, counted from 0."""
+    """Return the log with `regime`: the number, from 0, of consecutive rows of one block, type, task and params."""
     regime = regime_numbers(log, [name for name in ABOUT if name in log])
-    if "regime" in log:
-        return log.assign(regime=regime)
-    log = log.copy()
-    log.insert(
-        log.columns.get_loc("params" if "params" in log else "task") + 1,
-        "regime",
-        regime,
-    )
+    log = log.drop(columns="regime", errors="ignore")
+    before = "params" if "params" in log else "task"
+    log.insert(log.columns.get_loc(before) + 1, "regime", regime)
     return log
 
 
-def _with_phases(log):
-    """The log with phases, as syllabi name them: 1.train, 1.test, 2.train, …; tests before any training are 0.test."""
-    if "phase" in log:
-        return log
-    turn = regime_numbers(log, ["block", "block_type"])
-    kinds = log["block_type"].to_numpy()[np.flatnonzero(np.diff(turn, prepend=-1))]
-    phases = [
-        f"{number}.{kind}" for number, kind in zip(np.cumsum(kinds == "train"), kinds)
-    ]
-    log = log.copy()
-    log.insert(0, "phase", list(np.array(phases, object)[turn]))
-    return log
+def _phases(log):
+    """Phase of each row, as syllabi name them: 1.train, 1.test, 2.train, …; tests before any training are 0.test."""
+    turns = regime_numbers(log, ["block", "block_type"])
+    starts = np.flatnonzero(np.diff(turns, prepend=-1))
+    types = log["block_type"].to_numpy()[starts]
+    numbers = np.cumsum(types == "train")
+    phases = [f"{number}.{kind}" for number, kind in zip(numbers, types)]
+    return [phases[turn] for turn in turns]
 
 
 def lifetime_log(log: pd.DataFrame) -> pd.DataFrame:
-    """The lifetime log of a log of `rollout`, episodes or steps: `reward` is the return of an episode.
+    """Return the lifetime log of a log of `rollout`, episodes or steps: `reward` is the return of an episode.
 
     Nothing but regimes is added; `rollout_log` gives an episode log back as it was.
     """
-    log = by_episode(log) if "step" in log else log
-    missing = [name for name in ("block", "block_type", "task") if name not in log]
-    if missing:
-        raise BadData(
-            [
-                Fault(
-                    "log",
-                    None,
-                    name,
-                    None,
-                    "a lifetime has this column; give it to rollout",
-                )
-                for name in missing
-            ]
-        )
+    if "step" in log:
+        log = by_episode(log)
+    refuse(
+        Fault("log", None, name, right="a lifetime has this column; give it to rollout")
+        for name in ("block", "block_type", "task")
+        if name not in log
+    )
     return with_regimes(log.rename(columns={"return": "reward"}))
 
 
 def rollout_log(log: pd.DataFrame) -> pd.DataFrame:
-    """The episode log that a lifetime log came from: `return` again, and no regimes."""
+    """Return the episode log that a lifetime log came from: `return` again, and no regimes."""
     log = log.drop(columns="regime", errors="ignore")
-    return log.rename(columns={"reward": "return"}) if "return" not in log else log
+    return log if "return" in log else log.rename(columns={"reward": "return"})
 
 
 # ---------------------------------------------------------------- writing
@@ -306,124 +238,80 @@ def rollout_log(log: pd.DataFrame) -> pd.DataFrame:
 
 def write_log(
     log: pd.DataFrame,
-    folder: Path | str,
+    path: Path | str,
     measure: str | None = None,
     scenario: dict[str, Any] | None = None,
 ) -> Path:
-    """Writes a lifetime, or some blocks of it, into an L2Logger folder; returns the folder.
+    """Write a log; return the path.
 
-    A path that ends in .csv instead gets any log, of steps too, as it is: one CSV with its columns' types beside it.
+    Args:
+        log: Any log, if the path ends in .csv; else a lifetime log or a log of `rollout`, whose episodes are the
+            lifetime.
+        path: A CSV file, which is replaced; or a new L2Logger folder, which is there when all of it is written.
+        measure: A numeric column; by default log.attrs["measure"], else "reward".
+        scenario: A description of the lifetime for `scenario_info.json`; by default log.attrs["scenario"].
 
-    log       a lifetime log, or a log of `rollout`: of a step log the episodes become the lifetime, and the steps are
-              written beside them
-    measure   numeric column; by default log.attrs["measure"], else "reward"
-    scenario  dict for `scenario_info.json`; by default log.attrs["scenario"], else what is there already
-
-    A block's files are replaced whole, all at once; other blocks in the folder stay untouched, so that a run writes as
-    it goes. A new folder is there when all of it is written, and not before.
-    Raises BadData for a log that is no lifetime, ValueError for a worker whose name is no folder's, TypeError for a
-    cell that no table holds; nothing has changed then.
+    Raises BadData for a log that is no lifetime and FileExistsError if the folder exists and isn't empty (both for
+    folders only), TypeError for a cell that JSON can't hold. Nothing is written then.
     """
-    if Path(folder).suffix == ".csv":
-        attrs = {name: log.attrs[name] for name in ATTRS if name in log.attrs}
-        if measure is not None:
-            attrs["measure"] = measure
-        if scenario is not None:
-            attrs["scenario"] = scenario
+    attrs = {name: log.attrs[name] for name in ATTRS if name in log.attrs}
+    if measure is not None:
+        attrs["measure"] = measure
+    if scenario is not None:
+        attrs["scenario"] = scenario
+    path = Path(path)
+    if path.suffix == ".csv":
         log = log.copy(deep=False)
         log.attrs = attrs
-        return write_csv(log, folder)
-    folder, steps = Path(folder), log if "step" in log else None
-    told = {
-        **(
-            {"syllabus_type": log.attrs["syllabus_type"]}
-            if "syllabus_type" in log.attrs
-            else {}
-        ),
-        **(log.attrs.get("scenario") or {}),
-        **(scenario or {}),
-    }
-    wanted = measure or log.attrs.get("measure") or "reward"
+        return write_csv(log, path)
     log = lifetime_log(log).reset_index(drop=True)
-    name = find_measure(log.select_dtypes("number"), wanted)
-    for faults in (
-        tables.find_blocks_back(log) + tables.find_steps_back(log),
-        tables.find_infinite(log, name),
-        [
-            Fault("log", None, "block_type", kind, "train or test")
-            for kind in sorted({str(kind) for kind in log["block_type"]} - set(TYPES))
-        ],
-    ):
-        if faults:
-            raise BadData(faults)
+    if "episode" not in log:
+        log["episode"] = range(len(log))
+    _write_folder(log, attrs, path)
+    return path
+
+
+def _write_folder(log, attrs, folder):
+    measure = attrs.get("measure") or "reward"
+    find_measure(log.select_dtypes("number"), measure)
+    refuse(_disorder(pd.concat({"log": log}), measure, numbered=True))
+    refuse(
+        Fault("log", None, "block_type", str(kind), "train or test")
+        for kind in log["block_type"].unique()
+        if kind not in ("train", "test")
+    )
     workers = log["worker"].astype(str) if "worker" in log else ["0"] * len(log)
-    blocks = {}
-    for (worker, block, kind), rows in log.drop(columns="regime").groupby(
-        [workers, "block", "block_type"], sort=False
-    ):
-        if (
-            not worker
-            or worker in (".", "..")
-            or set(worker) & set('/\\:*?"<>|\n\r\t\0')
-        ):
-            raise ValueError(
-                f"a worker's name is a folder's, without / and the like; got {worker!r}"
+    refuse(
+        Fault("log", None, "worker", worker, "the name of a folder")
+        for worker in set(workers)
+        if not WORKER.fullmatch(worker)
+    )
+    scenario = dict(attrs.get("scenario") or {})
+    if "syllabus_type" in attrs:
+        scenario.setdefault("syllabus_type", attrs["syllabus_type"])
+    measures = list(dict.fromkeys([measure, *numeric_columns(log)]))
+    logger = {"metrics_columns": measures, "log_format_version": "1.1"}
+    blocks = log.drop(columns="regime").groupby([workers, "block", "block_type"])
+    with new_folder(folder) as place:
+        write_text(place / SCENARIO, json_text(scenario))
+        write_text(place / LOGGER, json_text(logger))
+        for (worker, block, block_type), rows in blocks:
+            text = _to_l2logger(rows, worker).to_csv(
+                sep="\t", index=False, lineterminator="\n"
             )
-        text, described = spell_out(_to_table(rows, worker))
-        kinds, texts = {"log": described}, {TABLE: text}
-        if steps is not None:
-            own = steps[(steps["block"] == block) & (steps["block_type"] == kind)]
-            texts[STEPS], kinds["steps"] = spell_out(own)
-        texts[COLUMNS] = json.dumps({**kinds, "own": list(rows.columns)}, indent=1)
-        blocks[f"{worker}/{block}-{kind}"] = texts
-    try:
-        about = json.dumps(told, indent=2, allow_nan=False)
-    except ValueError as error:
-        raise BadData(
-            [Fault(SCENARIO, None, None, None, f"what JSON holds ({error})")]
-        ) from error
-    measures = dict.fromkeys([name, *numeric_columns(log)])
-
-    def write(place):
-        for block, texts in blocks.items():
-            with whole_folder(place / block, keep=True) as own:
-                (own / STEPS).unlink(missing_ok=True)
-                for file, text in texts.items():
-                    write_text(own / file, text)
-        if told or not (place / SCENARIO).exists():
-            write_text(place / SCENARIO, about)
-        write_text(
-            place / LOGGER,
-            json.dumps(
-                {"metrics_columns": [*measures], "log_format_version": "1.1"}, indent=2
-            ),
-        )
-
-    if not folder.exists():
-        try:
-            with whole_folder(folder, new=True) as place:
-                write(place)
-            return folder
-        except FileExistsError:
-            if not folder.is_dir():
-                raise
-    write(folder)  # which was there, or is there now: somebody else's blocks came first
-    return folder
+            write_text(place / worker / f"{block}-{block_type}" / TABLE, text)
 
 
-def _to_table(rows, worker):
-    """A DataFrame with L2Logger's columns first, in its order, filled in where a log has none, then all others."""
+def _to_l2logger(rows, worker):
+    """Rows with L2Logger's columns first, in its order and filled in if the log has none, then all others."""
     filled = {
         "worker": worker,
         "block_subtype": "wake",
         "params": "{}",
         "status": "complete",
         "timestamp": NO_TIME,
-        "episode": np.arange(len(rows)),
     }
-    table = rows[[name for name in rows if name not in THEIRS]].copy()
-    for at, (ours, theirs) in enumerate(THEIRS.items()):
-        table.insert(
-            at, theirs, rows[ours].to_numpy() if ours in rows else filled[ours]
-        )
-    return table
+    missing = {name: value for name, value in filled.items() if name not in rows}
+    table = rows.assign(**missing)
+    others = [name for name in table if name not in THEIRS]
+    return table[[*THEIRS, *others]].rename(columns=THEIRS)

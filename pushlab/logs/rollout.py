@@ -1,4 +1,4 @@
-"""From an environment and an agent to one tidy log, whatever the environment."""
+"""Run an agent in an environment and return one tidy log, whatever the environment."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -44,33 +45,34 @@ def rollout(
     explore: bool = True,
     steps: int | None = None,
     first: int = 0,
-    seeding: str = "independent",
     **labels: Any,
 ) -> Any:
-    """Runs an agent through episodes of an environment and returns a tidy log, a pandas DataFrame.
+    """Run an agent through episodes of an environment and return a tidy log, a pandas DataFrame.
 
-    env       a Gymnasium environment, or the id of one
-    agent     an Agent, or a function of the observation
-    episodes  how many; episode e is reset with `episode_seed(seed, e)` of `pushlab.ground.seeds`: the first with the
-              seed itself, the others so that runs under different seeds share no episode
-    record    "steps" (a row a step), "episodes" (a row an episode, with return and length), or "frames":
-              the step log and a list for each episode of its frames, for the player
-    learn     whether the agent learns after each step; explore is handed on to it
-    steps     break an episode off after so many steps; None leaves it to the environment
-    first     number of the first episode, to go on where a run under this seed stopped
-    seeding   "independent"; "counted" resets episode e with seed + e, as before 0.2
-    progress  show a progress bar
-    labels    other values for the columns that are constant over a run: run, lifetime, phase, block, block_type, task
+    Args:
+        env: A Gymnasium environment, or the id of one.
+        agent: An Agent, or a function of the observation.
+        episodes: Number of episodes.
+        seed: Seed of the run. Episode e is reset with `pushlab.ground.seeds.episode_seed(seed, e)`: the first with
+            the seed itself, the others so that runs under different seeds share no episode.
+        progress: Whether to show a progress bar.
+        record: "steps" (a row a step), "episodes" (a row an episode, with return and length), or "frames": the step
+            log and a list for each episode of its frames, for the player.
+        learn: Whether the agent learns after each step.
+        explore: Passed to the agent's `act`.
+        steps: Maximal number of steps in an episode; None leaves it to the environment.
+        first: Number of the first episode, to continue a run under this seed.
+        labels: Other values for columns that are constant over a run: run, lifetime, phase, block, block_type, task.
 
     Columns: run, env, agent, seed, lifetime, phase, block, block_type, task, params, then episode, step, time, action,
-    reward, terminated, truncated, response_time (seconds the agent took to act), propensity (how likely its action was,
-    where it can tell), `obs.<name>` (what the agent saw when it acted), `last` and `info.<name>` (what the environment
-    told afterwards). A vector is one column a component. `last` is None but in the last row of an episode, ended or
-    broken off: there it is what was seen after that step, a list of plain numbers or words in the order of `obs.…`.
+    reward, terminated, truncated, response_time (seconds the agent took to act), propensity (the probability of its
+    action, if it has the attribute), `obs.<name>` (the observation that the agent acted on), `last` and `info.<name>`
+    (the info that followed). A vector is one column a component. `last` is None except in the last row of an episode:
+    there it is the final observation, a list of plain numbers or words in the order of `obs.…`.
 
-    Interrupted, or stopped by an error of the agent or the environment, it raises that, and what was lived by then is
-    its attribute `log`: what would have been returned, with the episode that was broken off (of episode logs without).
-    In a notebook: `import sys; log = sys.last_value.log`.
+    If the run is interrupted, or the agent or the environment raises an error, that error has the log so far as its
+    attribute `log`, with the unfinished episode (but without it in an episode log). In a notebook:
+    `import sys; log = sys.last_value.log`.
 
     >>> import gymnasium as gym, pushlab
     >>> log = rollout("pushlab/evalumap1-v0", pushlab.agents.RandomAgent(), seed=7, steps=3, progress=False)
@@ -83,73 +85,81 @@ def rollout(
     one_of("record", record, RECORDS)
     whole("episodes", episodes, 1)
     whole("steps", 0 if steps is None else steps, 0)
-    made = isinstance(env, str)
+    is_own = isinstance(env, str)
     with naming_the_nearest(env):
-        env = gym.make(env) if made else env
+        env = gym.make(env) if is_own else env
     agent = as_agent(agent)
     constant = _constants(env, agent, seed, labels)
-    tables, films, world = [], [], getattr(env.unwrapped, "world", None)
+    world = getattr(env.unwrapped, "world", None)
+    finished: list = []  # step tables, or lists of rewards for an episode log
+    films = []
 
-    def told():
+    def finish(episode):
+        films.append(episode.frames)
         if record == "episodes":
-            return by_episode(
-                put_together([_reward_table(tables, first)] if tables else [], constant)
-            )
-        log = put_together(tables, constant)
+            finished.append(episode.steps)
+        else:
+            number = first + len(finished)
+            finished.append(episode_table(world, number, episode.steps, episode.last))
+
+    def log_so_far():
+        if record == "episodes":
+            tables = [_reward_table(finished, first)] if finished else []
+            return by_episode(put_together(tables, constant))
+        log = put_together(finished, constant)
         return (log, films) if record == "frames" else log
 
-    def told_with_the_last():
-        if record != "episodes" and lived:
-            tables.append(episode_table(world, episode, lived, last[0]))
-            films.append(film)
-        return told()
+    def log_with_unfinished():
+        if record != "episodes" and episode.steps:
+            finish(episode)
+        return log_so_far()
 
-    lived: list = []
+    episode = _Episode()
     try:
         numbers = range(first, first + episodes)
-        for episode in tqdm(
+        for number in tqdm(
             numbers, desc=agent.name, disable=not progress, unit="episode"
         ):
-            lived, film, last = [], [], []
-            _run_episode(
-                env,
-                agent,
-                episode_seed(seed, episode, seeding),
-                learn,
-                explore,
-                steps,
-                record,
-                lived,
-                film,
-                last,
-            )
-            tables.append(
-                lived
-                if record == "episodes"
-                else episode_table(world, episode, lived, last[0])
-            )
-            films.append(film)
-            lived = []
+            episode = _Episode()
+            own_seed = episode_seed(seed, number)
+            _run_episode(env, agent, own_seed, learn, explore, steps, record, episode)
+            finish(episode)
+            episode = _Episode()
     except BaseException as error:
-        keep_lived(error, told_with_the_last)
+        keep_lived(error, log_with_unfinished)
         raise
     finally:
-        if made:
+        if is_own:
             env.close()
-    return told()
+    return log_so_far()
 
 
-def keep_lived(error: BaseException, told: Callable[[], Any]) -> None:
-    """Hands what was lived on with the error that ended it, as its `log`, and says so; nothing if it cannot be told."""
+@dataclass(slots=True)
+class _Episode:
+    """An episode while it runs.
+
+    Attributes:
+        steps: For each step a tuple as `episode_table` takes it, or the reward alone for an episode log.
+        frames: One more than there are steps, or none.
+        last: The last observation.
+    """
+
+    steps: list = field(default_factory=list)
+    frames: list = field(default_factory=list)
+    last: Any = None
+
+
+def keep_lived(error: BaseException, log: Callable[[], Any]) -> None:
+    """Set `error.log` to the log so far and add a note of it; do nothing if `log` fails or returns no rows."""
     with suppress(Exception):
-        log = told()
-        if len(log[0] if isinstance(log, tuple) else log):
-            before = hasattr(error, "log")
-            error.log = log  # type: ignore[attr-defined]
-            if not before:
+        so_far = log()
+        rows = so_far[0] if isinstance(so_far, tuple) else so_far
+        if len(rows):
+            if not hasattr(error, "log"):
                 error.add_note(
-                    "What was lived by then is the error's .log (in a notebook: sys.last_value.log)."
+                    "The log so far is the error's .log (in a notebook: sys.last_value.log)."
                 )
+            error.log = so_far  # type: ignore[attr-defined]
 
 
 def _constants(env, agent, seed, labels):
@@ -158,31 +168,32 @@ def _constants(env, agent, seed, labels):
         raise ValueError(
             f"{unknown[0]!r} is no column that is constant over a run; those are {', '.join(CONSTANT)}"
         )
-    spec = env.spec
-    name = spec.id.split("/")[-1] if spec is not None else type(env.unwrapped).__name__
-    name = getattr(getattr(env.unwrapped, "world", None), "stands_for", None) or name
-    given = {
-        key: value
-        for key, value in (spec.kwargs if spec is not None else {}).items()
+    world = getattr(env.unwrapped, "world", None)
+    name = type(env.unwrapped).__name__
+    arguments = {}
+    if env.spec is not None:
+        name = env.spec.id.split("/")[-1]
+        arguments = env.spec.kwargs
+    name = getattr(world, "stands_for", None) or name
+    params = {
+        key: _plain(value)
+        for key, value in sorted(arguments.items())
         if key not in ("world", "render_mode")
     }
-    params = json.dumps({key: _plain(value) for key, value in sorted(given.items())})
-    task = getattr(getattr(env.unwrapped, "world", None), "task", name)
-    values = {
+    is_training = labels.get("block_type", "train") == "train"
+    constant = {
         "run": f"{name} {agent.name} {seed}",
         "env": name,
         "agent": agent.name,
         "seed": seed,
         "lifetime": 0,
-        "phase": "1.train"
-        if labels.get("block_type", "train") == "train"
-        else "1.test",
+        "phase": "1.train" if is_training else "1.test",
         "block": 0,
         "block_type": "train",
-        "task": task,
-        "params": params,
+        "task": getattr(world, "task", name),
+        "params": json.dumps(params),
     }
-    return values | labels
+    return constant | labels
 
 
 def _plain(value):
@@ -194,49 +205,43 @@ def _plain(value):
     return getattr(value, "name", repr(value))
 
 
-def _run_episode(env, agent, seed, learn, explore, steps, record, lived, film, last):
-    """Lives one episode into three lists, which are there if it is broken off: an entry a step, the frames, and the
-    last observation.
-
-    Only what the record is made of is kept: entries are as `episode_table` takes them, or rewards; of the frames there
-    is one more than of steps, or none.
-    """
+def _run_episode(env, agent, seed, learn, explore, max_steps, record, episode):
+    """Run one episode and fill `episode` step by step, so that it is there if the run is interrupted."""
     observation, info = env.reset(seed=seed)
-    last[:] = [observation]
+    episode.last = observation
     agent.begin(env, seed)
     frame = getattr(env.unwrapped, "frame", None) if record == "frames" else None
-    over = False
     if frame:
-        film.append(frame())
-    while not over and (steps is None or len(lived) < steps):
-        before = time.perf_counter()
+        episode.frames.append(frame())
+    over = False
+    while not over and (max_steps is None or len(episode.steps) < max_steps):
+        start = time.perf_counter()
         action = agent.act(observation, info, explore)
-        took = time.perf_counter() - before
-        if action is None and not isinstance(
-            env.action_space, Text
-        ):  # in words, None is no answer
+        seconds = time.perf_counter() - start
+        if action is None and not isinstance(env.action_space, Text):
             raise ValueError(
                 f"the policy {agent.name!r} returned nothing: does its function end with `return action`?"
             )
-        sent = (
-            copy.copy(action) if isinstance(action, np.ndarray) else action
-        )  # an agent may fill one array again
+        # An agent may fill the same array again.
+        sent = copy.copy(action) if isinstance(action, np.ndarray) else action
         following, reward, terminated, truncated, next_info = env.step(action)
-        last[:] = [following]
-        lived.append(
-            reward
-            if record == "episodes"
-            else (
-                observation,
-                sent,
-                reward,
-                terminated,
-                truncated,
-                next_info,
-                took,
-                getattr(agent, "propensity", None),
+        episode.last = following
+        if record == "episodes":
+            episode.steps.append(reward)
+        else:
+            propensity = getattr(agent, "propensity", None)
+            episode.steps.append(
+                (
+                    observation,
+                    sent,
+                    reward,
+                    terminated,
+                    truncated,
+                    next_info,
+                    seconds,
+                    propensity,
+                )
             )
-        )
         if learn:
             agent.learn(
                 Transition(
@@ -251,42 +256,44 @@ def _run_episode(env, agent, seed, learn, explore, steps, record, lived, film, l
                 )
             )
         if frame:
-            film.append(frame())
-        observation, info, over = following, next_info, terminated or truncated
+            episode.frames.append(frame())
+        observation = following
+        info = next_info
+        over = terminated or truncated
 
 
 def _reward_table(rewards, first):
-    """A row a step with `episode` and `reward`: all that an episode log needs, in one piece for speed."""
+    """A row a step with `episode` and `reward`, which is enough for an episode log."""
+    lengths = [len(some) for some in rewards]
     return pd.DataFrame(
         {
-            "episode": np.repeat(
-                first + np.arange(len(rewards)), [len(some) for some in rewards]
-            ),
+            "episode": np.repeat(first + np.arange(len(rewards)), lengths),
             "reward": np.concatenate([np.array(some, float) for some in rewards]),
         }
     )
 
 
 def episode_table(
-    world: Any, episode: int, lived: Sequence[tuple], last: Any
+    world: Any, episode: int, steps: Sequence[tuple], last: Any
 ) -> pd.DataFrame:
-    """A DataFrame of one episode, a row a step, as `rollout` tells of it.
+    """Return the table of one episode, a row a step, with the columns of a `rollout` log that vary.
 
-    world     whose names the columns get; None numbers them
-    episode   its number
-    lived     of each step observation, action, reward, terminated, truncated, the info that followed, seconds, and
-              propensity; that column is left out where nobody can tell
-    last      the last observation
+    Args:
+        world: A world that names the columns; None numbers them.
+        episode: The episode's number.
+        steps: For each step observation, action, reward, terminated, truncated, the info that followed, seconds and
+            propensity. The column of propensities is left out if all are None.
+        last: The last observation.
     """
-    seen, done, rewards, terminated, truncated, infos, seconds, chances = (
-        zip(*lived) if lived else [()] * 8
+    observations, actions, rewards, terminated, truncated, infos, seconds, chances = (
+        zip(*steps) if steps else [()] * 8
     )
-    number = np.arange(len(lived))
+    number = np.arange(len(steps))
     unlogged = getattr(world, "unlogged", ())
     keys = dict.fromkeys(key for info in infos for key in info if key not in unlogged)
-    told = {key: [info.get(key) for info in infos] for key in keys}
-    columns = {"episode": episode, "step": number, "time": told.pop("time", number)}
-    columns |= _columns("action", done, getattr(world, "action_names", None))
+    logged = {key: [info.get(key) for info in infos] for key in keys}
+    columns = {"episode": episode, "step": number, "time": logged.pop("time", number)}
+    columns |= _columns("action", actions, getattr(world, "action_names", None))
     columns |= {
         "reward": np.array(rewards, float),
         "terminated": np.array(terminated, bool),
@@ -295,19 +302,13 @@ def episode_table(
     }
     if any(chance is not None for chance in chances):
         columns["propensity"] = np.array(chances, float)
-    observed = _columns(
-        "obs",
-        [*seen, last],
-        getattr(world, "observation_names", None),
-        scalar="obs.value",
-    )
+    names = getattr(world, "observation_names", None)
+    observed = _columns("obs", [*observations, last], names, scalar="obs.value")
     columns |= {key: values[:-1] for key, values in observed.items()}
-    plain = [
-        value.tolist() if hasattr(value, "tolist") else value
-        for *_, value in observed.values()
-    ]
-    columns["last"] = [*[None] * (len(lived) - 1), plain][: len(lived)]
-    for key, values in told.items():
+    final = [values[-1] for values in observed.values()]
+    plain = [x.tolist() if hasattr(x, "tolist") else x for x in final]
+    columns["last"] = [*[None] * (len(steps) - 1), plain][: len(steps)]
+    for key, values in logged.items():
         columns |= _columns(f"info.{key}", values)
     return pd.DataFrame(columns)
 
@@ -315,62 +316,42 @@ def episode_table(
 def _columns(name, values, parts=None, scalar=None):
     """Columns of a list of scalars, vectors, dicts or tuples: one for each number or word."""
     first = next((value for value in values if value is not None), None)
-    if isinstance(first, dict):
-        parts = parts if isinstance(parts, dict) else {}
-        return {
-            key: column
-            for part in first
-            for key, column in _columns(
-                f"{name}.{part}",
-                [value and value.get(part) for value in values],
-                parts.get(part),
-            ).items()
-        }
     if isinstance(first, tuple):
-        return {
-            key: column
-            for at in range(len(first))
-            for key, column in _columns(
-                f"{name}.{at}", [value and value[at] for value in values]
-            ).items()
-        }
+        values = [value and dict(enumerate(value)) for value in values]
+        first = dict(enumerate(first))
+    if isinstance(first, dict):
+        names = parts if isinstance(parts, dict) else {}
+        columns = {}
+        for part in first:
+            own = [value and value.get(part) for value in values]
+            columns |= _columns(f"{name}.{part}", own, names.get(part))
+        return columns
     if np.ndim(first) == 0:
-        plain = not isinstance(first, np.ndarray)
-        return {
-            scalar or name: values
-            if plain
-            else [value if value is None else value.item() for value in values]
-        }
-    rows = [
-        np.full(np.size(first), np.nan) if value is None else np.ravel(value)
-        for value in values
-    ]
+        if isinstance(first, np.ndarray):
+            values = [value if value is None else value.item() for value in values]
+        return {scalar or name: values}
+    missing = np.full(np.size(first), np.nan)
+    rows = [missing if value is None else np.ravel(value) for value in values]
     if len({len(row) for row in rows}) > 1:
-        return {name: values}  # of different lengths: kept as they are
+        return {name: values}  # of different lengths
     table = np.stack(rows)
-    parts = (
-        parts
-        if parts is not None and len(parts) == table.shape[1]
-        else range(table.shape[1])
-    )
+    if parts is None or len(parts) != table.shape[1]:
+        parts = range(table.shape[1])
     return {f"{name}.{part}": column for part, column in zip(parts, table.T)}
 
 
 def put_together(
     tables: Sequence[pd.DataFrame], constant: Mapping[str, Any]
 ) -> pd.DataFrame:
-    """One log of those of episodes, with columns in front that are the same in all rows, {name: value}."""
-    log = (
-        pd.concat(tables, ignore_index=True)
-        if tables
-        else pd.DataFrame({"episode": [], "step": [], "reward": []})
-    )
+    """Return one log of the tables of episodes, with columns in front that are the same in all rows, {name: value}."""
+    empty = pd.DataFrame({"episode": [], "step": [], "reward": []})
+    log = pd.concat(tables, ignore_index=True) if tables else empty
     front = pd.DataFrame({key: [value] * len(log) for key, value in constant.items()})
     return pd.concat([front, log], axis=1)
 
 
 def by_episode(log: pd.DataFrame) -> pd.DataFrame:
-    """The episode log of a step log: a row an episode, with `return` and `length` instead of the step columns.
+    """Return the episode log of a step log: a row an episode, with `return` and `length` instead of step columns.
 
     >>> import pandas as pd
     >>> by_episode(pd.DataFrame({"agent": "a", "episode": [0, 0, 1], "reward": [1.0, 2.0, 5.0]}))["return"].tolist()
@@ -382,25 +363,21 @@ def by_episode(log: pd.DataFrame) -> pd.DataFrame:
 
 
 def readable(log: pd.DataFrame, env: Any) -> pd.DataFrame:
-    """The log with words in place of codes: `obs.<feature>` and `action.<feature>` as the schema spells them.
+    """Return the log with words in place of codes: `obs.<feature>` and `action.<feature>` as the schema spells them.
 
-    The column `last` is left out, as it has the codes of observations in the order of columns that are no more.
+    The column `last` is left out, since it holds codes in the order of the columns that are replaced.
     """
     world = env.unwrapped.world
     demand(
         hasattr(world, "schema"),
         f"{world.name} has no schema that would spell its codes",
     )
+    has_context = isinstance(world.observation_names, dict)
+    halves = {"obs.context" if has_context else "obs": world.schema.context}
+    if world.action_names is not None:  # in push-v0 actions are plain numbers
+        halves["action"] = world.schema.notification
     log = log.drop(columns="last", errors="ignore")
-    seen = "obs.context" if isinstance(world.observation_names, dict) else "obs"
-    for prefix, half in (
-        (seen, world.schema.context),
-        ("action", world.schema.notification),
-    ):
-        if (
-            prefix == "action" and world.action_names is None
-        ):  # in push-v0, where actions are plain numbers
-            continue
+    for prefix, half in halves.items():
         names = [f"{prefix}.{component}" for component in half.components]
         has_columns(log, *names, what="the log")
         words = half.decode(log[names].to_numpy())

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pushlab.ground.faults import BadData, Fault, refuse
+from pushlab.ground.faults import BadData, Fault
 from pushlab.ground.files import json_text, write_text
 from pushlab.ground.reading import read_json
 from pushlab.ground.tables import Rule, read_table, word
@@ -43,8 +43,7 @@ def write_csv(log: pd.DataFrame, path: Path | str) -> Path:
         if kind.startswith("json")
     }
     text = log.assign(**as_json).to_csv(index=False, lineterminator="\n")
-    about = json_text({"columns": types, "attrs": log.attrs})
-    write_text(types_file(path), about)
+    write_text(types_file(path), json_text({"columns": types, "attrs": log.attrs}))
     return write_text(path, text)
 
 
@@ -55,12 +54,11 @@ def read_csv(path: Path | str) -> pd.DataFrame:
     """
     about = {"columns": {}, "attrs": {}, **read_json(types_file(path))}
     types = about["columns"]
-    refuse(
-        Fault(types_file(path).name, None, name, str(kind), "a type", "item")
-        for name, kind in types.items()
-        if not _is_type(kind)
-    )
-    rules = {name: _rule(kind) for name, kind in types.items()}
+    try:
+        rules = {name: rule_of_type(kind) for name, kind in types.items()}
+    except (AttributeError, TypeError) as error:
+        name = types_file(path).name
+        raise BadData(Fault(name, right=f"types of columns ({error})")) from None
     demand_end(path)
     log = read_table(path, rules, others=False)
     for name, kind in types.items():
@@ -90,8 +88,6 @@ def _type(column):
 def _to_json(value: Any, name: str) -> str:
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
-    if value is pd.NA or value is pd.NaT:
-        value = None
     try:
         return json.dumps(value)
     except TypeError:
@@ -101,24 +97,15 @@ def _to_json(value: Any, name: str) -> str:
         ) from None
 
 
-def _is_type(kind):
-    if kind in ("bool", "str", "object", "json str", "json object"):
-        return True
-    try:
-        return np.dtype(kind).kind in "iuf"
-    except TypeError:
-        return False
-
-
-def _rule(kind):
-    """The rule of a column of a type. Numbers stay text until they are converted to it, so that none is rounded."""
+def rule_of_type(kind: str) -> Rule:
+    """Return the rule of a column of a type. Numbers stay text until they are converted, so that none is rounded."""
     if kind == "bool":
         return Rule("True or False", _flags, dtype=kind)
-    if kind.startswith("json"):
-        return Rule("JSON", _valid_json)
     if kind in ("str", "object"):
-        return word()._replace(dtype=kind)
-    if kind.startswith("float"):
+        return word(dtype=kind)
+    if kind in ("json str", "json object"):
+        return Rule("JSON", valid_json)
+    if np.dtype(kind).kind == "f":
         return Rule("a number", _numbers, missing=np.nan, dtype=kind)
     return Rule("a whole number", _whole_numbers, dtype=kind)
 
@@ -132,16 +119,17 @@ def _numbers(column):
 
 
 def _whole_numbers(column):
-    return column.where(column.str.fullmatch(r"-?\d{1,20}"))
+    return column.where(column.str.fullmatch(r"[+-]?\d{1,20}"))
 
 
-def _valid_json(column):
-    return column.where(column.map(_is_json).astype(bool))
+def valid_json(column: pd.Series, kind: type = object) -> pd.Series:
+    """Return a column of text with NaN for each cell that isn't JSON of a type `kind`."""
+    found = {text: _is_json(text, kind) for text in column.unique()}
+    return column.where(column.map(found).astype(bool))
 
 
-def _is_json(text):
+def _is_json(text, kind):
     try:
-        json.loads(text)
+        return isinstance(json.loads(text), kind)
     except (ValueError, RecursionError):
         return False
-    return True

@@ -10,10 +10,10 @@ COUNT, FEW, BLOCKS = 1_000_000, 10_000, 100  # a few where nothing is measured
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory, request):
+def log(request):
     count = FEW if request.config.getoption("benchmark_disable") else COUNT
     block = np.arange(count) // (count // BLOCKS)
-    log = pd.DataFrame(
+    return pd.DataFrame(
         {
             "block": block,
             "block_type": np.where(block % 2, "test", "train"),
@@ -23,16 +23,13 @@ def folder(tmp_path_factory, request):
             "reward": np.random.default_rng(0).normal(size=count),
         }
     )
-    return write_log(log, tmp_path_factory.mktemp("long") / "life")
 
 
-@pytest.mark.parametrize("whose", ["ours", "L2Logger's"])
-def test_reading(benchmark, folder, whose):
-    if whose != "ours":
-        for path in folder.rglob("columns.json"):
-            path.unlink()
-    log = benchmark.pedantic(read_log, (folder,), rounds=3)
+@pytest.mark.parametrize("name", ["life.csv", "an L2Logger folder"])
+def test_reading(benchmark, log, name, tmp_path):
+    path = write_log(log, tmp_path / name)
+    back = benchmark.pedantic(read_log, (path,), rounds=3)
     if benchmark.enabled:
         benchmark.extra_info["rows_per_second"] = round(
-            len(log) / benchmark.stats.stats.min
+            len(back) / benchmark.stats.stats.min
         )

@@ -249,18 +249,19 @@ def learned_here(task, agent, seed):
         )
         episode += 1
     took = time.process_time() - before
-    log = rollout(
-        env,
-        one,
-        EPISODES,
-        JUDGING,
-        learn=False,
-        explore=False,
-        seeding="counted",
-        record="episodes",
-        progress=False,
-    )
-    return had, took, log["return"]
+    logs = [
+        rollout(
+            env,
+            one,
+            seed=JUDGING + number,
+            learn=False,
+            explore=False,
+            record="episodes",
+            progress=False,
+        )
+        for number in range(EPISODES)
+    ]
+    return had, took, pd.concat(logs)["return"]
 
 
 def run(row, seed):

@@ -153,9 +153,8 @@ def test_l2metrics_computes_from_our_folder_what_we_compute(chosen, tmp_path):
 
 
 def test_a_lifetime_lived_here_passes_their_check_and_their_command(tmp_path):
-    log = run_syllabus(
-        "recommender-ant-b", LinearQ(), folder=tmp_path / "life", progress=False
-    )
+    log = run_syllabus("recommender-ant-b", LinearQ(), progress=False)
+    write_log(log, tmp_path / "life")
     data = read_log_data(tmp_path / "life")
     validate_log(data, read_logger_info(tmp_path / "life")["metrics_columns"])
     assert list(data["task_name"]) == list(log["task"])
