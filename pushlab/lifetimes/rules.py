@@ -1,15 +1,14 @@
-"""What the instructions of a syllabus mean, and every way in which a syllabus is none: see `syllabi` for the form."""
+"""The instructions of a syllabus: what they mean, and how they can be wrong. See `syllabi` for their form."""
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
-from importlib import import_module
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from pushlab.ground.arguments import meant
 from pushlab.ground.faults import Fault
 
 STRUCTURES = ("CL", "ANT_A", "ANT_B")
@@ -26,355 +25,288 @@ TOP_KEYS = (
     "version",
     "comment",
 )
-MAKE_KEYS = (
-    "max_episode_steps",
-    "disable_env_checker",
-)  # arguments of gymnasium.make itself
+MAKE_KEYS = ("max_episode_steps", "disable_env_checker")
+FORM = '{"name": …, "instructions": [{"$phase": "1.train"}, …]}'
+INSTRUCTION = '{"$phase": …}, {"$repeat": …, "count": …} or {"$episode": …}'
+
+HEAD = {
+    "name": (str, "a text"),
+    "default_params": (dict, "an object of arguments"),
+    "instructions": (list, f"a list: {FORM}"),
+}
+
+# The instruction (counted from 0), the key, the value there, and what would be right.
+Wrong = tuple[int | None, str | None, Any, str]
 
 
 class Experience(NamedTuple):
-    """Episodes of one task in a row: a regime, as the metrics will call it.
+    """Consecutive episodes of one task.
 
-    task    its name
-    env     id of the environment
-    params  dict of the environment's arguments
-    count   how many episodes
+    Attributes:
+        task: Name of the task.
+        env: Id of the environment.
+        params: Arguments of the environment.
+        count: Number of episodes.
+        item: Number of the instruction, from 0.
     """
 
     task: str
     env: str
     params: dict
     count: int  # type: ignore[assignment]
+    item: int = 0
 
-    def told(self) -> str:
-        """Environment and arguments as one text, to compare and to show."""
-        return json.dumps(
-            {"$episode": self.env, **dict(sorted(self.params.items()))},
-            ensure_ascii=False,
-        )
+    @property
+    def key(self) -> str:
+        """The environment and its arguments as text."""
+        content = {"$episode": self.env, **self.params}
+        return json.dumps(content, ensure_ascii=False, sort_keys=True)
 
 
-def experience_of(
-    item: Mapping[str, Any], defaults: Mapping[str, Any] | Iterable = ()
-) -> Experience:
-    """The Experience that an instruction stands for.
+class Phase(NamedTuple):
+    """A block of a lifetime: its `name` ("1.train"), its Experiences, the number of the instruction that begins it."""
 
-    >>> experience_of({"$repeat": {"$episode": "pushlab/RECEnv-v0", "reward_std": 0.1}, "count": 50}).task
-    'RECEnv-v0'
+    name: str
+    experiences: list
+    item: int = 0
+
+    @property
+    def kind(self) -> str:
+        """The kind of block, "train" or "test"."""
+        return self.name.partition(".")[2]
+
+    @property
+    def episodes(self) -> int:
+        """Number of episodes."""
+        return sum(one.count for one in self.experiences)
+
+
+def read_phases(
+    instructions: Iterable[Mapping[str, Any]], defaults: Mapping[str, Any]
+) -> list[Phase]:
+    """Return the phases of valid instructions; `defaults` are arguments of all environments.
+
+    >>> [phase] = read_phases([{"$phase": "1.train"}, {"$repeat": {"$episode": "pushlab/RECEnv-v0"}, "count": 50}], {})
+    >>> phase.kind, phase.experiences[0].task, phase.experiences[0].count
+    ('train', 'RECEnv-v0', 50)
     """
-    episode, count = (
-        (item["$repeat"], item["count"]) if "$repeat" in item else (item, 1)
-    )
-    params = dict(defaults) | {
-        key: value for key, value in episode.items() if key not in OWN_KEYS
-    }
-    return Experience(
-        episode.get("$task", episode["$episode"].rpartition("/")[2]),
-        episode["$episode"],
-        params,
-        count,
-    )
+    phases = []
+    for at, item in enumerate(instructions):
+        if "$phase" in item:
+            phases.append(Phase(item["$phase"], [], at))
+            continue
+        params = {**defaults, **item.get("$repeat", item)}
+        env = params.pop("$episode")
+        task = params.pop("$task", env.rpartition("/")[2])
+        experience = Experience(task, env, params, item.get("count", 1), at)
+        phases[-1].experiences.append(experience)
+    return phases
 
 
-def find_faults(told: Any, file: str = "syllabus") -> list[Fault]:
-    """All Faults of a syllabus, given as what its JSON holds; rows are the numbers of instructions, from 0."""
-    faults: list[Fault] = []
+def tasks_of(phases: Iterable[Phase]) -> tuple[str, ...]:
+    """Return the names of all tasks in the order in which they first occur."""
+    names = [one.task for phase in phases for one in phase.experiences]
+    return tuple(dict.fromkeys(names))
 
-    def say(at, key, value, right):
-        """Notes a fault of instruction `at`; values are shown as JSON has them."""
-        shown = (
-            value
-            if value is None or isinstance(value, str)
-            else json.dumps(value, default=repr)[:80]
-        )
-        faults.append(Fault(file, at, key, shown, right, "item"))
 
-    if not isinstance(told, dict) or not isinstance(told.get("instructions"), list):
-        say(
-            None,
-            "instructions",
-            None,
-            'expected {"name": …, "instructions": [{"$phase": "1.train"}, …]}',
-        )
-        return faults
-    _judge_head(told, say)
-    defaults = (
-        told.get("default_params")
-        if isinstance(told.get("default_params"), dict)
-        else {}
-    )
-    phases: list[
-        tuple
-    ] = []  # (instruction, name, [(instruction, Experience or None if faulty)])
-    for at, item in enumerate(told["instructions"]):
-        before = len(faults)
-        _judge_item(item, at, defaults, say)
-        if isinstance(item, dict) and "$phase" in item:
-            phases.append((at, item["$phase"], []))
-        elif not phases:
-            say(at, None, None, 'an episode before the first {"$phase": …}')
-        else:
-            phases[-1][2].append(
-                (at, experience_of(item, defaults) if len(faults) == before else None)
-            )
-    _judge_order(phases, say)
-    if not faults:  # structure is judged where every instruction can be read
-        tasks = list(
-            dict.fromkeys(one.task for _, _, some in phases for _, one in some)
-        )
-        structure = told.get("structure") or ("CL" if len(tasks) == 1 else "ANT_A")
-        (_judge_cl if structure == "CL" else _judge_ant)(phases, tasks, structure, say)
+def structure_of(phases: Iterable[Phase], stated: str | None) -> str:
+    """Return the structure that a syllabus states, else CL for one task and ANT_A for several."""
+    return stated or ("CL" if len(tasks_of(phases)) == 1 else "ANT_A")
+
+
+def find_faults(content: Any, file: str = "syllabus") -> list[Fault]:
+    """Return the Faults of a syllabus, the content of its JSON file.
+
+    The order of phases is checked once each instruction is valid, the structure once the order is.
+    """
+    found = list(_faults_of_form(content))
+    if not found:
+        defaults = content.get("default_params", {})
+        phases = read_phases(content["instructions"], defaults)
+        found = list(_faults_of_order(phases))
+        structure = structure_of(phases, content.get("structure"))
+        if not found and structure == "CL":
+            found = list(_faults_of_cl(phases))
+        elif not found:
+            found = list(_faults_of_ant(phases, structure))
+    faults = []
+    for item, key, value, right in found:
+        if not isinstance(value, str | None):
+            value = json.dumps(value, default=repr)[:80]
+        faults.append(Fault(file, item, key, value, right, "item"))
     return faults
 
 
-def _judge_head(told, say):
-    for key in told:
-        if key not in TOP_KEYS:
-            say(None, key, None, f"no such key; there are {', '.join(TOP_KEYS)}")
-    if not isinstance(told.get("name", ""), str):
-        say(None, "name", told["name"], "a text")
-    if told.get("structure") not in (None, *STRUCTURES):
-        say(None, "structure", told["structure"], f"one of {', '.join(STRUCTURES)}")
-    if told.get("contains", "episodes") != "episodes":
-        say(
-            None,
-            "contains",
-            told["contains"],
-            "episodes: an experience is an episode here",
-        )
-    if not isinstance(told.get("default_params", {}), dict):
-        say(None, "default_params", told["default_params"], "an object of arguments")
-    if not told["instructions"]:
-        say(None, "instructions", None, "there are no instructions")
+# ---------------------------------------------------------------- instructions
 
 
-# ---------------------------------------------------------------- one instruction
-
-
-def _judge_item(item, at, defaults, say):
-    if not isinstance(item, dict):
-        say(
-            at,
-            None,
-            item,
-            'an object: {"$phase": …}, {"$repeat": …, "count": …} or {"$episode": …}',
-        )
-    elif "$phase" in item:
-        _judge_annotation(item, at, say)
-    elif "$repeat" in item:
-        for key in item:
-            if key not in ("$repeat", "count"):
-                say(
-                    at,
-                    key,
-                    None,
-                    "no such key beside $repeat and count; arguments of the environment stand within "
-                    "$repeat",
-                )
-        count = item.get("count")
-        if isinstance(count, bool) or not isinstance(count, int) or count < 1:
-            say(
-                at,
-                "count",
-                "nothing" if count is None else count,
-                "a whole number from 1",
-            )
-        _judge_episode(item["$repeat"], at, defaults, say)
-    elif "$episode" in item:
-        _judge_episode(item, at, defaults, say)
-    else:
-        say(
-            at,
-            None,
-            item,
-            "an annotation ($phase), a repetition ($repeat) or an episode ($episode)",
-        )
-
-
-def _judge_annotation(item, at, say):
-    name, learns = item["$phase"], item.get("enable_updates")
-    if not isinstance(name, str) or not PHASE.fullmatch(name):
-        say(
-            at, "$phase", name, '"<number>.train" or "<number>.test", such as "1.train"'
-        )
-    for key in item:
-        if key not in ("$phase", "enable_updates"):
-            say(at, key, None, "no such key beside $phase and enable_updates")
-    if (
-        learns is not None
-        and isinstance(name, str)
-        and learns is not name.endswith(TRAIN)
-    ):
-        say(at, "enable_updates", learns, "true in training and false in tests")
-
-
-def _judge_episode(episode, at, defaults, say):
-    if not isinstance(episode, dict) or not isinstance(episode.get("$episode"), str):
-        say(
-            at,
-            "$episode",
-            episode,
-            'an object with "$episode", the id of an environment',
-        )
+def _faults_of_form(content) -> Iterator[Wrong]:
+    if not isinstance(content, dict):
+        yield None, None, content, FORM
         return
-    env, task = episode["$episode"], episode.get("$task", "a name")
+    yield from _unknown_keys(content, None, TOP_KEYS)
+    content = {"name": "", "default_params": {}, **content}
+    for key, (kind, right) in HEAD.items():
+        if not isinstance(content.get(key), kind):
+            yield None, key, content.get(key), right
+            return
+    if content.get("structure") not in (None, *STRUCTURES):
+        right = f"one of {', '.join(STRUCTURES)}"
+        yield None, "structure", content["structure"], right
+    for at, item in enumerate(content["instructions"]):
+        if not isinstance(item, dict):
+            yield at, None, item, f"an object: {INSTRUCTION}"
+            continue
+        if "$phase" in item:
+            yield from _faults_of_annotation(item, at)
+            continue
+        if at == 0:
+            yield at, None, None, 'an episode before the first {"$phase": …}'
+        if "$repeat" in item:
+            yield from _unknown_keys(item, at, ("$repeat", "count"))
+            count = item.get("count")
+            if type(count) is not int or count < 1:
+                yield at, "count", count, "a whole number from 1"
+        episode = item.get("$repeat", item)
+        yield from _faults_of_episode(episode, at, content["default_params"])
+
+
+def _unknown_keys(item, at, known) -> Iterator[Wrong]:
+    for key in item:
+        if key not in known:
+            right = f"no such key here; there are {', '.join(known)}{meant(key, known)}"
+            yield at, key, None, right
+
+
+def _faults_of_annotation(item, at) -> Iterator[Wrong]:
+    yield from _unknown_keys(item, at, ("$phase", "enable_updates"))
+    name = item["$phase"]
+    if not isinstance(name, str) or not PHASE.fullmatch(name):
+        right = '"<number>.train" or "<number>.test", such as "1.train"'
+        yield at, "$phase", name, right
+    elif item.get("enable_updates") not in (None, name.endswith(TRAIN)):
+        right = "true in training and false in tests"
+        yield at, "enable_updates", item["enable_updates"], right
+
+
+def _faults_of_episode(episode, at, defaults) -> Iterator[Wrong]:
+    if not isinstance(episode, dict) or not isinstance(episode.get("$episode"), str):
+        right = f'an object with "$episode", the id of an environment: {INSTRUCTION}'
+        yield at, "$episode", episode, right
+        return
+    env = episode["$episode"]
+    task = episode.get("$task", env)
     if not isinstance(task, str) or not task.strip():
-        say(at, "$task", task, "a name")
-    for key in episode:
-        if key.startswith("$") and key not in OWN_KEYS:
-            say(at, key, None, f"no such key; with $ there are {', '.join(OWN_KEYS)}")
+        yield at, "$task", task, "a name"
     known = arguments_of(env)
     if known is None:
         from gymnasium.envs.registration import registry
 
-        near = difflib.get_close_matches(
-            env, [name for name in registry if name.startswith("pushlab")], 1
-        )
-        hint = f"; did you mean {near[0]}?" if near else ""
-        say(at, "$episode", env, f"the id of an environment that is registered{hint}")
-    for key in [*defaults, *episode] if known else ():
-        if not key.startswith("$") and key not in known:
-            near = difflib.get_close_matches(key, known, 1)
-            hint = (
-                f"; did you mean {near[0]}?"
-                if near
-                else f"; it has {', '.join(sorted(known))}"
-            )
-            say(at, key, None, f"{env} has no argument of that name{hint}")
+        right = f"the id of an environment that is registered{meant(env, registry)}"
+        yield at, "$episode", env, right
+        return
+    for key in {**defaults, **episode}:
+        if key not in OWN_KEYS + known and (known or key.startswith("$")):
+            names = ", ".join(OWN_KEYS + known)
+            right = f"no argument of {env}; it has {names}{meant(key, known)}"
+            yield at, key, None, right
 
 
-def arguments_of(name: str) -> set[str] | None:
-    """Names that an environment takes, a set; empty where it takes any; None where there is no such environment."""
+def arguments_of(name: str) -> tuple[str, ...] | None:
+    """Return the arguments of an environment, none if it takes any; None if it isn't registered."""
     import gymnasium as gym
     from gymnasium.envs.registration import load_env_creator
 
-    import pushlab  # noqa: F401  the ids
+    import pushlab  # noqa: F401  registers the ids
 
     try:
         spec = gym.spec(name)
     except (gym.error.Error, ImportError):
         return None
-    world, maker = spec.kwargs.get("world"), spec.entry_point
-    if isinstance(world, str):
-        module, _, cls = world.partition(":")
-        maker = getattr(import_module(module), cls)
-    parameters = inspect.signature(
-        load_env_creator(maker) if isinstance(maker, str) else maker
-    ).parameters
-    if any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters.values()):
-        return set()
-    return {*parameters, *MAKE_KEYS} - {"render_mode"}
+    maker = spec.kwargs.get("world", spec.entry_point)
+    if isinstance(maker, str):
+        maker = load_env_creator(maker)
+    parameters = inspect.signature(maker).parameters
+    if any(one.kind is one.VAR_KEYWORD for one in parameters.values()):
+        return ()
+    return tuple(sorted({*parameters, *MAKE_KEYS} - {"render_mode"}))
 
 
 # ---------------------------------------------------------------- phases
 
 
-def _judge_order(phases: list[tuple], say: Callable) -> None:
-    """Numbers count on from 1, or from 0.test; within one, training comes before the test; no phase is empty."""
-    right: tuple[str, ...] = (
-        f"0.{TEST}",
-        f"1.{TRAIN}",
-    )  # what may come next; nothing after what cannot be read
-    after = "the start"
-    for at, name, experiences in phases:
+def _faults_of_order(phases) -> Iterator[Wrong]:
+    """Yield phases that are empty, or that don't follow the phase before: 0.test, 1.train, 1.test, 2.train, …"""
+    following = [f"0.{TEST}", f"1.{TRAIN}"]
+    before = "the start"
+    for name, experiences, item in phases:
+        if name not in following:
+            right = f"next; after {before} comes {' or '.join(following)}"
+            yield item, "$phase", name, right
         if not experiences:
-            say(at, "$phase", name, "followed by episodes; this phase has none")
-        found = PHASE.fullmatch(name) if isinstance(name, str) else None
-        if found and right and name not in right:
-            say(at, "$phase", name, f"next; after {after} comes {' or '.join(right)}")
-        right, after = (), name
-        if found:
-            right = (f"{int(found[1]) + 1}.{TRAIN}",)
-            right = (f"{found[1]}.{TEST}", *right) if found[2] == TRAIN else right
-    if phases and not any(
-        isinstance(name, str) and name.endswith(TRAIN) for _, name, _ in phases
-    ):
-        say(None, "instructions", None, "there is no phase of training")
-
-
-def _judge_cl(phases, tasks, structure, say):
-    seen = [(where, one, name) for _, name, some in phases for where, one in some]
-    for where, one, _ in seen:
-        if one.task != tasks[0]:
-            say(
-                where,
-                "$task",
-                one.task,
-                f"{tasks[0]}; a CL syllabus has one task (several are ANT_A or ANT_B)",
-            )
-    trained = {one.told() for _, one, name in seen if name.endswith(TRAIN)}
-    if len(tasks) == 1 and len(trained) < 2:
-        say(
-            None,
-            "instructions",
-            None,
-            "a CL syllabus varies the parameters of its task, and here all training is "
-            "the same",
-        )
-
-
-def _judge_ant(phases, tasks, structure, say):
-    if len(tasks) < 2:
-        say(
-            None,
-            "instructions",
-            None,
-            f"an {structure} syllabus has several tasks, and here is only {tasks[0]}; "
-            "name them by $task, or make it CL",
-        )
-    first, known = {}, []
-    for (at, name, some), (_, follows, _) in zip(
-        phases, [*phases[1:], (None, "", None)]
-    ):
-        kind, here = (
-            name.partition(".")[2],
-            list(dict.fromkeys(one.task for _, one in some)),
-        )
-        for where, one in some:
-            params = first.setdefault((one.task, kind), one.told())
-            if one.told() != params:
-                say(
-                    where,
-                    None,
-                    one.told(),
-                    f"{params}, as before: in {structure} a task's parameters do not vary "
-                    f"({one.task}, in {kind})",
-                )
+            yield item, "$phase", name, "followed by episodes; this phase has none"
+        number, _, kind = name.partition(".")
+        following = [f"{int(number) + 1}.{TRAIN}"]
         if kind == TRAIN:
-            known += [task for task in here if task not in known]
+            following.insert(0, f"{number}.{TEST}")
+        before = name
+    if not any(phase.kind == TRAIN for phase in phases):
+        yield None, "instructions", None, "there is no phase of training"
+
+
+def _faults_of_cl(phases) -> Iterator[Wrong]:
+    task, *others = tasks_of(phases)
+    trained = set()
+    for phase in phases:
+        for one in phase.experiences:
+            if phase.kind == TRAIN:
+                trained.add(one.key)
+            if one.task in others:
+                right = (
+                    f"{task}; a CL syllabus has one task (several are ANT_A or ANT_B)"
+                )
+                yield one.item, "$task", one.task, right
+    if len(trained) < 2 and not others:
+        right = (
+            "a CL syllabus varies its task's parameters; here all training is the same"
+        )
+        yield None, "instructions", None, right
+
+
+def _faults_of_ant(phases, structure) -> Iterator[Wrong]:
+    tasks = tasks_of(phases)
+    if len(tasks) < 2:
+        right = f"several tasks, named by $task; here is only {tasks[0]}, as in CL"
+        yield None, "instructions", None, right
+    first: dict[tuple, str] = {}
+    trained: list[str] = []
+    for number, phase in enumerate(phases):
+        here = tasks_of([phase])
+        for one in phase.experiences:
+            expected = first.setdefault((one.task, phase.kind), one.key)
+            if one.key != expected:
+                right = f"{expected}, as before: parameters of {one.task} do not vary in {phase.kind}"
+                yield one.item, None, one.key, right
+        if phase.kind == TRAIN:
+            trained += here
             if len(here) > 1:
-                say(
-                    at,
-                    "$phase",
-                    name,
-                    f"training of one task, and here are {', '.join(here)}",
-                )
-            if not follows.endswith(TEST):
-                say(
-                    at,
-                    "$phase",
-                    name,
-                    "followed by its test, which is mandatory in ANT",
-                )
+                right = f"training of one task; this one has {', '.join(here)}"
+                yield phase.item, "$phase", phase.name, right
+            if {later.kind for later in phases[number + 1 : number + 2]} != {TEST}:
+                right = "followed by its test, which is mandatory in ANT"
+                yield phase.item, "$phase", phase.name, right
             continue
-        wanted, whole = (
-            (tasks, "all tasks")
-            if structure == "ANT_B"
-            else (known, "all tasks trained so far")
+        missing = [
+            task
+            for task in tasks
+            if task not in here and (structure == "ANT_B" or task in trained)
+        ]
+        if missing:
+            which = "all tasks" if structure == "ANT_B" else "all tasks trained so far"
+            right = f"a test of {which}; {', '.join(missing)} is lacking"
+            yield phase.item, "$phase", phase.name, right
+    if structure == "ANT_B" and phases[0].kind == TRAIN:
+        right = (
+            "0.test: ANT_B compares with what the agent could do before any training"
         )
-        lacking = [task for task in wanted if task not in here]
-        if lacking:
-            say(
-                at,
-                "$phase",
-                name,
-                f"a test of {whole}; {', '.join(lacking)} is lacking",
-            )
-    if structure == "ANT_B" and not phases[0][1].endswith(TEST):
-        at, name, _ = phases[0]
-        say(
-            at,
-            "$phase",
-            name,
-            "0.test: ANT_B compares with what the agent could do before any training",
-        )
+        yield phases[0].item, "$phase", phases[0].name, right
