@@ -109,8 +109,8 @@ def test_experts_are_added_listed_used_and_cleared(folder, tmp_path):
     assert call("experts", "add", tmp_path / "run", *store).exit_code == 0
     assert call("experts", "list", *store).output.split()[4:7] == ["a", "1", "10"]
     done = call("lifelong", folder, *store, "-o", tmp_path / "out", "--no-plot")
-    assert done.exit_code == 1
-    assert "there is no single-task expert of 'b'" in done.stderr
+    assert done.exit_code == 0, done.output
+    assert "in part: b has no single-task expert" in done.output
     assert lifetime_in(tmp_path / "out")["relative_saturation"] == 1
     assert call("experts", "clear", "a", *store).exit_code == 0
     assert "there are none yet" in call("experts", "list", *store).output
@@ -124,7 +124,7 @@ def test_experts_are_added_listed_used_and_cleared(folder, tmp_path):
         (["{}", "--measure", "score"], 1, "numeric columns are reward"),
         (["{}", "--metric", "luck"], 2, "--metric is one of saturation, "),
         (["{}", "--data-range", "1,2,3"], 1, "'1,2,3' is not two numbers such as"),
-        (["{}", "--syllabus-type", "ant-c"], 2, "CL, ANT_A, ANT_B; got 'ant-c'"),
+        (["{}", "--syllabus-type", "ant-c"], 2, "CL, ANT_A, ANT_B; got 'ANT_C'"),
     ],
 )
 def test_errors_end_in_a_status_and_a_message(folder, arguments, status, message):

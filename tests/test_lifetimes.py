@@ -9,7 +9,6 @@ import pytest
 
 from pushlab import agents
 from pushlab.agents.protocol import Agent, plain_state
-from pushlab.ground.faults import BadData
 from pushlab.lifetimes.experts import Experts
 from pushlab.lifetimes.live import run_experts, run_syllabi, run_syllabus
 from pushlab.lifetimes.syllabi import ant_a, ant_b, cl
@@ -236,7 +235,7 @@ def test_agents_and_environments_that_do_not_fit_are_refused(tmp_path):
     with pytest.raises(ValueError, match="Silent learns and has no state"):
         run_syllabus(RED_BLUE_RED, Silent(), 0, tmp_path, **QUIET)
     unknown = {"$episode": "pushlab/push-v0", "user": "nobody"}
-    with pytest.raises(BadData, match="task a.*nobody"):
+    with pytest.raises(FileNotFoundError, match="task a.*nobody"):
         run_syllabus(ant_a({"a": unknown, "b": RED}, 1, 1), DoorAgent(), **QUIET)
 
 

@@ -96,19 +96,22 @@ def faults_of(instructions, **head):
 
 def test_all_faults_of_all_instructions_are_listed_at_once():
     instructions = [
-        {"$phase": "2.train", "enable_updates": False},
-        {"$repeat": {"$episode": "pushlab/pusch-v0"}, "count": 0},
+        {"$phase": "1.train", "enable_updates": False},
+        {"$repeat": {"user": "mira"}, "count": 0},
         {"$repeat": MIRA, "count": 2, "user": "mira"},
         {**MIRA, "$name": "x"},
+        "1.test",
     ]
-    lines = faults_of(instructions, name=3)
+    lines = faults_of(instructions, structure="ANT_C", titel="x")
     for words in (
-        "key name: '3' is not a text",
+        "key structure: 'ANT_C' is not one of CL, ANT_A, ANT_B",
+        "key titel: no such key here; there are name, instructions",
         "key enable_updates, item 0: 'false' is not true in training",
         "key count, item 1: '0' is not a whole number from 1",
-        "did you mean pushlab/push-v0?",
-        "key user, item 2: no such key beside $repeat and count",
-        "key $name, item 3: no such key; with $ there are $episode, $task",
+        'item 1: \'{"user": "mira"}\' is not an object with "$episode"',
+        "key user, item 2: no such key here; there are $repeat, count",
+        "key $name, item 3: no such key here; there are $episode, $task",
+        "item 4: '1.test' is not an object",
     ):
         assert [line for line in lines if words in line], (words, lines)
 
@@ -120,15 +123,16 @@ def test_all_faults_of_all_instructions_are_listed_at_once():
         (["1.train", A, "3.train", A], {}, "after 1.train comes 1.test or 2.train"),
         (["1.train", A, "1.test"], {}, "item 2: '1.test' is not followed by episodes"),
         ([A, "1.train", A], {}, "an episode before the first"),
+        (["1.train", A, "1.test", A, "2.train", B], {}, "'2.train' is not last"),
         (["1.train", A], {"structure": "CL"}, "all training is the same"),
-        (["1.train", A, B], {"structure": "CL"}, "item 2: 'b' is not a; a CL"),
-        (["1.train", A, "2.train", B, "2.test", A, B], {}, "not followed by its test"),
-        (["1.train", A, "1.test", A, "2.train", B, "2.test", B], {}, "a is lacking"),
+        (["1.train", A, B], {"structure": "CL"}, "one task, as in CL; here are a, b"),
+        (["1.train", A, "2.train", B, "2.test", A, B], {}, "after 1.train comes 1.test in ANT_A"),
+        (["1.train", A, "1.test", A, "2.train", B, "2.test", B], {}, "a is missing"),
         (["1.train", A, "1.test", A, B, "2.train", OTHER_A, "2.test", A, B], {},
-         "do not vary (a, in train)"),
-        (["0.test", A, "1.train", A, "1.test", A], {"structure": "ANT_B"}, "only a"),
+         "parameters of a don't vary"),
+        (["0.test", A, "1.train", A, "1.test", A], {"structure": "ANT_B"}, "here is only a"),
         (["1.train", A, "1.test", A, B, "2.train", B, "2.test", A, B],
-         {"structure": "ANT_B"}, "'1.train' is not 0.test"),
+         {"structure": "ANT_B"}, "after the start comes 0.test in ANT_B"),
     ],
 )  # fmt: skip
 def test_faults_of_the_order_of_phases_and_of_the_structure(parts, head, words):

@@ -22,7 +22,6 @@ from __future__ import annotations
 import builtins
 import os
 import shutil
-from collections.abc import Iterable
 from pathlib import Path
 from urllib.parse import quote, unquote
 
@@ -30,15 +29,17 @@ import numpy as np
 import pandas as pd
 
 from pushlab.ground.arguments import demand, is_number, number
-from pushlab.ground.faults import Fault, refuse
+from pushlab.ground.faults import BadData, Fault, refuse
 from pushlab.ground.files import json_text, locked, write_text
 from pushlab.ground.reading import read_json
 from pushlab.logs.folders import lifetime_log, read_log, write_log
 from pushlab.logs.typed_csv import types_file
 
 INFO = "info.json"
-ADD = "pushlab experts add LOGDIR makes one from the log of its run"
-PICKLE = f"a pickle, and reading one runs whatever is in it, so it is never read; {ADD}"
+PICKLE = (
+    "a pickle is never read, since that runs whatever is in it; "
+    "pushlab experts add LOGDIR makes an expert from the log of its run"
+)
 
 
 class Experts:
@@ -67,8 +68,8 @@ class Experts:
     @property
     def tasks(self) -> builtins.list[str]:
         """Sorted names of the tasks that have a run or a saturation value."""
-        runs = {unquote(path.parent.name) for path in self.folder.glob("*/*.csv")}
-        return sorted(runs | set(self._values()))
+        paths = self.folder.glob("*/*.csv")
+        return sorted({unquote(path.parent.name) for path in paths} | {*self._values()})
 
     def list(self) -> pd.DataFrame:
         """Return a DataFrame with a row a task: task, runs, experiences, saturation (NaN if it is unknown)."""
@@ -84,46 +85,48 @@ class Experts:
 
         Raises BadData for a run that can't be read, and for a pickle.
         """
-        refuse(self._pickles([task]))
-        return [read_log(path) for path in self._runs(task)]
+        runs = [read_log(path) for path in self._runs(task)]
+        if not runs and (self.folder / f"{task}.pkl").exists():
+            raise BadData(Fault(f"{task}.pkl", right=PICKLE))
+        return runs
 
     def saturation(self, task: str) -> float | None:
         """Return the saturation value of a task, or None. Raises BadData for a faulty `info.json`."""
         return self._values().get(task)
 
     def add(
-        self, task: str, log: pd.DataFrame, saturation: float | None = None
+        self,
+        task: str,
+        log: pd.DataFrame,
+        saturation: float | None = None,
+        replace: bool = False,
     ) -> None:
         """Add a run of a task.
 
         Args:
             log: A lifetime log or a log of `rollout`, all of this task; only its training counts.
-            saturation: The saturation value of the task; by default the mean over all of its runs.
+            saturation: The saturation value of the task; by default the mean over its runs.
+            replace: Whether the run replaces all others of the task.
         """
+        log = _checked(task, log)
         with locked(self.folder / INFO):
-            self._add(task, log, saturation, self._runs(task))
+            paths = self._runs(task)
+            runs = [log] if replace else [*map(read_log, paths), log]
+            if saturation is None:
+                saturation = float(np.mean([_saturation_of(run) for run in runs]))
+            values = {**self._values(), task: number("saturation", saturation)}
+            following = int(paths[-1].stem) + 1 if paths else 0
+            write_log(log, self._folder_of(task) / f"{following}.csv")
+            self._write_values(values)
+            for path in paths if replace else ():
+                path.unlink()
+                types_file(path).unlink()
 
     def write(
         self, task: str, log: pd.DataFrame, saturation: float | None = None
     ) -> None:
         """Replace all runs of a task by one."""
-        with locked(self.folder / INFO):
-            replaced = self._runs(task)
-            self._add(task, log, saturation, [])
-            for path in replaced:
-                path.unlink()
-                types_file(path).unlink()
-
-    def _add(self, task, log, saturation, others):
-        log = _checked(task, log)
-        if saturation is None:
-            runs = [log, *map(read_log, others)]
-            saturation = float(np.mean([_saturation_of(run) for run in runs]))
-        values = {**self._values(), task: number("saturation", saturation)}
-        numbers = [int(path.stem) for path in self._runs(task)]
-        following = max(numbers, default=-1) + 1
-        write_log(log, self._folder_of(task) / f"{following}.csv")
-        self._write_values(values)
+        self.add(task, log, saturation, replace=True)
 
     def set_saturation(self, task: str, value: float) -> None:
         """Set the saturation value of a task."""
@@ -143,13 +146,6 @@ class Experts:
                 values.pop(one, None)
             self._write_values(values)
 
-    def lacking(self, tasks: Iterable[str]) -> builtins.list[Fault]:
-        """Return a fault for each of these tasks that has neither a run nor a value."""
-        missing = [task for task in tasks if task not in self.tasks]
-        right = f"there is no single-task expert of {{!r}}; {ADD}"
-        faults = [Fault(self.folder.name, right=right.format(one)) for one in missing]
-        return self._pickles(missing) or faults
-
     # ------------------------------------------------------------ the files
 
     def _folder_of(self, task):
@@ -158,11 +154,6 @@ class Experts:
     def _runs(self, task):
         paths = self._folder_of(task).glob("*.csv")
         return sorted(paths, key=lambda path: int(path.stem))
-
-    def _pickles(self, tasks):
-        names = [f"{task}.pkl" for task in tasks]
-        found = [name for name in names if (self.folder / name).exists()]
-        return [Fault(name, right=PICKLE) for name in found]
 
     def _values(self):
         path = self.folder / INFO

@@ -13,8 +13,7 @@ from __future__ import annotations
 import copy
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import nullcontext
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +21,7 @@ import pandas as pd
 
 from pushlab.agents.protocol import Agent, as_agent, plain_state
 from pushlab.envs import naming_the_nearest
-from pushlab.ground.arguments import demand, whole
-from pushlab.ground.faults import Fault, refuse
+from pushlab.ground.arguments import demand, naming, whole
 from pushlab.ground.files import locked
 from pushlab.ground.fingerprint import fingerprint
 from pushlab.ground.seeds import part_seed
@@ -64,144 +62,107 @@ def run_syllabus(
     TimeoutError if another process uses the folder, TypeError for a state that JSON can't hold. An error or an
     interruption during an episode carries the log of all finished episodes as its attribute `log`.
     """
-    from tqdm.auto import tqdm
-
     syllabus = read_syllabus(syllabus)
     phases = syllabus.phases
     agent = as_agent(agent)
     seed = whole("seed", seed, 0)
     labels = {"run": f"{syllabus.name} {agent.name} {seed}", "lifetime": 0, **labels}
-    checkpoints = None
-    lock = nullcontext()
-    if folder is not None:
-        checkpoints = _Checkpoints(folder, phases, agent, syllabus, seed, labels)
-        lock = locked(Path(folder) / LOG)
-    envs = make_envs(phases)
-    bar = tqdm(total=syllabus.count, desc=labels["run"], disable=not progress)
-    with lock:
-        tables = checkpoints.load(agent) if checkpoints else []
-        bar.update(sum(map(len, tables)))
-        try:
-            for number in range(len(tables), len(phases)):
-                start = len(tables)
-                for table in _run_phase(phases, number, agent, seed, envs, labels):
-                    tables.append(table)
-                    bar.update(len(table))
-                if checkpoints:
-                    checkpoints.save(number, pd.concat(tables[start:]), agent)
-        except BaseException as error:
-            unfinished = [error.log] if hasattr(error, "log") else []
-            keep_lived(error, lambda: _lifetime_log([*tables, *unfinished], seed))
-            raise
-        finally:
-            bar.close()
-            _close(envs)
-        log = _lifetime_log(tables, seed)
-        log.attrs = {"measure": "reward", "syllabus_type": syllabus.kind}
-        if folder is not None:
-            write_log(log, Path(folder) / LOG)
+    attrs = {"measure": "reward", "syllabus_type": syllabus.kind}
+    if folder is None:
+        log = _run_phases(phases, agent, seed, labels, progress)
+        log.attrs = attrs
+        return log
+    learns = getattr(type(agent), "learn", Agent.learn) is not Agent.learn
+    has_state = getattr(type(agent), "state", Agent.state) is not Agent.state
+    demand(
+        has_state or not learns,
+        f"{type(agent).__name__} learns and has no state(), so it couldn't continue after an "
+        "interruption: write state() and load(), or run it without a folder",
+    )
+    path = Path(folder) / LOG
+    key = fingerprint(agent, syllabus.to_dict(), seed, labels)
+    store = Store(path.parent / "blocks")
+    with locked(path):
+        log = _run_phases(phases, agent, seed, labels, progress, store, key)
+        log.attrs = attrs
+        write_log(log, path)
     return log
 
 
-class _Checkpoints:
-    """The finished blocks of a lifetime, each stored with the agent's state after it."""
+def _run_phases(phases, agent, seed, labels, progress, store=None, key=""):
+    """Run the phases whose blocks aren't in the store; return the log of all."""
+    from tqdm.auto import tqdm
 
-    def __init__(self, folder, phases, agent, *others):
-        learns = getattr(type(agent), "learn", Agent.learn) is not Agent.learn
-        has_state = getattr(type(agent), "state", Agent.state) is not Agent.state
-        demand(
-            has_state or not learns,
-            f"{type(agent).__name__} learns and has no state(), so that it could not continue after "
-            "an interruption: write state() and load(), or run it without a folder",
-        )
-        self.store = Store(Path(folder) / "blocks")
-        self.key = fingerprint(agent, *others)
-        self.labels = [f"{number} {phase.name}" for number, phase in enumerate(phases)]
-
-    def load(self, agent):
-        """Return the finished blocks as tables, and restore the agent's state after the last."""
-        tables = []
-        state = {}
-        for label in self.labels:
-            block = self.store.read(label, self.key)
-            if block is None:
-                break
-            tables.append(pd.DataFrame(block["rows"]))
-            state = block["state"]
-        if state:
-            agent.load(state)
-        return tables
-
-    def save(self, number, table, agent):
-        """Store a finished block."""
-        state = plain_state(getattr(agent, "state", dict)())
-        block = {"rows": table.to_dict("list"), "state": state}
-        self.store.write(self.labels[number], self.key, block)
+    envs = make_envs(phases)
+    total = sum(phase.episodes for phase in phases)
+    bar = tqdm(total=total, desc=labels["run"], disable=not progress)
+    tables: list[pd.DataFrame] = []
+    try:
+        for number, phase in enumerate(phases):
+            label = f"{number} {phase.name}"
+            block = store.read(label, key) if store else None
+            if block:
+                tables.append(pd.DataFrame(block["rows"]))
+                bar.update(phase.episodes)
+                if block["state"]:
+                    agent.load(block["state"])
+                continue
+            start = len(tables)
+            is_training = phase.kind == TRAIN
+            player = agent if is_training else copy.deepcopy(agent)
+            for one in phase.experiences:
+                first = 0
+                if is_training:
+                    trained = [x for x in tables if x["block_type"].iat[0] == TRAIN]
+                    first = sum(map(len, trained))
+                getattr(player, "begin_task", Agent().begin_task)(one.task, is_training)
+                table = rollout(
+                    envs[one.key],
+                    player,
+                    episodes=one.count,
+                    progress=False,
+                    seed=part_seed(seed, TRAINING if is_training else TESTING),
+                    first=first,
+                    learn=is_training,
+                    explore=is_training,
+                    record="episodes",
+                    phase=phase.name,
+                    block=number,
+                    block_type=phase.kind,
+                    task=one.task,
+                    params=json.dumps(one.params, sort_keys=True),
+                    **labels,
+                )
+                tables.append(table)
+                bar.update(one.count)
+            if store:
+                rows = pd.concat(tables[start:]).to_dict("list")
+                state = plain_state(getattr(agent, "state", dict)())
+                store.write(label, key, {"rows": rows, "state": state})
+    except BaseException as error:
+        unfinished = [error.log] if hasattr(error, "log") else []
+        keep_lived(error, lambda: _lifetime_log([*tables, *unfinished], seed))
+        raise
+    finally:
+        bar.close()
+        for env in envs.values():
+            env.close()
+    return _lifetime_log(tables, seed)
 
 
 def make_envs(phases: Iterable[Phase]) -> dict[str, Any]:
-    """Return the environments of some phases by their Experiences' keys, each made once.
-
-    Raises BadData that lists every environment that can't be made, and why.
-    """
+    """Return the environments of some phases by their Experiences' keys, each made once."""
     import gymnasium as gym
 
     import pushlab  # noqa: F401  registers the ids
 
     envs: dict[str, Any] = {}
-    faults = []
     for phase in phases:
         for one in phase.experiences:
-            if one.key in envs:
-                continue
-            envs[one.key] = None
-            try:
-                with naming_the_nearest(one.env):
+            if one.key not in envs:
+                with naming_the_nearest(one.env), naming(f"task {one.task}", one.key):
                     envs[one.key] = gym.make(one.env, **one.params)
-            except (ValueError, TypeError, OSError) as error:
-                where = f"phase {phase.name}, task {one.task}"
-                faults.append(Fault(where, right=str(error)))
-    refuse(faults)
     return envs
-
-
-def _close(envs):
-    for env in envs.values():
-        env.close()
-
-
-def _run_phase(phases, number, agent, seed, envs, labels) -> Iterator[pd.DataFrame]:
-    """Run one phase; yield the log of each of its experiences."""
-    phase = phases[number]
-    is_training = phase.kind == TRAIN
-    first = 0
-    if is_training:
-        first = sum(
-            earlier.episodes for earlier in phases[:number] if earlier.kind == TRAIN
-        )
-    else:
-        agent = copy.deepcopy(agent)
-    for one in phase.experiences:
-        getattr(agent, "begin_task", Agent().begin_task)(one.task, is_training)
-        yield rollout(
-            envs[one.key],
-            agent,
-            episodes=one.count,
-            progress=False,
-            seed=part_seed(seed, TRAINING if is_training else TESTING),
-            first=first,
-            learn=is_training,
-            explore=is_training,
-            record="episodes",
-            phase=phase.name,
-            block=number,
-            block_type=phase.kind,
-            task=one.task,
-            params=json.dumps(one.params, sort_keys=True),
-            **labels,
-        )
-        if is_training:
-            first += one.count
 
 
 def _lifetime_log(tables, seed):
@@ -232,25 +193,20 @@ def run_experts(
 
     Returns {task: [lifetime log]}, as the metrics take it. A task without training has no expert.
     """
-    from tqdm.auto import tqdm
-
     syllabus = read_syllabus(syllabus)
     agent = as_agent(agent)
     seed = whole("seed", seed, 0)
     runs = {}
-    for task in tqdm(syllabus.tasks, agent.name, disable=not progress):
+    for task in syllabus.tasks:
         training = syllabus.training(task)
         if not training:
             continue
         if episodes is not None:
             training = [training[0]._replace(count=episodes)]
         phases = [Phase("1.train", training)]
-        envs = make_envs(phases)
         labels = {"run": f"expert {task} {agent.name} {seed}", "lifetime": 0}
         expert = copy.deepcopy(agent)
-        tables = list(_run_phase(phases, 0, expert, seed, envs, labels))
-        _close(envs)
-        runs[task] = [_lifetime_log(tables, seed)]
+        runs[task] = [_run_phases(phases, expert, seed, labels, progress)]
         if store is not None:
             store.add(task, runs[task][0])
     return runs
@@ -276,19 +232,18 @@ def run_syllabi(
     from tqdm.auto import tqdm
 
     syllabus = read_syllabus(syllabus)
-    logs: dict[str, list] = {}
-    work = []
+    agents = [as_agent(agent) for agent in agents]
+    names = [agent.name for agent in agents]
+    known = ", ".join(names)
+    demand(len(set(names)) == len(names), f"agents need different names; got {known}")
     seeds = range(seeds) if isinstance(seeds, int) else list(seeds)
-    for agent in map(as_agent, agents):
-        demand(agent.name not in logs, f"two agents have the name {agent.name!r}")
-        logs[agent.name] = []
-        work += [(agent, seed) for seed in seeds]
-    run = Parallel(n_jobs=jobs, return_as="generator")
-    done = run(delayed(_run_copy)(syllabus, *one, folder) for one in work)
-    bar = tqdm(done, total=len(work), desc=syllabus.name, disable=not progress)
-    for (agent, _), log in zip(work, bar):
-        logs[agent.name].append(log)
-    return logs
+    work = [(agent, seed) for agent in agents for seed in seeds]
+    logs = Parallel(n_jobs=jobs)(
+        delayed(_run_copy)(syllabus, agent, seed, folder)
+        for agent, seed in tqdm(work, syllabus.name, disable=not progress)
+    )
+    n = len(seeds)
+    return {name: logs[at * n : (at + 1) * n] for at, name in enumerate(names)}
 
 
 def _run_copy(syllabus, agent, seed, folder):

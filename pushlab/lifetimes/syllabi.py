@@ -36,26 +36,77 @@ of the task use the same.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from pushlab.ground.faults import refuse
-from pushlab.ground.files import data_dir, write_text
+from pushlab.ground.arguments import meant
+from pushlab.ground.faults import Fault, refuse
+from pushlab.ground.files import data_dir, json_text, write_text
 from pushlab.ground.reading import read_json
-from pushlab.lifetimes.rules import (
-    TRAIN,
-    Experience,
-    Phase,
-    find_faults,
-    read_phases,
-    structure_of,
-    tasks_of,
-)
 
 Episode = Mapping[str, Any]
-FIELDS = ("name", "instructions", "structure", "default_params", "author")
+STRUCTURES = ("CL", "ANT_A", "ANT_B")
+TRAIN, TEST = "train", "test"
+PHASE = re.compile(r"(0|[1-9][0-9]{0,8})\.(train|test)")
+OWN_KEYS = ("$episode", "$task")
+FIELDS = ("name", "instructions", "structure", "default_params")
+TOP_KEYS = (*FIELDS, "contains", "author", "version", "comment")
+FORM = '{"name": …, "instructions": [{"$phase": "1.train"}, …]}'
+INSTRUCTION = '{"$phase": …}, {"$repeat": …, "count": …} or {"$episode": …}'
+
+# The instruction (counted from 0), the key, the value there, and what would be right.
+Wrong = tuple[int | None, str | None, Any, str]
+
+
+class Experience(NamedTuple):
+    """Consecutive episodes of one task.
+
+    Attributes:
+        task: Name of the task.
+        env: Id of the environment.
+        params: Arguments of the environment.
+        count: Number of episodes.
+        item: Number of the instruction, from 0.
+    """
+
+    task: str
+    env: str
+    params: dict
+    count: int  # type: ignore[assignment]
+    item: int = 0
+
+    @property
+    def key(self) -> str:
+        """The environment and its arguments as text."""
+        content = {"$episode": self.env, **self.params}
+        return json.dumps(content, ensure_ascii=False, sort_keys=True)
+
+
+class Phase(NamedTuple):
+    """A block of a lifetime: its `name` ("1.train"), its Experiences, the number of the instruction that begins it."""
+
+    name: str
+    experiences: list
+    item: int = 0
+
+    @property
+    def kind(self) -> str:
+        """The kind of block, "train" or "test"."""
+        return self.name.partition(".")[2]
+
+    @property
+    def episodes(self) -> int:
+        """Number of episodes."""
+        return sum(one.count for one in self.experiences)
+
+
+def tasks_of(phases: Iterable[Phase]) -> tuple[str, ...]:
+    """Return the names of all tasks in the order in which they first occur."""
+    names = [one.task for phase in phases for one in phase.experiences]
+    return tuple(dict.fromkeys(names))
 
 
 @dataclass(frozen=True)
@@ -67,8 +118,6 @@ class Syllabus:
         instructions: List of dicts; see above.
         structure: "CL", "ANT_A", "ANT_B", or None to infer it.
         default_params: Arguments of all episodes.
-        author: Author.
-        file: Name for messages.
 
     >>> syllabus = ant_a({"mira": {"$episode": "pushlab/push-v0", "user": "mira"},
     ...                   "theo": {"$episode": "pushlab/push-v0", "user": "theo"}}, train=30, test=5)
@@ -80,8 +129,6 @@ class Syllabus:
     instructions: list
     structure: str | None = None
     default_params: dict = field(default_factory=dict)
-    author: str = ""
-    file: str = "syllabus"
 
     def __repr__(self) -> str:
         return f"Syllabus({self.name!r}, {self.kind}, {len(self.phases)} phases, tasks {', '.join(self.tasks)})"
@@ -89,7 +136,17 @@ class Syllabus:
     @property
     def phases(self) -> list[Phase]:
         """The Phases in order."""
-        return read_phases(self.instructions, self.default_params)
+        phases = []
+        for at, item in enumerate(self.instructions):
+            if "$phase" in item:
+                phases.append(Phase(item["$phase"], [], at))
+                continue
+            params = {**self.default_params, **item.get("$repeat", item)}
+            env = params.pop("$episode")
+            task = params.pop("$task", env.rpartition("/")[2])
+            experience = Experience(task, env, params, item.get("count", 1), at)
+            phases[-1].experiences.append(experience)
+        return phases
 
     @property
     def tasks(self) -> tuple[str, ...]:
@@ -99,7 +156,7 @@ class Syllabus:
     @property
     def kind(self) -> str:
         """The structure, inferred if it isn't stated."""
-        return structure_of(self.phases, self.structure)
+        return self.structure or ("CL" if len(self.tasks) == 1 else "ANT_A")
 
     @property
     def count(self) -> int:
@@ -113,14 +170,12 @@ class Syllabus:
 
     def validate(self) -> Syllabus:
         """Return the syllabus. Raises BadData that lists every fault."""
-        refuse(find_faults(self.to_dict(), self.file))
+        refuse(find_faults(self.to_dict()))
         return self
 
     def to_dict(self) -> dict[str, Any]:
         """Return the content of the syllabus's file."""
-        content = {**asdict(self), "contains": "episodes"}
-        del content["file"]
-        return {key: value for key, value in content.items() if value not in (None, "")}
+        return {**asdict(self), "contains": "episodes"}
 
 
 # ---------------------------------------------------------------- files
@@ -138,8 +193,12 @@ def read_syllabus(source: Syllabus | Mapping[str, Any] | Path | str) -> Syllabus
         path = _find(source)
         content, file = read_json(path), path.name
     refuse(find_faults(content, file))
+    return _syllabus(content, Path(file).stem)
+
+
+def _syllabus(content, name="syllabus"):
     known = {key: content[key] for key in FIELDS if key in content}
-    return Syllabus(**{"name": Path(file).stem, **known}, file=file)
+    return Syllabus(**{"name": name, **known})
 
 
 def shipped_syllabi() -> list[str]:
@@ -160,13 +219,8 @@ def _find(source):
 
 
 def write_syllabus(syllabus: Syllabus, path: Path | str) -> Path:
-    """Write a syllabus as JSON, one instruction a line; return the path. Raises BadData for a syllabus with faults."""
-    content = syllabus.validate().to_dict()
-    instructions = content.pop("instructions")
-    lines = [json.dumps(item, ensure_ascii=False) for item in instructions]
-    head = json.dumps(content, ensure_ascii=False)[:-1]
-    lines_text = ",\n  ".join(lines)
-    return write_text(path, f'{head},\n "instructions": [\n  {lines_text}\n ]}}\n')
+    """Write a syllabus as JSON; return the path. Raises BadData for a syllabus with faults."""
+    return write_text(path, json_text(syllabus.validate().to_dict()))
 
 
 # ---------------------------------------------------------------- making one
@@ -251,3 +305,160 @@ def _compose(name, structure, trained, tested, train, test, pretest, held_out):
             phase = {"$phase": f"{number}.test", "enable_updates": False}
             instructions += [phase, *tests]
     return Syllabus(name, instructions, structure).validate()
+
+
+# ---------------------------------------------------------------- faults
+
+
+def find_faults(content: Any, file: str = "syllabus") -> list[Fault]:
+    """Return the Faults of a syllabus, the content of its JSON file.
+
+    The order of phases and the structure are checked once each instruction is valid.
+    """
+    found = list(_faults_of_form(content))
+    if not found:
+        syllabus = _syllabus(content)
+        phases, structure = syllabus.phases, syllabus.kind
+        found += _faults_of_order(phases, structure)
+        if structure == "CL":
+            found += _faults_of_cl(phases)
+        else:
+            found += _faults_of_ant(phases, structure)
+    faults = []
+    for item, key, value, right in found:
+        if not isinstance(value, str | None):
+            value = json.dumps(value, default=repr)[:80]
+        faults.append(Fault(file, item, key, value, right, "item"))
+    return faults
+
+
+def _faults_of_form(content) -> Iterator[Wrong]:
+    if not isinstance(content, dict):
+        yield None, None, content, FORM
+        return
+    yield from _unknown_keys(content, None, TOP_KEYS)
+    structure = content.get("structure")
+    defaults = content.get("default_params", {})
+    instructions = content.get("instructions")
+    if structure not in (None, *STRUCTURES):
+        yield None, "structure", structure, f"one of {', '.join(STRUCTURES)}"
+    if not isinstance(defaults, dict):
+        yield None, "default_params", defaults, "an object of arguments"
+    elif not isinstance(instructions, list) or not instructions:
+        yield None, "instructions", instructions, f"a list: {FORM}"
+    else:
+        yield from _faults_of_instructions(instructions)
+
+
+def _faults_of_instructions(instructions) -> Iterator[Wrong]:
+    for at, item in enumerate(instructions):
+        if not isinstance(item, dict):
+            yield at, None, item, f"an object: {INSTRUCTION}"
+            continue
+        if "$phase" in item:
+            yield from _faults_of_annotation(item, at)
+            continue
+        if at == 0:
+            yield at, None, None, 'an episode before the first {"$phase": …}'
+        if "$repeat" in item:
+            yield from _unknown_keys(item, at, ("$repeat", "count"))
+            count = item.get("count")
+            if type(count) is not int or count < 1:
+                yield at, "count", count, "a whole number from 1"
+        episode = item.get("$repeat", item)
+        yield from _faults_of_episode(episode, at)
+
+
+def _unknown_keys(keys, at, known) -> Iterator[Wrong]:
+    for key in keys:
+        if key not in known:
+            right = f"no such key here; there are {', '.join(known)}{meant(key, known)}"
+            yield at, key, None, right
+
+
+def _faults_of_annotation(item, at) -> Iterator[Wrong]:
+    yield from _unknown_keys(item, at, ("$phase", "enable_updates"))
+    name = item["$phase"]
+    if not isinstance(name, str) or not PHASE.fullmatch(name):
+        right = '"<number>.train" or "<number>.test", such as "1.train"'
+        yield at, "$phase", name, right
+    elif item.get("enable_updates") not in (None, name.endswith(TRAIN)):
+        right = "true in training and false in tests"
+        yield at, "enable_updates", item["enable_updates"], right
+
+
+def _faults_of_episode(episode, at) -> Iterator[Wrong]:
+    if not isinstance(episode, dict) or not isinstance(episode.get("$episode"), str):
+        right = f'an object with "$episode", the id of an environment: {INSTRUCTION}'
+        yield at, "$episode", episode, right
+        return
+    task = episode.get("$task", "a name")
+    if not isinstance(task, str) or not task.strip():
+        yield at, "$task", task, "a name"
+    own = [key for key in episode if key.startswith("$")]
+    yield from _unknown_keys(own, at, OWN_KEYS)
+
+
+def _faults_of_order(phases, structure) -> Iterator[Wrong]:
+    """Yield phases that are empty or out of order: 0.test, 1.train, 1.test, 2.train, …
+
+    In ANT no test may be missing but the first, and in ANT_B not that one either.
+    """
+    following = [f"0.{TEST}"] if structure == "ANT_B" else [f"0.{TEST}", f"1.{TRAIN}"]
+    before = "the start"
+    for name, experiences, item in phases:
+        if name not in following:
+            right = (
+                f"next; after {before} comes {' or '.join(following)} in {structure}"
+            )
+            yield item, "$phase", name, right
+        if not experiences:
+            yield item, "$phase", name, "followed by episodes; this phase has none"
+        number, _, kind = name.partition(".")
+        following = []
+        if kind == TRAIN:
+            following.append(f"{number}.{TEST}")
+        if kind == TEST or structure == "CL":
+            following.append(f"{int(number) + 1}.{TRAIN}")
+        before = name
+    if structure != "CL" and phases[-1].kind == TRAIN:
+        yield phases[-1].item, "$phase", before, f"last; {before[:-5]}test is missing"
+
+
+def _faults_of_cl(phases) -> Iterator[Wrong]:
+    tasks = tasks_of(phases)
+    if len(tasks) > 1:
+        right = f"one task, as in CL; here are {', '.join(tasks)}"
+        yield None, "instructions", None, right
+    trained = [phase.experiences for phase in phases if phase.kind == TRAIN]
+    if len({one.key for one in sum(trained, [])}) == 1:
+        right = (
+            "a CL syllabus varies its task's parameters; here all training is the same"
+        )
+        yield None, "instructions", None, right
+
+
+def _faults_of_ant(phases, structure) -> Iterator[Wrong]:
+    tasks = tasks_of(phases)
+    if len(tasks) == 1:
+        right = (
+            f"several tasks, named by $task, as in {structure}; here is only {tasks[0]}"
+        )
+        yield None, "instructions", None, right
+    variants: dict[tuple, str] = {}
+    required = set(tasks) if structure == "ANT_B" else set()
+    for phase in phases:
+        here = tasks_of([phase])
+        for one in phase.experiences:
+            expected = variants.setdefault((one.task, phase.kind), one.key)
+            if one.key != expected:
+                right = f"{expected}, as before: parameters of {one.task} don't vary"
+                yield one.item, None, one.key, right
+        if phase.kind == TRAIN:
+            required.update(here)
+            if len(here) > 1:
+                right = f"training of one task; here are {', '.join(here)}"
+                yield phase.item, "$phase", phase.name, right
+        elif missing := required.difference(here):
+            right = f"a test of all tasks so far, in ANT_B of all: {', '.join(sorted(missing))} is missing"
+            yield phase.item, "$phase", phase.name, right
