@@ -299,37 +299,6 @@ def test_bad_json(tmp_path, content, row, column, words):
     check_faults([("syllabus.json", row, column, None, words)], read_syllabus, path)
 
 
-def train(number, **arguments):
-    episode = {"$episode": "pushlab/RECEnv-v0", **arguments}
-    return [{"$phase": f"{number}.train"}, {"$repeat": episode, "count": 2}]
-
-
-SYLLABI = [
-    ({"instructions": 3}, (None, "instructions", None, 'expected {"name"')),
-    ({"instructions": train(1), "mood": 1}, (None, "mood", None, "no such key; there")),
-    ({"instructions": [3]}, (0, None, "3", "an object"), (0, None, None, "before the")),
-    ({"instructions": train("one")}, (0, "$phase", "one.train", '"<number>.train" or')),
-    ({"instructions": train(2)}, (0, "$phase", "2.train", "comes 0.test or 1.train")),
-    (
-        {"instructions": [*train(1), {"$repeat": {"$episode": "beside:Foo-v0"}}]},
-        (2, "count", "nothing", "a whole number from 1"),
-        (2, "$episode", "beside:Foo-v0", "an environment that is registered"),
-    ),
-    (
-        {"instructions": train(1, n_item=3)},
-        (1, "n_item", None, "no argument of that name; did you mean n_items?"),
-    ),
-    ({"instructions": train(1)}, (None, "instructions", None, "varies the parameters")),
-]
-
-
-@pytest.mark.parametrize("case", SYLLABI, ids=str)
-def test_bad_syllabi(case):
-    syllabus, *faults = case
-    expected = [("syllabus", *fault) for fault in faults]
-    check_faults(expected, read_syllabus, syllabus)
-
-
 # ------------------------------------------------------------------ lifetime logs
 
 HEAD = "block_num\texp_num\tblock_type\ttask_name\ttask_params\treward\n"

@@ -29,10 +29,10 @@ def test_runs_are_added_replaced_listed_and_cleared(tmp_path):
     store.clear("a")
     assert store.tasks == ["b/.."] and store.saturation("a") is None
     for wrong, words in (
-        (run("b"), "'b' is not a, the only task"),
+        (run("b"), "an expert of a learns this task only; here are b"),
         (run(block_type="test"), "at least one experience of training"),
     ):
-        with pytest.raises(BadData, match=words):
+        with pytest.raises(ValueError, match=words):
             store.add("a", wrong)
     with pytest.raises(KeyError, match="no expert of 'b'"):
         store.clear("b")

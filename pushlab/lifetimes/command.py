@@ -50,14 +50,7 @@ def lifelong(
             help="CL, ANT_A or ANT_B, which chooses the metrics; else as the log says or suggests."
         ),
     ] = None,
-    experts: Annotated[
-        Path | None,
-        typer.Option(
-            exists=True,
-            file_okay=False,
-            help="Folder of single-task experts; else $L2DATA/taskinfo.",
-        ),
-    ] = None,
+    experts: Store = None,
     metric: Annotated[
         list[str] | None, typer.Option(help="Only this metric; may be repeated.")
     ] = None,
@@ -114,9 +107,9 @@ def lifelong(
             one_of("--metric", name, METRICS)
     with ended_by(1):
         chosen = _read_settings(settings, options)
-        store = None
-        if experts is not None or os.environ.get("L2DATA"):
-            store = Experts(experts)
+        store = Experts(experts) if experts or os.environ.get("L2DATA") else None
+        if experts and not store.tasks:
+            raise FileNotFoundError(f"there are no experts in {experts}")
         paths = _lifetimes(logdir, recursive)
     with ended_by(2):
         if save_settings is not None:

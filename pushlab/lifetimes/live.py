@@ -154,8 +154,6 @@ def make_envs(phases: Iterable[Phase]) -> dict[str, Any]:
     """Return the environments of some phases by their Experiences' keys, each made once."""
     import gymnasium as gym
 
-    import pushlab  # noqa: F401  registers the ids
-
     envs: dict[str, Any] = {}
     for phase in phases:
         for one in phase.experiences:
