@@ -281,16 +281,8 @@ def test_bad_features(feature, words):
     ("content", "row", "column", "words"),
     [
         (b"{", 1, None, "this is not JSON"),
-        (b'{"a": 1, "a": 2}', None, "a", "the key is there twice"),
-        (b"[NaN]", None, None, "NaN is no number of JSON"),
-        (b'{"a":\n 1e400}', 2, None, "1e400 is too large for a number"),
+        (b"[1]", None, None, "it should be an object, {…}; it is [1]"),
         (b'\n{"a": "\xff"}', 2, None, "not UTF-8 (byte 0xff)"),
-        (
-            b"[" * 65 + b"]" * 65,
-            None,
-            None,
-            "lie 65 deep in each other; 64 are the most",
-        ),
     ],
 )
 def test_bad_json(tmp_path, content, row, column, words):

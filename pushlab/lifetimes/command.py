@@ -11,7 +11,6 @@ from typing import Annotated, Any
 
 import typer
 
-from pushlab.ground.arguments import one_of
 from pushlab.ground.commands import ended_by, say, with_options
 from pushlab.ground.faults import BadData, Fault
 from pushlab.ground.files import json_text, write_text
@@ -95,16 +94,13 @@ def lifelong(
     from pushlab.lifetimes import reporting
     from pushlab.lifetimes.experts import Experts
     from pushlab.logs.folders import read_log
-    from pushlab.metrics.lifelong import METRICS, SYLLABUS_TYPES, lifelong_report
+    from pushlab.metrics.lifelong import lifelong_report
 
+    if syllabus_type is not None:
+        syllabus_type = syllabus_type.upper().replace("-", "_")
     with ended_by(2):
-        if syllabus_type is not None:
-            syllabus_type = syllabus_type.upper().replace("-", "_")
-            one_of("--syllabus-type", syllabus_type, SYLLABUS_TYPES)
         for file in metrics_from or ():
             _run_file(file)
-        for name in metric or ():
-            one_of("--metric", name, METRICS)
     with ended_by(1):
         chosen = _read_settings(settings, options)
         store = Experts(experts) if experts or os.environ.get("L2DATA") else None

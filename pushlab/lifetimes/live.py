@@ -236,16 +236,15 @@ def run_syllabi(
     demand(len(set(names)) == len(names), f"agents need different names; got {known}")
     seeds = range(seeds) if isinstance(seeds, int) else list(seeds)
     work = [(agent, seed) for agent in agents for seed in seeds]
-    logs = Parallel(n_jobs=jobs)(
-        delayed(_run_copy)(syllabus, agent, seed, folder)
-        for agent, seed in tqdm(work, syllabus.name, disable=not progress)
-    )
+
+    def lifetime(agent, seed):
+        name = re.sub("[ /]", "-", f"{agent.name}-{seed}")
+        place = None if folder is None else Path(folder) / name
+        agent = copy.deepcopy(agent)
+        run = delayed(run_syllabus)
+        return run(syllabus, agent, seed, place, False, lifetime=int(seed))
+
+    bar = tqdm(work, syllabus.name, disable=not progress)
+    logs = Parallel(n_jobs=jobs)(lifetime(*one) for one in bar)
     n = len(seeds)
     return {name: logs[at * n : (at + 1) * n] for at, name in enumerate(names)}
-
-
-def _run_copy(syllabus, agent, seed, folder):
-    if folder is not None:
-        folder = Path(folder) / re.sub("[ /]", "-", f"{agent.name}-{seed}")
-    agent = copy.deepcopy(agent)
-    return run_syllabus(syllabus, agent, seed, folder, False, lifetime=int(seed))

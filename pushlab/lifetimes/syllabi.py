@@ -190,7 +190,14 @@ def read_syllabus(source: Syllabus | Mapping[str, Any] | Path | str) -> Syllabus
         return source.validate()
     content, file = source, "syllabus"
     if isinstance(source, str | Path):
-        path = _find(source)
+        path = Path(source)
+        if not path.exists():
+            path = data_dir() / "syllabi" / f"{source}.json"
+        if not path.exists():
+            raise FileNotFoundError(
+                f"there is no syllabus {str(source)!r}; pushlab comes with "
+                f"{', '.join(shipped_syllabi())}, and any JSON file will do"
+            )
         content, file = read_json(path), path.name
     refuse(find_faults(content, file))
     return _syllabus(content, Path(file).stem)
@@ -204,18 +211,6 @@ def _syllabus(content, name="syllabus"):
 def shipped_syllabi() -> list[str]:
     """Return the names of the syllabi that come with pushlab."""
     return sorted(path.stem for path in (data_dir() / "syllabi").glob("*.json"))
-
-
-def _find(source):
-    path = Path(source)
-    if path.exists():
-        return path
-    if str(source) not in shipped_syllabi():
-        raise FileNotFoundError(
-            f"there is no syllabus {str(source)!r}; pushlab comes with "
-            f"{', '.join(shipped_syllabi())}, and any JSON file will do"
-        )
-    return data_dir() / "syllabi" / f"{source}.json"
 
 
 def write_syllabus(syllabus: Syllabus, path: Path | str) -> Path:
