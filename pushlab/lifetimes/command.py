@@ -92,7 +92,6 @@ def lifelong(
 
     matplotlib.use("Agg")  # needs no display
     from pushlab.lifetimes import reporting
-    from pushlab.lifetimes.experts import Experts
     from pushlab.logs.folders import read_log
     from pushlab.metrics.lifelong import lifelong_report
 
@@ -103,7 +102,7 @@ def lifelong(
             _run_file(file)
     with ended_by(1):
         chosen = _read_settings(settings, options)
-        store = Experts(experts) if experts or os.environ.get("L2DATA") else None
+        store = _experts(experts) if experts or os.environ.get("L2DATA") else None
         if experts and not store.tasks:
             raise FileNotFoundError(f"there are no experts in {experts}")
         paths = _lifetimes(logdir, recursive)
@@ -188,6 +187,12 @@ def _run_file(path):
 # ---------------------------------------------------------------- experts
 
 
+def _experts(folder):
+    from pushlab.lifetimes.experts import Experts  # loads pandas
+
+    return Experts(folder)
+
+
 @experts_app.command("add")
 def add_expert(
     logdir: Annotated[
@@ -201,18 +206,14 @@ def add_expert(
     ] = False,
 ) -> None:
     """Add a run to the experts of its task."""
-    from pushlab.lifetimes.experts import Experts
     from pushlab.logs.folders import read_log
 
     with ended_by(1):
         [path] = _lifetimes(logdir, False).values()
         log = read_log(path, measure)
         task = log["task"].iat[0]
-        store = Experts(experts)
-        if replace:
-            store.write(task, log)
-        else:
-            store.add(task, log)
+        store = _experts(experts)
+        store.add(task, log, replace=replace)
         runs = len(store.logs(task))
     say(f"{task}: {runs} runs, saturation {store.saturation(task):.6g}")
 
@@ -220,10 +221,8 @@ def add_expert(
 @experts_app.command("list")
 def list_experts(experts: Store = None) -> None:
     """List the experts: task, runs, experiences, saturation value."""
-    from pushlab.lifetimes.experts import Experts
-
     with ended_by(1):
-        table = Experts(experts).list()
+        table = _experts(experts).list()
     say(table.to_string(index=False) if len(table) else "there are none yet")
 
 
@@ -238,10 +237,8 @@ def clear_experts(
     ] = False,
 ) -> None:
     """Remove the experts of a task, or all."""
-    from pushlab.lifetimes.experts import Experts
-
     with ended_by(1):
-        store = Experts(experts)
+        store = _experts(experts)
         if task is None and store.tasks and not yes:
             names = ", ".join(store.tasks)
             typer.confirm(f"remove the experts of {names}?", abort=True)

@@ -28,8 +28,7 @@ from urllib.parse import quote, unquote
 import numpy as np
 import pandas as pd
 
-from pushlab.ground.arguments import demand, is_number, number
-from pushlab.ground.faults import BadData, Fault, refuse
+from pushlab.ground.arguments import demand, number
 from pushlab.ground.files import json_text, locked, write_text
 from pushlab.ground.reading import read_json
 from pushlab.logs.folders import lifetime_log, read_log, write_log
@@ -57,10 +56,6 @@ class Experts:
             demand(named, "name the folder of experts, or set the variable L2DATA")
             folder = Path(str(named)) / "taskinfo"
         self.folder = Path(folder)
-        demand(
-            not self.folder.is_file(),
-            f"a store of experts is a folder with {INFO}; {folder} is a file",
-        )
 
     def __repr__(self) -> str:
         return f"Experts({str(self.folder)!r})"
@@ -83,15 +78,15 @@ class Experts:
     def logs(self, task: str) -> builtins.list[pd.DataFrame]:
         """Return the runs of a task, lifetime logs in the order they were added.
 
-        Raises BadData for a run that can't be read, and for a pickle.
+        Raises BadData for a run that can't be read, ValueError for a pickle.
         """
         runs = [read_log(path) for path in self._runs(task)]
-        if not runs and (self.folder / f"{task}.pkl").exists():
-            raise BadData(Fault(f"{task}.pkl", right=PICKLE))
+        is_pickled = (self.folder / f"{task}.pkl").exists()
+        demand(runs or not is_pickled, f"{task}.pkl: {PICKLE}")
         return runs
 
     def saturation(self, task: str) -> float | None:
-        """Return the saturation value of a task, or None. Raises BadData for a faulty `info.json`."""
+        """Return the saturation value of a task, or None. Raises ValueError for a faulty `info.json`."""
         return self._values().get(task)
 
     def add(
@@ -121,12 +116,6 @@ class Experts:
             for path in paths if replace else ():
                 path.unlink()
                 types_file(path).unlink()
-
-    def write(
-        self, task: str, log: pd.DataFrame, saturation: float | None = None
-    ) -> None:
-        """Replace all runs of a task by one."""
-        self.add(task, log, saturation, replace=True)
 
     def set_saturation(self, task: str, value: float) -> None:
         """Set the saturation value of a task."""
@@ -158,12 +147,8 @@ class Experts:
     def _values(self):
         path = self.folder / INFO
         values = read_json(path) if path.exists() else {}
-        right = "a finite number, the saturation value of this task"
-        refuse(
-            Fault(INFO, None, task, str(value), right, "item")
-            for task, value in values.items()
-            if not is_number(value)
-        )
+        for task, value in values.items():
+            number(f"{INFO}: {task}", value)
         return values
 
     def _write_values(self, values):
