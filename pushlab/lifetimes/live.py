@@ -50,8 +50,8 @@ def run_syllabus(
         syllabus: A Syllabus, a file, a dict, or the name of a shipped syllabus.
         agent: An Agent that has learned nothing yet, or a function of the observation. The agent learns.
         seed: Whole number from 0; it determines environments and the agent's random numbers.
-        folder: Where the lifetime is stored: finished blocks in `blocks`, and the finished log as `log.csv`.
-            A changed agent, syllabus, seed or label begins anew. None stores nothing.
+        folder: Where the lifetime is stored: finished blocks in `blocks`, and the log of the last finished lifetime as
+            `log.csv`. A changed agent, syllabus, seed or label begins anew. None stores nothing.
         progress: Whether to show a progress bar.
         labels: Other values for the log's columns `run` and `lifetime`.
 

@@ -186,9 +186,9 @@ def read_syllabus(source: Syllabus | Mapping[str, Any] | Path | str) -> Syllabus
     content, file = source, "syllabus"
     if isinstance(source, str | Path):
         path = Path(source)
-        if not path.exists():
+        if not path.is_file():
             path = data_dir() / "syllabi" / f"{source}.json"
-        if not path.exists():
+        if not path.is_file():
             raise FileNotFoundError(
                 f"there is no syllabus {str(source)!r}; pushlab comes with "
                 f"{', '.join(shipped_syllabi())}, and any JSON file will do"
