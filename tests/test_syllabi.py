@@ -101,6 +101,7 @@ def test_all_faults_of_all_instructions_are_listed_at_once():
         {"$repeat": MIRA, "count": 2, "user": "mira"},
         {**MIRA, "$name": "x"},
         "1.test",
+        {"$episode": "beside:Foo-v0"},
     ]
     lines = faults_of(instructions, structure="ANT_C", titel="x")
     for words in (
@@ -112,6 +113,7 @@ def test_all_faults_of_all_instructions_are_listed_at_once():
         "key user, item 2: no such key here; there are $repeat, count",
         "key $name, item 3: no such key here; there are $episode, $task",
         "item 4: '1.test' is not an object",
+        "item 5: 'beside:Foo-v0' is not the id of a registered environment",
     ):
         assert [line for line in lines if words in line], (words, lines)
 

@@ -382,6 +382,9 @@ def _faults_of_episode(episode, at):
         right = f'an object with "$episode", the id of an environment: {INSTRUCTION}'
         yield at, "$episode", episode, right
         return
+    if ":" in episode["$episode"]:  # gymnasium.make would import a module
+        right = "the id of a registered environment, without a module"
+        yield at, "$episode", episode["$episode"], right
     task = episode.get("$task", "a name")
     if not isinstance(task, str) or not task.strip():
         yield at, "$task", task, "a name"
