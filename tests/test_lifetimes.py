@@ -76,6 +76,7 @@ RED_BLUE_RED = ant_a({"red": RED, "blue": BLUE}, 10, 5, order=["red", "blue", "r
 SAME_DOOR = ant_b({"red": RED, "blue": {**BLUE, "right": 3}}, train=10, test=5)
 NORTH = {"$episode": "pushlab/RECEnv-v0", "random_state": 1}
 TOWNS = ant_a({"north": NORTH, "south": {**NORTH, "random_state": 2}}, 12, 4)
+VARIED = [{}, {"obs_std": 0.3}, {}]
 NEW_RED = [0] * 3 + [1] * 7
 NEW_BLUE = [0] * 2 + [1] * 8
 KNOWN = [1] * 10
@@ -158,15 +159,14 @@ class Witness(agents.LinearQ):
 
 def test_tests_leave_no_trace_and_repeat_their_episodes():
     Witness.seeds = {}
-    varied = [{}, {"obs_std": 0.3}, {}]
     agent = Witness()
-    log = run_syllabus(cl(NORTH, varied, 8, 6), agent, 1, **QUIET)
+    log = run_syllabus(cl(NORTH, VARIED, 8, 6), agent, 1, **QUIET)
     trained = Witness.seeds[True]
     tested = Witness.seeds[False]
     assert len(set(trained)) == 24 and not {*trained} & {*tested}
     assert tested == tested[:6] * 8
     untested = agents.LinearQ()
-    alone = run_syllabus(cl(NORTH, varied, 8), untested, 1, **QUIET)
+    alone = run_syllabus(cl(NORTH, VARIED, 8), untested, 1, **QUIET)
     assert training_of(log) == training_of(alone)
     assert plain_state(agent.state()) == plain_state(untested.state())
 
@@ -175,14 +175,12 @@ def stored_blocks(folder):
     return sorted((folder / "blocks").glob("*.json"))
 
 
-@pytest.mark.parametrize(("episode", "blocks"), [(5, 1), (17, 3)])
-def test_an_interrupted_lifetime_ends_as_it_would_have(episode, blocks, tmp_path):
-    Witness.breaks_at = episode
+def test_an_interrupted_lifetime_ends_as_it_would_have(tmp_path):
+    Witness.breaks_at = 17
     with pytest.raises(KeyboardInterrupt) as error:
         run_syllabus(TOWNS, Witness(), 3, tmp_path, **QUIET)
     Witness.breaks_at = None
-    assert error.value.log["block"].max() == blocks
-    assert len(stored_blocks(tmp_path)) == blocks
+    assert error.value.log["block"].max() == len(stored_blocks(tmp_path)) == 3
     one = Witness()
     other = Witness()
     resumed = run_syllabus(TOWNS, one, 3, tmp_path, **QUIET)
@@ -194,20 +192,8 @@ def test_an_interrupted_lifetime_ends_as_it_would_have(episode, blocks, tmp_path
     pd.testing.assert_frame_equal(repaired, whole, check_exact=True)
 
 
-def test_finished_blocks_belong_to_one_agent_syllabus_and_seed(tmp_path):
-    for agent, syllabus, seed, count in (
-        (DoorAgent(), RED_BLUE_RED, 0, 7),
-        (DoorAgent(), RED_BLUE_RED, 0, 7),
-        (DoorAgent(forgets=True), RED_BLUE_RED, 0, 14),
-        (DoorAgent(), SAME_DOOR, 0, 19),
-        (DoorAgent(), RED_BLUE_RED, 1, 26),
-    ):
-        run_syllabus(syllabus, agent, seed, tmp_path, **QUIET)
-        assert len(stored_blocks(tmp_path)) == count
-
-
 CELL = """
-class InACell(DoorAgent):
+class Mine(DoorAgent):
     tries = {}
 
     def act(self, room, info, explore=True):
@@ -215,14 +201,25 @@ class InACell(DoorAgent):
 """
 
 
-def test_an_agent_defined_in_a_notebook_is_known_by_its_source(tmp_path):
-    for tries, count in ((1, 7), (1, 7), (2, 14)):
-        source = CELL.format(tries)
-        linecache.cache["<cell>"] = (0, None, source.splitlines(True), "<cell>")
-        cell = {"__name__": "__main__", "DoorAgent": DoorAgent}
-        exec(compile(source, "<cell>", "exec"), cell)
-        for _ in range(2):
-            run_syllabus(RED_BLUE_RED, cell["InACell"](), 0, tmp_path, **QUIET)
+def agent_of_a_notebook(tries):
+    source = CELL.format(tries)
+    linecache.cache["<cell>"] = (0, None, source.splitlines(True), "<cell>")
+    cell = {"__name__": "__main__", "DoorAgent": DoorAgent}
+    exec(compile(source, "<cell>", "exec"), cell)
+    return cell["Mine"]()
+
+
+def test_finished_blocks_belong_to_one_agent_syllabus_and_seed(tmp_path):
+    for tries, syllabus, seed, count in (
+        (1, RED_BLUE_RED, 0, 7),
+        (1, RED_BLUE_RED, 0, 7),
+        (2, RED_BLUE_RED, 0, 14),
+        (2, SAME_DOOR, 0, 19),
+        (2, RED_BLUE_RED, 1, 26),
+    ):
+        agent = agent_of_a_notebook(tries)
+        for one in (agent, type(agent)()):
+            run_syllabus(syllabus, one, seed, tmp_path, **QUIET)
             assert len(stored_blocks(tmp_path)) == count
 
 
@@ -248,8 +245,6 @@ def test_experts_learn_one_task_each(tmp_path):
     assert rewards == {"red": NEW_RED + KNOWN, "blue": NEW_BLUE}
     assert agent.doors == {}
     pd.testing.assert_frame_equal(store.logs("blue")[0], experts["blue"][0])
-    [log] = run_experts(RED_BLUE_RED, agent, episodes=7, **QUIET)["red"]
-    assert log["reward"].tolist() == NEW_RED[:7]
 
 
 def test_run_syllabi_gives_the_log_of_each_lifetime(tmp_path):
