@@ -30,7 +30,8 @@ def call(*arguments):
 
 @pytest.fixture
 def folder(tmp_path):
-    return write_log(lifetime(), tmp_path / "life.1")
+    """A folder as run_syllabus leaves it."""
+    return write_log(lifetime(), tmp_path / "life.1" / "log.csv").parent
 
 
 def lifetime_in(folder, name="life.1"):
@@ -97,6 +98,8 @@ def test_a_faulty_lifetime_does_not_stop_the_others(tmp_path):
     )
     assert done.exit_code == 1
     assert "1 of 3 lifetimes could not be reported" in done.output
+    done = call("lifelong", tmp_path / "all")
+    assert done.exit_code == 1 and "holds 3 lifetimes" in done.output
     table = pd.read_csv(tmp_path / "out" / "lifetimes.tsv", sep="\t", index_col=0)
     assert table.index.tolist() == ["first", "second", "mean"]
     assert table["mean_training_performance"].tolist() == [2, 4, 3]
