@@ -232,6 +232,10 @@ class Silent(agents.LinearQ):
 def test_agents_and_environments_that_do_not_fit_are_refused(tmp_path):
     with pytest.raises(ValueError, match="Silent learns and has no state"):
         run_syllabus(RED_BLUE_RED, Silent(), 0, tmp_path, **QUIET)
+    agent = DoorAgent()
+    run_syllabus(RED_BLUE_RED, agent, 0, **QUIET)
+    with pytest.raises(ValueError, match="'doors' has learned in this session"):
+        run_syllabus(RED_BLUE_RED, agent, 0, tmp_path, **QUIET)
     unknown = {"$episode": "pushlab/push-v0", "user": "nobody"}
     with pytest.raises(FileNotFoundError, match="task a.*nobody"):
         run_syllabus(ant_a({"a": unknown, "b": RED}, 1, 1), DoorAgent(), **QUIET)

@@ -16,6 +16,7 @@ import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
+from weakref import WeakValueDictionary
 
 import pandas as pd
 
@@ -32,6 +33,9 @@ from pushlab.logs.rollout import keep_lived, rollout
 
 TRAINING, TESTING = range(2)  # parts of a lifetime, each with its own seed
 LOG = "log.csv"
+
+# Agents of earlier calls: what they learned must not count as the beginning of a stored lifetime.
+_used: WeakValueDictionary[int, Agent] = WeakValueDictionary()
 
 Source = Syllabus | dict[str, Any] | Path | str
 
@@ -58,9 +62,10 @@ def run_syllabus(
     Columns: run, env, agent, seed, lifetime, phase, block, block_type, task, params, regime, episode, reward (the
     return of an episode, summed over its steps), length (steps). `log.attrs["syllabus_type"]` is the structure.
 
-    Raises BadData for a syllabus with faults, ValueError for a folder and an agent that learns and has no `state()`,
-    TimeoutError if another process uses the folder, TypeError for a state that JSON can't hold. An error or an
-    interruption during an episode carries the log of all finished episodes as its attribute `log`.
+    Raises BadData for a syllabus with faults. With a folder, raises ValueError for an agent that has learned in an
+    earlier call or that learns and has no `state()`, TimeoutError if another process uses the folder, TypeError for a
+    state that JSON can't hold. An error or an interruption during an episode carries the log of all finished episodes
+    as its attribute `log`.
     """
     syllabus = read_syllabus(syllabus)
     phases = syllabus.phases
@@ -68,6 +73,8 @@ def run_syllabus(
     seed = whole("seed", seed, 0)
     labels = {"run": f"{syllabus.name} {agent.name} {seed}", "lifetime": 0, **labels}
     attrs = {"measure": "reward", "syllabus_type": syllabus.kind}
+    is_used = id(agent) in _used
+    _used[id(agent)] = agent
     if folder is None:
         log = _run_phases(phases, agent, seed, labels, progress)
         log.attrs = attrs
@@ -78,6 +85,11 @@ def run_syllabus(
         has_state or not learns,
         f"{type(agent).__name__} learns and has no state(), so it couldn't continue after an "
         "interruption: write state() and load(), or run it without a folder",
+    )
+    demand(
+        not (is_used and learns),
+        f"{agent.name!r} has learned in this session; make it anew, and a lifetime continues "
+        "after its last finished block",
     )
     path = Path(folder) / LOG
     key = fingerprint(agent, syllabus.to_dict(), seed, labels)
@@ -96,7 +108,7 @@ def _run_phases(phases, agent, seed, labels, progress, store=None, key=""):
     envs = make_envs(phases)
     total = sum(phase.episodes for phase in phases)
     bar = tqdm(total=total, desc=labels["run"], disable=not progress)
-    tables: list[pd.DataFrame] = []
+    tables = []
     try:
         for number, phase in enumerate(phases):
             label = f"{number} {phase.name}"
@@ -230,12 +242,11 @@ def run_syllabi(
     from tqdm.auto import tqdm
 
     syllabus = read_syllabus(syllabus)
-    agents = [as_agent(agent) for agent in agents]
-    names = [agent.name for agent in agents]
-    known = ", ".join(names)
-    demand(len(set(names)) == len(names), f"agents need different names; got {known}")
+    fresh = [as_agent(agent) for agent in agents]
+    names = [agent.name for agent in fresh]
+    demand(len(set(names)) == len(names), f"agents need different names; got {names}")
     seeds = range(seeds) if isinstance(seeds, int) else list(seeds)
-    work = [(agent, seed) for agent in agents for seed in seeds]
+    work = [(agent, seed) for agent in fresh for seed in seeds]
 
     def lifetime(agent, seed):
         name = re.sub("[ /]", "-", f"{agent.name}-{seed}")

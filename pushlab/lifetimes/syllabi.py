@@ -285,7 +285,7 @@ def ant_b(
 def _compose(name, structure, trained, tested, train, test, pretest, held_out):
     """Return a syllabus that trains each of `trained` in turn, and tests all of `tested` after each."""
     tests = [{"$repeat": {**one, **(held_out or {})}, "count": test} for one in tested]
-    instructions: list[dict] = []
+    instructions = []
     if pretest:
         instructions += [{"$phase": "0.test", "enable_updates": False}, *tests]
     for number, one in enumerate(trained, start=1):
@@ -439,7 +439,7 @@ def _faults_of_ant(phases, structure):
             f"several tasks, named by $task, as in {structure}; here is only {tasks[0]}"
         )
         yield None, "instructions", None, right
-    variants: dict[tuple, str] = {}
+    variants = {}
     required = set(tasks) if structure == "ANT_B" else set()
     for phase in phases:
         here = tasks_of([phase])
