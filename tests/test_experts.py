@@ -5,7 +5,6 @@ import json
 import pandas as pd
 import pytest
 
-from pushlab.ground.faults import BadData
 from pushlab.lifetimes.experts import Experts
 
 
@@ -24,15 +23,15 @@ def test_runs_are_added_replaced_listed_and_cleared(tmp_path):
     assert store.tasks == ["a", "b/.."]
     assert [log["reward"].max() for log in store.logs("a")] == [2.0, 4.0]
     assert store.list().iloc[0].tolist() == ["a", 2, 8, 3.0]  # the mean of 2 and 4
-    store.write("a", run(values=[7.0] * 3))
+    store.add("a", run(values=[7.0] * 3), replace=True)
     assert len(store.logs("a")) == 1 and store.saturation("a") == 7.0
     store.clear("a")
     assert store.tasks == ["b/.."] and store.saturation("a") is None
     for wrong, words in (
-        (run("b"), "'b' is not a, the only task"),
+        (run("b"), "an expert of a learns this task only; here are b"),
         (run(block_type="test"), "at least one experience of training"),
     ):
-        with pytest.raises(BadData, match=words):
+        with pytest.raises(ValueError, match=words):
             store.add("a", wrong)
     with pytest.raises(KeyError, match="no expert of 'b'"):
         store.clear("b")
@@ -54,5 +53,5 @@ def test_values_alone_are_read_as_the_original_document_has_them(tmp_path, monke
 
 def test_pickles_are_never_read(tmp_path):
     (tmp_path / "a.pkl").write_bytes(b"cos\nsystem\n(S'echo'\ntR.")
-    with pytest.raises(BadData, match="a pickle, and reading one runs whatever"):
+    with pytest.raises(ValueError, match="a pickle is never read"):
         Experts(tmp_path).logs("a")

@@ -20,7 +20,15 @@ from pushlab.ground.files import data_dir
 
 NUMERICAL = ("numpy", "scipy", "scikit-learn", "numba")
 DATA = ("push", "room", "schemas", "syllabi")  # folders that environments read
-OF_EVERY_CLASS = ("__module__", "__doc__", "__dict__", "__weakref__", "__firstlineno__")
+OF_EVERY_CLASS = (
+    "__module__",
+    "__doc__",
+    "__dict__",
+    "__weakref__",
+    "__firstlineno__",
+    "__slotnames__",  # set by the first copy of an object
+    "_abc_impl",
+)
 INSTALLED = (*sys.stdlib_module_names, "numpy", "pandas", "gymnasium", "pushlab")
 
 
@@ -121,12 +129,12 @@ def _describe_code(thing, seen):
 def _describe_notebook_code(thing, seen):
     """Return the source of a function with the globals it uses, or of the attributes of a class."""
     if isinstance(thing, type):
-        attributes = [
-            getattr(part, "__func__", getattr(part, "fget", part))
+        own = {
+            name: getattr(part, "__func__", getattr(part, "fget", part))
             for name, part in vars(thing).items()
             if name not in OF_EVERY_CLASS
-        ]
-        return [list(vars(thing)), _describe(attributes, seen)]
+        }
+        return _describe(own, seen)
     try:
         source = inspect.getsource(thing)
     except (OSError, TypeError) as error:

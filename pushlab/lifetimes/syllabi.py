@@ -1,7 +1,7 @@
 """Syllabi: which tasks a lifetime trains and tests, in which order, as JSON.
 
 The form is that of the original lifelong-learning programme (its `learnkit` package, as kept in the examples of
-l2metrics): a list of instructions, in which an annotation begins a phase and what follows are its episodes.
+l2metrics): a list of instructions, in which an annotation begins a phase and the phase's episodes follow.
 
     {"name": "two users", "structure": "ANT_A", "contains": "episodes", "default_params": {},
      "instructions": [
@@ -16,56 +16,103 @@ l2metrics): a list of instructions, in which an annotation begins a phase and wh
     $repeat    an episode and how often: its `count`. An episode may also stand alone, for once
     $episode   the id of an environment, as `gymnasium.make` takes it (the original named a class of a package). All
                other keys are the environment's arguments, and `max_episode_steps`, which is `gymnasium.make`'s
-    $task      the task's name (ours); else the id without its namespace
-    enable_updates   may say once more whether the phase learns
-    default_params   arguments of all episodes that do not say otherwise
-    structure  CL, ANT_A or ANT_B (ours; the original had it in the title); else one task is CL and several are ANT_A
+    $task      name of the task (ours); else the id without its namespace
+    enable_updates   whether the phase learns; may be left out
+    default_params   arguments of all episodes that don't set them
+    structure  CL, ANT_A or ANT_B (ours; the original has it in the title); else one task is CL and several are ANT_A
 
 Three structures, after the README of l2metrics and its chapter "Creating custom syllabi":
 
     CL     continual learning: one task whose parameters vary; tests are optional
     ANT_A  adapting to new tasks, is the old one forgotten? Several tasks, no variation within one, a test after every
            training
-    ANT_B  the same, does what was learned carry over? Every test is of all tasks, and there is one before the first
-           training, without which nobody could tell what the training of another task has changed
+    ANT_B  the same, does what was learned carry over? Every test is of all tasks, and one precedes the first training,
+           to show what the training of another task changes
 
-In ANT a phase trains one task. A test may be on other parameters than the training (days that were held out, say) if
-it always is on the same; that, too, is no variation.
+In ANT a phase trains one task. A test may use other parameters than the training, such as held-out days, if all tests
+of the task use the same.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pushlab.ground._old_reading import read_json
-from pushlab.ground.faults import BadData, Fault
-from pushlab.ground.files import data_dir, write_text
-from pushlab.lifetimes.rules import TRAIN, Experience, experience_of, find_faults
+from pushlab.ground.arguments import meant
+from pushlab.ground.faults import Fault, refuse
+from pushlab.ground.files import data_dir, json_text, write_text
+from pushlab.ground.reading import read_json
 
 Episode = Mapping[str, Any]
+STRUCTURES = ("CL", "ANT_A", "ANT_B")
+TRAIN = "train"
+OWN_KEYS = ("$episode", "$task")
+FIELDS = ("name", "instructions", "structure", "default_params")
+TOP_KEYS = (*FIELDS, "contains", "author", "version", "comment")
+FORM = '{"name": …, "instructions": [{"$phase": "1.train"}, …]}'
+INSTRUCTION = '{"$phase": …}, {"$repeat": …, "count": …} or {"$episode": …}'
+
+
+class Experience(NamedTuple):
+    """Consecutive episodes of one task.
+
+    Attributes:
+        task: Name of the task.
+        env: Id of the environment.
+        params: Arguments of the environment.
+        count: Number of episodes.
+        item: Number of the instruction, from 0.
+    """
+
+    task: str
+    env: str
+    params: dict
+    count: int  # type: ignore[assignment]
+    item: int = 0
+
+    @property
+    def key(self) -> str:
+        """The environment and its arguments as text."""
+        content = {"$episode": self.env, **self.params}
+        return json.dumps(content, ensure_ascii=False, sort_keys=True)
 
 
 class Phase(NamedTuple):
-    """A block of a lifetime: `name` as annotated ("1.train"), `kind` ("train" or "test"), and its Experiences."""
+    """A block of a lifetime: its `name` ("1.train"), its Experiences, the number of the instruction that begins it."""
 
     name: str
-    kind: str
-    experiences: tuple
+    experiences: list
+    item: int = 0
+
+    @property
+    def kind(self) -> str:
+        """The kind of block, "train" or "test"."""
+        return self.name.partition(".")[2]
+
+    @property
+    def episodes(self) -> int:
+        """Number of episodes."""
+        return sum(one.count for one in self.experiences)
+
+
+def tasks_of(phases: Iterable[Phase]) -> tuple[str, ...]:
+    """Return the names of all tasks in the order in which they first occur."""
+    names = [one.task for phase in phases for one in phase.experiences]
+    return tuple(dict.fromkeys(names))
 
 
 @dataclass(frozen=True)
 class Syllabus:
-    """A syllabus as its file has it; `phases` and `tasks` say what it means.
+    """A syllabus as its file has it. `phases` and `tasks` interpret the instructions.
 
-    name            its title
-    instructions    list of dicts, see above
-    structure       "CL", "ANT_A", "ANT_B", or None to have it inferred
-    default_params  arguments of all episodes
-    file            what faults call it
+    Attributes:
+        name: Title.
+        instructions: List of dicts; see above.
+        structure: "CL", "ANT_A", "ANT_B", or None to infer it.
+        default_params: Arguments of all episodes.
 
     >>> syllabus = ant_a({"mira": {"$episode": "pushlab/push-v0", "user": "mira"},
     ...                   "theo": {"$episode": "pushlab/push-v0", "user": "theo"}}, train=30, test=5)
@@ -77,140 +124,93 @@ class Syllabus:
     instructions: list
     structure: str | None = None
     default_params: dict = field(default_factory=dict)
-    author: str = ""
-    file: str = "syllabus"
 
     def __repr__(self) -> str:
         return f"Syllabus({self.name!r}, {self.kind}, {len(self.phases)} phases, tasks {', '.join(self.tasks)})"
 
     @property
-    def phases(self) -> tuple[Phase, ...]:
-        """Its Phases in order, a tuple."""
-        phases, experiences = [], []
-        for item in self.instructions:
+    def phases(self) -> list[Phase]:
+        """The Phases in order."""
+        phases = []
+        for at, item in enumerate(self.instructions):
             if "$phase" in item:
-                experiences = []
-                phases.append((item["$phase"], experiences))
-            else:
-                experiences.append(experience_of(item, self.default_params))
-        return tuple(
-            Phase(name, name.partition(".")[2], tuple(some)) for name, some in phases
-        )
+                phases.append(Phase(item["$phase"], [], at))
+                continue
+            params = {**self.default_params, **item.get("$repeat", item)}
+            env = params.pop("$episode")
+            task = params.pop("$task", env.rpartition("/")[2])
+            experience = Experience(task, env, params, item.get("count", 1), at)
+            phases[-1].experiences.append(experience)
+        return phases
 
     @property
     def tasks(self) -> tuple[str, ...]:
-        """Names of its tasks, a tuple, in the order in which they are first met."""
-        return tuple(
-            dict.fromkeys(
-                one.task for phase in self.phases for one in phase.experiences
-            )
-        )
+        """Names of the tasks in the order in which they first occur."""
+        return tasks_of(self.phases)
 
     @property
     def kind(self) -> str:
-        """Its structure, inferred where the file does not say."""
+        """The structure, inferred if it isn't stated."""
         return self.structure or ("CL" if len(self.tasks) == 1 else "ANT_A")
 
     @property
     def count(self) -> int:
-        """Episodes in all."""
-        return sum(one.count for phase in self.phases for one in phase.experiences)
+        """Number of episodes."""
+        return sum(phase.episodes for phase in self.phases)
 
     def training(self, task: str) -> list[Experience]:
-        """The Experiences that train a task, in order."""
-        return [
-            one
-            for phase in self.phases
-            if phase.kind == TRAIN
-            for one in phase.experiences
-            if one.task == task
-        ]
-
-    def faults(self) -> list[Fault]:
-        """What is wrong with it, a list of Faults."""
-        return find_faults(self.to_dict(), self.file)
+        """Return the Experiences that train a task, in order."""
+        trained = [phase.experiences for phase in self.phases if phase.kind == TRAIN]
+        return [one for one in sum(trained, []) if one.task == task]
 
     def validate(self) -> Syllabus:
-        """The syllabus itself; BadData with every fault if there are any."""
-        faults = self.faults()
-        if faults:
-            raise BadData(faults)
+        """Return the syllabus. Raises BadData that lists every fault."""
+        refuse(find_faults(self.to_dict()))
         return self
 
     def to_dict(self) -> dict[str, Any]:
-        """What `write_syllabus` writes and `read_syllabus` reads."""
-        told = {
-            "name": self.name,
-            "author": self.author,
-            "structure": self.structure,
-            "contains": "episodes",
-            "default_params": self.default_params,
-            "instructions": self.instructions,
-        }
-        return {key: value for key, value in told.items() if value not in (None, "")}
+        """Return the content of the syllabus's file."""
+        return {**asdict(self), "contains": "episodes"}
 
 
 # ---------------------------------------------------------------- files
 
 
 def read_syllabus(source: Syllabus | Mapping[str, Any] | Path | str) -> Syllabus:
-    """A valid Syllabus from a JSON file, from the dict that such a file holds, or by the name of a shipped one.
+    """Return a valid Syllabus from a JSON file, the content of such a file, or the name of a shipped syllabus.
 
-    Raises FileNotFoundError, or BadData with every fault: where, what stands there, what would be right.
+    Raises FileNotFoundError, or BadData that lists every fault.
     """
     if isinstance(source, Syllabus):
         return source.validate()
+    content, file = source, "syllabus"
     if isinstance(source, str | Path):
-        path = _find(source)
-        if not path.exists():
-            raise FileNotFoundError(f"there is no file {str(path)!r}")
-        told, file = read_json(path, kind=object, links=True), path.name
-    else:
-        told, file = source, "syllabus"
-    faults = find_faults(told, file)
-    if faults:
-        raise BadData(faults)
-    told = {
-        key: value
-        for key, value in told.items()
-        if key not in ("contains", "version", "comment")
-    }
-    return Syllabus(**{"name": Path(file).stem, **told}, file=file)
+        path = Path(source)
+        if not path.is_file():
+            path = data_dir() / "syllabi" / f"{source}.json"
+        if not path.is_file():
+            raise FileNotFoundError(
+                f"there is no syllabus {str(source)!r}; pushlab comes with "
+                f"{', '.join(shipped_syllabi())}, and any JSON file will do"
+            )
+        content, file = read_json(path), path.name
+    refuse(find_faults(content, file))
+    return _syllabus(content, Path(file).stem)
+
+
+def _syllabus(content, name="syllabus"):
+    known = {key: content[key] for key in FIELDS if key in content}
+    return Syllabus(**{"name": name, **known})
 
 
 def shipped_syllabi() -> list[str]:
-    """Names of the syllabi that come with pushlab; `read_syllabus` takes them."""
+    """Return the names of the syllabi that come with pushlab."""
     return sorted(path.stem for path in (data_dir() / "syllabi").glob("*.json"))
 
 
-def _find(source):
-    path = Path(source)
-    if path.suffix or path.exists():
-        return path
-    names = shipped_syllabi()
-    if str(source) not in names:
-        raise FileNotFoundError(
-            f"there is no syllabus {str(source)!r}; pushlab comes with {', '.join(names)}, and any "
-            "JSON file will do"
-        )
-    return data_dir() / "syllabi" / f"{source}.json"
-
-
 def write_syllabus(syllabus: Syllabus, path: Path | str) -> Path:
-    """Writes a syllabus as JSON, an instruction a line; returns the path. Raises BadData for one that is not valid."""
-    told = syllabus.validate().to_dict()
-    lines = [
-        f'"{key}": {json.dumps(value, ensure_ascii=False)}'
-        for key, value in told.items()
-        if key != "instructions"
-    ]
-    instructions = ",\n".join(
-        f"  {json.dumps(item, ensure_ascii=False)}" for item in told["instructions"]
-    )
-    return write_text(
-        path,
-        "{" + ",\n ".join([*lines, f'"instructions": [\n{instructions}\n ]']) + "}\n",
-    )
+    """Write a syllabus as JSON; return the path. Raises BadData for a syllabus with faults."""
+    return write_text(path, json_text(syllabus.validate().to_dict()))
 
 
 # ---------------------------------------------------------------- making one
@@ -224,23 +224,18 @@ def cl(
     name: str = "continual learning",
     held_out: Episode | None = None,
 ) -> Syllabus:
-    """A CL syllabus: one task, trained with one variation of its parameters after the other.
+    """Return a CL syllabus: one task, trained with one variation of its parameters after the other.
 
-    episode     dict of "$episode", if wanted "$task", and the arguments that do not vary
-    variations  list of dicts of arguments, in the order in which they are trained; one may come again
-    train       episodes of each training
-    test        episodes of each test of each variation, after every training; 0: no tests
-    held_out    dict of arguments that all tests have in place of the training's
+    Args:
+        episode: "$episode", "$task" if wanted, and the arguments that don't vary.
+        variations: Arguments of each training, in order; a variation may come again.
+        train: Episodes of each training.
+        test: Episodes of each test of each variation, after every training; 0 for no tests.
+        held_out: Arguments of all tests, in place of the training's.
     """
-    return _compose(
-        name,
-        "CL",
-        [{**episode, **one} for one in variations],
-        train,
-        test,
-        bool(test),
-        held_out,
-    )
+    trained = [{**episode, **one} for one in variations]
+    tested = [one for at, one in enumerate(trained) if one not in trained[:at]]
+    return _compose(name, "CL", trained, tested, train, test, bool(test), held_out)
 
 
 def ant_a(
@@ -251,25 +246,28 @@ def ant_a(
     name: str = "adapting to new tasks, A",
     pretest: bool = True,
     held_out: Episode | None = None,
+    structure: str = "ANT_A",
 ) -> Syllabus:
-    """An ANT_A syllabus: is a task forgotten while others are learned? All tasks are tested after every training.
+    """Return an ANT_A syllabus: is a task forgotten while others are learned? All are tested after every training.
 
-    tasks     {name: episode}, an episode being a dict of "$episode" and arguments
-    train     episodes of each training, test: of each test of each task
-    order     names in the order of training, any of them again; by default each once
-    pretest   test before the first training too
-    held_out  dict of arguments that all tests have in place of the training's
+    Args:
+        tasks: "$episode" and arguments of each task, by its name.
+        train: Episodes of each training.
+        test: Episodes of each test of each task.
+        order: Names in the order of training, which may repeat; by default each once.
+        pretest: Whether a test precedes the first training.
+        held_out: Arguments of all tests, in place of the training's.
+        structure: "ANT_A" or "ANT_B".
     """
-    return _compose(
-        name,
-        "ANT_A",
-        _in_order(tasks, order),
-        train,
-        test,
-        pretest,
-        held_out,
-        _named(tasks),
-    )
+    named = {task: {**episode, "$task": task} for task, episode in tasks.items()}
+    order = list(tasks if order is None else order)
+    for task in order:
+        if task not in tasks:
+            known = ", ".join(tasks)
+            raise ValueError(f"order names the task {task!r}; the tasks are {known}")
+    trained = [named[task] for task in order]
+    tested = list(named.values())
+    return _compose(name, structure, trained, tested, train, test, pretest, held_out)
 
 
 def ant_b(
@@ -280,58 +278,181 @@ def ant_b(
     name: str = "adapting to new tasks, B",
     held_out: Episode | None = None,
 ) -> Syllabus:
-    """An ANT_B syllabus: does what was learned in one task carry over to others? As `ant_a`, always with a pretest."""
-    return _compose(
-        name,
-        "ANT_B",
-        _in_order(tasks, order),
-        train,
-        test,
-        True,
-        held_out,
-        _named(tasks),
-    )
+    """Return an ANT_B syllabus: does learning one task help with others? As `ant_a`, always with a pretest."""
+    return ant_a(tasks, train, test, order, name, True, held_out, "ANT_B")
 
 
-def _named(tasks):
-    """The episodes of tasks, with the tasks' names in them."""
-    return {
-        name: {"$episode": None, "$task": name} | episode | {"$task": name}
-        for name, episode in tasks.items()
-    }
-
-
-def _in_order(tasks, order):
-    order = list(tasks if order is None else order)
-    unknown = [name for name in order if name not in tasks]
-    if unknown:
-        raise ValueError(
-            f"order names the task {unknown[0]!r}, and the tasks are {', '.join(tasks)}"
-        )
-    return [_named(tasks)[name] for name in order]
-
-
-def _compose(name, structure, trained, train, test, pretest, held_out, tasks=None):
-    """Alternating phases: training of each of `trained`, and tests of all that there are, in that order."""
-    everything = (
-        list(tasks.values())
-        if tasks
-        else [one for at, one in enumerate(trained) if one not in trained[:at]]
-    )
-    tests = [
-        {"$repeat": {**one, **(held_out or {})}, "count": test} for one in everything
-    ]
-    instructions = (
-        [{"$phase": "0.test", "enable_updates": False}, *tests] if pretest else []
-    )
+def _compose(name, structure, trained, tested, train, test, pretest, held_out):
+    """Return a syllabus that trains each of `trained` in turn, and tests all of `tested` after each."""
+    tests = [{"$repeat": {**one, **(held_out or {})}, "count": test} for one in tested]
+    instructions = []
+    if pretest:
+        instructions += [{"$phase": "0.test", "enable_updates": False}, *tests]
     for number, one in enumerate(trained, start=1):
-        instructions += [
-            {"$phase": f"{number}.train", "enable_updates": True},
-            {"$repeat": one, "count": train},
-        ]
+        instructions.append({"$phase": f"{number}.train", "enable_updates": True})
+        instructions.append({"$repeat": one, "count": train})
         if test:
-            instructions += [
-                {"$phase": f"{number}.test", "enable_updates": False},
-                *tests,
-            ]
+            phase = {"$phase": f"{number}.test", "enable_updates": False}
+            instructions += [phase, *tests]
     return Syllabus(name, instructions, structure).validate()
+
+
+# ---------------------------------------------------------------- faults
+
+
+def find_faults(content: Any, file: str = "syllabus") -> list[Fault]:
+    """Return the Faults of a syllabus, the content of its JSON file.
+
+    The order of phases and the structure are checked once each instruction is valid.
+    """
+    # (number of the instruction, key, its value, what would be right)
+    found = list(_faults_of_form(content))
+    if not found:
+        syllabus = _syllabus(content)
+        phases, structure = syllabus.phases, syllabus.kind
+        found += _faults_of_order(phases, structure)
+        if structure == "CL":
+            found += _faults_of_cl(phases)
+        else:
+            found += _faults_of_ant(phases, structure)
+    faults = []
+    for item, key, value, right in found:
+        if not isinstance(value, str | None):
+            value = json.dumps(value, default=repr)[:80]
+        faults.append(Fault(file, item, key, value, right, "item"))
+    return faults
+
+
+def _faults_of_form(content):
+    if not isinstance(content, dict):
+        yield None, None, content, FORM
+        return
+    yield from _unknown_keys(content, None, TOP_KEYS)
+    structure = content.get("structure")
+    defaults = content.get("default_params", {})
+    instructions = content.get("instructions")
+    if structure not in (None, *STRUCTURES):
+        yield None, "structure", structure, f"one of {', '.join(STRUCTURES)}"
+    if not isinstance(defaults, dict):
+        yield None, "default_params", defaults, "an object of arguments"
+    elif not isinstance(instructions, list) or not instructions:
+        yield None, "instructions", instructions, f"a list: {FORM}"
+    else:
+        yield from _faults_of_instructions(instructions)
+
+
+def _faults_of_instructions(instructions):
+    for at, item in enumerate(instructions):
+        if not isinstance(item, dict):
+            yield at, None, item, f"an object: {INSTRUCTION}"
+            continue
+        if "$phase" in item:
+            yield from _faults_of_annotation(item, at)
+            continue
+        if at == 0:
+            yield at, None, None, 'an episode before the first {"$phase": …}'
+        if "$repeat" in item:
+            yield from _unknown_keys(item, at, ("$repeat", "count"))
+            count = item.get("count")
+            if type(count) is not int or count < 1:
+                yield at, "count", count, "a whole number from 1"
+        episode = item.get("$repeat", item)
+        yield from _faults_of_episode(episode, at)
+
+
+def _unknown_keys(keys, at, known):
+    for key in keys:
+        if key not in known:
+            right = f"no such key here; there are {', '.join(known)}{meant(key, known)}"
+            yield at, key, None, right
+
+
+def _faults_of_annotation(item, at):
+    yield from _unknown_keys(item, at, ("$phase", "enable_updates"))
+    name = item["$phase"]
+    if not isinstance(name, str):
+        yield at, "$phase", name, 'a text such as "1.train"'
+    elif item.get("enable_updates") not in (None, name.endswith(TRAIN)):
+        right = "true in training and false in tests"
+        yield at, "enable_updates", item["enable_updates"], right
+
+
+def _faults_of_episode(episode, at):
+    if not isinstance(episode, dict) or not isinstance(episode.get("$episode"), str):
+        right = f'an object with "$episode", the id of an environment: {INSTRUCTION}'
+        yield at, "$episode", episode, right
+        return
+    if ":" in episode["$episode"]:  # gymnasium.make would import a module
+        right = "the id of a registered environment, without a module"
+        yield at, "$episode", episode["$episode"], right
+    task = episode.get("$task", "a name")
+    if not isinstance(task, str) or not task.strip():
+        yield at, "$task", task, "a name"
+    own = [key for key in episode if key.startswith("$")]
+    yield from _unknown_keys(own, at, OWN_KEYS)
+
+
+def _faults_of_order(phases, structure):
+    """Yield phases that are empty or out of order: 0.test, 1.train, 1.test, 2.train, …
+
+    In ANT no test may be missing but the first, and in ANT_B not that one either.
+    """
+    following = ["0.test"] if structure == "ANT_B" else ["0.test", "1.train"]
+    before = "the start"
+    for name, experiences, item in phases:
+        if name not in following:
+            right = (
+                f"next; after {before} comes {' or '.join(following)} in {structure}"
+            )
+            yield item, "$phase", name, right
+            return
+        if not experiences:
+            yield item, "$phase", name, "followed by episodes; this phase has none"
+        number, _, kind = name.partition(".")
+        following = []
+        if kind == TRAIN:
+            following.append(f"{number}.test")
+        if kind == "test" or structure == "CL":
+            following.append(f"{int(number) + 1}.train")
+        before = name
+    if structure != "CL" and phases[-1].kind == TRAIN:
+        yield phases[-1].item, "$phase", before, f"last; {before[:-5]}test is missing"
+
+
+def _faults_of_cl(phases):
+    tasks = tasks_of(phases)
+    if len(tasks) > 1:
+        right = f"one task, as in CL; here are {', '.join(tasks)}"
+        yield None, "instructions", None, right
+    trained = [phase.experiences for phase in phases if phase.kind == TRAIN]
+    if len({one.key for one in sum(trained, [])}) == 1:
+        right = (
+            "a CL syllabus varies its task's parameters; here all training is the same"
+        )
+        yield None, "instructions", None, right
+
+
+def _faults_of_ant(phases, structure):
+    tasks = tasks_of(phases)
+    if len(tasks) == 1:
+        right = (
+            f"several tasks, named by $task, as in {structure}; here is only {tasks[0]}"
+        )
+        yield None, "instructions", None, right
+    variants = {}
+    required = set(tasks) if structure == "ANT_B" else set()
+    for phase in phases:
+        here = tasks_of([phase])
+        for one in phase.experiences:
+            expected = variants.setdefault((one.task, phase.kind), one.key)
+            if one.key != expected:
+                right = f"{expected}, as before: parameters of {one.task} don't vary"
+                yield one.item, None, one.key, right
+        if phase.kind == TRAIN:
+            required.update(here)
+            if len(here) > 1:
+                right = f"training of one task; here are {', '.join(here)}"
+                yield phase.item, "$phase", phase.name, right
+        elif missing := required.difference(here):
+            right = f"a test of all tasks so far, in ANT_B of all: {', '.join(sorted(missing))} is missing"
+            yield phase.item, "$phase", phase.name, right

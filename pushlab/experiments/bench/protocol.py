@@ -254,7 +254,7 @@ def live_through(make: Callable, task: Task, seed: int) -> tuple[float, int]:
     syllabus = read_syllabus(task.env)
     first = syllabus.phases[0].experiences[0]
     agent = made_for(
-        make, Trial(make_envs(syllabus.phases[:1])[first.told()], task, seed)
+        make, Trial(make_envs(syllabus.phases[:1])[first.key], task, seed)
     )
     log, met, rewards = (
         run_syllabus(syllabus, agent, part_seed(seed, TRAINING), progress=False),
