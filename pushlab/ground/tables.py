@@ -13,6 +13,7 @@ pushlab.ground.faults.BadData: 2 faults:
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -20,8 +21,9 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from pushlab.ground.arguments import _range
+from pushlab.ground.arguments import _range, meant
 from pushlab.ground.faults import BadData, Fault, blame, refuse
+from pushlab.ground.reading import read_text
 
 LARGEST_WHOLE = 2**53  # the next one is no different number to a float
 
@@ -97,7 +99,7 @@ def read_table(
 
     Raises BadData that lists every fault with its row, column and value.
     """
-    name = name or Path(path).name
+    name = name or Path(str(path)).name
     return convert(read_as_text(path, separator, name), rules, name, others)
 
 
@@ -105,16 +107,25 @@ def read_as_text(
     path: Path | str, separator: str = ",", name: str | None = None
 ) -> pd.DataFrame:
     """Return the table in a file, each cell as it is written. Raises BadData for a file that isn't a table."""
-    name = name or Path(path).name
+    name = name or Path(str(path)).name
+    text = read_text(path, name)
     try:
         table = pd.read_csv(
-            path, sep=separator, dtype=str, keep_default_na=False, encoding="utf-8-sig"
+            io.StringIO(text),
+            sep=separator,
+            header=None,
+            dtype=str,
+            keep_default_na=False,
         )
-    except FileNotFoundError:
-        raise BadData(Fault(name, right="the file is missing")) from None
-    except (OSError, ValueError, csv.Error) as error:
-        right = f"a table in UTF-8 ({str(error).strip()})"
+    except (ValueError, csv.Error) as error:
+        right = f"a table ({str(error).strip()})"
         raise BadData(Fault(name, right=right)) from None
+    table.columns = table.loc[0].fillna("").tolist()
+    table = table.drop(0).reset_index(drop=True)
+    refuse(
+        Fault(name, 1, column, right="the column is there twice")
+        for column in table.columns[table.columns.duplicated()]
+    )
     short = table.isna().any(axis=1)
     refuse(
         Fault(name, row, right=f"{len(table.columns)} cells; this row has fewer")
@@ -127,28 +138,34 @@ def convert(
     table: pd.DataFrame, rules: Mapping[str, Rule], name: str, others: bool = True
 ) -> pd.DataFrame:
     """Return a table of text with its columns converted. Raises BadData that lists every fault."""
-    faults = [
-        Fault(name, 1, column, right="the column is missing")
+    missing = [
+        column
         for column, rule in rules.items()
         if rule.required and column not in table
     ]
+    faults = []
     if not others:
-        faults += [
-            Fault(name, 1, column, right=f"a column here; those are {', '.join(rules)}")
-            for column in table
-            if column not in rules
-        ]
+        known = ", ".join(column for column in rules if column)
+        for column in table.columns.difference(list(rules), sort=False):
+            right = f"the column is not one of {known}{meant(column, missing)}"
+            faults.append(Fault(name, 1, column, right=right))
+    faults += [
+        Fault(name, 1, column, right="the column is missing") for column in missing
+    ]
     converted = table.copy()
     lines = np.arange(len(table)) + 2
     for column in [column for column in rules if column in table]:
-        rule, text = rules[column], table[column]
-        is_empty = text == ""
+        rule = rules[column]
+        text = table[column]
         values = rule.convert(text)
-        wrong = values.isna() & ~(is_empty & (rule.missing is not None))
-        faults += blame(name, lines, column, text, wrong, rule.right)
+        wrong = values.isna()
         if rule.missing is not None:
+            is_empty = text == ""
+            wrong &= ~is_empty
             values = values.mask(is_empty, rule.missing)
-        if not wrong.any():
+        if wrong.any():
+            faults += blame(name, lines, column, text, wrong, rule.right)
+        else:
             converted[column] = values.astype(rule.dtype)
     refuse(faults)
     return converted
