@@ -31,6 +31,7 @@ RELATION = "atlocation"
 OWNS = "'s "  # joins a person and a thing: james's laptop
 COLUMNS = ("head", "relation", "tail", "weight")
 SHIPPED = ("commonsense", "elsewhere")
+MOST_FAULTS = 100  # in a long file
 API = "https://api.conceptnet.io/query"
 
 
@@ -212,7 +213,7 @@ def _read_dump(file, name):
             except (ValueError, KeyError, TypeError):
                 right = 'JSON with a number "weight"'
                 faults.append(Fault(name, number, "5", fields[4][:60], right))
-        if len(faults) >= BadData.MOST:
+        if len(faults) >= MOST_FAULTS:
             break
     refuse(faults)
     return _facts_of_edges(edges, name)

@@ -118,14 +118,10 @@ def read_as_text(
             keep_default_na=False,
         )
     except (ValueError, csv.Error) as error:
-        right = f"a table ({str(error).strip()})"
+        right = f"a table in UTF-8 ({str(error).strip()})"
         raise BadData(Fault(name, right=right)) from None
     table.columns = table.loc[0].fillna("").tolist()
     table = table.drop(0).reset_index(drop=True)
-    refuse(
-        Fault(name, 1, column, right="the column is there twice")
-        for column in table.columns[table.columns.duplicated()]
-    )
     short = table.isna().any(axis=1)
     refuse(
         Fault(name, row, right=f"{len(table.columns)} cells; this row has fewer")
@@ -138,12 +134,26 @@ def convert(
     table: pd.DataFrame, rules: Mapping[str, Rule], name: str, others: bool = True
 ) -> pd.DataFrame:
     """Return a table of text with its columns converted. Raises BadData that lists every fault."""
+    converted, faults = check(table, rules, name, others)
+    refuse(faults)
+    return converted
+
+
+def check(
+    table: pd.DataFrame, rules: Mapping[str, Rule], name: str, others: bool = True
+) -> tuple[pd.DataFrame, list[Fault]]:
+    """Return a table of text with its columns converted, except faulty ones, and all faults."""
+    twice = table.columns.duplicated()
+    faults = [
+        Fault(name, 1, column, right="the column is there twice")
+        for column in table.columns[twice]
+    ]
+    table = table.loc[:, ~twice]
     missing = [
         column
         for column, rule in rules.items()
         if rule.required and column not in table
     ]
-    faults = []
     if not others:
         known = ", ".join(column for column in rules if column)
         for column in table.columns.difference(list(rules), sort=False):
@@ -167,5 +177,4 @@ def convert(
             faults += blame(name, lines, column, text, wrong, rule.right)
         else:
             converted[column] = values.astype(rule.dtype)
-    refuse(faults)
-    return converted
+    return converted, faults
