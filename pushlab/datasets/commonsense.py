@@ -139,9 +139,11 @@ def _read_table(file, name):
         for column in COLUMNS
         if column not in rows.fieldnames
     )
-    return _checked(
-        [(rows.line_num, [row[column] for column in COLUMNS]) for row in rows], name
-    )
+    facts = []
+    for row in rows:
+        cells = [row[column] for column in COLUMNS if row[column] is not None]
+        facts.append((rows.line_num, cells))
+    return _checked(facts, name)
 
 
 def _checked(rows, name):
@@ -149,12 +151,11 @@ def _checked(rows, name):
     faults = []
     facts = {}
     for line, row in rows:
-        wrong = list(_faults_of(row, name, line))
-        faults += wrong
-        if wrong:
+        try:
+            fact = _fact(row)
+        except ValueError as error:
+            faults.append(Fault(name, line, *error.args))
             continue
-        head, relation, tail = (str(word).strip().lower() for word in row[:3])
-        fact = Fact(head, relation, tail, float(row[3]))
         if fact[:3] in facts:
             right = "a fact of its own (it is there twice)"
             faults.append(Fault(name, line, None, ",".join(fact[:3]), right))
@@ -172,24 +173,23 @@ def _checked(rows, name):
     return list(facts.values())
 
 
-def _faults_of(row, name, line):
-    if len(row) != len(COLUMNS) or None in row:
-        right = f"this is no fact with {', '.join(COLUMNS)}: {row!r:.60}"
-        yield Fault(name, line, right=right)
-        return
-    for column, value in zip(COLUMNS[:3], row):
-        word = str(value).strip()
+def _fact(row):
+    """Return the Fact of a row; raise ValueError(column, value, what would be right)."""
+    if len(row) != len(COLUMNS):
+        raise ValueError(None, f"{row!r:.60}", f"a fact with {', '.join(COLUMNS)}")
+    words = [str(word).replace("_", " ").strip().lower() for word in row[:3]]
+    for column, word in zip(COLUMNS, words):
         if not word or not word.isprintable() or "\ufffd" in word:
-            right = "a printable word in UTF-8"
-            yield Fault(name, line, column, str(value), right)
-        elif column == "head" and OWNS in word:
-            yield Fault(name, line, column, word, "a thing without its owner")
+            raise ValueError(column, word, "a printable word in UTF-8")
+    if OWNS in words[0]:
+        raise ValueError("head", words[0], "a thing without its owner")
     try:
-        is_weight = 0 < float(row[3]) < math.inf
+        weight = float(row[3])
     except (TypeError, ValueError):
-        is_weight = False
-    if not is_weight:
-        yield Fault(name, line, "weight", str(row[3]), "a number above 0")
+        weight = math.nan
+    if not 0 < weight < math.inf:
+        raise ValueError("weight", str(row[3]), "a number above 0")
+    return Fact(*words, weight)
 
 
 # ---------------------------------------------------------------- ConceptNet
@@ -221,13 +221,11 @@ def _read_dump(file, name):
 
 def _facts_of_json(content, name):
     """Return the facts of answers of the web API, or of {head: {relation: [{"tail": …, "weight": …}, …]}}."""
-    if isinstance(content, dict) and "edges" not in content:
-        if all(isinstance(part, dict) for part in content.values()):
-            return _facts_of_release(content, name)
-        content = list(content.values())
+    is_release = isinstance(content, dict) and "edges" not in content
+    if is_release and all(isinstance(part, dict) for part in content.values()):
+        return _facts_of_release(content, name)
     edges = []
-    faults = []
-    for edge in _flat(content):
+    for edge in _edges(content):
         try:
             relation = edge.get("rel", {}).get("@id", "/r/AtLocation")
             ends = [edge["start"], edge["end"]]
@@ -236,17 +234,17 @@ def _facts_of_json(content, name):
                 edges.append((*terms, float(edge["weight"])))
         except (AttributeError, KeyError, TypeError, ValueError):
             right = 'an edge with "start" and "end", each with "@id", and "weight"'
-            faults.append(Fault(name, value=json.dumps(edge)[:60], right=right))
-    refuse(faults)
+            value = json.dumps(edge)[:60]
+            raise BadData(Fault(name, value=value, right=right)) from None
     return _facts_of_edges(edges, name)
 
 
-def _flat(content):
-    """Return the edges in an answer {"edges": […]}, or in lists of answers or edges."""
+def _edges(content):
+    """Return the edges in {"edges": […]}, in {head: […]}, or in lists of those."""
+    if isinstance(content, dict) and "start" not in content:
+        content = content["edges"] if "edges" in content else [*content.values()]
     if isinstance(content, list):
-        return [edge for part in content for edge in _flat(part)]
-    if isinstance(content, dict) and "edges" in content:
-        return _flat(content["edges"])
+        return [edge for part in content for edge in _edges(part)]
     return [content]
 
 
@@ -257,11 +255,10 @@ def _facts_of_release(content, name):
         for head, relations in content.items():
             for relation, tails in relations.items():
                 for fact in tails:
-                    row = [head, relation, fact["tail"], fact["weight"]]
-                    rows.append((None, [str(cell).replace("_", " ") for cell in row]))
-    except (AttributeError, KeyError, TypeError) as error:
+                    rows.append((None, (head, relation, fact["tail"], fact["weight"])))
+    except (KeyError, TypeError):
         right = 'expected {head: {relation: [{"tail": …, "weight": …}]}}'
-        raise BadData(Fault(name, right=right)) from error
+        raise BadData(Fault(name, right=right)) from None
     return _checked(rows, name)
 
 
@@ -270,15 +267,16 @@ def _facts_of_edges(edges, name):
     weights: dict[tuple[str, str], float] = {}
     for start, end, weight in edges:
         if start.startswith("/c/en/") and end.startswith("/c/en/"):
-            # The word of /c/en/internet_cafe/n/wn/artifact is "internet cafe".
-            head, tail = (term.split("/")[3].replace("_", " ") for term in (start, end))
-            if OWNS not in head:
-                weights[head, tail] = max(weight, weights.get((head, tail), 0.0))
-    if not weights:
-        raise BadData(Fault(name, right="no English fact of the relation AtLocation"))
+            # The word of /c/en/internet_cafe/n/wn/artifact is internet_cafe.
+            pair = (start.split("/")[3], end.split("/")[3])
+            weights[pair] = max(weight, weights.get(pair, 0.0))
     rows = [
-        (None, (head, RELATION, tail, weights[head, tail])) for head, tail in weights
+        (None, (head, RELATION, tail, weights[head, tail]))
+        for head, tail in weights
+        if OWNS not in head.replace("_", " ")
     ]
+    if not rows:
+        raise BadData(Fault(name, right="no English fact of the relation AtLocation"))
     return _checked(rows, name)
 
 

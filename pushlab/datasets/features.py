@@ -86,15 +86,6 @@ class Feature:
             yield f"the value {max(values, key=values.count)!r} is there twice"
         if self.kind == "open" and OTHER in values:
             yield f"{OTHER!r} is kept for values that are not in the list"
-        if self.kind == "set":
-            for tag in (*values, self.empty):
-                if tag.split() != [tag]:
-                    yield f"{tag!r} is not one word"
-            if self.empty in values:
-                yield f"{self.empty!r} means no tag, and is one"
-        wanted = len(self.edges) + 1 if self.kind == "integer" else len(values)
-        if self.labels is not None and len(self.labels) != wanted:
-            yield f"there are {len(self.labels)} labels and {wanted} values"
         known = self.words if self.fitted else ()
         for alias, value in self.aliases.items():
             if alias in known or (self.kind != "open" and value not in known):

@@ -23,8 +23,8 @@ import numpy as np
 import pandas as pd
 
 from pushlab.datasets.periods import Period, User
-from pushlab.datasets.schema import DATES, PERIODS, SECONDS, Schema
-from pushlab.ground.arguments import is_number, meant
+from pushlab.datasets.schema import DATES, SECONDS, Schema
+from pushlab.ground.arguments import meant
 from pushlab.ground.faults import BadData, Fault, blame, refuse
 from pushlab.ground.files import data_dir
 from pushlab.ground.reading import read_json
@@ -32,7 +32,12 @@ from pushlab.ground.tables import Rule, number, read_table, word
 
 SHIPPED_SCHEMAS = ("evalumap2019", "evalumap2020")
 CONTEXTS = "contexts.csv"  # the test period of a handed-out user: its contexts alone
-PAIR = ["time", "morning", "subject", "news", 1.6]  # of a truth file, for messages
+TRUTH = {  # kinds of the values of a truth file
+    "context": (dict, 'log-odds of values, such as {"noise": {"low": 0.5}}'),
+    "notification": (dict, 'log-odds of values, such as {"subject": {"news": 1}}'),
+    "pairs": (list, 'a list of such as ["time", "morning", "subject", "news", 1.6]'),
+    "intercept": ((int, float), "a number"),
+}
 
 
 # ---------------------------------------------------------------- finding users
@@ -41,22 +46,18 @@ PAIR = ["time", "morning", "subject", "news", 1.6]  # of a truth file, for messa
 def list_users(where: Path | str | None = None) -> list[str]:
     """Return the names of the users in a folder or wheel (by default the shipped ones), sorted.
 
-    A shipped user's name gives that name alone.
-
     >>> "mira" in list_users()
     True
     """
-    if where is not None and _is_shipped(where):
-        return [str(where)]
-    folder = _open(data_dir() / "push" if where is None else where)
+    folder = _open(where or data_dir() / "push")
     names = set()
     for schema in _schemas(folder):
         for layout in schema.layouts:
             root = folder / layout["root"]
             firsts = [tables[0]["file"] for tables in layout["periods"].values()]
-            for entry in root.iterdir() if root.is_dir() else ():
-                if entry.is_dir() and any((entry / file).exists() for file in firsts):
-                    names.add(entry.name)
+            for own in root.iterdir() if root.is_dir() else ():
+                if any((own / file).exists() for file in firsts):
+                    names.add(own.name)
     return sorted(names)
 
 
@@ -78,9 +79,16 @@ def load_user(
     another user or schema is requested of a User.
     """
     if isinstance(where, User):
-        return _unchanged(where, user, schema)
-    if _is_shipped(where) and user in (None, str(where)):
+        if schema is None and user in (None, where.name):
+            return where
+        raise ValueError(
+            f"user {where.name} is loaded with the schema {where.schema.name}; "
+            "for another user or schema give a folder"
+        )
+    if _is_shipped(where):
         name = str(where)
+        if user not in (None, name):
+            raise ValueError(f"{name} is one shipped user; {user!r} is another")
         if schema is None:
             return _load_shipped(name)
         return load_user(data_dir() / "push", name, schema)
@@ -102,9 +110,7 @@ def load_users(where: Path | str | None = None) -> dict[str, User]:
     Open features are fitted on all histories together, so that arrays of one user fit the spaces of another.
     """
     names = list_users(where)
-    if where is None or _is_shipped(where):
-        where = data_dir() / "push"
-    folder = _open(where)
+    folder = _open(where or data_dir() / "push")
     if not names:
         raise FileNotFoundError(f"no user's tables were found in {folder.name}")
     users = {}
@@ -130,20 +136,6 @@ def _is_shipped(where):
 @lru_cache(maxsize=16)
 def _load_shipped(name):
     return load_user(data_dir() / "push", user=name)
-
-
-def _unchanged(person, user, schema):
-    """Return the User; raise ValueError if another name or a schema was requested."""
-    if user not in (None, person.name):
-        raise ValueError(
-            f"this is user {person.name}, not {user}; give the folder or wheel to read another one"
-        )
-    if schema is not None:
-        raise ValueError(
-            f"user {person.name} was read with the schema {person.schema.name}; "
-            "to read it with another, give its folder"
-        )
-    return person
 
 
 def _open(where):
@@ -287,53 +279,40 @@ def _read_part(folder, file, columns, rules):
 
 def _joined(parts):
     """Return one table of {file: table}, joined on `id` in the order of the first."""
-    (first, joined), *others = parts.items()
+    joined, *others = parts.values()
+    if not others:
+        return joined.drop(columns="id", errors="ignore")
     faults = []
-
-    def complain(file, wrong, right):
-        table = parts[file]
-        faults.extend(blame(file, table.index + 2, "id", table["id"], wrong, right))
-
+    right = f"an id that is there once in each of {', '.join(parts)}"
     for file, table in parts.items():
-        if others:
-            right = "a number of its own (it stands there twice)"
-            complain(file, table["id"].duplicated(), right)
-    for file, table in others:
-        complain(file, ~table["id"].isin(joined["id"]), f"an id of {first}")
-        complain(first, ~parts[first]["id"].isin(table["id"]), f"an id of {file}")
+        wrong = table["id"].duplicated()
+        for other in parts.values():
+            wrong |= ~table["id"].isin(other["id"])
+        faults += blame(file, table.index + 2, "id", table["id"], wrong, right)
     refuse(faults)
-    for _, table in others:
-        joined = joined.merge(table, on="id", how="left")
-    return joined.drop(columns="id", errors="ignore")
+    for table in others:
+        joined = joined.merge(table, on="id")
+    return joined.drop(columns="id")
 
 
 def _complete(tables, user):
-    """Return the tables in order of period, and notes; a single period is halved into history and test."""
-    missing = [period for period in ("history", "test") if period not in tables]
-    notes = ()
-    if missing:
-        if len(tables) != 1:
-            right = f"there is no {' and no '.join(missing)} period"
-            raise BadData(Fault(user, right=right))
-        ((period, table),) = tables.items()
-        half = len(table) // 2
-        if half < 1:
-            right = f"the only period, {period}, is too short to be halved"
-            raise BadData(Fault(user, right=right))
-        tables = {
-            "history": table.iloc[:half],
-            "test": table.iloc[half:].reset_index(drop=True),
-        }
-        notes = (
-            f"only the period {period!r} is there: its first half is the history, its second half the test",
-        )
-    return {period: tables[period] for period in PERIODS if period in tables}, notes
+    """Return tables with a history and a test period, and notes; a single period is halved."""
+    if "history" in tables and "test" in tables:
+        return tables, ()
+    period, table = next(iter(tables.items()))
+    half = len(table) // 2
+    if len(tables) > 1 or half == 0:
+        right = "there is no history and test period, nor one period that can be halved"
+        raise BadData(Fault(user, right=right))
+    test = table[half:].reset_index(drop=True)
+    note = f"only the period {period!r} is there: its first half is the history, its second half the test"
+    return {"history": table[:half], "test": test}, (note,)
 
 
 def _read_contexts(folder, file, schema, rules):
     """Return the contexts of a handed-out user, whose ids count from 0."""
-    columns = {name: rules[name] for name in ("id", *schema.context.names)}
-    table = read_table(folder / file, columns, others=False, name=file)
+    columns = {name: name for name in ("id", *schema.context.names)}
+    table = _read_part(folder, file, columns, rules)
     ids = table.pop("id")
     wrong = ids != np.arange(len(table)).astype(str)
     right = "the number of the row, from 0"
@@ -360,31 +339,9 @@ def _read_truth(folder, path):
     if not (folder / file).exists():
         return None
     truth = read_json(folder / file, name=file)
-    shapes = {
-        "context": (_are_weights, 'weights of values, {"noise": {"low": 0.5}}'),
-        "notification": (_are_weights, 'weights of values, {"subject": {"news": 1}}'),
-        "pairs": (_are_pairs, f"a list such as {PAIR}"),
-        "intercept": (is_number, "a number"),
-    }
     refuse(
         Fault(file, None, key, f"{truth.get(key)!r:.60}", right, unit="line")
-        for key, (fits, right) in shapes.items()
-        if not fits(truth.get(key))
+        for key, (kind, right) in TRUTH.items()
+        if not isinstance(truth.get(key), kind)
     )
     return truth
-
-
-def _are_weights(features):
-    return isinstance(features, dict) and all(
-        isinstance(weights, dict) and all(map(is_number, weights.values()))
-        for weights in features.values()
-    )
-
-
-def _are_pairs(pairs):
-    return isinstance(pairs, list) and all(map(_is_pair, pairs))
-
-
-def _is_pair(pair):
-    kinds = [type(part) for part in pair] if isinstance(pair, list) else []
-    return kinds[:4] == [str] * 4 and len(kinds) == 5 and is_number(pair[4])

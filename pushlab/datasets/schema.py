@@ -26,7 +26,6 @@ from pushlab.ground.faults import BadData, Fault
 from pushlab.ground.files import data_dir
 from pushlab.ground.reading import read_json
 
-PERIODS = ("history", "validation", "test")
 DATES = ("posted", "removed")
 SECONDS = ("response_time", "seen_time", "decision_time")
 COLUMNS = ("id", "action", *DATES, *SECONDS)  # names that no feature can have
@@ -41,7 +40,8 @@ class Schema:
         notification, context: Features.
         opened, dismissed: Spellings of the two actions.
         layouts: Tables of a user, and which column is which feature: [{"root": folder, "sort": column (optional),
-            "periods": {period: [{"file": name, "columns": {column: our name, or None}}, …]}}, …].
+            "periods": {period: [{"file": name, "columns": {column: our name, or None}}, …]}}, …]. The periods are
+            history, validation and test, in this order.
     """
 
     name: str
@@ -108,12 +108,9 @@ class Schema:
 
     def fit(self, table: Any) -> Schema:
         """Return this schema with the values of its open features taken from `table`, sorted; known ones stay."""
-        halves = {}
-        for half in ("notification", "context"):
-            halves[half] = Features(
-                _fitted(feature, table) for feature in getattr(self, half)
-            )
-        return replace(self, **halves)
+        notification = Features(_fitted(f, table) for f in self.notification)
+        context = Features(_fitted(f, table) for f in self.context)
+        return replace(self, notification=notification, context=context)
 
 
 def _fitted(feature, table):
@@ -161,10 +158,6 @@ def _check_layouts(layouts: Sequence[Any], features: Sequence[str]) -> None:
         where = f"layout {number}"
         _take(layout, "root", str, where)
         periods = _take(layout, "periods", dict, where)
-        if not periods or not set(periods) <= set(PERIODS):
-            raise ValueError(
-                f"{where}: 'periods' are some of {', '.join(PERIODS)}; got {', '.join(periods) or 'none'}"
-            )
         for period in periods:
             here = f"{where}, {period}"
             names = _columns(_take(periods, period, list, where), features, here)

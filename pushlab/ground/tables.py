@@ -110,24 +110,30 @@ def read_as_text(
     name = name or Path(str(path)).name
     text = read_text(path, name)
     try:
+        rows = csv.reader(io.StringIO(text), delimiter=separator)
+        header = next(rows, [])
+        # pandas would fill short rows.
+        faults = [
+            Fault(
+                name, rows.line_num, right=f"{len(header)} cells; here are {len(row)}"
+            )
+            for row in rows
+            if row and len(row) != len(header)
+        ]
         table = pd.read_csv(
             io.StringIO(text),
             sep=separator,
             header=None,
             dtype=str,
             keep_default_na=False,
+            on_bad_lines="skip",
         )
     except (ValueError, csv.Error) as error:
         right = f"a table in UTF-8 ({str(error).strip()})"
         raise BadData(Fault(name, right=right)) from None
-    table.columns = table.loc[0].fillna("").tolist()
-    table = table.drop(0).reset_index(drop=True)
-    short = table.isna().any(axis=1)
-    refuse(
-        Fault(name, row, right=f"{len(table.columns)} cells; this row has fewer")
-        for row in table.index[short] + 2
-    )
-    return table
+    refuse(faults)
+    table.columns = header
+    return table.drop(0).reset_index(drop=True)
 
 
 def convert(
