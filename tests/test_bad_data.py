@@ -372,7 +372,6 @@ CUP = FACTS + "cup,at,table,1\n"
         (FACTS + "cup,at,,1\n", (2, "tail", "", "a printable word in UTF-8")),
         (FACTS + "ann's cup,at,desk,1\n", (2, "head", "ann's cup", "without its")),
         (FACTS + "cup,at,desk,0\n", (2, "weight", "0", "a number above 0")),
-        (CUP + "Cup,at,table,2\n", (3, None, "cup,at,table", "a fact of its own")),
         (CUP + "pen,on,desk,2\n", (None, "relation", "at, on", "one relation")),
         (FACTS + "cup,at,cup,1\n", (None, "tail", None, "whose tail is not a head")),
         ("/a/x\ty\n", (1, None, None, "5 fields separated by tabs")),

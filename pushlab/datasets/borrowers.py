@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from pushlab.datasets.draws import quantile
-from pushlab.ground.arguments import demand, whole
+from pushlab.ground.arguments import whole
 from pushlab.ground.faults import BadData, Fault
 from pushlab.ground.files import write_text
 
@@ -211,18 +211,7 @@ def load_borrowers(where: Path | str | Borrowers | None = None) -> Borrowers:
     """Return the 18,357 generated borrowers, those of a table like `cs-training.csv`, or the given Borrowers."""
     if isinstance(where, Borrowers):
         return where
-    if where is None:
-        return _generated()
-    demand(
-        isinstance(where, (str, Path)),
-        f"people is None, a path of a table like cs-training.csv, or Borrowers; got {where!r:.60}",
-    )
-    return read_borrowers(where)
-
-
-@lru_cache(maxsize=1)
-def _generated():
-    return make_borrowers()
+    return make_borrowers() if where is None else read_borrowers(where)
 
 
 def read_borrowers(
@@ -296,6 +285,7 @@ def prepare(
 # ---------------------------------------------------------------- making people
 
 
+@lru_cache(maxsize=1)
 def make_borrowers(
     seed: int = 0, defaulted: int = DEFAULTED, repaid: int = REPAID
 ) -> Borrowers:

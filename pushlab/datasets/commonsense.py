@@ -148,29 +148,24 @@ def _read_table(file, name):
 
 def _checked(rows, name):
     """Return the facts of (line, row) pairs. Raises BadData that lists every fault."""
+    facts = []
     faults = []
-    facts = {}
     for line, row in rows:
         try:
-            fact = _fact(row)
+            facts.append(_fact(row))
         except ValueError as error:
             faults.append(Fault(name, line, *error.args))
-            continue
-        if fact[:3] in facts:
-            right = "a fact of its own (it is there twice)"
-            faults.append(Fault(name, line, None, ",".join(fact[:3]), right))
-        facts[fact[:3]] = fact
-    relations = sorted({fact.relation for fact in facts.values()})
+    relations = sorted({fact.relation for fact in facts})
     if len(relations) > 1:
         right = "one relation for the whole table"
         faults.append(Fault(name, None, "relation", ", ".join(relations), right))
     refuse(faults)
-    if not usual_places(list(facts.values())):
+    if not usual_places(facts):
         right = (
             "there is no fact whose tail is not a head too, so that there is no place"
         )
         raise BadData(Fault(name, column="tail", right=right))
-    return list(facts.values())
+    return facts
 
 
 def _fact(row):

@@ -206,9 +206,6 @@ def _read_user(folder, user, schema, layout):
         if len(parts) == len(files):
             with _collected(faults):
                 tables[period] = _joined(parts)
-    truth = None
-    with _collected(faults):
-        truth = _read_truth(folder, base / "truth.json")
     refuse(faults)
     if "sort" in layout:
         for period, table in tables.items():
@@ -219,6 +216,7 @@ def _read_user(folder, user, schema, layout):
     if "test" not in tables and (folder / contexts).exists():
         tables["test"] = _read_contexts(folder, contexts, schema, rules)
     tables, notes = _complete(tables, user)
+    truth = _read_truth(folder, base / "truth.json")
     catalogue = _read_catalogue(folder, base, schema, rules)
     schema = schema.fit(tables["history"])
     periods = {name: Period(schema, table) for name, table in tables.items()}
