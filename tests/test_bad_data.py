@@ -12,7 +12,6 @@ from pushlab import load_user
 from pushlab.challenges.board import COLUMNS, add_to_board, read_board
 from pushlab.datasets.borrowers import FEATURES, LABEL, read_borrowers
 from pushlab.datasets.commonsense import read_facts
-from pushlab.datasets.features import Feature
 from pushlab.datasets.schema import Schema
 from pushlab.ground.faults import BadData
 from pushlab.ground.files import data_dir
@@ -182,6 +181,7 @@ TEA = {
     "action": {"opened": ["drunk"], "dismissed": ["left"]},
     "layouts": [{"root": "", "periods": {"history": [TEA_TABLE]}}],
 }
+GUESTS = {"name": "guests", "kind": "integer"}
 TABLES = ("layouts", 0, "periods", "history")
 
 
@@ -192,6 +192,16 @@ TABLES = ("layouts", 0, "periods", "history")
         (("notification",), ["cup"], "notification, feature 1 is an object"),
         (("notification", 0, "kind"), "odd", "kind 'odd' is not one of closed, open"),
         (("notification", 0, "colour"), "red", "'colour' is not one of name, kind"),
+        (
+            ("notification", 0, "values"),
+            ["a", "b", "a"],
+            "the value 'a' is there twice",
+        ),
+        (("notification", 0, "values"), ["a", 3], "'values' lists texts"),
+        (("notification", 0, "neutral"), "c", "'c' is not one of small, big"),
+        (("notification", 0, "aliases"), {"x": "c"}, "the alias 'x' means 'c'"),
+        (("context", 0, "values"), ["a", "other"], "'other' is kept"),
+        (("context", 0), {**GUESTS, "edges": [2, 0]}, "needs rising edges, not (2, 0)"),
         (("context", 0, "name"), "cup", "feature cup: a feature has a name of its own"),
         (("action", "dismissed"), ["drunk"], "both spelt 'drunk'"),
         (("layouts", 0, "sort"), "posted", "'sort' is a column; got 'posted'"),
@@ -211,26 +221,6 @@ def test_bad_schemas(tmp_path, place, value, words):
     with pytest.raises(ValueError) as caught:
         Schema.load(tmp_path / "tea.json")
     assert "tea.json: not a schema file" in str(caught.value)
-    assert words in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("feature", "words"),
-    [
-        ({"kind": "closed", "values": ("a", "b", "a")}, "'a' is there twice"),
-        ({"kind": "open", "values": ("a", "other")}, "'other' is kept"),
-        ({"kind": "closed", "values": ("a",), "neutral": "c"}, "'c' is not one of a"),
-        ({"kind": "integer", "edges": (2, 0)}, "needs rising edges, not (2, 0)"),
-        (
-            {"kind": "closed", "values": ("a",), "aliases": {"x": "c"}},
-            "the alias 'x' means 'c'",
-        ),
-    ],
-)
-def test_bad_features(feature, words):
-    with pytest.raises(ValueError) as caught:
-        Feature("cup", **feature)
-    assert str(caught.value).startswith("feature cup: ")
     assert words in str(caught.value)
 
 
