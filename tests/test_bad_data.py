@@ -364,10 +364,10 @@ CUP = FACTS + "cup,at,table,1\n"
         (FACTS + "cup,at,desk,0\n", (2, "weight", "0", "a number above 0")),
         (CUP + "pen,on,desk,2\n", (None, "relation", "at, on", "one relation")),
         (FACTS + "cup,at,cup,1\n", (None, "tail", None, "whose tail is not a head")),
-        ("/a/x\ty\n", (1, None, None, "5 fields separated by tabs")),
+        ("/a/x\ty\n", (1, None, "/a/x\ty\n", "5 fields separated by tabs")),
         (
-            "/a/x\t/r/AtLocation\t/c/en/a\t/c/en/b\t{}\n",
-            (1, "5", "{}", 'number "weight"'),
+            "/a/x\t/r/AtLocation\t/c/en/a\t/c/en/b\t{}",
+            (1, None, "/a/x\t/r/AtLocation\t/c/en/a\t/c/en/b\t{}", 'a number "weight"'),
         ),
         ("/a/x\t/r/IsA\t/c/en/a\t/c/en/b\t{}\n", (None, None, None, "no English fact")),
         ('{"edges": [{"start": 1}]}', (None, None, '{"start": 1}', "an edge with")),

@@ -31,7 +31,6 @@ RELATION = "atlocation"
 OWNS = "'s "  # joins a person and a thing: james's laptop
 COLUMNS = ("head", "relation", "tail", "weight")
 SHIPPED = ("commonsense", "elsewhere")
-MOST_FAULTS = 100  # in a long file
 API = "https://api.conceptnet.io/query"
 
 
@@ -193,24 +192,14 @@ def _fact(row):
 def _read_dump(file, name):
     """Return the facts of the assertions dump: URI, relation, start, end and JSON, separated by tabs."""
     edges = []
-    faults: list[Fault] = []
     for number, line in enumerate(file, 1):
-        fields = line.rstrip("\r\n").split("\t")
-        if len(fields) != 5:
-            right = (
-                f"an assertion is 5 fields separated by tabs; here are {len(fields)}"
-            )
-            faults.append(Fault(name, number, right=right))
-        elif fields[1] == "/r/AtLocation":
-            try:
-                weight = float(json.loads(fields[4])["weight"])
-                edges.append((fields[2], fields[3], weight))
-            except (ValueError, KeyError, TypeError):
-                right = 'JSON with a number "weight"'
-                faults.append(Fault(name, number, "5", fields[4][:60], right))
-        if len(faults) >= MOST_FAULTS:
-            break
-    refuse(faults)
+        try:
+            _, relation, start, end, about = line.split("\t")
+            if relation == "/r/AtLocation":
+                edges.append((start, end, float(json.loads(about)["weight"])))
+        except (ValueError, KeyError, TypeError):
+            right = '5 fields separated by tabs, the last JSON with a number "weight"'
+            raise BadData(Fault(name, number, None, line[:60], right)) from None
     return _facts_of_edges(edges, name)
 
 

@@ -330,10 +330,9 @@ def encode_column(feature: Feature, values: Any) -> tuple[np.ndarray, list]:
         pd.Series(values, dtype=object), use_na_sentinel=False
     )
     texts = [as_text(value) for value in distinct]
-    found = [feature.code(text) for text in texts]
+    codes = [feature.code(text) for text in texts]
     blank = (0,) * len(feature.components)
-    codes = np.array(
-        [blank if code is None else code for code in found], np.int64
-    ).reshape(-1, len(blank))[which]
-    wrong = np.array([code is None for code in found], bool)[which]
-    return codes, [(int(row), texts[which[row]]) for row in np.flatnonzero(wrong)]
+    filled = np.array([code or blank for code in codes], np.int64)
+    is_wrong = np.array([code is None for code in codes], bool)[which]
+    wrong = [(int(row), texts[which[row]]) for row in np.flatnonzero(is_wrong)]
+    return filled.reshape(-1, len(blank))[which], wrong
