@@ -80,15 +80,9 @@ class Schema:
     def from_dict(cls, data: Any) -> Schema:
         """Return the schema of a schema file's JSON. Raises ValueError for the first fault."""
         name = _take(data, "name", str, "a schema")
-        halves = []
-        for half in ("notification", "context"):
-            entries = enumerate(_take(data, half, list, "a schema"), 1)
-            halves.append(
-                Features(
-                    _feature(entry, f"{half}, feature {n}") for n, entry in entries
-                )
-            )
-        names = [feature.name for half in halves for feature in half]
+        notification = _half(data, "notification")
+        context = _half(data, "context")
+        names = [*notification.names, *context.names]
         for feature in names:
             if feature in COLUMNS or names.count(feature) > 1:
                 raise ValueError(
@@ -104,7 +98,14 @@ class Schema:
                 )
         layouts = _take(data, "layouts", list, "a schema")
         _check_layouts(layouts, names)
-        return cls(name, *halves, tuple(opened), tuple(dismissed), tuple(layouts))
+        return cls(
+            name,
+            notification,
+            context,
+            tuple(opened),
+            tuple(dismissed),
+            tuple(layouts),
+        )
 
     def fit(self, table: Any) -> Schema:
         """Return this schema with the values of its open features taken from `table`, sorted; known ones stay."""
@@ -135,6 +136,13 @@ def _take(data, key, kind, where):
             f"{where}: {key!r} is {JSON_KINDS[kind]}; got {data[key]!r:.60}"
         )
     return data[key]
+
+
+def _half(data, key):
+    """Return the Features of one half of an engagement."""
+    entries = _take(data, key, list, "a schema")
+    places = [f"{key}, feature {number}" for number in range(1, len(entries) + 1)]
+    return Features(map(_feature, entries, places))
 
 
 def _feature(entry, where):

@@ -8,7 +8,7 @@ from typing import Any
 
 from pushlab.ground.faults import BadData, Fault
 
-KINDS = {dict: "an object, {…}", list: "a list, […]"}
+KINDS: dict[type, str] = {dict: "an object, {…}", list: "a list, […]"}
 
 
 def read_text(path: Path | str, name: str | None = None) -> str:
