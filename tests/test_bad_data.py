@@ -102,7 +102,11 @@ USERS = [
             (1, "visibility", None, "the column is missing"),
         ],
     ),
-    (P, lambda text: text[:-25], [(ROWS + 1, None, None, "14 cells; here are 10")]),
+    (
+        P,
+        lambda text: text[:-25],
+        [(ROWS + 1, None, None, "10 fields and the header 14")],
+    ),
     (N, lambda text: text + '9,9,"app', [(None, None, None, "EOF inside string")]),
     (N, lambda text: "", [(None, None, None, "a table in UTF-8")]),
     (P, cell(6, "id", "99"), [(6, "id", "99", "there once in each of")]),
@@ -392,7 +396,7 @@ PERSON = "0,0.1,40,0,0.2,3000,5,0,1,0,0\n"
         (PERSON.replace("0", "NA", 1), (2, LABEL, "", "cs-test.csv has no answers")),
         (PERSON.replace("40", "old"), (2, "age", "old", "0 or more, or NA")),
         (PERSON.replace("40", "-5"), (2, "age", "-5", "0 or more, or NA")),
-        (PERSON + "0,0.1,40\n", (3, None, None, "11 cells; here are 3")),
+        (PERSON + "0,0.1,40\n", (3, None, None, "3 fields and the header 11")),
         (PERSON, (None, LABEL, None, "people who fell behind")),
     ],
 )

@@ -113,13 +113,11 @@ def read_as_text(
         rows = csv.reader(io.StringIO(text), delimiter=separator)
         header = next(rows, [])
         # pandas would fill short rows.
-        faults = [
-            Fault(
-                name, rows.line_num, right=f"{len(header)} cells; here are {len(row)}"
-            )
-            for row in rows
-            if row and len(row) != len(header)
-        ]
+        faults = []
+        for row in rows:
+            if row and len(row) != len(header):
+                right = f"the row has {len(row)} fields and the header {len(header)}; it may be torn off"
+                faults.append(Fault(name, rows.line_num, right=right))
         table = pd.read_csv(
             io.StringIO(text),
             sep=separator,
