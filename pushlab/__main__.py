@@ -169,7 +169,7 @@ def collect(
         usual_places,
         write_facts,
     )
-    from pushlab.ground._old_reading import read_text
+    from pushlab.ground.reading import read_text
 
     with ended_by(1):
         if not replace and os.path.lexists(out):
@@ -179,7 +179,7 @@ def collect(
         wanted = (
             list(usual_places(read_facts("commonsense")))
             if heads is None
-            else read_text(heads, 2**20, links=True).split("\n")
+            else read_text(heads).split("\n")
         )
         wanted = [head.strip().lower() for head in wanted if head.strip()]
         found = (

@@ -1,7 +1,9 @@
 """The room: words and codes, answers, how often things move, tables of common sense."""
 
 import gzip
+import io
 import json
+import urllib.request
 
 import gymnasium as gym
 import numpy as np
@@ -190,13 +192,14 @@ FORMS = [
 
 
 @pytest.mark.parametrize("name, text", FORMS)
-def test_facts_are_read_in_every_published_form(tmp_path, name, text):
+def test_facts_are_read_in_every_published_form(tmp_path, monkeypatch, name, text):
     path = tmp_path / name
     content = text.encode()
     path.write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
     assert read_facts(path) == [Fact("cup", "atlocation", "tea table", 2.0)]
     answer = json.dumps({"edges": [EDGE]}).encode()
-    assert fetch_facts(["cup"], opener=lambda address: answer) == read_facts(path)
+    monkeypatch.setattr(urllib.request, "urlopen", lambda *_, **__: io.BytesIO(answer))
+    assert fetch_facts(["cup"]) == read_facts(path)
 
 
 BAD = [

@@ -30,9 +30,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from pushlab.datasets.draws import quantile
-from pushlab.datasets.tables import Source, read_numbers, read_table
-from pushlab.ground.arguments import demand, whole
-from pushlab.ground.faults import BadData, Fault, blame, refuse
+from pushlab.ground.arguments import whole
+from pushlab.ground.faults import BadData, Fault
 from pushlab.ground.files import write_text
 
 if TYPE_CHECKING:
@@ -42,10 +41,11 @@ if TYPE_CHECKING:
 class Column(NamedTuple):
     """A feature of a person, and how it is made.
 
-    words     a short name, for pictures
-    mixture   how far age, means, strain and chance of its own move it, in deviations; squares add up to about 1
-    values    what it is at the deviations LEVELS, with straight lines between, then rounded to `decimals`
-    weight    what a unit of it adds to the log-odds of falling behind; it counts up to `most`
+    Attributes:
+        words: A short name, for pictures.
+        mixture: Effects of age, means, strain and noise of its own, in deviations; squares add up to about 1.
+        values: Values at the deviations LEVELS, with straight lines between, rounded to `decimals`.
+        weight: Effect of a unit on the log-odds of falling behind, up to the value `most`.
     """
 
     words: str
@@ -136,27 +136,24 @@ INTERCEPT = -3.45  # of the log-odds of falling behind
 LABEL, FEATURES = "SeriousDlqin2yrs", tuple(COLUMNS)
 WORDS = tuple(column.words for column in COLUMNS.values())
 BIAS = "bias"
-MISSING = (
-    "NA",
-    "",
-)  # how the competition's file, and what reads and writes it, say that nothing is known
-REPAID = 10_000  # of those who paid back so many are kept
-DEFAULTED = 8_357  # who fell behind in the original, after rows with a missing value have been left out
-CHUNK = 25_000  # people made at once; part of what a seed means
-STREAM = (
-    101  # keeps these numbers apart from those of the synthetic users of the same seed
+REPAID = 10_000  # people who paid back that are kept
+DEFAULTED = (
+    8_357  # people who fell behind in the original, without rows that miss a value
 )
+CHUNK = 25_000  # people made at once; part of what a seed means
+STREAM = 101  # another stream than that of the synthetic users of the same seed
 
 
 @dataclass(frozen=True, eq=False)
 class Borrowers:
     """People, ready for a classifier; all arrays are float64 and read-only.
 
-    features    (n, 10) in the order of FEATURES, in standard units: mean 0 and deviation 1 over everyone who was read
-    labels      (n,) 1 for those who fell behind, 0 for those who paid back
-    mean, scale  (10,) what a feature's standard units were made of
-    source      where they come from, in words
-    population  how many people mean and scale are of, before the classes were balanced
+    Attributes:
+        features: (n, 10) in the order of FEATURES, in standard units: mean 0 and deviation 1 over all people read.
+        labels: (n,) 1 for those who fell behind, 0 for those who paid back.
+        mean, scale: (10,) mean and deviation of the features in their own units.
+        source: Name of the file, or the seed.
+        population: Number of people behind mean and scale, before the classes were balanced.
     """
 
     features: np.ndarray
@@ -171,12 +168,12 @@ class Borrowers:
 
     @cached_property
     def columns(self) -> np.ndarray:
-        """The features a row each, (10, n): what a loop over people reads fastest."""
+        """The features a row each, (10, n), for fast loops over people."""
         return _locked(np.ascontiguousarray(self.features.T))
 
     @cached_property
     def table(self) -> np.ndarray:
-        """The features with a column of ones behind them, (n, 11): the original's table."""
+        """The features and a last column of ones, (n, 11): the original's table."""
         return _locked(np.column_stack([self.features, np.ones(len(self))]))
 
     @cached_property
@@ -194,7 +191,7 @@ class Borrowers:
         return _locked(self.columns @ self.labels)
 
     def frame(self) -> pd.DataFrame:
-        """The people in the units of the original columns, a DataFrame with the label first."""
+        """Return the people in the units of the original columns, a DataFrame with the label first."""
         import pandas as pd
 
         frame = pd.DataFrame(self.features * self.scale + self.mean, columns=FEATURES)
@@ -211,69 +208,44 @@ def _locked(array):
 
 
 def load_borrowers(where: Path | str | Borrowers | None = None) -> Borrowers:
-    """Borrowers: None for the 18,357 generated ones, a path to a table like `cs-training.csv`, or themselves."""
+    """Return the 18,357 generated borrowers, those of a table like `cs-training.csv`, or the given Borrowers."""
     if isinstance(where, Borrowers):
         return where
-    if where is None:
-        return _generated()
-    demand(
-        isinstance(where, (str, Path)),
-        f"people is None, a path of a table like cs-training.csv, or Borrowers; got {where!r:.60}",
-    )
-    return read_borrowers(where)
-
-
-@lru_cache(maxsize=1)
-def _generated():
-    return make_borrowers()
+    return make_borrowers() if where is None else read_borrowers(where)
 
 
 def read_borrowers(
     path: Path | str, repaid: int | None = REPAID, seed: int = 0
 ) -> Borrowers:
-    """Reads `cs-training.csv` of the Kaggle competition, or another table of its columns, as WhyNot 0.12 does.
+    """Read `cs-training.csv` of the Kaggle competition, or another table of its columns, as WhyNot 0.12 does.
 
-    path     CSV with a header: an index without a name (it may be missing), SeriousDlqin2yrs and the ten FEATURES;
-             NA or nothing where a feature is not known
-    repaid   of those who paid back the first so many are kept, 10,000 as in the original; None keeps all
-    seed     of the shuffle
-    Raises   FileNotFoundError if there is no such file, BadData with every fault: file, row, column, value and what
-             would have been right
+    Args:
+        path: CSV with a header: an index without a name (it may be missing), SeriousDlqin2yrs and the ten FEATURES;
+            NA or nothing if a feature is not known.
+        repaid: Number of people who paid back that are kept, the first ones: 10,000 as in the original; None keeps all.
+        seed: Seed of the shuffle.
+
+    Raises FileNotFoundError if there is no such file, BadData with every fault.
     """
+    from pushlab.ground.tables import convert, number, read_as_text, whole_number, word
+
     path = Path(path)
     if not path.is_file():
         raise FileNotFoundError(
             f"there is no file {str(path)!r}; cs-training.csv is the training table of Kaggle's "
             f"competition GiveMeSomeCredit"
         )
-    file, columns = path.name, {name: name for name in (LABEL, *FEATURES)}
-    table, faults = read_table(
-        Source(path.parent, links=True), file, columns, optional={"": None}
-    )
-    if table is None:
-        raise BadData(faults)
-    lines, table = (
-        table[f"line of {file}"],
-        table[list(columns)].apply(lambda texts: texts.str.strip()),
-    )
-    labels, features = read_numbers(table[LABEL], LABEL, file, lines, "0 or 1")[0], []
+    label = whole_number(0, 1)
     right = "0 or 1 (cs-test.csv has no answers; read cs-training.csv)"
-    faults = blame(file, lines, LABEL, table[LABEL], ~np.isin(labels, (0, 1)), right)
+    feature = number(0, missing=np.nan)
+    rules = {"": word(required=False), LABEL: label._replace(right=right)}
     for name in FEATURES:
-        numbers, bad = read_numbers(
-            table[name],
-            name,
-            file,
-            lines,
-            "a number of 0 or more, or NA",
-            unknown=MISSING,
-        )
-        features.append(numbers)
-        faults += bad
-    refuse(faults)
-    return prepare(
-        np.column_stack(features), labels, source=file, repaid=repaid, seed=seed
-    )
+        rules[name] = feature._replace(right="a number of 0 or more, or NA")
+    text = read_as_text(path).replace("NA", "")
+    table = convert(text, rules, path.name, others=False)
+    features = table[list(FEATURES)].to_numpy()
+    labels = table[LABEL].to_numpy(float)
+    return prepare(features, labels, source=path.name, repaid=repaid, seed=seed)
 
 
 def prepare(
@@ -283,30 +255,23 @@ def prepare(
     repaid: int | None = REPAID,
     seed: int = 0,
 ) -> Borrowers:
-    """Borrowers out of features (n, 10) in their own units and labels (n,): cleaned, scaled, balanced and shuffled.
+    """Return Borrowers of features (n, 10) in their own units and labels (n,): cleaned, scaled, balanced, shuffled.
 
-    Raises BadData if nobody, or nobody of one of the two classes, is left after cleaning.
+    Raises BadData if one of the two classes is empty after cleaning.
     """
-    known = np.isfinite(features).all(axis=1)
-    features, labels = features[known], labels[known]
+    is_known = np.isfinite(features).all(axis=1)
+    features = features[is_known]
+    labels = labels[is_known]
     for label, who in ((1, "fell behind"), (0, "paid back")):
-        if not (labels == label).any():
-            raise BadData(
-                Fault(
-                    source,
-                    column=LABEL,
-                    right=f"no row without a missing value has {label}; a classifier "
-                    f"needs people who {who}",
-                )
-            )
-    mean, scale = features.mean(axis=0), features.std(axis=0)
+        if label not in labels:
+            right = f"no row without a missing value has {label}; a classifier needs people who {who}"
+            raise BadData(Fault(source, column=LABEL, right=right))
+    mean = features.mean(axis=0)
+    scale = features.std(axis=0)
     scale[scale == 0] = 1.0
-    chosen = np.concatenate(
-        [np.flatnonzero(labels == 1), np.flatnonzero(labels == 0)[:repaid]]
-    )
-    chosen = chosen[
-        np.random.RandomState(seed).permutation(len(chosen))
-    ]  # a frozen stream, and the original's
+    chosen = np.r_[np.flatnonzero(labels == 1), np.flatnonzero(labels == 0)[:repaid]]
+    # A frozen stream, and the original's.
+    chosen = np.random.RandomState(seed).permutation(chosen)
     return Borrowers(
         _locked((features[chosen] - mean) / scale),
         _locked(labels[chosen]),
@@ -320,63 +285,68 @@ def prepare(
 # ---------------------------------------------------------------- making people
 
 
+@lru_cache(maxsize=1)
 def make_borrowers(
     seed: int = 0, defaulted: int = DEFAULTED, repaid: int = REPAID
 ) -> Borrowers:
-    """Borrowers drawn from a seed: so many who fell behind, and the first so many of those who paid back.
+    """Draw borrowers from a seed: `defaulted` who fell behind, and the first `repaid` of those who paid back.
 
-    Scaled by everyone who was made until then, some 120,000 people for the numbers of the original.
+    They are scaled by all people who are drawn, some 120,000 for the numbers of the original.
     """
     features, labels = draw_people(seed, defaulted)
-    if (labels == 0).sum() < repaid:
+    available = int((labels == 0).sum())
+    if available < repaid:
         raise ValueError(
-            f"there are {int((labels == 0).sum()):,} who paid back for {defaulted:,} who did not; repaid "
-            f"must not be more, got {repaid:,}"
+            f"there are {available:,} who paid back for {defaulted:,} who did not; "
+            f"repaid must not be more, got {repaid:,}"
         )
     return prepare(features, labels, f"generated, seed {seed}", repaid)
 
 
 def draw_people(seed: int, defaulted: int) -> tuple[np.ndarray, np.ndarray]:
-    """Features (n, 10) in their own units and labels (n,) of people, up to the last of so many who fell behind."""
-    chance = np.random.Generator(np.random.PCG64((whole("seed", seed, 0), STREAM)))
+    """Draw features (n, 10) in their own units and labels (n,), up to the last of `defaulted` who fell behind."""
+    uniforms = np.random.Generator(np.random.PCG64((whole("seed", seed, 0), STREAM)))
     whole("defaulted", defaulted, 1, 1_000_000, of="people")
-    features, labels, so_far = [], [], 0
-    while so_far < defaulted:
-        columns = _draw_columns(chance)
+    features = []
+    labels = []
+    n_defaulted = 0
+    while n_defaulted < defaulted:
+        columns = _draw_columns(uniforms)
         features.append(np.column_stack(list(columns.values())))
-        labels.append(
-            (chance.random(CHUNK) < default_probability(columns)).astype(float)
-        )
-        so_far += int(labels[-1].sum())
-    end = np.flatnonzero(np.concatenate(labels))[defaulted - 1] + 1
-    return np.concatenate(features)[:end], np.concatenate(labels)[:end]
+        defaults = uniforms.random(CHUNK) < default_probability(columns)
+        labels.append(defaults.astype(float))
+        n_defaulted += int(defaults.sum())
+    all_labels = np.concatenate(labels)
+    end = np.flatnonzero(all_labels)[defaulted - 1] + 1
+    return np.concatenate(features)[:end], all_labels[:end]
 
 
-def _draw_columns(chance):
-    """{feature: values (CHUNK,)} in the units of the table."""
-    hidden = [_bell(chance) for _ in range(3)]
+def _draw_columns(uniforms):
+    """Return {feature: values (CHUNK,)} in the units of the table."""
+    hidden = [_bell(uniforms) for _ in range(3)]
     columns = {}
     for name, column in COLUMNS.items():
-        own = _bell(chance)
+        own = _bell(uniforms)
         moved = own * column.mixture[3]
         for part, weight in zip(hidden, column.mixture):
             moved = moved + weight * part
         moved = np.clip(moved, -5.9, 5.9)
-        columns[name] = np.round(
-            quantile(LEVELS, column.values, moved), column.decimals
-        )
+        values = quantile(LEVELS, column.values, moved)
+        columns[name] = np.round(values, column.decimals)
     return columns
 
 
-def _bell(chance):
-    """Numbers of mean 0 and deviation 1 that are nearly normal: sums of four uniforms, the same on every machine."""
-    u = chance.random((4, CHUNK))
+def _bell(uniforms):
+    """Return nearly normal numbers, mean 0 and deviation 1: sums of four uniforms, the same on every machine."""
+    u = uniforms.random((4, CHUNK))
     return (u[0] + u[1] + u[2] + u[3] - 2.0) * 1.7320508
 
 
 def default_probability(columns: Mapping[str, np.ndarray]) -> np.ndarray:
-    """How likely each person is to fall behind, {feature: values} → (n,): six decimals, so that no machine's `exp`
-    shows in what is drawn from it."""
+    """Return the probability of falling behind, {feature: values} → (n,), rounded to six decimals.
+
+    The rounding hides differences of `exp` between machines.
+    """
     log_odds = INTERCEPT
     for name, column in COLUMNS.items():
         log_odds = log_odds + column.weight * np.minimum(columns[name], column.most)
@@ -386,17 +356,15 @@ def default_probability(columns: Mapping[str, np.ndarray]) -> np.ndarray:
 def write_borrowers(
     path: Path | str, seed: int = 0, defaulted: int = DEFAULTED
 ) -> Path:
-    """Writes people as `cs-training.csv` has them, an index without a name first; always the same bytes."""
+    """Write people as `cs-training.csv` has them, an index without a name first; return the path."""
+    import pandas as pd
+
     features, labels = draw_people(seed, defaulted)
-    texts = [
-        [f"{value:.{column.decimals}f}" for value in values.tolist()]
-        for column, values in zip(COLUMNS.values(), features.T)
-    ]
-    lines = [",".join(["", LABEL, *FEATURES])]
-    lines += [
-        ",".join(row)
-        for row in zip(
-            map(str, range(1, len(labels) + 1)), [f"{y:.0f}" for y in labels], *texts
-        )
-    ]
-    return write_text(path, "\n".join(lines) + "\n")
+    table = pd.DataFrame(features, columns=FEATURES)
+    for name, column in COLUMNS.items():
+        if not column.decimals:
+            table[name] = table[name].astype(int)
+    table.insert(0, LABEL, labels.astype(int))
+    table.index += 1
+    text = table.to_csv(float_format="%.4f", lineterminator="\n")
+    return write_text(path, text)

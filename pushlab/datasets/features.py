@@ -27,14 +27,8 @@ OTHER = "other"  # reserved: a value of an open feature that was not seen when t
 KINDS = ("closed", "open", "set", "integer")
 
 
-def _all_are(kind, entries):
-    return isinstance(entries, (tuple, list)) and all(
-        type(entry) is kind for entry in entries
-    )
-
-
 def as_text(value: Any) -> str:
-    """A value as the files spell it: True, 3, 3.0 and "still" become "True", "3", "3" and "still"."""
+    """Return a value as the files spell it: True, 3, 3.0 and "still" become "True", "3", "3" and "still"."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     return str(value).strip()
@@ -44,15 +38,17 @@ def as_text(value: Any) -> str:
 class Feature:
     """One feature of a notification or of a context.
 
-    kind     closed    exactly `values`; anything else is an error
-             open      `values` come from the data; one unseen when the schema was fitted becomes `other`
-             set       any subset of the tags in `values`, written with blanks between; `empty` is the word for none
-             integer   a whole number, coded by the bin it falls in; `edges` are the lower ends of all but the first
-    labels   friendlier words for `values`, in their order, for pictures
-    aliases  other spellings of values, {spelling: value}; a set has none
-    neutral  the value to take where nobody cares; by default the first, and of a set no tag at all
+    Attributes:
+        kind: One of KINDS.
+            closed: exactly `values`; anything else is an error.
+            open: `values` come from the data; one unseen when the schema was fitted becomes `other`.
+            set: any subset of the tags in `values`, written with blanks between; `empty` is the word for none.
+            integer: a whole number, coded by its bin; `edges` are the lower ends of all bins but the first.
+        labels: Friendlier words for `values`, in their order, for pictures.
+        aliases: Other spellings of values, {spelling: value}; a set has none.
+        neutral: The value if none is chosen. By default the first; of a set, no tag at all.
 
-    Raises ValueError for what no value could be read by: two values alike, an alias or a neutral value of none.
+    Raises ValueError for attributes that contradict each other, such as an alias of no value.
     """
 
     name: str
@@ -70,74 +66,46 @@ class Feature:
             raise ValueError(f"feature {self.name}: {wrong}")
 
     def _wrong(self):
-        """What is wrong, one thing after the other; each holds only if what comes before it does not."""
-        texts = {
-            "name": (self.name,),
-            "kind": (self.kind,),
-            "empty": (self.empty,),
-            "neutral": () if self.neutral is None else (self.neutral,),
-            "values": () if self.values is None else self.values,
-            "labels": () if self.labels is None else self.labels,
-            "aliases": (*self.aliases, *self.aliases.values())
-            if isinstance(self.aliases, dict)
-            else None,
-        }
-        for key, entries in texts.items():
-            if not _all_are(str, entries):
-                yield f"{key!r} takes text in quotation marks; got {getattr(self, key)!r:.60}"
-        if not _all_are(int, self.edges):
-            yield f"'edges' are whole numbers; got {self.edges!r:.60}"
+        """Yield the faults. Each check assumes that those before it found nothing."""
+        for key, kind in (("values", str), ("labels", str), ("edges", int)):
+            entries = getattr(self, key)
+            if entries is not None and not (
+                isinstance(entries, tuple) and {*map(type, entries)} <= {kind}
+            ):
+                what = "texts in quotation marks" if kind is str else "whole numbers"
+                yield f"{key!r} lists {what}; got {entries!r:.60}"
         if self.kind not in KINDS:
             yield f"kind {self.kind!r} is not one of {', '.join(KINDS)}"
         values = self.values or ()
         if self.kind in ("closed", "set") and not values:
             yield f"a {self.kind} feature needs values"
-        if self.kind == "integer" and (
-            not self.edges or list(self.edges) != sorted(set(self.edges))
-        ):
+        rising = tuple(sorted(set(self.edges)))
+        if self.kind == "integer" and (not rising or self.edges != rising):
             yield f"an integer feature needs rising edges, not {self.edges}"
         if len(set(values)) < len(values):
             yield f"the value {max(values, key=values.count)!r} is there twice"
         if self.kind == "open" and OTHER in values:
             yield f"{OTHER!r} is kept for values that are not in the list"
-        if self.kind == "set":
-            yield from (
-                f"{tag!r} is not one word"
-                for tag in (*values, self.empty)
-                if tag.split() != [tag]
-            )
-            if self.empty in values:
-                yield f"{self.empty!r} means no tag, and is one"
-            if self.aliases:
-                yield "a set feature has no aliases"
-        wanted = len(self.edges) + 1 if self.kind == "integer" else len(values)
-        if self.labels is not None and len(self.labels) != wanted:
-            yield f"there are {len(self.labels)} labels and {wanted} values"
-        known = (
-            self.words if self.fitted else ()
-        )  # the value that an alias means may be yet to come
+        known = self.words if self.fitted else ()
         for alias, value in self.aliases.items():
-            if alias in known:
-                yield f"the alias {alias!r} is a value itself"
-            if value in self.aliases or (self.kind != "open" and value not in known):
-                yield f"the alias {alias!r} means {value!r}, which is no value"
-        if self.neutral is not None and not self.allows(self.neutral):
+            if alias in known or (self.kind != "open" and value not in known):
+                yield f"the alias {alias!r} means {value!r}; an alias is no value itself and means one"
+        if self.neutral is not None and self.canonical(self.neutral) is None:
             yield f"the neutral value {self.neutral!r} is not {self.right}"
 
     @property
     def fitted(self) -> bool:
-        """Whether the values are known; only an open feature may have to wait for data."""
+        """Whether the values are known; an open feature may have to be fitted to data."""
         return self.kind != "open" or self.values is not None
 
     @cached_property
     def words(self) -> tuple[str, ...]:
-        """The values that a code stands for, in the order of codes; a set feature's tags."""
+        """The values in the order of their codes; of a set feature, the tags."""
         if self.kind == "integer":
-            between = (
-                str(low) if high - low == 1 else f"{low} to {high - 1}"
-                for low, high in zip(self.edges, self.edges[1:])
-            )
-            return (f"below {self.edges[0]}", *between, f"{self.edges[-1]} or more")
+            words = [f"below {self.edges[0]}"]
+            for low, high in zip(self.edges, self.edges[1:]):
+                words.append(str(low) if high - low == 1 else f"{low} to {high - 1}")
+            return (*words, f"{self.edges[-1]} or more")
         if self.values is None:
             raise ValueError(
                 f"feature {self.name} is open: fit the schema on data first"
@@ -146,90 +114,82 @@ class Feature:
 
     @property
     def neutral_word(self) -> str:
-        """The value to take where nobody cares."""
+        """The value if none is chosen."""
         if self.neutral is not None:
             return self.neutral
         return self.empty if self.kind == "set" else self.words[0]
 
     @property
     def components(self) -> tuple[str, ...]:
-        """Names of the array components this feature takes: itself, or one 0/1 component a tag."""
-        return (
-            tuple(f"{self.name}.{tag}" for tag in self.values or ())
-            if self.kind == "set"
-            else (self.name,)
-        )
+        """Names of the array components: the feature's name, or for a set one 0/1 component a tag."""
+        if self.kind == "set":
+            return tuple(f"{self.name}.{tag}" for tag in self.words)
+        return (self.name,)
 
     @property
     def sizes(self) -> tuple[int, ...]:
         """Number of codes of each component."""
-        return (
-            (2,) * len(self.values or ()) if self.kind == "set" else (len(self.words),)
-        )
+        return (2,) * len(self.words) if self.kind == "set" else (len(self.words),)
 
     @property
     def right(self) -> str:
-        """What a value should be, for an error message."""
+        """Description of a correct value, for messages."""
         if self.kind == "integer":
             return "a whole number"
         if self.kind == "open":
             return "a word"
-        choice = ", ".join(self.values or ())
-        return (
-            f"one or several of {choice}, or {self.empty}"
-            if self.kind == "set"
-            else f"one of {choice}"
-        )
+        choice = ", ".join(self.words)
+        if self.kind == "set":
+            return f"one or several of {choice}, or {self.empty}"
+        return f"one of {choice}"
 
     @cached_property
     def _codes(self):
         codes = {word: code for code, word in enumerate(self.words)}
-        # An alias may stand for a value of an open feature that the data it was fitted to never had.
-        return codes | {
-            alias: codes[value if value in codes else OTHER]
-            for alias, value in self.aliases.items()
-        }
+        # An alias can mean a value of an open feature that the data don't have.
+        for alias, value in self.aliases.items():
+            codes[alias] = codes[value if value in codes else OTHER]
+        return codes
 
     def code(self, text: str) -> tuple[int, ...] | None:
-        """The codes of one value, a tuple with one for each component; None if the value is not allowed."""
+        """Return the codes of one value, one for each component, or None if the value is not allowed."""
         if self.kind == "set":
             tags = text.split()
             if tags == [self.empty]:
                 tags = []
-            elif not tags or not set(tags) <= set(self.values or ()):
+            elif not tags or not set(tags) <= set(self.words):
                 return None
-            return tuple(int(tag in tags) for tag in self.values or ())
+            return tuple(int(tag in tags) for tag in self.words)
         if text in self._codes:
             return (self._codes[text],)
-        if self.kind == "open" and text and text.lower() != "nan":
+        if self.kind == "open" and _is_word(text):
             return (self._codes[OTHER],)
         if self.kind == "integer" and re.fullmatch(r"[+-]?[0-9]{1,15}", text):
             return (int(np.searchsorted(self.edges, int(text), side="right")),)
         return None
 
-    def allows(self, text: str) -> bool:
-        """Whether this is a value of the feature; while an open one is not fitted, whether it is a value at all."""
-        return (
-            self.code(text) is not None
-            if self.fitted
-            else bool(text) and text.lower() != "nan"
-        )
+    def canonical(self, text: str) -> str | None:
+        """Return the value that a text spells, or None if it is not allowed. An unfitted feature allows any word."""
+        is_right = self.code(text) is not None if self.fitted else _is_word(text)
+        return self.aliases.get(text, text) if is_right else None
 
     def word(self, codes: Sequence[int] | np.ndarray) -> str:
-        """The value that these codes stand for."""
+        """Return the value of these codes."""
         if self.kind == "set":
-            return (
-                " ".join(tag for tag, on in zip(self.values or (), codes) if on)
-                or self.empty
-            )
+            tags = [tag for tag, is_on in zip(self.words, codes) if is_on]
+            return " ".join(tags) or self.empty
         return self.words[codes[0]]
+
+
+def _is_word(text):
+    return bool(text) and text.lower() != "nan"
 
 
 class Features:
     """One half of an engagement, the notification or the context: its features in order, and their arrays.
 
-    `components`, `sizes` and `space` say what an encoded array holds: one integer a feature, and for a set-valued
-    feature a block of 0/1 integers, one a tag (a MultiBinary inside the MultiDiscrete).
+    `components`, `sizes` and `space` describe an encoded array: one integer a feature, and for a set-valued feature a
+    block of 0/1 integers, one a tag (a MultiBinary inside the MultiDiscrete).
     """
 
     def __init__(self, features: Iterable[Feature]):
@@ -254,54 +214,45 @@ class Features:
 
     @cached_property
     def starts(self) -> np.ndarray:
-        """Where the codes of each component begin when all codes stand side by side (one-hot), int64."""
+        """Index of each component's first code when all codes stand side by side (one-hot), int64."""
         return np.concatenate([[0], np.cumsum(self.sizes)[:-1]]).astype(np.int64)
 
     @property
     def space(self) -> MultiDiscrete:
-        """A MultiDiscrete over the components, int64."""
+        """MultiDiscrete over the components, int64."""
         return MultiDiscrete(self.sizes)
 
     def labels(self) -> dict[str, dict[str, str]]:
-        """Friendlier words by feature and value, where the schema has them: {"day": {"0": "Monday", …}, …}."""
+        """Return the schema's friendlier words by feature and value: {"day": {"0": "Monday", …}, …}."""
         return {
             feature.name: dict(zip(feature.words, feature.labels))
             for feature in self
             if feature.labels
         }
 
-    def encode(
-        self,
-        table: pd.DataFrame | Mapping[str, Any],
-        file: str = "table",
-        rows: Any = None,
-    ) -> np.ndarray:
-        """Codes, int64 array (rows, components), of a DataFrame or a dict of columns that has every feature.
+    def encode(self, table: pd.DataFrame | Mapping[str, Any]) -> np.ndarray:
+        """Return codes, int64 (rows, components), of a DataFrame or a dict of columns that has every feature.
 
-        Raises BadData with every value that is not allowed; `file` and `rows` (a number for each row) name the place.
+        Raises BadData with every value that is not allowed.
         """
+        missing = [name for name in self.names if name not in table]
         refuse(
-            Fault(file, column=name, right="the column is missing")
-            for name in self.names
-            if name not in table
+            Fault("table", column=name, right="the column is missing")
+            for name in missing
         )
-        found = [encode_column(feature, table[feature.name]) for feature in self]
-        refuse(
-            Fault(
-                file,
-                rows[row] if rows is not None else row,
-                feature.name,
-                value,
-                feature.right,
-            )
-            for feature, (_, bad) in zip(self, found)
-            for row, value in bad
-        )
-        return np.concatenate([codes for codes, _ in found], axis=1)
+        codes = []
+        faults = []
+        for feature in self:
+            found, wrong = encode_column(feature, table[feature.name])
+            codes.append(found)
+            for row, value in wrong:
+                faults.append(Fault("table", row, feature.name, value, feature.right))
+        refuse(faults)
+        return np.concatenate(codes, axis=1)
 
     @cached_property
     def blocks(self) -> tuple[tuple[Feature, slice], ...]:
-        """Each feature, and its components' place in an encoded array."""
+        """Each feature and the slice of its components in an encoded array."""
         ends = np.cumsum([len(feature.components) for feature in self]).tolist()
         return tuple(
             (feature, slice(end - len(feature.components), end))
@@ -309,77 +260,69 @@ class Features:
         )
 
     def decode(self, codes: np.ndarray) -> pd.DataFrame:
-        """A DataFrame of values, a row for each row of `codes` (rows, components)."""
+        """Return a DataFrame of values, a row for each row of `codes` (rows, components)."""
         import pandas as pd
 
-        codes, columns = np.asarray(codes), {}
+        codes = np.asarray(codes)
+        columns = {}
         for feature, place in self.blocks:
-            if feature.kind == "set":
-                distinct, which = np.unique(
-                    codes[:, place], axis=0, return_inverse=True
-                )
-                columns[feature.name] = np.array(
-                    [feature.word(row) for row in distinct], object
-                )[which.ravel()]
-            else:
-                columns[feature.name] = np.array(feature.words, object)[
-                    codes[:, place.start]
-                ]
+            own = codes[:, place]
+            distinct, which = np.unique(own, axis=0, return_inverse=True)
+            words = np.array([feature.word(row) for row in distinct], object)
+            columns[feature.name] = words[which.ravel()]
         return pd.DataFrame(columns)
 
     def encode_one(self, values: Mapping[str, str]) -> np.ndarray:
-        """The codes, int64 array (components,), of one dict of values, one for each feature.
+        """Return codes, int64 (components,), of a dict with a value for each feature.
 
-        Raises ValueError for a key that is no feature, and for a value that is missing or not allowed. Warns of a value
-        of an open feature that the data do not have: it is coded as "other".
+        Raises ValueError for a key that is no feature, and for values that are missing or not allowed. Warns of a
+        value of an open feature that the data don't have, which is coded as "other".
         """
         for name in values.keys() - set(self.names):
             raise ValueError(
                 f"{name!r} is no feature; there are {', '.join(self.names)}{meant(name, self.names)}"
             )
-        codes, given = (
-            list[int](),
-            {name: value for name, value in values.items() if value is not None},
-        )
+        codes: list[int] = []
+        faults = []
         for feature in self:
-            text = as_text(given.get(feature.name, ""))
-            found = (
-                feature.code(text)
-                or self.encode(
-                    {name: [value] for name, value in given.items()}, "values"
-                )[0]
-            )
+            value = values.get(feature.name)
+            text = "" if value is None else as_text(value)
+            found = feature.code(text)
+            if found is None:
+                right = feature.right
+                faults.append(Fault("values", None, feature.name, text, right))
+                continue
             codes += found
-            if feature.kind == "open" and feature.words[found[0]] == OTHER not in (
-                text,
-                feature.aliases.get(text),
-            ):
-                told = f"the data know no {feature.name} {text!r}, so it is coded as 'other'"
-                warnings.warn(told + meant(text, feature.words), stacklevel=2)
+            if feature.kind == "open" and feature.words[found[0]] == OTHER:
+                if OTHER not in (text, feature.aliases.get(text)):
+                    warnings.warn(
+                        f"the data know no {feature.name} {text!r}, so it is coded as 'other'"
+                        + meant(text, feature.words),
+                        stacklevel=2,
+                    )
+        refuse(faults)
         return np.array(codes, np.int64)
 
     def decode_one(self, codes: np.ndarray) -> dict[str, str]:
-        """The values, a dict, of one array of codes (components,)."""
+        """Return the values, by feature, of one array of codes (components,)."""
         return {
             feature.name: feature.word(codes[place]) for feature, place in self.blocks
         }
 
     def count_other(self, codes: np.ndarray) -> dict[str, int]:
-        """How many rows of `codes` hold the reserved code, by open feature; only features where any does."""
-        counts = {
-            feature.name: int(
-                (np.asarray(codes)[:, place] == len(feature.words) - 1).sum()
-            )
-            for feature, place in self.blocks
-            if feature.kind == "open"
-        }
+        """Return the number of rows with a value coded as "other", by open feature, if there are any."""
+        counts = {}
+        for feature, place in self.blocks:
+            if feature.kind == "open":
+                is_other = codes[:, place] == feature.words.index(OTHER)
+                counts[feature.name] = int(is_other.sum())
         return {name: count for name, count in counts.items() if count}
 
 
 def encode_column(feature: Feature, values: Any) -> tuple[np.ndarray, list]:
-    """Codes (rows, components) of a column, and (row, value) of each value that is not allowed.
+    """Return the codes (rows, components) of a column, and (row, value) of each value that is not allowed.
 
-    Each distinct value is looked up once: a quarter holds thousands of rows and a few dozen values.
+    Each distinct value is looked up once: a quarter has thousands of rows and a few dozen values.
     """
     import pandas as pd
 
@@ -387,10 +330,9 @@ def encode_column(feature: Feature, values: Any) -> tuple[np.ndarray, list]:
         pd.Series(values, dtype=object), use_na_sentinel=False
     )
     texts = [as_text(value) for value in distinct]
-    found = [feature.code(text) for text in texts]
+    codes = [feature.code(text) for text in texts]
     blank = (0,) * len(feature.components)
-    codes = np.array(
-        [blank if code is None else code for code in found], np.int64
-    ).reshape(-1, len(blank))[which]
-    wrong = np.array([code is None for code in found], bool)[which]
-    return codes, [(int(row), texts[which[row]]) for row in np.flatnonzero(wrong)]
+    filled = np.array([code or blank for code in codes], np.int64)
+    is_wrong = np.array([code is None for code in codes], bool)[which]
+    wrong = [(int(row), texts[which[row]]) for row in np.flatnonzero(is_wrong)]
+    return filled.reshape(-1, len(blank))[which], wrong

@@ -1,6 +1,6 @@
-"""A user as read: stretches of engagements, and what is known of the person."""
+"""A user as loaded: periods of engagements, and what is known about the person."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -8,18 +8,19 @@ import pandas as pd
 
 from pushlab.datasets.features import encode_column
 from pushlab.datasets.schema import Schema
-from pushlab.ground.arguments import demand
 
 
 @dataclass(frozen=True)
 class Period:
-    """A stretch of one user's engagements: a row a notification, in order of time.
+    """A period of one user's engagements: a row a notification, in order of time.
 
-    table  DataFrame of text columns: the features, `action` ("opened" or "dismissed") and, where the data have them,
-           `posted` and `removed` (datetime64), `response_time`, `seen_time`, `decision_time` (seconds, float64) and
-           the context at removal as `removal.<feature>`; of a hand-out's test period, the context alone
+    Attributes:
+        schema: The schema, fitted to the user's history.
+        table: DataFrame of text columns: the features, `action` ("opened" or "dismissed") and, if the data have them,
+            `posted` and `removed` (datetime64), `response_time`, `seen_time`, `decision_time` (seconds, float64) and
+            the context at removal as `removal.<feature>`. The test period of a hand-out has the context alone.
 
-    Raises ValueError where a period of contexts alone is asked for notifications or answers.
+    Notifications and answers of a period with contexts alone raise ValueError.
     """
 
     schema: Schema
@@ -37,16 +38,16 @@ class Period:
 
     @property
     def answered(self) -> bool:
-        """Whether it is known what was sent and what became of it."""
+        """Whether notifications and actions are known, not only contexts."""
         return "action" in self.table
 
     def _known(self):
-        """The table; ValueError for one of contexts alone."""
-        demand(
-            self.answered,
-            "this period is a hand-out's: its contexts wait for notifications, and what was sent and "
-            "opened then is known to whoever scores them. To practise, take period='history'",
-        )
+        """Return the table; raise ValueError if it has contexts alone."""
+        if not self.answered:
+            raise ValueError(
+                "this period is a hand-out's: its contexts wait for notifications, and what was sent and "
+                "opened then is known to whoever scores them. To practise, take period='history'"
+            )
         return self.table
 
     @property
@@ -62,15 +63,9 @@ class Period:
     @property
     def engagements(self) -> pd.DataFrame:
         """DataFrame of context, notification and `action`; `posted` too where the data have dates."""
+        halves = (*self.schema.context.names, *self.schema.notification.names)
         dates = ["posted"] if "posted" in self.table else []
-        return self._known()[
-            [
-                *self.schema.context.names,
-                *self.schema.notification.names,
-                "action",
-                *dates,
-            ]
-        ].copy()
+        return self._known()[[*halves, "action", *dates]].copy()
 
     @cached_property
     def opened(self) -> np.ndarray:
@@ -89,18 +84,20 @@ class Period:
 
 
 def _frozen(array):
-    """The array, read-only: environments share it."""
+    """Return the array, read-only because environments share it."""
     array.flags.writeable = False
     return array
 
 
 @dataclass(frozen=True)
 class User:
-    """One user: periods by name, the schema fitted to the history, a load report, and the truth if it is known.
+    """One user: periods by name and the schema fitted to the history.
 
-    truth      the log-odds a synthetic user was generated from (`truth.json`), or None for a real person
-    catalogue  DataFrame of the combinations of notification features that exist (`catalogue.csv` beside the users:
-               any of the notification's columns), or None
+    Attributes:
+        truth: The log-odds that a synthetic user was generated from (`truth.json`), or None for a real person.
+        catalogue: DataFrame of the combinations of notification features that exist (`catalogue.csv` beside the
+            users: any of the notification's columns), or None.
+        notes: Remarks on how the data were read, for `report`.
     """
 
     name: str
@@ -111,7 +108,8 @@ class User:
     notes: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        return f"User({self.name!r}, {', '.join(f'{name}: {len(period):,}' for name, period in self.periods.items())})"
+        sizes = [f"{name}: {len(period):,}" for name, period in self.periods.items()]
+        return f"User({self.name!r}, {', '.join(sizes)})"
 
     @property
     def history(self) -> Period:
@@ -129,16 +127,23 @@ class User:
         half = self.schema.notification
         if self.catalogue is None:
             return _frozen(np.full((1, len(half.components)), -1))
-        columns = [
-            encode_column(feature, self.catalogue[feature.name])[0]
-            if feature.name in self.catalogue
-            else np.full((len(self.catalogue), len(feature.components)), -1)
-            for feature in half
-        ]
-        return _frozen(np.concatenate(columns, axis=1))
+        codes = np.full((len(self.catalogue), len(half.components)), -1)
+        for feature, place in half.blocks:
+            if feature.name in self.catalogue:
+                column = self.catalogue[feature.name]
+                codes[:, place] = encode_column(feature, column)[0]
+        return _frozen(codes)
+
+    def with_schema(self, schema: Schema) -> "User":
+        """Return this user with another schema of the same features."""
+        periods = {
+            name: replace(period, schema=schema)
+            for name, period in self.periods.items()
+        }
+        return replace(self, schema=schema, periods=periods)
 
     def report(self) -> str:
-        """What was read, as text: rows, open rate, dates and values that were new after the history."""
+        """Return a text on the data: rows, open rate, dates and values that were new after the history."""
         lines = [f"user {self.name}, schema {self.schema.name}"]
         for name, period in self.periods.items():
             if not period.answered:
@@ -151,13 +156,11 @@ class User:
                 posted = period.table["posted"]
                 line += f", {posted.min():%Y-%m-%d} to {posted.max():%Y-%m-%d}"
             lines.append(line)
-            new = {
-                **self.schema.notification.count_other(period.notification_codes),
-                **self.schema.context.count_other(period.context_codes),
-            }
-            lines += [
-                f"    {feature}: {count:,} row{'s' if count > 1 else ''} with a value not in the history, "
-                "coded as 'other'"
-                for feature, count in new.items()
-            ]
+            new = self.schema.notification.count_other(period.notification_codes)
+            new |= self.schema.context.count_other(period.context_codes)
+            for feature, count in new.items():
+                rows = f"{count:,} row{'s' if count > 1 else ''}"
+                lines.append(
+                    f"    {feature}: {rows} with a value not in the history, coded as 'other'"
+                )
         return "\n".join([*lines, *(f"  {note}" for note in self.notes)])

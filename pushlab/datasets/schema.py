@@ -1,4 +1,4 @@
-"""What notifications and contexts are made of: features, their kinds and their values.
+"""Schemas: the features of notifications and contexts, and the tables that they are in.
 
 A schema is data (a JSON file below `data/schemas`, or `schema.json` beside a data set), so that another data set is
 another file and no new code. People see names, arrays hold codes:
@@ -16,32 +16,32 @@ array([1, 0, 0, 0, 4, 0, 0])
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
 from pushlab.datasets.features import OTHER, Feature, Features, as_text
-from pushlab.ground._old_reading import read_json
+from pushlab.ground.faults import BadData, Fault
 from pushlab.ground.files import data_dir
+from pushlab.ground.reading import read_json
 
-PERIODS = ("history", "validation", "test")
 DATES = ("posted", "removed")
 SECONDS = ("response_time", "seen_time", "decision_time")
-LARGEST = (
-    2**20
-)  # bytes of a schema file; those that come with pushlab have less than 10 KB
-JSON_KINDS: dict[type, str] = {str: "a text", list: "a list", dict: "an object, {…}"}
+COLUMNS = ("id", "action", *DATES, *SECONDS)  # names that no feature can have
+JSON_KINDS = {str: "a text", list: "a list, […]", dict: "an object, {…}"}
 
 
 @dataclass(frozen=True)
 class Schema:
-    """The features of a data set and the tables they stand in.
+    """The features of a data set, and the tables that they are in.
 
-    notification, context  Features
-    opened, dismissed      how the files spell the two actions
-    layouts                where the tables lie and which column is which feature; see `pushlab.datasets.reading`
+    Attributes:
+        notification, context: Features.
+        opened, dismissed: Spellings of the two actions.
+        layouts: Tables of a user, and which column is which feature: [{"root": folder, "sort": column (optional),
+            "periods": {period: [{"file": name, "columns": {column: our name, or None}}, …]}}, …]. The periods are
+            history, validation and test, in this order.
     """
 
     name: str
@@ -53,129 +53,80 @@ class Schema:
 
     @classmethod
     def load(cls, where: Path | str) -> Schema:
-        """Reads a schema file: a path, or the name of one that comes with pushlab (evalumap2019, evalumap2020)."""
+        """Load a schema file: a path, or the name of one that comes with pushlab (evalumap2019, evalumap2020)."""
         path = Path(where)
         if path.suffix != ".json":
-            known = sorted(
-                file.stem for file in (data_dir() / "schemas").glob("*.json")
-            )
+            known = sorted(file.stem for file in (data_dir() / "schemas").iterdir())
             if str(where) not in known:
                 raise ValueError(
-                    f"no schema is called {str(where)!r}; there are {', '.join(known)}; "
-                    "or give a .json file"
+                    f"no schema is called {str(where)!r}; there are {', '.join(known)}; or give a .json file"
                 )
             path = data_dir() / "schemas" / f"{where}.json"
         if not path.exists():
             raise FileNotFoundError(f"there is no schema file {str(path)!r}")
+        return cls.read(path)
+
+    @classmethod
+    def read(cls, path: Path) -> Schema:
+        """Read a schema file, also in an archive (`zipfile.Path`). Raises BadData for the first fault."""
+        content = read_json(path)
         try:
-            return cls.from_dict(read_json(path, LARGEST, links=True))
+            return cls.from_dict(content)
         except ValueError as error:
-            raise ValueError(f"{path.name} is not a schema file: {error}") from error
+            right = f"not a schema file ({error})"
+            raise BadData(Fault(path.name, right=right)) from error
 
     @classmethod
     def from_dict(cls, data: Any) -> Schema:
-        """The schema that a schema file's JSON stands for; raises ValueError with the first thing that is wrong."""
-        name = take(data, "name", str, "a schema")
-        notification, context = (
-            Features(
-                _feature_from(entry, f"{half}, feature {number}")
-                for number, entry in enumerate(take(data, half, list, "a schema"), 1)
-            )
-            for half in ("notification", "context")
-        )
-        names = [feature.name for feature in (*notification, *context)]
-        taken = [
-            name
-            for name, times in Counter(
-                [*names, "id", "action", *DATES, *SECONDS]
-            ).items()
-            if times > 1
-        ]
-        if taken:
-            raise ValueError(
-                f"feature {taken[0]}: a feature has a name of its own, and no other column's"
-            )
-        action = take(data, "action", dict, "a schema")
-        opened, dismissed = (_spellings(action, key) for key in ("opened", "dismissed"))
-        both = sorted(set(opened) & set(dismissed))
-        if both:
-            raise ValueError(f"action: opened and dismissed are both spelt {both[0]!r}")
-        check_layouts(take(data, "layouts", list, "a schema"), names)
+        """Return the schema of a schema file's JSON. Raises ValueError for the first fault."""
+        name = _take(data, "name", str, "a schema")
+        notification = _half(data, "notification")
+        context = _half(data, "context")
+        names = [*notification.names, *context.names]
+        for feature in names:
+            if feature in COLUMNS or names.count(feature) > 1:
+                raise ValueError(
+                    f"feature {feature}: a feature has a name of its own, and no other column's"
+                )
+        action = _take(data, "action", dict, "a schema")
+        opened = _take(action, "opened", list, "action")
+        dismissed = _take(action, "dismissed", list, "action")
+        for spelling in opened:
+            if spelling in dismissed:
+                raise ValueError(
+                    f"action: opened and dismissed are both spelt {spelling!r}"
+                )
+        layouts = _take(data, "layouts", list, "a schema")
+        _check_layouts(layouts, names)
         return cls(
-            name, notification, context, opened, dismissed, tuple(data["layouts"])
+            name,
+            notification,
+            context,
+            tuple(opened),
+            tuple(dismissed),
+            tuple(layouts),
         )
-
-    @property
-    def fitted(self) -> bool:
-        """Whether every open feature has its values."""
-        return all(feature.fitted for feature in (*self.notification, *self.context))
 
     def fit(self, table: Any) -> Schema:
-        """The same schema with the values of its open features taken from `table`, sorted; known ones stay."""
-
-        def fit_half(half):
-            return Features(
-                feature
-                if feature.fitted
-                else replace(feature, values=_distinct(feature, table))
-                for feature in half
-            )
-
-        return replace(
-            self,
-            notification=fit_half(self.notification),
-            context=fit_half(self.context),
-        )
+        """Return this schema with the values of its open features taken from `table`, sorted; known ones stay."""
+        notification = Features(_fitted(f, table) for f in self.notification)
+        context = Features(_fitted(f, table) for f in self.context)
+        return replace(self, notification=notification, context=context)
 
 
-def _feature_from(entry, where):
-    """The Feature of one entry of a schema file."""
-    for key in ("name", "kind"):
-        take(entry, key, str, where)
-    known = [field.name for field in fields(Feature)]
-    unknown = [key for key in entry if key not in known]
-    if unknown:
-        raise ValueError(
-            f"feature {entry['name']}: {unknown[0]!r} is not one of {', '.join(known)}"
-        )
-    return Feature(
-        **{
-            key: tuple(value) if isinstance(value, list) else value
-            for key, value in entry.items()
-        }
-    )
-
-
-def _spellings(action, key):
-    """How the files spell an action, a tuple of texts."""
-    spelt = take(action, key, list, "action")
-    if not spelt or not all(isinstance(text, str) for text in spelt):
-        raise ValueError(
-            f"action: {key!r} lists texts, at least one; got {spelt!r:.60}"
-        )
-    return tuple(spelt)
-
-
-def _distinct(feature, table):
+def _fitted(feature, table):
+    if feature.fitted:
+        return feature
     texts = {as_text(value) for value in table[feature.name]}
-    texts = {feature.aliases.get(text, text) for text in texts}
-    return tuple(
-        sorted(
-            text for text in texts if text and text.lower() != "nan" and text != OTHER
-        )
-    )
+    values = {feature.canonical(text) for text in texts} - {None, OTHER}
+    return replace(feature, values=tuple(sorted(values)))
 
 
-# ---------------------------------------------------------------- what a schema says of its tables
+# ---------------------------------------------------------------- checks of a schema file
 
 
-def take(data: Any, key: str, kind: type, where: str) -> Any:
-    """`data[key]` out of JSON; ValueError, named by `where`, if it is missing or not of this kind (str, list, dict).
-
-    >>> take({"root": 3}, "root", str, "layout 1")
-    Traceback (most recent call last):
-    ValueError: layout 1: 'root' is a text; got 3
-    """
+def _take(data, key, kind, where):
+    """Return `data[key]` of JSON; raise ValueError if it is missing or not of this kind."""
     if not isinstance(data, dict):
         raise ValueError(f"{where} is {JSON_KINDS[dict]}; got {data!r:.60}")
     if key not in data:
@@ -187,70 +138,64 @@ def take(data: Any, key: str, kind: type, where: str) -> Any:
     return data[key]
 
 
-def check_layouts(layouts: Sequence[Any], features: Sequence[str]) -> None:
-    """Raises ValueError unless every layout has tables, and every period a column for each feature and `action`.
+def _half(data, key):
+    """Return the Features of one half of an engagement."""
+    entries = _take(data, key, list, "a schema")
+    places = [f"{key}, feature {number}" for number in range(1, len(entries) + 1)]
+    return Features(map(_feature, entries, places))
 
-    layouts   a schema's, out of JSON: [{"root": folder, "sort": column (if any), "periods": {period: [table, …]}}, …],
-              a table being {"file": name, "columns": {name in the file: our name, or None}}
-    features  names of the features
-    """
+
+def _feature(entry, where):
+    """Return the Feature of an entry of a schema file."""
+    name = _take(entry, "name", str, where)
+    _take(entry, "kind", str, where)
+    known = [field.name for field in fields(Feature)]
+    values = {}
+    for key, value in entry.items():
+        if key not in known:
+            raise ValueError(
+                f"feature {name}: {key!r} is not one of {', '.join(known)}"
+            )
+        values[key] = tuple(value) if isinstance(value, list) else value
+    return Feature(**values)
+
+
+def _check_layouts(layouts: Sequence[Any], features: Sequence[str]) -> None:
+    """Raise ValueError unless each period of each layout has a column for each feature and the action."""
     for number, layout in enumerate(layouts, 1):
         where = f"layout {number}"
-        take(layout, "root", str, where)
-        periods = take(layout, "periods", dict, where)
-        if not periods or not set(periods) <= set(PERIODS):
-            raise ValueError(
-                f"{where}: 'periods' are some of {', '.join(PERIODS)}; got {', '.join(periods) or 'none'}"
-            )
+        _take(layout, "root", str, where)
+        periods = _take(layout, "periods", dict, where)
         for period in periods:
-            ours = _check_period(
-                take(periods, period, list, where), features, f"{where}, {period}"
-            )
-            if "sort" in layout and take(layout, "sort", str, where) not in ours:
-                raise ValueError(
-                    f"{where}, {period}: 'sort' is a column; got {layout['sort']!r}"
-                )
+            here = f"{where}, {period}"
+            names = _columns(_take(periods, period, list, where), features, here)
+            if layout.get("sort", "action") not in names:
+                raise ValueError(f"{here}: 'sort' is a column; got {layout['sort']!r}")
 
 
-def _check_period(tables, features, where):
-    """The names that the columns of a period's tables get; ValueError if one is unknown, missing or given twice."""
-    known = {
-        "id",
-        "action",
-        *DATES,
-        *SECONDS,
-        *features,
-        *(f"removal.{name}" for name in features),
-    }
-    ours = []
+def _columns(tables, features, where):
+    """Return our names of the columns of a period's tables; raise ValueError unless each is known and there once."""
+    known = (*COLUMNS, *features, *(f"removal.{name}" for name in features))
+    names: list[str] = []
     for table in tables:
-        take(table, "file", str, where)
-        names = [
-            name
-            for name in take(table, "columns", dict, where).values()
-            if name is not None
-        ]
-        unknown = [
-            name for name in names if not isinstance(name, str) or name not in known
-        ]
-        if unknown:
+        here = f"{where}, {_take(table, 'file', str, where)}"
+        columns = _take(table, "columns", dict, here)
+        own = [name for name in columns.values() if name is not None]
+        for name in own:
+            if name not in known:
+                raise ValueError(
+                    f"{here}: {name!r} is no feature and no other column "
+                    f"({', '.join(COLUMNS)}, or removal. and a feature)"
+                )
+        if len(tables) > 1 and "id" not in own:
             raise ValueError(
-                f"{where}, {table['file']}: {unknown[0]!r} is no feature and no other column "
-                f"({', '.join(['id', 'action', *DATES, *SECONDS])}, or removal. and a feature)"
+                f"{here}: no column is the 'id' on which the tables are joined"
             )
-        if len(tables) > 1 and "id" not in names:
-            raise ValueError(
-                f"{where}, {table['file']}: no column is the 'id' on which the tables are joined"
-            )
-        ours += [
-            name for at, name in enumerate(names) if name != "id" or "id" in names[:at]
-        ]
-    missing = [name for name in (*features, "action") if name not in ours]
-    twice = [name for name in ours if ours.count(name) > 1 or name == "id"]
-    if missing or twice:
-        raise ValueError(
-            f"{where}: no column is {missing[0]!r}"
-            if missing
-            else f"{where}: more than one column is {twice[0]!r}"
-        )
-    return ours
+        names += [name for name in own if name != "id"]
+    for name in (*features, "action"):
+        if name not in names:
+            raise ValueError(f"{where}: no column is {name!r}")
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"{where}: more than one column is {name!r}")
+    return names

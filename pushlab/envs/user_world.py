@@ -39,7 +39,7 @@ class UserWorld(World):
             demand(
                 half is None,
                 f"users {self.user.name} and {one.name} have {half}s of different features or values; "
-                "load_users(..., shared=True) fits them together",
+                "load_users fits them together",
             )
         self.judges = [
             judge_for(one, judge) if judge is None or isinstance(judge, str) else judge

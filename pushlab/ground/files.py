@@ -21,6 +21,7 @@ from typing import Any
 FORMULA = re.compile(
     "(^|[;\t\r\n\v\f\x85\u2028\u2029])(?=[ \xa0]*[=+\\-@\t\r＝＋－＠])"
 )
+PLAIN_LIST = re.compile(r"\[\n\s+([^][{}]*?)\n\s+\]")  # in indented JSON
 
 
 def data_dir() -> Path:
@@ -174,5 +175,19 @@ def csv_text(rows: Iterable[Iterable[Any]]) -> str:
 
 
 def json_text(data: object) -> str:
-    """Return indented JSON with a line break at its end."""
-    return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
+    """Return indented JSON with a line break at its end; a list of plain values is on one line.
+
+    >>> print(json_text({"pairs": [["time", "night"], ["day", "6"]]}), end="")
+    {
+      "pairs": [
+        ["time", "night"],
+        ["day", "6"]
+      ]
+    }
+    """
+    text = json.dumps(data, indent=2, ensure_ascii=False)
+    return PLAIN_LIST.sub(_on_one_line, text) + "\n"
+
+
+def _on_one_line(plain_list):
+    return "[" + re.sub(r"\n\s+", " ", plain_list[1]) + "]"

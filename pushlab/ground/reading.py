@@ -8,42 +8,44 @@ from typing import Any
 
 from pushlab.ground.faults import BadData, Fault
 
-KINDS = {dict: "an object, {…}", list: "a list, […]"}
+KINDS: dict[type, str] = {dict: "an object, {…}", list: "a list, […]"}
 
 
-def read_text(path: Path | str) -> str:
-    """Return the text of a UTF-8 file. Raises BadData if it is missing, can't be read or isn't UTF-8."""
-    path = Path(path)
+def read_text(path: Path | str, name: str | None = None) -> str:
+    """Return the text of a UTF-8 file. Raises BadData if it is missing, can't be read or isn't UTF-8.
+
+    Args:
+        path: A path, or a member of an archive (`zipfile.Path`).
+        name: Name of the file for messages.
+    """
+    path = Path(path) if isinstance(path, str) else path
+    name = name or path.name
     try:
         data = path.read_bytes()
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = 1 + data.count(b"\n", 0, error.start)
         right = f"the text is not UTF-8 (byte {data[error.start]:#04x})"
-        raise BadData(Fault(path.name, line, right=right, unit="line")) from None
+        raise BadData(Fault(name, line, right=right, unit="line")) from None
     except FileNotFoundError:
-        raise BadData(Fault(path.name, right="the file is missing")) from None
+        raise BadData(Fault(name, right="the file is missing")) from None
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or error
-        raise BadData(
-            Fault(path.name, right=f"the file can't be read: {why}")
-        ) from None
+        raise BadData(Fault(name, right=f"the file can't be read: {why}")) from None
 
 
-def read_json(path: Path | str, kind: type = dict) -> Any:
+def read_json(path: Path | str, kind: type = dict, name: str | None = None) -> Any:
     """Return the content of a JSON file, an object of type `kind`. Raises BadData for anything else."""
-    path = Path(path)
+    name = name or Path(str(path)).name
     try:
-        content = json.loads(read_text(path))
+        content = json.loads(read_text(path, name))
     except json.JSONDecodeError as error:
         right = f"this is not JSON: {error.msg.lower()}"
-        raise BadData(
-            Fault(path.name, error.lineno, right=right, unit="line")
-        ) from None
+        raise BadData(Fault(name, error.lineno, right=right, unit="line")) from None
     except RecursionError:
         right = "lists and objects are nested too deeply"
-        raise BadData(Fault(path.name, right=right)) from None
+        raise BadData(Fault(name, right=right)) from None
     if not isinstance(content, kind):
         right = f"it should be {KINDS[kind]}; it is {content!r:.60}"
-        raise BadData(Fault(path.name, right=right))
+        raise BadData(Fault(name, right=right))
     return content

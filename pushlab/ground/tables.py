@@ -13,6 +13,7 @@ pushlab.ground.faults.BadData: 2 faults:
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -22,6 +23,7 @@ import pandas as pd
 
 from pushlab.ground.arguments import _range, meant
 from pushlab.ground.faults import BadData, Fault, blame, refuse
+from pushlab.ground.reading import read_text
 
 LARGEST_WHOLE = 2**53  # the next one is no different number to a float
 
@@ -97,7 +99,7 @@ def read_table(
 
     Raises BadData that lists every fault with its row, column and value.
     """
-    name = name or Path(path).name
+    name = name or Path(str(path)).name
     return convert(read_as_text(path, separator, name), rules, name, others)
 
 
@@ -105,22 +107,31 @@ def read_as_text(
     path: Path | str, separator: str = ",", name: str | None = None
 ) -> pd.DataFrame:
     """Return the table in a file, each cell as it is written. Raises BadData for a file that isn't a table."""
-    name = name or Path(path).name
+    name = name or Path(str(path)).name
+    text = read_text(path, name)
     try:
+        rows = csv.reader(io.StringIO(text), delimiter=separator)
+        header = next(rows, [])
+        # pandas would fill short rows.
+        faults = []
+        for row in rows:
+            if row and len(row) != len(header):
+                right = f"the row has {len(row)} fields and the header {len(header)}; it may be torn off"
+                faults.append(Fault(name, rows.line_num, right=right))
         table = pd.read_csv(
-            path, sep=separator, dtype=str, keep_default_na=False, encoding="utf-8-sig"
+            io.StringIO(text),
+            sep=separator,
+            header=None,
+            dtype=str,
+            keep_default_na=False,
+            on_bad_lines="skip",
         )
-    except FileNotFoundError:
-        raise BadData(Fault(name, right="the file is missing")) from None
-    except (OSError, ValueError, csv.Error) as error:
+    except (ValueError, csv.Error) as error:
         right = f"a table in UTF-8 ({str(error).strip()})"
         raise BadData(Fault(name, right=right)) from None
-    short = table.isna().any(axis=1)
-    refuse(
-        Fault(name, row, right=f"{len(table.columns)} cells; this row has fewer")
-        for row in table.index[short] + 2
-    )
-    return table
+    refuse(faults)
+    table.columns = header
+    return table.drop(0).reset_index(drop=True)
 
 
 def convert(
@@ -158,13 +169,16 @@ def check(
     converted = table.copy()
     lines = np.arange(len(table)) + 2
     for column in [column for column in rules if column in table]:
-        rule, text = rules[column], table[column]
-        is_empty = text == ""
+        rule = rules[column]
+        text = table[column]
         values = rule.convert(text)
-        wrong = values.isna() & ~(is_empty & (rule.missing is not None))
-        faults += blame(name, lines, column, text, wrong, rule.right)
+        wrong = values.isna()
         if rule.missing is not None:
+            is_empty = text == ""
+            wrong &= ~is_empty
             values = values.mask(is_empty, rule.missing)
-        if not wrong.any():
+        if wrong.any():
+            faults += blame(name, lines, column, text, wrong, rule.right)
+        else:
             converted[column] = values.astype(rule.dtype)
     return converted, faults

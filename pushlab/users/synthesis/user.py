@@ -15,9 +15,8 @@ import numpy as np
 
 from pushlab.datasets.draws import quantile, uniforms
 from pushlab.datasets.reading import CONTEXTS
-from pushlab.ground._old_folders import whole_folder
 from pushlab.ground.arguments import demand, one_of
-from pushlab.ground.files import data_dir, json_text, write_text
+from pushlab.ground.files import data_dir, json_text, new_folder, write_text
 from pushlab.users.synthesis.arrivals import (
     APPS,
     CATALOGUE,
@@ -332,106 +331,96 @@ def _lay_tables(rows, in_test):
 def write_user(
     user: SyntheticUser, folder: Path | str, overwrite: bool = False
 ) -> list[Path]:
-    """Writes a SyntheticUser into a folder: train/, test/ and truth.json; returns the paths.
+    """Write a SyntheticUser into a folder: train/, test/ and truth.json; return the paths.
 
-    Raises FileExistsError if the folder holds anything, unless `overwrite` is true. Whoever is killed leaves it as it
-    was: it is written under another name first.
+    Raises FileExistsError if the folder has files, unless `overwrite` is true; they are then replaced one by one.
     """
     folder = Path(folder)
-    _demand_new(folder, overwrite)
-    texts = {
-        name: table.to_csv(lineterminator="\n") for name, table in user.tables.items()
-    }
+    texts = _texts_of_tables(user)
     texts["truth.json"] = json_text(user.truth)
-    return _write_whole(folder, texts, overwrite)
+    if overwrite:
+        return [write_text(folder / name, text) for name, text in texts.items()]
+    return _write_new(folder, texts)
 
 
-def _write_whole(folder, texts, overwrite=False):
-    """Puts texts, by name, into a folder that keeps its rights, all of them or none; returns the paths."""
-    with whole_folder(folder, keep=overwrite, new=not overwrite) as unfinished:
+def _texts_of_tables(user, folder=""):
+    """Return {file name: CSV} of the tables in a folder of the user, by default of all."""
+    return {
+        name: table.to_csv(lineterminator="\n")
+        for name, table in user.tables.items()
+        if name.startswith(folder)
+    }
+
+
+def _write_new(folder, texts, is_private=False):
+    """Write {file name: text} into a new folder, all of them or none; return the paths."""
+    with new_folder(folder) as unfinished:
+        if is_private:
+            unfinished.chmod(0o700)
         for name, text in texts.items():
             write_text(unfinished / name, text)
     return [folder / name for name in texts]
 
 
-def _demand_new(folder, overwrite=False):
-    """FileExistsError for a file, and for a folder that holds anything unless `overwrite` is true."""
-    if folder.exists() and not folder.is_dir():
-        raise FileExistsError(
-            f"{folder} is a file; give the name of a folder that is new or empty"
-        )
-    if not overwrite and folder.is_dir() and any(folder.iterdir()):
-        raise FileExistsError(
-            f"{folder} is not empty; give another folder, or overwrite=True to replace what is in it"
-        )
-
-
 def write_private_user(user: SyntheticUser, folder: Path | str) -> list[Path]:
-    """Writes a SyntheticUser into a folder of users: its own folder, which others cannot read, and catalogue and schema
-    beside it; and below handout/ what students get (`write_handout`).
+    """Write a SyntheticUser into a folder of users: its own folder, which others cannot read, with catalogue and schema
+    beside it, and below handout/ the files for students (`write_handout`); return the paths.
 
-    Returns the paths. Raises FileExistsError, and writes nothing, if a folder of the user holds anything, or if one of
-    users holds another catalogue or schema; those of users made before are the same and stay. The user's own folder
-    comes last: whoever is killed before it leaves a hand-out that belongs to nobody, and no truth without a hand-out.
+    Raises FileExistsError, and writes nothing, if the user is there already, or another catalogue or schema. The user's
+    own folder comes last, so that there is no truth without a hand-out.
     """
     folder = Path(folder)
     demand(
         user.name != HANDOUT,
         f"a user called {user.name} would lie where the hand-outs do; take another name",
     )
-    for one in (folder, folder / HANDOUT):
-        _demand_room(one, user.name)
-    own = folder / user.name
+    for place in (folder, folder / HANDOUT):
+        _demand_room(place, user.name)
     beside = [*write_handout(user, folder / HANDOUT), *write_catalogue(folder)]
-    own.mkdir(mode=0o700, exist_ok=True)
-    return [*write_user(user, own), *beside]
+    texts = {**_texts_of_tables(user), "truth.json": json_text(user.truth)}
+    return [*_write_new(folder / user.name, texts, is_private=True), *beside]
 
 
 def write_handout(user: SyntheticUser, folder: Path | str) -> list[Path]:
-    """Writes what students get of a SyntheticUser into a folder; returns the paths.
+    """Write the files of a SyntheticUser for students into a folder; return the paths.
 
     <name>/train/, <name>/contexts.csv (the test period's contexts: no notifications, no actions, no dates), and
-    catalogue.csv and schema.json, which several users may share. `load_user` and `Challenge.load` read it.
+    catalogue.csv and schema.json, which several users can share. `load_user` and `Challenge.load` read it.
 
-    Raises FileExistsError, and writes nothing, where `write_private_user` would.
+    Raises FileExistsError, and writes nothing, under the conditions of `write_private_user`.
     """
     folder = Path(folder)
     _demand_room(folder, user.name)
-    contexts = user.engagements("test")[
-        [feature["name"] for feature in challenge_schema()["context"]]
-    ]
+    names = [feature["name"] for feature in challenge_schema()["context"]]
+    contexts = user.engagements("test")[names]
     contexts.insert(0, "id", _texts(np.arange(len(contexts))))
-    texts = {
-        name: table.to_csv(lineterminator="\n")
-        for name, table in user.tables.items()
-        if name.startswith("train/")
-    }
+    texts = _texts_of_tables(user, "train/")
     texts[CONTEXTS] = contexts.to_csv(index=False, lineterminator="\n")
-    return [*_write_whole(folder / user.name, texts), *write_catalogue(folder)]
+    return [*_write_new(folder / user.name, texts), *write_catalogue(folder)]
 
 
 def _demand_room(folder, name):
-    """FileExistsError where a user of that name, the catalogue or the schema could not be written into a folder."""
-    _demand_new(folder / name)
+    """Raise FileExistsError if a user of that name, or another catalogue or schema, is in a folder."""
+    own = folder / name
+    if own.is_file() or (own.is_dir() and any(own.iterdir())):
+        raise FileExistsError(f"{own} is already there and not empty; name another")
     for shared, text in shared_texts().items():
         path = folder / shared
-        if path.exists() and (
-            not path.is_file() or path.read_bytes() != text.encode("utf-8")
-        ):
+        if path.exists() and path.read_bytes() != text.encode("utf-8"):
             raise FileExistsError(
                 f"{path} is there already and is not what would be written; give another folder"
             )
 
 
 def write_catalogue(folder: Path | str) -> list[Path]:
-    """Writes catalogue.csv and schema.json (the challenge's, with the catalogue's values); returns the paths."""
+    """Write catalogue.csv and schema.json (the challenge's, with the catalogue's values); return the paths."""
     return [
         write_text(Path(folder) / name, text) for name, text in shared_texts().items()
     ]
 
 
 def shared_texts() -> dict[str, str]:
-    """{file name: text} of what all synthetic users have in common; the schema has the values of the catalogue."""
+    """Return {file name: text} of the files that all synthetic users share; the schema has the catalogue's values."""
     schema, values = challenge_schema(), dict(zip(CATALOGUE_COLUMNS, zip(*CATALOGUE)))
     about = "The synthetic users of pushlab in the layout of EvalUMAP 2019, with the values of their catalogue."
     schema |= {"name": "pushlab-users", "about": about}
@@ -443,7 +432,7 @@ def shared_texts() -> dict[str, str]:
 
 
 def write_checksums(folder: Path | str, paths: Iterable[Path]) -> Path:
-    """Writes SHA256SUMS over these files, in the form that `sha256sum -c` reads, sorted by name; returns its path."""
+    """Write SHA256SUMS of these files, in the form that `sha256sum -c` reads, sorted by name; return its path."""
     names = sorted(Path(path).relative_to(folder).as_posix() for path in paths)
     lines = (
         f"{hashlib.sha256((Path(folder) / name).read_bytes()).hexdigest()}  {name}\n"
