@@ -345,11 +345,13 @@ def _cached(period, model):
         period.notification_codes,
         period.opened,
     )
-    tables = cached(f"judge {model}", key, lambda: _tables(fit_judge(period, model)))
+    tables = cached(
+        f"judge {model}", key, lambda: _named_tables(fit_judge(period, model))
+    )
     return _read_judge(tables, period.schema)
 
 
-def _tables(judge):
+def _named_tables(judge):
     """Return a judge's tables by name."""
     return {
         entry.name: np.asarray(getattr(judge, entry.name))
