@@ -31,7 +31,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import gymnasium as gym
 import numpy as np
@@ -44,28 +43,22 @@ from pushlab.clients.sb3 import SB3Agent
 from pushlab.experiments.bench.protocol import DoesNotFit, Trial, call_maker
 from pushlab.ground.libraries import bring
 
-KINDS = {
-    "notifications": "chooses among notifications",
-    "arrivals": "manages arriving notifications",
-    "room": "answers out of a memory",
-    "numbers": "reads numbers and takes one of a few actions",
-}
 BATCH = 64  # batch size of PPO; a shorter rollout is a multiple of it
 
 
 class FromHistory(Wrapped):
     """An agent made from a history as soon as it is given one; until then it is made from None."""
 
-    def __init__(self, make: Callable[[Any], Agent]) -> None:
+    def __init__(self, make):
         self.make_from = make
         super().__init__(lambda: make(None))
 
-    def fit(self, history: Any) -> None:
+    def fit(self, history):
         self.learner = self.make_from(history)
 
 
-def kind_of(trial: Trial) -> str:
-    """Return the kind of the environment, a key of KINDS."""
+def _kind_of(trial):
+    """Return what the environment has: notifications to choose, arrivals to manage, a room, or numbers to read."""
     if isinstance(getattr(trial.world, "candidates", None), np.ndarray):
         return "notifications"
     if hasattr(trial.world, "fates"):
@@ -81,16 +74,15 @@ def entrant(only: str | None = None, **makers: Callable[..., Agent]) -> Callable
         makers: For each kind of environment, a class or a function of the trial that makes the agent.
     """
 
-    def make(trial: Trial) -> Agent:
+    def make(trial):
         task_kind = trial.task.kind
         if only not in (None, task_kind):
             raise DoesNotFit(
                 f"needs a task of the kind {only}; this one is {task_kind}"
             )
-        kind = kind_of(trial)
+        kind = _kind_of(trial)
         if kind not in makers:
-            fitting = " or ".join(KINDS[name] for name in makers)
-            raise DoesNotFit(f"{fitting}; here one {KINDS[kind]}")
+            raise DoesNotFit(f"is for {' or '.join(makers)}; this task has {kind}")
         return call_maker(makers[kind], trial)
 
     return make
@@ -164,7 +156,7 @@ def workbook(trial: Trial) -> Agent:
         "room": learned_memory,
         "numbers": linear_q if trial.task.system == "recommender" else fitted_q,
     }
-    return last[kind_of(trial)](trial)
+    return last[_kind_of(trial)](trial)
 
 
 # ---------------------------------------------------------------- learners of other libraries
@@ -203,21 +195,13 @@ class Outside(SB3Agent):
         self.model = model.learn(steps // rollout * rollout)
 
 
-def dqn() -> Outside:
-    """Deep Q-learning: Mnih et al. (2015), Human-level control through deep reinforcement learning, Nature 518."""
-    return Outside("dqn", "stable_baselines3:DQN", 4)
-
-
-def ppo() -> Outside:
-    """Proximal policy optimisation: Schulman et al. (2017), arXiv:1707.06347."""
-    return Outside("ppo", "stable_baselines3:PPO", 2048)
-
-
-def maskable_ppo() -> Outside:
-    """PPO that never takes a forbidden action: Huang & Ontañón (2022), FLAIRS 35. It is `ppo` if all are allowed."""
-    return Outside("maskable_ppo", "sb3_contrib:MaskablePPO", 2048)
-
-
-def recurrent_ppo() -> Outside:
-    """PPO with a recurrent network (LSTM), which takes at least six times as long as `ppo`."""
-    return Outside("recurrent_ppo", "sb3_contrib:RecurrentPPO", 128, "MlpLstmPolicy")
+# Mnih et al. (2015), Human-level control through deep reinforcement learning, Nature 518.
+dqn = partial(Outside, "dqn", "stable_baselines3:DQN", 4)
+# Schulman et al. (2017), Proximal policy optimization algorithms, arXiv:1707.06347.
+ppo = partial(Outside, "ppo", "stable_baselines3:PPO", 2048)
+# PPO that never takes a forbidden action: Huang & Ontañón (2022), FLAIRS 35. It equals `ppo` if all are allowed.
+maskable_ppo = partial(Outside, "maskable_ppo", "sb3_contrib:MaskablePPO", 2048)
+# PPO with a recurrent network (LSTM), which takes at least six times as long as `ppo`.
+recurrent_ppo = partial(
+    Outside, "recurrent_ppo", "sb3_contrib:RecurrentPPO", 128, "MlpLstmPolicy"
+)

@@ -13,8 +13,7 @@ from __future__ import annotations
 import itertools
 import shlex
 import sys
-import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -25,14 +24,12 @@ from pushlab.experiments.bench.protocol import load_agent, run_task
 from pushlab.experiments.bench.tasks import (
     QUICK,
     VERSION,
-    Task,
+    find_task,
     normalise,
-    read_reference,
     read_tasks,
-    task_table,
 )
-from pushlab.experiments.cells import Cell, CellsFailed, run_cells
-from pushlab.ground.arguments import demand, one_of, whole
+from pushlab.experiments.cells import Cell, run_cells, status
+from pushlab.ground.arguments import demand, whole
 from pushlab.ground.commands import ended_by, say
 from pushlab.ground.files import write_text
 from pushlab.ground.tables import read_as_text
@@ -70,41 +67,33 @@ def run_bench(
         scores: Columns agent, task, seed, score, normalised, steps.
         seconds: Columns agent, task, seed, seconds.
         unfit: Columns agent, task, reason.
-        failed: Columns agent, task, seed, reason, traceback. A failed run is repeated if its agent's file has
-            changed, or with `fresh`.
+        failed: Columns agent, task, seed, reason, traceback. The next call tries failed runs again.
 
-    Raises ValueError for an unknown agent or task.
+    Raises ValueError for an unknown agent or task; warns if runs failed.
     """
-    known = {task.name: task for task in read_tasks(version)}
-    chosen = [known[one_of("task", name, known)] for name in tasks or known]
+    names_of_tasks = tasks or [task.name for task in read_tasks(version)]
+    chosen = [find_task(name, version) for name in names_of_tasks]
     makers = {label_of(name): load_agent(name) for name in names}
     demand(len(makers) == len(names), f"two of {', '.join(names)} have the same label")
     seeds = whole("seeds", SEEDS[version] if seeds is None else seeds, 1)
     cells = []
     for label, task, seed in itertools.product(makers, chosen, range(seeds)):
         labels = {"agent": label, "task": task.name, "seed": seed}
-        cells.append(Cell(labels, _try_task, (makers[label], task, seed)))
+        cells.append(Cell(labels, run_task, (makers[label], task, seed)))
     out = Path(out)
-    found = run_cells(cells, out / "runs", workers, fresh, progress)
+    found = run_cells(cells, out / "runs", workers, fresh, progress, strict=False)
+    failed = status(out / "runs").query("state == 'failed'")
+    found["failed"] = failed.rename(columns={"error": "reason"})
     tables = {}
     for name, columns in COLUMNS.items():
-        tables[name] = found.get(name, pd.DataFrame(columns=columns))[columns]
+        table = found.get(name, pd.DataFrame(columns=columns))[columns]
+        tables[name] = table.drop_duplicates(ignore_index=True)
     scores = tables["scores"]
     scores["score"] = [float(DIGITS % score) for score in scores["score"]]
     tables["scores"] = normalise(scores, version)
-    tables["unfit"] = tables["unfit"].drop_duplicates(ignore_index=True)
     for name, table in tables.items():
         write_text(out / f"{name}.csv", _csv(table))
     return tables
-
-
-def _try_task(make: Callable, task: Task, seed: int) -> dict[str, list[dict]]:
-    """Return the tables of `run_task`, or one of the error that it raised."""
-    try:
-        return run_task(make, task, seed)
-    except Exception as error:
-        reason = f"{type(error).__name__}: {error}"
-        return {"failed": [{"reason": reason, "traceback": traceback.format_exc()}]}
 
 
 def _csv(table):
@@ -179,37 +168,19 @@ def bench(
     version = QUICK if quick else VERSION
     chosen = [name.strip() for name in tasks.split(",")] if tasks else None
     with ended_by(2):
-        try:
-            found = run_bench(agent, out, version, chosen, seeds, workers, fresh)
-        except (TypeError, CellsFailed) as error:
-            raise ValueError(str(error)) from error
+        found = run_bench(agent, out, version, chosen, seeds, workers, fresh)
         failed = found["failed"]
+        command = shlex.join(["pushlab", *sys.argv[1:]])
         for name in agent:
             label = label_of(name)
-            own = {
-                name: table[table["agent"] == label] for name, table in found.items()
-            }
-            page = write_report(
-                out / label if len(agent) > 1 else out,
-                own["scores"],
-                task_table(version),
-                read_reference(version),
-                version,
-                own["unfit"],
-                own["failed"],
-                label,
-                shlex.join(["pushlab", *sys.argv[1:]]),
-            )
-            means = own["scores"].groupby("task", sort=False)["normalised"]
-            means = means.agg(["mean", "min", "max"]).round(3)
-            say(
-                f"{label}, {version}: normalised scores, 0 is chance and 1 the best known\n{means.to_string()}\n"
-                f"{len(own['unfit'])} tasks do not fit, {len(own['failed'])} runs failed\n{page}"
-            )
+            folder = out / label if len(agent) > 1 else out
+            page = write_report(folder, found, label, version, command)
+            scores = found["scores"].query("agent == @label")
+            means = scores.groupby("task", sort=False)["normalised"].mean().round(3)
+            say(f"{label}, {version}: normalised scores\n{means.to_string()}\n{page}")
+        say(f"{len(found['unfit'])} tasks do not fit, {len(failed)} runs failed")
         if reference is not None and failed.empty:
             add_rows(reference, found["scores"], version)
-    for row in failed.itertuples():
-        say(f"failed: {row.agent}, {row.task}, seed {row.seed}: {row.reason}", err=True)
     if len(failed):
         if reference is not None:
             say(f"{reference} is unchanged, because runs failed", err=True)

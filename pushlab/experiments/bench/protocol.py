@@ -8,7 +8,7 @@ each task and seed. It acts (`act(observation, info, explore)`) and may learn (`
 `pushlab.agents.Agent`. It may also have
 
     train(env, steps, seed)   a training loop of its own, for learners of other libraries: `env` is a plain Gymnasium
-                              environment whose step raises `BudgetSpent` beyond `steps` (don't catch it, or stop before)
+                              environment whose step raises `BudgetSpent` beyond `steps` (let it pass, or stop before)
     fit(history)              for the offline challenge: learns from a `pushlab.datasets.periods.Period`. An agent
                               without it trains in a simulation, where a judge fitted to that history answers
     standard = True           asks for environments in the standard form: a Discrete action, a flat Box float32
@@ -26,15 +26,15 @@ as they are.
 explore=True), in episodes that follow from the seed; an agent without `learn` skips this. Then it is scored in
 `episodes` episodes (learn=False, explore=False). Their seeds are the same for every agent and run, and begin no
 training. In worlds without chance (`hiv-*`, `opioid-2002`, `zika-outbreak`, `world3`, `credit*`) every episode is the
-same, in training too, and the recommender's users may also occur in training. Lifetimes have tests that follow from the
-seed. An online task scores the learning itself, over exactly `steps` steps: those that `train` leaves are played without
+same, in training too, and the recommender's users may also occur in training. The tests of lifetimes follow from the
+seed. An online task scores the learning itself, over exactly `steps` steps; what `train` leaves is played without
 learning. The score of a lifetime is the mean over the tests of tasks that were trained before.
 
-**Rules.** An agent may use its observations, rewards and info, the environment's spaces and candidates. It must not step
-copies of an environment, `unwrapped` or one that it made; read the world's state or its user's probabilities; reset or
-step while it is scored; keep anything from run to run; or use JUDGED. A run fails if the agent, while it is scored,
-steps or resets in `begin`, `act` or `learn`, breaks off an episode of an online task, or sets a count; info lacks the
-entries in ORACLE (except in lifetimes). Everything else is trust.
+**Rules.** An agent may use its observations, rewards, info, and the environment's spaces and candidates. It must not
+step copies of an environment, `unwrapped` or one that it made; read the world's state or its user's probabilities;
+reset or step while it is scored; keep anything from run to run; or use JUDGED. A run fails if the agent, while it is
+scored, steps or resets in `begin`, `act` or `learn`, breaks off an episode of an online task, or sets a count. Info
+lacks the entries in ORACLE (except in lifetimes). Everything else is trust.
 
 **Scores.** Higher is better. `normalised` is (score - random) / (best - random), see `task_table` and
 data/bench/README.md. The quick version has smaller budgets and fewer episodes: never compare its scores with those of
@@ -51,14 +51,13 @@ from typing import Any
 
 import gymnasium as gym
 import numpy as np
-from gymnasium import spaces
+from gymnasium import spaces, wrappers
 
-from pushlab.agents.memory import Episodic, Semantic
 from pushlab.agents.memory_agents import MemoryAgent
 from pushlab.agents.memory_policy import BELIEF, DECISIONS, EPISODE
 from pushlab.agents.protocol import Agent, as_agent
 from pushlab.experiments.bench.tasks import Task
-from pushlab.experiments.specs import found as load_factory
+from pushlab.experiments.sweep import load_factory
 from pushlab.ground.arguments import function
 from pushlab.ground.seeds import episode_seed, part_seed
 
@@ -96,29 +95,17 @@ class Trial(gym.Wrapper):
             and stepping or resetting from within `asked` raises RuntimeError.
     """
 
-    def __init__(
-        self,
-        env: gym.Env,
-        task: Task,
-        seed: int,
-        budget: int | None = None,
-        counted: int | None = None,
-    ) -> None:
+    def __init__(self, env, task: Task, seed, budget=None, counted=None):
         super().__init__(env)
         self.task = task
-        self.world: Any = getattr(env.unwrapped, "world", None)
+        self.world = getattr(env.unwrapped, "world", None)
         self._limits = (seed, budget, counted)
         self._spent = 0
         self._total = 0.0
         self._episodes = 0
         self._is_over = True
         self._is_asked = False
-        self._mask: Any = None
-
-    @property
-    def budget(self) -> int | None:
-        """Number of steps that the trial allows."""
-        return self._limits[1]
+        self._info = {}
 
     @property
     def spent(self) -> int:
@@ -146,26 +133,23 @@ class Trial(gym.Wrapper):
         finally:
             self._is_asked = False
 
-    def reset(
-        self, *, seed: int | None = None, options: dict | None = None
-    ) -> tuple[Any, dict]:
+    def reset(self, *, seed=None, options=None):
         """Begin the trial's next episode."""
-        own, _, counted = self._limits
-        if counted is not None:
-            is_complete = self._episodes >= counted
-            self._forbid(self._is_asked or not self._is_over or is_complete, "reset")
-        own = episode_seed(own, self._episodes)
-        observation, info = self.env.reset(seed=own, options=options)
+        seed, _, counted = self._limits
+        is_complete = self._episodes == counted
+        self._forbid(self._is_asked or not self._is_over or is_complete, "reset")
+        seed = episode_seed(seed, self._episodes)
+        observation, info = self.env.reset(seed=seed, options=options)
         self._episodes += 1
         self._is_over = False
         return observation, self._without_oracle(info)
 
-    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict]:
+    def step(self, action):
         """Take a step. Raises ValueError for an action outside the space, BudgetSpent beyond the budget."""
         self._forbid(self._is_asked or self._is_over, "step")
         task = self.task
-        if self._spent == self.budget:
-            raise BudgetSpent(f"the {self.budget:,} steps of {task.name} are used up")
+        if not self._has_steps_left():
+            raise BudgetSpent(f"the {self._spent:,} steps of {task.name} are used up")
         if not self.action_space.contains(action):
             raise ValueError(
                 f"task {task.name}, step {self._spent}: the action {action!r:.60} "
@@ -186,20 +170,21 @@ class Trial(gym.Wrapper):
             )
 
     def _without_oracle(self, info):
-        self._mask = info.get("action_mask")
+        self._info = info
         return {key: value for key, value in info.items() if key not in ORACLE}
 
-    def rest(self) -> bool:
+    def _has_steps_left(self):
+        return self._spent != self._limits[1]
+
+    def break_off(self) -> bool:
         """Allow the next episode to begin now; return whether steps of the budget are left."""
         self._is_over = True
-        return self._spent != self.budget
+        return self._has_steps_left()
 
     def action_masks(self) -> np.ndarray:
         """Return which actions are allowed now, bool (actions,). sb3-contrib calls this method."""
-        space: Any = self.action_space
-        if self._mask is None:
-            return np.ones(space.n, bool)
-        return np.array(self._mask, bool)
+        actions: Any = self.action_space
+        return np.array(self._info.get("action_mask", [True] * actions.n), bool)
 
 
 def standard(env: gym.Env, task: Task) -> gym.Env:
@@ -208,24 +193,18 @@ def standard(env: gym.Env, task: Task) -> gym.Env:
     Each value of a code becomes a number, 0 or 1 (`gymnasium.spaces.flatten`). A notification becomes its number in
     `world.candidates`. In the room the action decides about the placement in view, see `Shelf`.
     """
-    from gymnasium.wrappers import (
-        FlattenObservation,
-        TransformAction,
-        TransformObservation,
-    )
-
     world: Any = getattr(env.unwrapped, "world", None)
     candidates = getattr(world, "candidates", None)
     if task.capacity is not None:
         env = Shelf(env, task.capacity)
     elif isinstance(candidates, np.ndarray):
         numbers = spaces.Discrete(len(candidates))
-        env = TransformAction(env, lambda number: candidates[number], numbers)
-    env = FlattenObservation(env)
+        env = wrappers.TransformAction(env, lambda number: candidates[number], numbers)
+    env = wrappers.FlattenObservation(env)
     box: Any = env.observation_space
     low = box.low.astype(np.float32)
     high = box.high.astype(np.float32)
-    return TransformObservation(
+    return wrappers.TransformObservation(
         env, lambda seen: seen.astype(np.float32).clip(low, high), spaces.Box(low, high)
     )
 
@@ -244,22 +223,20 @@ class Shelf(gym.Wrapper):
     these three decisions. The observation is ours.
     """
 
-    def __init__(self, env: gym.Env, capacity: int) -> None:
+    def __init__(self, env, capacity):
         super().__init__(env)
         self.action_space = spaces.Discrete(len(DECISIONS))
         self.observation_space = spaces.Box(0.0, 1.0, (10,))
         self._keeper = Keeper(capacity)
-        self._seen: Any = None
+        self._seen = None
 
-    def reset(
-        self, *, seed: int | None = None, options: dict | None = None
-    ) -> tuple[Any, dict]:
+    def reset(self, *, seed=None, options=None):
         """Begin an episode with an empty memory."""
         self._seen, info = self.env.reset(seed=seed, options=options)
         self._keeper.begin(self.env, seed or 0)
         return self._keeper.features(self._seen), info
 
-    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict]:
+    def step(self, action):
         """Store or forget the placement, and answer the question."""
         self._keeper.choice = int(action)
         answer = self._keeper.act(self._seen, {})
@@ -274,32 +251,34 @@ class Keeper(MemoryAgent):
     split = (0.5, 0.5)
     choice = EPISODE
 
-    def keep(self, placement: Any, episodic: Episodic, semantic: Semantic) -> Any:
+    def keep(self, placement, episodic, semantic):
         if self.choice == EPISODE:
             return episodic.store(placement)
         if self.choice == BELIEF:
             return semantic.strengthen(placement.thing, placement.place)
         return None
 
-    def features(self, observation: Any) -> np.ndarray:
+    def features(self, observation):
         """Return the memory's content about the placement in view, float32 (10,); see `Shelf`."""
         (seen, *_), _, _ = self._read(observation)
         episodic, semantic = self.memories[0]
         belief = semantic.recall(seen.thing)
         episode = episodic.recall(seen.person, seen.thing)
-        features = np.zeros(10, np.float32)
-        for start, memory in ((0, belief), (3, episode)):
-            if memory is None:
-                features[start] = 1
-            else:
-                features[start + (1 if memory.place == seen.place else 2)] = 1
+        age = 0.0
         if episodic.items:
-            features[6] = min(seen.time - episodic.items[0].time, LONG_AGO) / LONG_AGO
-        features[7] = len(episodic) / episodic.capacity
-        features[8] = len(semantic) / semantic.capacity
-        if belief is not None:
-            features[9] = belief.strength / (1 + belief.strength)
-        return features
+            age = min(seen.time - episodic.items[0].time, LONG_AGO) / LONG_AGO
+        full = [len(part) / part.capacity for part in self.memories[0]]
+        strength = 0.0 if belief is None else belief.strength
+        places = _compared(belief, seen) + _compared(episode, seen)
+        return np.array([*places, age, *full, strength / (1 + strength)], np.float32)
+
+
+def _compared(memory, seen):
+    """Return whether there is no memory, one of the same place, or one of another place."""
+    if memory is None:
+        return [1, 0, 0]
+    is_same = memory.place == seen.place
+    return [0, is_same, not is_same]
 
 
 # ---------------------------------------------------------------- agents
@@ -340,17 +319,17 @@ def make_agent(make: Callable, trial: Trial) -> Agent:
 class Watched(Agent):
     """An agent that can't step or reset the trial from its own methods in scored episodes."""
 
-    def __init__(self, agent: Agent, trial: Trial) -> None:
+    def __init__(self, agent, trial):
         self._agent = agent
         self._trial = trial
 
-    def begin(self, env: Any, seed: int) -> None:
+    def begin(self, env, seed):
         self._trial.asked(self._agent.begin, env, seed)
 
-    def act(self, observation: Any, info: Any, explore: bool = True) -> Any:
+    def act(self, observation, info, explore=True):
         return self._trial.asked(self._agent.act, observation, info, explore)
 
-    def learn(self, transition: Any) -> None:
+    def learn(self, transition):
         self._trial.asked(self._agent.learn, transition)
 
 
@@ -365,11 +344,9 @@ def run_task(make: Callable, task: Task, seed: int) -> dict[str, list[dict]]:
     seconds  CPU seconds of the run
     """
     start = process_time()
+    run = _go_through_lifetime if task.kind == "lifetime" else _compete
     try:
-        if task.kind == "lifetime":
-            score, steps = go_through_lifetime(make, task, seed)
-        else:
-            score, steps = compete(make, task, seed)
+        score, steps = run(make, task, seed)
     except DoesNotFit as reason:
         return {"unfit": [{"reason": str(reason)}]}
     return {
@@ -378,18 +355,15 @@ def run_task(make: Callable, task: Task, seed: int) -> dict[str, list[dict]]:
     }
 
 
-def compete(make: Callable, task: Task, seed: int) -> tuple[float, int]:
+def _compete(make, task, seed):
     """Return the score, a mean over the task's users, and the training steps, their sum."""
-    scores = []
-    steps = 0
-    for number, arguments in enumerate(task.each):
-        score, spent = _compete_once(make, task, arguments, seed, number)
-        scores.append(score)
-        steps += spent
-    return sum(scores) / len(scores), steps
+    users = range(len(task.each))
+    scores, steps = zip(*(_compete_once(make, task, seed, user) for user in users))
+    return sum(scores) / len(scores), sum(steps)
 
 
-def _compete_once(make, task, arguments, seed, number):
+def _compete_once(make, task, seed, number):
+    arguments = task.each[number]
     own = part_seed(seed, TRAINING, number)
     is_online = task.kind == "online"
     simulation = {}
@@ -399,19 +373,19 @@ def _compete_once(make, task, arguments, seed, number):
         trial = Trial(env, task, own, task.steps, LONG if is_online else None)
         agent = make_agent(make, trial)
         trial = trial.seen_by(agent)
-        train(agent, trial, own)
+        _train(agent, trial, own)
         if is_online:
-            if trial.rest():
-                play(agent, trial, own, learning=False)
+            if trial.break_off():
+                _play(agent, trial, own, learning=False)
             return trial.score, trial.spent
     with closing(task.make(arguments, judged=True)) as env:
         judged = Trial(env, task, JUDGED, counted=task.episodes).seen_by(agent)
         own = part_seed(seed, JUDGING, number)
-        play(agent, judged, own, learning=False, episodes=task.episodes)
+        _play(agent, judged, own, learning=False, episodes=task.episodes)
         return judged.score, trial.spent
 
 
-def train(agent: Agent, trial: Trial, seed: int) -> None:
+def _train(agent, trial, seed):
     """Spend the budget, in the agent's own loop if it has one."""
     can_learn = getattr(type(agent), "learn", Agent.learn) is not Agent.learn
     if trial.task.kind == "offline" and hasattr(agent, "fit"):
@@ -419,14 +393,12 @@ def train(agent: Agent, trial: Trial, seed: int) -> None:
     elif hasattr(agent, "train"):
         with suppress(BudgetSpent):
             # Many libraries accept seeds of 32 bits only.
-            agent.train(trial, trial.budget, seed % 2**32)
+            agent.train(trial, trial.task.steps, seed % 2**32)
     elif can_learn or trial.task.kind == "online":
-        play(agent, trial, seed, learning=True)
+        _play(agent, trial, seed, learning=True)
 
 
-def play(
-    agent: Agent, trial: Trial, seed: int, learning: bool, episodes: int = LONG
-) -> None:
+def _play(agent, trial, seed, learning, episodes=LONG):
     """Play this number of episodes, or as many as the budget allows."""
     from pushlab.logs.rollout import rollout
 
@@ -443,7 +415,7 @@ def play(
         )
 
 
-def go_through_lifetime(make: Callable, task: Task, seed: int) -> tuple[float, int]:
+def _go_through_lifetime(make, task, seed):
     """Return the mean reward per episode in tests of tasks that were trained before, and the training steps."""
     from pushlab.lifetimes.live import make_envs, run_syllabus
     from pushlab.lifetimes.syllabi import read_syllabus
@@ -453,8 +425,8 @@ def go_through_lifetime(make: Callable, task: Task, seed: int) -> tuple[float, i
     env = make_envs(syllabus.phases[:1])[first.told()]
     agent = make_agent(make, Trial(env, task, seed))
     log = run_syllabus(syllabus, agent, part_seed(seed, TRAINING), progress=False)
-    trained: set[str] = set()
-    rewards: list[float] = []
+    trained = set()
+    rewards = []
     for _, block in log.groupby("block", sort=True):
         if block["block_type"].eq("test").all():
             rewards += block.loc[block["task"].isin(trained), "reward"].tolist()

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 VERSION = "pushlab-bench-1"
 QUICK = "pushlab-bench-1-quick"
 VERSIONS = (VERSION, QUICK)
+SCORES = ["agent", "task", "seed", "score", "normalised", "steps"]
 
 
 class Task(NamedTuple):
@@ -119,10 +120,8 @@ def normalise(scores: pd.DataFrame, version: str) -> pd.DataFrame:
     anchors = _read_table("anchors", version).set_index("task")
     random = scores["task"].map(anchors["random"])
     best = scores["task"].map(anchors["best"])
-    scores = scores.copy()
-    place = scores.columns.get_loc("score") + 1
-    scores.insert(place, "normalised", (scores["score"] - random) / (best - random))
-    return scores
+    normalised = (scores["score"] - random) / (best - random)
+    return scores.assign(normalised=normalised)[SCORES]
 
 
 def read_reference(version: str = VERSION) -> pd.DataFrame:
