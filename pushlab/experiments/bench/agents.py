@@ -58,12 +58,12 @@ class FromHistory(Wrapped):
 
 
 def _kind_of(trial):
-    """Return what the environment has: notifications to choose, arrivals to manage, a room, or numbers to read."""
+    """Return what the task has: notifications to choose, arrivals to manage, a limited memory, or only numbers."""
     if isinstance(getattr(trial.world, "candidates", None), np.ndarray):
         return "notifications"
     if hasattr(trial.world, "fates"):
         return "arrivals"
-    return "numbers" if trial.task.capacity is None else "room"
+    return "numbers" if trial.task.capacity is None else "memory"
 
 
 def entrant(only: str | None = None, **makers: Callable[..., Agent]) -> Callable:
@@ -82,7 +82,8 @@ def entrant(only: str | None = None, **makers: Callable[..., Agent]) -> Callable
             )
         kind = _kind_of(trial)
         if kind not in makers:
-            raise DoesNotFit(f"is for {' or '.join(makers)}; this task has {kind}")
+            kinds = " or ".join(makers)
+            raise DoesNotFit(f"is for tasks with {kinds}, not with {kind}")
         return call_maker(makers[kind], trial)
 
     return make
@@ -110,13 +111,13 @@ def _fitted(trial):
 
 
 def _in_memory(agent):
-    return entrant(room=lambda trial: agent(trial.task.capacity))
+    return entrant(memory=lambda trial: agent(trial.task.capacity))
 
 
 random = entrant(
     notifications=agents.RandomCandidate,
     arrivals=agents.RandomAgent,
-    room=agents.RandomAgent,
+    memory=agents.RandomAgent,
     numbers=agents.RandomAgent,
 )
 left_alone = entrant(
@@ -153,7 +154,7 @@ def workbook(trial: Trial) -> Agent:
     last = {
         "notifications": thompson,
         "arrivals": linear_q,
-        "room": learned_memory,
+        "memory": learned_memory,
         "numbers": linear_q if trial.task.system == "recommender" else fitted_q,
     }
     return last[_kind_of(trial)](trial)

@@ -71,8 +71,7 @@ def run_bench(
 
     Raises ValueError for an unknown agent or task; warns if runs failed.
     """
-    names_of_tasks = tasks or [task.name for task in read_tasks(version)]
-    chosen = [find_task(name, version) for name in names_of_tasks]
+    chosen = [find_task(name, version) for name in tasks or ()] or read_tasks(version)
     makers = {label_of(name): load_agent(name) for name in names}
     demand(len(makers) == len(names), f"two of {', '.join(names)} have the same label")
     seeds = whole("seeds", SEEDS[version] if seeds is None else seeds, 1)
@@ -166,7 +165,7 @@ def bench(
     from pushlab.experiments.bench.report import write_report
 
     version = QUICK if quick else VERSION
-    chosen = [name.strip() for name in tasks.split(",")] if tasks else None
+    chosen = tasks.split(",") if tasks else None
     with ended_by(2):
         found = run_bench(agent, out, version, chosen, seeds, workers, fresh)
         failed = found["failed"]

@@ -148,7 +148,7 @@ class Trial(gym.Wrapper):
         """Take a step. Raises ValueError for an action outside the space, BudgetSpent beyond the budget."""
         self._forbid(self._is_asked or self._is_over, "step")
         task = self.task
-        if not self._has_steps_left():
+        if self._spent == self._limits[1]:
             raise BudgetSpent(f"the {self._spent:,} steps of {task.name} are used up")
         if not self.action_space.contains(action):
             raise ValueError(
@@ -173,13 +173,10 @@ class Trial(gym.Wrapper):
         self._info = info
         return {key: value for key, value in info.items() if key not in ORACLE}
 
-    def _has_steps_left(self):
-        return self._spent != self._limits[1]
-
     def break_off(self) -> bool:
         """Allow the next episode to begin now; return whether steps of the budget are left."""
         self._is_over = True
-        return self._has_steps_left()
+        return self._spent != self._limits[1]
 
     def action_masks(self) -> np.ndarray:
         """Return which actions are allowed now, bool (actions,). sb3-contrib calls this method."""

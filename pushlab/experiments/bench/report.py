@@ -7,7 +7,6 @@ Research 25(101). Some learners here do worse than that.)
 """
 
 import platform
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from importlib import metadata
@@ -17,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from pushlab import __version__
-from pushlab.experiments.bench.tasks import QUICK, VERSION, read_reference, task_table
+from pushlab.experiments.bench.tasks import QUICK, read_reference, task_table
 from pushlab.ground.files import write_bytes, write_text
 from pushlab.metrics import estimate
 from pushlab.plots.benchmark import score_words
@@ -52,7 +51,7 @@ AGAINST = """
 ## Beside other agents
 
 Each row is over the tasks that both agents did, so rows don't compare with each other. With fewer than five runs per
-task the intervals are too narrow, especially those of the probability that a run is better than the other agent's.
+task the intervals are too narrow, especially those of the probability that a run is better than one of the other agent.
 """
 
 
@@ -60,8 +59,8 @@ def write_report(
     folder: Path | str,
     tables: Mapping[str, pd.DataFrame],
     agent: str,
-    version: str = VERSION,
-    command: str = "",
+    version: str,
+    command: str,
 ) -> Path:
     """Write report.md and its pictures to a folder; return the path of report.md.
 
@@ -77,12 +76,12 @@ def write_report(
     reference = read_reference(version)
     lowest = pd.concat([own["scores"], reference]).groupby("task")["normalised"].min()
     runs = _count_failed(own["scores"], own["failed"], tasks, lowest.clip(upper=0.0))
-    parts = [f"# {_cell(agent)}, {version}"]
+    parts = [f"# {agent}, {version}"]
     if version == QUICK:
         parts.append(QUICK_NOTE)
     if len(runs):
         reference = reference.replace({"agent": {agent: f"{agent} (reference)"}})
-        runs = pd.concat([runs.assign(agent=agent), reference.assign(failed=False)])
+        runs = pd.concat([runs, reference.assign(failed=False)])
         parts += _results(Path(folder), runs, tasks, agent)
     else:
         parts.append(f"None of the {len(tasks)} tasks was done.")
@@ -91,29 +90,24 @@ def write_report(
         header = ["task", "seed", "reason"]
         table = markdown_table(header, missing[header].to_numpy())
         parts += ["## What was not done", table]
-    versions = ", ".join(f"{name} {number}" for name, number in _versions().items())
-    parts += ["## Made with", versions]
-    if command:
-        parts.append(f"    {command}")
+    parts += ["## Made with", _versions(), f"    {command}"]
     text = "\n\n".join(part.strip("\n") for part in parts)
     return write_text(Path(folder) / "report.md", text + "\n")
 
 
 def _count_failed(scores, failed, tasks, lowest):
-    """Return all runs of an agent: task, seed, score, normalised, failed.
+    """Return all runs of an agent: agent, task, seed, score, normalised, failed.
 
     A run that failed, or whose score is not finite, has the normalised score that `lowest` holds for its task, or 0.
     """
-    runs = pd.concat([scores, failed])[["task", "seed", "score", "normalised"]]
-    runs = runs.merge(
-        tasks[["name", "random", "best"]], left_on="task", right_on="name"
-    )
+    runs = pd.concat([scores, failed]).merge(tasks, left_on="task", right_on="name")
     is_lost = ~np.isfinite(runs["normalised"].astype(float))
     worst = runs["task"].map(lowest).fillna(0.0)
     runs["normalised"] = runs["normalised"].mask(is_lost, worst)
     score = runs["random"] + worst * (runs["best"] - runs["random"])
     runs["score"] = runs["score"].mask(is_lost, score)
-    return runs.drop(columns=["name", "random", "best"]).assign(failed=is_lost)
+    columns = ["agent", "task", "seed", "score", "normalised"]
+    return runs[columns].assign(failed=is_lost)
 
 
 def _results(folder, runs, tasks, agent):
@@ -146,7 +140,8 @@ def _results(folder, runs, tasks, agent):
         ABILITIES,
     ]
     if against:
-        header = ("other agent", "tasks", "interquartile mean", "the other's", "better")
+        header = ("other agent", "tasks", "interquartile mean", "the other's")
+        header += ("probability of a better run",)
         parts += [AGAINST, markdown_table(header, against)]
     return parts
 
@@ -173,11 +168,11 @@ def _comparisons(runs, agent):
 
 def _versions():
     """Return the versions of Python, pushlab and the installed packages that scores depend on."""
-    found = {"python": platform.python_version(), "pushlab": __version__}
+    versions = [f"python {platform.python_version()}", f"pushlab {__version__}"]
     for name in PACKAGES:
         with suppress(metadata.PackageNotFoundError):
-            found[name] = metadata.version(name)
-    return found
+            versions.append(f"{name} {metadata.version(name)}")
+    return ", ".join(versions)
 
 
 def _interval(statistic, *grids):
@@ -202,9 +197,5 @@ def markdown_table(header: Sequence[str], rows: Iterable[Sequence]) -> str:
     | a\\|b | 1 |
     """
     lines = [header, ["---"] * len(header), *rows]
-    return "\n".join(f"| {' | '.join(map(_cell, line))} |" for line in lines)
-
-
-def _cell(value):
-    """Return a value as text that Markdown shows as it is."""
-    return re.sub(r"([|<`])", r"\\\1", " ".join(str(value).split()))
+    texts = [[str(cell).replace("|", "\\|") for cell in line] for line in lines]
+    return "\n".join(f"| {' | '.join(line)} |" for line in texts)

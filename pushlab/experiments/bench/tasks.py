@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+import gymnasium as gym
 import pandas as pd
 
 from pushlab.ground.arguments import one_of
 from pushlab.ground.files import data_dir
 from pushlab.ground.reading import read_json
-
-if TYPE_CHECKING:
-    import gymnasium as gym
 
 VERSION = "pushlab-bench-1"
 QUICK = "pushlab-bench-1-quick"
@@ -69,10 +67,6 @@ class Task(NamedTuple):
 
     def make(self, arguments: Mapping[str, Any], judged: bool = False) -> gym.Env:
         """Return the environment for training, or for the scored episodes, with one of the dicts in `each`."""
-        import gymnasium as gym
-
-        import pushlab  # noqa: F401  registers the IDs
-
         arguments = {**arguments, **(self.judged_on if judged else {})}
         if self.value in ("probability", "best"):
             arguments["reveal"] = (
