@@ -21,8 +21,18 @@ from pushlab.ground.files import write_bytes, write_text
 from pushlab.metrics import estimate
 from pushlab.plots.benchmark import score_words
 
-PACKAGES = ("numpy", "scipy", "pandas", "scikit-learn", "numba", "gymnasium", "torch")
-PACKAGES += ("stable_baselines3", "sb3_contrib")
+PACKAGES = [
+    "numpy",
+    "scipy",
+    "pandas",
+    "scikit-learn",
+    "numba",
+    "gymnasium",
+    "torch",
+    "stable_baselines3",
+    "sb3_contrib",
+]
+
 QUICK_NOTE = """
 This is the quick version, with less training and fewer runs. Its scores don't compare with those of the full one.
 """
