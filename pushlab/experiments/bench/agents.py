@@ -71,15 +71,12 @@ def entrant(only: str | None = None, **makers: Callable[..., Agent]) -> Callable
 
     Args:
         only: The only kind of task that the agent is for: "offline" or "lifetime".
-        makers: For each kind of environment, a class or a function of the trial that makes the agent.
+        makers: For each kind of `_kind_of`, a class or a function of the trial that makes the agent.
     """
 
     def make(trial):
-        task_kind = trial.task.kind
-        if only not in (None, task_kind):
-            raise DoesNotFit(
-                f"needs a task of the kind {only}; this one is {task_kind}"
-            )
+        if only not in (None, trial.task.kind):
+            raise DoesNotFit(f"is for {only} tasks only")
         kind = _kind_of(trial)
         if kind not in makers:
             kinds = " or ".join(makers)
