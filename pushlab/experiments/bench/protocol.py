@@ -98,7 +98,7 @@ class Trial(gym.Wrapper):
     def __init__(self, env, task: Task, seed, budget=None, counted=None):
         super().__init__(env)
         self.task = task
-        self.world = getattr(env.unwrapped, "world", None)
+        self.world = env.get_wrapper_attr("world")
         self._limits = (seed, budget, counted)
         self._spent = 0
         self._total = 0.0
@@ -190,8 +190,7 @@ def standard(env: gym.Env, task: Task) -> gym.Env:
     Each value of a code becomes a number, 0 or 1 (`gymnasium.spaces.flatten`). A notification becomes its number in
     `world.candidates`. In the room the action decides about the placement in view, see `Shelf`.
     """
-    world: Any = getattr(env.unwrapped, "world", None)
-    candidates = getattr(world, "candidates", None)
+    candidates = getattr(env.get_wrapper_attr("world"), "candidates", None)
     if task.capacity is not None:
         env = Shelf(env, task.capacity)
     elif isinstance(candidates, np.ndarray):
