@@ -417,8 +417,7 @@ def _go_through_lifetime(make, task, seed):
     from pushlab.lifetimes.syllabi import read_syllabus
 
     syllabus = read_syllabus(task.env)
-    first = syllabus.phases[0].experiences[0]
-    env = make_envs(syllabus.phases[:1])[first.told()]
+    env, *_ = make_envs(syllabus.phases[:1]).values()
     agent = make_agent(make, Trial(env, task, seed))
     log = run_syllabus(syllabus, agent, part_seed(seed, TRAINING), progress=False)
     trained = set()
