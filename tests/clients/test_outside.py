@@ -4,15 +4,15 @@ import pytest
 
 pytest.importorskip("sb3_contrib")
 
-from pushlab.experiments.bench import outside
-from pushlab.experiments.bench.protocol import run_cell
+from pushlab.experiments.bench import agents
+from pushlab.experiments.bench.protocol import run_task
 from pushlab.experiments.bench.tasks import QUICK, find_task
 
 
-@pytest.mark.parametrize("make", [outside.dqn, outside.ppo, outside.maskable_ppo])
+@pytest.mark.parametrize("make", [agents.dqn, agents.ppo, agents.maskable_ppo])
 def test_scores_repeat_under_one_seed(make):
     task = find_task("recommender-drift", QUICK)._replace(steps=300, episodes=5)
-    runs = [run_cell(make, task, seed)["scores"][0] for seed in (0, 0, 1)]
+    runs = [run_task(make, task, seed)["scores"][0] for seed in (0, 0, 1)]
     scores = [run["score"] for run in runs]
     assert scores[0] == scores[1] != scores[2]
 
@@ -20,4 +20,4 @@ def test_scores_repeat_under_one_seed(make):
 def test_masked_actions_are_never_taken():
     task = find_task("push-default", QUICK)
     task = task._replace(steps=256, episodes=2, value="forbidden", per="step")
-    assert run_cell(outside.maskable_ppo, task, 0)["scores"][0]["score"] == 0
+    assert run_task(agents.maskable_ppo, task, 0)["scores"][0]["score"] == 0

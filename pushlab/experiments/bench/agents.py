@@ -1,179 +1,205 @@
-"""The workbook's own agents as entrants: `pushlab bench --agent pushlab.experiments.bench.agents:thompson --out DIR`.
+"""Entrants of the benchmark: the workbook's own agents, and learners of other libraries.
 
-None was tuned for the benchmark: all have their defaults, but for fitted Q iteration, which has fewer trees and
-iterations than in its study and learns three times within a budget.
+    pushlab bench --agent pushlab.experiments.bench.agents:thompson --out DIR
 
-    random          any notification of the candidates; elsewhere any allowed action
-    left_alone      action 0 for ever, which is to do nothing; in World3 4, which leaves the world as the book has it
-    most_opened     what was opened most often at that time of day
+None was tuned for the benchmark. The workbook's agents have their defaults; only fitted Q iteration has fewer trees and
+iterations than in its study, and learns three times within a budget.
+
+    random          any of the candidate notifications; elsewhere any allowed action
+    left_alone      always action 0, which does nothing; in World3 action 4, which keeps the book's scenario
+    most_opened     the notification that was opened most often at that time of day
     eps_greedy, thompson    bandits over notifications; offline they learn in the simulation of the history
-    linucb          the same; and over items, or other actions, by what is observed
-    offline_model   what a logistic model of the history says will be opened
-    do_not_disturb  puts off in quiet hours and while the ringer is silent, and shows everything afterwards
-    q_table         Q-learning with a table, of arriving notifications
+    linucb          a bandit over notifications; elsewhere over items or actions, given the observation
+    offline_model   the notification that a logistic model of the history predicts to be opened
+    do_not_disturb  delays notifications in quiet hours and while the ringer is silent, then shows all of them
+    q_table         Q-learning with a table, for arriving notifications
     linear_q        Q-learning with linear functions
     fitted_q        fitted Q iteration
-    both_memories   episodes, of which those that are alike become beliefs
-    given_memory    knows where things usually are, and keeps episodes in the rest of its memory
-    learned_memory  learns what to keep, as an episode or as a belief
-    told            in a lifetime, a linear Q-learner for each task, and the task's name
-    recognises      in a lifetime, a linear Q-learner for each user it has met, told apart by how much they open
-    workbook        on each system what the workbook's chapter on it ends with
+    both_memories   episodes, of which similar ones become beliefs
+    given_memory    beliefs about usual places; the rest of the memory holds episodes
+    learned_memory  learns whether to store an episode or a belief
+    told            in a lifetime, a linear Q-learner for each task, given the task's name
+    recognises      in a lifetime, a linear Q-learner for each user, recognised by how much the user opens
+    workbook        on each system the agent that the workbook's chapter ends with
+
+`dqn` and `ppo` are stable-baselines3's, `maskable_ppo` and `recurrent_ppo` sb3-contrib's (`pip install 'pushlab[rl]'`),
+with their libraries' defaults. Only PPO and its relatives gather fewer steps per update if the budget is smaller than
+their default. They run on the CPU, in one thread of PyTorch, so that the same seed gives the same scores.
 """
 
-from collections.abc import Callable
-from typing import Any
+from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
+import gymnasium as gym
 import numpy as np
+from gymnasium.spaces import Discrete
 
 from pushlab import agents
 from pushlab.agents.lifelong import Wrapped
 from pushlab.agents.protocol import Agent
-from pushlab.experiments.bench.views import DoesNotFit, Trial
+from pushlab.clients.sb3 import SB3Agent
+from pushlab.experiments.bench.protocol import DoesNotFit, Trial, call_maker
+from pushlab.ground.libraries import bring
 
-KINDS = {
-    "notifications": "chooses among notifications",
-    "arrivals": "manages arriving notifications",
-    "room": "answers out of a memory",
-    "numbers": "reads numbers and takes one of a few actions",
-}
+BATCH = 64  # batch size of PPO; a shorter rollout is a multiple of it
 
 
 class FromHistory(Wrapped):
-    """An agent that is made of a history, as soon as it is shown one; until then it is made of None."""
+    """An agent made from a history as soon as it is given one; until then it is made from None."""
 
-    def __init__(self, make: Callable[[Any], Agent]) -> None:
-        self.made_of = make
+    def __init__(self, make):
+        self.make_from = make
         super().__init__(lambda: make(None))
 
-    def fit(self, history: Any) -> None:
-        self.learner = self.made_of(history)
+    def fit(self, history):
+        self.learner = self.make_from(history)
 
 
-def kind_of(env: Trial) -> str:
-    """Which of KINDS an environment is for."""
-    world = env.world
-    if isinstance(getattr(world, "candidates", None), np.ndarray):
+def _kind_of(trial):
+    """Return what the task has: notifications to choose, arrivals to manage, a limited memory, or only numbers."""
+    if isinstance(getattr(trial.world, "candidates", None), np.ndarray):
         return "notifications"
-    return (
-        "arrivals"
-        if hasattr(world, "fates")
-        else "room"
-        if env.task.capacity is not None
-        else "numbers"
-    )
+    if hasattr(trial.world, "fates"):
+        return "arrivals"
+    return "numbers" if trial.task.capacity is None else "memory"
 
 
-def entrant(
-    name: str, only: str | None = None, **makers: Callable[[Trial], Agent]
-) -> Callable[[Trial], Agent]:
-    """A function of an environment that makes the agent for its kind; DoesNotFit for other kinds.
+def entrant(only: str | None = None, **makers: Callable[..., Agent]) -> Callable:
+    """Return a function that makes the agent for a trial, or raises DoesNotFit.
 
-    only  the one kind of task that it is for: "offline" or "lifetime"
+    Args:
+        only: The only kind of task that the agent is for: "offline" or "lifetime".
+        makers: For each kind of `_kind_of`, a class or a function of the trial that makes the agent.
     """
 
-    def make(env: Trial) -> Agent:
-        if only not in (None, env.task.kind):
-            raise DoesNotFit(
-                f"is for {only} tasks alone; here is one of the kind {env.task.kind}"
-            )
-        if kind_of(env) not in makers:
-            raise DoesNotFit(
-                f"{' or '.join(KINDS[one] for one in makers)}; here one {KINDS[kind_of(env)]}"
-            )
-        return makers[kind_of(env)](env)
+    def make(trial):
+        if only not in (None, trial.task.kind):
+            raise DoesNotFit(f"is for {only} tasks only")
+        kind = _kind_of(trial)
+        if kind not in makers:
+            kinds = " or ".join(makers)
+            raise DoesNotFit(f"is for tasks with {kinds}, not with {kind}")
+        return call_maker(makers[kind], trial)
 
-    make.__name__ = name
     return make
 
 
-def _fitted(env):
-    length = getattr(env.world, "steps", None) or getattr(
-        env.world, "step_per_episode", 1
-    )
-    every = (
-        100 if env.task.kind == "lifetime" else max(1, env.task.steps // length // 3)
-    )
-    return agents.FittedQIteration(
-        env.world.action_space.n, trees=10, growths=4, sweeps=25, leaf=5, every=every
-    )
+def _most_opened(trial):
+    is_offline = trial.task.kind == "offline"
+    return FromHistory(agents.MostOpened) if is_offline else agents.MostOpened()
 
 
 def _modelled(history):
     return agents.RandomCandidate() if history is None else agents.OfflineModel(history)
 
 
-def _any(env):
-    return agents.RandomAgent()
+def _fitted(trial):
+    world = trial.world
+    length = getattr(world, "steps", None) or getattr(world, "step_per_episode", 1)
+    every = max(1, trial.task.steps // length // 3)
+    if trial.task.kind == "lifetime":
+        every = 100
+    actions = world.action_space.n
+    return agents.FittedQIteration(
+        actions, trees=10, growths=4, sweeps=25, leaf=5, every=every
+    )
+
+
+def _in_memory(agent):
+    return entrant(memory=lambda trial: agent(trial.task.capacity))
 
 
 random = entrant(
-    "random",
-    notifications=lambda env: agents.RandomCandidate(),
-    arrivals=_any,
-    room=_any,
-    numbers=_any,
+    notifications=agents.RandomCandidate,
+    arrivals=agents.RandomAgent,
+    memory=agents.RandomAgent,
+    numbers=agents.RandomAgent,
 )
 left_alone = entrant(
-    "left_alone",
-    numbers=lambda env: agents.Constant(4 if env.task.system == "World3" else 0),
+    numbers=lambda trial: agents.Constant(4 if trial.task.system == "World3" else 0)
 )
-most_opened = entrant(
-    "most_opened",
-    notifications=lambda env: (
-        FromHistory(agents.MostOpened)
-        if env.task.kind == "offline"
-        else agents.MostOpened()
-    ),
-)
-eps_greedy = entrant("eps_greedy", notifications=lambda env: agents.EpsilonGreedy())
-thompson = entrant("thompson", notifications=lambda env: agents.ThompsonSampling())
-linucb = entrant(
-    "linucb",
-    notifications=lambda env: agents.LinUCB(),
-    numbers=lambda env: agents.LinUCBItem(),
-)
-offline_model = entrant(
-    "offline_model", "offline", notifications=lambda env: FromHistory(_modelled)
-)
-do_not_disturb = entrant("do_not_disturb", arrivals=lambda env: agents.DoNotDisturb())
-q_table = entrant("q_table", arrivals=lambda env: agents.QTable())
-linear_q = entrant(
-    "linear_q",
-    arrivals=lambda env: agents.LinearArrivalQ(),
-    numbers=lambda env: agents.LinearQ(),
-)
-fitted_q = entrant("fitted_q", numbers=_fitted)
-both_memories = entrant(
-    "both_memories", room=lambda env: agents.BothAgent(env.task.capacity)
-)
-given_memory = entrant(
-    "given_memory", room=lambda env: agents.GivenAgent(env.task.capacity)
-)
-learned_memory = entrant(
-    "learned_memory", room=lambda env: agents.LearnedAgent(env.task.capacity)
-)
+most_opened = entrant(notifications=_most_opened)
+eps_greedy = entrant(notifications=agents.EpsilonGreedy)
+thompson = entrant(notifications=agents.ThompsonSampling)
+linucb = entrant(notifications=agents.LinUCB, numbers=agents.LinUCBItem)
+offline_model = entrant("offline", notifications=partial(FromHistory, _modelled))
+do_not_disturb = entrant(arrivals=agents.DoNotDisturb)
+q_table = entrant(arrivals=agents.QTable)
+linear_q = entrant(arrivals=agents.LinearArrivalQ, numbers=agents.LinearQ)
+fitted_q = entrant(numbers=_fitted)
+both_memories = _in_memory(agents.BothAgent)
+given_memory = _in_memory(agents.GivenAgent)
+learned_memory = _in_memory(agents.LearnedAgent)
 told = entrant(
-    "told",
     "lifetime",
-    arrivals=lambda env: agents.Told(agents.LinearArrivalQ),
-    numbers=lambda env: agents.Told(agents.LinearQ),
+    arrivals=partial(agents.Told, agents.LinearArrivalQ),
+    numbers=partial(agents.Told, agents.LinearQ),
 )
 recognises = entrant(
-    "recognises",
-    "lifetime",
-    arrivals=lambda env: agents.Recognising(agents.LinearArrivalQ),
+    "lifetime", arrivals=partial(agents.Recognising, agents.LinearArrivalQ)
 )
 
 
-def workbook(env: Trial) -> Agent:
-    """On each system what the workbook's chapter on it ends with."""
-    if env.task.kind in ("offline", "lifetime"):
-        return (offline_model if env.task.kind == "offline" else told)(env)
-    ends = {
+def workbook(trial: Trial) -> Agent:
+    """Return the agent that the workbook's chapter on this system ends with."""
+    if trial.task.kind == "offline":
+        return offline_model(trial)
+    if trial.task.kind == "lifetime":
+        return told(trial)
+    last = {
         "notifications": thompson,
         "arrivals": linear_q,
-        "room": learned_memory,
-        "numbers": linear_q if env.task.system == "recommender" else fitted_q,
+        "memory": learned_memory,
+        "numbers": linear_q if trial.task.system == "recommender" else fitted_q,
     }
-    return ends[kind_of(env)](env)
+    return last[_kind_of(trial)](trial)
+
+
+# ---------------------------------------------------------------- learners of other libraries
+
+
+class Outside(SB3Agent):
+    """An algorithm with the interface of stable-baselines3 as an agent with its own training loop.
+
+    It gets environments in the benchmark's standard form (`standard`). `model` is the library's object after training.
+
+    Args:
+        name: Name of the agent.
+        algorithm: "module:Class".
+        rollout: Steps gathered before each update, by default.
+        policy: Name of the policy's network in that library.
+
+    Raises ImportError if the library isn't installed.
+    Source: Raffin et al. (2021), Stable-Baselines3: Reliable Reinforcement Learning Implementations, JMLR 22(268).
+    """
+
+    standard = True
+    action_spaces = (Discrete,)
+
+    def __init__(
+        self, name: str, algorithm: str, rollout: int, policy: str = "MlpPolicy"
+    ) -> None:
+        super().__init__(bring(algorithm, name), policy, name=name)
+        self._rollout = rollout
+
+    def train(self, env: gym.Env, steps: int, seed: int) -> None:
+        """Learn from at most `steps` steps, in whole rollouts."""
+        bring("torch", self.name).set_num_threads(1)
+        rollout = min(self._rollout, max(steps // BATCH * BATCH, 4))
+        settings = {"n_steps": rollout} if rollout < self._rollout else {}
+        model = self._new(env, seed=seed, **settings)
+        self.model = model.learn(steps // rollout * rollout)
+
+
+# Mnih et al. (2015), Human-level control through deep reinforcement learning, Nature 518.
+dqn = partial(Outside, "dqn", "stable_baselines3:DQN", 4)
+# Schulman et al. (2017), Proximal policy optimization algorithms, arXiv:1707.06347.
+ppo = partial(Outside, "ppo", "stable_baselines3:PPO", 2048)
+# PPO that never takes a forbidden action: Huang & Ontañón (2022), FLAIRS 35. It equals `ppo` if all are allowed.
+maskable_ppo = partial(Outside, "maskable_ppo", "sb3_contrib:MaskablePPO", 2048)
+# PPO with a recurrent network (LSTM), which takes at least six times as long as `ppo`.
+recurrent_ppo = partial(
+    Outside, "recurrent_ppo", "sb3_contrib:RecurrentPPO", 128, "MlpLstmPolicy"
+)

@@ -1,53 +1,48 @@
-"""`pushlab bench`: an agent on the tasks of the benchmark, side by side on all cores, and what came of it in a folder.
+"""`pushlab bench`: run agents on the benchmark's tasks, on all cores, and write scores and a report to a folder.
 
-runs/          the sweep's cells, each kept as it is finished: the same command goes on where it stopped
-scores.csv     a row an agent, task and seed: score, normalised, steps. The same code gives the same file
-seconds.csv    the CPU seconds of each
-unfit.csv      tasks that do not fit, and why; failed.csv what raised or took too long, with its traceback
-report.html, report.json and pictures, beside the agents that ship; of several agents, a folder each
+runs/          finished runs: the same command continues where it stopped
+scores.csv     a row per agent, task and seed: score, normalised, steps. The same code gives the same file
+seconds.csv    CPU seconds of each run
+unfit.csv      tasks that don't fit, with the reason
+failed.csv     runs that raised an error, with its traceback
+report.md      a report with pictures beside the agents that ship; each of several agents has a folder of its own
 """
 
 from __future__ import annotations
 
-import os
-import warnings
-from collections.abc import Callable, Sequence
+import itertools
+import shlex
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import pandas as pd
 import typer
 
-from pushlab.datasets.tables import NO_ROWS, find_columns, read_rows
-from pushlab.experiments.bench.protocol import (
-    DoesNotFit,
-    Trial,
-    fit_for,
-    load_agent,
-    run_cell,
+from pushlab.experiments.bench.protocol import load_agent, run_task
+from pushlab.experiments.bench.tasks import (
+    QUICK,
+    VERSION,
+    find_task,
+    normalise,
+    read_tasks,
 )
-from pushlab.experiments.bench.tasks import QUICK, VERSION, Task, read_tasks, task_table
-from pushlab.experiments.cells import Cell, run_cells
-from pushlab.experiments.specs import content_of_env
-from pushlab.experiments.store import LARGEST, status
-from pushlab.ground._old_files import alone, write_together
-from pushlab.ground._old_reading import opened
-from pushlab.ground.arguments import demand, one_of, whole
+from pushlab.experiments.cells import Cell, run_cells, status
+from pushlab.ground.arguments import demand, whole
 from pushlab.ground.commands import ended_by, say
-from pushlab.ground.faults import refuse
-from pushlab.ground.files import data_dir, write_text
-from pushlab.lifetimes.syllabi import read_syllabus
+from pushlab.ground.files import write_text
+from pushlab.ground.tables import read_as_text
 
 SEEDS = {VERSION: 5, QUICK: 3}
-RUN = ["agent", "task", "seed"]
 COLUMNS = {
-    "scores": [*RUN, "score", "steps"],
-    "seconds": [*RUN, "seconds"],
-    "unfit": [*RUN, "reason"],
+    "scores": ["agent", "task", "seed", "score", "steps"],
+    "seconds": ["agent", "task", "seed", "seconds"],
+    "unfit": ["agent", "task", "reason"],
+    "failed": ["agent", "task", "seed", "reason", "traceback"],
 }
 REFERENCE = ["version", *COLUMNS["scores"]]
 DIGITS = "%.9g"
-NO_NAMES = ("", "nan", "na", "n/a", "null", "none")  # which pandas reads as nothing
 
 
 def run_bench(
@@ -58,196 +53,74 @@ def run_bench(
     seeds: int | None = None,
     workers: int | None = None,
     fresh: bool = False,
-    time_limit: float | None = None,
     progress: bool = True,
 ) -> dict[str, pd.DataFrame]:
-    """Runs agents, each named as module:make, on the tasks (all, or those named); writes and returns the tables.
+    """Run agents on the tasks; write the tables to the folder `out` and return them.
 
-    seeds, workers, fresh, progress, time_limit   as in the command. An agent is called as its function, or as its
-                                                  module where that is `make`
-    returns   scores (agent, task, seed, score, normalised, steps), seconds (agent, task, seed, seconds), unfit (agent,
-              task, reason), failed (agent, task, seed, reason, traceback)
+    Args:
+        names: Agents, each named as `module:make`; see `label_of` for their labels in the tables.
+        tasks: Names of tasks; None is all.
+        seeds: Runs of each task; None is 5, in the quick version 3.
+        workers, fresh, progress: See `pushlab.experiments.cells.run_cells`.
 
-    Raises ValueError for what is no agent or no task, and FileExistsError for the folder of something else, or of other
-    agents. What an agent raises within a cell is kept in `failed`, and the other cells go on.
+    Returns:
+        scores: Columns agent, task, seed, score, normalised, steps.
+        seconds: Columns agent, task, seed, seconds.
+        unfit: Columns agent, task, reason.
+        failed: Columns agent, task, seed, reason, traceback. The next call tries failed runs again.
+
+    Raises ValueError for an unknown agent or task; warns if runs failed.
     """
-    known = {task.name: task for task in read_tasks(version)}
-    chosen = [known[one_of("task", name, known)] for name in tasks or known]
-    makers = {label_of(name): load_agent(name) for name in dict.fromkeys(names)}
-    for label in makers:
-        demand(
-            label.lower() not in NO_NAMES,
-            f"an agent called {label!r} would be read from tables as none at all; "
-            "give the function, or the module, another name",
-        )
-    demand(
-        len(makers) == len(set(names)) and makers,
-        f"agents of different names are meant; got {', '.join(names)}",
-    )
-    for make in makers.values():
-        check_agent(make, chosen)
-    check_folder(Path(out), list(makers))
-    seeds, out = (
-        whole("seeds", SEEDS[version] if seeds is None else seeds, 1),
-        Path(out),
-    )
-    code = {task.name: content_of(task) for task in chosen}
-    cells = [
-        Cell(
-            dict(zip(RUN, (label, task.name, seed))),
-            run_cell,
-            (make, task, seed),
-            code[task.name],
-        )
-        for label, make in makers.items()
-        for task in chosen
-        for seed in range(seeds)
-    ]
-    with warnings.catch_warnings():
-        warnings.filterwarnings(
-            "ignore", message=r"\d+ of \d+ cells failed"
-        )  # they are in the table `failed`
-        done = run_cells(
-            cells,
-            out / "runs",
-            workers,
-            fresh,
-            progress,
-            time_limit,
-            strict=False,
-            name="bench",
-            about={"version": version},
-        )
-    tables = {
-        name: done.get(name, pd.DataFrame(columns=columns))[columns]
-        for name, columns in COLUMNS.items()
-    }
-    tables["scores"]["score"] = [
-        float(DIGITS % score) for score in tables["scores"]["score"]
-    ]  # as the reference is
-    tables["scores"] = normalised(tables["scores"], version)
-    tables["unfit"] = (
-        tables["unfit"].drop(columns="seed").drop_duplicates(ignore_index=True)
-    )
-    failed = (
-        status(out / "runs")
-        .query("state == 'failed'")
-        .rename(columns={"error": "reason"})
-    )
-    tables["failed"] = failed[[*RUN, "reason", "traceback"]].reset_index(drop=True)
-    write_together(
-        {
-            out / f"{name}.csv": table.to_csv(
-                index=False, lineterminator="\n", float_format=DIGITS
-            )
-            for name, table in tables.items()
-        }
-    )
+    chosen = [find_task(name, version) for name in tasks or ()] or read_tasks(version)
+    makers = {label_of(name): load_agent(name) for name in names}
+    demand(len(makers) == len(names), f"two of {', '.join(names)} have the same label")
+    seeds = whole("seeds", SEEDS[version] if seeds is None else seeds, 1)
+    cells = []
+    for label, task, seed in itertools.product(makers, chosen, range(seeds)):
+        labels = {"agent": label, "task": task.name, "seed": seed}
+        cells.append(Cell(labels, run_task, (makers[label], task, seed)))
+    out = Path(out)
+    found = run_cells(cells, out / "runs", workers, fresh, progress, strict=False)
+    failed = status(out / "runs").query("state == 'failed'")
+    found["failed"] = failed.rename(columns={"error": "reason"})
+    tables = {}
+    for name, columns in COLUMNS.items():
+        table = found.get(name, pd.DataFrame(columns=columns))[columns]
+        tables[name] = table.drop_duplicates(ignore_index=True)
+    scores = tables["scores"]
+    scores["score"] = [float(DIGITS % score) for score in scores["score"]]
+    tables["scores"] = normalise(scores, version)
+    for name, table in tables.items():
+        write_text(out / f"{name}.csv", _csv(table))
     return tables
 
 
+def _csv(table):
+    return table.to_csv(index=False, lineterminator="\n", float_format=DIGITS)
+
+
 def label_of(name: str) -> str:
-    """What an agent named module:make, or by its name in pushlab.agents, is called.
+    """Return the label of an agent named `module:make`: its function, or its module if the function is `make`.
 
     >>> label_of("pushlab.experiments.bench.agents:linear_q"), label_of("my_agent:make"), label_of("RandomAgent")
     ('linear-q', 'my-agent', 'RandomAgent')
     """
     module, _, make = name.rpartition(":")
-    return (module.rpartition(".")[2] if make == "make" else make).replace("_", "-")
-
-
-def check_agent(make: Callable, tasks: Sequence[Task]) -> None:
-    """Makes the agent for the first task that it fits; raises what making it raises, and TypeError for no agent."""
-    for task in (task for task in tasks if task.kind != "lifetime"):
-        try:
-            fit_for(make, Trial(task.make(task.each[0]), task, 0))
-            return
-        except DoesNotFit:
-            continue
-
-
-def check_folder(out: Path, labels: Sequence[str]) -> None:
-    """FileExistsError where the tables in a folder are somebody else's, or those of an agent that is not run now."""
-    for name in ("scores", "failed"):
-        if (out / f"{name}.csv").exists():
-            table = _read(out / f"{name}.csv")
-            if not {*RUN} <= {*table}:
-                raise FileExistsError(
-                    f"{out / name}.csv is no table of the benchmark, as it lacks {', '.join(RUN)}; "
-                    "name another folder"
-                )
-            if other := sorted({*table["agent"]} - {*labels}):
-                raise FileExistsError(
-                    f"{out} holds the scores of {other[0]}; name another folder for "
-                    f"{' and '.join(labels)}"
-                )
-
-
-def content_of(task: Task) -> list:
-    """Checksums of what a task's numbers come from beside its own fields: its worlds, and its users' tables."""
-    if task.kind != "lifetime":
-        return [content_of_env(task.env, arguments) for arguments in task.each]
-    phases = read_syllabus(task.env).phases
-    return [
-        content_of_env(one.env, one.params)
-        for phase in phases
-        for one in phase.experiences
-    ]
-
-
-def normalised(scores: pd.DataFrame, version: str) -> pd.DataFrame:
-    """Scores with the column `normalised` behind them: 0 is chance, 1 the best there is or that is known."""
-    anchors = task_table(version).set_index("name")
-    low, best = (scores["task"].map(anchors[name]) for name in ("random", "best"))
-    scores = scores.copy()
-    scores.insert(
-        list(scores).index("score") + 1,
-        "normalised",
-        (scores["score"] - low) / (best - low),
-    )
-    return scores
-
-
-def read_reference(version: str = VERSION) -> pd.DataFrame:
-    """Scores of the agents that ship, a DataFrame: agent, task, seed, score, normalised, steps.
-
-    >>> list(read_reference())
-    ['agent', 'task', 'seed', 'score', 'normalised', 'steps']
-    """
-    table = pd.read_csv(data_dir() / "bench" / "reference.csv")
-    return normalised(
-        table[table["version"] == version]
-        .drop(columns="version")
-        .reset_index(drop=True),
-        version,
-    )
+    label = module.rpartition(".")[2] if make == "make" else make
+    return label.replace("_", "-")
 
 
 def add_rows(file: Path, scores: pd.DataFrame, version: str) -> None:
-    """Adds scores to a file of reference rows, in place of those of the same version and agents."""
+    """Add scores to a file of reference rows; they replace those of the same version and agents."""
     new = scores.assign(version=version)[REFERENCE]
-    with alone(file):
-        old = _read(file) if os.path.lexists(file) else new[:0]
-        if list(old) != REFERENCE:
-            raise FileExistsError(
-                f"{file} is no file of reference rows, with the columns {', '.join(REFERENCE)}"
-            )
-        kept = old[~((old["version"] == version) & old["agent"].isin(new["agent"]))]
-        table = pd.concat([kept, new]).sort_values(["version", "agent"], kind="stable")
-        write_text(
-            file, table.to_csv(index=False, lineterminator="\n", float_format=DIGITS)
+    old = read_as_text(file) if file.exists() else new[:0]
+    if list(old) != REFERENCE:
+        raise FileExistsError(
+            f"{file} has no reference rows, which have the columns {', '.join(REFERENCE)}"
         )
-
-
-def _read(file):
-    """A table of the benchmark, or of somebody else, as text; BadData with its faults."""
-    with opened(file, LARGEST, links=True) as data:
-        header, rows, _, faults = read_rows(data, file.name)
-    faults = find_columns(header, {}, header, file.name)[1] + [
-        fault for fault in faults if fault.right != NO_ROWS
-    ]
-    refuse(faults)
-    return pd.DataFrame(rows, columns=header, dtype=object)
+    is_replaced = (old["version"] == version) & old["agent"].isin(new["agent"])
+    table = pd.concat([old[~is_replaced], new])
+    write_text(file, _csv(table.sort_values(["version", "agent"], kind="stable")))
 
 
 # ---------------------------------------------------------------- the command
@@ -257,8 +130,8 @@ def bench(
     agent: Annotated[
         list[str],
         typer.Option(
-            help="module:make, where make() or make(env) gives an agent; may "
-            "be repeated."
+            help="module:make, where make() or make(env) returns an agent; "
+            "repeat it for several."
         ),
     ],
     out: Annotated[
@@ -277,11 +150,8 @@ def bench(
     workers: Annotated[
         int | None, typer.Option(help="Processes; by default all cores.")
     ] = None,
-    time_limit: Annotated[
-        float, typer.Option(help="Seconds that one run may take.")
-    ] = 3600,
     fresh: Annotated[
-        bool, typer.Option("--fresh", help="Run again what is kept.")
+        bool, typer.Option("--fresh", help="Repeat finished runs.")
     ] = False,
     reference: Annotated[
         Path | None,
@@ -290,48 +160,27 @@ def bench(
 ) -> None:
     """Run an agent on the benchmark: scores, and a report beside the agents that ship.
 
-    What an agent is, and which tasks there are, is in `pushlab.experiments.bench.protocol` and data/bench/README.md.
+    `pushlab.experiments.bench.protocol` describes agents and rules, data/bench/README.md the tasks.
     """
     from pushlab.experiments.bench.report import write_report
 
-    version, names = QUICK if quick else VERSION, list(dict.fromkeys(agent))
-    wanted = [name.strip() for name in tasks.split(",")] if tasks else None
+    version = QUICK if quick else VERSION
+    chosen = tasks.split(",") if tasks else None
     with ended_by(2):
-        try:
-            found = run_bench(
-                names, out, version, wanted, seeds, workers, fresh, time_limit
-            )
-        except (TypeError, ImportError) as error:
-            raise ValueError(str(error)) from error
-        for label in map(label_of, names):
-            mine = {
-                name: table[table["agent"] == label] for name, table in found.items()
-            }
-            scores, unfit, failed = mine["scores"], mine["unfit"], mine["failed"]
-            page = write_report(
-                out / label if len(names) > 1 else out,
-                scores,
-                task_table(version),
-                read_reference(version),
-                version,
-                unfit,
-                failed,
-                label,
-            )
-            means = (
-                scores.groupby("task", sort=False)["normalised"]
-                .agg(["mean", "min", "max"])
-                .round(3)
-            )
-            say(
-                f"{label}, {version}: normalised scores, 0 is chance and 1 the best known\n{means.to_string()}\n"
-                f"{len(unfit)} tasks do not fit, {len(failed)} runs failed\n{page}"
-            )
-        if reference is not None and found["failed"].empty:
+        found = run_bench(agent, out, version, chosen, seeds, workers, fresh)
+        failed = found["failed"]
+        command = shlex.join(["pushlab", *sys.argv[1:]])
+        for name in agent:
+            label = label_of(name)
+            folder = out / label if len(agent) > 1 else out
+            page = write_report(folder, found, label, version, command)
+            scores = found["scores"].query("agent == @label")
+            means = scores.groupby("task", sort=False)["normalised"].mean().round(3)
+            say(f"{label}, {version}: normalised scores\n{means.to_string()}\n{page}")
+        say(f"{len(found['unfit'])} tasks do not fit, {len(failed)} runs failed")
+        if reference is not None and failed.empty:
             add_rows(reference, found["scores"], version)
-    for row in found["failed"].itertuples():
-        say(f"failed: {row.agent}, {row.task}, seed {row.seed}: {row.reason}", err=True)
-    if len(found["failed"]):
+    if len(failed):
         if reference is not None:
-            say(f"{reference} is as it was: rows are added when no run fails", err=True)
+            say(f"{reference} is unchanged, because runs failed", err=True)
         raise typer.Exit(1)

@@ -3,43 +3,42 @@
     pushlab bench --agent my_agent:make --out DIR --quick        # two minutes
     pushlab bench --agent my_agent:make --out DIR                # the benchmark
 
-**An agent** is what `module:make` names: a function `make()` or `make(env)`, or a class, that gives a fresh agent for
-each task and seed. It acts (`act(observation, info, explore)`), and may learn (`learn(transition)`), as
-`pushlab.agents.Agent` says. Besides it may have
+**An agent** is named as `module:make`: a function `make()` or `make(env)`, or a class, that returns a fresh agent for
+each task and seed. It acts (`act(observation, info, explore)`) and may learn (`learn(transition)`), see
+`pushlab.agents.Agent`. It may also have
 
     train(env, steps, seed)   a training loop of its own, for learners of other libraries: `env` is a plain Gymnasium
-                              environment whose step raises `BudgetSpent` beyond `steps` (let it pass, or end before)
+                              environment whose step raises `BudgetSpent` beyond `steps` (let it pass, or stop before)
     fit(history)              for the offline challenge: learns from a `pushlab.datasets.periods.Period`. An agent
-                              without it trains in a simulation instead, where a judge fitted to that history answers
-    standard = True           it gets each environment in a standard form: a Discrete action, a flat Box float32
-                              observation, and `action_masks()` (`pushlab.experiments.bench.views.standard`). Otherwise, as
-                              pushlab's own agents do, the environment as it is
+                              without it trains in a simulation, where a judge fitted to that history answers
+    standard = True           asks for environments in the standard form: a Discrete action, a flat Box float32
+                              observation, and `action_masks()` (see `standard`). Otherwise, like pushlab's own agents,
+                              it gets environments as they are
     action_spaces, observation_spaces
-                              classes of `gymnasium.spaces` that it takes, a tuple; None, the default, is any
+                              tuples of classes of `gymnasium.spaces` that the agent accepts; None, the default, is any
 
-`env.task` is the Task (`pushlab.experiments.bench.tasks`), whose `capacity` an agent with a memory keeps to. **A task that
-does not fit** an agent is reported and not counted against it: where the spaces are others, where `make(env)` raises
-`DoesNotFit("why")`, and lifetimes where the agent has a `train` of its own or wants the standard form: they are lived
-by `act` and `learn`, in environments as they are.
+`env.task` is the Task (`pushlab.experiments.bench.tasks`); agents with a memory respect its `capacity`. **A task that
+does not fit** an agent is reported and doesn't count against it: if the spaces differ, if `make(env)` raises
+`DoesNotFit("why")`, and lifetimes if the agent has `train` or `standard`: they use `act` and `learn`, in environments
+as they are.
 
-**Protocol.** Each agent, task and seed is a cell of its own. The agent learns for `steps` steps (learn=True,
-explore=True), in episodes that follow from the seed; an agent without `learn` goes without. Then it is judged in
-`episodes` episodes (learn=False, explore=False) whose seeds are the same for every agent and run, and begin no
-training.
-In worlds without chance (`hiv-*`, `opioid-2002`, `zika-outbreak`, `world3`, `credit*`) each episode is the same one, in
-training too, and the recommender's users may be met in training as well; a lifetime has tests of its own seed.
-An online task scores the learning itself, over exactly `steps` steps: what `train` leaves of them is lived without
-learning. In a lifetime the score is the mean over the tests of tasks that were trained by then.
+**Protocol.** Each agent, task and seed is a run of its own. The agent learns for `steps` steps (learn=True,
+explore=True), in episodes that follow from the seed; an agent without `learn` skips this. Then it is scored in
+`episodes` episodes (learn=False, explore=False). Their seeds are the same for every agent and run, and begin no
+training. In worlds without chance (`hiv-*`, `opioid-2002`, `zika-outbreak`, `world3`, `credit*`) every episode is the
+same, in training too, and the recommender's users may also occur in training. The tests of lifetimes follow from the
+seed. An online task scores the learning itself, over exactly `steps` steps; what `train` leaves is played without
+learning. The score of a lifetime is the mean over the tests of tasks that were trained before.
 
-**Rules.** An agent knows what its observations, rewards and info tell, and the environment's spaces and candidates. It
-is not to step copies of an environment, `unwrapped` or one it made itself; to read the world's state or its user's
-probabilities; to reset or step while it is scored; to keep anything from cell to cell; or
-to use JUDGED. Checked: while it is scored, a step or reset in `begin`, `act` or `learn`, an episode broken off in an
-online task, and setting a count fail the run, and info lacks ORACLE's entries (except in lifetimes). All else is trust.
+**Rules.** An agent may use its observations, rewards, info, and the environment's spaces and candidates. It must not
+step copies of an environment, `unwrapped` or one that it made; read the world's state or its user's probabilities;
+reset or step while it is scored; keep anything from run to run; or use JUDGED. A run fails if the agent, while it is
+scored, steps or resets in `begin`, `act` or `learn`, breaks off an episode of an online task, or sets a count. Info
+lacks the entries in ORACLE (except in lifetimes). Everything else is trust.
 
-**Scores.** More is better; `normalised` is (score - random) / (best - random), see `task_table` and
-data/bench/README.md. Scores of the quick version are other scores, on smaller budgets and fewer episodes: they are
-never to be set beside those of the full one.
+**Scores.** Higher is better. `normalised` is (score - random) / (best - random), see `task_table` and
+data/bench/README.md. The quick version has smaller budgets and fewer episodes: never compare its scores with those of
+the full one.
 """
 
 from __future__ import annotations
@@ -50,187 +49,353 @@ from contextlib import closing, suppress
 from time import process_time
 from typing import Any
 
-from pushlab.agents.protocol import Agent
-from pushlab.experiments.bench.tasks import Task
-from pushlab.experiments.bench.views import BudgetSpent, DoesNotFit, Trial, standard
-from pushlab.experiments.specs import found
-from pushlab.ground.arguments import demand
-from pushlab.ground.seeds import part_seed
+import gymnasium as gym
+import numpy as np
+from gymnasium import spaces, wrappers
 
-TRAINING, JUDGING = range(2)  # parts of a run that have seeds of their own
-JUDGED = part_seed(
-    1, JUDGING
-)  # the seed of the episodes in which every agent is judged
-WANTED = "an agent is named as module:make, where make() or make(env) gives one that has act(observation, info)"
-LONG = 1_000_000_000  # more episodes than any budget has
+from pushlab.agents.memory_agents import MemoryAgent
+from pushlab.agents.memory_policy import BELIEF, DECISIONS, EPISODE
+from pushlab.agents.protocol import Agent, as_agent
+from pushlab.experiments.bench.tasks import Task
+from pushlab.experiments.sweep import load_factory
+from pushlab.ground.arguments import function
+from pushlab.ground.seeds import episode_seed, part_seed
+
+TRAINING = 0  # parts of a run with seeds of their own
+JUDGING = 1
+JUDGED = part_seed(1, JUDGING)  # seed of the episodes in which every agent is scored
+LONG = 1_000_000_000  # more episodes than any budget allows
+LONG_AGO = 25  # steps after which an episode looks as old as it can
+ORACLE = ("probability", "best", "actual", "state")  # entries hidden from agents
+
+
+class BudgetSpent(Exception):
+    """The steps that a task allows for training are used up."""
+
+
+class DoesNotFit(Exception):
+    """Raised by a maker of agents, with the reason why its agent can't do this task."""
+
+
+# ---------------------------------------------------------------- environments
+
+
+class Trial(gym.Wrapper):
+    """An environment of a task that counts steps and scores, and enforces budget and rules.
+
+    Each reset begins the next episode of the trial's seed, whatever seed is requested. So training never begins with
+    the seeds of the scored episodes, and these are the same for every agent. The entries of info in ORACLE are hidden
+    from the agent.
+
+    Args:
+        task: The task.
+        seed: Seed of the trial.
+        budget: Steps after which the next one raises BudgetSpent; None is no limit.
+        counted: Number of scored episodes; None if none is scored. Scored episodes can't be broken off or repeated,
+            and stepping or resetting from within `asked` raises RuntimeError.
+    """
+
+    def __init__(self, env, task: Task, seed, budget=None, counted=None):
+        super().__init__(env)
+        self.task = task
+        self.world = env.get_wrapper_attr("world")
+        self._limits = (seed, budget, counted)
+        self._spent = 0
+        self._total = 0.0
+        self._episodes = 0
+        self._is_over = True
+        self._is_asked = False
+        self._info = {}
+
+    @property
+    def spent(self) -> int:
+        """Number of steps so far."""
+        return self._spent
+
+    @property
+    def score(self) -> float:
+        """The task's score so far: a mean per step or per episode, or its logarithm."""
+        count = self._spent if self.task.per == "step" else self._episodes
+        mean = self._total / max(1, count)
+        return float(np.log10(max(mean, 1.0))) if self.task.scale == "log10" else mean
+
+    def seen_by(self, agent: Agent) -> Trial:
+        """Return the trial, not yet begun, as the agent gets it: in the standard form if it asks for that."""
+        if not getattr(agent, "standard", False):
+            return self
+        return Trial(standard(self.env, self.task), self.task, *self._limits)
+
+    def asked(self, method: Callable, *arguments: Any) -> Any:
+        """Call a method of the agent. In scored episodes it can't step or reset meanwhile."""
+        self._is_asked = True
+        try:
+            return method(*arguments)
+        finally:
+            self._is_asked = False
+
+    def reset(self, *, seed=None, options=None):
+        """Begin the trial's next episode."""
+        seed, _, counted = self._limits
+        is_complete = self._episodes == counted
+        self._forbid(self._is_asked or not self._is_over or is_complete, "reset")
+        seed = episode_seed(seed, self._episodes)
+        observation, info = self.env.reset(seed=seed, options=options)
+        self._episodes += 1
+        self._is_over = False
+        return observation, self._without_oracle(info)
+
+    def step(self, action):
+        """Take a step. Raises ValueError for an action outside the space, BudgetSpent beyond the budget."""
+        self._forbid(self._is_asked or self._is_over, "step")
+        task = self.task
+        if self._spent == self._limits[1]:
+            raise BudgetSpent(f"the {self._spent:,} steps of {task.name} are used up")
+        if not self.action_space.contains(action):
+            raise ValueError(
+                f"task {task.name}, step {self._spent}: the action {action!r:.60} "
+                f"lies outside {self.action_space!s:.90}"
+            )
+        observation, reward, terminated, truncated, info = self.env.step(action)
+        self._spent += 1
+        self._total += float(reward if task.value == "reward" else info[task.value])
+        self._is_over = terminated or truncated
+        info = self._without_oracle(info)
+        return observation, reward, terminated, truncated, info
+
+    def _forbid(self, is_forbidden, what):
+        if is_forbidden and self._limits[2] is not None:
+            raise RuntimeError(
+                f"{self.task.name}: while it is scored, an agent acts in the episodes that it is given; "
+                f"a {what} of its own, or one beyond them, is against the rules"
+            )
+
+    def _without_oracle(self, info):
+        self._info = info
+        return {key: value for key, value in info.items() if key not in ORACLE}
+
+    def break_off(self) -> bool:
+        """Allow the next episode to begin now; return whether steps of the budget are left."""
+        self._is_over = True
+        return self._spent != self._limits[1]
+
+    def action_masks(self) -> np.ndarray:
+        """Return which actions are allowed now, bool (actions,). sb3-contrib calls this method."""
+        actions: Any = self.action_space
+        return np.array(self._info.get("action_mask", [True] * actions.n), bool)
+
+
+def standard(env: gym.Env, task: Task) -> gym.Env:
+    """Return the environment for learners of plain Gymnasium: a Discrete action, a flat Box float32 observation.
+
+    Each value of a code becomes a number, 0 or 1 (`gymnasium.spaces.flatten`). A notification becomes its number in
+    `world.candidates`. In the room the action decides about the placement in view, see `Shelf`.
+    """
+    candidates = getattr(env.get_wrapper_attr("world"), "candidates", None)
+    if task.capacity is not None:
+        env = Shelf(env, task.capacity)
+    elif isinstance(candidates, np.ndarray):
+        numbers = spaces.Discrete(len(candidates))
+        env = wrappers.TransformAction(env, lambda number: candidates[number], numbers)
+    env = wrappers.FlattenObservation(env)
+    box: Any = env.observation_space
+    low = box.low.astype(np.float32)
+    high = box.high.astype(np.float32)
+    return wrappers.TransformObservation(
+        env, lambda seen: seen.astype(np.float32).clip(low, high), spaces.Box(low, high)
+    )
+
+
+class Shelf(gym.Wrapper):
+    """The room for learners without a memory of their own: they decide what a memory of the task's capacity stores.
+
+    Half the capacity is for episodes, half for beliefs. Both are empty at first; the oldest episode and the weakest
+    belief make room. Questions are answered from the latest episode, else from the strongest belief.
+
+    Action: Discrete(3), for the placement in view: store it as an episode, turn it into a belief, or forget it.
+    Observation: Box (10,) in [0, 1]: whether the strongest belief about the object is none, the same place or another;
+    the same for the latest episode of this person's object; the age of the oldest episode as a share of LONG_AGO; how
+    full episodes and beliefs are; and s / (1 + s) for the belief's strength s.
+    Source: Kim et al. (2023), A machine with short-term, episodic, and semantic memory systems, AAAI, whose agent makes
+    these three decisions. The observation is ours.
+    """
+
+    def __init__(self, env, capacity):
+        super().__init__(env)
+        self.action_space = spaces.Discrete(len(DECISIONS))
+        self.observation_space = spaces.Box(0.0, 1.0, (10,))
+        self._keeper = Keeper(capacity)
+        self._seen = None
+
+    def reset(self, *, seed=None, options=None):
+        """Begin an episode with an empty memory."""
+        self._seen, info = self.env.reset(seed=seed, options=options)
+        self._keeper.begin(self.env, seed or 0)
+        return self._keeper.features(self._seen), info
+
+    def step(self, action):
+        """Store or forget the placement, and answer the question."""
+        self._keeper.choice = int(action)
+        answer = self._keeper.act(self._seen, {})
+        self._seen, reward, terminated, truncated, info = self.env.step(answer)
+        features = self._keeper.features(self._seen)
+        return features, reward, terminated, truncated, info
+
+
+class Keeper(MemoryAgent):
+    """A memory that follows `choice` for each placement."""
+
+    split = (0.5, 0.5)
+    choice = EPISODE
+
+    def keep(self, placement, episodic, semantic):
+        if self.choice == EPISODE:
+            return episodic.store(placement)
+        if self.choice == BELIEF:
+            return semantic.strengthen(placement.thing, placement.place)
+        return None
+
+    def features(self, observation):
+        """Return the memory's content about the placement in view, float32 (10,); see `Shelf`."""
+        (seen, *_), _, _ = self._read(observation)
+        episodic, semantic = self.memories[0]
+        belief = semantic.recall(seen.thing)
+        episode = episodic.recall(seen.person, seen.thing)
+        age = 0.0
+        if episodic.items:
+            age = min(seen.time - episodic.items[0].time, LONG_AGO) / LONG_AGO
+        full = [len(part) / part.capacity for part in self.memories[0]]
+        strength = 0.0 if belief is None else belief.strength
+        places = _compared(belief, seen) + _compared(episode, seen)
+        return np.array([*places, age, *full, strength / (1 + strength)], np.float32)
+
+
+def _compared(memory, seen):
+    """Return whether there is no memory, one of the same place, or one of another place."""
+    if memory is None:
+        return [1, 0, 0]
+    is_same = memory.place == seen.place
+    return [0, is_same, not is_same]
+
+
+# ---------------------------------------------------------------- agents
 
 
 def load_agent(name: str) -> Callable:
-    """The function or class that `module:make` names, also of a module in the folder where one stands."""
-    make = found(name)
-    demand(callable(make), f"{name!r} is no agent but {make!r:.60}; {WANTED}")
-    return make
+    """Return the function or class named `module:make`, also from a module in the working directory."""
+    return function(name, load_factory(name))
 
 
-def fit_for(make: Callable, env: Trial) -> Agent:
-    """A fresh agent for an environment; raises DoesNotFit with the reason, TypeError for what is no agent."""
-    wanted = [
-        one
-        for one in inspect.signature(make).parameters.values()
-        if one.default is one.empty
-        and one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)
-    ]
-    agent = make(env) if wanted else make()
-    missing = [
-        name
-        for name in ("act", "begin", "learn")
-        if not callable(getattr(agent, name, None))
-    ]
-    if isinstance(agent, type) or missing == ["act", "begin", "learn"]:
-        raise TypeError(
-            f"{make.__name__} gave {agent!r:.60}, which is no agent; {WANTED}"
-        )
-    if missing:
-        raise TypeError(
-            f"the agent {agent!r:.60} has no {missing[0]}(); make it a pushlab.agents.Agent"
-        )
-    if not hasattr(agent, "name"):
-        agent.name = type(
-            agent
-        ).__name__  # who only has what an agent is asked for is called as its class
-    if env.task.kind == "lifetime" and (
-        hasattr(agent, "train") or getattr(agent, "standard", False)
-    ):
-        raise DoesNotFit(
-            "a lifetime is lived by act and learn, in environments as they are"
-        )
-    view = seen_by(agent, env)
-    for what, space in (
-        ("action", view.action_space),
-        ("observation", view.observation_space),
-    ):
-        known = getattr(agent, f"{what}_spaces", None)
-        if known is not None and not isinstance(space, tuple(known)):
+def call_maker(make: Callable, trial: Trial) -> Any:
+    """Return `make(trial)`, or `make()` if it needs no argument."""
+    try:
+        inspect.signature(make).bind()
+    except TypeError:
+        return make(trial)
+    return make()
+
+
+def make_agent(make: Callable, trial: Trial) -> Agent:
+    """Return a fresh agent for a trial. Raises DoesNotFit with the reason, TypeError if `make` returns no agent."""
+    agent = as_agent(call_maker(make, trial))
+    has_own_form = hasattr(agent, "train") or getattr(agent, "standard", False)
+    if trial.task.kind == "lifetime" and has_own_form:
+        raise DoesNotFit("a lifetime needs act and learn, in environments as they are")
+    view = trial.seen_by(agent)
+    for what in ("action", "observation"):
+        space = getattr(view, f"{what}_space")
+        accepted = getattr(agent, f"{what}_spaces", None)
+        if accepted is not None and not isinstance(space, tuple(accepted)):
+            names = " or ".join(kind.__name__ for kind in accepted)
             raise DoesNotFit(
-                f"needs {what}s that are {' or '.join(one.__name__ for one in known)}; this task has "
-                f"{type(space).__name__}"
+                f"needs {what}s that are {names}; this task has {type(space).__name__}"
             )
     return agent
 
 
-def seen_by(agent: Agent, trial: Trial) -> Trial:
-    """The environment as the agent gets it: in the standard form if it asks for that."""
-    if not getattr(agent, "standard", False):
-        return trial
-    return trial.seen_as(standard)
-
-
-class Unfit(Exception):
-    """The task does not fit: DoesNotFit came from making the agent."""
-
-
-def made_for(make: Callable, env: Trial) -> Agent:
-    """`fit_for` in a cell. What raises DoesNotFit anywhere else has failed."""
-    try:
-        return fit_for(make, env)
-    except DoesNotFit as reason:
-        raise Unfit(str(reason)) from reason
-
-
 class Watched(Agent):
-    """An agent in episodes that count: while it is asked, it neither steps nor resets."""
+    """An agent that can't step or reset the trial from its own methods in scored episodes."""
 
-    def __init__(self, agent: Agent, trial: Trial) -> None:
-        self.name, self._agent, self._trial = agent.name, agent, trial
+    def __init__(self, agent, trial):
+        self._agent = agent
+        self._trial = trial
 
-    def begin(self, env: Any, seed: int) -> None:
+    def begin(self, env, seed):
         self._trial.asked(self._agent.begin, env, seed)
 
-    def act(self, observation: Any, info: Any, explore: bool = True) -> Any:
+    def act(self, observation, info, explore=True):
         return self._trial.asked(self._agent.act, observation, info, explore)
 
-    def learn(self, transition: Any) -> None:
+    def learn(self, transition):
         self._trial.asked(self._agent.learn, transition)
 
 
-# ---------------------------------------------------------------- one cell
+# ---------------------------------------------------------------- runs
 
 
-def run_cell(make: Callable, task: Task, seed: int) -> dict[str, list[dict]]:
-    """Trains and judges an agent on a task under a seed: three tables.
+def run_task(make: Callable, task: Task, seed: int) -> dict[str, list[dict]]:
+    """Train and score an agent on a task under a seed; return the rows of three tables.
 
-    scores   a row with score and steps (of training, or of the online task), if the task fits
-    unfit    a row with the reason, if it does not
-    seconds  a row with the CPU seconds that it took
+    scores   score and steps (of training, or of the online task), if the task fits
+    unfit    the reason, if it doesn't
+    seconds  CPU seconds of the run
     """
-    begun = process_time()
+    start = process_time()
+    run = _go_through_lifetime if task.kind == "lifetime" else _compete
     try:
-        score, steps = (live_through if task.kind == "lifetime" else compete)(
-            make, task, seed
-        )
-    except Unfit as reason:
+        score, steps = run(make, task, seed)
+    except DoesNotFit as reason:
         return {"unfit": [{"reason": str(reason)}]}
     return {
         "scores": [{"score": score, "steps": steps}],
-        "seconds": [{"seconds": process_time() - begun}],
+        "seconds": [{"seconds": process_time() - start}],
     }
 
 
-def compete(make: Callable, task: Task, seed: int) -> tuple[float, int]:
-    """Score and steps of training; where there are several users, the mean over them and the sum."""
-    done = []
-    for number, arguments in enumerate(task.each):
-        own = part_seed(seed, TRAINING, number)
-        simulated = (
-            {"period": "history", "judge": "logistic"} if task.kind == "offline" else {}
-        )
-        with (
-            closing(task.make({**arguments, **simulated})) as env,
-            closing(task.make(arguments, judged=True)) as other,
-        ):
-            trial = Trial(
-                env, task, own, task.steps, LONG if task.kind == "online" else None
-            )
-            agent = made_for(make, trial)
-            trial = seen_by(agent, trial)
-            learn(agent, trial, own)
-            if task.kind == "online":
-                if trial.rest():
-                    live(agent, trial, own, learning=False)
-                done.append((trial.score, trial.spent))
-                continue
-            judged = seen_by(agent, Trial(other, task, JUDGED, counted=task.episodes))
-            live(
-                agent,
-                judged,
-                part_seed(seed, JUDGING, number),
-                learning=False,
-                episodes=task.episodes,
-            )
-            done.append((judged.score, trial.spent))
-    return sum(score for score, _ in done) / len(done), sum(steps for _, steps in done)
+def _compete(make, task, seed):
+    """Return the score, a mean over the task's users, and the training steps, their sum."""
+    users = range(len(task.each))
+    scores, steps = zip(*(_compete_once(make, task, seed, user) for user in users))
+    return sum(scores) / len(scores), sum(steps)
 
 
-def learn(agent: Agent, trial: Trial, seed: int) -> None:
-    """Spends the budget, in the agent's own way if it has one."""
+def _compete_once(make, task, seed, number):
+    arguments = task.each[number]
+    own = part_seed(seed, TRAINING, number)
+    is_online = task.kind == "online"
+    simulation = {}
+    if task.kind == "offline":
+        simulation = {"period": "history", "judge": "logistic"}
+    with closing(task.make({**arguments, **simulation})) as env:
+        trial = Trial(env, task, own, task.steps, LONG if is_online else None)
+        agent = make_agent(make, trial)
+        trial = trial.seen_by(agent)
+        _train(agent, trial, own)
+        if is_online:
+            if trial.break_off():
+                _play(agent, trial, own, learning=False)
+            return trial.score, trial.spent
+    with closing(task.make(arguments, judged=True)) as env:
+        judged = Trial(env, task, JUDGED, counted=task.episodes).seen_by(agent)
+        own = part_seed(seed, JUDGING, number)
+        _play(agent, judged, own, learning=False, episodes=task.episodes)
+        return judged.score, trial.spent
+
+
+def _train(agent, trial, seed):
+    """Spend the budget, in the agent's own loop if it has one."""
+    can_learn = getattr(type(agent), "learn", Agent.learn) is not Agent.learn
     if trial.task.kind == "offline" and hasattr(agent, "fit"):
         agent.fit(trial.world.user.history)
     elif hasattr(agent, "train"):
         with suppress(BudgetSpent):
-            agent.train(
-                trial, trial.budget, seed % 2**32
-            )  # as much as many libraries take for a seed
-    elif (
-        getattr(type(agent), "learn", Agent.learn) is not Agent.learn
-        or trial.task.kind == "online"
-    ):
-        live(agent, trial, seed, learning=True)
+            # Many libraries accept seeds of 32 bits only.
+            agent.train(trial, trial.task.steps, seed % 2**32)
+    elif can_learn or trial.task.kind == "online":
+        _play(agent, trial, seed, learning=True)
 
 
-def live(
-    agent: Agent, trial: Trial, seed: int, learning: bool, episodes: int = LONG
-) -> None:
-    """Lives so many episodes, or as many as the budget allows."""
+def _play(agent, trial, seed, learning, episodes=LONG):
+    """Play this number of episodes, or as many as the budget allows."""
     from pushlab.logs.rollout import rollout
 
     with suppress(BudgetSpent):
@@ -246,27 +411,21 @@ def live(
         )
 
 
-def live_through(make: Callable, task: Task, seed: int) -> tuple[float, int]:
-    """The mean reward of an episode in tests of tasks that were trained by then, and the steps of training."""
+def _go_through_lifetime(make, task, seed):
+    """Return the mean reward per episode in tests of tasks that were trained before, and the training steps."""
     from pushlab.lifetimes.live import make_envs, run_syllabus
     from pushlab.lifetimes.syllabi import read_syllabus
 
     syllabus = read_syllabus(task.env)
-    first = syllabus.phases[0].experiences[0]
-    agent = made_for(
-        make, Trial(make_envs(syllabus.phases[:1])[first.key], task, seed)
-    )
-    log, met, rewards = (
-        run_syllabus(syllabus, agent, part_seed(seed, TRAINING), progress=False),
-        set(),
-        [],
-    )
+    env, *_ = make_envs(syllabus.phases[:1]).values()
+    agent = make_agent(make, Trial(env, task, seed))
+    log = run_syllabus(syllabus, agent, part_seed(seed, TRAINING), progress=False)
+    trained = set()
+    rewards = []
     for _, block in log.groupby("block", sort=True):
-        testing = block["block_type"].eq("test").all()
-        met |= set() if testing else set(block["task"])
-        rewards += (
-            block.loc[block["task"].isin(met), "reward"].tolist() if testing else []
-        )
-    return sum(rewards) / len(rewards), int(
-        log.loc[log["block_type"] == "train", "length"].sum()
-    )
+        if block["block_type"].eq("test").all():
+            rewards += block.loc[block["task"].isin(trained), "reward"].tolist()
+        else:
+            trained.update(block["task"])
+    steps = log.loc[log["block_type"] == "train", "length"].sum()
+    return sum(rewards) / len(rewards), int(steps)

@@ -1,32 +1,27 @@
-"""The report of a benchmark: a page to read, its numbers as JSON, its pictures as PNG.
+"""The report of a benchmark: a page in Markdown, with two pictures.
 
-Which tasks a number is over is part of the number. An agent is held against another over the tasks that both did and
-no others, and a run that failed counts as the lowest known of its task, or as random play where that is lower, so that
-nobody gains by doing less. (The AutoML benchmark fills failed runs with a constant predictor's scores: Gijsbers et al.
-2024, Journal of Machine Learning Research 25(101); some learners here do worse than that.)
+Every number says which tasks it is over. Two agents are compared over the tasks that both did. A failed run counts as
+the lowest known score of its task, or as random play if that is lower, so that no agent gains by doing less. (The
+AutoML benchmark fills failed runs with a constant predictor's scores: Gijsbers et al. 2024, Journal of Machine Learning
+Research 25(101). Some learners here do worse than that.)
 """
 
 import platform
-import re
-from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from importlib import metadata, resources
+from importlib import metadata
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from pushlab import __version__
-from pushlab.ground._old_files import write_together
-from pushlab.ground.arguments import demand, has_columns, has_rows
-from pushlab.ground.files import json_text
+from pushlab.experiments.bench.tasks import QUICK, read_reference, task_table
+from pushlab.ground.files import write_bytes, write_text
 from pushlab.metrics import estimate
-from pushlab.plots.benchmark import HIGHEST, LOWEST
-from pushlab.studies.tables import interval_columns
+from pushlab.plots.benchmark import score_words
 
-PACKAGES = (
+PACKAGES = [
     "numpy",
     "scipy",
     "pandas",
@@ -36,353 +31,181 @@ PACKAGES = (
     "torch",
     "stable_baselines3",
     "sb3_contrib",
-)
-TABLES = "summary", "against", "profiles", "abilities", "by_task"
-MOST_BESIDE = 4  # other agents in the picture of profiles
-UNFIT, FAILED = (
-    pd.DataFrame(columns=["task", "reason"]),
-    pd.DataFrame(columns=["task", "seed", "reason"]),
-)
+]
+
+QUICK_NOTE = """
+This is the quick version, with less training and fewer runs. Its scores don't compare with those of the full one.
+"""
+OVERVIEW = """
+A normalised score is 0 for random play and 1 for the best known score of a task. The interquartile mean is over the
+middle half of all runs. The optimality gap is how far runs fall short of 1; less is better. Intervals are at 95 % and
+describe new runs of the same tasks: Student's for the mean of a task, the stratified bootstrap for everything else.
+
+## All tasks
+
+![Normalised scores by task](overview.png)
+
+A dot is a run, a cross one that failed and counts as the lowest known, a grey tick the mean of another agent. An arrow
+at the edge stands for a mean beyond it.
+"""
+ABILITIES = """
+## By ability
+
+![Interquartile means by ability](abilities.png)
+
+Read each spoke by itself: the dot is the interquartile mean over the tasks that require this ability, from random play
+(inner ring) to the best known (outer ring). The area depends on the order of the spokes and means nothing. Grey: other
+agents that did all of these tasks.
+"""
+AGAINST = """
+## Beside other agents
+
+Each row is over the tasks that both agents did, so rows don't compare with each other. With fewer than five runs per
+task the intervals are too narrow, especially those of the probability that a run is better than one of the other agent.
+"""
 
 
 def write_report(
     folder: Path | str,
-    scores: pd.DataFrame,
-    tasks: pd.DataFrame,
-    reference: pd.DataFrame | None = None,
-    version: str = "pushlab-bench-1",
-    unfit: pd.DataFrame = UNFIT,
-    failed: pd.DataFrame = FAILED,
-    agent: str | None = None,
-) -> Path:
-    """Writes report.html, report.json and the PNGs into a folder, all or none of them; returns the page's path.
-
-    folder     made where there is none; pictures that an earlier report left there, and this one lacks, go
-    scores     of one agent, a row a run: agent, task, seed, score, normalised
-    tasks      a row a task: name, system, abilities (list, or words with blanks between), unit, random, best, best_from
-    reference  scores of other agents, of the same form; one of the agent's own name is called "name (reference)"
-    version    of the benchmark; one that ends in "-quick" is said to be another table of scores
-    unfit      tasks that do not fit the agent: task, reason
-    failed     runs that failed: task, seed, reason; see `count_failed`
-    agent      its name, where it may have no score at all
-
-    Raises ValueError for tables that are not of this form, OSError where nothing can be written.
-    """
-    told = report(scores, tasks, reference, version, unfit, failed, agent)
-    pictures, folder = report_pictures(told), Path(folder)
-    page = _page(told, pictures)
-    files = {f"{name}.png": data for name, data in pictures.items()}
-    files |= {"report.json": json_text(told).encode(), "report.html": page.encode()}
-    try:
-        write_together({folder / name: data for name, data in files.items()})
-        for left in {folder / "profiles.png", *folder.glob("task-*.png")} - {
-            folder / name for name in files
-        }:
-            left.unlink(missing_ok=True)
-    except OSError as error:
-        raise OSError(
-            f"the report could not be written to {folder}: {error}"
-        ) from error
-    return folder / "report.html"
-
-
-# ---------------------------------------------------------------- numbers
-
-
-def report(
-    scores: pd.DataFrame,
-    tasks: pd.DataFrame,
-    reference: pd.DataFrame | None = None,
-    version: str = "pushlab-bench-1",
-    unfit: pd.DataFrame = UNFIT,
-    failed: pd.DataFrame = FAILED,
-    agent: str | None = None,
-) -> dict[str, Any]:
-    """All numbers of the report, as JSON holds them: tables are lists of rows, None is what is not known.
-
-    version, agent, packages (name: version)
-    summary    statistic, value, low, high, tasks, runs: of the agent's normalised scores
-    against    agent, tasks (that both did); over those the interquartile mean of either with its interval (ours,
-               theirs) and the probability that a run of ours beats one of theirs (better)
-    profiles   see `pushlab.metrics.estimate.profile_table`: of the agent and of the others, at most four, the highest
-               first, that did all of its tasks
-    abilities  see `pushlab.plots.ability_table`
-    by_task    agent, task; mean, low, high in the task's unit and normalised; runs, failed
-    missing    task, seed, reason: what was not done
-    tasks      as they were given; `runs` all that is counted: agent, task, seed, score, normalised, failed
-
-    The arguments are those of `write_report`. Without a run of the agent the first five tables are empty.
-    """
-    from pushlab.plots import ability_table, task_means
-
-    has_rows(
-        tasks,
-        "name",
-        "system",
-        "abilities",
-        "unit",
-        "random",
-        "best",
-        "best_from",
-        what="the table of tasks",
-    )
-    demand(
-        (tasks["best"] > tasks["random"]).all(),
-        "the best score of a task is above its random one",
-    )
-    has_columns(
-        scores,
-        "agent",
-        "task",
-        "seed",
-        "score",
-        "normalised",
-        what="the table of scores",
-    )
-    has_columns(unfit, *UNFIT, what="the table of what does not fit")
-    has_columns(failed, *FAILED, what="the table of what failed")
-    names = [agent] if agent is not None else list(scores["agent"].unique())
-    demand(
-        len(names) == 1,
-        f"a report is of one agent; the table of scores has {len(names)}",
-    )
-    others = scores[:0] if reference is None else reference
-    lowest = (
-        pd.concat([scores, others]).groupby("task")["normalised"].min().clip(upper=0.0)
-    )
-    agent, parts = names[0], [count_failed(scores, tasks, names[0], lowest, failed)]
-    for name, own in others.groupby("agent", sort=False):
-        parts.append(
-            count_failed(
-                own, tasks, f"{name} (reference)" if name == agent else name, lowest
-            )
-        )
-    runs, tables = pd.concat(parts, ignore_index=True), dict.fromkeys(TABLES)
-    if len(parts[0]):
-        by_task = task_means(runs, "score").merge(
-            task_means(runs),
-            on=["agent", "task", "runs", "failed"],
-            suffixes=("", "_normalised"),
-        )
-        tables = {
-            **_statistics(runs, agent),
-            "abilities": ability_table(runs, tasks, agent),
-            "by_task": by_task,
-        }
-    tables |= {
-        "missing": _missing(parts[0], tasks, unfit, failed),
-        "tasks": tasks,
-        "runs": runs,
-    }
-    return {
-        "version": version,
-        "agent": agent,
-        "packages": packages(),
-        **{name: _rows(table) for name, table in tables.items()},
-    }
-
-
-def count_failed(
-    scores: pd.DataFrame,
-    tasks: pd.DataFrame,
+    tables: Mapping[str, pd.DataFrame],
     agent: str,
-    lowest: Mapping[str, float],
-    failed: pd.DataFrame = FAILED,
-) -> pd.DataFrame:
-    """All runs of one agent's tasks, a DataFrame: agent, task, seed, score, normalised, failed.
+    version: str,
+    command: str,
+) -> Path:
+    """Write report.md and its pictures to a folder; return the path of report.md.
 
-    A run that failed, or of which there is no score, has the normalised score that `lowest` gives its task, or 0. The
-    agent's tasks are those of which a run finished or failed, its seeds those of all its runs.
+    Args:
+        folder: Folder, created if it doesn't exist.
+        tables: Tables that `run_bench` returned.
+        agent: Label of the agent. Its scores that ship with pushlab are labelled "name (reference)".
+        version: Version of the benchmark.
+        command: Command that computed the scores.
     """
-    scores = scores[np.isfinite(scores["normalised"].astype(float))]
-    tried, seeds = (
-        {*scores["task"], *failed["task"]},
-        sorted({*scores["seed"], *failed["seed"]}),
-    )
-    if strange := tried - {*tasks["name"]}:
-        raise ValueError(
-            f"there is no task {min(strange)!r}; there are {', '.join(tasks['name'])}"
-        )
-    every = (
-        tasks.loc[tasks["name"].isin(tried), ["name", "random", "best"]]
-        .rename(columns={"name": "task"})
-        .merge(pd.DataFrame({"seed": np.array(seeds, int)}), how="cross")
-    )
-    runs = every.merge(
-        scores[["task", "seed", "score", "normalised"]], how="left", on=["task", "seed"]
-    )
-    lost, worst = (
-        runs["score"].isna(),
-        np.array([lowest.get(task, 0.0) for task in runs["task"]], float),
-    )
-    return pd.DataFrame(
-        {
-            "agent": agent,
-            "task": runs["task"],
-            "seed": runs["seed"],
-            "score": runs["score"].where(
-                ~lost, runs["random"] + worst * (runs["best"] - runs["random"])
-            ),
-            "normalised": runs["normalised"].where(~lost, worst),
-            "failed": lost,
-        }
-    )
+    own = {name: table[table["agent"] == agent] for name, table in tables.items()}
+    tasks = task_table(version)
+    reference = read_reference(version)
+    lowest = pd.concat([own["scores"], reference]).groupby("task")["normalised"].min()
+    runs = _count_failed(own["scores"], own["failed"], tasks, lowest.clip(upper=0.0))
+    parts = [f"# {agent}, {version}"]
+    if version == QUICK:
+        parts.append(QUICK_NOTE)
+    if len(runs):
+        reference = reference.replace({"agent": {agent: f"{agent} (reference)"}})
+        runs = pd.concat([runs, reference.assign(failed=False)])
+        parts += _results(Path(folder), runs, tasks, agent)
+    else:
+        parts.append(f"None of the {len(tasks)} tasks was done.")
+    missing = pd.concat([own["unfit"].assign(seed="all"), own["failed"]])
+    if len(missing):
+        header = ["task", "seed", "reason"]
+        table = markdown_table(header, missing[header].to_numpy())
+        parts += ["## What was not done", table]
+    parts += ["## Made with", _versions(), f"    {command}"]
+    text = "\n\n".join(part.strip("\n") for part in parts)
+    return write_text(Path(folder) / "report.md", text + "\n")
 
 
-def _statistics(runs, agent):
-    """The tables `summary`, `against` and `profiles`."""
-    grids = {
-        name: estimate.score_matrices(own, "normalised")[name]
-        for name, own in runs.groupby("agent", sort=False)
-    }
-    ours, middle, rows = grids.pop(agent), estimate.interquartile_mean, []
-    summary = [
-        {
-            "statistic": name,
-            **_interval("value", statistic, ours),
-            "tasks": ours.shape[1],
-            "runs": len(ours),
-        }
-        for name, statistic in (
-            ("interquartile mean", middle),
-            ("optimality gap", estimate.optimality_gap),
-        )
-    ]
-    for name, grid in grids.items():
-        both = [task for task in ours if task in grid]
-        if both:
-            pair = ours[both], grid[both]
-            rows.append(
-                {
-                    "agent": name,
-                    "tasks": len(both),
-                    **_interval("ours", middle, pair[0]),
-                    **_interval("theirs", middle, pair[1]),
-                    **_interval("better", estimate.probability_of_improvement, *pair),
-                }
-            )
-    beside = sorted(
-        (name for name, grid in grids.items() if {*ours} <= {*grid} and len(grid) > 1),
-        key=lambda name: -middle(grids[name][ours.columns]),
-    )[:MOST_BESIDE]
-    drawn = {agent: ours, **{name: grids[name][ours.columns] for name in beside}}
-    profiles = (
-        estimate.profile_table(drawn, np.linspace(LOWEST, HIGHEST, 36))
-        if len(ours) > 1
-        else ()
-    )
-    rows.sort(key=lambda row: -row["tasks"])
-    return {"summary": summary, "against": rows, "profiles": profiles}
+def _count_failed(scores, failed, tasks, lowest):
+    """Return all runs of an agent: agent, task, seed, score, normalised, failed.
+
+    A run that failed, or whose score is not finite, has the normalised score that `lowest` holds for its task, or 0.
+    """
+    runs = pd.concat([scores, failed]).merge(tasks, left_on="task", right_on="name")
+    is_lost = ~np.isfinite(runs["normalised"].astype(float))
+    worst = runs["task"].map(lowest).fillna(0.0)
+    runs["normalised"] = runs["normalised"].mask(is_lost, worst)
+    score = runs["random"] + worst * (runs["best"] - runs["random"])
+    runs["score"] = runs["score"].mask(is_lost, score)
+    columns = ["agent", "task", "seed", "score", "normalised"]
+    return runs[columns].assign(failed=is_lost)
 
 
-def _interval(name, statistic, *grids):
-    """Three columns: the statistic and its interval, which is unknown where there is one run only."""
-    several = min(map(len, grids)) > 1
-    return interval_columns(
-        name,
-        estimate.stratified_interval(grids[0], statistic, *grids[1:])
-        if several
-        else (statistic(*grids), np.nan, np.nan),
-    )
-
-
-def _missing(own, tasks, unfit, failed):
-    """What was not done, with the reason: task, seed (None for all), reason."""
-    known = {*zip(failed["task"], failed["seed"])}
-    rows = [
-        (row.task, None, row.reason)
-        for row in unfit.drop_duplicates("task").itertuples()
-    ]
-    rows += [(row.task, row.seed, row.reason) for row in failed.itertuples()]
-    rows += [
-        (row.task, row.seed, "there is no score")
-        for row in own[own["failed"]].itertuples()
-        if (row.task, row.seed) not in known
-    ]
-    rows += [
-        (name, None, "it was not run")
-        for name in tasks["name"]
-        if name not in {*own["task"], *unfit["task"]}
-    ]
-    return pd.DataFrame(rows, columns=["task", "seed", "reason"], dtype=object)
-
-
-def packages() -> dict[str, str]:
-    """Versions of Python and of the packages that scores come from, {name: version}; those that are installed."""
-    found = {"python": platform.python_version(), "pushlab": __version__}
-    for name in PACKAGES:
-        with suppress(metadata.PackageNotFoundError):
-            found[name] = metadata.version(name)
-    return found
-
-
-def _rows(table):
-    """A table as JSON holds it."""
-    table = pd.DataFrame(table).astype(object)
-    return table.where(table.notna(), None).to_dict("records")
-
-
-# ---------------------------------------------------------------- pictures and the page
-
-
-def report_pictures(told: Mapping[str, Any]) -> dict[str, bytes]:
-    """The pictures of a `report` as PNG: overview, profiles, abilities, and `task-` with the name of each task."""
+def _results(folder, runs, tasks, agent):
+    """Write the pictures; return the sections about the agent's scores."""
     from pushlab import plots
 
-    runs, tasks, agent = (
-        pd.DataFrame(told["runs"]),
-        pd.DataFrame(told["tasks"]),
-        told["agent"],
-    )
-    if not told["summary"]:
-        return {}
-    spokes = pd.DataFrame(told["abilities"]).astype(
-        {"value": float, "low": float, "high": float}
-    )
-    made = {
+    abilities = plots.ability_table(runs, tasks, agent)
+    pictures = {
         "overview": plots.task_scores(runs, tasks, agent),
-        "abilities": plots.ability_radar(spokes, agent),
+        "abilities": plots.ability_radar(abilities, agent),
     }
-    if told["profiles"]:
-        made["profiles"] = plots.performance_profiles(
-            pd.DataFrame(told["profiles"]), unit="normalised"
-        )
-    for _, task in tasks[
-        tasks["name"].isin(runs.loc[runs["agent"] == agent, "task"])
-    ].iterrows():
-        made[_picture_of(task["name"])] = plots.task_runs(runs, task, agent)
-    return {name: plots.png(figure) for name, figure in made.items()}
+    for name, picture in pictures.items():
+        write_bytes(folder / f"{name}.png", plots.png(picture))
+
+    own = runs[runs["agent"] == agent]
+    means = plots.task_means(own, "score").merge(plots.task_means(own), on="task")
+    rows = []
+    for mean in means.merge(tasks, left_on="task", right_on="name").itertuples():
+        scale = (mean.random, mean.best)
+        score = _words((mean.mean_x, mean.low_x, mean.high_x), *scale)
+        normalised = _words((mean.mean_y, mean.low_y, mean.high_y))
+        ends = [score_words(end, *scale) for end in scale]
+        rows.append((mean.task, score, normalised, *ends, mean.runs_x, mean.failed_x))
+    header = ("task", "score", "normalised", "random", "best known", "runs", "failed")
+    summary, against = _comparisons(runs, agent)
+    parts = [
+        f"{summary}, over {len(means)} of {len(tasks)} tasks.",
+        OVERVIEW,
+        markdown_table(header, rows),
+        ABILITIES,
+    ]
+    if against:
+        header = ("other agent", "tasks", "interquartile mean", "the other's")
+        header += ("probability of a better run",)
+        parts += [AGAINST, markdown_table(header, against)]
+    return parts
 
 
-def _picture_of(task):
-    return "task-" + re.sub(r"[^\w.-]+", "-", task)
+def _comparisons(runs, agent):
+    """Return a sentence about the agent, and a row for each other agent, those with most tasks first."""
+    grids = {}
+    for _, rows in runs.groupby("agent", sort=False):
+        grids |= estimate.score_matrices(rows, "normalised")
+    ours = grids.pop(agent)
+    middle = estimate.interquartile_mean
+    gap = _interval(estimate.optimality_gap, ours)
+    summary = f"Interquartile mean {_interval(middle, ours)}, optimality gap {gap}"
+    against = []
+    for name, theirs in grids.items():
+        both = ours.columns.intersection(theirs.columns)
+        if len(both):
+            pair = (ours[both], theirs[both])
+            better = _interval(estimate.probability_of_improvement, *pair)
+            means = [_interval(middle, grid) for grid in pair]
+            against.append((name, len(both), *means, better))
+    return summary, sorted(against, key=lambda row: -row[1])
 
 
-def _page(told, pictures):
-    """The page: one file, in which every picture is, and every word is text and nothing else."""
-    from jinja2 import Environment, StrictUndefined
+def _versions():
+    """Return the versions of Python, pushlab and the installed packages that scores depend on."""
+    versions = [f"python {platform.python_version()}", f"pushlab {__version__}"]
+    for name in PACKAGES:
+        with suppress(metadata.PackageNotFoundError):
+            versions.append(f"{name} {metadata.version(name)}")
+    return ", ".join(versions)
 
-    from pushlab.plots.benchmark import score_words
-    from pushlab.plots.words import listed
 
-    page = Environment(
-        autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined
-    )
-    page.filters |= {
-        "number": lambda value, *ends: (
-            "unknown" if value is None else score_words(value, *ends)
-        ),
-        "words": lambda some: listed(some.split() if isinstance(some, str) else some),
-        "picture": _picture_of,
-    }
-    template = (
-        resources.files("pushlab.experiments.bench")
-        .joinpath("report.html")
-        .read_text(encoding="utf-8")
-    )
-    return page.from_string(template).render(
-        **told,
-        images={
-            name: b64encode(data).decode("ascii") for name, data in pictures.items()
-        },
-    )
+def _interval(statistic, *grids):
+    """Return a statistic of scores as text, with its interval if there are several runs."""
+    if min(map(len, grids)) == 1:
+        return score_words(statistic(*grids))
+    return _words(estimate.stratified_interval(grids[0], statistic, *grids[1:]))
+
+
+def _words(interval, *scale):
+    """Return a value and its interval as text, with the digits that a scale from random to best needs."""
+    value, *ends = [score_words(x, *scale) for x in interval if pd.notna(x)]
+    return f"{value} [{', '.join(ends)}]" if ends else value
+
+
+def markdown_table(header: Sequence[str], rows: Iterable[Sequence]) -> str:
+    """Return a table in Markdown.
+
+    >>> print(markdown_table(["task", "score"], [("a|b", 1)]))
+    | task | score |
+    | --- | --- |
+    | a\\|b | 1 |
+    """
+    lines = [header, ["---"] * len(header), *rows]
+    texts = [[str(cell).replace("|", "\\|") for cell in line] for line in lines]
+    return "\n".join(f"| {' | '.join(line)} |" for line in texts)

@@ -1,151 +1,133 @@
-"""The tasks of the benchmark: what `data/bench/tasks.json` says, with the numbers that scores are normalised by."""
+"""The benchmark's tasks (`data/bench/tasks.json`), the ends of their scales, and the scores of the agents that ship."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
+
+import gymnasium as gym
+import pandas as pd
 
 from pushlab.ground.arguments import one_of
 from pushlab.ground.files import data_dir
+from pushlab.ground.reading import read_json
 
-if TYPE_CHECKING:
-    import gymnasium as gym
-    import pandas as pd
-
-
-VERSION, QUICK = "pushlab-bench-1", "pushlab-bench-1-quick"
+VERSION = "pushlab-bench-1"
+QUICK = "pushlab-bench-1-quick"
 VERSIONS = (VERSION, QUICK)
-ABILITIES = (
-    "personalisation",
-    "exploration",
-    "delay",
-    "memory",
-    "planning",
-    "retention",
-)
-KINDS = ("train", "online", "offline", "lifetime")
+SCORES = ["agent", "task", "seed", "score", "normalised", "steps"]
 
 
 class Task(NamedTuple):
-    """One task in one version.
+    """A task in one version of the benchmark.
 
-    name, system   what it is called, and which system of pushlab it is of
-    abilities      which of ABILITIES it asks for
-    kind           "train": learn within a budget of steps, then be judged; "online": judged while learning; "offline":
-                   learn from the history, be judged on the test quarter; "lifetime": live through a syllabus
-    env            id of the environment, or the name of the syllabus
-    arguments      of the environment, also `max_episode_steps`; `user` may be a list: each is met by a fresh agent, and
-                   the score is the mean over them
-    judged_on      arguments that are others when the agent is judged
-    steps          budget of training (for each user); that of a lifetime, in both versions, is the syllabus' own
-    episodes       in which it is judged; of a lifetime, of a task in each test
-    value, per     what the score counts: "reward", or an entry of info; and its mean a "step" or an "episode"
-    scale          "log10": the score is the base-10 logarithm of that mean (of 1, where it is less), since rewards span
-                   powers of ten
-    unit           of the score, in words; more is better
-    capacity       of the memory that the task allows, where it is about memory
+    Attributes:
+        name: Name of the task.
+        system: System of pushlab that the task belongs to.
+        abilities: Abilities that the task requires, such as "exploration".
+        env: ID of the environment, or name of the syllabus.
+        arguments: Arguments of the environment, including `max_episode_steps`. A list as `user` means that a fresh
+            agent is scored with each user; the score is the mean.
+        steps: Budget of training steps, for each user. A lifetime has the budget of its syllabus in both versions.
+        episodes: Number of scored episodes; in a lifetime, of each task in each test.
+        unit: Unit of the score. Higher is better.
+        kind: "train": learn within the budget, then be scored. "online": be scored while learning. "offline": learn
+            from the history, be scored on the test quarter. "lifetime": go through a syllabus.
+        judged_on: Arguments that differ in the scored episodes.
+        value: What the score counts: "reward", or an entry of info.
+        per: Whether the score is a mean per "step" or per "episode".
+        scale: "log10" if the score is the logarithm of that mean, or of 1 if the mean is less, because rewards span
+            powers of ten.
+        capacity: Capacity of the memory that the task allows, in tasks about memory.
     """
 
     name: str
     system: str
     abilities: Sequence[str]
-    kind: str
     env: str
     arguments: Mapping[str, Any]
-    judged_on: Mapping[str, Any]
     steps: int
     episodes: int
-    value: str
-    per: str
-    scale: str | None
     unit: str
+    kind: str = "train"
+    judged_on: Mapping[str, Any] = {}
+    value: str = "reward"
+    per: str = "step"
+    scale: str | None = None
     capacity: int | None = None
 
     @property
     def each(self) -> list[dict]:
-        """The environments' arguments, one dict for each user who is met by a fresh agent."""
-        user = self.arguments.get("user")
-        return (
-            [{**self.arguments, "user": one} for one in user]
-            if isinstance(user, list)
-            else [dict(self.arguments)]
-        )
+        """Arguments of the environment, one dict for each user."""
+        users = self.arguments.get("user")
+        if isinstance(users, list):
+            return [{**self.arguments, "user": user} for user in users]
+        return [dict(self.arguments)]
 
     def make(self, arguments: Mapping[str, Any], judged: bool = False) -> gym.Env:
-        """The environment to learn in, or the one to be judged in, under one of `each`."""
-        import gymnasium as gym
-
-        import pushlab  # noqa: F401  the ids
-
-        # A score may count what only reveal=True tells; `Trial` hides it from agents.
-        told = {"reveal": True} if self.value in ("probability", "best") else {}
-        arguments = {**arguments, **(self.judged_on if judged else {}), **told}
+        """Return the environment for training, or for the scored episodes, with one of the dicts in `each`."""
+        arguments = {**arguments, **(self.judged_on if judged else {})}
+        if self.value in ("probability", "best"):
+            arguments["reveal"] = (
+                True  # the score needs it; `Trial` hides it from agents
+            )
         return gym.make(self.env, disable_env_checker=True, **arguments)
 
 
 @cache
 def read_tasks(version: str = VERSION) -> tuple[Task, ...]:
-    """The tasks of a version, in their order; "quick" has smaller budgets and fewer episodes, so other scores.
+    """Return the tasks of a version, in their order. The quick version has smaller budgets and fewer episodes.
 
     >>> len(read_tasks()) >= 14, read_tasks("pushlab-bench-1-quick")[0].steps < read_tasks()[0].steps
     (True, True)
     """
-    which = VERSIONS.index(one_of("version", version, VERSIONS))
-    told = json.loads(
-        (data_dir() / "bench" / "tasks.json").read_text(encoding="utf-8")
-    )["tasks"]
-    return tuple(
-        Task(
-            **{
-                "judged_on": {},
-                "kind": "train",
-                "value": "reward",
-                "per": "step",
-                "scale": None,
-                **one,
-                "steps": one["steps"][which],
-                "episodes": one["episodes"][which],
-            }
-        )
-        for one in told
-    )
+    column = VERSIONS.index(one_of("version", version, VERSIONS))
+    tasks = []
+    for entry in read_json(data_dir() / "bench" / "tasks.json")["tasks"]:
+        entry["steps"] = entry["steps"][column]
+        entry["episodes"] = entry["episodes"][column]
+        tasks.append(Task(**entry))
+    return tuple(tasks)
 
 
 def find_task(name: str, version: str = VERSION) -> Task:
-    """The task of that name; ValueError says which there are."""
+    """Return the task with this name. Raises ValueError that lists all names."""
     tasks = {task.name: task for task in read_tasks(version)}
     return tasks[one_of("task", name, tasks)]
 
 
 def task_table(version: str = VERSION) -> pd.DataFrame:
-    """The tasks as a DataFrame: name, system, abilities (list), kind, steps, episodes, unit, random, best, best_from.
+    """Return the tasks as a table: name, system, abilities, kind, steps, episodes, unit, random, best, best_from.
 
-    random, best   the scores that normalise to 0 and to 1; best_from says whose the best is, and whether it is the
-                   true optimum
+    `random` and `best` are the scores that normalise to 0 and to 1; `best_from` says where the best one is from, and
+    whether it is the true optimum.
     """
-    import pandas as pd
+    columns = ["name", "system", "abilities", "kind", "steps", "episodes", "unit"]
+    tasks = pd.DataFrame(read_tasks(version))[columns]
+    anchors = _read_table("anchors", version).rename(columns={"task": "name"})
+    return tasks.merge(anchors, on="name", how="left")
 
-    rows = [
-        {
-            key: getattr(task, key)
-            for key in (
-                "name",
-                "system",
-                "abilities",
-                "kind",
-                "steps",
-                "episodes",
-                "unit",
-            )
-        }
-        for task in read_tasks(version)
-    ]
-    anchors = pd.read_csv(data_dir() / "bench" / "anchors.csv")
-    anchors = (
-        anchors[anchors["version"] == version]
-        .rename(columns={"task": "name"})
-        .drop(columns="version")
-    )
-    return pd.DataFrame(rows).merge(anchors, on="name", how="left")
+
+def normalise(scores: pd.DataFrame, version: str) -> pd.DataFrame:
+    """Return a table of scores with a column `normalised`: 0 is random play, 1 the best known score."""
+    anchors = _read_table("anchors", version).set_index("task")
+    random = scores["task"].map(anchors["random"])
+    best = scores["task"].map(anchors["best"])
+    normalised = (scores["score"] - random) / (best - random)
+    return scores.assign(normalised=normalised)[SCORES]
+
+
+def read_reference(version: str = VERSION) -> pd.DataFrame:
+    """Return the scores of the agents that ship: agent, task, seed, score, normalised, steps.
+
+    >>> list(read_reference())
+    ['agent', 'task', 'seed', 'score', 'normalised', 'steps']
+    """
+    return normalise(_read_table("reference", version), version)
+
+
+def _read_table(name, version):
+    table = pd.read_csv(data_dir() / "bench" / f"{name}.csv")
+    rows = table[table["version"] == version]
+    return rows.drop(columns="version").reset_index(drop=True)

@@ -1,0 +1,278 @@
+"""Scores that the benchmark normalises by: random play, and the best possible or best known score of each task.
+
+    python studies/anchors.py --out data/bench/anchors.csv
+
+writes anchors.csv, a row per version and task, within some minutes.
+
+The best score comes from something that sees more than an agent: the true probabilities of opening, a planner that
+knows the user model, a search over whole schedules of a simulator. If there is no such thing, it is the score of the
+workbook's agent with ten times the budget (in a lifetime, on its tasks one by one). Then it is only the best known
+score, and can be beaten.
+"""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from pushlab import agents
+from pushlab.experiments.bench import agents as entrants
+from pushlab.experiments.bench.protocol import run_task
+from pushlab.experiments.bench.tasks import VERSIONS, Task, find_task, read_tasks
+from pushlab.experiments.cells import Cell, run_cells
+from pushlab.ground.files import write_text
+
+RANDOM_SEEDS = 20  # runs of random play
+CREDIT_SEEDS = 1000  # the same in credit, whose episodes have 25 rounds only
+BUDGETS = 10  # budgets of the agent that stands for the best known score
+SEEDS = 3  # runs of that agent
+BEAM = 2000  # plans kept, ranked by their best item forever
+ROLLED = 60  # plans kept, ranked by greedy steps to the end
+TRIES = 256  # schedules per batch
+STALE = 40  # batches without progress before the search starts anew
+WORK = 200_000  # steps of such batches: half a minute to some minutes per task
+COLUMNS = ["version", "task", "random", "best", "best_from"]
+SIMULATORS = ("HIV", "opioid", "Zika", "World3", "credit")
+
+
+def anchors_of(*tasks: Task) -> list[dict[str, Any]]:
+    """Return the anchors of a task, a row per version."""
+    rows = []
+    best = None
+    for version, task in zip(VERSIONS, tasks):
+        if best is None or task.system not in SIMULATORS:
+            best = best_of(task)  # simulators are scored alike in both versions
+        seeds = CREDIT_SEEDS if task.system == "credit" else RANDOM_SEEDS
+        rows.append(
+            {
+                "version": version,
+                "random": mean_score(entrants.random, task, seeds),
+                "best": best[0],
+                "best_from": best[1],
+            }
+        )
+    return rows
+
+
+def best_of(task: Task) -> tuple[float, str]:
+    """Return the best score of a task, and where it is from."""
+    if task.value == "probability":
+        return (
+            mean_score(entrants.random, task._replace(value="best"), 1),
+            "best of the catalogue: info['best'] in each context, by the true probabilities",
+        )
+    if task.system == "recommender" or task.env.startswith("recommender"):
+        tires = task.arguments.get("UserModel") == "Satiation"
+        kept = f"beam search, {BEAM:,} kept"
+        if tires:
+            kept = f"beam searches, {BEAM:,} and {ROLLED} kept"
+        return (
+            mean_score(lambda env: KnowingPlanner(BEAM, tires), task, 1),
+            f"planner that sees the user's state and knows the model ({kept})",
+        )
+    if task.system in SIMULATORS:
+        best, source = best_schedule(task)
+        return float(np.log10(best) if task.scale == "log10" else best), source
+    if task.kind == "lifetime":
+        # The users of `users-aba`, weighted by how often they occur in the tests that count.
+        users = [*3 * ["mira"], *2 * ["theo"]]
+        task = find_task("push-default")
+        task = task._replace(arguments={"user": users, "days": "train"})
+    return (
+        mean_score(entrants.workbook, task._replace(steps=BUDGETS * task.steps), SEEDS),
+        f"the workbook's agent with {BUDGETS} times the budget",
+    )
+
+
+def mean_score(make: Any, task: Task, seeds: int) -> float:
+    """Return an agent's mean score over this number of seeds."""
+    runs = [run_task(make, task, seed) for seed in range(seeds)]
+    return float(np.mean([run["scores"][0]["score"] for run in runs]))
+
+
+# ---------------------------------------------------------------- plans
+
+
+class KnowingPlanner(agents.Planner):
+    """A planner that reads the user's state, which is hidden from agents; so it's no entrant.
+
+    For a user who tires of items the plan is the better one of two. The first is the Planner's, whose beam is ranked by
+    the best item forever. The beam of the second, ROLLED plans wide, is ranked by the best next item at each step to
+    the end. The best plan completed in this way is kept, so it's never worse than always taking the best next item.
+    """
+
+    def __init__(self, beam: int, tires: bool = False) -> None:
+        super().__init__(beam)
+        self._tires = tires
+
+    def begin(self, env: Any, seed: int) -> None:
+        super().begin(env, seed)
+        self._core = env.unwrapped
+
+    def act(self, observation: Any, info: Any, explore: bool = True) -> int:
+        state = self._world.info(self._core.state, self._core.outcome)["state"][0]
+        return super().act(observation, {**info, "state": state}, explore)
+
+    def plan(
+        self, world: Any, state: np.ndarray, steps: int
+    ) -> tuple[np.ndarray, float]:
+        plan = super().plan(world, state, steps)
+        if not self._tires:
+            return plan
+        return max(plan, rolled_plan(world, state, steps), key=lambda one: one[1])
+
+
+def rolled_plan(
+    world: Any, state: np.ndarray, steps: int, beam: int = ROLLED
+) -> tuple[np.ndarray, float]:
+    """Return the items of KnowingPlanner's second plan, int64 (steps,), and their expected reward."""
+    items = np.arange(world.n_items)
+    states = np.asarray(state, float)[None]
+    rewards_so_far = np.zeros(1)
+    plans = np.zeros((1, 0), np.int64)
+    best = (plans[0], -np.inf)
+    for step in range(steps):
+        parents = np.repeat(np.arange(len(states)), len(items))
+        actions = np.tile(items, len(states))
+        rewards, states = world.expect(states[parents], actions)
+        rewards_so_far = rewards_so_far[parents] + rewards
+        plans = np.column_stack([plans[parents], actions])
+        left = steps - step - 1
+        total, completions = greedy_end(world, states, rewards_so_far, left)
+        if total.max() > best[1]:
+            best_plan = np.hstack([plans, completions])[total.argmax()]
+            best = (best_plan, float(total.max()))
+        kept = np.argsort(-total, kind="stable")[:beam]
+        states = states[kept]
+        rewards_so_far = rewards_so_far[kept]
+        plans = plans[kept]
+    return best
+
+
+def greedy_end(
+    world: Any, states: np.ndarray, rewards: np.ndarray, steps: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return rewards including `steps` more steps of always the best next item, (states,), and these items."""
+    count = world.n_items
+    rows = np.arange(len(states))
+    completions = np.zeros((len(states), 0), np.int64)
+    for _ in range(steps):
+        items = np.tile(np.arange(count), len(rows))
+        gains, following = world.expect(np.repeat(states, count, axis=0), items)
+        gains = gains.reshape(len(rows), count)
+        best = gains.argmax(axis=1)
+        states = following[rows * count + best]
+        rewards = rewards + gains.max(axis=1)
+        completions = np.column_stack([completions, best])
+    return rewards, completions
+
+
+# ---------------------------------------------------------------- schedules
+
+
+def best_schedule(task: Task) -> tuple[float, str]:
+    """Return the mean reward per step of the best schedule for a simulator, and how it was found.
+
+    In rounds without memory (credit) the best action of each round is the optimum. In the other simulators the search
+    starts from the best constant action, and later from random schedules of a few stretches. It moves to the best of
+    TRIES variations if that one is better. After STALE batches without an improvement by a millionth it starts anew.
+    Its seed and its number of steps are fixed, so it always finds the same.
+    """
+    unwrapped: Any = task.make(task.each[0]).unwrapped
+    world = unwrapped.world
+    steps = world.steps
+    actions = world.action_space.n
+    constant = np.repeat(np.arange(actions)[:, None], steps, axis=1)
+    values = returns(world, constant)
+    schedule = constant[values.argmax()]
+    value = values.max()
+    if not getattr(world.config, "memory", True):
+        return (
+            value / steps,
+            "true optimum: the best of the classifiers, as rounds do not touch each other",
+        )
+    rng = np.random.default_rng(0)
+    best = value
+    stale = 0
+    for _ in range(WORK // steps):
+        if stale == STALE:
+            schedule = random_schedule(steps, actions, rng)
+            value = returns(world, schedule[None])[0]
+            stale = 0
+        others = variations(schedule, actions, rng)
+        values = returns(world, others)
+        stale = 0 if values.max() > value + 1e-6 * abs(value) else stale + 1
+        if values.max() > value:
+            schedule = others[values.argmax()]
+            value = values.max()
+        best = max(best, value)
+    return (
+        best / steps,
+        "best schedule that a search by chance found, knowing the simulator",
+    )
+
+
+def random_schedule(steps: int, actions: int, rng: np.random.Generator) -> np.ndarray:
+    """Return a schedule of two to six stretches, each with one random action."""
+    cuts = np.sort(rng.integers(steps, size=rng.integers(1, 6)))
+    stretches = np.split(np.arange(steps), cuts)
+    parts = [np.full(len(part), rng.integers(actions)) for part in stretches]
+    return np.concatenate(parts)
+
+
+def variations(
+    schedule: np.ndarray, actions: int, rng: np.random.Generator, tries: int = TRIES
+) -> np.ndarray:
+    """Return schedules (tries, steps), each with one to three random changes of a stretch.
+
+    A change sets the stretch to one action, shifts its content by up to three steps, or copies another stretch to it.
+
+    >>> variations(np.zeros(5, int), 2, np.random.default_rng(0), tries=3).shape
+    (3, 5)
+    """
+    others = np.repeat(schedule[None], tries, axis=0)
+    steps = len(schedule)
+    for other in others:
+        for kind in rng.integers(3, size=rng.integers(1, 4)):
+            length = int(np.exp(rng.uniform(0, np.log(steps))))
+            start, source = rng.integers(0, steps - length + 1, size=2)
+            stretch = slice(start, start + length)
+            if kind == 0:
+                other[stretch] = rng.integers(actions)
+            elif kind == 1:
+                other[stretch] = np.roll(other[stretch], rng.integers(-3, 4))
+            else:
+                other[stretch] = other[source : source + length].copy()
+    return others
+
+
+def returns(world: Any, schedules: np.ndarray) -> np.ndarray:
+    """Return the undiscounted return of each schedule (n, steps) in a simulator without chance, float64 (n,)."""
+    draws = np.full((len(schedules), world.uniforms), 0.5)
+    state = world.initial(draws, {})
+    total = np.zeros(len(schedules))
+    for action in schedules.T:
+        state, outcome = world.advance(state, action, draws)
+        total += world.reward(outcome)
+    return total
+
+
+# ---------------------------------------------------------------- the command
+
+
+def main(
+    out: Annotated[Path, typer.Option(help="CSV file.")],
+    workers: Annotated[int, typer.Option(help="Processes.")] = -1,
+) -> None:
+    """Compute both anchors of every task in both versions."""
+    cells = []
+    for tasks in zip(*map(read_tasks, VERSIONS)):
+        cells.append(Cell({"task": tasks[0].name}, anchors_of, tasks))
+    table = run_cells(cells, workers=workers, name="bench_anchors")["results"]
+    table = table.sort_values("version", kind="stable")[COLUMNS].round(6)
+    write_text(out, table.to_csv(index=False, lineterminator="\n"))
+
+
+if __name__ == "__main__":
+    typer.run(main)
