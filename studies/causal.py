@@ -85,18 +85,15 @@ def policies(model: str) -> pd.DataFrame:
     return pd.concat(tables, ignore_index=True)
 
 
-def run_one(table: str, model: str) -> dict[str, list[dict]]:
+def run_one(table: str, model: str) -> dict[str, pd.DataFrame]:
     """Compute one of the tables for one simulator."""
     functions = {"kinds": kinds, "sizes": sizes, "clips": clips, "policies": policies}
-    return {table: functions[table](model).to_dict("records")}
+    return {table: functions[table](model)}
 
 
 def main(
     out: Annotated[Path, typer.Option(help="Folder of the tables.")],
     workers: Annotated[int, typer.Option(help="Processes.")] = 1,
-    cells: Annotated[
-        Path | None, typer.Option(help="Folder of finished parts, to go on from.")
-    ] = None,
 ) -> None:
     """Run the study and write its tables."""
     parts = [*product(("kinds", "sizes"), MODELS), ("clips", ONE), ("policies", ONE)]
@@ -104,7 +101,7 @@ def main(
         Cell({"table": table, "model": model}, run_one, (table, model))
         for table, model in parts
     ]
-    for name, rows in run_cells(grid, out=cells, workers=workers).items():
+    for name, rows in run_cells(grid, workers=workers, name="causal").items():
         table = rows.drop(columns="table")
         file = out / f"{name}.csv"
         table.to_csv(file, index=False, float_format="%.5g", lineterminator="\n")

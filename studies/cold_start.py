@@ -17,7 +17,7 @@ were looked at: see `pushlab.agents.bandits`.
 
 from itertools import product
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import gymnasium as gym
 import pandas as pd
@@ -43,7 +43,7 @@ WINDOW = 100  # steps that a point of a learning curve is the mean of
 DIGITS = 5
 
 
-def run_one(user: str, agent: str, seed: int) -> dict[str, list[dict]]:
+def run_one(user: str, agent: str, seed: int) -> dict[str, Any]:
     """Run one agent with one user.
 
     returns  runs, a row: steps, and means over the last quarter and over the whole of the episode
@@ -79,7 +79,7 @@ def run_one(user: str, agent: str, seed: int) -> dict[str, list[dict]]:
     full = steps.head(len(steps) // WINDOW * WINDOW)
     windows = full.groupby(full.index // WINDOW).mean()
     windows.insert(0, "step", (windows.index + 1) * WINDOW)
-    return {"runs": [run], "windows": windows.to_dict("records")}
+    return {"runs": [run], "windows": windows}
 
 
 def curve_table(windows: pd.DataFrame) -> pd.DataFrame:
@@ -103,16 +103,13 @@ def main(
     out: Annotated[Path, typer.Option(help="CSV file; the curves go beside it.")],
     seeds: Annotated[int, typer.Option(help="Runs of each agent and user.")] = SEEDS,
     workers: Annotated[int, typer.Option(help="Processes.")] = 1,
-    cells: Annotated[
-        Path | None, typer.Option(help="Folder of finished runs, to go on from.")
-    ] = None,
 ) -> None:
     """Run the study and write its tables."""
     grid = [
         Cell({"user": user, "agent": agent, "seed": seed}, run_one, (user, agent, seed))
         for user, agent, seed in product(USERS, AGENTS, range(seeds))
     ]
-    tables = run_cells(grid, out=cells, workers=workers)
+    tables = run_cells(grid, workers=workers, name="cold_start")
     runs = tables["runs"].round(DIGITS)
     runs.to_csv(out, index=False, lineterminator="\n")
     curves = curve_table(tables["windows"])

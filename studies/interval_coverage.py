@@ -279,9 +279,6 @@ def main(
     out: Annotated[Path, typer.Option(help="CSV file.")],
     studies: Annotated[int, typer.Option(help="Studies of each row.")] = STUDIES,
     workers: Annotated[int, typer.Option(help="Processes.")] = 1,
-    cells: Annotated[
-        Path | None, typer.Option(help="Folder of finished rows, to go on from.")
-    ] = None,
 ) -> None:
     """Run the study and write its table."""
     names = ("method", "distribution", "runs", "tasks")
@@ -289,7 +286,7 @@ def main(
     for method in METHODS:
         for row in rows_of(method):
             grid.append(Cell(dict(zip(names, row)), run_one, (*row, studies)))
-    table = run_cells(grid, out=cells, workers=workers)["results"]
+    table = run_cells(grid, workers=workers, name="interval_coverage")["results"]
     table.to_csv(out, index=False, lineterminator="\n")
 
 

@@ -169,16 +169,13 @@ def main(
     patients: Annotated[int, typer.Option(help="Patients a round.")] = PATIENTS,
     trees: Annotated[int, typer.Option(help="Trees a forest.")] = 50,
     workers: Annotated[int, typer.Option(help="Processes.")] = 1,
-    cells: Annotated[
-        Path | None, typer.Option(help="Folder of finished seeds, to go on from.")
-    ] = None,
 ) -> None:
     """Run the study and write its tables."""
     grid = [
         Cell({"seed": seed}, run_one, (seed, rounds, patients, trees))
         for seed in range(seeds)
     ]
-    found = run_cells(grid, out=cells, workers=workers)
+    found = run_cells(grid, workers=workers, name="interventions")
     rounds_found = found["rounds"]
     world = make_world()
     best = best_of(rounds_found)

@@ -158,9 +158,6 @@ def main(
     out: Annotated[Path, typer.Option(help="CSV file; the other tables go beside it.")],
     seeds: Annotated[int, typer.Option(help="Lifetimes of each agent.")] = SEEDS,
     workers: Annotated[int, typer.Option(help="Processes.")] = 1,
-    cells: Annotated[
-        Path | None, typer.Option(help="Folder of finished lifetimes, to go on from.")
-    ] = None,
 ) -> None:
     """Run the study and write its tables."""
     grid = []
@@ -169,7 +166,7 @@ def main(
         for name, seed in product(names, range(FIRST_SEED, FIRST_SEED + seeds)):
             labels = {"first": pair[0], "second": pair[1], "agent": name, "seed": seed}
             grid.append(Cell(labels, run_one, (*pair, name, seed)))
-    tables = run_cells(grid, out=cells, workers=workers)
+    tables = run_cells(grid, workers=workers, name="lifelong")
 
     tests = tables["tests"].astype({"users": "Int64"}).round(DIGITS)
     training = training_table(tables["training"])

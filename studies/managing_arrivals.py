@@ -72,7 +72,7 @@ def train(env: Any, agent: Agent, rounds: int = ROUNDS, seed: int = 0) -> Agent:
 
 def run_one(
     user: str, agent: str, seed: int, weights: Mapping[str, float]
-) -> dict[str, list[dict]]:
+) -> dict[str, Any]:
     """Train and judge one agent with one user: `runs`, a row of means a day, and `days`, a row a day.
 
     weights  the environment's, where they aren't the default
@@ -84,7 +84,7 @@ def run_one(
     env = gym.make("pushlab/push-v0", user=user, days="test", **weights)
     days = judge_days(env, learner, seed)
     columns = ["day", "reward", "opens", "interruptions", "delay"]
-    return {"runs": [day_means(days)], "days": days[columns].to_dict("records")}
+    return {"runs": [day_means(days)], "days": days[columns]}
 
 
 def cells_of(
@@ -161,13 +161,10 @@ def main(
         int, typer.Option(help="Runs with each weight halved and doubled.")
     ] = 0,
     workers: Annotated[int, typer.Option(help="Processes.")] = 1,
-    cells: Annotated[
-        Path | None, typer.Option(help="Folder of finished runs, to go on from.")
-    ] = None,
 ) -> None:
     """Run the study and write its tables."""
     grid = cells_of(tuple(AGENTS), seeds) + changed_cells(weights)
-    tables = run_cells(grid, out=cells, workers=workers)
+    tables = run_cells(grid, workers=workers, name="managing_arrivals")
     runs = tables["runs"].round(DIGITS)
     days = tables["days"].round(DIGITS).round({"delay": 1})
     if weights:

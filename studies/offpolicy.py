@@ -12,6 +12,7 @@ estimates the value from it with cross-fitted value models. Notebook 6 compares 
 from pathlib import Path
 from typing import Annotated, Any
 
+import pandas as pd
 import typer
 
 from pushlab.agents import SoftmaxItem
@@ -30,28 +31,25 @@ EPISODES = 1_000
 REPETITIONS = 500
 
 
-def run_one(repetition: int) -> list[dict]:
+def run_one(repetition: int) -> pd.DataFrame:
     """Estimate the target's value from one log, a row an estimator."""
     seed = part_seed(0, repetition)
     log = collect(ENV, BEHAVIOUR, EPISODES, seed, **TASK)
     table = off_policy(log, TARGET, seed=seed)
-    return table[["estimator", "value", "low", "high", "ess"]].to_dict("records")
+    return table[["estimator", "value", "low", "high", "ess"]]
 
 
 def main(
     out: Annotated[Path, typer.Option(help="CSV file.")],
     repetitions: Annotated[int, typer.Option(help="Logs.")] = REPETITIONS,
     workers: Annotated[int, typer.Option(help="Processes.")] = 1,
-    cells: Annotated[
-        Path | None, typer.Option(help="Folder of finished logs, to go on from.")
-    ] = None,
 ) -> None:
     """Run the study and write the estimates."""
     grid = [
         Cell({"repetition": repetition}, run_one, (repetition,))
         for repetition in range(repetitions)
     ]
-    table = run_cells(grid, out=cells, workers=workers)["results"]
+    table = run_cells(grid, workers=workers, name="offpolicy")["results"]
     table.to_csv(out, index=False, float_format="%.5f", lineterminator="\n")
     print(f"true value {true_value(WORLD, TARGET):.5f}; means of the estimates:")
     print(table.groupby("estimator", sort=False)["value"].mean().round(5).to_string())

@@ -55,16 +55,13 @@ def run_one(room: str, system: str, capacity: int) -> list[dict]:
 def main(
     out: Annotated[Path, typer.Option(help="CSV file.")],
     workers: Annotated[int, typer.Option(help="Processes.")] = 1,
-    cells: Annotated[
-        Path | None, typer.Option(help="Folder of finished runs, to go on from.")
-    ] = None,
 ) -> None:
     """Run the study and write the answers of every run."""
     grid = [
         Cell(dict(zip(("room", "agent", "capacity"), labels)), run_one, labels)
         for labels in product(ROOMS, SYSTEMS, CAPACITIES)
     ]
-    table = run_cells(grid, out=cells, workers=workers)["results"]
+    table = run_cells(grid, workers=workers, name="room")["results"]
     table.to_csv(out, index=False, lineterminator="\n")
 
 

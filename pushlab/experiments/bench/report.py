@@ -24,7 +24,6 @@ from pushlab.ground.arguments import demand, has_columns, has_rows
 from pushlab.ground.files import json_text
 from pushlab.metrics import estimate
 from pushlab.plots.benchmark import HIGHEST, LOWEST
-from pushlab.studies.tables import interval_columns
 
 PACKAGES = (
     "numpy",
@@ -278,12 +277,12 @@ def _statistics(runs, agent):
 def _interval(name, statistic, *grids):
     """Three columns: the statistic and its interval, which is unknown where there is one run only."""
     several = min(map(len, grids)) > 1
-    return interval_columns(
-        name,
+    ends = (
         estimate.stratified_interval(grids[0], statistic, *grids[1:])
         if several
-        else (statistic(*grids), np.nan, np.nan),
+        else (statistic(*grids), np.nan, np.nan)
     )
+    return dict(zip((name, f"{name}_low", f"{name}_high"), ends))
 
 
 def _missing(own, tasks, unfit, failed):
