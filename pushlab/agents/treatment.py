@@ -158,5 +158,6 @@ def learn_in_rounds(
         before = states[:-1].reshape(-1, 6)
         after = states[1:].reshape(-1, 6)
         parts.append((before, actions.ravel(), rewards.ravel(), after))
-        agent.fit(*(np.concatenate(part) for part in zip(*parts)))
+        observations, taken, earned, following = map(np.concatenate, zip(*parts))
+        agent.fit(observations, taken, earned, following)
         yield len(agent.steps)
