@@ -181,9 +181,9 @@ def main(
     for end, table in written.items():
         file = out.with_stem(out.stem + end)
         table.to_csv(file, index=False, lineterminator="\n")
-    means = tests.groupby(["first", "second", "agent", "phase", "task"], sort=False)
+    means = tests.groupby(["first", "second", "agent", "task", "phase"], sort=False)
     print("Mean reward a day in tests:")
-    print(means["reward"].mean().unstack(["phase", "task"]).round(1).to_string())
+    print(means["reward"].mean().unstack("phase").round(1).to_string())
 
 
 if __name__ == "__main__":
