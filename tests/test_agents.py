@@ -6,16 +6,17 @@ from dataclasses import replace
 import gymnasium as gym
 import numpy as np
 import pytest
+from scripts import load_script
 
 import pushlab  # noqa: F401  registers the environments
 from pushlab import agents, plots
 from pushlab.agents import Transition
+from pushlab.agents.arrival_days import judge
 from pushlab.agents.arrivals import CACHE, DISMISS, SHOW, NotificationLearner
 from pushlab.agents.protocol import own_chance
 from pushlab.agents.weights import WeightBlocks
 from pushlab.datasets.reading import load_user
 from pushlab.logs.rollout import rollout
-from pushlab.studies import managing_arrivals
 from pushlab.users.judges import judge_for
 from pushlab.users.simulated import SimulatedUser
 
@@ -297,10 +298,11 @@ def test_learners_put_notifications_off_until_the_user_opens_them(kind):
     late = {"evening": 2 * odds, "night": 2 * odds}
     user = user_with(intercept=-odds, context={"time": late})
     env = gym.make(ARRIVALS, user=user, days=(0, 14))
-    agent = managing_arrivals.train(env, kind(settle=30), rounds=4)
-    means = managing_arrivals.judge(env, agent)
+    study = load_script("managing_arrivals")
+    agent = study.train(env, kind(settle=30), rounds=4)
+    means = judge(env, agent)
     rules = [
-        managing_arrivals.judge(env, rule())["reward"]
+        judge(env, rule())["reward"]
         for rule in (agents.ShowAll, agents.DismissAll, agents.DoNotDisturb)
     ]
     assert means["reward"] > max(rules) + 20 and means["delay"] > 100

@@ -7,8 +7,6 @@ from scipy import stats
 
 from pushlab import plots
 from pushlab.metrics import estimate
-from pushlab.studies.coverage import kept
-from pushlab.studies.tables import read_tables
 
 OURS = np.array(
     [
@@ -305,7 +303,7 @@ def test_invalid_samples_raise_value_errors(call, message):
         call()
 
 
-# ---------------------------------------------------------------- pictures and coverage
+# ---------------------------------------------------------------- pictures
 
 
 def test_pictures_name_a_leader_only_if_its_interval_is_above_the_others(good_picture):
@@ -315,13 +313,3 @@ def test_pictures_name_a_leader_only_if_its_interval_is_above_the_others(good_pi
     close = estimate.score_table({"ours": OURS, "theirs": THEIRS})
     words = good_picture(plots.score_intervals(close))
     assert "Interquartile mean of each agent" in words
-
-
-@pytest.mark.slow
-def test_the_stored_coverage_is_what_the_study_computes():
-    (table,) = read_tables(None, "coverage")
-    for method in ("mean_interval", "median_time", "permutation_test, paired"):
-        rows = table.query(
-            "method == @method and distribution == 'normal' and runs == 5"
-        )
-        assert rows["kept"].tolist() == pytest.approx([kept(method, "normal", 5)])

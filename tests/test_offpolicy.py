@@ -12,10 +12,8 @@ from sklearn.linear_model import Ridge
 from pushlab.agents import SoftmaxItem
 from pushlab.envs.rec.models import NoDrift
 from pushlab.envs.rec.world import RECEnv
-from pushlab.ground.files import data_dir
 from pushlab.logs.collect import true_value
 from pushlab.metrics import offpolicy, value_models
-from pushlab.studies import offpolicy as study
 
 PUBLISHED = json.loads(Path(__file__).with_name("offpolicy_log.json").read_text())
 STEPS = PUBLISHED["steps"]
@@ -343,13 +341,3 @@ def test_true_values_by_hand():
     assert discounted == pytest.approx(1.75 * once.mean())
     with pytest.raises(ValueError, match="obs_std is 0.1"):
         true_value(RECEnv(obs_std=0.1), policy)
-
-
-def test_a_repetition_of_the_stored_study_comes_out_again():
-    table = pd.read_csv(data_dir() / "rec" / "offpolicy.csv")
-    stored = table[table["repetition"] == 3].set_index("estimator")
-    again = study.estimates_of(3).set_index("estimator")
-    pd.testing.assert_frame_equal(again, stored, atol=1e-4, check_dtype=False)
-    found = study.summary(table, study.truth()).set_index("estimator")
-    assert 0.90 <= found.loc["doubly robust", "covers"] <= 0.99
-    assert found.loc["naive", "covers"] == 0

@@ -4,16 +4,13 @@ from itertools import product
 
 import gymnasium as gym
 import numpy as np
-import pandas as pd
 import pytest
 
 from pushlab.agents import Transition, rec
 from pushlab.agents.planning import BangBang, FittedQIteration
 from pushlab.envs.rec.models import Satiation
 from pushlab.envs.rec.world import RECEnv
-from pushlab.ground.files import data_dir
 from pushlab.logs.rollout import rollout
-from pushlab.studies import interventions as study
 
 ITEMS = "pushlab/RECEnv-v0"
 
@@ -160,18 +157,3 @@ def test_linucb_adds_the_posterior_deviation_to_the_posterior_mean(small_env):
     assert agent.act(seen, {}, explore=False) == 0
     with pytest.raises(ValueError, match="weights"):
         agent.begin(gym.make(ITEMS), 0)
-
-
-# ---------------------------------------------------------------- stored studies
-
-
-def test_replaying_the_best_treatment_gives_its_stored_outcome():
-    folder = data_dir() / "ode"
-    rounds = pd.read_csv(folder / "fitted_q_rounds.csv")
-    schedule = pd.read_csv(folder / "fitted_q_patient.csv")["action"].to_numpy()[:200]
-    healthy = rounds[rounds["basin"] == "healthy"]
-    best = healthy[healthy["policy"] == "fitted Q iteration"]["return"].max()
-    treatment = study.following([*schedule, *[0] * 200])
-    found, *_ = study.examine(study.make_world(), treatment)
-    assert found["basin"] == "healthy"
-    assert found["return"] == pytest.approx(best, rel=1e-5)

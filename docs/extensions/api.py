@@ -58,6 +58,11 @@ PAGES = {
             "pushlab.agents",
             "# Memories of the room",
             "pushlab.agents.memory: Episodic Semantic",
+            "# Days of arriving notifications",
+            "pushlab.agents.arrival_days: run_day judge_days judge",
+            "# Treatment of a patient with HIV",
+            "pushlab.agents.treatment: make_world make_agent learn_in_rounds treat "
+            "examine basin discounted near_unhealthy",
         ],
     ),
     "metrics.push": ("Metrics of notifications", ["pushlab.metrics.push"]),

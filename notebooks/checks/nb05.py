@@ -7,8 +7,8 @@ import numpy as np
 from checks import Checks, demand
 from pushlab import as_agent
 from pushlab.agents import DoNotDisturb
+from pushlab.agents.arrival_days import judge_days
 from pushlab.metrics import estimate
-from pushlab.studies import managing_arrivals as study
 
 check = Checks("5 · Managing arrivals")
 USUAL = {"opened": 1.0, "dismissed": -1.0, "missed": -1.0, "spared": 0.2}
@@ -272,15 +272,13 @@ def credit_where_it_is_due(credit, put_off):
 
 
 def lived(env, policy, seeds):
-    """The ends of days that a policy lived, [[end of a day, …] for each seed]."""
-    return [
-        list(study.judge_days(env, as_agent(policy), seed).values()) for seed in seeds
-    ]
+    """Days under a policy, a DataFrame for each seed."""
+    return [judge_days(env, as_agent(policy), seed) for seed in seeds]
 
 
 def rewards_of(lives):
     """Rewards a day, array (seeds, days)."""
-    return np.array([[study.of_day(end)["reward"] for end in ends] for ends in lives])
+    return np.array([days["reward"] for days in lives])
 
 
 @functools.cache
@@ -304,8 +302,8 @@ def a_better_rule(my_rule, learning, judged):
         "Write a rule of your own.",
     )
     mean = {
-        name: np.mean([end[name] for ends in lives for end in ends])
-        for name in ("forbidden", "shown")
+        name: np.mean([days[name] for days in lives])
+        for name in ("forbidden", "interruptions")
     }
     demand(
         mean["forbidden"] < 1,
@@ -313,7 +311,7 @@ def a_better_rule(my_rule, learning, judged):
         'Where nothing is in hand, only stand-by is allowed: ask `info["action_mask"]` before you choose.',
     )
     demand(
-        mean["shown"] > 0,
+        mean["interruptions"] > 0,
         "The rule shows nothing on any day",
         "What is never shown is never opened.",
     )

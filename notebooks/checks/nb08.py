@@ -4,21 +4,20 @@ import numpy as np
 import pandas as pd
 
 from checks.frame import Checks, demand
-from pushlab.studies import imitation
-from pushlab.studies import interventions as study
+from pushlab.agents import treatment
 
 check = Checks("8 · Interventions")
 
 
 @check(1)
 def beat_both_drugs_always(my_rule):
-    world = study.make_world()
-    others = imitation.near_unhealthy(world, 3, np.random.default_rng(1))
+    world = treatment.make_world()
+    others = treatment.near_unhealthy(world, 3, np.random.default_rng(1))
     starts = np.vstack([world.model.state("unhealthy"), others])
-    states, actions, rewards = study.treat(
+    states, actions, rewards = treatment.treat(
         world, lambda states: _actions_of(my_rule, states), starts=starts
     )
-    earned, given = study.discounted(rewards) / 1e6, set(actions.ravel().tolist())
+    earned, given = treatment.discounted(rewards) / 1e6, set(actions.ravel().tolist())
     few, effectors = f"{earned[0]:.2f} million is not 5", states[-1, 0, 5]
     demand(
         len(given) > 1,
@@ -163,11 +162,11 @@ def _same(one, other):
 
 @check(3, points=3)
 def one_round_of_DAgger(one_round, states_of, fit_tree, world):
-    starts = imitation.near_unhealthy(world, 2, np.random.default_rng(3))
+    starts = treatment.near_unhealthy(world, 2, np.random.default_rng(3))
     # What she says of the old states is not to be learned from the new ones.
     teacher = lambda states: np.where(states[:, 4] // 1000 % 3 > 0, 3, 2)  # noqa: E731
     learner = lambda states: np.where(states[:, 5] > 25, 0, 3)  # noqa: E731
-    old = imitation.near_unhealthy(world, 40, np.random.default_rng(4))
+    old = treatment.near_unhealthy(world, 40, np.random.default_rng(4))
     said = teacher(old)  # so asking her for all labels anew is right as well
     new, shown = states_of(learner, starts), states_of(teacher, starts)
     states, answers, fitted = one_round(old, said, teacher, learner, starts)

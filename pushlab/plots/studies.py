@@ -1,4 +1,4 @@
-"""Pictures of the cold-start study, drawn from the tables that its command wrote."""
+"""Pictures of the cold-start study, drawn from the tables that studies/cold_start.py wrote."""
 
 from collections.abc import Sequence
 
@@ -30,10 +30,10 @@ def study_curves(
 ) -> Axes:
     """How fast each agent learned one user: a point for every 100 steps, with the 95 % interval over the seeds.
 
-    curves   the second table of `pushlab.studies.cold_start.read_study()`
+    curves   the table data/studies/cold_start_curves.csv
     value    "opened", under the dashed line of the best candidate in each context, or "regret"
     agents   names of those to draw, in the order of their looks
-    runs     the first table, of which the title says who is best in the last quarter, if one surely is
+    runs     the table data/studies/cold_start.csv: the title names the best agent of the last quarter, if one surely is
     returns  Axes on a sheet of 6 x 4 inches
     """
     one_of("value", value, MEANINGS)
@@ -87,7 +87,7 @@ def study_differences(
 ) -> Axes:
     """The chosen agent against each baseline, a row a user: mean paired difference of regret and its 95 % interval.
 
-    comparison   a `pushlab.studies.cold_start.comparison_table`
+    comparison   a row a user and baseline: user, against, difference, low, high, sure (the interval excludes 0)
     returns      Axes on a sheet 6 inches wide; left of the line at 0 the chosen agent has less regret
     """
     users, baselines = (

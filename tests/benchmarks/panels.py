@@ -287,7 +287,6 @@ def main(names=()):
     from playwright.sync_api import sync_playwright
 
     from pushlab.ground.files import data_dir
-    from pushlab.studies import tables
 
     tools, rows = browser_tools(), []
     paths = sorted(
@@ -321,7 +320,7 @@ def main(names=()):
             f"{table.processor()}, {os.cpu_count()} cores, {datetime.date.today()}",
         )
         folder = data_dir() / "widgets"
-        tables.write_tables(folder, {"widgets": found}, float_format="%.4g")
+        found.to_csv(folder / "widgets.csv", index=False, float_format="%.4g")
         before = (
             pd.read_csv(folder / "before.csv")
             if (folder / "before.csv").exists()

@@ -3,10 +3,12 @@
 `make benchmarks ARGS=scale` writes data/scale/scale.csv, about six minutes on an idle machine. Each row is a
 measurement: what, how many processes, how many cells, seconds, cells a second. Cells of no work show what the sweep
 itself costs; cells that compute for 50 ms show what is left of that beside work; the cells of the cold start are those
-of `pushlab.studies.cold_start`.
+of studies/cold_start.py.
 """
 
+import sys
 import time
+from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -14,9 +16,10 @@ import pandas as pd
 
 from pushlab.experiments.cells import Cell, run_cells
 from pushlab.experiments.command import cluster
-from pushlab.experiments.sweep import sweep
 from pushlab.ground.files import data_dir
-from pushlab.studies import cold_start, tables
+
+sys.path.append(str(Path(__file__).parents[2] / "studies"))  # for workers too
+from cold_start import run_one
 
 WORK = 0.05  # CPU seconds of a cell that computes
 COUNT = 1000
@@ -59,8 +62,10 @@ def measure(what, processes, cells, run, *arguments, **named):
 def on_cores(folder, count=COUNT, cores=(1, 2)):
     """Cells of no work, cells of 50 ms and the cold start on one and two cores; finished cells found again."""
     rows, empty, busy = [], cells_of(count), cells_of(count, WORK)
-    users = {user: {"env": "pushlab/evalumap2-v0", "user": user} for user in USERS}
-    names = {name: cold_start.AGENTS[name] for name in AGENTS}
+    learners = [
+        Cell({"user": user, "agent": agent, "seed": seed}, run_one, (user, agent, seed))
+        for user, agent, seed in product(USERS, AGENTS, range(SEEDS))
+    ]
     for number in cores:
         how = {"workers": number, "progress": False}
         run_cells(
@@ -89,19 +94,14 @@ def on_cores(folder, count=COUNT, cores=(1, 2)):
             )
         )
         rows[-1]["over_own_work"] = rows[-1]["seconds"] * number / (WORK * count) - 1
-        how["function"] = cold_start.run_agent
-        sweep(
-            names, users, number, out=False, **how
-        )  # environments are made, loops are compiled
+        run_cells(learners[::SEEDS], False, **how)  # loops are compiled
         rows.append(
             measure(
                 "cold start",
                 number,
-                len(users) * len(names) * SEEDS,
-                sweep,
-                names,
-                users,
-                SEEDS,
+                len(learners),
+                run_cells,
+                learners,
                 folder / f"cold {number}",
                 **how,
             )
@@ -160,5 +160,5 @@ def main(seconds=60.0):
     """Measures this machine; the dask scheduler is kept busy for so many seconds."""
     with TemporaryDirectory() as folder:
         table = pd.DataFrame([*on_cores(Path(folder)), *on_dask(Path(folder), seconds)])
-    tables.write_tables(data_dir() / "scale", {"scale": table}, float_format="%.5g")
+    table.to_csv(data_dir() / "scale" / "scale.csv", index=False, float_format="%.5g")
     print(table.to_string(index=False, float_format="%.4g", na_rep=""))

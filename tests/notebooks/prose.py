@@ -13,7 +13,7 @@ written k times has a list of k sources, in the order of the text.
     "code"                          a numeric literal in a code cell of this notebook
     "= EXPRESSION"                  arithmetic, with the functions of `math`
     "data FILE: EXPRESSION"         of t, the table data/FILE, np and pd
-    "constant MODULE: EXPRESSION"   of the names of a module of pushlab
+    "constant MODULE: EXPRESSION"   of the names of a module of pushlab, or of a script such as studies/room.py
     "source: ..."                   a paper and its table, not checked
     "text: ..."                     why it is no result (a convention, an example, a count of what the sentence lists)
 """
@@ -23,6 +23,7 @@ import ast
 import importlib
 import math
 import re
+import runpy
 import sys
 import tempfile
 from dataclasses import dataclass
@@ -225,7 +226,7 @@ def code_values(cells):
 
 
 def worked_out(kind, name, expression):
-    """Return the value of an expression of math, of a table in data/, or of the names of a module."""
+    """Return the value of an expression of math, of a table in data/, or of the names of a module or script."""
     import numpy as np
     import pandas as pd
 
@@ -234,6 +235,8 @@ def worked_out(kind, name, expression):
     if kind == "data":
         table = pd.read_csv(ROOT / "data" / name, sep=None, engine="python")
         return float(eval(expression, {"t": table, "np": np, "pd": pd}))
+    if name.endswith(".py"):
+        return float(eval(expression, runpy.run_path(str(ROOT / name))))
     module = importlib.import_module(name)
     names = {word: getattr(module, word) for word in dir(module)}
     return float(eval(expression, {**vars(module), **names}))

@@ -80,7 +80,7 @@ def stratified_interval(
     tasks holds the truth in 66 to 67 % of 1,000 simulated studies. There take the runs' means over tasks for one task,
     `scores.mean(axis=1)[:, None]`.
 
-    How often it held the truth, of 1,000 simulated studies each (`python -m pushlab.studies.coverage`):
+    How often it held the truth, of 1,000 simulated studies each (`python studies/interval_coverage.py`):
 
     - 8 tasks with 5, 10 or 20 runs: 94 to 97 % (mean, interquartile mean, optimality gap, probability of improvement;
       normal values, two humps, heavy tails), of lognormal values too but for their mean (90 to 93 %).

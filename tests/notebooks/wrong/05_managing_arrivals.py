@@ -82,7 +82,7 @@ trained = {}
 for seed in range(4):
     anxious = QTable()
     rollout(train, anxious, episodes=10, seed=seed, progress=False)
-    trained[-1.0, seed] = trained[-2.0, seed] = study.judge(test, anxious, seed)
+    trained[-1.0, seed] = trained[-2.0, seed] = judge(test, anxious, seed)
 means = pd.DataFrame(trained).T.rename_axis(["missed costs", "seed"])[
     ["opens", "interruptions", "delay", "missed"]
 ]

@@ -1,0 +1,124 @@
+"""How soon an agent that knows nothing learns a user: agents × users × seeds on pushlab/evalumap2-v0.
+
+    python studies/cold_start.py --out data/studies/cold_start.csv --workers 2
+
+writes cold_start.csv, a row a run, and cold_start_curves.csv, a row a user, agent and window of 100 steps.
+
+An agent sends one notification for each context of a user's test quarter and learns from every answer. All agents meet
+the same contexts, and under one seed the same uniform numbers decide what is opened, so that they are compared pair by
+pair. Regret is the probability of an open given away by not sending the best notification. The environment gives it in
+`info["best"]` only with reveal=True, as agents are to find it out; none of those here reads it. It is a row of the
+catalogue with the best priority, visibility and so on. The candidates leave those at their neutral values, so that a
+part of the regret, the `floor`, is out of reach of every agent that chooses among them.
+
+Thompson sampling is compared with chance and with the notification opened most. It was chosen before the shipped users
+were looked at: see `pushlab.agents.bandits`.
+"""
+
+from itertools import product
+from pathlib import Path
+from typing import Annotated, Any
+
+import gymnasium as gym
+import pandas as pd
+import typer
+
+import pushlab  # noqa: F401  registers the environments
+from pushlab import agents
+from pushlab.experiments.cells import Cell, run_cells
+from pushlab.logs.rollout import rollout
+from pushlab.metrics.estimate import mean_interval
+
+AGENTS = {
+    "random": agents.RandomCandidate,  # any row of the catalogue
+    "random features": agents.RandomAgent,  # any value of every feature
+    "most opened": agents.MostOpened,
+    "eps-greedy": agents.EpsilonGreedy,
+    "LinUCB": agents.LinUCB,
+    "Thompson": agents.ThompsonSampling,
+}
+USERS = ("mira", "noor", "theo", "ines", "omar")
+SEEDS = 20
+WINDOW = 100  # steps that a point of a learning curve is the mean of
+DIGITS = 5
+
+
+def run_one(user: str, agent: str, seed: int) -> dict[str, Any]:
+    """Run one agent with one user.
+
+    returns  runs, a row: steps, and means over the last quarter and over the whole of the episode
+                 opened_last, regret_last, opened, regret    share opened, probability given away
+                 best_last, floor_last                       the best possible, and the regret of the best candidate
+             windows, a row for each 100 steps: step (the last one), and the means of opened, regret, best (the
+                 probability of the best notification) and reachable (of the best candidate)
+    """
+    env = gym.make("pushlab/evalumap2-v0", user=user, reveal=True)
+    world = env.unwrapped.world
+    log = rollout(env, AGENTS[agent](), seed=seed, progress=False)
+    steps = pd.DataFrame(
+        {
+            "opened": log["info.opened"].astype(float),
+            "regret": log["info.best"] - log["info.probability"],
+            "best": log["info.best"],
+            "reachable": world.judge.best_probability(
+                world.period.context_codes, world.candidates
+            ),
+        }
+    )
+    last = steps.tail(len(steps) // 4).mean()
+    whole = steps.mean()
+    run = {
+        "steps": len(steps),
+        "opened_last": last["opened"],
+        "regret_last": last["regret"],
+        "best_last": last["best"],
+        "floor_last": last["best"] - last["reachable"],
+        "opened": whole["opened"],
+        "regret": whole["regret"],
+    }
+    full = steps.head(len(steps) // WINDOW * WINDOW)
+    windows = full.groupby(full.index // WINDOW).mean()
+    windows.insert(0, "step", (windows.index + 1) * WINDOW)
+    return {"runs": [run], "windows": windows}
+
+
+def curve_table(windows: pd.DataFrame) -> pd.DataFrame:
+    """Return means and 95 % intervals over the seeds, a row a user, agent and window."""
+    rows = []
+    keys = ["user", "agent", "step"]
+    for key, some in windows.groupby(keys, sort=False):
+        row = dict(zip(keys, key))
+        for quantity in ("opened", "regret"):
+            interval = mean_interval(some[quantity])
+            row[quantity] = interval.mean
+            row[f"{quantity}_low"] = interval.low
+            row[f"{quantity}_high"] = interval.high
+        row["best"] = some["best"].iloc[0]
+        row["reachable"] = some["reachable"].iloc[0]
+        rows.append(row)
+    return pd.DataFrame(rows).round(DIGITS)
+
+
+def main(
+    out: Annotated[Path, typer.Option(help="CSV file; the curves go beside it.")],
+    seeds: Annotated[int, typer.Option(help="Runs of each agent and user.")] = SEEDS,
+    workers: Annotated[int, typer.Option(help="Processes.")] = 1,
+) -> None:
+    """Run the study and write its tables."""
+    grid = [
+        Cell({"user": user, "agent": agent, "seed": seed}, run_one, (user, agent, seed))
+        for user, agent, seed in product(USERS, AGENTS, range(seeds))
+    ]
+    tables = run_cells(grid, workers=workers, name="cold_start")
+    runs = tables["runs"].round(DIGITS)
+    runs.to_csv(out, index=False, lineterminator="\n")
+    curves = curve_table(tables["windows"])
+    curves_file = out.with_stem(f"{out.stem}_curves")
+    curves.to_csv(curves_file, index=False, lineterminator="\n")
+    regret = runs.pivot_table("regret_last", "user", "agent", sort=False)
+    print("Mean regret over the last quarter of the episode:")
+    print(regret.round(3).to_string())
+
+
+if __name__ == "__main__":
+    typer.run(main)

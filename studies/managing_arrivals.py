@@ -1,0 +1,185 @@
+"""What managing arriving notifications is worth: agents × users × seeds on pushlab/push-v0.
+
+    python studies/managing_arrivals.py --out data/studies/managing_arrivals.csv --weights 5 --workers 2
+
+writes managing_arrivals.csv, a row a run, managing_arrivals_days.csv, a row a run and day, and, with --weights,
+managing_arrivals_weights.csv, a row a changed weight, user and baseline.
+
+An agent learns on the first two thirds of a user's days and is then judged, no longer learning or exploring, on each
+day of the last third. Under one seed all agents meet the same days, and each notification the same uniform number, so
+that they are compared pair by pair. All seeds share the 28 days, which differ more than the seeds do: each day is kept,
+and intervals range over seeds and days. Rewards have the environment's default weights
+(`pushlab.envs.push.world.WEIGHTS`), fixed before any agent was trained; `--weights` repeats the comparison with each
+weight halved and doubled, in training too.
+
+`CHOSEN` is the agent that is compared with `BASELINES`; it and its settings were chosen on private users
+(`pushlab.users.synthesis.make_user`), before the shipped ones were looked at.
+"""
+
+from collections.abc import Mapping, Sequence
+from itertools import product
+from pathlib import Path
+from typing import Annotated, Any
+
+import gymnasium as gym
+import numpy as np
+import pandas as pd
+import typer
+
+import pushlab  # noqa: F401  registers the environments
+from pushlab.agents import (
+    Agent,
+    DismissAll,
+    DoNotDisturb,
+    LinearArrivalQ,
+    QTable,
+    ShowAll,
+)
+from pushlab.agents.arrival_days import QUANTITIES, day_means, judge_days, run_day
+from pushlab.envs.push.world import WEIGHTS
+from pushlab.experiments.cells import Cell, run_cells
+from pushlab.ground.seeds import part_seed
+from pushlab.metrics.estimate import crossed_interval, simultaneous
+
+AGENTS = {
+    "show all": ShowAll,
+    "dismiss all": DismissAll,
+    "do not disturb": DoNotDisturb,
+    "Q-learning": QTable,
+    "linear Q": LinearArrivalQ,
+}
+LEARNERS = ("Q-learning", "linear Q")
+CHOSEN = "linear Q"
+BASELINES = ("show all", "do not disturb")
+USERS = ("mira", "noor", "theo", "ines", "omar")
+SEEDS = 20
+ROUNDS = 5  # how often a learner goes through its days
+DIGITS = 4
+TRAINING = 0  # parts of a seed; pushlab.agents.arrival_days.JUDGING is 1
+ORDER = 2
+
+
+def train(env: Any, agent: Agent, rounds: int = ROUNDS, seed: int = 0) -> Agent:
+    """Let an agent learn from all days of the environment, each round in another order."""
+    days = env.unwrapped.world.start_days
+    rng = np.random.default_rng(part_seed(seed, ORDER))
+    for one_round in range(rounds):
+        for number, day in enumerate(rng.permutation(days).tolist()):
+            day_seed = part_seed(seed, TRAINING, one_round, number)
+            run_day(env, agent, day, day_seed, learn=True)
+    return agent
+
+
+def run_one(
+    user: str, agent: str, seed: int, weights: Mapping[str, float]
+) -> dict[str, Any]:
+    """Train and judge one agent with one user: `runs`, a row of means a day, and `days`, a row a day.
+
+    weights  the environment's, where they aren't the default
+    """
+    learner = AGENTS[agent]()
+    if agent in LEARNERS:
+        env = gym.make("pushlab/push-v0", user=user, days="train", **weights)
+        train(env, learner, seed=seed)
+    env = gym.make("pushlab/push-v0", user=user, days="test", **weights)
+    days = judge_days(env, learner, seed)
+    columns = ["day", "reward", "opens", "interruptions", "delay"]
+    return {"runs": [day_means(days)], "days": days[columns]}
+
+
+def cells_of(
+    agents: Sequence[str],
+    seeds: int,
+    changed: str = "nothing",
+    weights: Mapping[str, float] | None = None,
+) -> list[Cell]:
+    """Return the cells of all users under one set of weights."""
+    cells = []
+    for user, agent, seed in product(USERS, agents, range(seeds)):
+        labels = {"user": user, "agent": agent, "seed": seed, "changed": changed}
+        cells.append(Cell(labels, run_one, (user, agent, seed, weights or {})))
+    return cells
+
+
+def changed_cells(seeds: int) -> list[Cell]:
+    """Return cells with each weight that isn't 0 halved and doubled."""
+    cells = []
+    for name, weight in WEIGHTS.items():
+        for factor in (0.5, 2.0):
+            if weight:
+                changed = f"{name} x {factor:g}"
+                weights = {name: weight * factor}
+                cells += cells_of((*BASELINES, CHOSEN), seeds, changed, weights)
+    return cells
+
+
+def comparison_table(days: pd.DataFrame) -> pd.DataFrame:
+    """Compare the chosen agent with each baseline: a row a user, a change and a baseline.
+
+    returns  user, changed, against, chosen and baseline (mean rewards a day), difference, and two intervals of it, both
+             over seeds and days: low to high is the 95 % interval of this row, all low to all high is widened so that
+             those of all rows of the table hold together (`simultaneous`); better: even that one lies above 0. Days
+             count as drawn independently, though those of a quarter are neighbours
+    """
+    rows = []
+    gains = []
+    for (changed, user), some in days.groupby(["changed", "user"], sort=False):
+        scores = {
+            agent: of_agent.pivot(index="seed", columns="day", values="reward")
+            for agent, of_agent in some.groupby("agent")
+        }
+        chosen = scores[CHOSEN].to_numpy()
+        for against in BASELINES:
+            baseline = scores[against].to_numpy()
+            gain = chosen - baseline
+            interval = crossed_interval(gain)
+            gains.append(gain)
+            rows.append(
+                {
+                    "user": user,
+                    "changed": changed,
+                    "against": against,
+                    "chosen": chosen.mean(),
+                    "baseline": baseline.mean(),
+                    "difference": gain.mean(),
+                    "low": interval.low,
+                    "high": interval.high,
+                }
+            )
+    together = simultaneous(gains, interval=crossed_interval)
+    table = pd.DataFrame(rows)
+    table["all low"] = [interval.low for interval in together]
+    table["all high"] = [interval.high for interval in together]
+    table["better"] = table["all low"] > 0
+    return table
+
+
+def main(
+    out: Annotated[Path, typer.Option(help="CSV file; the other tables go beside it.")],
+    seeds: Annotated[int, typer.Option(help="Runs of each agent and user.")] = SEEDS,
+    weights: Annotated[
+        int, typer.Option(help="Runs with each weight halved and doubled.")
+    ] = 0,
+    workers: Annotated[int, typer.Option(help="Processes.")] = 1,
+) -> None:
+    """Run the study and write its tables."""
+    grid = cells_of(tuple(AGENTS), seeds) + changed_cells(weights)
+    tables = run_cells(grid, workers=workers, name="managing_arrivals")
+    runs = tables["runs"].round(DIGITS)
+    days = tables["days"].round(DIGITS).round({"delay": 1})
+    if weights:
+        table = comparison_table(days[days["changed"] != "nothing"]).round(DIGITS)
+        weights_file = out.with_stem(f"{out.stem}_weights")
+        table.to_csv(weights_file, index=False, lineterminator="\n")
+    runs = runs[runs["changed"] == "nothing"].drop(columns="changed")
+    runs.to_csv(out, index=False, lineterminator="\n")
+    days = days[days["changed"] == "nothing"].drop(columns="changed")
+    days_file = out.with_stem(f"{out.stem}_days")
+    days.to_csv(days_file, index=False, lineterminator="\n")
+    means = runs.groupby(["user", "agent"], sort=False)[list(QUANTITIES)].mean()
+    print("Means a day:")
+    print(means.round(2).to_string(na_rep="–"))
+
+
+if __name__ == "__main__":
+    typer.run(main)
