@@ -1,1 +1,1 @@
-"""Studies: commands that run for minutes and leave a small CSV below `data/studies` for the notebooks to draw."""
+"""Experiments: grids of runs on all cores or on a cluster, and the benchmark."""

@@ -114,8 +114,8 @@ def sweep(
         }
     work = function or (run_episodes if rollouts else run_lifetime)
     cells = []
-    for labels in itertools.product(*axes.values()):
-        labels = dict(zip(axes, labels))
+    for combination in itertools.product(*axes.values()):
+        labels = dict(zip(axes, combination))
         values = {axis: axes[axis][label] for axis, label in labels.items()}
         cells.append(Cell(labels, run_cell, (work, values, settings)))
     tables = run_cells(cells, out, workers, fresh, progress, strict, name)
