@@ -177,7 +177,7 @@ def test_every_argument_of_an_agent_is_checked():
             chances,
             ({"a": 0.5, "b": 1.1},),
             {},
-            "b is a probability from 0 to 1; got 1.1",
+            "b is a number from 0 to 1; got 1.1",
         ),
     ],
 )

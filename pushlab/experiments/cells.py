@@ -53,7 +53,7 @@ class CellsFailed(RuntimeError):
 
 def run_cells(
     cells: Sequence[Cell],
-    out: Path | str | bool | None = None,
+    out: Any = None,
     workers: int | None = None,
     fresh: bool = False,
     progress: bool = True,

@@ -23,10 +23,12 @@ try:
     from numba.core.dispatcher import Dispatcher
 except ImportError:  # a platform without numba
 
-    def _compile(function, **options):
+    def _compile(function, cached=True, **options):
         return function
 
-    _compile_inner = _compile
+    def _compile_inner(function, **options):
+        return function
+
 else:
 
     def _number_functions_anew():

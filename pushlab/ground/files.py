@@ -124,9 +124,11 @@ def new_folder(path: Path | str, mark: str | None = None) -> Iterator[Path]:
     partial.mkdir()
     try:
         yield partial
+        former = partial_name(path)
         if path.exists():
-            shutil.rmtree(path) if is_marked else path.rmdir()
+            path.rename(former)
         partial.rename(path)
+        shutil.rmtree(former, ignore_errors=True)
     finally:
         shutil.rmtree(partial, ignore_errors=True)
 

@@ -10,7 +10,6 @@ import hashlib
 import inspect
 import sys
 import types
-from collections.abc import Iterable
 from importlib.metadata import version
 from pathlib import Path
 from pickle import PickleError
@@ -34,25 +33,16 @@ INSTALLED = (*sys.stdlib_module_names, "numpy", "pandas", "gymnasium", "pushlab"
 
 @functools.cache
 def package_digest() -> str:
-    """Return a digest of pushlab's sources and of the packages that its numbers depend on."""
-    digest = _digest(Path(__file__).parents[1].rglob("*.py"))
-    for name in NUMERICAL:
-        digest.update(version(name).encode())
-    return digest.hexdigest()[:16]
-
-
-@functools.cache
-def _data_digest() -> str:
-    folders = [data_dir() / name for name in DATA]
-    files = [file for folder in folders for file in folder.rglob("*.*")]
-    return _digest(files).hexdigest()
-
-
-def _digest(files: Iterable[Path]) -> Any:
+    """Return a digest of pushlab's sources and data, and of the packages that its numbers depend on."""
+    files = [*Path(__file__).parents[1].rglob("*.py")]
+    for name in DATA:
+        files += (data_dir() / name).rglob("*.*")
     digest = hashlib.sha256()
     for file in sorted(files):
         digest.update(file.read_bytes())
-    return digest
+    for name in NUMERICAL:
+        digest.update(version(name).encode())
+    return digest.hexdigest()[:16]
 
 
 def fingerprint(*values: Any) -> str:
@@ -74,7 +64,7 @@ def fingerprint(*values: Any) -> str:
 
     try:
         described = _describe(values, set())
-        checksum = joblib.hash([package_digest(), _data_digest(), described])
+        checksum = joblib.hash([package_digest(), described])
     except (TypeError, AttributeError, RecursionError, PickleError) as error:
         raise ValueError(
             f"a result can't be named after {values!r:.60}: {error}"
@@ -174,8 +164,8 @@ def _file_content(path):
         if path.is_file():
             return path.read_bytes()
         if path.name and path.is_dir():
-            files = [*path.rglob("*"), *path.parent.glob("*")]
-            return _digest(file for file in files if file.is_file()).hexdigest()
+            files = sorted([*path.rglob("*"), *path.parent.glob("*")])
+            return [file.read_bytes() for file in files if file.is_file()]
     except (OSError, ValueError):
         pass
     return None
