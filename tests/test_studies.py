@@ -37,7 +37,7 @@ def check_rows(found, stored, atol=1e-4):
 
 
 def test_each_script_names_its_command():
-    assert len(SCRIPTS) == 10
+    assert len(SCRIPTS) == 11
     for name in SCRIPTS:
         assert f"python studies/{name}.py --out data/" in load_script(name).__doc__
 

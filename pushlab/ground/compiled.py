@@ -59,7 +59,7 @@ else:
             )
         finally:
             config.CACHE_DIR = before
-        if folder:
+        if folder and isinstance(function, Dispatcher):  # numba can be switched off
             _recompile_if_damaged(function._cache)
         return function
 
@@ -67,7 +67,7 @@ else:
         """Leave out what Python would need to call the function, a third of the time to compile it."""
         options |= {"error_model": "numpy", "no_cpython_wrapper": True}
         function = _compile(function, cached=False, **options)
-        if isinstance(function, Dispatcher):  # numba can be switched off
+        if isinstance(function, Dispatcher):
             function.__class__ = _InnerFunction
         return function
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import inspect
+import marshal
 import sys
 import types
 from importlib.metadata import version
@@ -53,7 +54,7 @@ def fingerprint(*values: Any) -> str:
     the notebook that it uses. A value that names an existing file or folder counts with
     its content.
 
-    Raises ValueError if the source of a function can't be read, or a value can't be hashed.
+    Raises ValueError for a value that can't be hashed, such as an open file.
 
     >>> def double(x): return FACTOR * x
     >>> FACTOR, before = 2, fingerprint("mira", 1)
@@ -105,7 +106,7 @@ def _describe_code(thing, seen):
     seen.add(id(thing))
     file = getattr(sys.modules.get(module), "__file__", None)
     if module != "__main__" and file:
-        parts = [name, Path(file).read_text(encoding="utf-8")]
+        parts = [name, Path(file).read_bytes()]
     else:
         parts = [name, _describe_notebook_code(thing, seen)]
     if isinstance(thing, type):
@@ -127,11 +128,8 @@ def _describe_notebook_code(thing, seen):
         return _describe(own, seen)
     try:
         source = inspect.getsource(thing)
-    except (OSError, TypeError) as error:
-        raise ValueError(
-            f"the source of {thing!r:.60} can't be read, so its results can't be stored; "
-            "define it in a file or a notebook cell"
-        ) from error
+    except OSError:  # of `python -c`
+        source = marshal.dumps(thing.__code__)
     names = sorted(_global_names(thing.__code__))
     used = [thing.__globals__.get(name) for name in names]
     return [source, _describe_used(used, seen)]
