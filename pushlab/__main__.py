@@ -6,6 +6,7 @@ stands in the way, such as a user who is not there or a folder that cannot be wr
 """
 
 import os
+import signal
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -15,7 +16,7 @@ import typer
 from pushlab.classroom.command import class_app, serve
 from pushlab.experiments.bench.command import bench
 from pushlab.experiments.command import sweep_command
-from pushlab.ground.commands import ended_by, run, say
+from pushlab.ground.commands import ended_by, say
 from pushlab.ground.store import no_cache
 from pushlab.lifetimes.command import experts_app, lifelong
 
@@ -416,7 +417,9 @@ def main():
             errors="backslashreplace"
         )  # a terminal that lacks a letter shows its number
     try:
-        run(app)
+        # As an error ends it, so that whatever is unfinished is removed.
+        signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
+        app()
     except OSError as error:  # where standard output goes, such as a disk that is full
         say(f"pushlab could not go on: {error}", err=True)
         sys.exit(2)

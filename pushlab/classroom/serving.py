@@ -14,7 +14,6 @@ from typing import Any
 
 from pushlab.classroom.limits import Limits
 from pushlab.ground.arguments import demand
-from pushlab.ground.faults import Ended
 from pushlab.ground.libraries import bring
 
 SAID = "served at "  # what stands before the address in the line that says so
@@ -85,9 +84,8 @@ def serve(
         say(
             "That is the board, too, in a browser. Ctrl+C ends it; what was played is kept."
         )
-        with suppress(
-            KeyboardInterrupt, Ended
-        ):  # uvicorn raises the signal again once all has ended
+        # uvicorn raises the signal again once all has ended
+        with suppress(KeyboardInterrupt, SystemExit):
             server.run([listening])
 
 

@@ -15,7 +15,6 @@ import itertools
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
-from numbers import Real
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -336,10 +335,6 @@ def _labelled(axis, values):
         )
     values = list(values)
     demand(values, f"there is no {axis}: the list is empty")
-    demand(
-        all(isinstance(value, str | Real | None) for value in values),
-        f"values of the axis {axis} are numbers or words, or have labels, {{label: value}}; got {values!r:.60}",
-    )
     labelled = {value: value for value in values}
     demand(
         len(labelled) == len(values),

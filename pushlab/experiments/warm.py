@@ -28,7 +28,6 @@ def warm(workers: int | None = None, progress: bool = True) -> int:
         delayed(play)("pushlab/ODE-Opioid-v0", **WHYNOT),
         delayed(learn)("pushlab/evalumap2-v0", "LinUCB"),
         delayed(learn)("pushlab/push-v0", "LinearArrivalQ"),
-        delayed(judge_by_tree)(),
         delayed(fit_trees)(),
     ]
     work += [delayed(play)(name) for name, *_ in TABLE if "World3" not in name]
@@ -68,22 +67,6 @@ def learn(name: str, agent: str) -> None:
     from pushlab.logs.rollout import rollout
 
     rollout(name, getattr(agents, agent)(), steps=40, progress=False)
-
-
-def judge_by_tree() -> None:
-    """Evaluate a judge that is a tree of one question."""
-    from pushlab.datasets.reading import load_user
-    from pushlab.users.simulated import TreeUser
-
-    user = load_user("mira")
-    question = np.array([0, 0, 0])
-    yes = np.array([1, -1, -1])
-    no = np.array([2, -1, -1])
-    share = np.array([0.5, 0.2, 0.8])
-    judge = TreeUser(user.schema, question, question, yes, no, share)
-    test = user.test
-    judge.probability(test.context_codes[:2], test.notification_codes[:2])
-    play("pushlab/evalumap1-v0", judge=judge)
 
 
 def fit_trees() -> None:

@@ -2,7 +2,6 @@
 
 import inspect
 import re
-import signal
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,17 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from pushlab.ground.faults import Ended, printable
-
-
-def run(start: Callable, *arguments: Any) -> None:
-    """Call a command so that SIGTERM ends it as an error does, with exit code 143: what is unfinished is removed."""
-    signal.signal(signal.SIGTERM, _end)
-    start(*arguments)
-
-
-def _end(number, frame):
-    raise Ended(128 + number)
+from pushlab.ground.faults import printable
 
 
 @contextmanager

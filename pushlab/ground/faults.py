@@ -31,10 +31,6 @@ class Fault(NamedTuple):
     unit: str = "row"
 
 
-class Ended(SystemExit):
-    """SIGTERM ended this process."""
-
-
 class BadData(ValueError):
     """A file that can't be used; `faults` lists the reasons, the message groups those of one column and value.
 
