@@ -30,9 +30,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from pushlab.datasets.draws import quantile
-from pushlab.ground.arguments import whole
 from pushlab.ground.faults import BadData, Fault
-from pushlab.ground.files import write_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -133,7 +131,8 @@ COLUMNS = {
 }
 INTERCEPT = -3.45  # of the log-odds of falling behind
 
-LABEL, FEATURES = "SeriousDlqin2yrs", tuple(COLUMNS)
+LABEL = "SeriousDlqin2yrs"
+FEATURES = tuple(COLUMNS)
 WORDS = tuple(column.words for column in COLUMNS.values())
 BIAS = "bias"
 REPAID = 10_000  # people who paid back that are kept
@@ -153,7 +152,6 @@ class Borrowers:
         labels: (n,) 1 for those who fell behind, 0 for those who paid back.
         mean, scale: (10,) mean and deviation of the features in their own units.
         source: Name of the file, or the seed.
-        population: Number of people behind mean and scale, before the classes were balanced.
     """
 
     features: np.ndarray
@@ -161,7 +159,6 @@ class Borrowers:
     mean: np.ndarray
     scale: np.ndarray
     source: str
-    population: int
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -220,32 +217,25 @@ def read_borrowers(
     """Read `cs-training.csv` of the Kaggle competition, or another table of its columns, as WhyNot 0.12 does.
 
     Args:
-        path: CSV with a header: an index without a name (it may be missing), SeriousDlqin2yrs and the ten FEATURES;
-            NA or nothing if a feature is not known.
+        path: CSV with a header: SeriousDlqin2yrs and the ten FEATURES, with NA or nothing if a feature is
+            not known. Other columns are ignored.
         repaid: Number of people who paid back that are kept, the first ones: 10,000 as in the original; None keeps all.
         seed: Seed of the shuffle.
 
-    Raises FileNotFoundError if there is no such file, BadData with every fault.
+    Raises BadData with every fault.
     """
-    from pushlab.ground.tables import convert, number, read_as_text, whole_number, word
+    from pushlab.ground.tables import convert, number, read_as_text, whole_number
 
     path = Path(path)
-    if not path.is_file():
-        raise FileNotFoundError(
-            f"there is no file {str(path)!r}; cs-training.csv is the training table of Kaggle's "
-            f"competition GiveMeSomeCredit"
-        )
     label = whole_number(0, 1)
     right = "0 or 1 (cs-test.csv has no answers; read cs-training.csv)"
-    feature = number(0, missing=np.nan)
-    rules = {"": word(required=False), LABEL: label._replace(right=right)}
-    for name in FEATURES:
-        rules[name] = feature._replace(right="a number of 0 or more, or NA")
+    feature = number(0, missing=np.nan)._replace(right="a number of 0 or more, or NA")
+    rules = dict.fromkeys(FEATURES, feature) | {LABEL: label._replace(right=right)}
     text = read_as_text(path).replace("NA", "")
-    table = convert(text, rules, path.name, others=False)
+    table = convert(text, rules, path.name)
     features = table[list(FEATURES)].to_numpy()
     labels = table[LABEL].to_numpy(float)
-    return prepare(features, labels, source=path.name, repaid=repaid, seed=seed)
+    return prepare(features, labels, path.name, repaid, seed)
 
 
 def prepare(
@@ -278,7 +268,6 @@ def prepare(
         _locked(mean),
         _locked(scale),
         source,
-        len(labels),
     )
 
 
@@ -294,19 +283,12 @@ def make_borrowers(
     They are scaled by all people who are drawn, some 120,000 for the numbers of the original.
     """
     features, labels = draw_people(seed, defaulted)
-    available = int((labels == 0).sum())
-    if available < repaid:
-        raise ValueError(
-            f"there are {available:,} who paid back for {defaulted:,} who did not; "
-            f"repaid must not be more, got {repaid:,}"
-        )
     return prepare(features, labels, f"generated, seed {seed}", repaid)
 
 
 def draw_people(seed: int, defaulted: int) -> tuple[np.ndarray, np.ndarray]:
     """Draw features (n, 10) in their own units and labels (n,), up to the last of `defaulted` who fell behind."""
-    uniforms = np.random.Generator(np.random.PCG64((whole("seed", seed, 0), STREAM)))
-    whole("defaulted", defaulted, 1, 1_000_000, of="people")
+    uniforms = np.random.Generator(np.random.PCG64((seed, STREAM)))
     features = []
     labels = []
     n_defaulted = 0
@@ -351,20 +333,3 @@ def default_probability(columns: Mapping[str, np.ndarray]) -> np.ndarray:
     for name, column in COLUMNS.items():
         log_odds = log_odds + column.weight * np.minimum(columns[name], column.most)
     return np.round(1 / (1 + np.exp(-log_odds)), 6)
-
-
-def write_borrowers(
-    path: Path | str, seed: int = 0, defaulted: int = DEFAULTED
-) -> Path:
-    """Write people as `cs-training.csv` has them, an index without a name first; return the path."""
-    import pandas as pd
-
-    features, labels = draw_people(seed, defaulted)
-    table = pd.DataFrame(features, columns=FEATURES)
-    for name, column in COLUMNS.items():
-        if not column.decimals:
-            table[name] = table[name].astype(int)
-    table.insert(0, LABEL, labels.astype(int))
-    table.index += 1
-    text = table.to_csv(float_format="%.4f", lineterminator="\n")
-    return write_text(path, text)

@@ -48,7 +48,7 @@ class Feature:
         aliases: Other spellings of values, {spelling: value}; a set has none.
         neutral: The value if none is chosen. By default the first; of a set, no tag at all.
 
-    Raises ValueError for attributes that contradict each other, such as an alias of no value.
+    Raises ValueError for an unknown kind, and for values or edges that do not go with the kind.
     """
 
     name: str
@@ -61,37 +61,21 @@ class Feature:
     neutral: str | None = None
 
     def __post_init__(self):
-        wrong = next(self._wrong(), None)
-        if wrong:
-            raise ValueError(f"feature {self.name}: {wrong}")
-
-    def _wrong(self):
-        """Yield the faults. Each check assumes that those before it found nothing."""
-        for key, kind in (("values", str), ("labels", str), ("edges", int)):
-            entries = getattr(self, key)
-            if entries is not None and not (
-                isinstance(entries, tuple) and {*map(type, entries)} <= {kind}
-            ):
-                what = "texts in quotation marks" if kind is str else "whole numbers"
-                yield f"{key!r} lists {what}; got {entries!r:.60}"
-        if self.kind not in KINDS:
-            yield f"kind {self.kind!r} is not one of {', '.join(KINDS)}"
         values = self.values or ()
+        if self.kind not in KINDS:
+            self._refuse(f"kind {self.kind!r} is not one of {', '.join(KINDS)}")
         if self.kind in ("closed", "set") and not values:
-            yield f"a {self.kind} feature needs values"
+            self._refuse(f"a {self.kind} feature needs values")
+        if {*map(type, values)} - {str}:
+            self._refuse(f"'values' lists texts in quotation marks; got {values}")
+        if len(set(values)) < len(values) or (self.kind == "open" and OTHER in values):
+            self._refuse(f"a value is there once, and {OTHER!r} is kept; got {values}")
         rising = tuple(sorted(set(self.edges)))
         if self.kind == "integer" and (not rising or self.edges != rising):
-            yield f"an integer feature needs rising edges, not {self.edges}"
-        if len(set(values)) < len(values):
-            yield f"the value {max(values, key=values.count)!r} is there twice"
-        if self.kind == "open" and OTHER in values:
-            yield f"{OTHER!r} is kept for values that are not in the list"
-        known = self.words if self.fitted else ()
-        for alias, value in self.aliases.items():
-            if alias in known or (self.kind != "open" and value not in known):
-                yield f"the alias {alias!r} means {value!r}; an alias is no value itself and means one"
-        if self.neutral is not None and self.canonical(self.neutral) is None:
-            yield f"the neutral value {self.neutral!r} is not {self.right}"
+            self._refuse(f"an integer feature needs rising edges, not {self.edges}")
+
+    def _refuse(self, wrong):
+        raise ValueError(f"feature {self.name}: {wrong}")
 
     @property
     def fitted(self) -> bool:
@@ -235,10 +219,10 @@ class Features:
 
         Raises BadData with every value that is not allowed.
         """
-        missing = [name for name in self.names if name not in table]
         refuse(
             Fault("table", column=name, right="the column is missing")
-            for name in missing
+            for name in self.names
+            if name not in table
         )
         codes = []
         faults = []
@@ -285,21 +269,19 @@ class Features:
         codes: list[int] = []
         faults = []
         for feature in self:
-            value = values.get(feature.name)
-            text = "" if value is None else as_text(value)
+            text = as_text(values.get(feature.name, ""))
             found = feature.code(text)
             if found is None:
                 right = feature.right
                 faults.append(Fault("values", None, feature.name, text, right))
                 continue
             codes += found
-            if feature.kind == "open" and feature.words[found[0]] == OTHER:
-                if OTHER not in (text, feature.aliases.get(text)):
-                    warnings.warn(
-                        f"the data know no {feature.name} {text!r}, so it is coded as 'other'"
-                        + meant(text, feature.words),
-                        stacklevel=2,
-                    )
+            if feature.kind == "open" and feature.word(found) == OTHER != text:
+                warnings.warn(
+                    f"the data know no {feature.name} {text!r}, so it is coded as 'other'"
+                    + meant(text, feature.words),
+                    stacklevel=2,
+                )
         refuse(faults)
         return np.array(codes, np.int64)
 
@@ -314,9 +296,10 @@ class Features:
         counts = {}
         for feature, place in self.blocks:
             if feature.kind == "open":
-                is_other = codes[:, place] == feature.words.index(OTHER)
-                counts[feature.name] = int(is_other.sum())
-        return {name: count for name, count in counts.items() if count}
+                count = int((codes[:, place] == feature.words.index(OTHER)).sum())
+                if count:
+                    counts[feature.name] = count
+        return counts
 
 
 def encode_column(feature: Feature, values: Any) -> tuple[np.ndarray, list]:
