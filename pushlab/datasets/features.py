@@ -66,7 +66,7 @@ class Feature:
             self._refuse(f"kind {self.kind!r} is not one of {', '.join(KINDS)}")
         if self.kind in ("closed", "set") and not values:
             self._refuse(f"a {self.kind} feature needs values")
-        if {*map(type, values)} - {str}:
+        if any(not isinstance(value, str) for value in values):
             self._refuse(f"'values' lists texts in quotation marks; got {values}")
         if len(set(values)) < len(values) or (self.kind == "open" and OTHER in values):
             self._refuse(f"a value is there once, and {OTHER!r} is kept; got {values}")
@@ -129,14 +129,11 @@ class Feature:
 
     @cached_property
     def _codes(self):
-        codes = {word: code for code, word in enumerate(self.words)}
-        # An alias can mean a value of an open feature that the data don't have.
-        for alias, value in self.aliases.items():
-            codes[alias] = codes[value if value in codes else OTHER]
-        return codes
+        return {word: code for code, word in enumerate(self.words)}
 
     def code(self, text: str) -> tuple[int, ...] | None:
         """Return the codes of one value, one for each component, or None if the value is not allowed."""
+        text = self.aliases.get(text, text)
         if self.kind == "set":
             tags = text.split()
             if tags == [self.empty]:

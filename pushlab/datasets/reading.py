@@ -32,12 +32,6 @@ from pushlab.ground.tables import Rule, number, read_table, word
 
 SHIPPED_SCHEMAS = ("evalumap2019", "evalumap2020")
 CONTEXTS = "contexts.csv"  # the test period of a handed-out user: its contexts alone
-TRUTH = {  # kinds of the values of a truth file
-    "context": (dict, 'log-odds of values, such as {"noise": {"low": 0.5}}'),
-    "notification": (dict, 'log-odds of values, such as {"subject": {"news": 1}}'),
-    "pairs": (list, 'a list of such as ["time", "morning", "subject", "news", 1.6]'),
-    "intercept": ((int, float), "a number"),
-}
 
 
 # ---------------------------------------------------------------- finding users
@@ -75,23 +69,14 @@ def load_user(
         schema: A Schema, its name or its file. By default `schema.json` in the folder or above it, else the shipped
             schema whose tables are there.
 
-    Raises FileNotFoundError if there is nothing at `where`, BadData with every fault of the tables, and ValueError if
-    another user or schema is requested of a User.
+    Raises FileNotFoundError if there is nothing at `where`, and BadData with every fault of the tables.
     """
-    if isinstance(where, User):
-        if schema is None and user in (None, where.name):
-            return where
-        raise ValueError(
-            f"user {where.name} is loaded with the schema {where.schema.name}; "
-            "for another user or schema give a folder"
-        )
-    if _is_shipped(where):
-        name = str(where)
-        if user not in (None, name):
-            raise ValueError(f"{name} is one shipped user; {user!r} is another")
+    if isinstance(where, User) and user is schema is None:
+        return where
+    if where in list_users() and user in (None, where):
         if schema is None:
-            return _load_shipped(name)
-        return load_user(data_dir() / "push", name, schema)
+            return _load_shipped(where)
+        return load_user(data_dir() / "push", where, schema)
     folder = _open(where)
     if user is None:
         if not isinstance(folder, Path):
@@ -107,30 +92,19 @@ def load_user(
 def load_users(where: Path | str | None = None) -> dict[str, User]:
     """Load every user of a folder or wheel (by default the shipped ones); return them by name.
 
-    Open features are fitted on all histories together, so that arrays of one user fit the spaces of another.
+    The users have one schema. Its open features are fitted on all histories together, so that arrays of one user fit
+    the spaces of another.
     """
     names = list_users(where)
     folder = _open(where or data_dir() / "push")
     if not names:
         raise FileNotFoundError(f"no user's tables were found in {folder.name}")
+    schema, _ = _find_layout(folder, names[0])
     users = {}
-    schemas = {}
     for name in names:
-        schema, layout = _find_layout(folder, name)
-        schemas[schema.name] = schema
-        users[name] = _read_user(folder, name, schema, layout)
-    for schema in schemas.values():
-        own = [name for name in names if users[name].schema.name == schema.name]
-        histories = [users[name].history.table for name in own]
-        fitted = schema.fit(pd.concat(histories))
-        users |= {name: users[name].with_schema(fitted) for name in own}
-    return users
-
-
-def _is_shipped(where):
-    """Return whether this is a shipped user: a plain name always, a Path only if nothing else is there."""
-    is_name = isinstance(where, str) or not Path(where).exists()
-    return is_name and str(where) in list_users()
+        users[name] = _read_user(folder, name, *_find_layout(folder, name, schema))
+    fitted = schema.fit(pd.concat(user.history.table for user in users.values()))
+    return {name: user.with_schema(fitted) for name, user in users.items()}
 
 
 @lru_cache(maxsize=16)
@@ -146,7 +120,7 @@ def _open(where):
     if not path.exists():
         shipped = list_users()
         raise FileNotFoundError(
-            f"there is no folder or file {str(where)!r}, and no shipped user of that name; "
+            f"there is no folder or file {str(where)!r}; "
             f"the shipped users are {', '.join(shipped)}{meant(where, shipped)}"
         )
     try:
@@ -334,12 +308,4 @@ def _read_catalogue(folder, base, schema, rules):
 def _read_truth(folder, path):
     """Return the log-odds that a synthetic user was generated from, or None if there is no such file."""
     file = path.as_posix()
-    if not (folder / file).exists():
-        return None
-    truth = read_json(folder / file, name=file)
-    refuse(
-        Fault(file, None, key, f"{truth.get(key)!r:.60}", right, unit="line")
-        for key, (kind, right) in TRUTH.items()
-        if not isinstance(truth.get(key), kind)
-    )
-    return truth
+    return read_json(folder / file, name=file) if (folder / file).exists() else None

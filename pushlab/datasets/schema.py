@@ -17,7 +17,7 @@ array([1, 0, 0, 0, 4, 0, 0])
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -62,8 +62,6 @@ class Schema:
                     f"no schema is called {str(where)!r}; there are {', '.join(known)}; or give a .json file"
                 )
             path = data_dir() / "schemas" / f"{where}.json"
-        if not path.exists():
-            raise FileNotFoundError(f"there is no schema file {str(path)!r}")
         return cls.read(path)
 
     @classmethod
@@ -91,11 +89,6 @@ class Schema:
         action = _take(data, "action", dict, "a schema")
         opened = _take(action, "opened", list, "action")
         dismissed = _take(action, "dismissed", list, "action")
-        for spelling in opened:
-            if spelling in dismissed:
-                raise ValueError(
-                    f"action: opened and dismissed are both spelt {spelling!r}"
-                )
         layouts = _take(data, "layouts", list, "a schema")
         _check_layouts(layouts, names)
         return cls(
@@ -140,62 +133,43 @@ def _take(data, key, kind, where):
 
 def _half(data, key):
     """Return the Features of one half of an engagement."""
-    entries = _take(data, key, list, "a schema")
-    places = [f"{key}, feature {number}" for number in range(1, len(entries) + 1)]
-    return Features(map(_feature, entries, places))
-
-
-def _feature(entry, where):
-    """Return the Feature of an entry of a schema file."""
-    name = _take(entry, "name", str, where)
-    _take(entry, "kind", str, where)
-    known = [field.name for field in fields(Feature)]
-    values = {}
-    for key, value in entry.items():
-        if key not in known:
-            raise ValueError(
-                f"feature {name}: {key!r} is not one of {', '.join(known)}"
-            )
-        values[key] = tuple(value) if isinstance(value, list) else value
-    return Feature(**values)
+    features = []
+    for number, entry in enumerate(_take(data, key, list, "a schema"), 1):
+        try:
+            values = {}
+            for name, value in entry.items():
+                values[name] = tuple(value) if isinstance(value, list) else value
+            features.append(Feature(**values))
+        except (AttributeError, TypeError) as error:
+            right = 'it is an object such as {"name": "app", "kind": "open"}'
+            raise ValueError(f"{key}, feature {number}: {right} ({error})") from None
+    return Features(features)
 
 
 def _check_layouts(layouts: Sequence[Any], features: Sequence[str]) -> None:
-    """Raise ValueError unless each period of each layout has a column for each feature and the action."""
+    """Raise ValueError unless each period of each layout has one column for each feature and the action."""
+    known = {*COLUMNS, *features, *(f"removal.{name}" for name in features)}
     for number, layout in enumerate(layouts, 1):
         where = f"layout {number}"
         _take(layout, "root", str, where)
-        periods = _take(layout, "periods", dict, where)
-        for period in periods:
+        for period, tables in _take(layout, "periods", dict, where).items():
             here = f"{where}, {period}"
-            names = _columns(_take(periods, period, list, where), features, here)
-            if layout.get("sort", "action") not in names:
-                raise ValueError(f"{here}: 'sort' is a column; got {layout['sort']!r}")
-
-
-def _columns(tables, features, where):
-    """Return our names of the columns of a period's tables; raise ValueError unless each is known and there once."""
-    known = (*COLUMNS, *features, *(f"removal.{name}" for name in features))
-    names: list[str] = []
-    for table in tables:
-        here = f"{where}, {_take(table, 'file', str, where)}"
-        columns = _take(table, "columns", dict, here)
-        own = [name for name in columns.values() if name is not None]
-        for name in own:
-            if name not in known:
+            names: list[str] = []
+            for table in tables:
+                _take(table, "file", str, here)
+                columns = _take(table, "columns", dict, here).values()
+                names += [name for name in columns if name is not None]
+            for name in names:
+                if name not in known:
+                    raise ValueError(
+                        f"{here}: {name!r} is no feature and no other column"
+                    )
+                if name != "id" and names.count(name) > 1:
+                    raise ValueError(f"{here}: more than one column is {name!r}")
+            for name in (*features, "action"):
+                if name not in names:
+                    raise ValueError(f"{here}: no column is {name!r}")
+            if names.count("id") < len(tables) > 1:
                 raise ValueError(
-                    f"{here}: {name!r} is no feature and no other column "
-                    f"({', '.join(COLUMNS)}, or removal. and a feature)"
+                    f"{here}: each table has an 'id' on which they are joined"
                 )
-        if len(tables) > 1 and "id" not in own:
-            raise ValueError(
-                f"{here}: no column is the 'id' on which the tables are joined"
-            )
-        names += [name for name in own if name != "id"]
-    for name in (*features, "action"):
-        if name not in names:
-            raise ValueError(f"{where}: no column is {name!r}")
-    for name in names:
-        if names.count(name) > 1:
-            raise ValueError(f"{where}: more than one column is {name!r}")
-    return names
