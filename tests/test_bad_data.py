@@ -23,7 +23,6 @@ N = "ann/train/notifications.csv"
 P = "ann/train/context_on_posting.csv"
 R = "ann/train/context_on_removal.csv"
 T = "ann/test/notifications.csv"
-TRUTH = "ann/truth.json"
 
 
 def check_faults(expected, read, *arguments):
@@ -76,10 +75,8 @@ def renamed(old, new):
 
 PRIORITIES = "one of unknown, min, low, default, high, max"
 DATE = "2019-02-18T10:00+01:00"
-TRUTH_KEYS = ("context", "notification", "pairs", "intercept")
 # The file, its change, and the faults.
 USERS = [
-    (N, cell(6, "priority", "urgent"), [(6, "priority", "urgent", PRIORITIES)]),
     (P, cell(6, "place", "TYPE_MOON"), [(6, "place", "TYPE_MOON", "one or several")]),
     (N, cell(6, "subject", ""), [(6, "subject", "", "a word")]),
     (R, cell(6, "action", "maybe"), [(6, "action", "maybe", "one of True, true, ")]),
@@ -94,23 +91,9 @@ USERS = [
             (1, "appPackage", None, "the column is missing"),
         ],
     ),
-    (
-        N,
-        renamed("visibility", "ongoing"),
-        [
-            (1, "ongoing", None, "the column is there twice"),
-            (1, "visibility", None, "the column is missing"),
-        ],
-    ),
-    (
-        P,
-        lambda text: text[:-25],
-        [(ROWS + 1, None, None, "10 fields and the header 14")],
-    ),
-    (N, lambda text: text + '9,9,"app', [(None, None, None, "EOF inside string")]),
+    (P, lambda text: text[:-25], [(ROWS + 1, None, None, "10 fields and the header")]),
     (N, lambda text: "", [(None, None, None, "a table in UTF-8")]),
     (P, cell(6, "id", "99"), [(6, "id", "99", "there once in each of")]),
-    (TRUTH, lambda text: "{}", [(None, key, "None", "") for key in TRUTH_KEYS]),
     (
         "catalogue.csv",
         lambda text: "postingApp,priority\nchat,urgent\n",
@@ -153,12 +136,10 @@ def test_faults_of_all_tables_are_listed_together(users):
         (users / file).write_text(text)
     with pytest.raises(BadData) as caught:
         load_user(users / "ann")
-    first, priorities, noise = str(caught.value).splitlines()
-    assert first == "3 faults:"
-    assert (
-        priorities == f"  {N}, column priority, rows 2, 9: 'loud' is not {PRIORITIES}"
+    assert str(caught.value).startswith(
+        f"3 faults:\n  {N}, column priority, rows 2, 9: 'loud' is not {PRIORITIES}\n"
+        f"  {P}, column noise, row 5: 'loud' is not one of"
     )
-    assert noise.startswith(f"  {P}, column noise, row 5: 'loud' is not one of")
 
 
 def test_bad_wheels(tmp_path):
@@ -174,57 +155,40 @@ def test_bad_wheels(tmp_path):
 
 # ------------------------------------------------------------------ schemas
 
-TEA_TABLE = {
-    "file": "then.csv",
-    "columns": {"Cup": "cup", "Sky": "sky", "end": "action"},
-}
-TEA = {
-    "name": "tea",
-    "notification": [{"name": "cup", "kind": "closed", "values": ["small", "big"]}],
-    "context": [{"name": "sky", "kind": "open"}],
-    "action": {"opened": ["drunk"], "dismissed": ["left"]},
-    "layouts": [{"root": "", "periods": {"history": [TEA_TABLE]}}],
-}
-GUESTS = {"name": "guests", "kind": "integer"}
-TABLES = ("layouts", 0, "periods", "history")
+TEA = """{
+  "name": "tea",
+  "notification": [{"name": "cup", "kind": "closed", "values": ["small", "big"]}],
+  "context": [{"name": "sky", "kind": "open"}],
+  "action": {"opened": ["drunk"], "dismissed": ["left"]},
+  "layouts": [{"root": "", "periods": {"history": [
+    {"file": "then.csv", "columns": {"Cup": "cup", "Sky": "sky", "end": "action"}}
+  ]}}]
+}"""
 
 
 @pytest.mark.parametrize(
-    ("place", "value", "words"),
+    ("old", "new", "words"),
     [
-        (("name",), 3, "'name' is a text; got 3"),
-        (("notification",), ["cup"], "notification, feature 1 is an object"),
-        (("notification", 0, "kind"), "odd", "kind 'odd' is not one of closed, open"),
-        (("notification", 0, "colour"), "red", "'colour' is not one of name, kind"),
-        (
-            ("notification", 0, "values"),
-            ["a", "b", "a"],
-            "the value 'a' is there twice",
-        ),
-        (("notification", 0, "values"), ["a", 3], "'values' lists texts"),
-        (("notification", 0, "neutral"), "c", "'c' is not one of small, big"),
-        (("notification", 0, "aliases"), {"x": "c"}, "the alias 'x' means 'c'"),
-        (("context", 0, "values"), ["a", "other"], "'other' is kept"),
-        (("context", 0), {**GUESTS, "edges": [2, 0]}, "needs rising edges, not (2, 0)"),
-        (("context", 0, "name"), "cup", "feature cup: a feature has a name of its own"),
-        (("action", "dismissed"), ["drunk"], "both spelt 'drunk'"),
-        (("layouts", 0, "sort"), "posted", "'sort' is a column; got 'posted'"),
-        (TABLES, [], "layout 1, history: no column is 'cup'"),
-        ((*TABLES, 0, "columns", "Cup"), "cap", "then.csv: 'cap' is no feature"),
+        ('"tea"', "3", "'name' is a text; got 3"),
+        ('"name": "tea",', "", "'name' is missing"),
+        ('"kind": "open"', '"kind": "odd"', "kind 'odd' is not one of closed, open"),
+        ('"kind": "open"', '"colour": "red"', "context, feature 1: it is an object"),
+        ('"kind": "open"', '"kind": "closed"', "a closed feature needs values"),
+        ('"big"', '"small"', "a value is there once"),
+        ('"big"', "3", "'values' lists texts"),
+        ('"open"', '"integer", "edges": [2, 0]', "needs rising edges, not (2, 0)"),
+        ('"name": "sky"', '"name": "cup"', "feature cup: a feature has a name of its"),
+        (', "end": "action"', "", "layout 1, history: no column is 'action'"),
+        ('"Sky": "sky"', '"Sky": "cup"', "history: more than one column is 'cup'"),
+        ('"Cup": "cup"', '"Cup": "cap"', "layout 1, history: 'cap' is no feature"),
     ],
 )
-def test_bad_schemas(tmp_path, place, value, words):
-    schema = json.loads(json.dumps(TEA))
-    assert Schema.from_dict(schema).notification["cup"].values == ("small", "big")
-    inner = schema
-    *path, last = place
-    for key in path:
-        inner = inner[key]
-    inner[last] = value
-    (tmp_path / "tea.json").write_text(json.dumps(schema))
-    with pytest.raises(ValueError) as caught:
+def test_bad_schemas(tmp_path, old, new, words):
+    schema = Schema.from_dict(json.loads(TEA))
+    assert schema.notification["cup"].values == ("small", "big")
+    (tmp_path / "tea.json").write_text(TEA.replace(old, new, 1))
+    with pytest.raises(BadData, match="tea.json: not a schema file") as caught:
         Schema.load(tmp_path / "tea.json")
-    assert "tea.json: not a schema file" in str(caught.value)
     assert words in str(caught.value)
 
 
@@ -321,19 +285,12 @@ CUP = FACTS + "cup,at,table,1\n"
     [
         ("head,relation,tail\n", (1, "weight", None, "the column is missing")),
         (FACTS, (None, "tail", None, "there is no fact")),
-        (FACTS + "cup,at\n", (2, None, "['cup', 'at']", "a fact with head")),
-        (FACTS + "cup,at,,1\n", (2, "tail", "", "a printable word in UTF-8")),
-        (FACTS + "ann's cup,at,desk,1\n", (2, "head", "ann's cup", "without its")),
-        (FACTS + "cup,at,desk,0\n", (2, "weight", "0", "a number above 0")),
+        (FACTS + "cup,at\n", (2, None, None, "2 fields and the header 4")),
+        (FACTS + "cup,at,,1\n", (2, "tail", "", "a word")),
+        (FACTS + "cup,at,desk,-1\n", (2, "weight", "-1", "a number from 0 up")),
+        (CUP + "ann's cup,at,desk,1\n", (None, "head", "ann's cup", "without its")),
         (CUP + "pen,on,desk,2\n", (None, "relation", "at, on", "one relation")),
-        (FACTS + "cup,at,cup,1\n", (None, "tail", None, "whose tail is not a head")),
         ("/a/x\ty\n", (1, None, "/a/x\ty\n", "5 fields separated by tabs")),
-        (
-            "/a/x\t/r/AtLocation\t/c/en/a\t/c/en/b\t{}",
-            (1, None, "/a/x\t/r/AtLocation\t/c/en/a\t/c/en/b\t{}", 'a number "weight"'),
-        ),
-        ("/a/x\t/r/IsA\t/c/en/a\t/c/en/b\t{}\n", (None, None, None, "no English fact")),
-        ('{"edges": [{"start": 1}]}', (None, None, '{"start": 1}', "an edge with")),
     ],
 )
 def test_bad_facts(tmp_path, text, fault):
@@ -354,9 +311,7 @@ PERSON = "0,0.1,40,0,0.2,3000,5,0,1,0,0\n"
         (PERSON + PERSON.replace("0", "2", 1), (3, LABEL, "2", "0 or 1")),
         (PERSON.replace("0", "NA", 1), (2, LABEL, "", "cs-test.csv has no answers")),
         (PERSON.replace("40", "old"), (2, "age", "old", "0 or more, or NA")),
-        (PERSON.replace("40", "-5"), (2, "age", "-5", "0 or more, or NA")),
-        (PERSON + "0,0.1,40\n", (3, None, None, "3 fields and the header 11")),
-        (PERSON, (None, LABEL, None, "people who fell behind")),
+        (PERSON, (None, LABEL, None, "needs both 0 and 1")),
     ],
 )
 def test_bad_borrowers(tmp_path, text, fault):

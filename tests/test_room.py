@@ -186,7 +186,6 @@ FORMS = [
     ("a.csv", TABLE),
     ("a.csv.gz", DUMP + OTHERS),
     ("heads.json", json.dumps({"cup": [EDGE, {**EDGE, "rel": {"@id": "/r/IsA"}}]})),
-    ("answers.json", json.dumps([{"edges": [EDGE]}, {"edges": []}])),
     ("release.json", json.dumps(RELEASE)),
 ]
 
@@ -204,9 +203,8 @@ def test_facts_are_read_in_every_published_form(tmp_path, monkeypatch, name, tex
 
 BAD = [
     ("head,tail\ncup,table\n", "column relation, row 1: the column is missing"),
-    (TABLE.replace(",2", ",heavy"), "row 2: 'heavy' is not a number above 0"),
-    ('{"edges": [{"start": 1}]}', "is not an edge with"),
-    (OTHERS, "no English fact"),
+    (TABLE.replace(",2", ",heavy"), "row 2: 'heavy' is not a number from 0 up"),
+    (OTHERS, "there is no fact whose tail is not a head"),
 ]
 
 

@@ -100,7 +100,7 @@ PAGES = {
             "strongest fetch_facts",
             "# Borrowers",
             "pushlab.datasets.borrowers: Borrowers read_borrowers make_borrowers "
-            "write_borrowers",
+            "draw_people",
         ],
     ),
     "users": (

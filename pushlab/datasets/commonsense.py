@@ -121,8 +121,8 @@ def read_facts(source: Any, heads: Iterable[str] | None = None) -> list[Fact]:
 def _read_file(path):
     """Return rows of head, relation, tail and weight."""
     open_file = gzip.open if path.suffix == ".gz" else open
-    with open_file(path, "rb") as file:
-        if file.read(1) == b"/":
+    with open_file(path, "rt", encoding="utf-8", errors="replace") as file:
+        if file.read(1) == "/":
             file.seek(0)
             return _read_dump(file, path.name)
     if path.suffix == ".json":
@@ -177,12 +177,12 @@ def _read_dump(file, name):
     edges = []
     for number, line in enumerate(file, 1):
         try:
-            _, relation, start, end, about = line.decode().split("\t")
+            _, relation, start, end, about = line.split("\t")
             if relation == AT_LOCATION:
                 edges.append((start, end, json.loads(about)["weight"]))
         except (ValueError, KeyError):
             right = '5 fields separated by tabs, the last JSON with a "weight"'
-            raise BadData(Fault(name, number, None, f"{line!r:.60}", right)) from None
+            raise BadData(Fault(name, number, None, line[:60], right)) from None
     return _rows_of_edges(edges)
 
 
