@@ -30,7 +30,6 @@ def test_standard_people_are_those_of_the_datasheet():
     people = load_borrowers()
     assert people.table.shape == (18_357, 11)
     assert people.labels.sum() == 8_357
-    assert people.sums == pytest.approx(people.labels @ people.features)
     defaulted = people.features[people.labels == 1]
     assert people.means[1] == pytest.approx(defaulted.mean(axis=0))
     features, labels = draw_people(seed=0, defaulted=8_357)

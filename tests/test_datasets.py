@@ -41,12 +41,9 @@ def test_shipped_users_by_name_and_by_folder(folder, tmp_path, monkeypatch):
     assert list_users() == ["ines", "mira", "noor", "omar", "theo"]
     mira = load_user("mira")
     assert mira is load_user("mira") is load_user(mira)
-    for other in (
-        load_user(data_dir() / "push", user="mira"),
-        load_user("mira", schema="evalumap2019"),
-    ):
-        assert other.history.engagements.equals(mira.history.engagements)
+    other = load_user("mira", schema="evalumap2019")
     assert other.schema.name == "evalumap2019"
+    assert other.history.engagements.equals(mira.history.engagements)
     monkeypatch.chdir(tmp_path)
     folder.rename("mira")
     assert load_user("mira") is mira
@@ -54,34 +51,30 @@ def test_shipped_users_by_name_and_by_folder(folder, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "error", "message"),
+    ("arguments", "message"),
     [
-        ({"where": "Mira"}, FileNotFoundError, "ines, mira, noor, .*is 'mira' meant"),
-        ({"where": "mira", "user": "theo"}, FileNotFoundError, "no folder or file"),
-        ({"where": "mira", "schema": "evalumap2018"}, ValueError, "2019, evalumap2020"),
+        ({"where": "Mira"}, "shipped users are ines, mira, .*is 'mira' meant"),
+        ({"where": "mira", "user": "theo"}, "no folder or file 'mira'"),
+        ({"where": "mira", "schema": "evalumap2018"}, "there are evalumap2019, "),
     ],
 )
-def test_bad_requests_for_a_user(arguments, error, message):
-    with pytest.raises(error, match=message):
+def test_bad_requests_for_a_user(arguments, message):
+    with pytest.raises((FileNotFoundError, ValueError), match=message):
         load_user(**arguments)
 
 
 # ------------------------------------------------------------------ EvalUMAP 2019
 
 
-@pytest.mark.parametrize(
-    ("period", "column", "file", "original"),
-    [
-        ("history", "postingApp", NOTIFICATIONS, "appPackage"),
-        ("history", "removal.noise", REMOVAL, "noise"),
-        ("history", "posted", REMOVAL, "postDate"),
-        ("test", "ringerMode", TEST, "ringerModePosted"),
-    ],
-)
-def test_layout_of_2019_is_read_under_our_names(folder, period, column, file, original):
-    table = load_user(folder).periods[period].table
-    expected = pd.read_csv(folder / file, dtype=str)[original]
-    assert table[column].astype(str).tolist() == expected.tolist()
+def test_layout_of_2019_is_read_under_our_names(folder):
+    user = load_user(folder)
+    for period, column, file, original in (
+        (user.history, "postingApp", NOTIFICATIONS, "appPackage"),
+        (user.history, "removal.noise", REMOVAL, "noise"),
+        (user.test, "ringerMode", TEST, "ringerModePosted"),
+    ):
+        expected = pd.read_csv(folder / file, dtype=str)[original]
+        assert period.table[column].tolist() == expected.tolist()
 
 
 def test_rows_are_joined_by_id_and_spelt_in_several_ways(folder):
