@@ -69,10 +69,13 @@ def load_user(
         schema: A Schema, its name or its file. By default `schema.json` in the folder or above it, else the shipped
             schema whose tables are there.
 
-    Raises FileNotFoundError if there is nothing at `where`, and BadData with every fault of the tables.
+    Raises FileNotFoundError if there is nothing at `where`, BadData with every fault of the tables, and ValueError if
+    another user or schema is requested of a User.
     """
-    if isinstance(where, User) and user is schema is None:
-        return where
+    if isinstance(where, User):
+        if user is schema is None:
+            return where
+        raise ValueError("for another user or schema give a folder, not a User")
     if where in list_users() and user in (None, where):
         if schema is None:
             return _load_shipped(where)
