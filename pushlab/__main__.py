@@ -146,7 +146,7 @@ def check(
 def collect(
     source: Annotated[
         str,
-        typer.Argument(help="ConceptNet's assertions or answers as a file, or `web`."),
+        typer.Argument(help="ConceptNet's assertions or edges as a file, or `web`."),
     ],
     out: Annotated[
         Path, typer.Option(help="A new CSV file: head, relation, tail, weight.")
