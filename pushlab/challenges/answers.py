@@ -8,7 +8,6 @@ import pandas as pd
 
 from pushlab.datasets.features import OTHER, Feature, as_text
 from pushlab.datasets.schema import Schema
-from pushlab.ground.arguments import meant
 from pushlab.ground.faults import BadData, Fault, blame, refuse, short
 from pushlab.ground.tables import Rule, check, number, whole_number
 
@@ -32,7 +31,7 @@ def read_notifications(
     rules = {name: feature_rule(feature) for name, feature in features.items()}
     rules["id"] = whole_number(0, wanted - 1, required=False)._replace(right=right)
     rules["response_time"] = SECONDS._replace(required=False)
-    text = text_table(table).rename(columns=_spellings(schema))
+    text = text_table(table)
     values, faults = check(text, rules, file, others=False)
     order = np.arange(len(values))
     if "id" not in values:
@@ -68,20 +67,6 @@ def encoded(values: pd.DataFrame) -> np.ndarray:
     return np.hstack([np.array(values[name].tolist(), np.int64) for name in values])
 
 
-def _spellings(schema):
-    """Return our name of each name that a feature of a notification has in data files."""
-    names = {}
-    for layout in schema.layouts:
-        for entries in layout["periods"].values():
-            for entry in entries:
-                names |= entry["columns"]
-    return {
-        theirs: ours
-        for theirs, ours in names.items()
-        if ours in schema.notification.names
-    }
-
-
 def _check_ids(ids, wanted, file):
     """Return the faults of ids that occur twice or not at all."""
     right = "an id of its own (it stands there twice)"
@@ -91,8 +76,7 @@ def _check_ids(ids, wanted, file):
     if len(missing):
         some = ", ".join(map(str, missing[: BadData.ROWS_SHOWN]))
         more = ", …" if len(missing) > BadData.ROWS_SHOWN else ""
-        what = "context has" if len(missing) == 1 else "contexts have"
-        right = f"{len(missing):,} {what} no row: {some}{more}"
+        right = f"{len(missing):,} contexts have no row: {some}{more}"
         faults.append(Fault(file, column="id", right=right))
     return faults
 
@@ -104,14 +88,5 @@ def _unknown_words(feature, column):
     unknown = column[
         (column != OTHER) & (column.map(feature.code) == feature.code(OTHER))
     ]
-    if unknown.empty:
-        return []
-    words = unknown.unique()
-    named = ", ".join(repr(short(word)) for word in words[:3])
-    more = ", …" if len(words) > 3 else ""
-    rows = "row has" if len(unknown) == 1 else "rows have"
-    near = meant(words[0], feature.words) if len(words) == 1 else ""
-    return [
-        f"{len(unknown):,} {rows} a value of {feature.name} that the history does not know "
-        f"({named}{more}), coded as 'other'{near}"
-    ]
+    words = short(", ".join(unknown.unique()), 200)
+    return [f"{feature.name}: the history does not know {words}"] if words else []

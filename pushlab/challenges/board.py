@@ -1,14 +1,13 @@
 """The capstone's leaderboard: lifetimes of a class's agents in one CSV file, a row a submission.
 
 A submission is several lifetimes of the same syllabus under different seeds. Its row is computed from their logs. A
-student can type a row into the file instead; `verify` finds it if the logs are handed in too.
+student can type a row into the file instead; `board_of` makes the board of the logs themselves.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from pushlab.ground.faults import Fault, refuse
@@ -59,19 +58,19 @@ def kept_and_forgotten(log: pd.DataFrame) -> tuple[float, float]:
 
 
 def submission(
-    name: str, logs: Sequence[pd.DataFrame], note: str = "", syllabus: str = SYLLABUS
+    name: str, logs: Sequence[pd.DataFrame], note: str = ""
 ) -> dict[str, Any]:
     """Return the row of a submission, a dict with COLUMNS: means over its lifetimes with 95 % intervals.
 
     Args:
         name: Name of the student or team.
-        logs: Lifetime logs of one agent under at least two different seeds, each of the whole syllabus.
+        logs: Lifetime logs of one agent under at least two different seeds, each of the whole syllabus SYLLABUS.
 
     Raises BadData that lists every faulty log.
     """
     course = [
         (phase.name, one.task, one.count)
-        for phase in read_syllabus(syllabus).phases
+        for phase in read_syllabus(SYLLABUS).phases
         for one in phase.experiences
     ]
     faults = []
@@ -80,7 +79,7 @@ def submission(
         if [(*key[1:], count) for key, count in regimes.items()] != course:
             episodes = sum(count for *_, count in course)
             right = (
-                f"a whole lifetime of {syllabus}, {len(course)} regimes and {episodes} "
+                f"a whole lifetime of {SYLLABUS}, {len(course)} regimes and {episodes} "
                 f"episodes; it has {len(regimes)} and {len(log)}"
             )
             faults.append(Fault(f"log {place}", right=right))
@@ -94,7 +93,7 @@ def submission(
         faults.append(Fault("logs", None, "agent", ", ".join(agents), right))
     refuse(faults)
     measured = pd.DataFrame(map(kept_and_forgotten, logs), columns=list(MEASURES))
-    return board_row(name, agents[0], sorted(seeds), measured, note, syllabus)
+    return board_row(name, agents[0], sorted(seeds), measured, note)
 
 
 def board_row(
@@ -103,10 +102,9 @@ def board_row(
     seeds: Iterable[int],
     values: Mapping[str, Any],
     note: str = "",
-    syllabus: str = SYLLABUS,
 ) -> dict[str, Any]:
     """Return a row with COLUMNS from measured lifetimes: `values` of each lifetime by measure, for all MEASURES."""
-    row: dict[str, Any] = {"name": name, "agent": agent, "syllabus": syllabus}
+    row: dict[str, Any] = {"name": name, "agent": agent, "syllabus": SYLLABUS}
     row["seeds"] = " ".join(map(str, seeds))
     for measure in MEASURES:
         interval = [float(end) for end in mean_interval(values[measure])]
@@ -147,8 +145,10 @@ def add_to_board(path: Path | str, row: Mapping[str, Any]) -> pd.DataFrame:
     with locked(path):
         board = pd.DataFrame([row], columns=list(COLUMNS))
         if Path(path).exists():
-            board = pd.concat([read_board(path), board]).map(_safe)
-            board = board.drop_duplicates(["name", "agent"], keep="last")
+            labels = ["name", "agent"]
+            board[labels] = board[labels].map(safe_cell)
+            board = pd.concat([read_board(path), board])
+            board = board.drop_duplicates(labels, keep="last")
         write_board(board, path)
     return read_board(path)
 
@@ -162,62 +162,25 @@ def write_board(board: pd.DataFrame, path: Path | str) -> Path:
 # ---------------------------------------------------------------- the logs
 
 
-def board_of(folder: Path | str, syllabus: str = SYLLABUS) -> pd.DataFrame:
+def board_of(folder: Path | str) -> pd.DataFrame:
     """Return the leaderboard of logs.
 
     Args:
         folder: Has a folder for each student, named after the student, with lifetimes of one or several agents as
             L2Logger folders (written by `run_syllabi(…, folder=…)`).
 
-    Raises BadData that lists every student whose logs are faulty. Nothing is played again.
-    """
-    rows, faults = _rows_of(folder, syllabus)
-    refuse(faults)
-    return pd.DataFrame(rows, columns=list(COLUMNS))
-
-
-def verify(board: pd.DataFrame, folder: Path | str) -> pd.DataFrame:
-    """Return the board with a column `supported`, bool, in front: whether the logs give the same seeds and numbers.
-
-    Args:
-        folder: Logs, as for `board_of`.
+    Raises ValueError that names the first student whose logs are faulty. Nothing is played again.
     """
     rows = []
-    for syllabus in board["syllabus"].unique():
-        rows += _rows_of(folder, syllabus)[0]
-    logs = pd.DataFrame(rows, columns=list(COLUMNS))
-    labels = ["name", "agent", "syllabus", "seeds"]
-    both = board.merge(logs, "left", labels, suffixes=("", " of logs"))
-    gaps = [both[name] - both[f"{name} of logs"] for name in NUMBERS]
-    result = board.copy()
-    is_close = np.abs(gaps) <= 2 * 10.0**-DIGITS
-    result.insert(0, "supported", is_close.all(axis=0))
-    return result
-
-
-def _rows_of(folder, syllabus):
-    """Return the rows of the logs in a folder, and the faults of students whose logs are faulty."""
-    rows = []
-    faults = []
     for own in sorted(path for path in Path(folder).iterdir() if path.is_dir()):
         try:
             logs = [read_log(path) for path in find_logs(own)]
             for agent in pd.concat(logs)["agent"].unique():
                 lives = [log for log in logs if agent in set(log["agent"])]
-                row = submission(own.name, lives, syllabus=syllabus)
-                rows.append({column: _safe(value) for column, value in row.items()})
+                rows.append(submission(own.name, lives))
         except (OSError, KeyError, ValueError) as error:
-            reason = Fault("logs", right=f"{type(error).__name__}: {error}")
-            faults += [
-                fault._replace(file=f"{own.name}: {fault.file}")
-                for fault in getattr(error, "faults", [reason])
-            ]
-    return rows, faults
-
-
-def _safe(value):
-    """Return a cell as it is read back from the file."""
-    return safe_cell(value) if isinstance(value, str) else value
+            raise ValueError(f"logs of {own.name}: {error}") from error
+    return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
 def rank(board: pd.DataFrame) -> pd.DataFrame:

@@ -113,9 +113,8 @@ class Challenge:
         """Score one notification for each context; the user answers as in evalumap1-v0 after reset(seed=seed).
 
         Args:
-            notifications: DataFrame with the challenge's column names and values; the names in the data files
-                (appPackage for postingApp, …) work as well. Rows belong to contexts by the column `id`, or else by
-                their order. `response_time` (seconds) is optional.
+            notifications: DataFrame with the challenge's column names and values. Rows belong to contexts by the
+                column `id`, or else by their order. `response_time` (seconds) is optional.
             agent: Name of the agent on the scorecard.
             file: Name of the file that the table was read from. Messages count rows as those of a CSV file.
 

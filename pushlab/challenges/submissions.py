@@ -92,7 +92,7 @@ def find_submissions(folder: Path | str) -> tuple[list[Submission], dict[str, st
     passed_over = {}
     for path in sorted(Path(folder).iterdir()):
         if _is_hidden(path):
-            passed_over[path.name] = "a hidden file, or one that a system left there"
+            passed_over[path.name] = "it is hidden"
         elif (path / RESULTS).is_file():
             passed_over[path.name] = "these are the results of an earlier run"
         elif path.is_dir():
@@ -113,7 +113,7 @@ def find_submissions(folder: Path | str) -> tuple[list[Submission], dict[str, st
 
 
 def _is_hidden(path):
-    return path.name.startswith(".") or path.name in ("__MACOSX", "Thumbs.db")
+    return path.name.startswith((".", "__MACOSX"))
 
 
 def _is_csv(path):
@@ -148,19 +148,19 @@ def score_folder(
     for name, files in tqdm(
         found, desc="scoring", unit="submission", disable=not progress
     ):
-        names = [path.relative_to(folder).as_posix() for path in files]
+        if len(files) != 1:
+            right = f"one CSV file in this folder; there are {len(files)}"
+            faulty[name] = BadData(Fault(name, right=right))
+            continue
+        file = files[0].relative_to(folder).as_posix()
         try:
-            if len(files) != 1:
-                some = f" ({', '.join(names[:5])})" if files else ""
-                right = f"one CSV file in this folder; there are {len(files)}{some}"
-                raise BadData(Fault(name, right=right))
-            cards.append(score_file(files[0], challenge, number, seed, name, names[0]))
+            cards.append(score_file(files[0], challenge, number, seed, name, file))
         except BadData as error:
             faulty[name] = error
         except Exception as error:
             why = short(f"{type(error).__name__}: {error}", 300)
             right = f"this could not be scored ({why})"
-            faulty[name] = BadData(Fault(names[0], right=right))
+            faulty[name] = BadData(Fault(file, right=right))
     return cards, faulty, passed_over
 
 

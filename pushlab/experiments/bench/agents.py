@@ -34,7 +34,6 @@ from functools import partial
 
 import gymnasium as gym
 import numpy as np
-from gymnasium.spaces import Discrete
 
 from pushlab import agents
 from pushlab.agents.lifelong import Wrapped
@@ -176,7 +175,6 @@ class Outside(SB3Agent):
     """
 
     standard = True
-    action_spaces = (Discrete,)
 
     def __init__(
         self, name: str, algorithm: str, rollout: int, policy: str = "MlpPolicy"

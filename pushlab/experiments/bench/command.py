@@ -20,7 +20,7 @@ from typing import Annotated
 import pandas as pd
 import typer
 
-from pushlab.experiments.bench.protocol import load_agent, run_task
+from pushlab.experiments.bench.protocol import run_task
 from pushlab.experiments.bench.tasks import (
     QUICK,
     VERSION,
@@ -29,10 +29,11 @@ from pushlab.experiments.bench.tasks import (
     read_tasks,
 )
 from pushlab.experiments.cells import Cell, run_cells, status
-from pushlab.ground.arguments import demand, whole
+from pushlab.experiments.sweep import load_factory
+from pushlab.ground.arguments import demand
 from pushlab.ground.commands import ended_by, say
 from pushlab.ground.files import write_text
-from pushlab.ground.tables import read_as_text
+from pushlab.ground.tables import read_table, word
 
 SEEDS = {VERSION: 5, QUICK: 3}
 COLUMNS = {
@@ -52,8 +53,6 @@ def run_bench(
     tasks: Sequence[str] | None = None,
     seeds: int | None = None,
     workers: int | None = None,
-    fresh: bool = False,
-    progress: bool = True,
 ) -> dict[str, pd.DataFrame]:
     """Run agents on the tasks; write the tables to the folder `out` and return them.
 
@@ -61,7 +60,7 @@ def run_bench(
         names: Agents, each named as `module:make`; see `label_of` for their labels in the tables.
         tasks: Names of tasks; None is all.
         seeds: Runs of each task; None is 5, in the quick version 3.
-        workers, fresh, progress: See `pushlab.experiments.cells.run_cells`.
+        workers: Processes; None is all cores.
 
     Returns:
         scores: Columns agent, task, seed, score, normalised, steps.
@@ -72,15 +71,15 @@ def run_bench(
     Raises ValueError for an unknown agent or task; warns if runs failed.
     """
     chosen = [find_task(name, version) for name in tasks or ()] or read_tasks(version)
-    makers = {label_of(name): load_agent(name) for name in names}
+    makers = {label_of(name): load_factory(name) for name in names}
     demand(len(makers) == len(names), f"two of {', '.join(names)} have the same label")
-    seeds = whole("seeds", SEEDS[version] if seeds is None else seeds, 1)
+    runs = range(seeds or SEEDS[version])
     cells = []
-    for label, task, seed in itertools.product(makers, chosen, range(seeds)):
+    for label, task, seed in itertools.product(makers, chosen, runs):
         labels = {"agent": label, "task": task.name, "seed": seed}
         cells.append(Cell(labels, run_task, (makers[label], task, seed)))
     out = Path(out)
-    found = run_cells(cells, out / "runs", workers, fresh, progress, strict=False)
+    found = run_cells(cells, out / "runs", workers, strict=False)
     failed = status(out / "runs").query("state == 'failed'")
     found["failed"] = failed.rename(columns={"error": "reason"})
     tables = {}
@@ -113,11 +112,9 @@ def label_of(name: str) -> str:
 def add_rows(file: Path, scores: pd.DataFrame, version: str) -> None:
     """Add scores to a file of reference rows; they replace those of the same version and agents."""
     new = scores.assign(version=version)[REFERENCE]
-    old = read_as_text(file) if file.exists() else new[:0]
-    if list(old) != REFERENCE:
-        raise FileExistsError(
-            f"{file} has no reference rows, which have the columns {', '.join(REFERENCE)}"
-        )
+    old = new[:0]
+    if file.exists():
+        old = read_table(file, dict.fromkeys(REFERENCE, word()), others=False)
     is_replaced = (old["version"] == version) & old["agent"].isin(new["agent"])
     table = pd.concat([old[~is_replaced], new])
     write_text(file, _csv(table.sort_values(["version", "agent"], kind="stable")))
@@ -150,9 +147,6 @@ def bench(
     workers: Annotated[
         int | None, typer.Option(help="Processes; by default all cores.")
     ] = None,
-    fresh: Annotated[
-        bool, typer.Option("--fresh", help="Repeat finished runs.")
-    ] = False,
     reference: Annotated[
         Path | None,
         typer.Option(help="Also add the scores to this file, if no run failed."),
@@ -167,7 +161,7 @@ def bench(
     version = QUICK if quick else VERSION
     chosen = tasks.split(",") if tasks else None
     with ended_by(2):
-        found = run_bench(agent, out, version, chosen, seeds, workers, fresh)
+        found = run_bench(agent, out, version, chosen, seeds, workers)
         failed = found["failed"]
         command = shlex.join(["pushlab", *sys.argv[1:]])
         for name in agent:

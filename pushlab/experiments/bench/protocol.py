@@ -14,13 +14,10 @@ each task and seed. It acts (`act(observation, info, explore)`) and may learn (`
     standard = True           asks for environments in the standard form: a Discrete action, a flat Box float32
                               observation, and `action_masks()` (see `standard`). Otherwise, like pushlab's own agents,
                               it gets environments as they are
-    action_spaces, observation_spaces
-                              tuples of classes of `gymnasium.spaces` that the agent accepts; None, the default, is any
 
 `env.task` is the Task (`pushlab.experiments.bench.tasks`); agents with a memory respect its `capacity`. **A task that
-does not fit** an agent is reported and doesn't count against it: if the spaces differ, if `make(env)` raises
-`DoesNotFit("why")`, and lifetimes if the agent has `train` or `standard`: they use `act` and `learn`, in environments
-as they are.
+does not fit** an agent is reported and doesn't count against it: if `make(env)` raises `DoesNotFit("why")`, and
+lifetimes if the agent has `train` or `standard`: they use `act` and `learn`, in environments as they are.
 
 **Protocol.** Each agent, task and seed is a run of its own. The agent learns for `steps` steps (learn=True,
 explore=True), in episodes that follow from the seed; an agent without `learn` skips this. Then it is scored in
@@ -32,8 +29,8 @@ learning. The score of a lifetime is the mean over the tests of tasks that were 
 
 **Rules.** An agent may use its observations, rewards, info, and the environment's spaces and candidates. It must not
 step copies of an environment, `unwrapped` or one that it made; read the world's state or its user's probabilities;
-reset or step while it is scored; keep anything from run to run; or use JUDGED. A run fails if the agent, while it is
-scored, steps or resets in `begin`, `act` or `learn`, breaks off an episode of an online task, or sets a count. Info
+reset or step while it is scored; keep anything from run to run; or use JUDGED. A run fails if an episode is broken off
+while it is scored, or if there are steps or resets beyond the scored episodes. All steps count, whoever takes them. Info
 lacks the entries in ORACLE (except in lifetimes). Everything else is trust.
 
 **Scores.** Higher is better. `normalised` is (score - random) / (best - random), see `task_table` and
@@ -57,8 +54,6 @@ from pushlab.agents.memory_agents import MemoryAgent
 from pushlab.agents.memory_policy import BELIEF, DECISIONS, EPISODE
 from pushlab.agents.protocol import Agent, as_agent
 from pushlab.experiments.bench.tasks import Task
-from pushlab.experiments.sweep import load_factory
-from pushlab.ground.arguments import function
 from pushlab.ground.seeds import episode_seed, part_seed
 
 TRAINING = 0  # parts of a run with seeds of their own
@@ -91,8 +86,10 @@ class Trial(gym.Wrapper):
         task: The task.
         seed: Seed of the trial.
         budget: Steps after which the next one raises BudgetSpent; None is no limit.
-        counted: Number of scored episodes; None if none is scored. Scored episodes can't be broken off or repeated,
-            and stepping or resetting from within `asked` raises RuntimeError.
+        counted: Number of scored episodes; None if none is scored. Scored episodes can't be broken off or repeated.
+
+    Attributes:
+        spent: Number of steps so far.
     """
 
     def __init__(self, env, task: Task, seed, budget=None, counted=None):
@@ -100,22 +97,16 @@ class Trial(gym.Wrapper):
         self.task = task
         self.world = env.get_wrapper_attr("world")
         self._limits = (seed, budget, counted)
-        self._spent = 0
+        self.spent = 0
         self._total = 0.0
         self._episodes = 0
         self._is_over = True
-        self._is_asked = False
         self._info = {}
-
-    @property
-    def spent(self) -> int:
-        """Number of steps so far."""
-        return self._spent
 
     @property
     def score(self) -> float:
         """The task's score so far: a mean per step or per episode, or its logarithm."""
-        count = self._spent if self.task.per == "step" else self._episodes
+        count = self.spent if self.task.per == "step" else self._episodes
         mean = self._total / max(1, count)
         return float(np.log10(max(mean, 1.0))) if self.task.scale == "log10" else mean
 
@@ -125,19 +116,11 @@ class Trial(gym.Wrapper):
             return self
         return Trial(standard(self.env, self.task), self.task, *self._limits)
 
-    def asked(self, method: Callable, *arguments: Any) -> Any:
-        """Call a method of the agent. In scored episodes it can't step or reset meanwhile."""
-        self._is_asked = True
-        try:
-            return method(*arguments)
-        finally:
-            self._is_asked = False
-
     def reset(self, *, seed=None, options=None):
         """Begin the trial's next episode."""
         seed, _, counted = self._limits
         is_complete = self._episodes == counted
-        self._forbid(self._is_asked or not self._is_over or is_complete, "reset")
+        self._forbid(is_complete or not self._is_over, "reset")
         seed = episode_seed(seed, self._episodes)
         observation, info = self.env.reset(seed=seed, options=options)
         self._episodes += 1
@@ -145,19 +128,14 @@ class Trial(gym.Wrapper):
         return observation, self._without_oracle(info)
 
     def step(self, action):
-        """Take a step. Raises ValueError for an action outside the space, BudgetSpent beyond the budget."""
-        self._forbid(self._is_asked or self._is_over, "step")
-        task = self.task
-        if self._spent == self._limits[1]:
-            raise BudgetSpent(f"the {self._spent:,} steps of {task.name} are used up")
-        if not self.action_space.contains(action):
-            raise ValueError(
-                f"task {task.name}, step {self._spent}: the action {action!r:.60} "
-                f"lies outside {self.action_space!s:.90}"
-            )
+        """Take a step. Raises BudgetSpent beyond the budget."""
+        self._forbid(self._is_over, "step")
+        if self.spent == self._limits[1]:
+            raise BudgetSpent(f"the {self.spent:,} steps of the task are used up")
         observation, reward, terminated, truncated, info = self.env.step(action)
-        self._spent += 1
-        self._total += float(reward if task.value == "reward" else info[task.value])
+        self.spent += 1
+        value = self.task.value
+        self._total += float(reward if value == "reward" else info[value])
         self._is_over = terminated or truncated
         info = self._without_oracle(info)
         return observation, reward, terminated, truncated, info
@@ -165,8 +143,7 @@ class Trial(gym.Wrapper):
     def _forbid(self, is_forbidden, what):
         if is_forbidden and self._limits[2] is not None:
             raise RuntimeError(
-                f"{self.task.name}: while it is scored, an agent acts in the episodes that it is given; "
-                f"a {what} of its own, or one beyond them, is against the rules"
+                f"a {what} of the agent's own, while it is scored, is against the rules"
             )
 
     def _without_oracle(self, info):
@@ -176,7 +153,7 @@ class Trial(gym.Wrapper):
     def break_off(self) -> bool:
         """Allow the next episode to begin now; return whether steps of the budget are left."""
         self._is_over = True
-        return self._spent != self._limits[1]
+        return self.spent != self._limits[1]
 
     def action_masks(self) -> np.ndarray:
         """Return which actions are allowed now, bool (actions,). sb3-contrib calls this method."""
@@ -280,11 +257,6 @@ def _compared(memory, seen):
 # ---------------------------------------------------------------- agents
 
 
-def load_agent(name: str) -> Callable:
-    """Return the function or class named `module:make`, also from a module in the working directory."""
-    return function(name, load_factory(name))
-
-
 def call_maker(make: Callable, trial: Trial) -> Any:
     """Return `make(trial)`, or `make()` if it needs no argument."""
     try:
@@ -300,33 +272,7 @@ def make_agent(make: Callable, trial: Trial) -> Agent:
     has_own_form = hasattr(agent, "train") or getattr(agent, "standard", False)
     if trial.task.kind == "lifetime" and has_own_form:
         raise DoesNotFit("a lifetime needs act and learn, in environments as they are")
-    view = trial.seen_by(agent)
-    for what in ("action", "observation"):
-        space = getattr(view, f"{what}_space")
-        accepted = getattr(agent, f"{what}_spaces", None)
-        if accepted is not None and not isinstance(space, tuple(accepted)):
-            names = " or ".join(kind.__name__ for kind in accepted)
-            raise DoesNotFit(
-                f"needs {what}s that are {names}; this task has {type(space).__name__}"
-            )
     return agent
-
-
-class Watched(Agent):
-    """An agent that can't step or reset the trial from its own methods in scored episodes."""
-
-    def __init__(self, agent, trial):
-        self._agent = agent
-        self._trial = trial
-
-    def begin(self, env, seed):
-        self._trial.asked(self._agent.begin, env, seed)
-
-    def act(self, observation, info, explore=True):
-        return self._trial.asked(self._agent.act, observation, info, explore)
-
-    def learn(self, transition):
-        self._trial.asked(self._agent.learn, transition)
 
 
 # ---------------------------------------------------------------- runs
@@ -401,7 +347,7 @@ def _play(agent, trial, seed, learning, episodes=LONG):
     with suppress(BudgetSpent):
         rollout(
             trial,
-            Watched(agent, trial),
+            agent,
             episodes,
             seed,
             progress=False,
