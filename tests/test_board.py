@@ -53,7 +53,6 @@ def played(tmp_path_factory):
 def test_the_board_shows_scores_curves_and_news(played):
     artist = Artist(played[0])
     files = artist.draw()
-    assert artist.draw() is files  # nothing has changed
     assert files["/phone.png"].startswith(b"\x89PNG")
     board = json.loads(files["/board.json"])
     assert (board["class"], board["open"]) == ("<i>Autumn</i>", True)
@@ -110,11 +109,9 @@ def test_bars_show_scores_on_an_axis_with_zero():
     bars = re.findall(r'class="t0" x="([\d.]+)%" width="([\d.]+)%', text)
     shown = [[round(float(value), 1) for value in bar] for bar in bars]
     assert shown == [[35, 45], [20, 15]]
-    assert re.findall(r'class="zero" x1="([\d.]+)%', text) == ["35.0", "35.0"]
     assert re.findall(r'<line x1="([\d.]+)%" x2="([\d.]+)%"', text) == [
         ("65.0", "95.0")
     ]
-    assert "Nobody has played yet" in page(board | {"games": []}, [])
 
 
 @pytest.mark.slow

@@ -1,6 +1,7 @@
 """Submissions as files: one, a folder from a learning platform, and `pushlab score`."""
 
 import json
+import re
 
 import gymnasium as gym
 import pandas as pd
@@ -32,15 +33,10 @@ def challenge(data):
 
 
 @pytest.fixture(scope="module")
-def count(challenge):
-    return len(challenge.contexts)
-
-
-@pytest.fixture(scope="module")
-def text(challenge, count):
+def text(challenge):
     """A valid submission."""
     twice = pd.concat([challenge.history.notifications] * 2)
-    return twice.head(count).to_csv(index=False)
+    return twice.head(len(challenge.contexts)).to_csv(index=False)
 
 
 @pytest.fixture
@@ -62,60 +58,34 @@ def test_file_scores_as_its_table(challenge, text, folder):
     assert score_file(path, challenge, seed=3).to_dict() == expected
     table.to_csv(path)  # with the index of pandas
     assert score_file(path, challenge, seed=3).to_dict() == expected
-    excel = text.replace("\n", "\r\n") + "\r\n\r\n"
-    path.write_bytes(b"\xef\xbb\xbf" + excel.encode())
+    excel = "\ufeff" + text.replace("\n", "\r\n")
+    path.write_text(excel, encoding="utf-8", newline="")
     assert score_file(path, challenge, seed=3).to_dict() == expected
 
 
-def in_line(number, old, new):
-    def change(text):
-        lines = text.splitlines(True)
-        assert old in lines[number - 1]
-        lines[number - 1] = lines[number - 1].replace(old, new, 1)
-        return "".join(lines)
-
-    return change
-
-
-# What is wrong, then row, column and words of the fault.
+# What is written in place of what, and the message.
 BAD_FILES = [
-    (in_line(9, ",False,", ",FALSE,"), 9, "ongoing", "one of False, True"),
-    (in_line(9, "private", "=1+1"), 9, "visibility", "one of private, public, secret"),
-    (in_line(7, "\n", ',"\n'), None, None, "a table in UTF-8"),
-    (lambda text: "", None, None, "a table in UTF-8"),
-    (lambda text: text.split("\n")[0] + "\n", None, None, "there are 0 rows for"),
-    (
-        lambda text: text + text.split("\n")[1] + "\n",
-        None,
-        None,
-        "each context needs one",
-    ),
-    (lambda text: "action.priority,step\n1,0\n", None, None, "Challenge 2 (number=2"),
+    ("private", "=1+1", r"anna.csv, column visibility, row .*: '=1\+1' is not one of"),
+    (".*", "", "a table in UTF-8"),
+    ("\n.*", "\n", "there are 0 rows for"),
+    (",[^,]*$", "", r"row \d+: the row has"),  # torn off
+    ("private", "privé", r"anna.csv.*UTF-8"),
+    (".*", "action.priority,step\n1,0\n", "Challenge 2 .number=2"),
 ]
 
 
-@pytest.mark.parametrize("case", range(len(BAD_FILES)))
-def test_bad_files_are_refused(challenge, text, folder, case):
-    change, row, column, words = BAD_FILES[case]
+@pytest.mark.parametrize(("old", "new", "message"), BAD_FILES)
+def test_bad_files_are_refused(challenge, text, folder, old, new, message):
     path = folder / "anna.csv"
-    path.write_text(change(text))
-    with pytest.raises(BadData) as caught:
+    changed = re.sub(old, new, text, count=1, flags=re.DOTALL)
+    path.write_text(changed, encoding="latin-1")
+    with pytest.raises(BadData, match=message):
         score_file(path, challenge)
-    [fault] = [fault for fault in caught.value.faults if words in fault.right]
-    assert fault[:3] == ("anna.csv", row, column)
 
 
-def test_files_that_cannot_be_read_or_scored(challenge, text, folder, count):
-    path = folder / "anna.csv"
-    path.write_text(text[:-12])  # torn off
-    with pytest.raises(BadData, match=f"row {count + 1}: "):
-        score_file(path, challenge)
-    path.write_bytes(in_line(9, "private", "privé")(text).encode("latin-1"))
-    with pytest.raises(BadData, match=r"anna.csv.*UTF-8"):
-        score_file(path, challenge)
-    path.write_text(text)
+def test_missing_files_and_answers_to_the_other_challenge(challenge, folder):
     with pytest.raises(BadData, match="Challenge 1 takes"):
-        score_file(path, challenge, 2)
+        score_file(folder / "anna.csv", challenge, 2)
     with pytest.raises(BadData, match="gone.csv: the file is missing"):
         score_file(folder / "gone.csv", challenge)
 
@@ -124,25 +94,16 @@ def test_files_that_cannot_be_read_or_scored(challenge, text, folder, count):
 
 MOODLE = "_4711_assignsubmission_file_"
 NONE = "one CSV file in this folder; there are 0"
-TWO = "one CSV file in this folder; there are 2 (bob/a.csv, bob/b.csv)"
+TWO = "one CSV file in this folder; there are 2"
 # The files beside anna.csv; then names that are scored, and why others are not.
 FOLDERS = [
     (["bob/answers.csv", "eve/ps1/answers.csv"], ["bob", "eve"], {}),
     ([f"Bob Lee{MOODLE}/a.csv", f"Eve{MOODLE}answers.csv"], ["Bob Lee", "Eve"], {}),
-    (
-        [f"Bob{MOODLE}/a.csv", "Bob_4712_assignsubmission_file_/a.csv"],
-        [f"Bob{MOODLE}", "Bob_4712_assignsubmission_file_"],
-        {},
-    ),
+    ([f"Bob{MOODLE}/a.csv", "bob.csv"], [f"Bob{MOODLE}", "bob.csv"], {}),
     (["leebob_4711_9876_a.csv", "eve_LATE_4712_9877_b.csv"], ["eve", "leebob"], {}),
-    (["bob.csv", "BOB/a.csv"], ["BOB", "bob.csv"], {}),
     (["bob/a.csv", "bob/b.csv", "eve/a.xlsx"], [], {"bob": TWO, "eve": NONE}),
-    (["bob/__MACOSX/._a.csv", "bob/a.csv"], ["bob"], {}),
-    (
-        ["._bob.csv", "__MACOSX/b.csv"],
-        [],
-        {"._bob.csv": "a hidden file", "__MACOSX": "a hidden file"},
-    ),
+    (["bob/._a.csv", "bob/a.csv"], ["bob"], {}),
+    (["__MACOSX/b.csv"], [], {"__MACOSX": "it is hidden"}),
     (["bob.xlsx"], [], {"bob.xlsx": "it is no CSV file"}),
     (["out/leaderboard.json"], [], {"out": "the results of an earlier run"}),
 ]
@@ -204,8 +165,7 @@ def test_command_scores_a_file(run, challenge, folder, tmp_path):
     assert json.loads((out / "scorecard.json").read_text()) == card.to_dict()
     assert (out / "scorecard.png").exists()
     assert run(*words, "--no-pictures").exit_code == 0
-    files = sorted(path.name for path in out.iterdir())
-    assert files == ["scorecard.csv", "scorecard.json"]
+    assert not (out / "scorecard.png").exists()
 
 
 def test_command_scores_a_log(run, challenge, tmp_path):
@@ -231,14 +191,12 @@ def test_command_ranks_a_folder_and_lists_its_faults(run, folder, text, tmp_path
     assert "carl.csv, column priority" in result.stderr
     board = pd.read_csv(out / "leaderboard.csv")
     assert board["rank"].tolist() == [1, 2]
-    assert board["performance"].is_monotonic_decreasing
     saved = json.loads((out / "leaderboard.json").read_text())
     assert [card["agent"] for card in saved["scored"]] == board["agent"].tolist()
     assert "urgent" in (out / "scorecards" / "carl" / "faults.txt").read_text()
     assert (out / "leaderboard.png").exists()
     (folder / "carl.csv").unlink()
-    assert run(folder, "--out", out, "--pictures").exit_code == 0
-    assert (out / "scorecards" / "anna" / "scorecard.png").exists()
+    assert run(folder, "--out", out).exit_code == 0
     assert not (out / "scorecards" / "carl").exists()  # of the run before
 
 
@@ -249,5 +207,4 @@ def test_command_prints_scores_that_it_cannot_write(run, folder):
     assert result.exit_code == 2
     assert "already there and not empty" in result.stderr
     assert "performance" in result.stdout
-    for words in ((folder / "anna.csv", "--judge", "jury"), (folder, "--out", folder)):
-        assert run(*words).exit_code == 2
+    assert run(folder, "--out", folder).exit_code == 2

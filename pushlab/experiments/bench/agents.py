@@ -78,16 +78,10 @@ def entrant(only: str | None = None, **makers: Callable[..., Agent]) -> Callable
             raise DoesNotFit(f"is for {only} tasks only")
         kind = _kind_of(trial)
         if kind not in makers:
-            kinds = " or ".join(makers)
-            raise DoesNotFit(f"is for tasks with {kinds}, not with {kind}")
+            raise DoesNotFit(f"is not for tasks with {kind}")
         return call_maker(makers[kind], trial)
 
     return make
-
-
-def _most_opened(trial):
-    is_offline = trial.task.kind == "offline"
-    return FromHistory(agents.MostOpened) if is_offline else agents.MostOpened()
 
 
 def _modelled(history):
@@ -119,7 +113,7 @@ random = entrant(
 left_alone = entrant(
     numbers=lambda trial: agents.Constant(4 if trial.task.system == "World3" else 0)
 )
-most_opened = entrant(notifications=_most_opened)
+most_opened = entrant(notifications=partial(FromHistory, agents.MostOpened))
 eps_greedy = entrant(notifications=agents.EpsilonGreedy)
 thompson = entrant(notifications=agents.ThompsonSampling)
 linucb = entrant(notifications=agents.LinUCB, numbers=agents.LinUCBItem)

@@ -11,8 +11,6 @@ report.md      a report with pictures beside the agents that ship; each of sever
 from __future__ import annotations
 
 import itertools
-import shlex
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
@@ -131,9 +129,7 @@ def bench(
             "repeat it for several."
         ),
     ],
-    out: Annotated[
-        Path, typer.Option(help="Folder for scores and report.", file_okay=False)
-    ],
+    out: Annotated[Path, typer.Option(help="Folder for scores and report.")],
     quick: Annotated[
         bool,
         typer.Option("--quick", help="Smaller budgets: a minute, and other scores."),
@@ -163,18 +159,14 @@ def bench(
     with ended_by(2):
         found = run_bench(agent, out, version, chosen, seeds, workers)
         failed = found["failed"]
-        command = shlex.join(["pushlab", *sys.argv[1:]])
-        for name in agent:
-            label = label_of(name)
+        scores = found["scores"]
+        means = scores.pivot_table("normalised", "task", "agent", sort=False)
+        say(f"{version}: normalised scores\n{means.round(3).to_string()}")
+        for label in map(label_of, agent):
             folder = out / label if len(agent) > 1 else out
-            page = write_report(folder, found, label, version, command)
-            scores = found["scores"].query("agent == @label")
-            means = scores.groupby("task", sort=False)["normalised"].mean().round(3)
-            say(f"{label}, {version}: normalised scores\n{means.to_string()}\n{page}")
+            say(write_report(folder, found, label, version))
         say(f"{len(found['unfit'])} tasks do not fit, {len(failed)} runs failed")
         if reference is not None and failed.empty:
-            add_rows(reference, found["scores"], version)
+            add_rows(reference, scores, version)
     if len(failed):
-        if reference is not None:
-            say(f"{reference} is unchanged, because runs failed", err=True)
         raise typer.Exit(1)

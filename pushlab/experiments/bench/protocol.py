@@ -29,9 +29,9 @@ learning. The score of a lifetime is the mean over the tests of tasks that were 
 
 **Rules.** An agent may use its observations, rewards, info, and the environment's spaces and candidates. It must not
 step copies of an environment, `unwrapped` or one that it made; read the world's state or its user's probabilities;
-reset or step while it is scored; keep anything from run to run; or use JUDGED. A run fails if an episode is broken off
-while it is scored, or if there are steps or resets beyond the scored episodes. All steps count, whoever takes them. Info
-lacks the entries in ORACLE (except in lifetimes). Everything else is trust.
+reset or step while it is scored; keep anything from run to run; or use JUDGED. A run fails if a scored episode is
+broken off, or if there are steps or resets beyond the scored episodes. All steps count, whoever takes them. Info lacks
+the entries in ORACLE (except in lifetimes). Everything else is trust.
 
 **Scores.** Higher is better. `normalised` is (score - random) / (best - random), see `task_table` and
 data/bench/README.md. The quick version has smaller budgets and fewer episodes: never compare its scores with those of
@@ -120,7 +120,7 @@ class Trial(gym.Wrapper):
         """Begin the trial's next episode."""
         seed, _, counted = self._limits
         is_complete = self._episodes == counted
-        self._forbid(is_complete or not self._is_over, "reset")
+        self._forbid(is_complete or not self._is_over)
         seed = episode_seed(seed, self._episodes)
         observation, info = self.env.reset(seed=seed, options=options)
         self._episodes += 1
@@ -129,9 +129,9 @@ class Trial(gym.Wrapper):
 
     def step(self, action):
         """Take a step. Raises BudgetSpent beyond the budget."""
-        self._forbid(self._is_over, "step")
+        self._forbid(self._is_over)
         if self.spent == self._limits[1]:
-            raise BudgetSpent(f"the {self.spent:,} steps of the task are used up")
+            raise BudgetSpent("the steps of the task are used up")
         observation, reward, terminated, truncated, info = self.env.step(action)
         self.spent += 1
         value = self.task.value
@@ -140,20 +140,19 @@ class Trial(gym.Wrapper):
         info = self._without_oracle(info)
         return observation, reward, terminated, truncated, info
 
-    def _forbid(self, is_forbidden, what):
+    def _forbid(self, is_forbidden):
         if is_forbidden and self._limits[2] is not None:
             raise RuntimeError(
-                f"a {what} of the agent's own, while it is scored, is against the rules"
+                "the agent broke off a scored episode, or went on after the last one"
             )
 
     def _without_oracle(self, info):
         self._info = info
         return {key: value for key, value in info.items() if key not in ORACLE}
 
-    def break_off(self) -> bool:
-        """Allow the next episode to begin now; return whether steps of the budget are left."""
+    def break_off(self) -> None:
+        """Allow the next episode to begin now."""
         self._is_over = True
-        return self.spent != self._limits[1]
 
     def action_masks(self) -> np.ndarray:
         """Return which actions are allowed now, bool (actions,). sb3-contrib calls this method."""
@@ -317,8 +316,8 @@ def _compete_once(make, task, seed, number):
         trial = trial.seen_by(agent)
         _train(agent, trial, own)
         if is_online:
-            if trial.break_off():
-                _play(agent, trial, own, learning=False)
+            trial.break_off()
+            _play(agent, trial, own, learning=False)
             return trial.score, trial.spent
     with closing(task.make(arguments, judged=True)) as env:
         judged = Trial(env, task, JUDGED, counted=task.episodes).seen_by(agent)

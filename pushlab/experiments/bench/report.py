@@ -12,19 +12,17 @@ from contextlib import suppress
 from importlib import metadata
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
-from pushlab import __version__
 from pushlab.experiments.bench.tasks import QUICK, read_reference, task_table
 from pushlab.ground.files import write_bytes, write_text
 from pushlab.metrics import estimate
 from pushlab.plots.benchmark import score_words
 
 PACKAGES = [
+    "pushlab",
     "numpy",
     "scipy",
-    "pandas",
     "scikit-learn",
     "numba",
     "gymnasium",
@@ -70,16 +68,14 @@ def write_report(
     tables: Mapping[str, pd.DataFrame],
     agent: str,
     version: str,
-    command: str,
 ) -> Path:
     """Write report.md and its pictures to a folder; return the path of report.md.
 
     Args:
         folder: Folder, created if it doesn't exist.
         tables: Tables that `run_bench` returned.
-        agent: Label of the agent. Its scores that ship with pushlab are labelled "name (reference)".
+        agent: Label of the agent. Its scores that ship with pushlab are left out.
         version: Version of the benchmark.
-        command: Command that computed the scores.
     """
     own = {name: table[table["agent"] == agent] for name, table in tables.items()}
     tasks = task_table(version)
@@ -90,8 +86,8 @@ def write_report(
     if version == QUICK:
         parts.append(QUICK_NOTE)
     if len(runs):
-        reference = reference.replace({"agent": {agent: f"{agent} (reference)"}})
-        runs = pd.concat([runs, reference.assign(failed=False)])
+        others = reference[reference["agent"] != agent]
+        runs = pd.concat([runs, others.assign(failed=False)])
         parts += _results(Path(folder), runs, tasks, agent)
     else:
         parts.append(f"None of the {len(tasks)} tasks was done.")
@@ -100,7 +96,7 @@ def write_report(
         header = ["task", "seed", "reason"]
         table = markdown_table(header, missing[header].to_numpy())
         parts += ["## What was not done", table]
-    parts += ["## Made with", _versions(), f"    {command}"]
+    parts += ["## Made with", _versions()]
     text = "\n\n".join(part.strip("\n") for part in parts)
     return write_text(Path(folder) / "report.md", text + "\n")
 
@@ -108,11 +104,11 @@ def write_report(
 def _count_failed(scores, failed, tasks, lowest):
     """Return all runs of an agent: agent, task, seed, score, normalised, failed.
 
-    A run that failed, or whose score is not finite, has the normalised score that `lowest` holds for its task, or 0.
+    A run that failed has the normalised score that `lowest` holds for its task.
     """
     runs = pd.concat([scores, failed]).merge(tasks, left_on="task", right_on="name")
-    is_lost = ~np.isfinite(runs["normalised"].astype(float))
-    worst = runs["task"].map(lowest).fillna(0.0)
+    is_lost = runs["normalised"].isna()
+    worst = runs["task"].map(lowest)
     runs["normalised"] = runs["normalised"].mask(is_lost, worst)
     score = runs["random"] + worst * (runs["best"] - runs["random"])
     runs["score"] = runs["score"].mask(is_lost, score)
@@ -136,24 +132,27 @@ def _results(folder, runs, tasks, agent):
     means = plots.task_means(own, "score").merge(plots.task_means(own), on="task")
     rows = []
     for mean in means.merge(tasks, left_on="task", right_on="name").itertuples():
-        scale = (mean.random, mean.best)
-        score = _words((mean.mean_x, mean.low_x, mean.high_x), *scale)
+        interval = (mean.mean_x, mean.low_x, mean.high_x)
+        score = _words(interval, mean.random, mean.best)
         normalised = _words((mean.mean_y, mean.low_y, mean.high_y))
-        ends = [score_words(end, *scale) for end in scale]
-        rows.append((mean.task, score, normalised, *ends, mean.runs_x, mean.failed_x))
-    header = ("task", "score", "normalised", "random", "best known", "runs", "failed")
+        rows.append((mean.task, score, normalised, mean.runs_x, mean.failed_x))
+    header = ("task", "score", "normalised", "runs", "failed")
     summary, against = _comparisons(runs, agent)
-    parts = [
+    columns = [
+        "other agent",
+        "tasks",
+        "interquartile mean",
+        "the other's",
+        "probability of a better run",
+    ]
+    return [
         f"{summary}, over {len(means)} of {len(tasks)} tasks.",
         OVERVIEW,
         markdown_table(header, rows),
         ABILITIES,
+        AGAINST,
+        markdown_table(columns, against),
     ]
-    if against:
-        header = ("other agent", "tasks", "interquartile mean", "the other's")
-        header += ("probability of a better run",)
-        parts += [AGAINST, markdown_table(header, against)]
-    return parts
 
 
 def _comparisons(runs, agent):
@@ -177,8 +176,8 @@ def _comparisons(runs, agent):
 
 
 def _versions():
-    """Return the versions of Python, pushlab and the installed packages that scores depend on."""
-    versions = [f"python {platform.python_version()}", f"pushlab {__version__}"]
+    """Return the versions of Python and of the installed packages that scores depend on."""
+    versions = [f"python {platform.python_version()}"]
     for name in PACKAGES:
         with suppress(metadata.PackageNotFoundError):
             versions.append(f"{name} {metadata.version(name)}")
