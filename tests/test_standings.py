@@ -27,7 +27,6 @@ def test_ranks_come_from_paired_t_tests_corrected_by_holm():
         worse, better = sorted(pair, key=lambda team: values[team].mean())
         first[worse] += 1
         last[better] -= 1
-    assert 0 < (first > 1).sum() < 5
     found = ranks(pd.DataFrame(values))
     assert found.T.to_numpy().tolist() == [first.tolist(), last.tolist()]
 
@@ -38,7 +37,6 @@ def test_ranks_come_from_paired_t_tests_corrected_by_holm():
         # Equal gaps have a standard error too, sqrt(1 / 6 / 3): p = 1 - sqrt(18 / 20).
         ([1, 1, 1], 0.95, False),
         ([1, 1, 1], 0.94, True),
-        ([0, 0, 0, 0], 0.95, False),
     ],
 )
 def test_a_team_is_behind_if_the_paired_difference_is_beyond_chance(gaps, level, apart):
