@@ -449,7 +449,7 @@ def test_wrong_actions_are_refused_and_take_no_step(action, message):
 WRONG = [
     ("evalumap1-v0", {"candidates": [[0, 99]]}, "candidates are whole numbers of"),
     ("RoomEnv-v0", {"n_people": 11}, "n_objects is a whole number of .* from 11"),
-    ("RoomEnv-v0", {"p_new_object": 1.5}, "p_new_object is a probability"),
+    ("RoomEnv-v0", {"p_new_object": 1.5}, "p_new_object is a number from 0 to 1"),
     ("RoomEnv-v0", {"p_commonsense": 1, "reference": "room-env-3"}, "both excluded"),
     ("RECEnv-v0", {"reward_std": np.nan}, "reward_std is a number"),
     ("RECEnv-v0", {"UserModel": 3}, "lacks user_preference_dynamics"),

@@ -8,6 +8,7 @@ import pandas as pd
 
 from pushlab.datasets.features import OTHER, Feature, as_text
 from pushlab.datasets.schema import Schema
+from pushlab.ground.arguments import demand, in_short
 from pushlab.ground.faults import BadData, Fault, blame, refuse, short
 from pushlab.ground.tables import Rule, check, number, whole_number
 
@@ -52,6 +53,8 @@ def read_notifications(
 
 def text_table(table: pd.DataFrame) -> pd.DataFrame:
     """Return a table with each cell as text, without the row numbers that pandas writes as a column without a name."""
+    is_table = isinstance(table, pd.DataFrame)
+    demand(is_table, f"a table is a pandas DataFrame; got {in_short(table)}")
     if table.columns[:1].isin(["", "Unnamed: 0"]).any():
         table = table.iloc[:, 1:]
     return table.map(as_text).reset_index(drop=True)

@@ -19,6 +19,7 @@ import sys
 import sysconfig
 import traceback
 import warnings
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -225,20 +226,16 @@ def _columns(name, rows, cell):
 
 def _combine(cells, results):
     """Return the tables of all finished cells, each row with the labels of its cell."""
-    tables: dict[str, dict[str, list]] = {}
+    columns: dict[str, dict] = defaultdict(dict)
+    rows: dict[str, list] = defaultdict(list)
     for cell, result in zip(cells, results):
-        for name, columns in (result or {}).items():
-            table = tables.setdefault(name, {label: [] for label in cell.labels})
-            count = len(next(iter(columns.values()), []))
-            before = len(next(iter(table.values()), []))
-            for column in [*cell.labels, *columns]:
-                table.setdefault(column, [None] * before)
-            for column, values in table.items():
-                if column in cell.labels:
-                    values += [cell.labels[column]] * count
-                else:
-                    values += columns.get(column, [None] * count)
-    return {name: pd.DataFrame(table) for name, table in tables.items()}
+        for name, table in (result or {}).items():
+            columns[name] |= dict.fromkeys([*cell.labels, *table])
+            for row in zip(*table.values()):
+                rows[name].append({**cell.labels, **dict(zip(table, row))})
+    return {
+        name: pd.DataFrame(rows[name], columns=list(columns[name])) for name in columns
+    }
 
 
 def _labels_text(cell):

@@ -42,9 +42,6 @@ def read_json(path: Path | str, kind: type = dict, name: str | None = None) -> A
     except json.JSONDecodeError as error:
         right = f"this is not JSON: {error.msg.lower()}"
         raise BadData(Fault(name, error.lineno, right=right, unit="line")) from None
-    except RecursionError:
-        right = "lists and objects are nested too deeply"
-        raise BadData(Fault(name, right=right)) from None
     if not isinstance(content, kind):
         right = f"it should be {KINDS[kind]}; it is {content!r:.60}"
         raise BadData(Fault(name, right=right))

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from pushlab.ground.arguments import _range, demand, in_short, meant
+from pushlab.ground.arguments import _range, meant
 from pushlab.ground.faults import BadData, Fault, blame, refuse
 from pushlab.ground.reading import read_text
 
@@ -147,8 +147,6 @@ def check(
     table: pd.DataFrame, rules: Mapping[str, Rule], name: str, others: bool = True
 ) -> tuple[pd.DataFrame, list[Fault]]:
     """Return a table of text with its columns converted, except faulty ones, and all faults."""
-    is_table = isinstance(table, pd.DataFrame)
-    demand(is_table, f"{name} is a pandas DataFrame; got {in_short(table)}")
     twice = table.columns.duplicated()
     faults = [
         Fault(name, 1, column, right="the column is there twice")
