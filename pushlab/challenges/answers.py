@@ -92,4 +92,8 @@ def _unknown_words(feature, column):
         (column != OTHER) & (column.map(feature.code) == feature.code(OTHER))
     ]
     words = short(", ".join(unknown.unique()), 200)
-    return [f"{feature.name}: the history does not know {words}"] if words else []
+    return (
+        [f"{feature.name}: the history does not know {words} (coded as 'other')"]
+        if words
+        else []
+    )
