@@ -64,7 +64,7 @@ else:
         return function
 
     def _compile_inner(function, **options):
-        """Leave out what Python would need to call the function, a third of the time to compile it."""
+        """Compile without the entry point for Python, which takes a third of the time to compile."""
         options |= {"error_model": "numpy", "no_cpython_wrapper": True}
         function = _compile(function, cached=False, **options)
         if isinstance(function, Dispatcher):
@@ -136,7 +136,7 @@ def compiled_sums(function: Any) -> Any:
 
 
 def inlined(function: Any) -> Any:
-    """Mark a small function that compiled loops include at the place of the call."""
+    """Mark a small function whose code compiled loops copy in place of a call."""
     return _compile(function, cached=False, inline="always", error_model="numpy")
 
 

@@ -1,4 +1,4 @@
-"""Where files are, and how they are written: whole or not at all, under another name in the same folder first."""
+"""Folders of pushlab's files, and writing: whole or not at all, first under another name in the same folder."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-# The beginning of a cell, or what some spreadsheets take for one, if a formula follows.
+# The beginning of a cell, or a separator of cells in some spreadsheets, before a formula.
 FORMULA = re.compile(
     "(^|[;\t\r\n\v\f\x85\u2028\u2029])(?=[ \xa0]*[=+\\-@\t\r＝＋－＠])"
 )
@@ -154,7 +154,7 @@ def locked(path: Path | str, timeout: float = 60.0) -> Iterator[None]:
 
 
 def safe_cell(text: str) -> str:
-    """Return a text in which no spreadsheet finds a formula: an apostrophe precedes whatever begins like one.
+    """Return a text that no spreadsheet reads as a formula: an apostrophe precedes anything that begins like one.
 
     >>> [safe_cell(text) for text in ("=1+1", "a;@b", "a-b")]
     ["'=1+1", "a;'@b", 'a-b']

@@ -34,7 +34,7 @@ INSTALLED = (*sys.stdlib_module_names, "numpy", "pandas", "gymnasium", "pushlab"
 
 @functools.cache
 def package_digest() -> str:
-    """Return a digest of pushlab's sources and data, and of the packages that its numbers depend on."""
+    """Return a digest of pushlab's sources, the data of environments, and the versions of numerical packages."""
     files = [*Path(__file__).parents[1].rglob("*.py")]
     for name in DATA:
         files += (data_dir() / name).rglob("*.*")
@@ -51,8 +51,8 @@ def fingerprint(*values: Any) -> str:
 
     Values are numbers, text, arrays, tables, functions, classes, and containers or objects made of these. A function
     or class in a file counts with the whole file; one in a notebook counts with the functions, classes and values of
-    the notebook that it uses. A value that names an existing file or folder counts with
-    its content.
+    the notebook that it uses. A path or text that names an existing file or folder counts
+    with its content.
 
     Raises ValueError for a value that can't be hashed, such as an open file.
 

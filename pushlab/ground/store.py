@@ -1,7 +1,7 @@
 """Finished results on disk: one file each, named by a label and by the fingerprint of everything it depends on.
 
-A result is written under another name and renamed, so a file is whole or absent. Whoever changes something that a
-result depends on asks for another file; the old one stays and is found again if the change is taken back.
+A result is written under another name and renamed, so a file is whole or absent. After a change of anything that a
+result depends on, its file has another name. The old file stays and is used again if the change is undone.
 """
 
 from __future__ import annotations

@@ -25,11 +25,11 @@ from pushlab.ground.arguments import _range, meant
 from pushlab.ground.faults import BadData, Fault, blame, refuse
 from pushlab.ground.reading import read_text
 
-LARGEST_WHOLE = 2**53  # the next one is no different number to a float
+LARGEST_WHOLE = 2**53  # beyond it two integers can be one float
 
 
 class Rule(NamedTuple):
-    """What a column holds.
+    """Valid cells of a column, and their conversion.
 
     Attributes:
         right: A description for messages.
@@ -93,7 +93,7 @@ def read_table(
     """Return the table in a file, with converted columns.
 
     Args:
-        rules: What each column holds. Other columns stay text.
+        rules: A Rule for each column. Other columns stay text.
         others: Whether there may be columns without a rule.
         name: Name of the file for messages.
 
