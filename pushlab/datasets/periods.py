@@ -1,4 +1,4 @@
-"""A user as loaded: periods of engagements, and what is known about the person."""
+"""Users as loaded: periods of engagements, schema, catalogue, and the truth about a synthetic person."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -12,15 +12,14 @@ from pushlab.datasets.schema import Schema
 
 @dataclass(frozen=True)
 class Period:
-    """A period of one user's engagements: a row a notification, in order of time.
+    """A period of one user's engagements: one row per notification, in order of time.
 
     Attributes:
         schema: The schema, fitted to the user's history.
         table: DataFrame of text columns: the features, `action` ("opened" or "dismissed") and, if the data have them,
             `posted` and `removed` (datetime64), `response_time`, `seen_time`, `decision_time` (seconds, float64) and
-            the context at removal as `removal.<feature>`. The test period of a hand-out has the context alone.
-
-    Notifications and answers of a period with contexts alone raise ValueError.
+            the context at removal as `removal.<feature>`. The test period of a hand-out has only the context:
+            its attributes with notifications or actions raise ValueError.
     """
 
     schema: Schema
@@ -38,7 +37,7 @@ class Period:
 
     @property
     def answered(self) -> bool:
-        """Whether notifications and actions are known, not only contexts."""
+        """Whether notifications and actions are known, and not only contexts."""
         return "action" in self.table
 
     def _known(self):

@@ -1,4 +1,4 @@
-"""Cells of a grid: independent runs that joblib computes side by side, each stored when it is finished.
+"""Cells of a grid: independent runs, computed in parallel by joblib and stored one by one.
 
 A folder holds
 
@@ -7,8 +7,9 @@ A folder holds
     cells/<labels>-<fingerprint>.error   the traceback of a failed one
     <table>.csv                          the rows of all cells
 
-The fingerprint covers everything that a cell's numbers depend on, so an edited agent has other files and exactly its
-cells run again. Rows are always read back from JSON: they are the same on one core, on two and on a cluster.
+The fingerprint covers everything that a cell's numbers depend on. After an edit of an agent its cells have other file
+names, so they run again and no others do. Rows are always read back from JSON, so they are the same on one core, on two
+and on a cluster.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ CELLS = "cells.json"
 
 
 class Cell(NamedTuple):
-    """A run that needs no other.
+    """An independent run.
 
     Attributes:
         labels: Column names and values that identify the cell, the first columns of its rows.
@@ -49,7 +50,7 @@ class Cell(NamedTuple):
 
 
 class CellsFailed(RuntimeError):
-    """Some cells raised an error; all others are finished and stored."""
+    """Raised if some cells raised an error; all others are finished and stored."""
 
 
 def run_cells(
@@ -61,18 +62,19 @@ def run_cells(
     strict: bool = True,
     name: str = "cells",
 ) -> dict[str, pd.DataFrame]:
-    """Run the cells that aren't finished and return the tables of all, rows in the order of the cells.
+    """Run the cells that aren't finished; return the tables of all cells, with rows in the order of the cells.
 
     Args:
         out: Folder of the results. None is a folder in pushlab's cache, False stores nothing.
-        workers: Number of processes; None is what `joblib.parallel_config` says, or all cores. Inside
+        workers: Number of processes; None takes that of `joblib.parallel_config`, or all cores. Inside
             `joblib.parallel_config("dask")` or `"ray"` the cells run on that cluster.
         fresh: Run finished cells again.
         progress: Show a progress bar.
-        strict: Raise CellsFailed, after all cells, if one failed; otherwise warn. The next call tries it again.
+        strict: Whether to raise CellsFailed after all cells if one failed, rather than warn. The next call tries failed
+            cells again.
         name: Name on the progress bar and, if `out` is None, of the folder.
 
-    Raises FileExistsError for a folder of something else, OSError if results can't be written.
+    Raises FileExistsError for a folder with other files, OSError if results can't be written.
     """
     cells = list(cells)
     if workers not in (None, -1):
@@ -125,7 +127,7 @@ def run_cells(
 
 
 def status(folder: Path | str) -> pd.DataFrame:
-    """Return the cells of a folder's last call: labels, state (finished, failed, missing), error, traceback.
+    """Return a table of the cells of a folder's last call: labels, state (finished, failed, missing), error, traceback.
 
     Raises FileNotFoundError if the folder has no cells.
     """

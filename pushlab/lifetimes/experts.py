@@ -3,9 +3,9 @@
 A store is a folder, by default `$L2DATA/taskinfo` as in the original document:
 
     info.json               {"task_name_1": 0.8746, "task_name_2": 0.9315}: the saturation value of each task
-    <task>/<number>.csv     the log of a run, with its types beside it, as many as there are
+    <task>/<number>.csv     the log of each run, with its types beside it
 
-Either may be there without the other: with a value alone, a lifetime is compared by saturation; with logs, by all.
+A task may have only one of the two. With only a value, a lifetime is compared by saturation; with logs, by all metrics.
 
 >>> import pandas as pd, tempfile
 >>> run = pd.DataFrame({"block": 0, "block_type": "train", "task": "shelf", "params": "{}", "episode": range(20),
@@ -45,7 +45,7 @@ class Experts:
     """A store of single-task experts, in plain files. Several processes may change it at once.
 
     Args:
-        folder: The store's folder. None is the folder `taskinfo` in the one that the environment variable L2DATA names.
+        folder: The store's folder. None is `$L2DATA/taskinfo`.
 
     Raises ValueError if neither names a folder.
     """
@@ -67,7 +67,7 @@ class Experts:
         return sorted({unquote(path.parent.name) for path in paths} | {*self._values()})
 
     def list(self) -> pd.DataFrame:
-        """Return a DataFrame with a row a task: task, runs, experiences, saturation (NaN if it is unknown)."""
+        """Return a DataFrame with one row per task: task, runs, experiences, saturation (NaN if it is unknown)."""
         rows = []
         for task in self.tasks:
             runs = self.logs(task)
