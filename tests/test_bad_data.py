@@ -154,7 +154,7 @@ TEA = """{
         ('"kind": "open"', '"kind": "odd"', "kind 'odd' is not one of closed, open"),
         ('"kind": "open"', '"colour": "red"', "context, feature 1: it is an object"),
         ('"kind": "open"', '"kind": "closed"', "a closed feature needs values"),
-        ('"big"', '"small"', "a value is there once"),
+        ('"big"', '"small"', "values are unique"),
         ('"big"', "3", "'values' lists texts"),
         ('"open"', '"integer", "edges": [2, 0]', "needs rising edges, not (2, 0)"),
         ('"name": "sky"', '"name": "cup"', "feature cup: a feature has a name of its"),

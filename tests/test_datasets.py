@@ -99,7 +99,7 @@ def test_handout_has_contexts_only(tmp_path):
     assert handout.history.engagements.equals(user.history.engagements)
     assert handout.test.contexts.equals(user.test.contexts)
     assert handout.truth is None
-    with pytest.raises(ValueError, match="its contexts wait for notifications"):
+    with pytest.raises(ValueError, match="has only contexts"):
         handout.test.notifications  # noqa: B018
     path = tmp_path / "handout" / "kim" / "contexts.csv"
     path.write_text(path.read_text().replace("\n0,", "\n7,", 1))

@@ -69,7 +69,7 @@ class Feature:
         if any(not isinstance(value, str) for value in values):
             self._refuse(f"'values' lists texts in quotation marks; got {values}")
         if len(set(values)) < len(values) or (self.kind == "open" and OTHER in values):
-            self._refuse(f"a value is there once, and {OTHER!r} is kept; got {values}")
+            self._refuse(f"values are unique, and {OTHER!r} is reserved; got {values}")
         rising = tuple(sorted(set(self.edges)))
         if self.kind == "integer" and (not rising or self.edges != rising):
             self._refuse(f"an integer feature needs rising edges, not {self.edges}")
@@ -275,7 +275,7 @@ class Features:
             codes += found
             if feature.kind == "open" and feature.word(found) == OTHER != text:
                 warnings.warn(
-                    f"the data know no {feature.name} {text!r}, so it is coded as 'other'"
+                    f"the data have no {feature.name} {text!r}, so it is coded as 'other'"
                     + meant(text, feature.words),
                     stacklevel=2,
                 )

@@ -44,8 +44,8 @@ class Period:
         """Return the table; raise ValueError if it has contexts alone."""
         if not self.answered:
             raise ValueError(
-                "this period is a hand-out's: its contexts wait for notifications, and what was sent and "
-                "opened then is known to whoever scores them. To practise, take period='history'"
+                "this period of a hand-out has only contexts; its notifications and actions stay with the "
+                "person who scores answers. To practise, use period='history'"
             )
         return self.table
 
@@ -147,7 +147,7 @@ class User:
         for name, period in self.periods.items():
             if not period.answered:
                 lines.append(
-                    f"  {name}: {len(period):,} contexts that wait for notifications"
+                    f"  {name}: {len(period):,} contexts without notifications"
                 )
                 continue
             line = f"  {name}: {len(period):,} notifications, {period.opened.mean():.1%} opened"

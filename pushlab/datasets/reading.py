@@ -277,7 +277,7 @@ def _complete(tables, user):
     period, table = next(iter(tables.items()))
     half = len(table) // 2
     if len(tables) > 1 or half == 0:
-        right = "there is no history and test period, nor one period that can be halved"
+        right = "neither a history and a test period, nor one period that can be halved"
         raise BadData(Fault(user, right=right))
     test = table[half:].reset_index(drop=True)
     note = f"only the period {period!r} is there: its first half is the history, its second half the test"

@@ -89,7 +89,7 @@ def run_syllabus(
     )
     demand(
         not (is_used and learns),
-        f"{agent.name!r} has learned in this session; make it anew, and a lifetime continues "
+        f"{agent.name!r} has learned in this session; create it again, and a lifetime continues "
         "after its last finished block",
     )
     path = Path(folder) / LOG
