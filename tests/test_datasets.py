@@ -203,7 +203,7 @@ def test_words_are_encoded_and_decoded():
 
 
 def test_unknown_words_are_warned_of():
-    with pytest.warns(UserWarning, match="know no app 'mial'.*is 'mail' meant"):
+    with pytest.warns(UserWarning, match="have no app 'mial'.*is 'mail' meant"):
         HALF.encode_one(WORDS | {"app": "mial"})
 
 
