@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 pytest.importorskip("nbgrader")
-import nbformat  # noqa: E402
+import nbformat
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tests" / "notebooks"), str(ROOT / "notebooks" / "checks")]
