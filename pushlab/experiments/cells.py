@@ -99,9 +99,6 @@ def run_cells(
             f"a worker process ended unexpectedly, for want of memory perhaps; finished cells are stored. Unfinished: "
             f"{'; '.join(map(_labels_text, unfinished[:5]))}"
         ) from error
-    for at in missing:
-        if files[at] and at not in errors:
-            results[at] = read_result(files[at])
     tables = _combine(cells, results)
     if folder is not None:
         for table, rows in tables.items():
@@ -169,7 +166,7 @@ def _cell_files(cells, folder):
 
 
 def _side_by_side(cells, files, missing, workers, name, progress):
-    """Yield the number, the result if it isn't stored, and the error of each missing cell."""
+    """Yield the number, the result and the error of each missing cell."""
     from joblib import Parallel, delayed
     from joblib.parallel import get_active_backend
     from tqdm.auto import tqdm
@@ -202,12 +199,12 @@ def _run_cell(at, cell, file):
     except Exception as error:
         if file is not None:
             write_text(file.with_suffix(".error"), traceback.format_exc())
+            file.unlink(missing_ok=True)
         return at, None, f"{type(error).__name__}: {error}"
-    if file is None:
-        return at, json.loads(text), None
-    write_text(file, text)
-    file.with_suffix(".error").unlink(missing_ok=True)
-    return at, None, None
+    if file is not None:
+        write_text(file, text)
+        file.with_suffix(".error").unlink(missing_ok=True)
+    return at, json.loads(text), None
 
 
 def _columns(name, rows, cell):
