@@ -93,11 +93,11 @@ def run_cells(
                 errors[at] = error
     except BrokenProcessPool as error:
         unfinished = [
-            cells[at] for at in missing if files[at] and not files[at].exists()
+            cells[at].labels for at in missing if files[at] and not files[at].exists()
         ]
         raise CellsFailed(
             f"a worker process ended unexpectedly, for want of memory perhaps; finished cells are stored. Unfinished: "
-            f"{'; '.join(map(_labels_text, unfinished[:5]))}"
+            f"{'; '.join(map(labels_text, unfinished[:5]))}"
         ) from error
     tables = _combine(cells, results)
     if folder is not None:
@@ -109,7 +109,7 @@ def run_cells(
         first = min(errors)
         message = (
             f"{len(errors)} of {len(cells)} cells failed, and will be tried again by the next call; the first, "
-            f"{_labels_text(cells[first])}: {errors[first]}"
+            f"{labels_text(cells[first].labels)}: {errors[first]}"
         )
         if folder is not None:
             message += (
@@ -137,8 +137,8 @@ def status(folder: Path | str) -> pd.DataFrame:
             row["state"] = "finished"
         elif file.with_suffix(".error").exists():
             text = file.with_suffix(".error").read_text(encoding="utf-8")
-            row |= {"state": "failed", "traceback": text}
-            row["error"] = text.strip().splitlines()[-1]
+            error = text.strip().splitlines()[-1]
+            row |= {"state": "failed", "error": error, "traceback": text}
         rows.append(row)
     return pd.DataFrame(rows)
 
@@ -235,8 +235,9 @@ def _combine(cells, results):
     }
 
 
-def _labels_text(cell):
-    return ", ".join(f"{name} {value}" for name, value in cell.labels.items())
+def labels_text(labels: Mapping) -> str:
+    """Return the labels of a cell for a message."""
+    return ", ".join(f"{name} {value}" for name, value in labels.items())
 
 
 _modules_of_workers: dict[str, float] = {}

@@ -81,6 +81,9 @@ def _describe(value, seen):
         return [str(value), _file_content(value)]
     if isinstance(value, functools.partial):
         return _describe((value.func, value.args, value.keywords), seen)
+    if isinstance(value, types.CodeType):  # whose source may be in a notebook only
+        constants = _describe_used(value.co_consts, seen)
+        return [value.co_code, value.co_names, value.co_varnames, constants]
     if inspect.ismethod(value):
         return _describe((value.__func__, value.__self__), seen)
     if inspect.isroutine(value) or isinstance(value, type):
@@ -115,7 +118,7 @@ def _describe_code(thing, seen):
     used = [cell.cell_contents for cell in thing.__closure__ or ()]
     used += [*(thing.__defaults__ or ()), *(thing.__kwdefaults__ or {}).values()]
     if not in_file:
-        parts.append(_describe_byte_code(thing.__code__, seen))
+        parts.append(_describe(thing.__code__, seen))
         names = sorted(_global_names(thing.__code__))
         used += [thing.__globals__.get(name) for name in names]
     return parts + _describe_used(used, seen)
@@ -134,16 +137,6 @@ def _attributes(kind):
         ):
             own[name] = part
     return own
-
-
-def _describe_byte_code(code, seen):
-    """Return what a function does, the same in each process: its source may be in a notebook only."""
-    constants = [
-        _describe_byte_code(one, seen) if isinstance(one, types.CodeType) else one
-        for one in code.co_consts
-    ]
-    names = [*code.co_names, *code.co_varnames]
-    return [code.co_code, *names, *_describe_used(constants, seen)]
 
 
 def _describe_used(values, seen):
@@ -169,13 +162,11 @@ def _global_names(code):
 def _file_content(path):
     """Return the content of an existing file, or of the files in an existing folder and beside it."""
     is_path = isinstance(path, Path) or os.path.dirname(path)
-    try:
+    with suppress(OSError, ValueError):
         path = Path(path)
         if path.is_file():
             return path.read_bytes()
         if is_path and path.name and path.is_dir():
             files = sorted([*path.rglob("*"), *path.parent.glob("*")])
             return [file.read_bytes() for file in files if file.is_file()]
-    except (OSError, ValueError):
-        pass
     return None
