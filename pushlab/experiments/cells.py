@@ -235,7 +235,7 @@ def _combine(cells, results):
     }
 
 
-def labels_text(labels: Mapping) -> str:
+def labels_text(labels):
     """Return the labels of a cell for a message."""
     return ", ".join(f"{name} {value}" for name, value in labels.items())
 

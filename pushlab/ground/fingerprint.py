@@ -75,8 +75,8 @@ def _describe(value, seen):
     if isinstance(value, (set, frozenset)):
         return sorted(repr(_describe(part, seen)) for part in value)
     if isinstance(value, (list, tuple)):
-        parts = [_describe(part, seen) for part in value]
-        return [_describe_code(type(value), seen), parts]
+        kind = _describe_code(type(value), seen)
+        return [kind, *(_describe(part, seen) for part in value)]
     if isinstance(value, (str, Path)):
         return [str(value), _file_content(value)]
     if isinstance(value, functools.partial):
@@ -94,8 +94,8 @@ def _describe(value, seen):
         if id(value) in seen:
             return "seen before"
         seen.add(id(value))
-        state = object.__getstate__(value)
-        return [_describe_code(kind, seen), _describe(state, seen)]
+        parts = _describe(object.__getstate__(value), seen)
+        return [_describe_code(kind, seen), parts]
     return value
 
 
