@@ -169,4 +169,3 @@ def _file_content(path):
         if is_path and path.name and path.is_dir():
             files = sorted([*path.rglob("*"), *path.parent.glob("*")])
             return [file.read_bytes() for file in files if file.is_file()]
-    return None
