@@ -219,6 +219,7 @@ FILE = "worker/0-train/data-log.tsv"
             (3, "exp_num", "4", "5 or more: episodes"),
         ),
         (HEAD, (None, None, None, "at least one experience below the header")),
+        (HEAD + ROW + "\n" + ROW, (3, None, None, "the row has 0 fields")),
     ],
 )
 def test_bad_logs(tmp_path, text, fault):

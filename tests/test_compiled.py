@@ -44,6 +44,55 @@ def test_code_of_a_notebook_counts_with_what_it_uses():
     assert len(set(found)) == len(cells)
 
 
+UNUSUAL = """
+from dataclasses import dataclass, field
+from enum import Enum
+from functools import cache, cached_property
+from pushlab.ground.fingerprint import fingerprint
+
+Mood = Enum("Mood", ["GOOD", "BAD"])
+
+@cache
+def doubled(number): return number * 2
+
+class Slotted:
+    __slots__ = ("words",)
+    def act(self): return 1
+
+@dataclass
+class Mine:
+    words: list[str] = field(default_factory=list)
+    rate: float | None = None
+    mood: Mood = Mood.GOOD
+    @cached_property
+    def known(self): return doubled(len({"a", "b", "c"}))
+
+slotted = Slotted()
+slotted.words = {"open", "dismiss", "ignore"}
+print(fingerprint(Mine(["open"], 0.5), slotted))
+"""
+
+
+def test_fingerprints_are_the_same_in_every_process_and_see_every_edit(tmp_path):
+    (tmp_path / "dismiss").mkdir()  # a word, not that folder
+    (tmp_path / "dismiss" / "run.csv").touch()
+
+    def run(source, hash_seed="1"):
+        root = str(Path(pushlab.__file__).parents[1])
+        environment = {**os.environ, "PYTHONPATH": root, "PYTHONHASHSEED": hash_seed}
+        command = [sys.executable, "-c", source]
+        done = subprocess.run(
+            command, env=environment, cwd=tmp_path, capture_output=True, text=True
+        )
+        return done.stdout
+
+    first = run(UNUSUAL)
+    (tmp_path / "dismiss" / "run.csv").unlink()
+    assert first and run(UNUSUAL, "2") == first
+    for old, new in (("* 2", "* 3"), ("return 1", "return 2"), ('"c"', '"d"')):
+        assert run(UNUSUAL.replace(old, new)) not in ("", first)
+
+
 def test_a_result_is_computed_once_and_again_if_its_file_is_damaged(
     tmp_path, monkeypatch
 ):

@@ -1,6 +1,5 @@
 """The store of single-task experts."""
 
-import json
 
 import pandas as pd
 import pytest
@@ -44,8 +43,6 @@ def test_values_alone_are_read_as_the_original_document_has_them(tmp_path, monke
     info.write_text('{"task_name_1": 0.8746}')
     store = Experts()
     assert store.saturation("task_name_1") == 0.8746
-    store.set_saturation("other", 0.5)
-    assert json.loads(info.read_text()) == {"other": 0.5, "task_name_1": 0.8746}
     monkeypatch.delenv("L2DATA")
     with pytest.raises(ValueError, match="L2DATA"):
         Experts()

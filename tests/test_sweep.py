@@ -108,6 +108,10 @@ def test_finished_cells_are_kept_and_failed_ones_are_named_and_tried_again(mine)
     assert calls() == [0, 1, 2, 2, 3]
     sweep(grid={"number": range(4)}, fresh=True, **options)
     assert len(calls()) == 9
+    Path("broken").touch()
+    with pytest.warns(UserWarning, match="1 of 4 cells failed"):
+        sweep(grid={"number": range(4)}, fresh=True, **options)
+    assert status("out")["state"].tolist()[2] == "failed"
 
 
 def test_an_edited_agent_runs_again_and_alone(mine):

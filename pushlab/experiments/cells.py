@@ -95,15 +95,12 @@ def run_cells(
                 errors[at] = error
     except BrokenProcessPool as error:
         unfinished = [
-            cells[at] for at in missing if files[at] and not files[at].exists()
+            cells[at].labels for at in missing if files[at] and not files[at].exists()
         ]
         raise CellsFailed(
             f"a worker process ended unexpectedly, for want of memory perhaps; finished cells are stored. Unfinished: "
-            f"{'; '.join(map(_labels_text, unfinished[:5]))}"
+            f"{'; '.join(map(labels_text, unfinished[:5]))}"
         ) from error
-    for at in missing:
-        if files[at] and at not in errors:
-            results[at] = read_result(files[at])
     tables = _combine(cells, results)
     if folder is not None:
         for table, rows in tables.items():
@@ -114,7 +111,7 @@ def run_cells(
         first = min(errors)
         message = (
             f"{len(errors)} of {len(cells)} cells failed, and will be tried again by the next call; the first, "
-            f"{_labels_text(cells[first])}: {errors[first]}"
+            f"{labels_text(cells[first].labels)}: {errors[first]}"
         )
         if folder is not None:
             message += (
@@ -142,8 +139,8 @@ def status(folder: Path | str) -> pd.DataFrame:
             row["state"] = "finished"
         elif file.with_suffix(".error").exists():
             text = file.with_suffix(".error").read_text(encoding="utf-8")
-            row |= {"state": "failed", "traceback": text}
-            row["error"] = text.strip().splitlines()[-1]
+            error = text.strip().splitlines()[-1]
+            row |= {"state": "failed", "error": error, "traceback": text}
         rows.append(row)
     return pd.DataFrame(rows)
 
@@ -171,7 +168,7 @@ def _cell_files(cells, folder):
 
 
 def _side_by_side(cells, files, missing, workers, name, progress):
-    """Yield the number, the result if it isn't stored, and the error of each missing cell."""
+    """Yield the number, the result and the error of each missing cell."""
     from joblib import Parallel, delayed
     from joblib.parallel import get_active_backend
     from tqdm.auto import tqdm
@@ -204,12 +201,12 @@ def _run_cell(at, cell, file):
     except Exception as error:
         if file is not None:
             write_text(file.with_suffix(".error"), traceback.format_exc())
+            file.unlink(missing_ok=True)
         return at, None, f"{type(error).__name__}: {error}"
-    if file is None:
-        return at, json.loads(text), None
-    write_text(file, text)
-    file.with_suffix(".error").unlink(missing_ok=True)
-    return at, None, None
+    if file is not None:
+        write_text(file, text)
+        file.with_suffix(".error").unlink(missing_ok=True)
+    return at, json.loads(text), None
 
 
 def _columns(name, rows, cell):
@@ -240,8 +237,9 @@ def _combine(cells, results):
     }
 
 
-def _labels_text(cell):
-    return ", ".join(f"{name} {value}" for name, value in cell.labels.items())
+def labels_text(labels):
+    """Return the labels of a cell for a message."""
+    return ", ".join(f"{name} {value}" for name, value in labels.items())
 
 
 _modules_of_workers: dict[str, float] = {}

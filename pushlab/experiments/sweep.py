@@ -166,7 +166,7 @@ def run_lifetime(agent: Agent, syllabus: Any, seed: int = 0) -> pd.DataFrame:
     from pushlab.lifetimes.live import run_syllabus
 
     log = run_syllabus(syllabus, agent, seed, progress=False)
-    return pd.DataFrame(log.drop(columns=["run", "agent", "seed"]))
+    return log.drop(columns=["run", "agent", "seed"])
 
 
 # ---------------------------------------------------------------- agents and environments
@@ -323,7 +323,9 @@ def make_once(axes: Mapping[str, Mapping[str, Spec]], faults: list[Fault]) -> No
         for label, spec in axes.get(kind, {}).items():
             try:
                 made = spec.make(env)
-                env = made if kind == "env" else env
+                if kind == "env":
+                    env = made
+                    env.close()
             except Exception as error:  # of a user's factory, too
                 words = str(error) or type(error).__name__
                 faults.append(Fault(f"{kind} {label}", right=words))
@@ -339,9 +341,4 @@ def _labelled(axis, values):
         )
     values = list(values)
     demand(values, f"there is no {axis}: the list is empty")
-    labelled = {value: value for value in values}
-    demand(
-        len(labelled) == len(values),
-        f"the axis {axis} has a value twice: {values!r:.60}",
-    )
-    return labelled
+    return {value: value for value in values}

@@ -10,6 +10,7 @@ import itertools
 import os
 import shutil
 import types
+from contextlib import suppress
 from functools import cache
 from typing import Any
 
@@ -88,14 +89,15 @@ def _cache_folder() -> str:
     Compiled code is run by the next process, so others must not be able to write there.
     """
     if "NUMBA_CACHE_DIR" in os.environ:
-        return os.environ["NUMBA_CACHE_DIR"]
+        return os.path.join(os.environ["NUMBA_CACHE_DIR"], package_digest())
     folder = cache_dir() / "compiled"
     if not is_private(folder):
         return ""
     (folder / package_digest()).mkdir(exist_ok=True)
-    states = sorted(folder.iterdir(), key=os.path.getmtime, reverse=True)
-    for state in states[STATES_KEPT:]:
-        shutil.rmtree(state, ignore_errors=True)
+    with suppress(FileNotFoundError):  # another process removes some too
+        states = sorted(folder.iterdir(), key=os.path.getmtime, reverse=True)
+        for state in states[STATES_KEPT:]:
+            shutil.rmtree(state, ignore_errors=True)
     return str(folder / package_digest())
 
 

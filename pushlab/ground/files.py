@@ -116,9 +116,7 @@ def new_folder(path: Path | str, mark: str | None = None) -> Iterator[Path]:
     path = Path(os.path.realpath(path))
     is_marked = mark is not None and (path / mark).is_file()
     if path.exists() and not (is_marked or (path.is_dir() and not any(path.iterdir()))):
-        what = f"already there and not empty (results have a file {mark} there)"
-        what = what if mark else "already there and not empty"
-        raise FileExistsError(f"{path} is {what}; name another")
+        raise FileExistsError(f"{path} is already there and not empty; name another")
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = partial_name(path)
     partial.mkdir()

@@ -108,14 +108,14 @@ def read_as_text(
 ) -> pd.DataFrame:
     """Return the table in a file, each cell as it is written. Raises BadData for a file that isn't a table."""
     name = name or Path(str(path)).name
-    text = read_text(path, name)
+    text = read_text(path, name).rstrip("\r\n")
     try:
         rows = csv.reader(io.StringIO(text), delimiter=separator)
         header = next(rows, [])
-        # pandas would fill short rows.
+        # pandas would fill short rows and leave out blank ones.
         faults = []
         for row in rows:
-            if row and len(row) != len(header):
+            if len(row) != len(header):
                 right = f"the row has {len(row)} fields and the header {len(header)}; it may be torn off"
                 faults.append(Fault(name, rows.line_num, right=right))
         table = pd.read_csv(

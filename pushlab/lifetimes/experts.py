@@ -57,9 +57,6 @@ class Experts:
             folder = Path(str(named)) / "taskinfo"
         self.folder = Path(folder)
 
-    def __repr__(self) -> str:
-        return f"Experts({str(self.folder)!r})"
-
     @property
     def tasks(self) -> builtins.list[str]:
         """Sorted names of the tasks that have a run or a saturation value."""
@@ -115,19 +112,12 @@ class Experts:
             self._write_values(values)
             for path in paths if replace else ():
                 path.unlink()
-                types_file(path).unlink()
-
-    def set_saturation(self, task: str, value: float) -> None:
-        """Set the saturation value of a task."""
-        with locked(self.folder / INFO):
-            value = number("value", value)
-            self._write_values({**self._values(), task: value})
+                types_file(path).unlink(missing_ok=True)
 
     def clear(self, task: str | None = None) -> None:
         """Remove the runs and the value of a task, or of all tasks. Raises KeyError for a task that has none."""
-        known = ", ".join(self.tasks) or "none"
-        if task is not None and task not in self.tasks:
-            raise KeyError(f"there is no expert of {task!r}; there are {known}")
+        if task not in (None, *self.tasks):
+            raise KeyError(f"there is no expert of {task!r}")
         with locked(self.folder / INFO):
             values = self._values()
             for one in self.tasks if task is None else [task]:
