@@ -1,6 +1,5 @@
 """The store of single-task experts."""
 
-
 import pandas as pd
 import pytest
 
