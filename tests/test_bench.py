@@ -53,8 +53,7 @@ def test_the_command_writes_scores_a_report_and_reference_rows(tmp_path, monkeyp
     page = (tmp_path / "out" / "report.md").read_text()
     assert "| credit | −0.4922 [−0.4922, −0.4922] | 1.00 " in page
     assert "| room-4 | all | is not for tasks with memory" in page
-    for picture in ("overview.png", "abilities.png"):
-        assert (tmp_path / "out" / picture).stat().st_size > 1000
+    assert len([*(tmp_path / "out").glob("*.png")]) == 2
 
 
 RAISES = """
@@ -122,17 +121,16 @@ def test_training_loops_end_at_the_budget():
     assert scored(partial(Endless, 1), REC) == {**expected, "steps": 200}
 
 
-class Restless(RandomAgent):
+class Restless(Constant):
     """Begins each episode twice."""
 
     def begin(self, env, seed):
-        super().begin(env, seed)
         env.reset()
 
 
 def test_scored_episodes_cannot_be_broken_off():
     with pytest.raises(RuntimeError, match="broke off a scored episode"):
-        run_task(Restless, REC, 0)
+        scored(partial(Restless, 1), REC)
 
 
 def test_offline_agents_get_the_history_or_a_simulation_of_it():
@@ -193,14 +191,13 @@ def test_the_shipped_tables_are_complete(version, tmp_path):
     tasks = task_table(version)
     assert (tasks["best"] > tasks["random"]).all()
     file = data_dir() / "bench" / "reference.csv"
-    table = pd.read_csv(file)
-    rows = table[table["version"] == version]
+    rows = pd.read_csv(file).query("version == @version")
     runs = rows.groupby(["agent", "task"])["seed"].agg(list)
     assert all(seeds == list(range(SEEDS[version])) for seeds in runs)
     assert set(rows["task"]) == set(tasks["name"])
     listed = pd.read_csv(data_dir() / "bench" / "entrants.csv")
-    listed = listed[listed["version"] == version]
-    assert listed["agent"].tolist() == sorted(set(rows["agent"]))
+    listed = listed.query("version == @version")["agent"]
+    assert listed.tolist() == sorted(set(rows["agent"]))
     copy = tmp_path / "reference.csv"
     copy.write_bytes(file.read_bytes())
     add_rows(copy, rows[rows["agent"] == "linucb"], version)
@@ -240,39 +237,25 @@ UNFIT = table("agent, task,    reason\n mine, patient, needs a|Box")
 FAILED = table("agent, task, seed, reason\n mine, room, 1, KeyError: 'x'")
 
 
-@pytest.fixture
-def page(tmp_path, monkeypatch):
-    """A function that returns the report of a table of scores."""
+def test_the_report_has_the_numbers_worked_out_by_hand(tmp_path, monkeypatch):
     monkeypatch.setattr(report, "task_table", lambda version: TASKS)
     monkeypatch.setattr(report, "read_reference", lambda version: OTHERS)
 
-    def write(scores, unfit=UNFIT, failed=FAILED[:0]):
-        tables = {"scores": scores, "unfit": unfit, "failed": failed}
+    def page(scores, failed=FAILED[:0]):
+        tables = {"scores": scores, "unfit": UNFIT, "failed": failed}
         return report.write_report(tmp_path, tables, "mine", QUICK).read_text()
 
-    return write
-
-
-def test_the_report_has_the_numbers_worked_out_by_hand(page):
-    text = page(MINE)
-    # The middle two of 0, 0.25, 0.5 and 1; the gap is (0.5 + 0 + 0.75 + 1) / 4.
-    assert re.search(
-        r"mean 0\.38 \[.*\], optimality gap 0\.56 \[.*\], over 2 of 3", text
-    )
-    # Half the width is 12.7062, t with one degree of freedom, times the standard error 2.5.
-    assert "| phone | 17.5 [−14.3, 49.3] | 0.75 [" in text
-    # Over the phone alone, linucb's only task: of four pairs one is lost, one tied.
-    assert re.search(r"\| linucb \| 1 \| 0\.75 \[.*\| 0\.62 \[.*\| 0\.62 \[", text)
-    assert r"| patient | all | needs a\|Box |" in text
-
-
-def test_a_failed_run_counts_as_the_lowest_known_score_of_its_task(page):
-    text = page(MINE[:3], failed=FAILED)
-    # The mean of 0.25 and -4, the score of random under seed 1.
-    assert re.search(r"\| room \| −1\.88 \[.*\| 2 \| 1 \|", text)
-    assert "| room | 1 | KeyError: 'x' |" in text
-
-
-def test_one_run_has_no_interval_and_none_no_scores(page):
-    assert "| phone | 15 | 0.50 | 1 | 0 |" in page(MINE[:1])
+    patterns = [
+        # The middle two of 0, 0.25, 0.5 and 1; the gap is (0.5 + 0 + 0.75 + 1) / 4.
+        r"mean 0\.38 \[.*\], optimality gap 0\.56 \[.*\], over 2 of 3",
+        # Half the width is 12.7062, t with one degree of freedom, times the standard error 2.5.
+        r"\| phone \| 17\.5 \[−14\.3, 49\.3\] \| 0\.75 \[",
+        # Over the phone alone, linucb's only task: of four pairs one is lost, one tied.
+        r"\| linucb \| 1 \| 0\.75 \[.*\| 0\.62 \[.*\| 0\.62 \[",
+        r"\| patient \| all \| needs a\\\|Box \|",
+    ]
+    assert [one for one in patterns if not re.search(one, page(MINE))] == []
+    # A failed run counts as the lowest known score: the mean of 0.25 and random's -4.
+    assert re.search(r"\| room \| −1\.88 \[.*\| 2 \| 1 \|", page(MINE[:3], FAILED))
+    assert "| phone | 15 | 0.50 | 1 | 0 |" in page(MINE[:1])  # one run has no interval
     assert "None of the 3 tasks" in page(MINE[:0])
