@@ -12,8 +12,6 @@ from pushlab.datasets.borrowers import FEATURES, LABEL, read_borrowers
 from pushlab.datasets.commonsense import read_facts
 from pushlab.datasets.schema import Schema
 from pushlab.ground.faults import BadData
-from pushlab.lifetimes.syllabi import read_syllabus
-from pushlab.logs.folders import read_log
 
 N = "ann/train/notifications.csv"
 P = "ann/train/context_on_posting.csv"
@@ -51,7 +49,6 @@ def cell(line, column, value):
     [
         (N, cell(6, "subject", ""), [(6, "subject", "", "a word")]),
         (R, cell(6, "action", "maybe"), [(6, "action", "maybe", "one of True, true")]),
-        (R, cell(6, "seenTime", "-3"), [(6, "seenTime", "-3", "seconds, 0 or more")]),
         (
             N,
             lambda text: text.replace("appPackage", "appPackge", 1),
@@ -67,16 +64,6 @@ def test_bad_tables_of_a_user(ann, file, change, faults):
     path = ann.parent / file
     path.write_text(change(path.read_text()))
     check_faults([(file, *fault) for fault in faults], load_user, ann)
-
-
-def test_rows_without_a_partner_in_another_table(ann):
-    path = ann.parent / P
-    path.write_text(cell(6, "id", "99")(path.read_text()))
-    right = "there once in each of"
-    faults = [
-        (file, 6, "id", text, right) for file, text in ((N, "4"), (P, "99"), (R, "4"))
-    ]
-    check_faults(faults, load_user, ann)
 
 
 def test_unreadable_files_of_a_user(ann):
@@ -120,47 +107,6 @@ def test_bad_schemas(tmp_path, old, new, words):
     with pytest.raises(BadData, match="tea.json: not a schema file") as caught:
         Schema.load(tmp_path / "tea.json")
     assert words in str(caught.value)
-
-
-# ------------------------------------------------------------------ JSON and syllabi
-
-
-@pytest.mark.parametrize(
-    ("content", "row", "column", "words"),
-    [
-        (b"{", 1, None, "this is not JSON"),
-        (b"[1]", None, None, "it should be an object, {…}; it is [1]"),
-        (b'\n{"a": "\xff"}', 2, None, "not UTF-8 (byte 0xff)"),
-    ],
-)
-def test_bad_json(tmp_path, content, row, column, words):
-    path = tmp_path / "syllabus.json"
-    path.write_bytes(content)
-    check_faults([("syllabus.json", row, column, None, words)], read_syllabus, path)
-
-
-# ------------------------------------------------------------------ lifetime logs
-
-HEAD = "block_num\texp_num\tblock_type\ttask_name\ttask_params\treward\n"
-ROW = "0\t5\ttrain\ta\t{}\t1\n"
-FILE = "worker/0-train/data-log.tsv"
-
-
-@pytest.mark.parametrize(
-    ("text", "fault"),
-    [
-        (HEAD.replace("task_name", "x") + ROW, (1, "task_name", None, "missing")),
-        (HEAD + ROW.replace("5", "-1"), (2, "exp_num", "-1", "a whole number from 0")),
-        (HEAD + ROW.replace("{}", "[]"), (2, "task_params", "[]", "a JSON object")),
-        (HEAD + ROW + "0\t1\ttr", (None, None, None, "a line break at its end")),
-        (HEAD + ROW + ROW.replace("5", "4"), (3, "exp_num", "4", "5 or more")),
-    ],
-)
-def test_bad_logs(tmp_path, text, fault):
-    path = tmp_path / FILE
-    path.parent.mkdir(parents=True)
-    path.write_text(text)
-    check_faults([(FILE, *fault)], read_log, tmp_path)
 
 
 # ------------------------------------------------------------------ facts

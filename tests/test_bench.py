@@ -10,7 +10,6 @@ import pytest
 from gymnasium.spaces import Box, Discrete
 from typer.testing import CliRunner
 
-from pushlab import load_user
 from pushlab.__main__ import app
 from pushlab.agents import Constant, RandomAgent
 from pushlab.experiments.bench import agents as entrants
@@ -85,26 +84,20 @@ def test_a_failed_run_leaves_the_others_and_adds_no_rows(tmp_path, monkeypatch):
 # ---------------------------------------------------------------- protocol
 
 
-class Recording(RandomAgent):
-    """Records the observations."""
-
-    seen: list = []
-
-    def act(self, observation, info, explore=True):
-        self.seen.append((tuple(observation), explore))
-        return super().act(observation, info, explore)
-
-    def learn(self, transition):
-        pass
-
-
 def test_training_keeps_to_the_budget_and_begins_no_scored_episode():
-    Recording.seen = []
+    seen = {True: [], False: []}
+
+    class Recording(RandomAgent):
+        def act(self, observation, info, explore=True):
+            seen[explore].append(tuple(observation))
+            return super().act(observation, info, explore)
+
+        def learn(self, transition):
+            pass
+
     assert scored(Recording, REC)["steps"] == 200
-    learning = [seen for seen, explore in Recording.seen if explore]
-    judged = [seen for seen, explore in Recording.seen if not explore]
-    assert len(learning) == 201  # the last action was chosen, but not taken
-    assert not {*learning} & {*judged}
+    assert len(seen[True]) == 201  # the last action was chosen, but not taken
+    assert not {*seen[True]} & {*seen[False]}
 
 
 class Endless(Constant):
@@ -133,30 +126,9 @@ def test_scored_episodes_cannot_be_broken_off():
         scored(partial(Restless, 1), REC)
 
 
-def test_offline_agents_get_the_history_or_a_simulation_of_it():
-    arguments = {"user": "noor", "candidates": "catalogue"}
-    task = find_task("offline-hard", QUICK)._replace(steps=50, arguments=arguments)
-    shown = []
-
-    class Learner(Recording):
-        def begin(self, env, seed):
-            super().begin(env, seed)
-            shown.append(env.unwrapped.world.judge.name)
-
-    class Reader(Learner):
-        def fit(self, history):
-            shown.append(len(history.opened))
-
-    assert scored(Reader, task)["steps"] == 0
-    assert scored(Learner, task)["steps"] == 50
-    rows = len(load_user("noor").history.opened)
-    assert shown == [rows, "truth", "logistic", "truth"]
-
-
 def test_standard_environments_have_discrete_actions_and_flat_observations():
-    for task in read_tasks(QUICK):
-        if task.kind == "lifetime":
-            continue
+    tasks = [task for task in read_tasks(QUICK) if task.kind != "lifetime"]
+    for task in tasks:
         trial = Trial(standard(task.make(task.each[0]), task), task, seed=3)
         observation, info = trial.reset()
         assert type(trial.action_space) is Discrete, task.name
@@ -175,6 +147,8 @@ def test_standard_environments_have_discrete_actions_and_flat_observations():
     ("name", "task"),
     [
         ("given-memory", "room-4"),
+        ("offline-model", "offline-hard"),
+        pytest.param("linucb", "offline-hard", marks=pytest.mark.slow),
         pytest.param("linucb", "cold-start-first", marks=pytest.mark.slow),
         pytest.param("q-table", "life-users", marks=pytest.mark.slow),
     ],
@@ -195,9 +169,6 @@ def test_the_shipped_tables_are_complete(version, tmp_path):
     runs = rows.groupby(["agent", "task"])["seed"].agg(list)
     assert all(seeds == list(range(SEEDS[version])) for seeds in runs)
     assert set(rows["task"]) == set(tasks["name"])
-    listed = pd.read_csv(data_dir() / "bench" / "entrants.csv")
-    listed = listed.query("version == @version")["agent"]
-    assert listed.tolist() == sorted(set(rows["agent"]))
     copy = tmp_path / "reference.csv"
     copy.write_bytes(file.read_bytes())
     add_rows(copy, rows[rows["agent"] == "linucb"], version)

