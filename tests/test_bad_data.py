@@ -119,7 +119,6 @@ FACTS = "head,relation,tail,weight\n"
     [
         ("head,relation,tail\n", (1, "weight", None, "the column is missing")),
         (FACTS + "cup,at\n", (2, None, None, "2 fields and the header 4")),
-        (FACTS + "cup,at,desk,-1\n", (2, "weight", "-1", "a number from 0 up")),
         ("/a/x\ty\n", (1, None, "/a/x\ty\n", "5 fields separated by tabs")),
         ('{"cup": [1]}', (None, "cup", "[1]", "a list of edges with")),
     ],

@@ -14,7 +14,7 @@ from pushlab.__main__ import app
 from pushlab.agents import Constant, RandomAgent
 from pushlab.experiments.bench import agents as entrants
 from pushlab.experiments.bench import report
-from pushlab.experiments.bench.command import SEEDS, add_rows
+from pushlab.experiments.bench.command import SEEDS
 from pushlab.experiments.bench.protocol import ORACLE, Trial, run_task, standard
 from pushlab.experiments.bench.tasks import (
     QUICK,
@@ -24,7 +24,6 @@ from pushlab.experiments.bench.tasks import (
     read_tasks,
     task_table,
 )
-from pushlab.ground.files import data_dir
 
 REC = find_task("recommender-drift", QUICK)._replace(steps=200, episodes=3)
 
@@ -44,7 +43,6 @@ def test_the_command_writes_scores_a_report_and_reference_rows(tmp_path, monkeyp
     result = bench(f"--agent {agent} --tasks credit,room-4 --reference rows.csv")
     assert result.exit_code == 0
     assert "1 tasks do not fit, 0 runs failed" in result.output
-    assert re.search(r"credit +1\.0", result.output)
     scores = pd.read_csv("out/scores.csv")
     assert scores["normalised"].tolist() == pytest.approx([0.999996] * 3, abs=1e-6)
     assert pd.read_csv("rows.csv")["score"].tolist() == [-0.492242245] * 3
@@ -76,8 +74,7 @@ def test_a_failed_run_leaves_the_others_and_adds_no_rows(tmp_path, monkeypatch):
     result = bench(f"--agent bad_agents:Raises {tasks}")
     assert result.exit_code == 1
     assert pd.read_csv("out/scores.csv")["task"].tolist() == ["recommender-drift"]
-    failed = pd.read_csv("out/failed.csv")
-    assert failed["reason"].tolist() == ["RuntimeError: no credit"]
+    assert pd.read_csv("out/failed.csv")["reason"][0] == "RuntimeError: no credit"
     assert not (tmp_path / "rows.csv").exists()
 
 
@@ -161,18 +158,13 @@ def test_reference_rows_are_reproduced_to_the_digit(name, task):
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_the_shipped_tables_are_complete(version, tmp_path):
+def test_the_shipped_tables_are_complete(version):
     tasks = task_table(version)
     assert (tasks["best"] > tasks["random"]).all()
-    file = data_dir() / "bench" / "reference.csv"
-    rows = pd.read_csv(file).query("version == @version")
+    rows = read_reference(version)
     runs = rows.groupby(["agent", "task"])["seed"].agg(list)
     assert all(seeds == list(range(SEEDS[version])) for seeds in runs)
     assert set(rows["task"]) == set(tasks["name"])
-    copy = tmp_path / "reference.csv"
-    copy.write_bytes(file.read_bytes())
-    add_rows(copy, rows[rows["agent"] == "linucb"], version)
-    assert copy.read_bytes() == file.read_bytes()
 
 
 # ---------------------------------------------------------------- report

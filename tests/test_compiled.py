@@ -163,11 +163,12 @@ print(*compiled)
 """
 
 
-def start(folder, code, *words, package=Path(pushlab.__file__).parents[1]):
+def start(folder, code, *words):
     """Start a process that runs code and caches compiled loops in a folder."""
+    root = Path(pushlab.__file__).parents[1]
     environment = {
         **os.environ,
-        "PYTHONPATH": os.pathsep.join([str(folder), str(package)]),
+        "PYTHONPATH": os.pathsep.join([str(folder), str(root)]),
         "PYTHONDONTWRITEBYTECODE": "1",
         "PUSHLAB_CACHE": str(folder / "cache"),
     }
@@ -197,7 +198,7 @@ def test_loops_are_compiled_once_and_again_after_an_edit_or_damage(tmp_path):
 
     def first_steps():
         """Cache hits and misses of a loop in a new process."""
-        return output_of(start(tmp_path, FIRST_STEPS, package=tmp_path))
+        return output_of(start(tmp_path, FIRST_STEPS))
 
     assert first_steps() == ["0", "1"]
     assert first_steps() == ["1", "0"]

@@ -26,8 +26,6 @@ def test_shipped_users_by_name_and_by_folder(ann, tmp_path, monkeypatch):
     assert list_users() == ["ines", "mira", "noor", "omar", "theo"]
     mira = load_user("mira")
     assert mira is load_user("mira") is load_user(mira)
-    other = load_user("mira", schema="evalumap2019")
-    assert other.history.engagements.equals(mira.history.engagements)
     monkeypatch.chdir(tmp_path)
     ann.rename("mira")
     assert len(load_user("./mira").history) == 30
@@ -69,7 +67,6 @@ def test_handout_has_contexts_only(tmp_path):
     handout = load_user(tmp_path / "handout", user="kim")
     assert handout.history.engagements.equals(user.history.engagements)
     assert handout.test.contexts.equals(user.test.contexts)
-    assert handout.truth is None
 
 
 # ------------------------------------------------------------------ EvalUMAP 2020
@@ -157,7 +154,6 @@ def test_words_are_encoded_and_decoded():
     assert HALF.count_other(np.array(codes)) == {"app": 1}
     assert HALF.decode(codes).to_numpy().tolist() == words
     assert HALF.encode_one(WORDS).tolist() == codes[0]
-    assert list(HALF.decode_one(codes[0]).values()) == words[0]
     with pytest.warns(UserWarning, match="have no app 'mial'.*is 'mail' meant"):
         HALF.encode_one(WORDS | {"app": "mial"})
 

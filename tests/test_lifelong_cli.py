@@ -58,7 +58,6 @@ def test_options_go_before_the_settings_file(folder, tmp_path):
     more = ["--settings", file, "--data-range", "0,16", "--normalization", "task"]
     call("lifelong", folder, *more, "--no-plot", "-o", tmp_path / "two")
     assert lifetime_in(tmp_path / "two")["mean_training_performance"] == 25
-    assert not list((tmp_path / "two").glob("*.png"))
 
 
 def test_metrics_come_from_a_file_and_are_chosen_by_name_and_syllabus(folder, tmp_path):

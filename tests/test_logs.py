@@ -91,7 +91,6 @@ def test_l2logger_folders_are_read_in_the_order_of_their_blocks(tmp_path):
     assert log["reward"].fillna(-1).tolist() == [1, 5.5, -1, 1]
     assert log["task"].tolist() == ["007", "NA", "a", "a"]
     assert log["params"][1] == '{"x":1}'
-    assert log["phase"].tolist() == ["0.test", "1.train", "1.train", "1.train"]
     assert log.attrs["measure"] == "reward" and log.attrs["syllabus_type"] == "ANT_A"
 
 

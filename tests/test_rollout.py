@@ -140,7 +140,6 @@ def test_the_same_seed_gives_the_same_log():
 @pytest.mark.parametrize(
     ("agent", "options", "words"),
     [
-        (RandomAgent(), {"record": "everything"}, "record is one of"),
         (RandomAgent(), {"colour": "red"}, "'colour' is no column"),
         (lambda observation: None, {}, "returned nothing"),
         (RandomAgent, {}, r"make an agent of it: RandomAgent\(\)"),
