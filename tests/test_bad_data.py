@@ -31,12 +31,12 @@ def check_faults(expected, read, *arguments):
 # ------------------------------------------------------------------ users
 
 
-def cell(line, column, value):
-    """Change of one cell; lines count as an editor does, the header is line 1."""
+def cell(column, value):
+    """Change of one cell in line 6; lines count as an editor does, the header is line 1."""
 
     def change(text):
         rows = list(csv.reader(io.StringIO(text)))
-        rows[line - 1][rows[0].index(column)] = value
+        rows[5][rows[0].index(column)] = value
         changed = io.StringIO()
         csv.writer(changed, lineterminator="\n").writerows(rows)
         return changed.getvalue()
@@ -47,8 +47,8 @@ def cell(line, column, value):
 @pytest.mark.parametrize(
     ("file", "change", "faults"),
     [
-        (N, cell(6, "subject", ""), [(6, "subject", "", "a word")]),
-        (R, cell(6, "action", "maybe"), [(6, "action", "maybe", "one of True, true")]),
+        (N, cell("subject", ""), [(6, "subject", "", "a word")]),
+        (R, cell("action", "maybe"), [(6, "action", "maybe", "one of True, true")]),
         (
             N,
             lambda text: text.replace("appPackage", "appPackge", 1),
@@ -69,9 +69,9 @@ def test_bad_tables_of_a_user(ann, file, change, faults):
 def test_unreadable_files_of_a_user(ann):
     (ann.parent / R).unlink()
     path = ann.parent / N
-    path.write_text(cell(5, "subject", "schön")(path.read_text()), "latin-1")
+    path.write_text(cell("subject", "schön")(path.read_text()), "latin-1")
     faults = [
-        (N, 5, None, None, "not UTF-8 (byte 0xf6)"),
+        (N, 6, None, None, "not UTF-8 (byte 0xf6)"),
         (R, None, None, None, "the file is missing"),
     ]
     check_faults(faults, load_user, ann)

@@ -19,7 +19,7 @@ ROWS = 60
 
 @pytest.fixture(scope="module")
 def challenge():
-    """Of a user with few rows, so that the judges are fitted quickly."""
+    """A challenge with few rows, so that the judges are fitted quickly."""
     user = load_user("mira")
     periods = {
         "history": Period(user.schema, user.history.table.head(300)),
@@ -37,7 +37,7 @@ def answers(challenge):
     return table
 
 
-# Recorded; computed by hand as well when they were.
+# Recorded when an independent computation gave the same.
 METRICS = {
     "performance": 37,
     "performance_share": 0.516143496,

@@ -126,15 +126,15 @@ def test_single_tables_are_lifetimes(tmp_path, steps):
 
 def test_faults_of_a_folder_are_named_all_at_once(tmp_path):
     blocks = {
-        "w/0-train": "0 0 w train a {} 1\n0 1 w train a {} much\n",
-        "w/1-test": "7 2 w test a [] 1\n",
+        "w/0-train": "0 0 w train a {} 1\n0 1 w train a [] much\n",
+        "w/1-test": "7 2 w test a {} 1\n",
     }
     with pytest.raises(BadData) as error:
         read_log(l2_folder(tmp_path, blocks))
     for words in (
         "w/0-train/data-log.tsv, column reward, row 3: 'much' is not a number",
         "w/1-test/data-log.tsv, column block_num, row 2: '7' is not 1, as its folder",
-        "w/1-test/data-log.tsv, column task_params, row 2: '[]' is not a JSON object",
+        "w/0-train/data-log.tsv, column task_params, row 3: '[]' is not a JSON object",
     ):
         assert words in str(error.value)
     (tmp_path / "w" / "1-test").rename(tmp_path / "w" / "3-test")

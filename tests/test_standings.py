@@ -12,12 +12,12 @@ def test_ranks_come_from_paired_t_tests_corrected_by_holm():
     skill = np.array([[0.0], [0.1], [0.5], [0.6], [1.2]])
     values = 3 * rng.normal(size=30) + skill + rng.normal(0, 0.6, (5, 30))
     found = ranks(pd.DataFrame(values))
-    # Recorded; found by scipy.stats.ttest_rel too when they were.
+    # Recorded when scipy.stats.ttest_rel gave the same.
     assert found.T.to_numpy().tolist() == [[3, 4, 2, 2, 1], [5, 5, 4, 3, 1]]
 
 
-def test_equal_gaps_are_beyond_chance_only_in_part():
-    """Their standard error is sqrt(1 / 6 / 3): p = 1 - sqrt(18 / 20)."""
+def test_a_team_is_behind_if_the_paired_difference_is_beyond_chance():
+    """Equal gaps have a standard error too, sqrt(1 / 6 / 3): p = 1 - sqrt(18 / 20)."""
     scores = pd.DataFrame([[0.0, 10, 20], [1.0, 11, 21]])
     assert ranks(scores, 0.95).to_numpy().tolist() == [[1, 2], [1, 2]]
     assert ranks(scores, 0.94).to_numpy().tolist() == [[2, 2], [1, 1]]
