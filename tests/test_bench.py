@@ -14,7 +14,7 @@ from pushlab.__main__ import app
 from pushlab.agents import Constant, RandomAgent
 from pushlab.experiments.bench import agents as entrants
 from pushlab.experiments.bench import report
-from pushlab.experiments.bench.command import SEEDS
+from pushlab.experiments.bench.command import SEEDS, add_rows
 from pushlab.experiments.bench.protocol import ORACLE, Trial, run_task, standard
 from pushlab.experiments.bench.tasks import (
     QUICK,
@@ -24,6 +24,7 @@ from pushlab.experiments.bench.tasks import (
     read_tasks,
     task_table,
 )
+from pushlab.ground.files import data_dir
 
 REC = find_task("recommender-drift", QUICK)._replace(steps=200, episodes=3)
 
@@ -158,13 +159,21 @@ def test_reference_rows_are_reproduced_to_the_digit(name, task):
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_the_shipped_tables_are_complete(version):
+def test_the_shipped_tables_are_complete(version, tmp_path):
     tasks = task_table(version)
     assert (tasks["best"] > tasks["random"]).all()
-    rows = read_reference(version)
+    file = data_dir() / "bench" / "reference.csv"
+    rows = pd.read_csv(file).query("version == @version")
     runs = rows.groupby(["agent", "task"])["seed"].agg(list)
     assert all(seeds == list(range(SEEDS[version])) for seeds in runs)
     assert set(rows["task"]) == set(tasks["name"])
+    listed = pd.read_csv(data_dir() / "bench" / "entrants.csv")
+    listed = listed.query("version == @version")["agent"]
+    assert listed.tolist() == sorted(set(rows["agent"]))
+    copy = tmp_path / "reference.csv"
+    copy.write_bytes(file.read_bytes())
+    add_rows(copy, rows[rows["agent"] == "linucb"], version)
+    assert copy.read_bytes() == file.read_bytes()
 
 
 # ---------------------------------------------------------------- report

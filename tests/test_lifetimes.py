@@ -8,7 +8,7 @@ import pytest
 
 from pushlab import agents
 from pushlab.agents.protocol import Agent, plain_state
-from pushlab.lifetimes.live import run_syllabi, run_syllabus
+from pushlab.lifetimes.live import run_syllabus
 from pushlab.lifetimes.syllabi import ant_a, cl
 from pushlab.logs.folders import read_log
 
@@ -192,12 +192,3 @@ def test_agents_that_do_not_fit_are_refused(tmp_path):
     run_syllabus(RED_BLUE_RED, agent, 0, **QUIET)
     with pytest.raises(ValueError, match="'doors' has learned in this session"):
         run_syllabus(RED_BLUE_RED, agent, 0, tmp_path, **QUIET)
-
-
-def test_run_syllabi_gives_the_log_of_each_lifetime(tmp_path):
-    made = [agents.RandomAgent(), agents.LinearQ()]
-    logs = run_syllabi(TOWNS, made, seeds=[0, 4], folder=tmp_path, **QUIET)
-    alone = run_syllabus(TOWNS, agents.LinearQ(), 4, lifetime=4, **QUIET)
-    read = read_log(tmp_path / "linear-Q-4" / "log.csv")
-    for log in (logs["linear Q"][1], read):
-        pd.testing.assert_frame_equal(log, alone, check_exact=True)
