@@ -2,12 +2,11 @@
 
     python studies/anchors.py --out data/bench/anchors.csv
 
-writes anchors.csv, a row per version and task, within some minutes.
+writes anchors.csv, one row per version and task, within some minutes.
 
-The best score comes from something that sees more than an agent: the true probabilities of opening, a planner that
-knows the user model, a search over whole schedules of a simulator. If there is no such thing, it is the score of the
-workbook's agent with ten times the budget (in a lifetime, on its tasks one by one). Then it is only the best known
-score, and can be beaten.
+The best score comes from a policy that knows more than an agent: from the true probabilities of opening, a planner
+with the user model, or a search over whole schedules of a simulator. If there is no such policy, it is the score of the
+workbook's agent with ten times the budget (in a lifetime, on its tasks one by one). An agent can beat such a score.
 """
 
 from pathlib import Path
@@ -56,7 +55,7 @@ def anchors_of(*tasks: Task) -> list[dict[str, Any]]:
 
 
 def best_of(task: Task) -> tuple[float, str]:
-    """Return the best score of a task, and where it is from."""
+    """Return the best score of a task, and its source in words."""
     if task.value == "probability":
         return (
             mean_score(entrants.random, task._replace(value="best"), 1),
@@ -172,7 +171,7 @@ def greedy_end(
 
 
 def best_schedule(task: Task) -> tuple[float, str]:
-    """Return the mean reward per step of the best schedule for a simulator, and how it was found.
+    """Return the mean reward per step of the best schedule for a simulator, and its source in words.
 
     In rounds without memory (credit) the best action of each round is the optimum. In the other simulators the search
     starts from the best constant action, and later from random schedules of a few stretches. It moves to the best of

@@ -4,13 +4,13 @@
 
 writes four tables, in about twenty minutes on one core:
 
-    kinds.csv      for each simulator's own experiment and each kind of data set 200 are drawn, of 500 units, each with
-                   a seed of its own; the four standard estimators estimate the average effect: how far off they are
-                   and how often their 95 % intervals hold the truth
+    kinds.csv      errors of the four standard estimators of the average effect, and how often their 95 % intervals
+                   contain the truth, for each simulator's own experiment and each kind of data set: 200 data sets of
+                   500 units, each with its own seed
     sizes.csv      the same for confounded data sets of other sizes, 100 of each
-    clips.csv      the same for inverse weighting on one simulator, 200 data sets of 400 units, where the decision goes
-                   by the confounder more and less strictly and propensities are clipped more and less
-    policies.csv   the value of policies learned from 100 logs which show the confounder, and from the same logs
+    clips.csv      the same for inverse weighting on one simulator, 200 data sets of 400 units, for several strengths
+                   of the confounder's effect on the decision and several limits of propensities
+    policies.csv   the value of policies learned from 100 logs that include the confounder, and from the same logs
                    without it
 """
 

@@ -2,17 +2,17 @@
 
     python studies/cold_start.py --out data/studies/cold_start.csv --workers 2
 
-writes cold_start.csv, a row a run, and cold_start_curves.csv, a row a user, agent and window of 100 steps.
+writes cold_start.csv, one row per run, and cold_start_curves.csv, one row per user, agent and window of 100 steps.
 
-An agent sends one notification for each context of a user's test quarter and learns from every answer. All agents meet
-the same contexts, and under one seed the same uniform numbers decide what is opened, so that they are compared pair by
-pair. Regret is the probability of an open given away by not sending the best notification. The environment gives it in
-`info["best"]` only with reveal=True, as agents are to find it out; none of those here reads it. It is a row of the
-catalogue with the best priority, visibility and so on. The candidates leave those at their neutral values, so that a
-part of the regret, the `floor`, is out of reach of every agent that chooses among them.
+An agent sends one notification for each context of a user's test quarter and learns from every answer. All agents get
+the same contexts, and under one seed the same uniform numbers decide what is opened, so they can be compared in pairs.
+Regret is the probability of an open lost by not sending the best notification: a row of the catalogue with the best
+priority, visibility and so on. Its probability is in `info["best"]`, only with reveal=True; no agent here reads it.
+The candidates have neutral values of priority, visibility and so on, so an agent that chooses among them can't avoid a
+part of the regret, the `floor`.
 
-Thompson sampling is compared with chance and with the notification opened most. It was chosen before the shipped users
-were looked at: see `pushlab.agents.bandits`.
+Thompson sampling is compared with random notifications and with the one opened most. It was chosen before anyone looked
+at the shipped users: see `pushlab.agents.bandits`.
 """
 
 from itertools import product
@@ -39,7 +39,7 @@ AGENTS = {
 }
 USERS = ("mira", "noor", "theo", "ines", "omar")
 SEEDS = 20
-WINDOW = 100  # steps that a point of a learning curve is the mean of
+WINDOW = 100  # steps per point of a learning curve
 DIGITS = 5
 
 

@@ -1,12 +1,12 @@
-"""How often the intervals of `pushlab.metrics.estimate` hold the truth when runs are few: many simulated studies each.
+"""How often the intervals of `pushlab.metrics.estimate` contain the truth when runs are few, by simulated studies.
 
     python studies/interval_coverage.py --out data/studies/coverage.csv --workers 2
 
-writes coverage.csv, a row a method, distribution, number of runs and number of tasks.
+writes coverage.csv, one row per method, distribution, number of runs and number of tasks.
 
-A study draws its runs from a known distribution and checks whether the interval holds the true value; for a test,
-whether it finds nothing where nothing differs; for power, whether so many runs find a difference. Tasks differ in
-centre and spread, as those of a benchmark do.
+A study draws its runs from a known distribution and checks whether the interval contains the true value. For a test it
+checks that no difference is found if there is none, and for power whether this number of runs finds a difference.
+Tasks differ in centre and spread, as those of a benchmark do.
 """
 
 from collections.abc import Callable
@@ -42,7 +42,7 @@ LEVELS = (np.arange(100_000) + 0.5) / 100_000  # quantiles that stand for a dist
 
 
 class Source:
-    """Where runs come from: a distribution with mean 0 and variance 1, and its random generator."""
+    """The source of runs: a distribution with mean 0 and variance 1, and its random generator."""
 
     def __init__(self, kind: str, runs: int, tasks: int = 1):
         self.distribution = DISTRIBUTIONS[kind]
@@ -57,7 +57,7 @@ class Source:
         return raw / self.distribution.std()
 
     def draw(self, *shape: int) -> np.ndarray:
-        """Draw independent values, by default one a run."""
+        """Draw independent values, by default one per run."""
         return self.quantiles(self.rng.random(shape or self.runs))
 
     def scores(self, shift: float = 0.0) -> np.ndarray:
@@ -99,7 +99,7 @@ def crossed_bootstrap(source, true):
 
 
 def median_time(source, true):
-    """Return the interval of times of which three in ten are not reached."""
+    """Return the interval of the median time if three runs in ten never reach the goal."""
     times = np.exp(source.draw())
     watched = float(np.exp(source.quantiles(0.7)))
     return estimate.median_time(np.where(times > watched, np.inf, times), watched)
@@ -177,7 +177,7 @@ def true_mean(source):
 
 
 def true_difference(source):
-    """Return the difference that so many runs find with a chance of POWER."""
+    """Return the difference that this number of runs finds with probability POWER."""
 
     def lack(difference):
         return estimate.power(difference, 1.0, source.runs) - POWER
@@ -254,7 +254,7 @@ def run_one(method: str, kind: str, runs: int, tasks: int, studies: int) -> list
 
 
 def rows_of(method: str) -> list[tuple]:
-    """Return what is simulated of a method: (method, distribution, runs, tasks)."""
+    """Return the settings to simulate for a method: (method, distribution, runs, tasks)."""
     if method == "mean, runs share their luck":
         return [(method, "normal", runs, TASKS) for runs in RUNS]
     of_scores = method in (*STATISTICS, "probability_of_improvement")

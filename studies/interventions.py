@@ -1,18 +1,18 @@
-"""Structured treatment interruption found by fitted Q iteration, ten times over: about an hour of one core.
+"""Structured treatment interruption found by fitted Q iteration, ten times, in about an hour on one core.
 
     python studies/interventions.py --out data/ode --workers 2
 
-writes fitted_q_rounds.csv, a row a policy; fitted_q_patient.csv, the days of the patient of the best policy; and
+writes fitted_q_rounds.csv, one row per policy; fitted_q_patient.csv, the days of the patient of the best policy; and
 fitted_q_disturbed.csv, twenty disturbed patients of the same policy.
 
-In each round some patients are treated for 1,000 days, a decision every 5, from the unhealthy steady state: at first at
-random, then as the forests learned so far say, but for a share of decisions at random. All steps so far make the next
-forests. Each round's policy then treats one more patient, without chance, who is left untreated afterwards until he
-settles: in which of the two steady states? Another seed draws other doses at random and grows other trees.
+In each round some patients are treated for 1,000 days, with a decision every 5, from the unhealthy steady state: in the
+first round at random, later by the current forests, except for a share of random decisions. The next forests are fitted
+to all steps so far. Each round's policy then treats one more patient without random decisions. This patient is left
+untreated afterwards until he settles in one of the two steady states. Seeds differ in random doses and in trees.
 
-A policy that succeeds once may have been lucky, and one that looks robust may rest on a thread, so each is also
-*disturbed*: twenty more patients each get one decision that the policy did not take, a different one each, and are then
-treated by the policy again, or by the schedule of the undisturbed patient. How many of them end healthy?
+A policy may succeed by luck or depend on every single decision, so each is also *disturbed*: for each of twenty more
+patients one decision of the policy is changed, a different one each. The policy then treats them again, or they get the
+rest of the undisturbed patient's schedule. The study counts how many of them end healthy.
 
 `pushlab.agents.treatment` has the set-up, after Ernst, Stan, Gonçalves & Wehenkel (2006): 30 patients a round, ten
 rounds, forests of 50 trees.
@@ -55,7 +55,7 @@ OUTCOMES = (
 
 
 def following(schedule: Any) -> Callable[[np.ndarray], np.ndarray]:
-    """Return the policy that follows a schedule (decisions,), whatever the states are."""
+    """Return the policy that follows a schedule (decisions,) regardless of the states."""
     actions = iter(schedule)
     return lambda states: np.broadcast_to(next(actions), len(states))
 
@@ -63,7 +63,7 @@ def following(schedule: Any) -> Callable[[np.ndarray], np.ndarray]:
 def disturb(
     world: HIV, policy: Callable, was: np.ndarray, became: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Treat patients of whom each gets one changed decision, and return their effectors on day 1,000 and their basins.
+    """Treat patients with one changed decision each; return their effectors on day 1,000 and their basins.
 
     policy  decides all but the changed decisions
     became  actions (patients,) in place of those in `was`
@@ -80,10 +80,12 @@ def disturb(
 def run_one(seed: int, rounds: int, patients: int, trees: int) -> dict[str, list[dict]]:
     """Run all rounds of one seed and return three tables.
 
-    rounds     a row a round: round, steps, OUTCOMES; by_policy and by_schedule, how many disturbed patients end healthy
-    schedules  a row a round and decision: the actions of the examined patient
-    disturbed  a row a round and changed decision: day, what it was and became, effectors on day 1,000 and basin of the
-               patient, if the policy decides all others, and if the undisturbed patient's schedule goes on
+    rounds     one row per round: round, steps, OUTCOMES; by_policy and by_schedule, the numbers of disturbed patients
+               who end healthy
+    schedules  one row per round and decision: the actions of the examined patient
+    disturbed  one row per round and changed decision: day, the action before and after the change,
+               effectors on day 1,000 and basin of the patient, if the policy takes all other decisions, and if the
+               undisturbed patient's schedule continues
     """
     world = make_world()
     agent = make_agent(trees, seed=seed)
@@ -116,7 +118,7 @@ def run_one(seed: int, rounds: int, patients: int, trees: int) -> dict[str, list
 
 
 def rounds_table(rounds: pd.DataFrame, world: HIV) -> pd.DataFrame:
-    """Return a row a constant policy and a row a seed and round."""
+    """Return one row per constant policy, and one row per seed and round."""
     constant = []
     for action, words in enumerate(world.action_choices[0][1]):
         outcome, *_ = examine(world, following([action] * 2 * DECISIONS))

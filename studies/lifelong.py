@@ -1,4 +1,4 @@
-"""A lifelong notification agent: user A, user B, user A again, and four ways to deal with what was learned before.
+"""A lifelong notification agent: user A, user B, user A again, with four ways to treat earlier knowledge.
 
     python studies/lifelong.py --out data/studies/lifelong.csv --workers 2
 
@@ -12,16 +12,16 @@ is tested on 14 days of the last third of each user's history, always the same, 
 use the same learner, `LinearArrivalQ` with its defaults; they differ in what they do when the user changes:
 
     one model    goes on learning
-    restarts     begins with nothing at each change (it is told of a change, not of whose life it is)
-    recognises   keeps a learner for each user it has met and tells users apart by how much they open
-    told         keeps a learner for each user and is told who it is: what recognising could be worth at best
+    restarts     forgets everything at each change (it gets the signal of a change, but not the user's name)
+    recognises   has a learner for each user so far, and recognises users by how much they open
+    told         has a learner for each user and gets the user's name: the upper limit for recognising
 
-Seven more learn by small steps: as they are, with replay of 1, 3 or 9 answers after each new one, and with elastic
-weights of strength 30, 60 or 100 (`pushlab.agents.continual`). They live with two of the four pairs.
+Seven more learn by small steps: one unchanged, three with replay of 1, 3 or 9 answers after each new one, and three
+with elastic weights of strength 30, 60 or 100 (`pushlab.agents.continual`). They run with two of the four pairs.
 
-Window and surprise of the one that recognises were set beforehand and tried on a single lifetime, Mira and Theo under
-seed 0, as were replay and elastic weights, with Ines too; the study's seeds begin at 1. Under one seed all agents meet
-the same days, so that they are compared in pairs.
+Window and surprise of the agent that recognises users were set beforehand and tried on a single lifetime, Mira and Theo
+under seed 0; replay and elastic weights too, also with Ines. The study's seeds begin at 1. Under one seed all agents
+get the same days, so they can be compared in pairs.
 """
 
 from collections.abc import Callable
@@ -62,7 +62,7 @@ TRAIN_DAYS = 60
 TEST_DAYS = 14
 SEEDS = 20
 FIRST_SEED = 1
-WINDOW = 10  # training days that a row of the curves is the mean of
+WINDOW = 10  # training days per row of the curves
 DIGITS = 3
 
 
@@ -85,11 +85,11 @@ def users_syllabus(first: str, second: str) -> Syllabus:
 def run_one(first: str, second: str, agent: str, seed: int) -> dict[str, list[dict]]:
     """Run one lifetime and return three tables.
 
-    tests      a row a test phase and task: phase, task, reward (mean a day), users (how many users the agent told
-               apart in the whole lifetime, or None)
-    training   a row a phase and ten days of training: phase, day (the last), reward (mean a day)
+    tests      one row per test phase and task: phase, task, reward (mean per day), users (number of users that the
+               agent distinguished in the whole lifetime, or None)
+    training   one row per phase and ten days of training: phase, day (the last), reward (mean per day)
     recovery   one row: after how many days of the first user's second training it was as good as at the end of the
-               first (`recovery_time` of the lifelong metrics), inf where never; watched, the days of that training
+               first (`recovery_time` of the lifelong metrics), inf if never; watched, the days of that training
     """
     learner = (AGENTS | REMEDIES)[agent]()
     learner.name = agent
@@ -119,7 +119,7 @@ def run_one(first: str, second: str, agent: str, seed: int) -> dict[str, list[di
 
 
 def training_table(training: pd.DataFrame) -> pd.DataFrame:
-    """Return means over the seeds: reward a day, low and high."""
+    """Return means over the seeds: reward per day, low and high."""
     keys = ["first", "second", "agent", "phase", "day"]
     rows = []
     for key, rewards in training.groupby(keys, sort=False)["reward"]:
@@ -133,8 +133,8 @@ def training_table(training: pd.DataFrame) -> pd.DataFrame:
 def board_table(tests: pd.DataFrame) -> pd.DataFrame:
     """Return the agents' rows of the capstone's leaderboard, from the tests of its pair of users.
 
-    Reward and forgotten as in `pushlab.challenges.board.kept_and_forgotten`: the mean over the tests of users met by
-    then, and the first user's reward after their own training less that after the second user's.
+    Reward and forgotten as in `pushlab.challenges.board.kept_and_forgotten`: the mean over the tests of users trained
+    by then, and the first user's reward after their own training minus that after the second user's.
     """
     first, second = PAIRS[0]
     tests = tests[(tests["first"] == first) & (tests["second"] == second)]

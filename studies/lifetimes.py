@@ -9,8 +9,8 @@ writes five tables:
     lifetimes_kinds.csv           recommender-ant-b: linear Q
     lifetimes_north.csv, _south   linear Q in one of the two towns alone, the experts of `towns`
 
-Seeds 0 to 5 each; the experts' are 100 to 105. The first columns of a table are common to all its lifetimes, a row an
-episode; then follows a column of rewards for each of them.
+Seeds 0 to 5 each; the experts' are 100 to 105. A table has one row per episode: columns common to all its
+lifetimes, then a column of rewards for each of them.
 """
 
 from pathlib import Path
@@ -39,7 +39,7 @@ COMMON = ["phase", "block", "block_type", "task", "params", "regime", "episode"]
 
 
 def table_of(logs: dict[str, list[pd.DataFrame]]) -> pd.DataFrame:
-    """Return the common columns of the logs and their rewards, a column a log."""
+    """Return the common columns of the logs and their rewards, one column per log."""
     first = next(iter(logs.values()))[0]
     rewards = {}
     for agent, lifetimes in logs.items():

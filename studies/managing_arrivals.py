@@ -1,19 +1,19 @@
-"""What managing arriving notifications is worth: agents × users × seeds on pushlab/push-v0.
+"""The value of managing arriving notifications: agents × users × seeds on pushlab/push-v0.
 
     python studies/managing_arrivals.py --out data/studies/managing_arrivals.csv --weights 5 --workers 2
 
-writes managing_arrivals.csv, a row a run, managing_arrivals_days.csv, a row a run and day, and, with --weights,
-managing_arrivals_weights.csv, a row a changed weight, user and baseline.
+writes managing_arrivals.csv, one row per run, managing_arrivals_days.csv, one row per run and day, and, with --weights,
+managing_arrivals_weights.csv, one row per changed weight, user and baseline.
 
-An agent learns on the first two thirds of a user's days and is then judged, no longer learning or exploring, on each
-day of the last third. Under one seed all agents meet the same days, and each notification the same uniform number, so
-that they are compared pair by pair. All seeds share the 28 days, which differ more than the seeds do: each day is kept,
-and intervals range over seeds and days. Rewards have the environment's default weights
+An agent learns on the first two thirds of a user's days. It is then judged on each day of the last third, without
+learning or exploring. Under one seed all agents get the same days and each notification the same uniform number, so
+they can be compared in pairs. All seeds share the 28 days, which differ more than the seeds do. So the table has each
+day, and intervals are over seeds and days. Rewards have the environment's default weights
 (`pushlab.envs.push.world.WEIGHTS`), fixed before any agent was trained; `--weights` repeats the comparison with each
 weight halved and doubled, in training too.
 
 `CHOSEN` is the agent that is compared with `BASELINES`; it and its settings were chosen on private users
-(`pushlab.users.synthesis.make_user`), before the shipped ones were looked at.
+(`pushlab.users.synthesis.make_user`), before anyone looked at the shipped ones.
 """
 
 from collections.abc import Mapping, Sequence
@@ -53,7 +53,7 @@ CHOSEN = "linear Q"
 BASELINES = ("show all", "do not disturb")
 USERS = ("mira", "noor", "theo", "ines", "omar")
 SEEDS = 20
-ROUNDS = 5  # how often a learner goes through its days
+ROUNDS = 5  # passes of a learner through its days
 DIGITS = 4
 TRAINING = 0  # parts of a seed; pushlab.agents.arrival_days.JUDGING is 1
 ORDER = 2
@@ -73,9 +73,9 @@ def train(env: Any, agent: Agent, rounds: int = ROUNDS, seed: int = 0) -> Agent:
 def run_one(
     user: str, agent: str, seed: int, weights: Mapping[str, float]
 ) -> dict[str, Any]:
-    """Train and judge one agent with one user: `runs`, a row of means a day, and `days`, a row a day.
+    """Train and judge one agent with one user: `runs`, a row of means per day, and `days`, one row per day.
 
-    weights  the environment's, where they aren't the default
+    weights  those of the environment that aren't the default
     """
     learner = AGENTS[agent]()
     if agent in LEARNERS:
@@ -114,12 +114,12 @@ def changed_cells(seeds: int) -> list[Cell]:
 
 
 def comparison_table(days: pd.DataFrame) -> pd.DataFrame:
-    """Compare the chosen agent with each baseline: a row a user, a change and a baseline.
+    """Compare the chosen agent with each baseline: one row per user, change and baseline.
 
-    returns  user, changed, against, chosen and baseline (mean rewards a day), difference, and two intervals of it, both
-             over seeds and days: low to high is the 95 % interval of this row, all low to all high is widened so that
-             those of all rows of the table hold together (`simultaneous`); better: even that one lies above 0. Days
-             count as drawn independently, though those of a quarter are neighbours
+    returns  user, changed, against, chosen and baseline (mean rewards per day), difference, and two intervals of it
+             over seeds and days: low to high is the 95 % interval of this row, all low to all high is wider, so that
+             the intervals of all rows hold together (`simultaneous`); better: whether all low is above 0. Days count
+             as independent, though those of a quarter are neighbours
     """
     rows = []
     gains = []

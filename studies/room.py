@@ -1,10 +1,10 @@
-"""What four memory systems of the room get right at each capacity: in our room, and in the one they were made for.
+"""Right answers of four memory systems at each capacity: in our room, and in the one they were made for.
 
     python studies/room.py --out data/room/memory.csv
 
-writes memory.csv, a row a room, system, capacity and episode.
+writes memory.csv, one row per room, system, capacity and episode.
 
-Every system meets the same 30 runs of 1,000 questions, so that they can be compared run by run.
+Every system answers the same 30 runs of 1,000 questions, so that they can be compared run by run.
 """
 
 from itertools import product
@@ -38,7 +38,7 @@ ROOMS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 
 
 def run_one(room: str, system: str, capacity: int) -> list[dict]:
-    """Return the right answers of one system, a row a run."""
+    """Return the right answers of one system, one row per run."""
     env_arguments, agent_arguments = ROOMS[room]
     runs = rollout(
         gym.make("pushlab/RoomEnv-v0", **env_arguments),

@@ -153,3 +153,19 @@ def built_book(tmp_path_factory):
             )
             (shared / "unfinished").rename(book)
     return book
+
+
+@pytest.fixture
+def ann(tmp_path):
+    """A user's folder as EvalUMAP 2019 has it, with the first 30 rows of Mira's tables."""
+    for table in (
+        "train/notifications.csv",
+        "train/context_on_posting.csv",
+        "train/context_on_removal.csv",
+        "test/notifications.csv",
+    ):
+        lines = (ROOT / "data" / "push" / "mira" / table).read_text().splitlines(True)
+        path = tmp_path / "ann" / table
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("".join(lines[:31]))
+    return tmp_path / "ann"

@@ -10,7 +10,6 @@ import pytest
 from gymnasium.spaces import Box, Discrete
 from typer.testing import CliRunner
 
-from pushlab import load_user
 from pushlab.__main__ import app
 from pushlab.agents import Constant, RandomAgent
 from pushlab.experiments.bench import agents as entrants
@@ -45,7 +44,6 @@ def test_the_command_writes_scores_a_report_and_reference_rows(tmp_path, monkeyp
     result = bench(f"--agent {agent} --tasks credit,room-4 --reference rows.csv")
     assert result.exit_code == 0
     assert "1 tasks do not fit, 0 runs failed" in result.output
-    assert re.search(r"credit +1\.0", result.output)
     scores = pd.read_csv("out/scores.csv")
     assert scores["normalised"].tolist() == pytest.approx([0.999996] * 3, abs=1e-6)
     assert pd.read_csv("rows.csv")["score"].tolist() == [-0.492242245] * 3
@@ -53,8 +51,7 @@ def test_the_command_writes_scores_a_report_and_reference_rows(tmp_path, monkeyp
     page = (tmp_path / "out" / "report.md").read_text()
     assert "| credit | −0.4922 [−0.4922, −0.4922] | 1.00 " in page
     assert "| room-4 | all | is not for tasks with memory" in page
-    for picture in ("overview.png", "abilities.png"):
-        assert (tmp_path / "out" / picture).stat().st_size > 1000
+    assert len([*(tmp_path / "out").glob("*.png")]) == 2
 
 
 RAISES = """
@@ -78,34 +75,27 @@ def test_a_failed_run_leaves_the_others_and_adds_no_rows(tmp_path, monkeypatch):
     result = bench(f"--agent bad_agents:Raises {tasks}")
     assert result.exit_code == 1
     assert pd.read_csv("out/scores.csv")["task"].tolist() == ["recommender-drift"]
-    failed = pd.read_csv("out/failed.csv")
-    assert failed["reason"].tolist() == ["RuntimeError: no credit"]
+    assert pd.read_csv("out/failed.csv")["reason"][0] == "RuntimeError: no credit"
     assert not (tmp_path / "rows.csv").exists()
 
 
 # ---------------------------------------------------------------- protocol
 
 
-class Recording(RandomAgent):
-    """Records the observations."""
-
-    seen: list = []
-
-    def act(self, observation, info, explore=True):
-        self.seen.append((tuple(observation), explore))
-        return super().act(observation, info, explore)
-
-    def learn(self, transition):
-        pass
-
-
 def test_training_keeps_to_the_budget_and_begins_no_scored_episode():
-    Recording.seen = []
+    seen = {True: [], False: []}
+
+    class Recording(RandomAgent):
+        def act(self, observation, info, explore=True):
+            seen[explore].append(tuple(observation))
+            return super().act(observation, info, explore)
+
+        def learn(self, transition):
+            pass
+
     assert scored(Recording, REC)["steps"] == 200
-    learning = [seen for seen, explore in Recording.seen if explore]
-    judged = [seen for seen, explore in Recording.seen if not explore]
-    assert len(learning) == 201  # the last action was chosen, but not taken
-    assert not {*learning} & {*judged}
+    assert len(seen[True]) == 201  # the last action was chosen, but not taken
+    assert not {*seen[True]} & {*seen[False]}
 
 
 class Endless(Constant):
@@ -122,43 +112,21 @@ def test_training_loops_end_at_the_budget():
     assert scored(partial(Endless, 1), REC) == {**expected, "steps": 200}
 
 
-class Restless(RandomAgent):
+class Restless(Constant):
     """Begins each episode twice."""
 
     def begin(self, env, seed):
-        super().begin(env, seed)
         env.reset()
 
 
 def test_scored_episodes_cannot_be_broken_off():
     with pytest.raises(RuntimeError, match="broke off a scored episode"):
-        run_task(Restless, REC, 0)
-
-
-def test_offline_agents_get_the_history_or_a_simulation_of_it():
-    arguments = {"user": "noor", "candidates": "catalogue"}
-    task = find_task("offline-hard", QUICK)._replace(steps=50, arguments=arguments)
-    shown = []
-
-    class Learner(Recording):
-        def begin(self, env, seed):
-            super().begin(env, seed)
-            shown.append(env.unwrapped.world.judge.name)
-
-    class Reader(Learner):
-        def fit(self, history):
-            shown.append(len(history.opened))
-
-    assert scored(Reader, task)["steps"] == 0
-    assert scored(Learner, task)["steps"] == 50
-    rows = len(load_user("noor").history.opened)
-    assert shown == [rows, "truth", "logistic", "truth"]
+        scored(partial(Restless, 1), REC)
 
 
 def test_standard_environments_have_discrete_actions_and_flat_observations():
-    for task in read_tasks(QUICK):
-        if task.kind == "lifetime":
-            continue
+    tasks = [task for task in read_tasks(QUICK) if task.kind != "lifetime"]
+    for task in tasks:
         trial = Trial(standard(task.make(task.each[0]), task), task, seed=3)
         observation, info = trial.reset()
         assert type(trial.action_space) is Discrete, task.name
@@ -177,6 +145,8 @@ def test_standard_environments_have_discrete_actions_and_flat_observations():
     ("name", "task"),
     [
         ("given-memory", "room-4"),
+        ("offline-model", "offline-hard"),
+        pytest.param("linucb", "offline-hard", marks=pytest.mark.slow),
         pytest.param("linucb", "cold-start-first", marks=pytest.mark.slow),
         pytest.param("q-table", "life-users", marks=pytest.mark.slow),
     ],
@@ -193,14 +163,13 @@ def test_the_shipped_tables_are_complete(version, tmp_path):
     tasks = task_table(version)
     assert (tasks["best"] > tasks["random"]).all()
     file = data_dir() / "bench" / "reference.csv"
-    table = pd.read_csv(file)
-    rows = table[table["version"] == version]
+    rows = pd.read_csv(file).query("version == @version")
     runs = rows.groupby(["agent", "task"])["seed"].agg(list)
     assert all(seeds == list(range(SEEDS[version])) for seeds in runs)
     assert set(rows["task"]) == set(tasks["name"])
     listed = pd.read_csv(data_dir() / "bench" / "entrants.csv")
-    listed = listed[listed["version"] == version]
-    assert listed["agent"].tolist() == sorted(set(rows["agent"]))
+    listed = listed.query("version == @version")["agent"]
+    assert listed.tolist() == sorted(set(rows["agent"]))
     copy = tmp_path / "reference.csv"
     copy.write_bytes(file.read_bytes())
     add_rows(copy, rows[rows["agent"] == "linucb"], version)
@@ -240,39 +209,25 @@ UNFIT = table("agent, task,    reason\n mine, patient, needs a|Box")
 FAILED = table("agent, task, seed, reason\n mine, room, 1, KeyError: 'x'")
 
 
-@pytest.fixture
-def page(tmp_path, monkeypatch):
-    """A function that returns the report of a table of scores."""
+def test_the_report_has_the_numbers_worked_out_by_hand(tmp_path, monkeypatch):
     monkeypatch.setattr(report, "task_table", lambda version: TASKS)
     monkeypatch.setattr(report, "read_reference", lambda version: OTHERS)
 
-    def write(scores, unfit=UNFIT, failed=FAILED[:0]):
-        tables = {"scores": scores, "unfit": unfit, "failed": failed}
+    def page(scores, failed=FAILED[:0]):
+        tables = {"scores": scores, "unfit": UNFIT, "failed": failed}
         return report.write_report(tmp_path, tables, "mine", QUICK).read_text()
 
-    return write
-
-
-def test_the_report_has_the_numbers_worked_out_by_hand(page):
-    text = page(MINE)
-    # The middle two of 0, 0.25, 0.5 and 1; the gap is (0.5 + 0 + 0.75 + 1) / 4.
-    assert re.search(
-        r"mean 0\.38 \[.*\], optimality gap 0\.56 \[.*\], over 2 of 3", text
-    )
-    # Half the width is 12.7062, t with one degree of freedom, times the standard error 2.5.
-    assert "| phone | 17.5 [−14.3, 49.3] | 0.75 [" in text
-    # Over the phone alone, linucb's only task: of four pairs one is lost, one tied.
-    assert re.search(r"\| linucb \| 1 \| 0\.75 \[.*\| 0\.62 \[.*\| 0\.62 \[", text)
-    assert r"| patient | all | needs a\|Box |" in text
-
-
-def test_a_failed_run_counts_as_the_lowest_known_score_of_its_task(page):
-    text = page(MINE[:3], failed=FAILED)
-    # The mean of 0.25 and -4, the score of random under seed 1.
-    assert re.search(r"\| room \| −1\.88 \[.*\| 2 \| 1 \|", text)
-    assert "| room | 1 | KeyError: 'x' |" in text
-
-
-def test_one_run_has_no_interval_and_none_no_scores(page):
-    assert "| phone | 15 | 0.50 | 1 | 0 |" in page(MINE[:1])
+    patterns = [
+        # The middle two of 0, 0.25, 0.5 and 1; the gap is (0.5 + 0 + 0.75 + 1) / 4.
+        r"mean 0\.38 \[.*\], optimality gap 0\.56 \[.*\], over 2 of 3",
+        # Half the width is 12.7062, t with one degree of freedom, times the standard error 2.5.
+        r"\| phone \| 17\.5 \[−14\.3, 49\.3\] \| 0\.75 \[",
+        # Over the phone alone, linucb's only task: of four pairs one is lost, one tied.
+        r"\| linucb \| 1 \| 0\.75 \[.*\| 0\.62 \[.*\| 0\.62 \[",
+        r"\| patient \| all \| needs a\\\|Box \|",
+    ]
+    assert [one for one in patterns if not re.search(one, page(MINE))] == []
+    # A failed run counts as the lowest known score: the mean of 0.25 and random's -4.
+    assert re.search(r"\| room \| −1\.88 \[.*\| 2 \| 1 \|", page(MINE[:3], FAILED))
+    assert "| phone | 15 | 0.50 | 1 | 0 |" in page(MINE[:1])  # one run has no interval
     assert "None of the 3 tasks" in page(MINE[:0])

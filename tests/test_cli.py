@@ -109,7 +109,7 @@ def test_a_handout_has_no_answers_and_its_lecturer_scores_with_them(
     (script,) = re.findall(r"^```python\n(.*?)^```", page, re.M | re.S)
     exec(script, {})
     score = ("score", "answers.csv", "--user", "kim", "--no-pictures", "--data")
-    assert "known to whoever scores them" in run(*score, handout, code=2)
+    assert "the person who scores answers" in run(*score, handout, code=2)
     printed = run(*score, private)
     assert "answers by truth" in printed
     assert "plausibility 1.000" in printed

@@ -64,17 +64,16 @@ def test_file_scores_as_its_table(challenge, text, folder):
 
 
 # What is written in place of what, and the message.
-BAD_FILES = [
-    ("private", "=1+1", r"anna.csv, column visibility, row .*: '=1\+1' is not one of"),
-    (".*", "", "a table in UTF-8"),
-    ("\n.*", "\n", "there are 0 rows for"),
-    (",[^,]*$", "", r"row \d+: the row has"),  # torn off
-    ("private", "privé", r"anna.csv.*UTF-8"),
-    (".*", "action.priority,step\n1,0\n", "Challenge 2 .number=2"),
-]
-
-
-@pytest.mark.parametrize(("old", "new", "message"), BAD_FILES)
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("private", "=1+1", r"anna.csv, column visibility, row .*: '=1\+1' is not one"),
+        ("\n.*", "\n", "there are 0 rows for"),
+        (",[^,]*$", "", r"row \d+: the row has"),  # torn off
+        ("private", "privé", r"anna.csv.*UTF-8"),
+        (".*", "action.priority,step\n1,0\n", "Challenge 2 .number=2"),
+    ],
+)
 def test_bad_files_are_refused(challenge, text, folder, old, new, message):
     path = folder / "anna.csv"
     changed = re.sub(old, new, text, count=1, flags=re.DOTALL)
@@ -83,51 +82,35 @@ def test_bad_files_are_refused(challenge, text, folder, old, new, message):
         score_file(path, challenge)
 
 
-def test_missing_files_and_answers_to_the_other_challenge(challenge, folder):
-    with pytest.raises(BadData, match="Challenge 1 takes"):
-        score_file(folder / "anna.csv", challenge, 2)
-    with pytest.raises(BadData, match="gone.csv: the file is missing"):
-        score_file(folder / "gone.csv", challenge)
-
-
 # ------------------------------------------------------------------ a folder
 
 MOODLE = "_4711_assignsubmission_file_"
-NONE = "one CSV file in this folder; there are 0"
-TWO = "one CSV file in this folder; there are 2"
+
+
 # The files beside anna.csv; then names that are scored, and why others are not.
-FOLDERS = [
-    (["bob/answers.csv", "eve/ps1/answers.csv"], ["bob", "eve"], {}),
-    ([f"Bob Lee{MOODLE}/a.csv", f"Eve{MOODLE}answers.csv"], ["Bob Lee", "Eve"], {}),
-    ([f"Bob{MOODLE}/a.csv", "bob.csv"], [f"Bob{MOODLE}", "bob.csv"], {}),
-    (["leebob_4711_9876_a.csv", "eve_LATE_4712_9877_b.csv"], ["eve", "leebob"], {}),
-    (["bob/a.csv", "bob/b.csv", "eve/a.xlsx"], [], {"bob": TWO, "eve": NONE}),
-    (["bob/._a.csv", "bob/a.csv"], ["bob"], {}),
-    (["__MACOSX/b.csv"], [], {"__MACOSX": "it is hidden"}),
-    (["bob.xlsx"], [], {"bob.xlsx": "it is no CSV file"}),
-    (["out/leaderboard.json"], [], {"out": "the results of an earlier run"}),
-]
-
-
-@pytest.mark.parametrize("case", range(len(FOLDERS)))
-def test_submissions_of_a_folder(challenge, folder, text, case):
-    files, names, refused = FOLDERS[case]
+@pytest.mark.parametrize(
+    ("files", "names", "refused"),
+    [
+        (["bob/answers.csv", "eve/ps1/answers.csv"], ["bob", "eve"], {}),
+        ([f"Bob{MOODLE}/a.csv", f"Eve{MOODLE}b.csv"], ["Bob", "Eve"], {}),
+        (["leebob_4711_9876_a.csv"], ["leebob"], {}),
+        (["bob/a.csv", "bob/b.csv"], [], {"bob": "one CSV file in this folder"}),
+        (["bob/._a.csv", "bob/a.csv"], ["bob"], {}),
+        (["bob.xlsx"], [], {"bob.xlsx": "it is no CSV file"}),
+        (["out/leaderboard.json"], [], {"out": "the results of an earlier run"}),
+    ],
+)
+def test_submissions_of_a_folder(challenge, folder, text, files, names, refused):
     for name in files:
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     cards, faulty, passed_over = score_folder(folder, challenge)
     assert [card.agent for card in cards] == sorted(["anna", *names])
-    reasons = {name: str(error) for name, error in faulty.items()} | passed_over
+    reasons = faulty | passed_over
     assert set(reasons) == set(refused)
     for name, words in refused.items():
-        assert words in reasons[name]
-
-
-def test_other_errors_name_the_submission(challenge, folder, monkeypatch):
-    monkeypatch.setattr(Challenge, "evaluate", None)
-    _, faulty, _ = score_folder(folder, challenge)
-    assert "anna.csv: this could not be scored (TypeError" in str(faulty["anna"])
+        assert words in str(reasons[name])
 
 
 # ------------------------------------------------------------------ the command
@@ -146,14 +129,11 @@ def run(data):
 
 def test_command_scores_a_file(run, challenge, folder, tmp_path):
     out = tmp_path / "out"
-    words = (folder / "anna.csv", "--out", out)
-    result = run(*words, "--seed", 3)
+    result = run(folder / "anna.csv", "--out", out, "--seed", 3)
     card = score_file(folder / "anna.csv", challenge, seed=3)
     assert card.report() in result.stdout
     assert json.loads((out / "scorecard.json").read_text()) == card.to_dict()
     assert (out / "scorecard.png").exists()
-    assert run(*words, "--no-pictures").exit_code == 0
-    assert not (out / "scorecard.png").exists()
 
 
 def test_command_scores_a_log(run, challenge, tmp_path):
@@ -168,13 +148,12 @@ def test_command_scores_a_log(run, challenge, tmp_path):
 
 def test_command_ranks_a_folder_and_lists_its_faults(run, folder, text, tmp_path):
     out = tmp_path / "out"
-    rows = text.splitlines(True)
-    (folder / "bert.csv").write_text(rows[0] + rows[4] * (len(rows) - 1))
+    (folder / "bert.csv").write_text(text)
     (folder / "carl.csv").write_text(text.replace("default", "urgent"))
     result = run(folder, "--out", out)
     assert result.exit_code == 1
     assert "carl.csv, column priority" in result.stderr
-    assert pd.read_csv(out / "leaderboard.csv")["rank"].tolist() == [1, 2]
+    assert pd.read_csv(out / "leaderboard.csv")["rank"].tolist() == [1, 1]
     assert "urgent" in (out / "scorecards" / "carl" / "faults.txt").read_text()
     assert (out / "leaderboard.png").exists()
     (folder / "carl.csv").unlink()
@@ -182,10 +161,8 @@ def test_command_ranks_a_folder_and_lists_its_faults(run, folder, text, tmp_path
     assert not (out / "scorecards" / "carl").exists()  # of the run before
 
 
-def test_command_prints_scores_that_it_cannot_write(run, folder):
-    (folder / "thesis").mkdir()
-    (folder / "thesis" / "thesis.tex").write_text("years")
-    result = run(folder, "--out", folder / "thesis")
+def test_command_prints_scores_that_it_cannot_write(run, folder, tmp_path):
+    result = run(folder, "--out", tmp_path)
     assert result.exit_code == 2
     assert "already there and not empty" in result.stderr
     assert "performance" in result.stdout

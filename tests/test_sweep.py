@@ -20,9 +20,8 @@ from pushlab.__main__ import app
 from pushlab.agents import RandomAgent, ThompsonSampling
 from pushlab.experiments.cells import CellsFailed, status
 from pushlab.experiments.sweep import sweep
-from pushlab.ground.faults import BadData
 from pushlab.lifetimes.live import run_syllabus
-from pushlab.lifetimes.syllabi import ant_a
+from pushlab.lifetimes.syllabi import cl
 from pushlab.logs.rollout import rollout
 
 USERS = {"env": "pushlab/evalumap2-v0", "each": {"user": ["mira", "theo"]}}
@@ -53,10 +52,8 @@ def scale(number):
     return [{"value": 1.1 * number, "word": "NA"}, {"value": None, "word": "a,b"}]
 
 
-def die_at_two(number):
-    if number == 2:
-        os.kill(os.getpid(), 9)
-    return [{"value": number}]
+def die(number):
+    os.kill(os.getpid(), 9)
 """
 
 
@@ -78,19 +75,25 @@ def calls():
 def test_rows_are_those_of_rollouts_on_one_core_and_on_two(tmp_path):
     options = {"seeds": [3, 5], "steps": 20, "episodes": 2, "tests": 1}
     log = sweep(AGENTS, [USERS], out=False, **options, **QUIET)
-    labels = log[["env", "agent", "seed", "block_type"]].iloc[[0, 3, 6, 23]]
-    assert labels.to_numpy().tolist() == [
-        ["evalumap2-v0 user=mira", "thompson", 3, "train"],
-        ["evalumap2-v0 user=mira", "thompson", 5, "train"],
-        ["evalumap2-v0 user=mira", "random", 3, "train"],
-        ["evalumap2-v0 user=theo", "random", 5, "test"],
-    ]
+    labels = ["evalumap2-v0 user=theo", "random", 5, "test"]
+    assert log.loc[23, ["env", "agent", "seed", "block_type"]].tolist() == labels
     env = gym.make("pushlab/evalumap2-v0", user="theo")
     settings = {"steps": 20, "record": "episodes", "progress": False}
     alone = rollout(env, ThompsonSampling(), 2, seed=5, **settings)
     assert log["return"].tolist()[15:17] == alone["return"].tolist()
     other = sweep(AGENTS, [USERS], out=tmp_path, workers=2, progress=False, **options)
     pd.testing.assert_frame_equal(other, log)
+
+
+@pytest.mark.slow
+def test_rows_of_a_dask_cluster_are_those_of_one_core():
+    distributed = pytest.importorskip("dask.distributed")
+    options = {"out": False, "seeds": 3, "steps": 20, "progress": False}
+    alone = sweep(AGENTS, [USERS], workers=1, **options)
+    place = distributed.LocalCluster(2, threads_per_worker=1, dashboard_address=":0")
+    with place, distributed.Client(place), parallel_config("dask"):
+        log = sweep(AGENTS, [USERS], **options)
+    pd.testing.assert_frame_equal(log, alone)
 
 
 def test_finished_cells_are_kept_and_failed_ones_are_named_and_tried_again(mine):
@@ -100,47 +103,37 @@ def test_finished_cells_are_kept_and_failed_ones_are_named_and_tried_again(mine)
     with pytest.warns(UserWarning, match=words):
         rows = sweep(grid={"number": [0, 1, 2]}, **options)
     assert rows["number"].tolist() == [0, 0, 1, 1]
-    assert status("out")["state"].tolist() == ["finished", "finished", "failed"]
+    assert status("out")["state"][2] == "failed"
     Path("broken").unlink()
     rows = sweep(grid={"number": range(4)}, **options)
     assert rows["value"].dropna().tolist() == [1.1 * number for number in range(4)]
     assert rows["word"].tolist() == ["NA", "a,b"] * 4
     assert calls() == [0, 1, 2, 2, 3]
-    sweep(grid={"number": range(4)}, fresh=True, **options)
-    assert len(calls()) == 9
+    damaged = sorted(Path("out", "cells").glob("*.json"))[1]
+    damaged.write_text(damaged.read_text()[:20])
+    states = ["finished", "missing", "finished", "finished"]
+    assert status("out")["state"].tolist() == states
+    again = sweep(grid={"number": range(4)}, **options)
+    pd.testing.assert_frame_equal(again, rows)
+    assert calls() == [0, 1, 1, 2, 2, 3]
+    Path("broken").touch()
+    with pytest.warns(UserWarning, match="1 of 4 cells failed"):
+        sweep(grid={"number": range(4)}, fresh=True, **options)
+    assert len(calls()) == 10
+    with pytest.raises(FileExistsError, match="no folder of a sweep"):
+        sweep(grid={"number": range(4)}, **{**options, "out": "."})
+    with pytest.raises(CellsFailed, match="worker process ended.*number 2"):
+        sweep(grid={"number": [2]}, **{**options, "workers": 2, "function": mine.die})
 
 
 def test_an_edited_agent_runs_again_and_alone(mine):
-    actions = []
-    for added, files in (("", 2), ("ACTION = 2\n", 3)):
+    for added, files, action in (("", 2, 0), ("ACTION = 2\n", 3, 2)):
         Path("mine.py").write_text(MINE + added)
-        agent = importlib.reload(mine).Mine
-        options = {"steps": 3, "record": "steps", "out": "out", "progress": False}
-        log = sweep([agent, "GreedyItem"], ["pushlab/RECEnv-v0"], workers=2, **options)
-        actions.append(set(log[log["agent"] == "Mine"]["action"]))
+        agents = [importlib.reload(mine).Mine, "GreedyItem"]
+        options = {"steps": 3, "record": "steps", "out": "out", **QUIET}
+        log = sweep(agents, ["pushlab/RECEnv-v0"], **options)
+        assert set(log["action"][log["agent"] == "Mine"]) == {action}
         assert len([*Path("out", "cells").glob("*.json")]) == files
-    assert actions == [{0}, {2}]
-
-
-def test_a_damaged_cell_runs_again_and_foreign_folders_are_refused(mine):
-    options = {"grid": {"number": range(3)}, "seeds": None, "out": "out", **QUIET}
-    rows = sweep(function=mine.scale, **options)
-    damaged = sorted(Path("out", "cells").glob("*.json"))[1]
-    damaged.write_text(damaged.read_text()[:20])
-    assert status("out")["state"].tolist() == ["finished", "missing", "finished"]
-    pd.testing.assert_frame_equal(sweep(function=mine.scale, **options), rows)
-    assert calls() == [0, 1, 1, 2]
-    options["out"] = "."
-    with pytest.raises(FileExistsError, match="no folder of a sweep"):
-        sweep(function=mine.scale, **options)
-
-
-@pytest.mark.slow
-def test_a_killed_worker_names_the_unfinished_cells(mine):
-    options = {"seeds": None, "out": "out", "workers": 2, "progress": False}
-    with pytest.raises(CellsFailed, match="worker process ended.*number 2"):
-        sweep(function=mine.die_at_two, grid={"number": [0, 1, 2]}, **options)
-    assert Path("out", "cells.json").exists()
 
 
 def test_functions_and_lifetimes_are_cells():
@@ -152,51 +145,42 @@ def test_functions_and_lifetimes_are_cells():
     table = sweep(function=area, grid=grid, seeds=2, **options)
     assert table["area"].tolist() == [3, 4, 5, 6, 6, 7, 10, 11]
     assert table["height"].tolist()[:3] == ["low", "low", "high"]
-    shelves = {
-        name: {"$episode": "pushlab/RECEnv-v0", "random_state": seed}
-        for seed, name in enumerate(("north", "south"))
-    }
-    short = ant_a(shelves, train=2, test=1)
-    log = sweep({"random": RandomAgent}, syllabi={"aba": short}, seeds=[1], **options)
+    short = cl({"$episode": "pushlab/RECEnv-v0"}, [{}, {"obs_std": 0.3}], 2)
+    log = sweep({"random": RandomAgent}, syllabi={"short": short}, seeds=[1], **options)
     alone = run_syllabus(short, RandomAgent(), 1, progress=False)
     assert log["reward"].tolist() == alone["reward"].tolist()
 
 
-def test_grids_come_from_files_and_their_faults_are_named(tmp_path):
-    def invoke(name, text):
-        (tmp_path / name).write_text(text)
-        words = ["sweep", str(tmp_path / name), "--workers", "1", "--out"]
-        return CliRunner().invoke(app, [*words, str(tmp_path / "out")])
+def test_grids_come_from_files_and_their_faults_are_named(mine):
+    def invoke(text):
+        Path("grid.yaml").write_text(text)
+        words = "sweep grid.yaml --workers 1 --out out"
+        return CliRunner().invoke(app, words.split())
 
     agent = {"agent": "EpsilonGreedy", "name": "eps", "epsilon": 0.2}
     grid = {"agents": [agent], "envs": [USERS], "seeds": 2, "steps": 9}
-    done = invoke("grid.json", json.dumps(grid))
+    done = invoke(json.dumps(grid))
     assert done.exit_code == 0 and "4 finished, 0 failed, 0 missing" in done.output
-    table = pd.read_csv(tmp_path / "out" / "results.csv")
+    table = pd.read_csv("out/results.csv")
     assert table[["agent", "length"]].to_numpy().tolist() == [["eps", 9]] * 4
     for text, words in (
         ("seedz: 3\n", "grid.yaml, key seedz"),
         ("agents: [LinUCBB]\nenvs: [pushlab/RECEnv-v0]\n", "such as LinUCB"),
     ):
-        result = invoke("grid.yaml", text)
-        assert result.exit_code == 1 and words in result.output
-    with pytest.raises(BadData) as error:
-        sweep({"a": "LinUCBB", "b": 7}, ["pushlab/nope-v0"], out=False)
-    assert len(error.value.faults) == 3
+        assert words in invoke(text).output
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGTERM])
-def test_a_sweep_that_is_ended_continues_where_it_stopped(mine, end):
+def test_a_sweep_that_is_ended_continues_where_it_stopped(mine, end, monkeypatch):
     def begin():
         words = "-m pushlab sweep grid.json --workers 2".split()
-        root = str(Path(pushlab.__file__).parents[1])
-        environment = {**os.environ, "PYTHONPATH": root}
-        command = [sys.executable, *words]
-        return subprocess.Popen(command, env=environment, start_new_session=True)
+        return subprocess.Popen([sys.executable, *words], start_new_session=True)
+
+    monkeypatch.setenv("PYTHONPATH", str(Path(pushlab.__file__).parents[1]))
 
     grid = {"function": "mine:scale", "grid": {"number": list(range(12))}}
-    Path("grid.json").write_text(json.dumps({**grid, "seeds": None, "out": "out"}))
+    Path("grid.json").write_text(json.dumps(grid | {"seeds": None, "out": "out"}))
     Path("hold").touch()
     first = begin()
     finished = Path("out", "cells")
@@ -208,19 +192,3 @@ def test_a_sweep_that_is_ended_continues_where_it_stopped(mine, end):
     assert calls()[:6] == list(range(6)) and set(calls()) == set(range(12))
     values = pd.read_csv("out/results.csv")["value"].dropna()
     assert values.tolist() == [1.1 * number for number in range(12)]
-
-
-@pytest.mark.slow
-def test_rows_of_a_dask_cluster_are_those_of_one_core(tmp_path):
-    distributed = pytest.importorskip("dask.distributed")
-    options = {"seeds": 3, "steps": 20, "progress": False}
-    with (
-        distributed.LocalCluster(
-            2, threads_per_worker=1, dashboard_address=":0"
-        ) as place,
-        distributed.Client(place),
-        parallel_config("dask"),
-    ):
-        log = sweep(AGENTS, [USERS], out=tmp_path, **options)
-    alone = sweep(AGENTS, [USERS], out=False, workers=1, **options)
-    pd.testing.assert_frame_equal(log, alone)

@@ -122,7 +122,7 @@ PAGES = {
             "pushlab.challenges.replays: score_log",
             "# The leaderboard of lifetimes",
             "pushlab.challenges.board: "
-            "submission read_board add_to_board board_of verify rank kept_and_forgotten",
+            "submission read_board add_to_board board_of rank kept_and_forgotten",
         ],
     ),
     "lifetimes": (

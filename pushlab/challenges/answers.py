@@ -1,6 +1,6 @@
-"""Notifications that answer a challenge's contexts: a table that is checked whole before anything is scored.
+"""Reading the notifications that answer a challenge's contexts: a table is validated whole before it is scored.
 
-A cell is looked up among the values of its feature or read as a number. Nothing else is done with it.
+A cell is only looked up among the values of its feature, or read as a number.
 """
 
 import numpy as np
@@ -21,7 +21,7 @@ def read_notifications(
     """Return codes int64 (contexts, components), response times (contexts,) or None, and notes.
 
     Args:
-        table: DataFrame with a row a notification, of text or typed.
+        table: DataFrame with one row per notification; cells are text or typed values.
         wanted: Number of contexts. Rows belong to them by the column `id`, or else by their order.
         file: Name of the table in messages, which count rows as those of a CSV file: the header is row 1.
 
@@ -52,7 +52,7 @@ def read_notifications(
 
 
 def text_table(table: pd.DataFrame) -> pd.DataFrame:
-    """Return a table with each cell as text, without the row numbers that pandas writes as a column without a name."""
+    """Return a table with each cell as text, without the unnamed column of row numbers that pandas writes."""
     is_table = isinstance(table, pd.DataFrame)
     demand(is_table, f"a table is a pandas DataFrame; got {in_short(table)}")
     if table.columns[:1].isin(["", "Unnamed: 0"]).any():

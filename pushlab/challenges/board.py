@@ -1,7 +1,7 @@
-"""The capstone's leaderboard: lifetimes of a class's agents in one CSV file, a row a submission.
+"""The capstone's leaderboard: lifetimes of a class's agents in one CSV file, one row per submission.
 
-A submission is several lifetimes of the same syllabus under different seeds. Its row is computed from their logs. A
-student can type a row into the file instead; `board_of` makes the board of the logs themselves.
+A submission is several lifetimes of the same syllabus under different seeds, and its row is computed from their logs.
+Since a student could also type a row into the file, `board_of` makes the board from a folder of logs.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -28,8 +28,8 @@ DIGITS = 3
 def kept_and_forgotten(log: pd.DataFrame) -> tuple[float, float]:
     """Return the reward and the forgetting of one lifetime, both in reward an episode.
 
-    The reward is the mean over the tests of all tasks trained by then. The forgetting is the mean reward in the first
-    task's test after its own training, less that in its test after the next task's training.
+    The reward is the mean over all tests of tasks that were trained before the test. The forgetting is the mean reward
+    in the first task's last test before another task is trained, minus that in its first test afterwards.
 
     Args:
         log: Log of a syllabus that trains a first task, then another.
@@ -103,7 +103,7 @@ def board_row(
     values: Mapping[str, Any],
     note: str = "",
 ) -> dict[str, Any]:
-    """Return a row with COLUMNS from measured lifetimes: `values` of each lifetime by measure, for all MEASURES."""
+    """Return a row with COLUMNS; `values` has the values of all lifetimes for each of MEASURES."""
     row: dict[str, Any] = {"name": name, "agent": agent, "syllabus": SYLLABUS}
     row["seeds"] = " ".join(map(str, seeds))
     for measure in MEASURES:
@@ -163,13 +163,13 @@ def write_board(board: pd.DataFrame, path: Path | str) -> Path:
 
 
 def board_of(folder: Path | str) -> pd.DataFrame:
-    """Return the leaderboard of logs.
+    """Return the leaderboard that is computed from a class's logs; nothing is played again.
 
     Args:
-        folder: Has a folder for each student, named after the student, with lifetimes of one or several agents as
-            L2Logger folders (written by `run_syllabi(…, folder=…)`).
+        folder: Folder with a folder for each student, named after the student. It holds the lifetimes of one or
+            several agents, as CSV files (such as `log.csv` of `run_syllabi(…, folder=…)`) or L2Logger folders.
 
-    Raises ValueError that names the first student whose logs are faulty. Nothing is played again.
+    Raises ValueError that names the first student whose logs are faulty.
     """
     rows = []
     for own in sorted(path for path in Path(folder).iterdir() if path.is_dir()):

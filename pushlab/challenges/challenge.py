@@ -28,12 +28,12 @@ from pushlab.metrics import push
 from pushlab.metrics.estimate import share_interval
 from pushlab.users.judges import panel_of
 
-WINDOW = 100  # steps of the rolling mean behind the learning rate
+WINDOW = 100  # steps of the rolling mean that the learning rate is computed from
 
 
 @dataclass(frozen=True)
 class Challenge:
-    """One user's challenge: history, contexts, and `evaluate` for the notifications that answer them.
+    """One user's challenge: a history, contexts to answer, and `evaluate` to score the answers.
 
     Args:
         user: A User.

@@ -1,4 +1,4 @@
-"""Challenge 2: a log of the cold start is played again, and every cell that differs is a fault.
+"""Challenge 2: replay a log of the cold start; every cell that differs is a fault.
 
 An episode's seed fixes its contexts and chance, so the notifications in a log determine everything else in it.
 """
@@ -37,8 +37,7 @@ def score_log(
         agent: Name of the agent, by default that in the column `agent`.
         file: Name of the log in messages, which count rows as those of a CSV file: the header is row 1.
 
-    Raises BadData that lists every fault: those of the table or, if there are none, every cell that differs when the
-    log is played again.
+    Raises BadData that lists every fault of the table, or every cell that differs when a valid table is replayed.
     """
     env = Env(challenge.cold_world)
     text = text_table(log)
@@ -90,7 +89,7 @@ def _rules(env):
 
 
 def _find_episodes(values, contexts, seed, file):
-    """Return the positions of each episode's rows by the seed of its reset. Raises BadData for episodes not whole."""
+    """Return the positions of each episode's rows by the seed of its reset. Raises BadData for unfinished episodes."""
     episodes = {}
     faults = []
     groups = values.groupby(["seed", "episode"], sort=False)
@@ -130,7 +129,7 @@ def _compare(text, played, file):
 
 
 def _agree(cells, truth):
-    """Return whether each cell says the truth (rows,)."""
+    """Return whether each cell agrees with the replay (rows,)."""
     if truth.dtype == bool:
         words = {"true": True, "false": False}
         return (cells.str.lower().map(words) == truth).to_numpy()

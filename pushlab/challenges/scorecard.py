@@ -55,8 +55,9 @@ class Scorecard:
     Args:
         agent: Name of the agent.
         challenge: 1 or 2.
-        user, period, judge, opening: The user and period, and who opened by which rule.
-        count: Notifications in all episodes together.
+        user, period: User and period.
+        judge, opening: The judge that decided which notifications were opened, and its rule.
+        count: Number of notifications in all episodes.
         seeds: Seeds of the episodes.
         metrics: Values by metric, in the order of `MEANING`; performance is that of one episode (a mean over several).
         judges: Click-through rates by judge: "expected"; "sampled" with the ends "low" and "high" of its 95 %

@@ -1,7 +1,7 @@
 """Submissions to the challenges: CSV files that are validated whole, then scored or refused.
 
-Challenge 1   a row a notification, with the challenge's column names (`pushlab.challenges.answers`)
-Challenge 2   the log that `rollout` wrote of evalumap2-v0, played again (`pushlab.challenges.replays`)
+Challenge 1   one row per notification, with the challenge's column names (`pushlab.challenges.answers`)
+Challenge 2   the log of `rollout` in evalumap2-v0, which is played again (`pushlab.challenges.replays`)
 
 A folder of submissions holds CSV files (`anna.csv`), or a folder with one CSV file for each student. Exports of
 learning platforms are such folders:
@@ -53,7 +53,7 @@ def score_file(
 
     Args:
         challenge: A Challenge.
-        number: Which challenge the file answers, 1 or 2.
+        number: Number of the challenge, 1 or 2.
         seed: Challenge 1: seed of the user's chance, by default 0. Challenge 2: the seed that the log must have been
             made with, by default any.
         agent: Name on the scorecard, by default the file's.
@@ -83,10 +83,10 @@ class Submission(NamedTuple):
 
 
 def find_submissions(folder: Path | str) -> tuple[list[Submission], dict[str, str]]:
-    """Return the submissions in a folder by name, and the reason why each other file was passed over.
+    """Return the submissions in a folder by name, and the reason why each other file was skipped.
 
-    A submission is named after its file or the student's folder, without what a learning platform adds to the
-    student's name. Submissions that would share a name keep that of their file or folder.
+    A submission is named after its file or the student's folder, without the additions of a learning platform. If
+    two would share a name, they keep the names of their files or folders.
     """
     found = []
     passed_over = {}
@@ -138,7 +138,7 @@ def score_folder(
 
     Returns:
         A list of Scorecards, the BadData of each faulty submission by name, and the reason why each other file was
-        passed over. An error inside one submission doesn't stop the others.
+        skipped. An error inside one submission doesn't stop the others.
     """
     from tqdm.auto import tqdm
 
@@ -208,11 +208,12 @@ def hand_in(
         url, token: Address of the class and token of the team, by default $PUSHLAB_URL and $PUSHLAB_TOKEN.
 
     Returns:
-        A dict: "public", the share of what the catalogue's best would earn in expected points; "low" and "high", the
-        ends of its interval; "left", the uploads that the team has left; "notes", words that the history doesn't know.
+        A dict: "public", the expected points as a share of those of the catalogue's best notifications; "low" and
+        "high", the ends of its interval; "left", the team's remaining uploads; "notes", words that aren't in
+        the history.
 
-    The same answers again count once. Raises Refused with every fault that the server found, ConnectionError if the
-    server can't be reached.
+    Answers that are sent twice count once. Raises Refused with every fault that the server found, and ConnectionError
+    if the server can't be reached.
     """
     from pushlab.envs.remote.link import Link
 
@@ -220,6 +221,4 @@ def hand_in(
         data = answers.to_csv(index=False, lineterminator="\n").encode()
     else:
         data = Path(answers).read_bytes()
-    link = Link(url, token)
-    link.ask("GET", "/api/me")  # fails early if there is no server
-    return link.ask("POST", "/api/answers", data, "text/csv")
+    return Link(url, token).ask("POST", "/api/answers", data, "text/csv")

@@ -1,1 +1,1 @@
-"""Data as they lie on disk and in memory: features and schemas, users' histories, borrowers, facts; their readers."""
+"""Data sets and their readers: features and schemas, users' histories, borrowers, facts."""

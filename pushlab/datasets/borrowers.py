@@ -1,18 +1,17 @@
-"""People who borrowed, and whether they paid back: the Kaggle table "Give Me Some Credit", or one made in its shape.
+"""Borrowers and whether they paid back: the Kaggle table "Give Me Some Credit", or generated people like those in it.
 
-The table has a row a person: eleven columns, of which `SeriousDlqin2yrs` says whether the person fell 90 days behind
-within two years. The competition's file `cs-training.csv` is free to download and not free to pass on, so it is not
-here; `make_borrowers` makes people in its shape, with the truth about who falls behind. Either way the same steps
-follow, those of WhyNot 0.12: rows with a missing value are left out, features get mean 0 and deviation 1, the classes
-are balanced, the order is shuffled.
+The table has one row per person and eleven columns; `SeriousDlqin2yrs` is 1 if the person fell 90 days behind within
+two years. Everyone may download the competition's file `cs-training.csv`, but not pass it on, so pushlab doesn't have
+it; `make_borrowers` generates people with the same columns. Both are prepared as in WhyNot 0.12: rows with a missing
+value are left out, features are scaled to mean 0 and deviation 1, the classes are balanced, the order is shuffled.
 
 >>> people = load_borrowers()
 >>> len(people), people.features.shape, int(people.labels.sum())
 (18357, (18357, 10), 8357)
 
-Three things nobody records stand behind a person who is made: age, means and strain. They, and chance of its own, move
-each column, whose distribution is a table of quantiles; the columns then say how likely it is that the person falls
-behind.
+Three hidden variables describe a generated person: age, means and strain. Each column depends on them and on noise of
+its own, and its distribution is a table of quantiles. The probability that the person falls behind depends on the
+columns.
 
 >>> people = make_borrowers(seed=1, defaulted=200, repaid=300)
 >>> len(people), people.source
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
 
 
 class Column(NamedTuple):
-    """A feature of a person, and how it is made.
+    """A feature of a person, and how it is generated.
 
     Attributes:
         words: A short name, for pictures.
@@ -135,12 +134,12 @@ LABEL = "SeriousDlqin2yrs"
 FEATURES = tuple(COLUMNS)
 WORDS = tuple(column.words for column in COLUMNS.values())
 BIAS = "bias"
-REPAID = 10_000  # people who paid back that are kept
+REPAID = 10_000  # number of people kept who paid back
 DEFAULTED = (
-    8_357  # people who fell behind in the original, without rows that miss a value
+    8_357  # number in the original who fell behind, without rows with missing values
 )
-CHUNK = 25_000  # people made at once; part of what a seed means
-STREAM = 101  # another stream than that of the synthetic users of the same seed
+CHUNK = 25_000  # people drawn at once; another number would give other people
+STREAM = 101  # differs from the stream of synthetic users with the same seed
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,7 +164,7 @@ class Borrowers:
 
     @cached_property
     def columns(self) -> np.ndarray:
-        """The features a row each, (10, n), for fast loops over people."""
+        """The features, one row each, (10, n), for fast loops over people."""
         return _locked(np.ascontiguousarray(self.features.T))
 
     @cached_property
@@ -205,7 +204,7 @@ def _locked(array):
 
 
 def load_borrowers(where: Path | str | Borrowers | None = None) -> Borrowers:
-    """Return the 18,357 generated borrowers, those of a table like `cs-training.csv`, or the given Borrowers."""
+    """Return the given Borrowers or those in a table like `cs-training.csv`; by default 18,357 generated ones."""
     if isinstance(where, Borrowers):
         return where
     return make_borrowers() if where is None else read_borrowers(where)
@@ -215,9 +214,9 @@ def read_borrowers(path: Path | str, repaid: int | None = REPAID) -> Borrowers:
     """Read `cs-training.csv` of the Kaggle competition, or another table of its columns, as WhyNot 0.12 does.
 
     Args:
-        path: CSV with a header: SeriousDlqin2yrs and the ten FEATURES, with NA or nothing if a feature is
-            not known. Other columns are ignored.
-        repaid: Number of people who paid back that are kept, the first ones: 10,000 as in the original; None keeps all.
+        path: CSV with a header: SeriousDlqin2yrs and the ten FEATURES, with NA or an empty cell for
+            an unknown feature. Other columns are ignored.
+        repaid: Keep only the first people who paid back: 10,000 as in the original; None keeps all.
 
     Raises BadData with every fault.
     """
@@ -255,7 +254,7 @@ def prepare(
     scale = features.std(axis=0)
     scale[scale == 0] = 1.0
     chosen = np.r_[np.flatnonzero(labels == 1), np.flatnonzero(labels == 0)[:repaid]]
-    # A frozen stream, and the original's.
+    # The generator of the original; NumPy keeps its stream as it is.
     chosen = np.random.RandomState(0).permutation(chosen)
     return Borrowers(
         _locked((features[chosen] - mean) / scale),
@@ -273,16 +272,16 @@ def prepare(
 def make_borrowers(
     seed: int = 0, defaulted: int = DEFAULTED, repaid: int = REPAID
 ) -> Borrowers:
-    """Draw borrowers from a seed: `defaulted` who fell behind, and the first `repaid` of those who paid back.
+    """Generate borrowers from a seed: `defaulted` who fell behind, and the first `repaid` who paid back.
 
-    They are scaled by all people who are drawn, some 120,000 for the numbers of the original.
+    Mean and deviation are those of all people drawn, some 120,000 for the numbers of the original.
     """
     features, labels = draw_people(seed, defaulted)
     return prepare(features, labels, f"generated, seed {seed}", repaid)
 
 
 def draw_people(seed: int, defaulted: int) -> tuple[np.ndarray, np.ndarray]:
-    """Draw features (n, 10) in their own units and labels (n,), up to the last of `defaulted` who fell behind."""
+    """Draw people until `defaulted` fell behind; return features (n, 10) in their own units and labels (n,)."""
     uniforms = np.random.Generator(np.random.PCG64((seed, STREAM)))
     features = []
     labels = []
@@ -314,7 +313,7 @@ def _draw_columns(uniforms):
 
 
 def _bell(uniforms):
-    """Return nearly normal numbers, mean 0 and deviation 1: sums of four uniforms, the same on every machine."""
+    """Return roughly normal numbers, mean 0 and deviation 1: sums of four uniforms, the same on every machine."""
     u = uniforms.random((4, CHUNK))
     return (u[0] + u[1] + u[2] + u[3] - 2.0) * 1.7320508
 

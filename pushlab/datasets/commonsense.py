@@ -1,7 +1,7 @@
-"""Common sense as data: where things usually are, as a table of head, relation, tail and weight.
+"""Common sense as data: the usual places of things, as a table of head, relation, tail and weight.
 
-The tables that come with pushlab lie under data/room/. A table of one's own is a CSV file with the same four columns,
-or is made from ConceptNet: from a piece of its assertions dump, or from answers of its web API.
+The shipped tables are in data/room/. A table of your own is a CSV file with the same four columns, or comes from
+ConceptNet: an extract of its assertions dump, or edges from its web API.
 
 >>> facts = read_facts("commonsense")
 >>> facts[0]
@@ -33,7 +33,7 @@ API = "https://api.conceptnet.io/query"
 
 
 class Fact(NamedTuple):
-    """A fact of common sense, such as: a laptop is at location desk. The weight is 0 or more."""
+    """A fact such as ("laptop", "atlocation", "desk", 3.0): a laptop is usually on a desk. The weight is 0 or more."""
 
     head: str
     relation: str
@@ -45,9 +45,9 @@ class Fact(NamedTuple):
 
 
 def usual_places(facts: Sequence[Fact]) -> dict[str, str]:
-    """Return {head: tail} of the strongest fact of each head, in order of appearance; the first of equals wins.
+    """Return {head: tail} of the strongest fact of each head, in order of appearance. The first of equal facts counts.
 
-    A tail that is itself a head is passed over, so that no word is an object and a place. A head without another tail
+    A tail that is a head too is skipped, so that no word is both an object and a place. A head without any other tail
     is left out.
 
     >>> usual_places([Fact("cup", "atlocation", "sink", 9), Fact("cup", "atlocation", "table", 2),
@@ -58,7 +58,7 @@ def usual_places(facts: Sequence[Fact]) -> dict[str, str]:
 
 
 def all_places(facts: Sequence[Fact]) -> list[str]:
-    """Return every tail that is no head, once: first the usual ones, then the others, in order of appearance."""
+    """Return all tails that aren't heads, in order of appearance, the usual places first."""
     heads = {fact.head for fact in facts}
     others = [fact.tail for fact in facts if fact.tail not in heads]
     return list(dict.fromkeys([*usual_places(facts).values(), *others]))
@@ -67,7 +67,7 @@ def all_places(facts: Sequence[Fact]) -> list[str]:
 def strongest(
     facts: Sequence[Fact], limit: int, heads: Iterable[str] = ()
 ) -> list[Fact]:
-    """Return at most `limit` facts a head, the strongest, without tails that are heads here or among `heads`.
+    """Return the strongest facts of each head, at most `limit`, without tails that are heads here or in `heads`.
 
     >>> strongest([Fact("cup", "atlocation", "sink", 2), Fact("cup", "atlocation", "table", 1)], 1, ["sink"])
     [Fact(head='cup', relation='atlocation', tail='table', weight=1)]
@@ -85,16 +85,17 @@ def strongest(
 
 
 def read_facts(source: Any, heads: Iterable[str] | None = None) -> list[Fact]:
-    """Return the facts of a shipped table, a file, or rows of four.
+    """Return the facts of a shipped table, a file, or rows.
 
     Args:
-        source: "commonsense" or "elsewhere"; a CSV file with the columns head, relation, tail, weight; a piece of
-            ConceptNet's assertions dump, tab-separated, also as .gz; a JSON file with {head: [edge, …]} of its web
-            API, or {head: {relation: [{"tail", "weight"}, …]}} as in room-env 3; or rows of four.
+        source: "commonsense" or "elsewhere"; a CSV file with the columns head, relation, tail, weight; an extract
+            of ConceptNet's assertions dump, tab-separated, also as .gz; a JSON file {head: [edge, …]} with edges from
+            its web API, or {head: {relation: [{"tail", "weight"}, …]}} as in room-env 3; or rows (head, relation,
+            tail, weight).
         heads: Return only the facts of these heads; None returns all.
 
-    Of ConceptNet only English facts of the relation AtLocation are read, with blanks in words, and the larger weight
-    of a fact that is there twice. Raises FileNotFoundError, or BadData if the file is faulty.
+    From ConceptNet only English facts of the relation AtLocation are read, with spaces in place of underscores. A
+    fact that occurs twice has the larger weight. Raises FileNotFoundError, or BadData if the file is faulty.
     """
     name = "commonsense"
     rows = source
@@ -204,7 +205,7 @@ def _rows_of_json(content, name):
 
 
 def _edges(found):
-    """Return (start, end, weight) of the edges of the web API; one without a relation was asked for by it."""
+    """Return (start, end, weight) of AtLocation edges of the web API; an edge without a relation counts as one."""
     edges = []
     for edge in found:
         if edge.get("rel", {"@id": AT_LOCATION})["@id"] == AT_LOCATION:
@@ -220,7 +221,7 @@ def _rows_of_relations(head, relations):
 
 
 def _rows_of_edges(edges):
-    """Return rows of the English facts of (start, end, weight) edges, the larger weight of one that is there twice."""
+    """Return rows of the English facts in (start, end, weight) edges; of equal facts the larger weight counts."""
     weights: dict[tuple[str, str], float] = {}
     for start, end, weight in edges:
         if start.startswith("/c/en/") and end.startswith("/c/en/"):
@@ -235,9 +236,9 @@ def _rows_of_edges(edges):
 
 
 def fetch_facts(heads: Iterable[str], limit: int = 20) -> list[Fact]:
-    """Return facts of the given heads, at most `limit` each, from ConceptNet's web API.
+    """Download facts of the given heads, at most `limit` each, from ConceptNet's web API.
 
-    Raises OSError that names the address if there is no answer.
+    Raises OSError with the address if there is no answer.
     """
     from urllib.parse import urlencode
     from urllib.request import urlopen
@@ -261,6 +262,9 @@ def fetch_facts(heads: Iterable[str], limit: int = 20) -> list[Fact]:
 
 
 def write_facts(facts: Sequence[Fact], path: Path | str, replace: bool = True) -> Path:
-    """Write the facts as a CSV table, in their order, as `write_text` does; return the path."""
+    """Write the facts as a CSV table, in their order; return the path.
+
+    Raises FileExistsError if the file exists and `replace` is False.
+    """
     rows = [(*fact[:3], f"{fact.weight:g}") for fact in facts]
     return write_text(path, csv_text([COLUMNS, *rows]), replace)

@@ -1,7 +1,7 @@
-"""Chance that gives the same bytes on every machine and with every NumPy release.
+"""Random draws that are the same on every machine and with every NumPy release.
 
-NumPy promises to keep the stream of uniforms of PCG64, but not what `normal`, `choice` or `poisson` make of it. So
-everything random here is a uniform, turned into a value by a table of weights or of quantiles.
+NumPy guarantees the stream of uniforms of PCG64, but not the results of `normal`, `choice` or `poisson`. Every draw
+here is a uniform that a table of weights or quantiles turns into a value.
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-# One stream for each question, so that changing how arrivals are drawn leaves the days and the actions as they were.
+# One stream for each purpose: a change in how arrivals are drawn leaves the days and the actions unchanged.
 STREAMS = (
     "persona",
     "days",
@@ -25,7 +25,7 @@ STREAMS = (
 
 
 def uniforms(seed: int, stream: str, shape: int | tuple[int, ...]) -> np.ndarray:
-    """Uniform numbers in [0, 1), float64 of this shape; the same for the same seed and stream (one of STREAMS).
+    """Draw uniform numbers in [0, 1), float64 of this shape, from a seed and a stream (one of STREAMS).
 
     >>> uniforms(1, "days", 2).round(3)
     array([0.332, 0.612])
@@ -36,7 +36,7 @@ def uniforms(seed: int, stream: str, shape: int | tuple[int, ...]) -> np.ndarray
 
 
 def pick(weights: Sequence[int], u: Any) -> np.ndarray:
-    """For each uniform in `u` the index of a weight, drawn in proportion to the weights (whole numbers).
+    """Return an index for each uniform in `u`, drawn in proportion to the weights (whole numbers).
 
     >>> pick((3, 1), [0.0, 0.74, 0.75])
     array([0, 0, 1])
@@ -46,7 +46,7 @@ def pick(weights: Sequence[int], u: Any) -> np.ndarray:
 
 
 def pick_value(options: Mapping[str, int], u: Any) -> Any:
-    """For each uniform the value drawn from `options`, {value: weight}, as an object array.
+    """Return a value of `options`, {value: weight}, for each uniform, as an object array.
 
     >>> pick_value({"low": 3, "high": 1}, [0.1, 0.9]).tolist()
     ['low', 'high']
@@ -55,9 +55,9 @@ def pick_value(options: Mapping[str, int], u: Any) -> Any:
 
 
 def quantile(levels: Sequence[float], values: Sequence[float], u: Any) -> np.ndarray:
-    """For each uniform the quantile of a distribution given by a table, straight lines between its points.
+    """Return the quantile for each uniform, by linear interpolation in a table of a distribution.
 
-    Written out, because `numpy.interp` may round its last digit differently from machine to machine.
+    It doesn't use `numpy.interp`, whose last digit can differ between machines.
 
     >>> quantile((0, 0.5, 1), (0, 10, 100), [0.25, 0.75])
     array([ 5., 55.])

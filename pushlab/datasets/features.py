@@ -1,4 +1,4 @@
-"""Features of notifications and contexts, their kinds and values; people see names, arrays hold codes.
+"""Features of notifications and contexts, with the values that people read and the codes that arrays hold.
 
 >>> day_part = Feature("time", "closed", ("morning", "evening"))
 >>> day_part.code("evening"), day_part.word((0,))
@@ -28,7 +28,7 @@ KINDS = ("closed", "open", "set", "integer")
 
 
 def as_text(value: Any) -> str:
-    """Return a value as the files spell it: True, 3, 3.0 and "still" become "True", "3", "3" and "still"."""
+    """Return a value as text, as files have it: True, 3, 3.0 and "still" become "True", "3", "3" and "still"."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     return str(value).strip()
@@ -40,7 +40,7 @@ class Feature:
 
     Attributes:
         kind: One of KINDS.
-            closed: exactly `values`; anything else is an error.
+            closed: one of `values`; anything else is an error.
             open: `values` come from the data; one unseen when the schema was fitted becomes `other`.
             set: any subset of the tags in `values`, written with blanks between; `empty` is the word for none.
             integer: a whole number, coded by its bin; `edges` are the lower ends of all bins but the first.
@@ -48,7 +48,7 @@ class Feature:
         aliases: Other spellings of values, {spelling: value}; a set has none.
         neutral: The value if none is chosen. By default the first; of a set, no tag at all.
 
-    Raises ValueError for an unknown kind, and for values or edges that do not go with the kind.
+    Raises ValueError for an unknown kind, and for values or edges that don't fit the kind.
     """
 
     name: str
@@ -69,7 +69,7 @@ class Feature:
         if any(not isinstance(value, str) for value in values):
             self._refuse(f"'values' lists texts in quotation marks; got {values}")
         if len(set(values)) < len(values) or (self.kind == "open" and OTHER in values):
-            self._refuse(f"a value is there once, and {OTHER!r} is kept; got {values}")
+            self._refuse(f"values are unique, and {OTHER!r} is reserved; got {values}")
         rising = tuple(sorted(set(self.edges)))
         if self.kind == "integer" and (not rising or self.edges != rising):
             self._refuse(f"an integer feature needs rising edges, not {self.edges}")
@@ -105,7 +105,7 @@ class Feature:
 
     @property
     def components(self) -> tuple[str, ...]:
-        """Names of the array components: the feature's name, or for a set one 0/1 component a tag."""
+        """Names of the array components: the feature's name, or for a set one 0/1 component per tag."""
         if self.kind == "set":
             return tuple(f"{self.name}.{tag}" for tag in self.words)
         return (self.name,)
@@ -169,8 +169,8 @@ def _is_word(text):
 class Features:
     """One half of an engagement, the notification or the context: its features in order, and their arrays.
 
-    `components`, `sizes` and `space` describe an encoded array: one integer a feature, and for a set-valued feature a
-    block of 0/1 integers, one a tag (a MultiBinary inside the MultiDiscrete).
+    `components`, `sizes` and `space` describe an encoded array: one integer per feature, and for a set-valued feature a
+    block of 0/1 integers, one per tag (a MultiBinary inside the MultiDiscrete).
     """
 
     def __init__(self, features: Iterable[Feature]):
@@ -195,7 +195,7 @@ class Features:
 
     @cached_property
     def starts(self) -> np.ndarray:
-        """Index of each component's first code when all codes stand side by side (one-hot), int64."""
+        """Index of each component's first code in a one-hot encoding of all components, int64."""
         return np.concatenate([[0], np.cumsum(self.sizes)[:-1]]).astype(np.int64)
 
     @property
@@ -256,8 +256,8 @@ class Features:
     def encode_one(self, values: Mapping[str, str]) -> np.ndarray:
         """Return codes, int64 (components,), of a dict with a value for each feature.
 
-        Raises ValueError for a key that is no feature, and for values that are missing or not allowed. Warns of a
-        value of an open feature that the data don't have, which is coded as "other".
+        Raises ValueError for a key that is no feature, and for values that are missing or not allowed. Warns about
+        a value of an open feature that the data don't have, which is coded as "other".
         """
         for name in values.keys() - set(self.names):
             raise ValueError(
@@ -275,7 +275,7 @@ class Features:
             codes += found
             if feature.kind == "open" and feature.word(found) == OTHER != text:
                 warnings.warn(
-                    f"the data know no {feature.name} {text!r}, so it is coded as 'other'"
+                    f"the data have no {feature.name} {text!r}, so it is coded as 'other'"
                     + meant(text, feature.words),
                     stacklevel=2,
                 )
@@ -302,7 +302,7 @@ class Features:
 def encode_column(feature: Feature, values: Any) -> tuple[np.ndarray, list]:
     """Return the codes (rows, components) of a column, and (row, value) of each value that is not allowed.
 
-    Each distinct value is looked up once: a quarter has thousands of rows and a few dozen values.
+    Each distinct value is looked up once, as a table has thousands of rows and a few dozen values.
     """
     import pandas as pd
 

@@ -1,4 +1,4 @@
-"""A user as loaded: periods of engagements, and what is known about the person."""
+"""Users as loaded: periods of engagements, schema, catalogue, and the truth about a synthetic person."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -12,15 +12,14 @@ from pushlab.datasets.schema import Schema
 
 @dataclass(frozen=True)
 class Period:
-    """A period of one user's engagements: a row a notification, in order of time.
+    """A period of one user's engagements: one row per notification, in order of time.
 
     Attributes:
         schema: The schema, fitted to the user's history.
         table: DataFrame of text columns: the features, `action` ("opened" or "dismissed") and, if the data have them,
             `posted` and `removed` (datetime64), `response_time`, `seen_time`, `decision_time` (seconds, float64) and
-            the context at removal as `removal.<feature>`. The test period of a hand-out has the context alone.
-
-    Notifications and answers of a period with contexts alone raise ValueError.
+            the context at removal as `removal.<feature>`. The test period of a hand-out has only the context:
+            its attributes with notifications or actions raise ValueError.
     """
 
     schema: Schema
@@ -38,15 +37,15 @@ class Period:
 
     @property
     def answered(self) -> bool:
-        """Whether notifications and actions are known, not only contexts."""
+        """Whether notifications and actions are known, and not only contexts."""
         return "action" in self.table
 
     def _known(self):
         """Return the table; raise ValueError if it has contexts alone."""
         if not self.answered:
             raise ValueError(
-                "this period is a hand-out's: its contexts wait for notifications, and what was sent and "
-                "opened then is known to whoever scores them. To practise, take period='history'"
+                "this period of a hand-out has only contexts; its notifications and actions stay with the "
+                "person who scores answers. To practise, use period='history'"
             )
         return self.table
 
@@ -148,7 +147,7 @@ class User:
         for name, period in self.periods.items():
             if not period.answered:
                 lines.append(
-                    f"  {name}: {len(period):,} contexts that wait for notifications"
+                    f"  {name}: {len(period):,} contexts without notifications"
                 )
                 continue
             line = f"  {name}: {len(period):,} notifications, {period.opened.mean():.1%} opened"

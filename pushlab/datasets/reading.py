@@ -1,14 +1,14 @@
-"""Readers of users: the ones under data/, and the public originals.
+"""Loading users: the shipped ones, your own, and the public originals.
 
-A data set is a folder (or a wheel) of users and a schema that names the tables of a user. The shipped users, the
-EvalUMAP 2019 folders and the EvalUMAP 2020 wheel differ only in their schema files:
+A data set is a folder (or a wheel) of users, and a schema that describes the tables of a user. The shipped users, the
+EvalUMAP 2019 folders and the EvalUMAP 2020 wheel differ only in their schema files.
 
 >>> mira = load_user("mira")
 >>> mira.history.engagements.columns[:3].tolist(), mira.test.opened.dtype.name
 (['day', 'time', 'place'], 'bool')
 
-Reading is strict: `BadData` lists every fault with file, row, column, value and what would have been right. Only CSV
-and JSON are read; nothing is ever unpickled.
+Reading is strict: `BadData` lists every fault with file, row, column, value and a description of valid values. Only
+CSV and JSON are read; nothing is ever unpickled.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from pushlab.ground.reading import read_json
 from pushlab.ground.tables import Rule, number, read_table, word
 
 SHIPPED_SCHEMAS = ("evalumap2019", "evalumap2020")
-CONTEXTS = "contexts.csv"  # the test period of a handed-out user: its contexts alone
+CONTEXTS = "contexts.csv"  # contexts of the test period in a private user's hand-out
 
 
 # ---------------------------------------------------------------- finding users
@@ -63,11 +63,11 @@ def load_user(
     """Load one user.
 
     Args:
-        where: Name of a shipped user, which means that user whatever is in the working directory ("./mira" is a
-            folder); a user's own folder; a folder or wheel of users, with `user` naming one; or a User, which is
+        where: Name of a shipped user, even if the working directory has a folder of that name (write "./mira" for
+            the folder); a user's own folder; a folder or wheel of users, with `user` naming one; or a User, which is
             returned as it is.
         schema: A Schema, its name or its file. By default `schema.json` in the folder or above it, else the shipped
-            schema whose tables are there.
+            schema whose tables the folder has.
 
     Raises FileNotFoundError if there is nothing at `where`, BadData with every fault of the tables, and ValueError if
     another user or schema is requested of a User.
@@ -134,7 +134,7 @@ def _open(where):
 
 
 def _schemas(folder, user="", schema=None):
-    """Return the schemas that may fit: the given one, one in or above the user's folder, or the shipped ones."""
+    """Return the schemas to try: the given one, one in or above the user's folder, or the shipped ones."""
     if isinstance(schema, Schema):
         return [schema]
     if schema is not None:
@@ -146,7 +146,7 @@ def _schemas(folder, user="", schema=None):
 
 
 def _find_layout(folder, user, schema=None):
-    """Return the schema, and the layout of its tables, that a user's folder follows."""
+    """Return the first schema and layout with tables that a user's folder has."""
     files = set()
     for candidate in _schemas(folder, user, schema):
         for layout in candidate.layouts:
@@ -277,7 +277,7 @@ def _complete(tables, user):
     period, table = next(iter(tables.items()))
     half = len(table) // 2
     if len(tables) > 1 or half == 0:
-        right = "there is no history and test period, nor one period that can be halved"
+        right = "neither a history and a test period, nor one period that can be halved"
         raise BadData(Fault(user, right=right))
     test = table[half:].reset_index(drop=True)
     note = f"only the period {period!r} is there: its first half is the history, its second half the test"
@@ -285,7 +285,7 @@ def _complete(tables, user):
 
 
 def _read_contexts(folder, file, schema, rules):
-    """Return the contexts of a handed-out user, whose ids count from 0."""
+    """Return the contexts of a private user's hand-out, whose ids count from 0."""
     columns = {name: name for name in ("id", *schema.context.names)}
     table = _read_part(folder, file, columns, rules)
     ids = table.pop("id")

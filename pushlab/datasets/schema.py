@@ -1,7 +1,7 @@
-"""Schemas: the features of notifications and contexts, and the tables that they are in.
+"""Schemas: the features of notifications and contexts, and the tables that hold them.
 
-A schema is data (a JSON file below `data/schemas`, or `schema.json` beside a data set), so that another data set is
-another file and no new code. People see names, arrays hold codes:
+A schema is a JSON file in `data/schemas`, or `schema.json` beside a data set: another data set needs another file and
+no new code. People read names, arrays hold codes.
 
 >>> schema = Schema.load("evalumap2019").fit(
 ...     {"postingApp": ["chat", "mail"], "category": ["msg", "email"], "subject": ["unknown", "finance"]})
@@ -28,18 +28,18 @@ from pushlab.ground.reading import read_json
 
 DATES = ("posted", "removed")
 SECONDS = ("response_time", "seen_time", "decision_time")
-COLUMNS = ("id", "action", *DATES, *SECONDS)  # names that no feature can have
+COLUMNS = ("id", "action", *DATES, *SECONDS)  # reserved names of columns
 JSON_KINDS = {str: "a text", list: "a list, […]", dict: "an object, {…}"}
 
 
 @dataclass(frozen=True)
 class Schema:
-    """The features of a data set, and the tables that they are in.
+    """The features of a data set, and the tables that hold them.
 
     Attributes:
         notification, context: Features.
         opened, dismissed: Spellings of the two actions.
-        layouts: Tables of a user, and which column is which feature: [{"root": folder, "sort": column (optional),
+        layouts: Tables of a user, and the feature in each column: [{"root": folder, "sort": column (optional),
             "periods": {period: [{"file": name, "columns": {column: our name, or None}}, …]}}, …]. The periods are
             history, validation and test, in this order.
     """
@@ -53,7 +53,7 @@ class Schema:
 
     @classmethod
     def load(cls, where: Path | str) -> Schema:
-        """Load a schema file: a path, or the name of one that comes with pushlab (evalumap2019, evalumap2020)."""
+        """Load a schema from a .json file, or a shipped one by name (evalumap2019, evalumap2020)."""
         path = Path(where)
         if path.suffix != ".json":
             known = sorted(file.stem for file in (data_dir() / "schemas").iterdir())
@@ -101,7 +101,7 @@ class Schema:
         )
 
     def fit(self, table: Any) -> Schema:
-        """Return this schema with the values of its open features taken from `table`, sorted; known ones stay."""
+        """Return this schema with the sorted values of `table` for each open feature that has no values yet."""
         notification = Features(_fitted(f, table) for f in self.notification)
         context = Features(_fitted(f, table) for f in self.context)
         return replace(self, notification=notification, context=context)
@@ -132,7 +132,7 @@ def _take(data, key, kind, where):
 
 
 def _half(data, key):
-    """Return the Features of one half of an engagement."""
+    """Return the Features of the notification or the context."""
     features = []
     for number, entry in enumerate(_take(data, key, list, "a schema"), 1):
         try:

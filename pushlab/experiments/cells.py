@@ -1,4 +1,4 @@
-"""Cells of a grid: independent runs that joblib computes side by side, each stored when it is finished.
+"""Cells of a grid: independent runs, computed in parallel by joblib and stored one by one.
 
 A folder holds
 
@@ -7,8 +7,9 @@ A folder holds
     cells/<labels>-<fingerprint>.error   the traceback of a failed one
     <table>.csv                          the rows of all cells
 
-The fingerprint covers everything that a cell's numbers depend on, so an edited agent has other files and exactly its
-cells run again. Rows are always read back from JSON: they are the same on one core, on two and on a cluster.
+The fingerprint covers everything that a cell's numbers depend on. After an edit of an agent its cells have other file
+names, so they run again and no others do. Rows are always read back from JSON, so they are the same on one core, on two
+and on a cluster.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ CELLS = "cells.json"
 
 
 class Cell(NamedTuple):
-    """A run that needs no other.
+    """An independent run.
 
     Attributes:
         labels: Column names and values that identify the cell, the first columns of its rows.
@@ -49,7 +50,7 @@ class Cell(NamedTuple):
 
 
 class CellsFailed(RuntimeError):
-    """Some cells raised an error; all others are finished and stored."""
+    """Raised if some cells raised an error; all others are finished and stored."""
 
 
 def run_cells(
@@ -61,18 +62,19 @@ def run_cells(
     strict: bool = True,
     name: str = "cells",
 ) -> dict[str, pd.DataFrame]:
-    """Run the cells that aren't finished and return the tables of all, rows in the order of the cells.
+    """Run the cells that aren't finished; return the tables of all cells, with rows in the order of the cells.
 
     Args:
         out: Folder of the results. None is a folder in pushlab's cache, False stores nothing.
-        workers: Number of processes; None is what `joblib.parallel_config` says, or all cores. Inside
+        workers: Number of processes; None takes that of `joblib.parallel_config`, or all cores. Inside
             `joblib.parallel_config("dask")` or `"ray"` the cells run on that cluster.
         fresh: Run finished cells again.
         progress: Show a progress bar.
-        strict: Raise CellsFailed, after all cells, if one failed; otherwise warn. The next call tries it again.
+        strict: Whether to raise CellsFailed after all cells if one failed, rather than warn. The next call tries failed
+            cells again.
         name: Name on the progress bar and, if `out` is None, of the folder.
 
-    Raises FileExistsError for a folder of something else, OSError if results can't be written.
+    Raises FileExistsError for a folder with other files, OSError if results can't be written.
     """
     cells = list(cells)
     if workers not in (None, -1):
@@ -93,15 +95,12 @@ def run_cells(
                 errors[at] = error
     except BrokenProcessPool as error:
         unfinished = [
-            cells[at] for at in missing if files[at] and not files[at].exists()
+            cells[at].labels for at in missing if files[at] and not files[at].exists()
         ]
         raise CellsFailed(
             f"a worker process ended unexpectedly, for want of memory perhaps; finished cells are stored. Unfinished: "
-            f"{'; '.join(map(_labels_text, unfinished[:5]))}"
+            f"{'; '.join(map(labels_text, unfinished[:5]))}"
         ) from error
-    for at in missing:
-        if files[at] and at not in errors:
-            results[at] = read_result(files[at])
     tables = _combine(cells, results)
     if folder is not None:
         for table, rows in tables.items():
@@ -112,7 +111,7 @@ def run_cells(
         first = min(errors)
         message = (
             f"{len(errors)} of {len(cells)} cells failed, and will be tried again by the next call; the first, "
-            f"{_labels_text(cells[first])}: {errors[first]}"
+            f"{labels_text(cells[first].labels)}: {errors[first]}"
         )
         if folder is not None:
             message += (
@@ -125,7 +124,7 @@ def run_cells(
 
 
 def status(folder: Path | str) -> pd.DataFrame:
-    """Return the cells of a folder's last call: labels, state (finished, failed, missing), error, traceback.
+    """Return a table of the cells of a folder's last call: labels, state (finished, failed, missing), error, traceback.
 
     Raises FileNotFoundError if the folder has no cells.
     """
@@ -140,8 +139,8 @@ def status(folder: Path | str) -> pd.DataFrame:
             row["state"] = "finished"
         elif file.with_suffix(".error").exists():
             text = file.with_suffix(".error").read_text(encoding="utf-8")
-            row |= {"state": "failed", "traceback": text}
-            row["error"] = text.strip().splitlines()[-1]
+            error = text.strip().splitlines()[-1]
+            row |= {"state": "failed", "error": error, "traceback": text}
         rows.append(row)
     return pd.DataFrame(rows)
 
@@ -169,7 +168,7 @@ def _cell_files(cells, folder):
 
 
 def _side_by_side(cells, files, missing, workers, name, progress):
-    """Yield the number, the result if it isn't stored, and the error of each missing cell."""
+    """Yield the number, the result and the error of each missing cell."""
     from joblib import Parallel, delayed
     from joblib.parallel import get_active_backend
     from tqdm.auto import tqdm
@@ -202,12 +201,12 @@ def _run_cell(at, cell, file):
     except Exception as error:
         if file is not None:
             write_text(file.with_suffix(".error"), traceback.format_exc())
+            file.unlink(missing_ok=True)
         return at, None, f"{type(error).__name__}: {error}"
-    if file is None:
-        return at, json.loads(text), None
-    write_text(file, text)
-    file.with_suffix(".error").unlink(missing_ok=True)
-    return at, None, None
+    if file is not None:
+        write_text(file, text)
+        file.with_suffix(".error").unlink(missing_ok=True)
+    return at, json.loads(text), None
 
 
 def _columns(name, rows, cell):
@@ -238,8 +237,9 @@ def _combine(cells, results):
     }
 
 
-def _labels_text(cell):
-    return ", ".join(f"{name} {value}" for name, value in cell.labels.items())
+def labels_text(labels):
+    """Return the labels of a cell for a message."""
+    return ", ".join(f"{name} {value}" for name, value in labels.items())
 
 
 _modules_of_workers: dict[str, float] = {}

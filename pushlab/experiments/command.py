@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from pushlab.experiments.cells import CellsFailed, status
+from pushlab.experiments.cells import CellsFailed, labels_text, status
 from pushlab.experiments.sweep import load_factory, sweep
 from pushlab.ground.commands import ended_by, say
 from pushlab.ground.faults import BadData, Fault, refuse
@@ -160,7 +160,7 @@ def print_status(folder: Path | str) -> bool:
     for error, cells in failed.groupby("error", sort=False):
         first = cells.iloc[0]
         labels = first.drop(["state", "error", "traceback"])
-        text = ", ".join(f"{name} {value}" for name, value in labels.items())
+        text = labels_text(labels)
         others = f" and {len(cells) - 1:,} more cells" if len(cells) > 1 else ""
         say(f"failed: {text}{others}: {error}\n{first['traceback']}")
     return failed.empty

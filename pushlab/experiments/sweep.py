@@ -56,23 +56,25 @@ def sweep(
             or a factory, or a dict {"agent": any of these, "name": label, argument: value, ...}. A factory with a
             parameter `env` gets the environment. Each run makes its own agent.
         envs: A list, or {label: environment}: an id, a factory, or {"env": id, "name": label, argument: value, ...}.
-            {"each": {"user": ["mira", "theo"]}} in such a dict stands for one environment per value.
-        seeds: How many, from 0, or which.
-        out: A folder, in which later calls continue. None is one in pushlab's cache, False stores nothing.
+            {"each": {"user": ["mira", "theo"]}} in such a dict gives one environment per value.
+        seeds: Number of seeds, which count from 0, or the seeds themselves.
+        out: Folder for the results, in which later calls continue. None is a folder in pushlab's cache, False stores
+            nothing.
         syllabi: Names, files or dicts of syllabi in place of environments; a run is a lifetime.
-        function: A function to run instead, with `agent`, `env`, `syllabus` and `seed` as far as they are given and
-            a value of each axis of `grid`. It returns rows as the function of a `Cell` does.
+        function: A function to run in place of episodes. Its arguments are those of `agent`, `env`, `syllabus` and
+            `seed` that the call has, and a value of each axis of `grid`. It returns rows like the function of a `Cell`.
         grid: {axis: values, or {label: value}}.
-        episodes: Episodes per run; `tests` more follow without learning or exploring (`block_type` "test").
+        episodes: Number of episodes per run.
+        tests: Number of episodes that follow without learning or exploring (`block_type` "test").
         steps, record: As in `pushlab.rollout`; record is "episodes" or "steps".
         workers, fresh, progress, name: As in `pushlab.experiments.cells.run_cells`.
-        strict: Raise CellsFailed, after all runs, if one failed; otherwise warn.
+        strict: Whether to raise CellsFailed after all runs if one failed, rather than warn.
 
     Returns:
         A DataFrame with a row per episode (or step): env or syllabus, agent, seed, then the columns of the log except
         times. For a function that returns several tables, {name: DataFrame}.
 
-    Raises BadData that lists all names and arguments from which nothing can be made, before anything runs.
+    Raises BadData before anything runs if an agent, environment or syllabus can't be made; it lists all of them.
     """
     rollouts = function is None and envs is not None
     if function is None:
@@ -164,7 +166,7 @@ def run_lifetime(agent: Agent, syllabus: Any, seed: int = 0) -> pd.DataFrame:
     from pushlab.lifetimes.live import run_syllabus
 
     log = run_syllabus(syllabus, agent, seed, progress=False)
-    return pd.DataFrame(log.drop(columns=["run", "agent", "seed"]))
+    return log.drop(columns=["run", "agent", "seed"])
 
 
 # ---------------------------------------------------------------- agents and environments
@@ -216,7 +218,7 @@ class Spec(NamedTuple):
 def read_specs(kind: str, given: Any, faults: list[Fault]) -> dict[str, Spec]:
     """Return {label: Spec} of agents, envs or syllabi as `sweep` takes them, and add a fault for each unknown name.
 
-    Raises ValueError for a label that is there twice.
+    Raises ValueError for two equal labels.
     """
     if isinstance(given, Mapping) and kind not in given:
         pairs = [(str(label), one) for label, one in given.items()]
@@ -288,7 +290,9 @@ def _arguments_text(arguments):
 
 
 def load_factory(target: Any) -> Callable:
-    """Return a factory: itself, an agent of `pushlab.agents` by name, or "module:name" in the working directory too.
+    """Return a factory: `target` itself, an agent of `pushlab.agents` by name, or "module:name".
+
+    A module can also be in the working directory.
 
     Raises ValueError for anything else.
     """
@@ -319,7 +323,9 @@ def make_once(axes: Mapping[str, Mapping[str, Spec]], faults: list[Fault]) -> No
         for label, spec in axes.get(kind, {}).items():
             try:
                 made = spec.make(env)
-                env = made if kind == "env" else env
+                if kind == "env":
+                    env = made
+                    env.close()
             except Exception as error:  # of a user's factory, too
                 words = str(error) or type(error).__name__
                 faults.append(Fault(f"{kind} {label}", right=words))
@@ -335,9 +341,4 @@ def _labelled(axis, values):
         )
     values = list(values)
     demand(values, f"there is no {axis}: the list is empty")
-    labelled = {value: value for value in values}
-    demand(
-        len(labelled) == len(values),
-        f"the axis {axis} has a value twice: {values!r:.60}",
-    )
-    return labelled
+    return {value: value for value in values}

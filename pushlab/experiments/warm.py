@@ -1,6 +1,6 @@
-"""`pushlab warm`: compile the loops of all environments and agents ahead, so that nobody waits for them later.
+"""`pushlab warm`: compile the loops of all environments and agents, so that later runs start without a delay.
 
-Loops that only a rare argument asks for, such as another solver, are compiled when it is given.
+Loops for rare arguments, such as another solver, are compiled when they are first used.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ WHYNOT = {"reference": "whynot-0.12"}
 
 
 def warm(workers: int | None = None, progress: bool = True) -> int:
-    """Compile whatever isn't cached yet and return the number of environments and agents that were run.
+    """Compile all loops that aren't cached; return the number of environments and agents that were run.
 
     Args:
-        workers: Number of processes; None is one per core.
+        workers: Number of processes; None uses one per core.
     """
     from joblib import Parallel, delayed
     from tqdm.auto import tqdm
@@ -52,7 +52,7 @@ def play(name: str, **arguments: Any) -> None:
 
 
 def play_world3() -> None:
-    """Run World3 with everything that is compiled from its equations, which share loops."""
+    """Run World3 with all loops that are compiled from its equations."""
     from pushlab.envs.ode.models import load_model
     from pushlab.envs.ode.models.world3 import indicators
 

@@ -1,1 +1,1 @@
-"""What everything stands on: faults of data, files written whole, compiled loops, seeds, checks of arguments."""
+"""The base of all packages: faults of data, files written whole, compiled loops, seeds, checks of arguments."""

@@ -1,7 +1,6 @@
-"""Checks of arguments: what is wrong is said by name, with what would be right and what was given.
+"""Checks of arguments: each returns a valid value, and otherwise raises ValueError.
 
-Each check gives the value back, so that it can be taken over in the same line; each raises ValueError. `demand` is for
-a rule of one's own.
+The message has the argument's name, a description of valid values, and the value. `demand` checks any other condition.
 
 >>> whole("seed", 7), number("share", 0.5, 0, 1), one_of("kind", "a", ("a", "b"))
 (7, 0.5, 'a')
@@ -33,11 +32,11 @@ NUMBERS = (
     float,
     np.integer,
     np.floating,
-)  # a Fraction or a Decimal is no number to NumPy
+)  # NumPy makes objects of Fraction and Decimal
 
 
 def demand(holds: Any, otherwise: str) -> None:
-    """ValueError with these words, unless it holds. (Words that take long to make go with an `if` and a `raise`.)"""
+    """Raise ValueError with this message unless the condition holds. For a message that is slow to make use `if`."""
     if not holds:
         raise ValueError(otherwise)
 
@@ -53,9 +52,10 @@ def in_short(value: Any) -> str:
 
 @contextmanager
 def naming(name: str, value: Any) -> Iterator[None]:
-    """While others read an argument: their TypeError, ValueError, OverflowError or OSError names it, if it did not.
+    """Context manager that adds an argument's name and value to errors raised inside it.
 
-    A BadData, whose faults name a file, stays as it is; a TypeError and an OverflowError become a ValueError.
+    A TypeError or OverflowError becomes a ValueError. A BadData, whose faults name a file, isn't changed, nor is an
+    error whose message has the name already.
 
     >>> with naming("people", "friends.csv"):
     ...     raise FileNotFoundError("there is no such file")
@@ -72,7 +72,7 @@ def naming(name: str, value: Any) -> Iterator[None]:
 
 
 def meant(word: Any, choices: Iterable[str]) -> str:
-    """The end of a message that names the choice which is spelt nearly like `word`, in capitals or not; or nothing.
+    """Return the end of a message that suggests the choice most like `word`, or "" if none is similar.
 
     >>> meant("Freinds", ["family", "friends"]), meant("sports", ["family", "friends"])
     ("; is 'friends' meant?", '')
@@ -83,7 +83,7 @@ def meant(word: Any, choices: Iterable[str]) -> str:
 
 
 def is_number(value: Any) -> bool:
-    """Whether this is a finite number, Python's or NumPy's; True and False are none.
+    """Return whether the value is a finite number of Python or NumPy; True and False aren't numbers.
 
     >>> is_number(2.5), is_number(True), is_number("2"), is_number(float("nan")), is_number(10**400)
     (True, False, False, False, False)
@@ -94,12 +94,12 @@ def is_number(value: Any) -> bool:
             and not isinstance(value, bool)
             and math.isfinite(value)
         )
-    except OverflowError:  # a whole number that no float holds
+    except OverflowError:  # an int too large for a float
         return False
 
 
 def one_of(name: str, value: Any, choices: Iterable[Any]) -> Any:
-    """The value, if it is one of these; an object that is unlike all of them, such as an array, is none.
+    """Return the value if it equals one of the choices and has its type.
 
     >>> one_of("opening", "always", ("sampled", "matched"))
     Traceback (most recent call last):
@@ -116,7 +116,7 @@ def one_of(name: str, value: Any, choices: Iterable[Any]) -> Any:
 
 
 def flag(name: str, value: Any) -> bool:
-    """The value as a bool, if it is True or False, Python's or NumPy's; 1, "yes" and None are neither.
+    """Return the value as a bool if it is True or False of Python or NumPy; 1, "yes" and None aren't.
 
     >>> flag("reveal", 1)
     Traceback (most recent call last):
@@ -128,7 +128,7 @@ def flag(name: str, value: Any) -> bool:
 
 
 def function(name: str, value: Any) -> Any:
-    """The value, if it can be called.
+    """Return the value if it can be called.
 
     >>> function("make", 5)
     Traceback (most recent call last):
@@ -139,7 +139,7 @@ def function(name: str, value: Any) -> Any:
 
 
 def some_of(name: str, value: Any, choices: Iterable[str]) -> tuple[str, ...]:
-    """The value as a tuple, if it is one of these words or several of them, each once.
+    """Return the value as a tuple if it is one of these words, or several of them without repetition.
 
     >>> some_of("visible", "age", ("age", "debt")), some_of("visible", ["debt", "age"], ("age", "debt"))
     (('age',), ('debt', 'age'))
@@ -171,11 +171,13 @@ def whole(
     most: int | None = None,
     of: str = "",
 ) -> int:
-    """The value as an int, if it is a whole number from `least` to `most`, both allowed; None leaves an end open.
+    """Return the value as an int if it is a whole number from `least` to `most`, both included.
 
-    Whole is told by type, Python's or NumPy's: 3 is; 3.0, "3" and True are not.
+    The type must be an integer of Python or NumPy: 3 is valid, while 3.0, "3" and True aren't.
 
-    of   what is counted, in words
+    Args:
+        least, most: Limits; None is no limit.
+        of: Unit for the message, such as "days".
 
     >>> whole("horizon", 0, 1, 84, of="days")
     Traceback (most recent call last):
@@ -204,16 +206,17 @@ def number(
     below: float | None = None,
     of: str = "",
 ) -> Any:
-    """The value as Python's number, if it is a finite number between the ends that are given.
+    """Return the value as a number of Python if it is a finite number within the limits.
 
-    least, most    ends that are allowed; most=math.inf allows infinity
-    above, below   ends that are not
-    of             what is counted, in words
+    Args:
+        least, most: Limits that are included; most=math.inf allows infinity.
+        above, below: Limits that are excluded.
+        of: Unit for the message, such as "days".
     """
     given, value = (
         value,
         value.item() if isinstance(value, np.generic) else value,
-    )  # a float16 holds no limits
+    )  # a limit may be too large for a float16
     endless = most == math.inf and isinstance(value, NUMBERS) and value == math.inf
     if not (
         (endless or is_number(value))
@@ -233,9 +236,11 @@ def number(
 def numbers(
     name: str, value: Any, shape: tuple | None = None, of: str = ""
 ) -> np.ndarray:
-    """The value as an array of float64, if it is made of finite numbers and has this shape; None takes any.
+    """Return the value as a float64 array if all its numbers are finite and it has this shape.
 
-    of   what they are, in words
+    Args:
+        shape: The shape; None allows any.
+        of: Description of the numbers for the message.
 
     >>> numbers("weights", [1, 2], (2,)).tolist()
     [1.0, 2.0]
@@ -261,30 +266,30 @@ def numbers(
 
 
 def floats(name: str, value: Any) -> np.ndarray:
-    """The value as NumPy reads it as an array of float64, of any shape and with NaN; see `numbers`."""
+    """Return the value as a float64 array of any shape, which may contain NaN; see `numbers`."""
     with naming(name, value):
         return np.asarray(value, float)
 
 
 def generator(seed: Any) -> np.random.Generator:
-    """NumPy's generator for a seed."""
+    """Return NumPy's generator for a seed."""
     with naming("seed", seed):
         return np.random.default_rng(seed)
 
 
 def share(name: str, value: Any) -> Any:
-    """The value, if it lies strictly between 0 and 1, as the level of an interval does."""
+    """Return the value if it is above 0 and below 1, as the level of an interval is."""
     return number(name, value, above=0, below=1)
 
 
 def chances(values: Mapping[str, Any]) -> None:
-    """Each of {name: value} is a probability, 0 and 1 allowed."""
+    """Raise ValueError unless each value of {name: value} is a probability; 0 and 1 are allowed."""
     for name, value in values.items():
         number(name, value, 0, 1)
 
 
 def has_columns(table: pd.DataFrame, *names: str, what: str = "the table") -> None:
-    """The table has all of these columns."""
+    """Raise ValueError unless the table has all of these columns."""
     demand(hasattr(table, "columns"), f"{what} is a DataFrame; got {in_short(table)}")
     missing = [name for name in names if name not in table.columns]
     if missing:
@@ -294,13 +299,13 @@ def has_columns(table: pd.DataFrame, *names: str, what: str = "the table") -> No
 
 
 def has_rows(table: pd.DataFrame, *names: str, what: str = "the table") -> None:
-    """The table has all of these columns, and a row at least."""
+    """Raise ValueError unless the table has all of these columns and at least one row."""
     has_columns(table, *names, what=what)
     demand(len(table), f"{what} is empty: it has columns and no row")
 
 
 def _range(least, above, most, below):
-    """What the ends mean, in words: " from 0 to 1", " above 0", or nothing."""
+    """Return limits in words: " from 0 to 1", " above 0", or "" if there are none."""
     low = (
         f" from {least:,}"
         if least is not None

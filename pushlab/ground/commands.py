@@ -1,4 +1,4 @@
-"""What all commands share: how they end, what they print, options made from a dataclass."""
+"""Parts that all commands share: exit status, printing, options made from a dataclass."""
 
 import inspect
 import re

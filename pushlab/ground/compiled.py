@@ -10,6 +10,7 @@ import itertools
 import os
 import shutil
 import types
+from contextlib import suppress
 from functools import cache
 from typing import Any
 
@@ -64,7 +65,7 @@ else:
         return function
 
     def _compile_inner(function, **options):
-        """Leave out what Python would need to call the function, a third of the time to compile it."""
+        """Compile without the entry point for Python, which takes a third of the time to compile."""
         options |= {"error_model": "numpy", "no_cpython_wrapper": True}
         function = _compile(function, cached=False, **options)
         if isinstance(function, Dispatcher):
@@ -88,14 +89,15 @@ def _cache_folder() -> str:
     Compiled code is run by the next process, so others must not be able to write there.
     """
     if "NUMBA_CACHE_DIR" in os.environ:
-        return os.environ["NUMBA_CACHE_DIR"]
+        return os.path.join(os.environ["NUMBA_CACHE_DIR"], package_digest())
     folder = cache_dir() / "compiled"
     if not is_private(folder):
         return ""
     (folder / package_digest()).mkdir(exist_ok=True)
-    states = sorted(folder.iterdir(), key=os.path.getmtime, reverse=True)
-    for state in states[STATES_KEPT:]:
-        shutil.rmtree(state, ignore_errors=True)
+    with suppress(FileNotFoundError):  # another process removes some too
+        states = sorted(folder.iterdir(), key=os.path.getmtime, reverse=True)
+        for state in states[STATES_KEPT:]:
+            shutil.rmtree(state, ignore_errors=True)
     return str(folder / package_digest())
 
 
@@ -136,7 +138,7 @@ def compiled_sums(function: Any) -> Any:
 
 
 def inlined(function: Any) -> Any:
-    """Mark a small function that compiled loops include at the place of the call."""
+    """Mark a small function whose code compiled loops copy in place of a call."""
     return _compile(function, cached=False, inline="always", error_model="numpy")
 
 

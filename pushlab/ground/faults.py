@@ -1,7 +1,7 @@
-"""Everything that is wrong with a file, in one error.
+"""All faults of a file in one error.
 
-A reader collects all faults it finds and raises one error that names file, row, column and value, and what would have
-been right, so that a table is mended in one go.
+A reader collects every fault and raises one error with file, row, column, value and a description of valid values, so
+that a table can be corrected in one go.
 """
 
 from collections import defaultdict
@@ -18,9 +18,9 @@ class Fault(NamedTuple):
         file: Name of the file or table.
         row: Number of the line, as an editor counts it (the header is line 1), or None.
         column: Name of the column, or None.
-        value: The text that is wrong, or None.
-        right: What would be right; without a value, a whole sentence.
-        unit: "row" of a table, "line" of a text, or "item" of a list in JSON, counted from 0; a column is then a key.
+        value: The wrong text, or None.
+        right: Description of a valid value; without a value, the whole message.
+        unit: "row" of a table, "line" of a text, or "item" of a JSON list, counted from 0, whose column is a key.
     """
 
     file: str

@@ -1,4 +1,4 @@
-"""Where files are, and how they are written: whole or not at all, under another name in the same folder first."""
+"""Folders of pushlab's files, and writing: whole or not at all, first under another name in the same folder."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-# The beginning of a cell, or what some spreadsheets take for one, if a formula follows.
+# The beginning of a cell, or a separator of cells in some spreadsheets, before a formula.
 FORMULA = re.compile(
     "(^|[;\t\r\n\v\f\x85\u2028\u2029])(?=[ \xa0]*[=+\\-@\t\r＝＋－＠])"
 )
@@ -116,9 +116,7 @@ def new_folder(path: Path | str, mark: str | None = None) -> Iterator[Path]:
     path = Path(os.path.realpath(path))
     is_marked = mark is not None and (path / mark).is_file()
     if path.exists() and not (is_marked or (path.is_dir() and not any(path.iterdir()))):
-        what = f"already there and not empty (results have a file {mark} there)"
-        what = what if mark else "already there and not empty"
-        raise FileExistsError(f"{path} is {what}; name another")
+        raise FileExistsError(f"{path} is already there and not empty; name another")
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = partial_name(path)
     partial.mkdir()
@@ -154,7 +152,7 @@ def locked(path: Path | str, timeout: float = 60.0) -> Iterator[None]:
 
 
 def safe_cell(text: str) -> str:
-    """Return a text in which no spreadsheet finds a formula: an apostrophe precedes whatever begins like one.
+    """Return a text that no spreadsheet reads as a formula: an apostrophe precedes anything that begins like one.
 
     >>> [safe_cell(text) for text in ("=1+1", "a;@b", "a-b")]
     ["'=1+1", "a;'@b", 'a-b']

@@ -8,10 +8,11 @@ from __future__ import annotations
 import functools
 import hashlib
 import inspect
-import marshal
+import os
 import sys
 import types
-from importlib.metadata import version
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from pickle import PickleError
 from typing import Any
@@ -20,21 +21,13 @@ from pushlab.ground.files import data_dir
 
 NUMERICAL = ("numpy", "scipy", "scikit-learn", "numba")
 DATA = ("push", "room", "schemas", "syllabi")  # folders that environments read
-OF_EVERY_CLASS = (
-    "__module__",
-    "__doc__",
-    "__dict__",
-    "__weakref__",
-    "__firstlineno__",
-    "__slotnames__",  # set by the first copy of an object
-    "_abc_impl",
-)
+PICKLED = ("numpy", "pandas", "builtins")  # joblib hashes objects of these
 INSTALLED = (*sys.stdlib_module_names, "numpy", "pandas", "gymnasium", "pushlab")
 
 
 @functools.cache
 def package_digest() -> str:
-    """Return a digest of pushlab's sources and data, and of the packages that its numbers depend on."""
+    """Return a digest of pushlab's sources, the data of environments, and the versions of numerical packages."""
     files = [*Path(__file__).parents[1].rglob("*.py")]
     for name in DATA:
         files += (data_dir() / name).rglob("*.*")
@@ -42,7 +35,8 @@ def package_digest() -> str:
     for file in sorted(files):
         digest.update(file.read_bytes())
     for name in NUMERICAL:
-        digest.update(version(name).encode())
+        with suppress(PackageNotFoundError):
+            digest.update(version(name).encode())
     return digest.hexdigest()[:16]
 
 
@@ -51,8 +45,8 @@ def fingerprint(*values: Any) -> str:
 
     Values are numbers, text, arrays, tables, functions, classes, and containers or objects made of these. A function
     or class in a file counts with the whole file; one in a notebook counts with the functions, classes and values of
-    the notebook that it uses. A value that names an existing file or folder counts with
-    its content.
+    the notebook that it uses. The name of an existing file counts with the file's content; so does a folder, if it is
+    a Path or text such as "users/mira": a single word is only a word.
 
     Raises ValueError for a value that can't be hashed, such as an open file.
 
@@ -76,24 +70,32 @@ def fingerprint(*values: Any) -> str:
 def _describe(value, seen):
     """Replace functions, classes and files within a value by text that joblib can hash."""
     value = getattr(value, "py_func", value)  # of a compiled function
-    if isinstance(value, dict):
+    if isinstance(value, (dict, types.MappingProxyType)):
         return [(str(key), _describe(part, seen)) for key, part in value.items()]
-    if isinstance(value, (list, tuple, set, frozenset)):
-        return [type(value).__name__, [_describe(part, seen) for part in value]]
+    if isinstance(value, (set, frozenset)):
+        return sorted(repr(_describe(part, seen)) for part in value)
+    if isinstance(value, (list, tuple)):
+        kind = _describe_code(type(value), seen)
+        return [kind, *(_describe(part, seen) for part in value)]
     if isinstance(value, (str, Path)):
         return [str(value), _file_content(value)]
     if isinstance(value, functools.partial):
         return _describe((value.func, value.args, value.keywords), seen)
+    if isinstance(value, types.CodeType):  # whose source may be in a notebook only
+        constants = _describe_used(value.co_consts, seen)
+        return [value.co_code, value.co_names, value.co_varnames, constants]
     if inspect.ismethod(value):
         return _describe((value.__func__, value.__self__), seen)
     if inspect.isroutine(value) or isinstance(value, type):
         return _describe_code(value, seen)
-    module = type(value).__module__.partition(".")[0]
-    if hasattr(value, "__dict__") and module not in ("numpy", "pandas", "builtins"):
+    kind = type(value)
+    has_parts = hasattr(value, "__dict__") or hasattr(kind, "__slots__")
+    if has_parts and kind.__module__.partition(".")[0] not in PICKLED:
         if id(value) in seen:
             return "seen before"
         seen.add(id(value))
-        return [_describe_code(type(value), seen), _describe(vars(value), seen)]
+        parts = _describe(object.__getstate__(value), seen)
+        return [_describe_code(kind, seen), parts]
     return value
 
 
@@ -105,34 +107,36 @@ def _describe_code(thing, seen):
         return name
     seen.add(id(thing))
     file = getattr(sys.modules.get(module), "__file__", None)
-    if module != "__main__" and file:
-        parts = [name, Path(file).read_bytes()]
-    else:
-        parts = [name, _describe_notebook_code(thing, seen)]
+    in_file = module != "__main__" and file
+    parts = [name, Path(file).read_bytes() if in_file else None]
     if isinstance(thing, type):
+        if not in_file:
+            parts.append(_describe(_attributes(thing), seen))
         return parts + [_describe_code(base, seen) for base in thing.__mro__[1:]]
-    cells = thing.__closure__ or ()
-    used = [cell.cell_contents for cell in cells]
+    if not hasattr(thing, "__code__"):  # such as a function with functools.cache
+        return [*parts, _describe(getattr(thing, "__wrapped__", None), seen)]
+    used = [cell.cell_contents for cell in thing.__closure__ or ()]
     used += [*(thing.__defaults__ or ()), *(thing.__kwdefaults__ or {}).values()]
+    if not in_file:
+        parts.append(_describe(thing.__code__, seen))
+        names = sorted(_global_names(thing.__code__))
+        used += [thing.__globals__.get(name) for name in names]
     return parts + _describe_used(used, seen)
 
 
-def _describe_notebook_code(thing, seen):
-    """Return the source of a function with the globals it uses, or of the attributes of a class."""
-    if isinstance(thing, type):
-        own = {
-            name: getattr(part, "__func__", getattr(part, "fget", part))
-            for name, part in vars(thing).items()
-            if name not in OF_EVERY_CLASS
-        }
-        return _describe(own, seen)
-    try:
-        source = inspect.getsource(thing)
-    except OSError:  # of `python -c`
-        source = marshal.dumps(thing.__code__)
-    names = sorted(_global_names(thing.__code__))
-    used = [thing.__globals__.get(name) for name in names]
-    return [source, _describe_used(used, seen)]
+def _attributes(kind):
+    """Return the attributes of a class by name, except those that Python adds to every class."""
+    own = {}
+    for name, part in sorted(vars(kind).items()):
+        part = getattr(part, "__func__", getattr(part, "fget", part))
+        if isinstance(part, functools.cached_property):
+            part = part.func
+        is_data = not name.startswith("__") and name != "_abc_impl"
+        if inspect.isroutine(part) or (
+            is_data and not inspect.ismemberdescriptor(part)
+        ):
+            own[name] = part
+    return own
 
 
 def _describe_used(values, seen):
@@ -157,13 +161,11 @@ def _global_names(code):
 
 def _file_content(path):
     """Return the content of an existing file, or of the files in an existing folder and beside it."""
-    try:
+    is_path = isinstance(path, Path) or os.path.dirname(path)
+    with suppress(OSError, ValueError):
         path = Path(path)
         if path.is_file():
             return path.read_bytes()
-        if path.name and path.is_dir():
+        if is_path and path.name and path.is_dir():
             files = sorted([*path.rglob("*"), *path.parent.glob("*")])
             return [file.read_bytes() for file in files if file.is_file()]
-    except (OSError, ValueError):
-        pass
-    return None

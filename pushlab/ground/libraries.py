@@ -1,13 +1,13 @@
-"""Other people's libraries: brought in when something of theirs is asked for, or what to install is said."""
+"""Optional libraries, imported when they are needed; an error says how to install a missing one."""
 
 from importlib import import_module
 from typing import Any
 
 
 def bring(name: str, for_what: str, extra: str = "rl") -> Any:
-    """A module, or "module:thing" of one, of the libraries of an extra.
+    """Import and return a module, or "module:thing" from one, of the libraries of an extra.
 
-    Raises ImportError that says what to install, where it is not there.
+    Raises ImportError with the command that installs a missing library.
 
     >>> bring("json:loads", "reading")("3")
     3

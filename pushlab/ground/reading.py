@@ -8,8 +8,6 @@ from typing import Any
 
 from pushlab.ground.faults import BadData, Fault
 
-KINDS: dict[type, str] = {dict: "an object, {…}", list: "a list, […]"}
-
 
 def read_text(path: Path | str, name: str | None = None) -> str:
     """Return the text of a UTF-8 file. Raises BadData if it is missing, can't be read or isn't UTF-8.
@@ -34,15 +32,15 @@ def read_text(path: Path | str, name: str | None = None) -> str:
         raise BadData(Fault(name, right=f"the file can't be read: {why}")) from None
 
 
-def read_json(path: Path | str, kind: type = dict, name: str | None = None) -> Any:
-    """Return the content of a JSON file, an object of type `kind`. Raises BadData for anything else."""
+def read_json(path: Path | str, name: str | None = None) -> dict[str, Any]:
+    """Return the object in a JSON file. Raises BadData for anything else."""
     name = name or Path(str(path)).name
     try:
         content = json.loads(read_text(path, name))
     except json.JSONDecodeError as error:
         right = f"this is not JSON: {error.msg.lower()}"
         raise BadData(Fault(name, error.lineno, right=right, unit="line")) from None
-    if not isinstance(content, kind):
-        right = f"it should be {KINDS[kind]}; it is {content!r:.60}"
+    if not isinstance(content, dict):
+        right = f"it should be an object, {{…}}; it is {content!r:.60}"
         raise BadData(Fault(name, right=right))
     return content

@@ -1,8 +1,8 @@
 """Independent seeds for the episodes of a run and the parts of a study.
 
 Counting up isn't enough. If episode e of a run under seed s were reset with s + e, runs under the seeds 0 and 1 would
-share all episodes but one, and an interval over seeds would be far too narrow: of intervals over the seeds 0 to 9, a
-hundred episodes each, one in ten would contain the true value. So the first episode is reset with the seed itself, as
+share all episodes but one, and intervals over seeds would be far too narrow: with the seeds 0 to 9 and a hundred
+episodes each, one in ten would contain the true value. So the first episode is reset with the seed itself, as
 by `env.reset(seed=seed)`, and each later one with a number that NumPy's SeedSequence makes of the seed and the
 episode's number. It has 53 bits, which the floats of tables and JSON hold exactly: among ten million of them two are
 equal with a probability of one in two hundred.

@@ -1,7 +1,7 @@
 """Finished results on disk: one file each, named by a label and by the fingerprint of everything it depends on.
 
-A result is written under another name and renamed, so a file is whole or absent. Whoever changes something that a
-result depends on asks for another file; the old one stays and is found again if the change is taken back.
+A result is written under another name and renamed, so a file is whole or absent. After a change of anything that a
+result depends on, its file has another name. The old file stays and is used again if the change is undone.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
@@ -36,11 +36,11 @@ class Store:
     def __init__(self, folder: Path | str):
         self.folder = Path(folder)
 
-    def path(self, label: str, key: str, suffix: str = ".json") -> Path:
+    def path(self, label: str, key: str) -> Path:
         """Return the file of a result, whether or not it exists."""
         words = re.sub(r"[^\w.=+-]+", "-", label).strip("-.")
         words = words.encode()[:80].decode(errors="ignore")
-        return self.folder / f"{words}-{key}{suffix}"
+        return self.folder / f"{words}-{key}.json"
 
     def read(self, label: str, key: str) -> Any:
         """Return a result, or None if it isn't stored or its file is damaged."""
@@ -79,10 +79,8 @@ def cached(label: str, key: str, compute: Callable[[], Any]) -> Any:
         if not is_on:
             _computed[path] = result
             return result
-        try:
+        with suppress(OSError):
             store.write(label, key, result)
-        except OSError:
-            pass
     return result
 
 

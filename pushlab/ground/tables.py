@@ -25,11 +25,11 @@ from pushlab.ground.arguments import _range, meant
 from pushlab.ground.faults import BadData, Fault, blame, refuse
 from pushlab.ground.reading import read_text
 
-LARGEST_WHOLE = 2**53  # the next one is no different number to a float
+LARGEST_WHOLE = 2**53  # beyond it two integers can be one float
 
 
 class Rule(NamedTuple):
-    """What a column holds.
+    """Valid cells of a column, and their conversion.
 
     Attributes:
         right: A description for messages.
@@ -93,7 +93,7 @@ def read_table(
     """Return the table in a file, with converted columns.
 
     Args:
-        rules: What each column holds. Other columns stay text.
+        rules: A Rule for each column. Other columns stay text.
         others: Whether there may be columns without a rule.
         name: Name of the file for messages.
 
@@ -108,14 +108,14 @@ def read_as_text(
 ) -> pd.DataFrame:
     """Return the table in a file, each cell as it is written. Raises BadData for a file that isn't a table."""
     name = name or Path(str(path)).name
-    text = read_text(path, name)
+    text = read_text(path, name).rstrip("\r\n")
     try:
         rows = csv.reader(io.StringIO(text), delimiter=separator)
         header = next(rows, [])
-        # pandas would fill short rows.
+        # pandas would fill short rows and leave out blank ones.
         faults = []
         for row in rows:
-            if row and len(row) != len(header):
+            if len(row) != len(header):
                 right = f"the row has {len(row)} fields and the header {len(header)}; it may be torn off"
                 faults.append(Fault(name, rows.line_num, right=right))
         table = pd.read_csv(

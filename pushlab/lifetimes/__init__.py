@@ -1,1 +1,1 @@
-"""Syllabi of tasks, agents that live them, single-task experts, and the command that measures both."""
+"""Lifetimes: syllabi of tasks, runs of agents through them, single-task experts, and reports."""

@@ -1,7 +1,7 @@
 """`pushlab lifelong` and `pushlab experts`: the lifelong metrics on the command line.
 
-Exit status: 0 done, 1 a log, an expert or a file of settings is at fault (every fault on standard error; other
-lifetimes are still reported), 2 the command was not understood, or the result could not be written.
+Exit status: 0 done, 1 a faulty log, expert or file of settings (all faults on standard error; other lifetimes are
+still reported), 2 a command that was not understood, or a result that could not be written.
 """
 
 import os
@@ -114,7 +114,7 @@ def lifelong(
         try:
             log = read_log(path, measure)
             report = lifelong_report(log, store, measure, syllabus_type, metric, chosen)
-        except Exception as error:  # such as one of a user's own metric
+        except Exception as error:  # such as an error in a user's own metric
             words = error if isinstance(error, ValueError | OSError) else repr(error)
             notes = getattr(error, "__notes__", [])
             say("; ".join([f"{name}: {words}", *notes]), err=True)
@@ -140,7 +140,7 @@ def lifelong(
 
 
 def _lifetimes(logdir, recursive):
-    """Return the paths of the lifetimes in a file or a folder, by their names."""
+    """Return {name: path} of the lifetimes in a file or a folder."""
     from pushlab.lifetimes.live import LOG
     from pushlab.logs.places import find_logs
 
@@ -159,7 +159,7 @@ def _lifetimes(logdir, recursive):
 
 
 def _read_settings(path, options):
-    """Return the settings in a file, if there is one, replaced by the command's options."""
+    """Return the settings of a file, or the defaults, with the command's options in their place."""
     content = {}
     if path is not None:
         content = Settings.from_dict(read_json(path), path.name).to_dict()

@@ -3,9 +3,9 @@
 A store is a folder, by default `$L2DATA/taskinfo` as in the original document:
 
     info.json               {"task_name_1": 0.8746, "task_name_2": 0.9315}: the saturation value of each task
-    <task>/<number>.csv     the log of a run, with its types beside it, as many as there are
+    <task>/<number>.csv     the log of each run, with its types beside it
 
-Either may be there without the other: with a value alone, a lifetime is compared by saturation; with logs, by all.
+A task may have only one of the two. With only a value, a lifetime is compared by saturation; with logs, by all metrics.
 
 >>> import pandas as pd, tempfile
 >>> run = pd.DataFrame({"block": 0, "block_type": "train", "task": "shelf", "params": "{}", "episode": range(20),
@@ -45,7 +45,7 @@ class Experts:
     """A store of single-task experts, in plain files. Several processes may change it at once.
 
     Args:
-        folder: The store's folder. None is the folder `taskinfo` in the one that the environment variable L2DATA names.
+        folder: The store's folder. None is `$L2DATA/taskinfo`.
 
     Raises ValueError if neither names a folder.
     """
@@ -57,9 +57,6 @@ class Experts:
             folder = Path(str(named)) / "taskinfo"
         self.folder = Path(folder)
 
-    def __repr__(self) -> str:
-        return f"Experts({str(self.folder)!r})"
-
     @property
     def tasks(self) -> builtins.list[str]:
         """Sorted names of the tasks that have a run or a saturation value."""
@@ -67,7 +64,7 @@ class Experts:
         return sorted({unquote(path.parent.name) for path in paths} | {*self._values()})
 
     def list(self) -> pd.DataFrame:
-        """Return a DataFrame with a row a task: task, runs, experiences, saturation (NaN if it is unknown)."""
+        """Return a DataFrame with one row per task: task, runs, experiences, saturation (NaN if it is unknown)."""
         rows = []
         for task in self.tasks:
             runs = self.logs(task)
@@ -115,19 +112,12 @@ class Experts:
             self._write_values(values)
             for path in paths if replace else ():
                 path.unlink()
-                types_file(path).unlink()
-
-    def set_saturation(self, task: str, value: float) -> None:
-        """Set the saturation value of a task."""
-        with locked(self.folder / INFO):
-            value = number("value", value)
-            self._write_values({**self._values(), task: value})
+                types_file(path).unlink(missing_ok=True)
 
     def clear(self, task: str | None = None) -> None:
         """Remove the runs and the value of a task, or of all tasks. Raises KeyError for a task that has none."""
-        known = ", ".join(self.tasks) or "none"
-        if task is not None and task not in self.tasks:
-            raise KeyError(f"there is no expert of {task!r}; there are {known}")
+        if task not in (None, *self.tasks):
+            raise KeyError(f"there is no expert of {task!r}")
         with locked(self.folder / INFO):
             values = self._values()
             for one in self.tasks if task is None else [task]:

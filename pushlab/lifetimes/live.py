@@ -1,8 +1,8 @@
-"""Lifetimes: an agent is trained and tested through a syllabus and leaves a log.
+"""Lifetimes: train and test an agent through a syllabus, and log every episode.
 
-A test is taken by a copy of the agent, which neither learns nor explores and is thrown away, so training goes on as if
-there had been no test. Under one seed the n-th episode of a test of a task is the same in every test, so that tests
-compare; no two episodes of training share a seed.
+Each test uses a copy of the agent that neither learns nor explores and is then discarded, so tests don't affect the
+training. Under one seed the n-th episode of a task is the same in every test, so that tests can be compared; no two
+training episodes share a seed.
 
 With a folder, each finished block is one JSON file: its episodes and the agent's state after it. After an interruption
 the same call continues after the last finished block, and returns the log that an uninterrupted call returns.
@@ -34,7 +34,7 @@ from pushlab.logs.rollout import keep_lived, rollout
 TRAINING, TESTING = range(2)  # parts of a lifetime, each with its own seed
 LOG = "log.csv"
 
-# Agents of earlier calls: what they learned must not count as the beginning of a stored lifetime.
+# Agents that have learned in earlier calls, and so can't begin a stored lifetime.
 _used: WeakValueDictionary[int, Agent] = WeakValueDictionary()
 
 Source = Syllabus | dict[str, Any] | Path | str
@@ -52,12 +52,13 @@ def run_syllabus(
 
     Args:
         syllabus: A Syllabus, a file, a dict, or the name of a shipped syllabus.
-        agent: An Agent that has learned nothing yet, or a function of the observation. The agent learns.
-        seed: Whole number from 0; it determines environments and the agent's random numbers.
-        folder: Where the lifetime is stored: finished blocks in `blocks`, and the log of the last finished lifetime as
-            `log.csv`. A changed agent, syllabus, seed or label begins anew. None stores nothing.
+        agent: An Agent that has learned nothing yet, or a function that returns an action for an observation. The
+            agent learns in this call.
+        seed: Whole number from 0; it determines the environments and the agent's random numbers.
+        folder: Folder for the lifetime: finished blocks in `blocks`, and the log of the last finished lifetime as
+            `log.csv`. A changed agent, syllabus, seed or label starts over. None stores nothing.
         progress: Whether to show a progress bar.
-        labels: Other values for the log's columns `run` and `lifetime`.
+        labels: Values for the log's columns `run` and `lifetime`.
 
     Columns: run, env, agent, seed, lifetime, phase, block, block_type, task, params, regime, episode, reward (the
     return of an episode, summed over its steps), length (steps). `log.attrs["syllabus_type"]` is the structure.
@@ -88,7 +89,7 @@ def run_syllabus(
     )
     demand(
         not (is_used and learns),
-        f"{agent.name!r} has learned in this session; make it anew, and a lifetime continues "
+        f"{agent.name!r} has learned in this session; create it again, and a lifetime continues "
         "after its last finished block",
     )
     path = Path(folder) / LOG
@@ -102,7 +103,7 @@ def run_syllabus(
 
 
 def _run_phases(phases, agent, seed, labels, progress, store=None, key=""):
-    """Run the phases whose blocks aren't in the store; return the log of all."""
+    """Run the phases whose blocks aren't in the store; return the log of all phases."""
     from tqdm.auto import tqdm
 
     envs = make_envs(phases)
@@ -194,14 +195,14 @@ def run_experts(
     episodes: int | None = None,
     progress: bool = True,
 ) -> dict[str, list[pd.DataFrame]]:
-    """Return single-task experts: for each task of a syllabus the log of a copy of the agent that learns nothing else.
+    """Train single-task experts, one copy of the agent per task of a syllabus, and return their logs.
 
     Args:
         agent: An Agent that has learned nothing yet; it isn't changed.
         store: An `Experts` store to which the runs are added, or None.
         episodes: Length of each run. By default it is that of the task's training, with the same parameters in turn.
 
-    Returns {task: [lifetime log]}, as the metrics take it. A task without training has no expert.
+    Returns {task: [lifetime log]}, the argument `experts` of the metrics. A task without training has no expert.
     """
     syllabus = read_syllabus(syllabus)
     agent = as_agent(agent)
@@ -234,7 +235,7 @@ def run_syllabi(
 
     Args:
         agents: Agents that have learned nothing yet, with different names; each lifetime gets a copy.
-        seeds: How many seeds, from 0, or the seeds themselves.
+        seeds: Number of seeds, which count from 0, or the seeds themselves.
         folder: Each lifetime is stored in a folder `<agent>-<seed>` below it, see `run_syllabus`; None stores nothing.
         jobs: Number of processes.
     """

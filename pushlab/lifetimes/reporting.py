@@ -34,7 +34,7 @@ def report_words(report: Report, name: str) -> str:
 
 
 def lifetimes_table(lifetimes: Mapping[str, pd.Series]) -> pd.DataFrame:
-    """Return a DataFrame with a row a lifetime, their mean at the end, and a column a metric."""
+    """Return a DataFrame with one row per lifetime, a last row of means, and one column per metric."""
     table = pd.DataFrame(dict(lifetimes)).T
     table = table[[name for name in METRICS if name in table]]
     table.loc["mean"] = table.mean()
@@ -42,7 +42,7 @@ def lifetimes_table(lifetimes: Mapping[str, pd.Series]) -> pd.DataFrame:
 
 
 def lifetimes_words(table: pd.DataFrame) -> str:
-    """Return a `lifetimes_table` as text, a row a metric; of many lifetimes only mean, lowest and highest."""
+    """Return a `lifetimes_table` as text, one row per metric; for many lifetimes only mean, lowest and highest."""
     lifetimes = table.drop(index="mean")
     if len(lifetimes) > MOST_COLUMNS:
         table = lifetimes.agg(["mean", "min", "max"])

@@ -1,4 +1,4 @@
-"""Syllabi: which tasks a lifetime trains and tests, in which order, as JSON.
+"""Syllabi: the tasks that a lifetime trains and tests, in order, as JSON.
 
 The form is that of the original lifelong-learning programme (its `learnkit` package, as kept in the examples of
 l2metrics): a list of instructions, in which an annotation begins a phase and the phase's episodes follow.
@@ -12,8 +12,8 @@ l2metrics): a list of instructions, in which an annotation begins a phase and th
       …]}
 
     $phase     "<number>.train" or "<number>.test": numbers count on from 1, and a phase's test follows its training.
-               "0.test" may come first, to see what an agent can do before it has learned anything
-    $repeat    an episode and how often: its `count`. An episode may also stand alone, for once
+               "0.test" may come first, to measure an agent that has learned nothing yet
+    $repeat    an episode and the number of its repetitions, `count`. An episode without $repeat happens once
     $episode   the id of an environment, as `gymnasium.make` takes it (the original named a class of a package). All
                other keys are the environment's arguments, and `max_episode_steps`, which is `gymnasium.make`'s
     $task      name of the task (ours); else the id without its namespace
@@ -24,10 +24,10 @@ l2metrics): a list of instructions, in which an annotation begins a phase and th
 Three structures, after the README of l2metrics and its chapter "Creating custom syllabi":
 
     CL     continual learning: one task whose parameters vary; tests are optional
-    ANT_A  adapting to new tasks, is the old one forgotten? Several tasks, no variation within one, a test after every
+    ANT_A  adapting to new tasks: is the old one forgotten? Several tasks, no variation within one, a test after every
            training
-    ANT_B  the same, does what was learned carry over? Every test is of all tasks, and one precedes the first training,
-           to show what the training of another task changes
+    ANT_B  the same: does learning transfer to other tasks? Every test is of all tasks, and one precedes the first
+           training, to show the effect of training on other tasks
 
 In ANT a phase trains one task. A test may use other parameters than the training, such as held-out days, if all tests
 of the task use the same.
@@ -106,7 +106,7 @@ def tasks_of(phases: Iterable[Phase]) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Syllabus:
-    """A syllabus as its file has it. `phases` and `tasks` interpret the instructions.
+    """The content of a syllabus file. `phases` and `tasks` interpret the instructions.
 
     Attributes:
         name: Title.

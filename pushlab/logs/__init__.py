@@ -1,1 +1,1 @@
-"""Runs as tables: an environment and an agent become a log, and logs are kept on disk."""
+"""Runs as tables: an environment and an agent give a log, which can be stored on disk."""

@@ -1,8 +1,8 @@
-"""Logs of a known policy, with the probabilities of its actions; and true values of policies.
+"""Logs of a known policy with the probabilities of its actions, and true values of policies.
 
-A policy is a function of observations (rows, features) that returns probabilities (rows, actions), or an object with
-such a method `probabilities`. Features are the log's columns `obs.…` in their order; dict observations become one
-matrix too.
+A policy is a function that takes observations (rows, features) and returns probabilities (rows, actions), or an object
+with such a method `probabilities`. The features are the log's columns `obs.…` in their order, for dict observations
+too.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def collect(
     actions: np.ndarray | None = None,
     **kwargs: Any,
 ) -> pd.DataFrame:
-    """Run a policy in an environment's native batch version and return the log, a DataFrame with a row a step.
+    """Run a policy in an environment's native batch version and return the log, a DataFrame with one row per step.
 
     Args:
         env: Id of an environment.
@@ -71,7 +71,7 @@ def collect(
         observations, rewards, terminated, truncated, _ = envs.step(sent)
         following = _matrix(observations)
         ends = terminated | truncated
-        rows = np.flatnonzero(~is_over)  # a copy that is over has begun again
+        rows = np.flatnonzero(~is_over)  # others have begun again
         last = np.full(len(rows), None)
         for at in np.flatnonzero(ends[rows]):
             last[at] = following[rows[at]].tolist()
@@ -97,14 +97,14 @@ def collect(
 
 
 def _matrix(observations):
-    """A batch of observations as one array (rows, features), the parts of a dict side by side."""
+    """Return a batch of observations as one array (rows, features), the parts of a dict side by side."""
     if isinstance(observations, dict):
         return np.hstack([_matrix(part) for part in observations.values()])
     return np.asarray(observations).reshape(len(observations), -1)
 
 
 def _names(observations, names, prefix="obs"):
-    """Columns of a log for those of `_matrix(observations)`."""
+    """Return the log's names for the columns of `_matrix(observations)`."""
     if isinstance(observations, dict):
         columns = []
         for key, part in observations.items():
@@ -117,7 +117,7 @@ def _names(observations, names, prefix="obs"):
 
 
 def _draw(probabilities, uniforms):
-    """A number for each row, drawn with the row's probabilities."""
+    """Draw an action's number for each row from the row's probabilities."""
     chosen = (uniforms[:, None] >= np.cumsum(probabilities, axis=1)).sum(axis=1)
     # A sum of probabilities may be just below 1.
     return np.minimum(chosen, probabilities.shape[1] - 1)

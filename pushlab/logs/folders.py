@@ -1,12 +1,12 @@
 """Logs on disk: a CSV file with its columns' types, and L2Logger folders as import and export.
 
-`write_log(log, "run.csv")` keeps any log, and `read_log` returns an equal one (`pushlab.logs.typed_csv`).
+`write_log(log, "run.csv")` stores any log, and `read_log` returns an equal one (`pushlab.logs.typed_csv`).
 
-A **lifetime log** is a DataFrame with a row an experience (an episode), in the order lived: `block` (from 0),
+A **lifetime log** is a DataFrame with one row per experience (an episode), in order of time: `block` (from 0),
 `block_type` ("train" or "test"), `task`, `params` (JSON text), `regime` (a stretch of one block, task and params, from
-0), `episode` (the experience's number), where they are known `phase`, `block_subtype`, `worker`, `status`, `timestamp`
-and the columns of the rollout it came from, and then a numeric column for each measure. As an L2Logger folder, which
-L2Logger 1.8 of the Johns Hopkins Applied Physics Laboratory writes and l2metrics reads, it looks like this:
+0), `episode` (the experience's number), if they are known `phase`, `block_subtype`, `worker`, `status`, `timestamp`
+and the columns of its rollout, and then a numeric column for each measure. L2Logger 1.8 of the Johns Hopkins Applied
+Physics Laboratory writes a lifetime as a folder that l2metrics reads:
 
     scenario_info.json                      a description of the lifetime
     logger_info.json                        {"metrics_columns": ["reward"], "log_format_version": "1.1"}
@@ -51,7 +51,7 @@ LOGGER = "logger_info.json"
 BLOCK = re.compile(r"(0|[1-9][0-9]{0,8})-(train|test)")  # name of a block's folder
 WORKER = re.compile(r"(?!\.\.?$)[^/\\:\s]+")  # name of a worker's folder
 NO_TIME = "19700101T000000.000000"  # l2metrics needs a time
-ATTRS = ("measure", "scenario", "syllabus_type")  # attributes of a log that are kept
+ATTRS = ("measure", "scenario", "syllabus_type")  # attributes of a log that are stored
 
 
 # ---------------------------------------------------------------- reading
@@ -61,15 +61,16 @@ def read_log(path: Path | str, measure: str | None = None) -> pd.DataFrame:
     """Return the log at a path.
 
     Args:
-        path: A CSV file of `write_log`, which is returned as it was written; or a lifetime that others wrote: an
-            L2Logger folder, or one TSV or CSV file with the columns of either naming.
-        measure: The column to measure by. By default it is what `logger_info.json` names first, else "reward".
+        path: A CSV file of `write_log`, whose log is returned as it was; or a lifetime from another program: an
+            L2Logger folder, or one TSV or CSV file with L2Logger's or our names of columns.
+        measure: The column to measure by. By default the first one in `logger_info.json`, else "reward".
 
-    Returns a lifetime log if others wrote it. `log.attrs["measure"]` is the measure, `log.attrs["scenario"]` the
-    content of `scenario_info.json`, and `log.attrs["syllabus_type"]` its CL, ANT_A or ANT_B, if it has one.
+    A lifetime from another program is returned as a lifetime log. `log.attrs["measure"]` is the measure,
+    `log.attrs["scenario"]` the content of `scenario_info.json`, and `log.attrs["syllabus_type"]` its CL, ANT_A or
+    ANT_B, if it has one.
 
-    Raises FileNotFoundError if there is no log, BadData that lists the faults of its tables, or the numeric columns
-    if the measure isn't one of them.
+    Raises FileNotFoundError if there is no log, and BadData that lists the faults of its tables, or the numeric
+    columns if the measure isn't one of them.
     """
     path = Path(path)
     if not path.exists():
@@ -87,7 +88,7 @@ def read_log(path: Path | str, measure: str | None = None) -> pd.DataFrame:
 
 
 def _read_file(path, measure):
-    """The lifetime in one table of others, which may be a step log."""
+    """Return the lifetime in one table of another program; a step log becomes one of episodes."""
     table = read_table(path, path.name)
     log = pd.concat({path.name: table})
     if "step" in log:
@@ -154,7 +155,7 @@ def _find_blocks(folder):
 
 
 def _checked(log, measure, scenario, name, numbered):
-    """The lifetime log of tables of others, indexed by (file, row), if metrics can be computed from it."""
+    """Return the lifetime log of tables indexed by (file, row). Raises BadData if no metric could be computed."""
     find_measure(log.select_dtypes("number"), measure, name)
     if "phase" not in log:
         log.insert(0, "phase", _phases(log))
@@ -170,9 +171,10 @@ def _checked(log, measure, scenario, name, numbered):
 
 
 def _disorder(log, measure, numbered):
-    """Faults of blocks or experiences that don't count up, and of infinite or missing values of the measure.
+    """Return faults of blocks or experiences that don't count up, and of infinite values of the measure.
 
-    numbered   whether experiences count through the whole lifetime, as L2Logger's do, and not within a regime
+    Args:
+        numbered: Whether experiences count through the whole lifetime, as L2Logger's do, and not within a regime.
     """
     same = np.diff(log["regime"]) == 0
     for column, counts in (("block", True), ("episode", numbered | same)):
@@ -203,7 +205,7 @@ def with_regimes(log: pd.DataFrame) -> pd.DataFrame:
 
 
 def _phases(log):
-    """Phase of each row, as syllabi name them: 1.train, 1.test, 2.train, …; tests before any training are 0.test."""
+    """Return the phase of each row as in syllabi: 1.train, 1.test, 2.train, …; tests before training are 0.test."""
     turns = regime_numbers(log, ["block", "block_type"])
     starts = np.flatnonzero(np.diff(turns, prepend=-1))
     types = log["block_type"].to_numpy()[starts]
@@ -213,9 +215,9 @@ def _phases(log):
 
 
 def lifetime_log(log: pd.DataFrame) -> pd.DataFrame:
-    """Return the lifetime log of a log of `rollout`, episodes or steps: `reward` is the return of an episode.
+    """Return the lifetime log of a log of `rollout`, of episodes or steps; its `reward` is the return of an episode.
 
-    Nothing but regimes is added; `rollout_log` gives an episode log back as it was.
+    Only regimes are added: `rollout_log` undoes this for an episode log.
     """
     if "step" in log:
         log = by_episode(log)
@@ -247,12 +249,12 @@ def write_log(
     Args:
         log: Any log, if the path ends in .csv; else a lifetime log or a log of `rollout`, whose episodes are the
             lifetime.
-        path: A CSV file, which is replaced; or a new L2Logger folder, which is there when all of it is written.
+        path: A CSV file, which is replaced; or a new L2Logger folder, which appears when all of it is written.
         measure: A numeric column; by default log.attrs["measure"], else "reward".
         scenario: A description of the lifetime for `scenario_info.json`; by default log.attrs["scenario"].
 
-    Raises BadData for a log that is no lifetime and FileExistsError if the folder exists and isn't empty (both for
-    folders only), TypeError for a cell that JSON can't hold. Nothing is written then.
+    Raises TypeError for a cell that JSON can't hold. For a folder, raises BadData for a log that isn't a lifetime and
+    FileExistsError if the folder exists and isn't empty. Nothing is written then.
     """
     attrs = {name: log.attrs[name] for name in ATTRS if name in log.attrs}
     if measure is not None:
@@ -303,7 +305,7 @@ def _write_folder(log, attrs, folder):
 
 
 def _to_l2logger(rows, worker):
-    """Rows with L2Logger's columns first, in its order and filled in if the log has none, then all others."""
+    """Return rows with L2Logger's columns first, in its order, made if the log lacks them; then all others."""
     filled = {
         "worker": worker,
         "block_subtype": "wake",

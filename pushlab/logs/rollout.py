@@ -51,28 +51,27 @@ def rollout(
 
     Args:
         env: A Gymnasium environment, or the id of one.
-        agent: An Agent, or a function of the observation.
+        agent: An Agent, or a function that returns an action for an observation.
         episodes: Number of episodes.
         seed: Seed of the run. Episode e is reset with `pushlab.ground.seeds.episode_seed(seed, e)`: the first with
-            the seed itself, the others so that runs under different seeds share no episode.
+            the seed itself, the others such that runs under different seeds share no episode.
         progress: Whether to show a progress bar.
-        record: "steps" (a row a step), "episodes" (a row an episode, with return and length), or "frames": the step
-            log and a list for each episode of its frames, for the player.
+        record: "steps" (one row per step), "episodes" (one row per episode, with return and length), or "frames": the
+            step log, and for each episode a list of its frames, for the player.
         learn: Whether the agent learns after each step.
         explore: Passed to the agent's `act`.
         steps: Maximal number of steps in an episode; None leaves it to the environment.
         first: Number of the first episode, to continue a run under this seed.
-        labels: Other values for columns that are constant over a run: run, lifetime, phase, block, block_type, task.
+        labels: Values for columns that are constant over a run: run, lifetime, phase, block, block_type, task.
 
     Columns: run, env, agent, seed, lifetime, phase, block, block_type, task, params, then episode, step, time, action,
     reward, terminated, truncated, response_time (seconds the agent took to act), propensity (the probability of its
-    action, if it has the attribute), `obs.<name>` (the observation that the agent acted on), `last` and `info.<name>`
-    (the info that followed). A vector is one column a component. `last` is None except in the last row of an episode:
-    there it is the final observation, a list of plain numbers or words in the order of `obs.…`.
+    action, if the agent has this attribute), `obs.<name>` (the observation that the agent acted on), `last` and
+    `info.<name>` (the info returned by the step). A vector has one column per component. `last` is None except in the
+    last row of an episode, where it is the final observation, a list of numbers or words in the order of `obs.…`.
 
     If the run is interrupted, or the agent or the environment raises an error, that error has the log so far as its
-    attribute `log`, with the unfinished episode (but without it in an episode log). In a notebook:
-    `import sys; log = sys.last_value.log`.
+    attribute `log`. A step log includes the unfinished episode. In a notebook: `import sys; log = sys.last_value.log`.
 
     >>> import gymnasium as gym, pushlab
     >>> log = rollout("pushlab/evalumap1-v0", pushlab.agents.RandomAgent(), seed=7, steps=3, progress=False)
@@ -139,8 +138,8 @@ class _Episode:
     """An episode while it runs.
 
     Attributes:
-        steps: For each step a tuple as `episode_table` takes it, or the reward alone for an episode log.
-        frames: One more than there are steps, or none.
+        steps: A tuple for each step, see `episode_table`; for an episode log only its reward.
+        frames: One frame more than steps, or none.
         last: The last observation.
     """
 
@@ -197,7 +196,7 @@ def _constants(env, agent, seed, labels):
 
 
 def _plain(value):
-    """An argument of an environment as JSON can hold it: objects by their name."""
+    """Return an argument of an environment as a value for JSON; an object becomes its name."""
     if isinstance(value, (list, tuple)):
         return [_plain(part) for part in value]
     if isinstance(value, (str, int, float, bool, type(None))):
@@ -206,7 +205,7 @@ def _plain(value):
 
 
 def _run_episode(env, agent, seed, learn, explore, max_steps, record, episode):
-    """Run one episode and fill `episode` step by step, so that it is there if the run is interrupted."""
+    """Run one episode and fill `episode` step by step, so that its steps survive an interruption."""
     observation, info = env.reset(seed=seed)
     episode.last = observation
     agent.begin(env, seed)
@@ -263,7 +262,7 @@ def _run_episode(env, agent, seed, learn, explore, max_steps, record, episode):
 
 
 def _reward_table(rewards, first):
-    """A row a step with `episode` and `reward`, which is enough for an episode log."""
+    """Return one row per step with `episode` and `reward`, which is enough for an episode log."""
     lengths = [len(some) for some in rewards]
     return pd.DataFrame(
         {
@@ -276,13 +275,13 @@ def _reward_table(rewards, first):
 def episode_table(
     world: Any, episode: int, steps: Sequence[tuple], last: Any
 ) -> pd.DataFrame:
-    """Return the table of one episode, a row a step, with the columns of a `rollout` log that vary.
+    """Return the table of one episode, one row per step, with the columns of a `rollout` log that vary.
 
     Args:
         world: A world that names the columns; None numbers them.
         episode: The episode's number.
-        steps: For each step observation, action, reward, terminated, truncated, the info that followed, seconds and
-            propensity. The column of propensities is left out if all are None.
+        steps: For each step a tuple (observation, action, reward, terminated, truncated, info, seconds, propensity).
+            The column of propensities is left out if all are None.
         last: The last observation.
     """
     observations, actions, rewards, terminated, truncated, infos, seconds, chances = (
@@ -314,7 +313,7 @@ def episode_table(
 
 
 def _columns(name, values, parts=None, scalar=None):
-    """Columns of a list of scalars, vectors, dicts or tuples: one for each number or word."""
+    """Return the columns of a list of scalars, vectors, dicts or tuples, one for each number or word."""
     first = next((value for value in values if value is not None), None)
     if isinstance(first, tuple):
         values = [value and dict(enumerate(value)) for value in values]
@@ -343,7 +342,7 @@ def _columns(name, values, parts=None, scalar=None):
 def put_together(
     tables: Sequence[pd.DataFrame], constant: Mapping[str, Any]
 ) -> pd.DataFrame:
-    """Return one log of the tables of episodes, with columns in front that are the same in all rows, {name: value}."""
+    """Return one log of the tables of episodes, after columns that are the same in all rows, {name: value}."""
     empty = pd.DataFrame({"episode": [], "step": [], "reward": []})
     log = pd.concat(tables, ignore_index=True) if tables else empty
     front = pd.DataFrame({key: [value] * len(log) for key, value in constant.items()})
@@ -351,7 +350,7 @@ def put_together(
 
 
 def by_episode(log: pd.DataFrame) -> pd.DataFrame:
-    """Return the episode log of a step log: a row an episode, with `return` and `length` instead of step columns.
+    """Return the episode log of a step log: one row per episode, with `return` and `length` instead of step columns.
 
     >>> import pandas as pd
     >>> by_episode(pd.DataFrame({"agent": "a", "episode": [0, 0, 1], "reward": [1.0, 2.0, 5.0]}))["return"].tolist()

@@ -1,4 +1,4 @@
-"""Tables of lifetimes that others wrote: L2Logger's `data-log.tsv`, or one TSV or CSV with its columns or ours."""
+"""Tables of lifetimes from other programs: L2Logger's `data-log.tsv`, or one TSV or CSV with its columns or ours."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ OURS = {
     "timestamp": "timestamp",
 }  # L2Logger's names and ours, in L2Logger's order
 THEIRS = {ours: theirs for theirs, ours in OURS.items()}
-MISSING = ["", "NA", "N/A", "nan", "NaN", "null", "None"]  # spellings of no number
+MISSING = ["", "NA", "N/A", "nan", "NaN", "null", "None"]  # missing numbers
 
 
 def read_table(
     path: Path, name: str, block: int | None = None, block_type: str | None = None
 ) -> pd.DataFrame:
-    """Return one table under our names, its index the rows of the file.
+    """Return one table with our names of columns; its index is the row in the file.
 
     Args:
-        path: A CSV file if it ends so, else a TSV file.
+        path: A CSV file if its name ends in .csv, else a TSV file.
         name: Name of the file for messages.
-        block, block_type: Of the table's folder, if it is in an L2Logger folder.
+        block, block_type: Those of the table's folder, if it is in an L2Logger folder.
 
     Raises BadData that lists every fault with its row, column and value.
     """
@@ -76,7 +76,7 @@ def _header_faults(columns, name, in_folder):
 
 
 def _rule_of_values(column):
-    """The rule of a column that only its values describe: if one is a number, all are."""
+    """Return the rule of a column of unknown type: if one value is a number, all must be."""
     if column.isin(["True", "False"]).all():
         return rule_of_type("bool")
     numbers = pd.to_numeric(column, errors="coerce")

@@ -1,8 +1,8 @@
-"""A log as one CSV file, with the types of its columns beside it.
+"""A log as one CSV file, and a second file with the types of its columns.
 
-Beside `run.csv` stands `run.types.json`: {"columns": {name: type}, "attrs": the log's attributes}. A type is NumPy's
-("int64", "float64", "bool", …), "str" or "object" for words as they are, and "json str" or "json object" for cells of
-JSON: lists, None, and words among them. So a log that is read equals the log that was written.
+The types of `run.csv` are in `run.types.json`: {"columns": {name: type}, "attrs": the log's attributes}. A type is
+NumPy's ("int64", "float64", "bool", …), "str" or "object" for plain words, or "json str" or "json object" for cells of
+JSON: lists, None, and words among them. A log that is read equals the log that was written.
 
 >>> import tempfile
 >>> log = pd.DataFrame({"task": ["NA", ""], "reward": [0.1 + 0.2, 1.0], "last": [None, [1, "a"]]})
@@ -98,7 +98,7 @@ def _to_json(value: Any, name: str) -> str:
 
 
 def rule_of_type(kind: str) -> Rule:
-    """Return the rule of a column of a type. Numbers stay text until they are converted, so that none is rounded."""
+    """Return the rule of a column of a type. Numbers stay text until they are converted: none is rounded."""
     if kind == "bool":
         return Rule("True or False", _flags, dtype=kind)
     if kind in ("str", "object"):

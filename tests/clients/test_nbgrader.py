@@ -6,11 +6,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-import nbformat
 import pandas as pd
 import pytest
 
 pytest.importorskip("nbgrader")
+import nbformat
+
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tests" / "notebooks"), str(ROOT / "notebooks" / "checks")]
 import course  # noqa: E402

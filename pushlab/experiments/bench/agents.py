@@ -23,8 +23,8 @@ iterations than in its study, and learns three times within a budget.
     workbook        on each system the agent that the workbook's chapter ends with
 
 `dqn` and `ppo` are stable-baselines3's, `maskable_ppo` and `recurrent_ppo` sb3-contrib's (`pip install 'pushlab[rl]'`),
-with their libraries' defaults. Only PPO and its relatives gather fewer steps per update if the budget is smaller than
-their default. They run on the CPU, in one thread of PyTorch, so that the same seed gives the same scores.
+with their libraries' defaults. Only PPO and its relatives gather fewer steps per update if the budget is below their
+default. They run on the CPU, in one thread of PyTorch, so that the same seed gives the same scores.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ BATCH = 64  # batch size of PPO; a shorter rollout is a multiple of it
 
 
 class FromHistory(Wrapped):
-    """An agent made from a history as soon as it is given one; until then it is made from None."""
+    """An agent that `make(history)` creates when it gets a history, and `make(None)` before."""
 
     def __init__(self, make):
         self.make_from = make
@@ -57,7 +57,7 @@ class FromHistory(Wrapped):
 
 
 def _kind_of(trial):
-    """Return what the task has: notifications to choose, arrivals to manage, a limited memory, or only numbers."""
+    """Return the kind of a task: one with notifications, arrivals, a limited memory, or only numbers."""
     if isinstance(getattr(trial.world, "candidates", None), np.ndarray):
         return "notifications"
     if hasattr(trial.world, "fates"):

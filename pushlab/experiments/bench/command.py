@@ -56,9 +56,9 @@ def run_bench(
 
     Args:
         names: Agents, each named as `module:make`; see `label_of` for their labels in the tables.
-        tasks: Names of tasks; None is all.
-        seeds: Runs of each task; None is 5, in the quick version 3.
-        workers: Processes; None is all cores.
+        tasks: Names of tasks; None takes all.
+        seeds: Number of runs of each task; None is 5, in the quick version 3.
+        workers: Number of processes; None is all cores.
 
     Returns:
         scores: Columns agent, task, seed, score, normalised, steps.

@@ -21,17 +21,17 @@ lifetimes if the agent has `train` or `standard`: they use `act` and `learn`, in
 
 **Protocol.** Each agent, task and seed is a run of its own. The agent learns for `steps` steps (learn=True,
 explore=True), in episodes that follow from the seed; an agent without `learn` skips this. Then it is scored in
-`episodes` episodes (learn=False, explore=False). Their seeds are the same for every agent and run, and begin no
-training. In worlds without chance (`hiv-*`, `opioid-2002`, `zika-outbreak`, `world3`, `credit*`) every episode is the
-same, in training too, and the recommender's users may also occur in training. The tests of lifetimes follow from the
-seed. An online task scores the learning itself, over exactly `steps` steps; what `train` leaves is played without
-learning. The score of a lifetime is the mean over the tests of tasks that were trained before.
+`episodes` episodes (learn=False, explore=False). Their seeds are the same for every agent and run, and no training
+episode has one of them. In worlds without chance (`hiv-*`, `opioid-2002`, `zika-outbreak`, `world3`, `credit*`) every
+episode is the same, in training too, and the recommender's users may also occur in training. The tests of lifetimes
+follow from the seed. An online task scores the learning itself, over exactly `steps` steps; steps that `train` leaves
+are played without learning. The score of a lifetime is the mean over the tests of tasks that were trained before.
 
 **Rules.** An agent may use its observations, rewards, info, and the environment's spaces and candidates. It must not
 step copies of an environment, `unwrapped` or one that it made; read the world's state or its user's probabilities;
 reset or step while it is scored; keep anything from run to run; or use JUDGED. A run fails if a scored episode is
-broken off, or if there are steps or resets beyond the scored episodes. All steps count, whoever takes them. Info lacks
-the entries in ORACLE (except in lifetimes). Everything else is trust.
+broken off, or if there are steps or resets beyond the scored episodes. All steps count, also those that an agent takes
+inside `act`. Info lacks the entries in ORACLE (except in lifetimes). Everything else rests on trust.
 
 **Scores.** Higher is better. `normalised` is (score - random) / (best - random), see `task_table` and
 data/bench/README.md. The quick version has smaller budgets and fewer episodes: never compare its scores with those of
@@ -65,7 +65,7 @@ ORACLE = ("probability", "best", "actual", "state")  # entries hidden from agent
 
 
 class BudgetSpent(Exception):
-    """The steps that a task allows for training are used up."""
+    """Raised for a step beyond the budget of training steps."""
 
 
 class DoesNotFit(Exception):
@@ -117,7 +117,7 @@ class Trial(gym.Wrapper):
         return Trial(standard(self.env, self.task), self.task, *self._limits)
 
     def reset(self, *, seed=None, options=None):
-        """Begin the trial's next episode."""
+        """Begin the trial's next episode. Raises RuntimeError if a scored one is unfinished, or all are finished."""
         seed, _, counted = self._limits
         is_complete = self._episodes == counted
         self._forbid(is_complete or not self._is_over)
@@ -340,7 +340,7 @@ def _train(agent, trial, seed):
 
 
 def _play(agent, trial, seed, learning, episodes=LONG):
-    """Play this number of episodes, or as many as the budget allows."""
+    """Play a number of episodes, or as many as the budget allows."""
     from pushlab.logs.rollout import rollout
 
     with suppress(BudgetSpent):

@@ -1,7 +1,7 @@
 """The report of a benchmark: a page in Markdown, with two pictures.
 
-Every number says which tasks it is over. Two agents are compared over the tasks that both did. A failed run counts as
-the lowest known score of its task, or as random play if that is lower, so that no agent gains by doing less. (The
+Every number states the tasks that it covers. Two agents are compared over the tasks that both did. A failed run counts
+as the lowest known score of its task, or as random play if that is lower, so that no agent gains by doing less. (The
 AutoML benchmark fills failed runs with a constant predictor's scores: Gijsbers et al. 2024, Journal of Machine Learning
 Research 25(101). Some learners here do worse than that.)
 """
@@ -156,7 +156,7 @@ def _results(folder, runs, tasks, agent):
 
 
 def _comparisons(runs, agent):
-    """Return a sentence about the agent, and a row for each other agent, those with most tasks first."""
+    """Return a sentence about the agent, and one row per other agent, those with most tasks first."""
     grids = {}
     for _, rows in runs.groupby("agent", sort=False):
         grids |= estimate.score_matrices(rows, "normalised")
