@@ -257,7 +257,8 @@ def show(figure: Figure, owner: Any) -> None:
         plt.figure(name).images[0].set_data(pixels(figure))
     else:
         plt.figure(name).figimage(pixels(figure), resize=True)
-        finalize(owner, plt.close, name).atexit = False
+        closer: Any = finalize(owner, plt.close, name)
+        closer.atexit = False  # Matplotlib closes its windows itself then
     plt.pause(0.001)
 
 

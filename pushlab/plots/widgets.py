@@ -1,7 +1,8 @@
 """Pictures that move: controls over a picture, a player of episodes, and a seat for the reader in the agent's place.
 
 Each shows one image and replaces its bytes; nothing else in the page moves. The kernel draws the image, so a page
-without a kernel stands still: put a static picture beside the widget. Every control works with the keyboard.
+without a kernel stands still: put a static picture beside the widget. Arrow keys move sliders, the space key presses
+buttons.
 """
 
 from __future__ import annotations
@@ -25,8 +26,6 @@ from pushlab.plots.phone import phone
 from pushlab.plots.style import DISMISSED, png, short_number, spoken
 
 BUTTONS = 6  # a choice from more values than this is a slider
-WIDE = {"width": "420px", "max_width": "100%"}
-ROW = {"flex_flow": "row wrap"}
 
 
 def _count(number, noun):
@@ -99,11 +98,10 @@ class Panel:
         picture, words = self.draw()
         figure = getattr(picture, "figure", None)
         if not isinstance(figure, Figure):
-            kind = type(picture).__name__
-            raise TypeError(f"a picture must be a Figure or Axes, got {kind}")
+            raise TypeError(f"a picture must be a Figure or Axes, got {picture!r}")
         image = png(figure)
         pyplot = sys.modules.get("matplotlib.pyplot")
-        if pyplot is not None:  # otherwise the notebook shows its figures twice
+        if pyplot:  # otherwise the notebook shows its figures twice
             pyplot.close(figure)
         alternative = words or repr(self)
         if figure.get_label():  # the title
@@ -132,13 +130,18 @@ class Panel:
         return {**bundle, "text/plain": repr(self)}
 
 
+def _form():
+    """Return the look of a control in a column of controls."""
+    layout = W.Layout(width="520px", max_width="100%")
+    return {"style": {"description_width": "130px"}, "layout": layout}
+
+
 def _choice(name, options, **more):
     """Return buttons or a slider for a choice: the keys typed on a menu (W.Dropdown) would reach JupyterLab."""
     kind = W.ToggleButtons if len(options) <= BUTTONS else W.SelectionSlider
-    control = kind(options=options, description=name, layout=W.Layout(**WIDE), **more)
-    control.style.description_width = "initial"
+    control = kind(options=options, description=name, **_form(), **more)
     if kind is W.ToggleButtons:
-        control.style.button_width = "auto"
+        control.layout.width = control.style.button_width = "auto"
     return control
 
 
@@ -202,8 +205,7 @@ class Explorer(Panel):
 
     def state(self) -> Hashable:
         """Return the position of each control: the values of a choice may not be hashable."""
-        controls = self.controls.values()
-        return tuple(getattr(control, "index", control.value) for control in controls)
+        return tuple(getattr(c, "index", c.value) for c in self.controls.values())
 
     def draw(self) -> tuple[Any, str]:
         values = self.values
@@ -213,33 +215,27 @@ class Explorer(Panel):
 def _control(name, values, default):
     """Return the widget for a range."""
     words = name.replace("_", " ")
-    if isinstance(values, bool):
-        return W.Checkbox(value=values, description=words, indent=False)
-    if isinstance(values, list) and values:
-        return _choice(words, values, value=default if default in values else values[0])
-    if not (isinstance(values, tuple) and len(values) == 3):
-        raise ValueError(
-            f"{name}: expected (low, high, step), a list of values, or True or False; got {values!r}"
-        )
-    low, high, step = values
-    if not low < high or step <= 0:
-        raise ValueError(
-            f"{name}: expected low < high and a step above 0, got {values!r}"
-        )
-    is_whole = all(isinstance(value, int | np.integer) for value in values)
-    is_inside = isinstance(default, int | float) and low <= default <= high
-    slider = (W.IntSlider if is_whole else W.FloatSlider)(
-        value=default if is_inside else low,
-        min=low,
-        max=high,
-        step=step,
-        description=words,
-        style={"description_width": "initial"},
-        layout=W.Layout(**WIDE),
+    match values:
+        case bool():
+            return W.Checkbox(value=values, description=words, indent=False)
+        case list([first, *_]):
+            value = default if default in values else first
+            return _choice(words, values, value=value)
+        case tuple((low, high, step)) if low < high and step > 0:
+            is_whole = all(isinstance(value, int | np.integer) for value in values)
+            is_inside = isinstance(default, int | float) and low <= default <= high
+            return (W.IntSlider if is_whole else W.FloatSlider)(
+                value=default if is_inside else low,
+                min=low,
+                max=high,
+                step=step,
+                description=words,
+                **_form(),
+            )
+    raise ValueError(
+        f"{name}: expected (low, high, step) with low < high and step > 0, "
+        f"a list of values, or True or False; got {values!r}"
     )
-    if not is_whole:
-        slider.readout_format = ".2f" if step < 0.1 else ".1f"
-    return slider
 
 
 def lifelong_settings(
@@ -319,11 +315,9 @@ class Player(Panel):
         self.more = more
         last = max(1, len(frames) - 1)  # a slider needs two values
         self.play = W.Play(max=last, interval=max(100, interval), show_repeat=False)
-        self.slider = W.IntSlider(
-            max=last, description="step", layout=W.Layout(**WIDE)
-        )
+        self.slider = W.IntSlider(max=last, description="step")
         W.jslink((self.play, "value"), (self.slider, "value"))
-        controls = W.HBox([self.play, self.slider], layout=W.Layout(**ROW))
+        controls = W.HBox([self.play, self.slider])
         self.view = W.VBox([controls, self.image, self.words])
         self.show()
         self.slider.observe(self.update, "value")
@@ -375,10 +369,10 @@ class Seat(Panel):
         else:
             for number, words in enumerate(*self.choices.values()):
                 self._add_button(str(words), lambda _, number=number: self.act(number))
-        rows = [W.HBox(row, layout=W.Layout(**ROW)) for row in (self.menus, self.buttons)]
-        self.view = W.VBox([self.words, self.image, *rows, self.again])
-        self.episode = 0
-        self._begin(seed)
+        buttons = W.HBox(self.buttons, layout=W.Layout(flex_flow="row wrap"))
+        self.view = W.VBox([self.words, self.image, *self.menus, buttons, self.again])
+        self.episode = -1
+        self.begin(seed)
 
     def __repr__(self):
         steps = _count(len(self.frames) - 1, "step")
@@ -391,18 +385,16 @@ class Seat(Panel):
         self._add_button(
             "send", lambda _: self.act([menu.value for menu in self.menus])
         )
+        self.buttons[0].button_style = "primary"
 
     def _add_button(self, words, act):
         button = W.Button(description=words, layout=W.Layout(width="auto"))
         button.on_click(act)
         self.buttons.append(button)
 
-    def begin(self) -> None:
-        """Begin another episode, with the environment's own next seed."""
+    def begin(self, seed: int | None = None) -> None:
+        """Begin an episode; without a seed the environment goes on with its own random numbers."""
         self.episode += 1
-        self._begin(None)
-
-    def _begin(self, seed):
         _, info = self.env.reset(seed=seed)
         self.score = 0.0
         self.is_over = False
@@ -420,7 +412,8 @@ class Seat(Panel):
         numbers = [int(number) for number in np.atleast_1d(action)]
         with self.errors_shown():  # such as an action that is not allowed
             _, reward, terminated, truncated, info = self.env.step(self._sent(numbers))
-            self.score += float(reward)
+            reward = float(reward)
+            self.score += reward
             self.is_over = bool(terminated or truncated)
             self.frames.append(self.env.unwrapped.frame())
             words = self._in_words(numbers)
@@ -428,10 +421,10 @@ class Seat(Panel):
                 "episode": self.episode,
                 "step": len(self.frames) - 1,
                 "action": words if len(words) > 1 else words.popitem()[1],
-                "reward": float(reward),
+                "reward": reward,
             }
             self.log.append(line)
-            self._show(info, self._outcome(float(reward)))
+            self._show(info, self._outcome(reward))
 
     def _in_words(self, numbers):
         parts = zip(self.choices.items(), numbers)
