@@ -155,7 +155,7 @@ def test_choices_send_a_notification_and_log_its_reward():
     assert seat.log == again.log == [line]
     assert seat.frames == again.frames and len(seat.frames) == 2
     assert pixels(seat) == pixels(again) != before
-    assert f"reward {reward:+g}. In all {reward:g} after 1 step." in seat.words.value
+    assert f"Reward {reward:+g}. In all {reward:g} after step 1." in seat.words.value
     seat.act(action * 1000)
     assert "Error" in seat.words.value and len(seat.log) == 1
 
@@ -176,7 +176,7 @@ def test_buttons_are_grey_while_their_action_is_not_allowed():
     seat.act(0)
     assert len(seat.log) == 6
     seat.again.click()
-    assert repr(seat) == "you are the agent: episode 2, 0 steps, reward 0"
+    assert repr(seat) == "you are the agent: episode 2, step 0, reward 0"
     seat.act(4)
     assert seat.log[-1]["episode"] == 1
 

@@ -217,7 +217,8 @@ def write_heading(
 def png(figure: Figure) -> bytes:
     """Return a figure as the bytes of a PNG file."""
     file = io.BytesIO()
-    figure.savefig(file, format="png", pil_kwargs={"compress_level": 1})
+    # Not `savefig`, which draws twice where there is a layout engine.
+    FigureCanvasAgg(figure).print_png(file, pil_kwargs={"compress_level": 1})
     return file.getvalue()
 
 

@@ -7,12 +7,13 @@ buttons.
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import html
 import inspect
 import sys
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import ipywidgets as W
@@ -26,10 +27,6 @@ from pushlab.plots.phone import phone
 from pushlab.plots.style import DISMISSED, png, short_number, spoken
 
 BUTTONS = 6  # a choice from more values than this is a slider
-
-
-def _count(number, noun):
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 # ---------------------------------------------------------------- the engine
@@ -59,7 +56,7 @@ class Panel:
     keep = 48
     view: W.Widget
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.image = Picture(format="png")
         self.words = W.HTML()
         self._cache: dict[Hashable, tuple] = {}
@@ -68,8 +65,8 @@ class Panel:
         """Return what the picture depends on."""
         raise NotImplementedError
 
-    def draw(self) -> tuple[Any, str]:
-        """Return the picture of the present state, a Figure or Axes, and the words under it."""
+    def draw(self, state: Any) -> tuple[Any, str]:
+        """Return the picture of a state, a Figure or Axes, and the words under it."""
         raise NotImplementedError
 
     def update(self, change: Mapping) -> None:
@@ -78,35 +75,36 @@ class Panel:
             self.show(is_from_page=bool(change["owner"]._property_lock))
 
     def show(self, is_from_page: bool = False) -> None:
-        """Show the picture of the present state, from the cache or drawn now."""
+        """Show the picture of the present state."""
         if not is_from_page:
             self._cache.clear()
-        key = (getattr(get_ipython(), "execution_count", 0), self.state())
-        if key not in self._cache:
-            self._cache[key] = self._shoot()
-        image, width, words, alternative = self._cache[key]
-        while len(self._cache) > (self.keep if is_from_page else 0):
-            del self._cache[next(iter(self._cache))]
+        image, width, words, alternative = self.shot(self.state())
         self.image.layout.max_width = width
         with self.image.hold_sync():  # one message for both
             self.image.value = image
             self.image.tooltip = alternative
         self.write(words)
 
-    def _shoot(self):
-        """Return the PNG of the present state, its width, the words under it and the alternative text."""
-        picture, words = self.draw()
+    def shot(self, state: Hashable) -> tuple:
+        """Return the picture of a state, from the cache or drawn now: PNG, width, words, alternative text."""
+        key = (getattr(get_ipython(), "execution_count", 0), state)
+        if key in self._cache:
+            return self._cache[key]
+        picture, words = self.draw(state)
         figure = getattr(picture, "figure", None)
         if not isinstance(figure, Figure):
             raise TypeError(f"a picture must be a Figure or Axes, got {picture!r}")
-        image = png(figure)
-        pyplot = sys.modules.get("matplotlib.pyplot")
-        if pyplot:  # otherwise the notebook shows its figures twice
-            pyplot.close(figure)
         alternative = words or repr(self)
         if figure.get_label():  # the title
             alternative = f"{figure.get_label()} ({alternative})"
-        return image, f"{figure.bbox.width:.0f}px", words, alternative
+        shot = (png(figure), f"{figure.bbox.width:.0f}px", words, alternative)
+        pyplot = sys.modules.get("matplotlib.pyplot")
+        if pyplot:  # otherwise the notebook shows its figures twice
+            pyplot.close(figure)
+        self._cache[key] = shot
+        while len(self._cache) > self.keep:
+            del self._cache[next(iter(self._cache))]
+        return shot
 
     @contextmanager
     def errors_shown(self) -> Iterator[None]:
@@ -178,10 +176,6 @@ class Explorer(Panel):
     def __init__(
         self, picture: Callable, /, say: Callable | None = None, **ranges: Any
     ):
-        if not ranges:
-            raise ValueError(
-                "explore() needs a range, such as threshold=(0.0, 1.0, 0.1)"
-            )
         super().__init__()
         self.picture = picture
         self.say = say
@@ -207,7 +201,7 @@ class Explorer(Panel):
         """Return the position of each control: the values of a choice may not be hashable."""
         return tuple(getattr(c, "index", c.value) for c in self.controls.values())
 
-    def draw(self) -> tuple[Any, str]:
+    def draw(self, state: Any) -> tuple[Any, str]:
         values = self.values
         return self.picture(**values), self.say(**values) if self.say else ""
 
@@ -323,13 +317,22 @@ class Player(Panel):
         self.slider.observe(self.update, "value")
 
     def __repr__(self):
-        return f"player: {_count(len(self.frames), 'frame')}"
+        return f"player: {len(self.frames):,} frames"
 
     def state(self) -> Hashable:
         return self.slider.value
 
-    def draw(self) -> tuple[Any, str]:
-        return self.picture(self.frames[: self.slider.value + 1], **self.more), ""
+    def draw(self, state: Any) -> tuple[Any, str]:
+        return self.picture(self.frames[: state + 1], **self.more), ""
+
+    def update(self, change: Mapping) -> None:
+        """Show the picture of a frame; draw the next one while the reader looks at it."""
+        super().update(change)
+        at = change["new"]
+        with suppress(RuntimeError):  # there is no event loop, and no page
+            asyncio.get_running_loop().call_later(
+                0.02, lambda: at == self.slider.value and self.shot(at + 1)
+            )
 
 
 # ---------------------------------------------------------------- you are the agent
@@ -375,8 +378,12 @@ class Seat(Panel):
         self.begin(seed)
 
     def __repr__(self):
-        steps = _count(len(self.frames) - 1, "step")
-        return f"you are the agent: episode {self.episode + 1}, {steps}, reward {self.score:g}"
+        return f"you are the agent: episode {self.episode + 1}, step {self.step:,}, reward {self.score:g}"
+
+    @property
+    def step(self) -> int:
+        """Number of steps in this episode."""
+        return len(self.frames) - 1
 
     def _add_menus(self):
         for name, values in self.choices.items():
@@ -419,12 +426,14 @@ class Seat(Panel):
             words = self._in_words(numbers)
             line = {
                 "episode": self.episode,
-                "step": len(self.frames) - 1,
+                "step": self.step,
                 "action": words if len(words) > 1 else words.popitem()[1],
                 "reward": reward,
             }
             self.log.append(line)
-            self._show(info, self._outcome(reward))
+            total = f"In all {self.score:g} after step {self.step:,}."
+            end = " The episode is over." if self.is_over else ""
+            self._show(info, f"Reward {reward:+g}. {total}{end}")
 
     def _in_words(self, numbers):
         parts = zip(self.choices.items(), numbers)
@@ -440,15 +449,6 @@ class Seat(Panel):
         words = tuple(self._in_words(numbers).values())
         return words if isinstance(space, spaces.Tuple) else words[0]
 
-    def _outcome(self, reward):
-        push = self.frames[-1].get("push") or {}
-        event = ""
-        if "opened" in push:
-            event = "Opened: " if push["opened"] else "Dismissed: "
-        steps = _count(len(self.frames) - 1, "step")
-        end = " The episode is over." if self.is_over else ""
-        return f"{event}reward {reward:+g}. In all {self.score:g} after {steps}.{end}"
-
     def _show(self, info, words):
         mask = info.get("action_mask")
         for number, button in enumerate(self.buttons):
@@ -459,9 +459,9 @@ class Seat(Panel):
             self.show()
 
     def state(self) -> Hashable:
-        return self.episode, len(self.frames)
+        return self.episode, self.step
 
-    def draw(self) -> tuple[Any, str]:
+    def draw(self, state: Any) -> tuple[Any, str]:
         offered = {"agent": "you", "choosing": not self.is_over}
         known = inspect.signature(self.picture).parameters
         more = {name: value for name, value in offered.items() if name in known}

@@ -29,18 +29,19 @@ PLAYED = 4000  # milliseconds that a player is watched
 WATCH = """
 import time as _time
 from pushlab.plots import widgets as _widgets
-_drawn, _png, _shoot, _keep = [], _widgets.png, _widgets.Panel._shoot, _widgets.Panel.keep
+_drawn, _png, _shot, _keep = [], _widgets.png, _widgets.Panel.shot, _widgets.Panel.keep
 def _png_timed(figure):
     begun = _time.perf_counter()
     made = _png(figure)
     _drawn.append([_time.perf_counter() - begun, len(made)])
     return made
-def _shoot_timed(panel):
-    begun = _time.perf_counter()
-    shot = _shoot(panel)
-    _drawn[-1].insert(0, _time.perf_counter() - begun)
+def _shot_timed(panel, state):
+    begun, before = _time.perf_counter(), len(_drawn)
+    shot = _shot(panel, state)
+    if len(_drawn) > before:
+        _drawn[-1].insert(0, _time.perf_counter() - begun)
     return shot
-_widgets.png, _widgets.Panel._shoot = _png_timed, _shoot_timed
+_widgets.png, _widgets.Panel.shot = _png_timed, _shot_timed
 """
 
 IN_KERNEL = """async (code) => {
