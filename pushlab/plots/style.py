@@ -29,6 +29,7 @@ from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.patheffects import withStroke
 from matplotlib.ticker import FuncFormatter, MaxNLocator
+from PIL import Image
 
 INK, TEXT, MUTED, LINE, SOFT = "#1F2A37", "#4B5866", "#7F8B99", "#DFE3E8", "#EFF1F4"
 PAPER, SURFACE, TRACK = "#FAF9F6", "#FFFFFF", "#E4E8ED"
@@ -217,15 +218,17 @@ def write_heading(
 def png(figure: Figure) -> bytes:
     """Return a figure as the bytes of a PNG file."""
     file = io.BytesIO()
-    # Not `savefig`, which draws twice where there is a layout engine.
-    FigureCanvasAgg(figure).print_png(file, pil_kwargs={"compress_level": 1})
+    image = Image.fromarray(pixels(figure))
+    image.save(file, "PNG", compress_level=1, dpi=(figure.dpi, figure.dpi))
     return file.getvalue()
 
 
 def pixels(figure: Figure) -> np.ndarray:
     """Return a figure as an array (height, width, 3), uint8."""
-    canvas = FigureCanvasAgg(figure)
-    canvas.draw()
+    canvas = figure.canvas
+    if not isinstance(canvas, FigureCanvasAgg):
+        canvas = FigureCanvasAgg(figure)
+    canvas.draw()  # with its renderer, which remembers the sizes of words
     return np.asarray(canvas.buffer_rgba())[..., :3].copy()
 
 
