@@ -139,7 +139,8 @@ def _choice(name, options, **more):
     kind = W.ToggleButtons if len(options) <= BUTTONS else W.SelectionSlider
     control = kind(options=options, description=name, **_form(), **more)
     if kind is W.ToggleButtons:
-        control.layout.width = control.style.button_width = "auto"
+        control.style.button_width = "auto"
+        control.add_class("widget-inline-hbox")  # its name on the left
     return control
 
 
@@ -211,7 +212,7 @@ def _control(name, values, default):
     words = name.replace("_", " ")
     match values:
         case bool():
-            return W.Checkbox(value=values, description=words, indent=False)
+            return W.Checkbox(value=values, description=words, **_form())
         case list([first, *_]):
             value = default if default in values else first
             return _choice(words, values, value=value)
@@ -424,13 +425,14 @@ class Seat(Panel):
             self.is_over = bool(terminated or truncated)
             self.frames.append(self.env.unwrapped.frame())
             words = self._in_words(numbers)
-            line = {
-                "episode": self.episode,
-                "step": self.step,
-                "action": words if len(words) > 1 else words.popitem()[1],
-                "reward": reward,
-            }
-            self.log.append(line)
+            self.log.append(
+                {
+                    "episode": self.episode,
+                    "step": self.step,
+                    "action": words if len(words) > 1 else words.popitem()[1],
+                    "reward": reward,
+                }
+            )
             total = f"In all {self.score:g} after step {self.step:,}."
             end = " The episode is over." if self.is_over else ""
             self._show(info, f"Reward {reward:+g}. {total}{end}")
