@@ -14,7 +14,6 @@ from pushlab import rollout
 from pushlab.envs.batch import VectorEnv
 from pushlab.envs.shell import MOST_FRAMES, Env
 from pushlab.envs.world import World
-from pushlab.plots import screen
 
 STEPS = MOST_FRAMES + 50
 
@@ -95,7 +94,6 @@ def test_a_window_goes_with_its_environment(monkeypatch):
     registry = backends.backend_registry
     monkeypatch.setattr(registry, "list_builtin", lambda kind: ["agg"])
     monkeypatch.setattr(pyplot, "pause", lambda seconds: None)
-    monkeypatch.setattr(screen, "_in_notebook", lambda: False)
     pyplot.switch_backend("agg")
     before = pyplot.get_fignums()
     closed = Env(Endless, "human")

@@ -86,7 +86,7 @@ PAGES = {
     "plots": ("Pictures", ["pushlab.plots"]),
     "widgets": (
         "Pictures that can be played with",
-        ["pushlab.plots.widgets", "pushlab.plots.panel: Panel"],
+        ["pushlab.plots.widgets"],
     ),
     "datasets": (
         "Data sets",

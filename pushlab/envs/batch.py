@@ -302,6 +302,6 @@ class VectorEnv(GymVectorEnv):
             return None
         if self.state is None:
             raise ResetNeeded("nothing to render before reset()")
-        from pushlab.plots.screen import pixels
+        from pushlab.plots.style import pixels
 
         return tuple(pixels(self.world.picture(frames)) for frames in self._frames)

@@ -288,7 +288,7 @@ class Env(gym.Env):
         if self.render_mode is not None:
             keep_frame(self._frames, self.frame())
         if self.render_mode == "human":
-            from pushlab.plots.screen import show
+            from pushlab.plots.style import show
 
             show(self.world.picture(self._frames), self)
 
@@ -301,13 +301,13 @@ class Env(gym.Env):
             return None
         if not self._frames:
             raise ResetNeeded("nothing to render before reset()")
-        from pushlab.plots.screen import pixels
+        from pushlab.plots.style import pixels
 
         return pixels(self.world.picture(self._frames))
 
     def close(self) -> None:
         """Closes the window of the mode "human"; more than once does no harm."""
         if self.render_mode == "human":
-            from pushlab.plots.screen import hide
+            from pushlab.plots.style import hide
 
             hide(self)

@@ -11,21 +11,25 @@ from __future__ import annotations
 import functools
 import io
 import re
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.resources import files
 from typing import Any
+from weakref import WeakKeyDictionary, finalize
 
 import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
+from matplotlib.backends import BackendFilter, backend_registry
 from matplotlib.backends.backend_agg import FigureCanvasAgg, RendererAgg
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.patheffects import withStroke
 from matplotlib.ticker import FuncFormatter, MaxNLocator
+from PIL import Image
 
 INK, TEXT, MUTED, LINE, SOFT = "#1F2A37", "#4B5866", "#7F8B99", "#DFE3E8", "#EFF1F4"
 PAPER, SURFACE, TRACK = "#FAF9F6", "#FFFFFF", "#E4E8ED"
@@ -214,15 +218,59 @@ def write_heading(
 def png(figure: Figure) -> bytes:
     """Return a figure as the bytes of a PNG file."""
     file = io.BytesIO()
-    figure.savefig(file, format="png", pil_kwargs={"compress_level": 1})
+    image = Image.fromarray(pixels(figure))
+    image.save(file, "PNG", compress_level=1, dpi=(figure.dpi, figure.dpi))
     return file.getvalue()
 
 
 def pixels(figure: Figure) -> np.ndarray:
     """Return a figure as an array (height, width, 3), uint8."""
-    canvas = FigureCanvasAgg(figure)
-    canvas.draw()
+    canvas = figure.canvas
+    if not isinstance(canvas, FigureCanvasAgg):
+        canvas = FigureCanvasAgg(figure)
+    canvas.draw()  # with its renderer, which remembers the sizes of words
     return np.asarray(canvas.buffer_rgba())[..., :3].copy()
+
+
+_displays: WeakKeyDictionary = WeakKeyDictionary()  # {owner: its picture in a notebook}
+
+
+def show(figure: Figure, owner: Any) -> None:
+    """Show a figure in place of the owner's last one: below the cell in a notebook, otherwise in a window.
+
+    Without a notebook and without a display this does nothing.
+    """
+    shell = sys.modules.get("IPython") and sys.modules["IPython"].get_ipython()
+    if hasattr(shell, "kernel"):
+        from IPython.display import Image, display
+
+        image = Image(png(figure))
+        if owner in _displays:
+            _displays[owner].update(image)
+        else:
+            _displays[owner] = display(image, display_id=True)
+        return
+
+    import matplotlib.pyplot as plt
+
+    interactive = backend_registry.list_builtin(BackendFilter.INTERACTIVE)
+    if matplotlib.get_backend().lower() not in interactive:
+        return
+    name = f"pushlab {id(owner)}"
+    if plt.fignum_exists(name):
+        plt.figure(name).images[0].set_data(pixels(figure))
+    else:
+        plt.figure(name).figimage(pixels(figure), resize=True)
+        closer: Any = finalize(owner, plt.close, name)
+        closer.atexit = False  # Matplotlib closes its windows itself then
+    plt.pause(0.001)
+
+
+def hide(owner: Any) -> None:
+    """Close the owner's window, if it has one."""
+    _displays.pop(owner, None)
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close(f"pushlab {id(owner)}")
 
 
 # ---------------------------------------------------------------- charts

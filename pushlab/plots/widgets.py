@@ -1,44 +1,164 @@
-"""Pictures that move: sliders over a picture, a player of episodes, and a seat for the reader in the agent's place.
+"""Pictures that move: controls over a picture, a player of episodes, and a seat for the reader in the agent's place.
 
-Each shows one image and changes its bytes; nothing else in the page moves. They are drawn in the kernel, so a page
-without one stands still: put a static picture beside them.
+Each shows one image and replaces its bytes; nothing else in the page moves. The kernel draws the image, so a page
+without a kernel stands still: put a static picture beside the widget. Arrow keys move sliders, the space key presses
+buttons.
 """
 
+from __future__ import annotations
+
+import asyncio
 import functools
-from collections.abc import Callable, Mapping, Sequence
+import html
+import inspect
+import sys
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import ipywidgets as W
 import numpy as np
+import traitlets
+from gymnasium import spaces
+from IPython import get_ipython
+from matplotlib.figure import Figure
 
-from pushlab.ground.arguments import whole
-from pushlab.plots import panel
-from pushlab.plots.panel import Panel, Shot, from_page, parameters_of, shoot
 from pushlab.plots.phone import phone
+from pushlab.plots.style import DISMISSED, png, short_number, spoken
 
-NAMES = {"description_width": "initial"}
-WIDE, ROW = {"width": "420px", "max_width": "100%"}, {"flex_flow": "row wrap"}
+BUTTONS = 6  # a choice from more values than this is a slider
 
 
-def _count(number, noun):
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+# ---------------------------------------------------------------- the engine
+
+
+class Picture(W.Image):
+    """An image whose tooltip is its alternative text: screen readers read it, and image widgets have no `alt`."""
+
+    # JupyterLab needs a description to set a tooltip.
+    description = traitlets.Unicode("").tag(sync=True)
+
+
+class Panel:
+    """A picture with controls. As the last expression of a cell it shows itself.
+
+    A subclass makes the controls, puts them and the picture into `view`, and says what to draw for each state.
+
+    Attributes:
+        view: The widget that holds everything.
+        image: The picture; `image.value` is its PNG.
+        words: The text under the picture.
+        keep: Number of pictures in the cache. A picture that the reader has seen before comes at once. It is drawn
+            again after a cell has run, or code has moved a control, because it may depend on what that changed.
+            Set 0 for a picture that depends on anything else, such as another widget.
+    """
+
+    keep = 48
+    view: W.Widget
+
+    def __init__(self) -> None:
+        self.image = Picture(format="png")
+        self.words = W.HTML()
+        self._cache: dict[Hashable, tuple] = {}
+
+    def state(self) -> Hashable:
+        """Return what the picture depends on."""
+        raise NotImplementedError
+
+    def draw(self, state: Any) -> tuple[Any, str]:
+        """Return the picture of a state, a Figure or Axes, and the words under it."""
+        raise NotImplementedError
+
+    def update(self, change: Mapping) -> None:
+        """Show the picture after a control has moved."""
+        with self.errors_shown():
+            self.show(is_from_page=bool(change["owner"]._property_lock))
+
+    def show(self, is_from_page: bool = False) -> None:
+        """Show the picture of the present state."""
+        if not is_from_page:
+            self._cache.clear()
+        image, width, words, alternative = self.shot(self.state())
+        self.image.layout.max_width = width
+        with self.image.hold_sync():  # one message for both
+            self.image.value = image
+            self.image.tooltip = alternative
+        self.write(words)
+
+    def shot(self, state: Hashable) -> tuple:
+        """Return the picture of a state, from the cache or drawn now: PNG, width, words, alternative text."""
+        key = (getattr(get_ipython(), "execution_count", 0), state)
+        if key in self._cache:
+            return self._cache[key]
+        picture, words = self.draw(state)
+        figure = getattr(picture, "figure", None)
+        if not isinstance(figure, Figure):
+            raise TypeError(f"a picture must be a Figure or Axes, got {picture!r}")
+        alternative = words or repr(self)
+        if figure.get_label():  # the title
+            alternative = f"{figure.get_label()} ({alternative})"
+        shot = (png(figure), f"{figure.bbox.width:.0f}px", words, alternative)
+        pyplot = sys.modules.get("matplotlib.pyplot")
+        if pyplot:  # otherwise the notebook shows its figures twice
+            pyplot.close(figure)
+        self._cache[key] = shot
+        while len(self._cache) > self.keep:
+            del self._cache[next(iter(self._cache))]
+        return shot
+
+    @contextmanager
+    def errors_shown(self) -> Iterator[None]:
+        """Write an error under the picture, where it would be lost otherwise."""
+        try:
+            yield
+        except Exception as error:
+            words = f"{type(error).__name__}: {error}"
+            self.write(words, DISMISSED)
+            self.image.tooltip = f"The picture from before this error: {words}"
+
+    def write(self, words: str, colour: str = "inherit") -> None:
+        """Write the text under the picture; screen readers read it out when it changes."""
+        self.words.value = (
+            f'<p role="status" aria-live="polite" style="margin:0;color:{colour}">'
+            f"{html.escape(words)}</p>"
+        )
+
+    def _repr_mimebundle_(self, **options):
+        bundle = self.view._repr_mimebundle_(**options)
+        return {**bundle, "text/plain": repr(self)}
+
+
+def _form():
+    """Return the look of a control in a column of controls."""
+    layout = W.Layout(width="520px", max_width="100%")
+    return {"style": {"description_width": "130px"}, "layout": layout}
+
+
+def _choice(name, options, **more):
+    """Return buttons or a slider for a choice: the keys typed on a menu (W.Dropdown) would reach JupyterLab."""
+    kind = W.ToggleButtons if len(options) <= BUTTONS else W.SelectionSlider
+    control = kind(options=options, description=name, **_form(), **more)
+    if kind is W.ToggleButtons:
+        control.style.button_width = "auto"
+        control.add_class("widget-inline-hbox")  # its name on the left
+    return control
 
 
 # ---------------------------------------------------------------- explore
 
 
 class Explorer(Panel):
-    """Sliders, menus and boxes over a picture.
+    """Controls over a picture.
 
-    picture   function of the names in `ranges` that returns a Figure or Axes
-    say       function of the same names that returns one sentence, for whoever cannot see the picture
-    keep      0 where the picture depends on more than the names and the cells: on draws of a random generator, say, or
-              on what another widget's function sets. Otherwise what was shown is shown again without drawing, and the
-              next two steps of a slider are drawn ahead, before anybody asks for them
-    ranges    name=(low, high, step) a slider, of whole numbers where all three are whole; name=[values] a menu;
-              name=True or False a box. A slider begins at the default of `picture`, or else at its low end.
-    controls  {name: widget}; `.controls[name].value = ...` moves a control from code
-    values    {name: value}, what they stand at
+    Args:
+        picture: Function of the names in `ranges` that returns a Figure or Axes.
+        say: Function of the same names that returns a sentence, for readers who cannot see the picture.
+        ranges: name=(low, high, step) makes a slider, of integers if all three are; name=[values] a choice;
+            name=True or False a box. A control begins at the default of `picture`, or else at its first value.
+
+    Attributes:
+        controls: {name: widget}. `.controls[name].value = ...` moves a control from code.
+        values: {name: value} of all controls.
 
     >>> from pushlab import plots
     >>> def picture(height=1.0):
@@ -55,126 +175,61 @@ class Explorer(Panel):
     """
 
     def __init__(
-        self,
-        picture: Callable,
-        /,
-        say: Callable | None = None,
-        keep: int | None = None,
-        **ranges: Any,
-    ) -> None:
-        if keep is not None:
-            self.keep = whole("keep", keep, 0)
-        if not ranges:
-            raise ValueError(
-                "explore() needs at least one range, such as threshold=(0.0, 1.0, 0.1)"
-            )
-        parameters = parameters_of(picture)
-        self.controls = {
-            name: _control(name, values, getattr(parameters.get(name), "default", None))
-            for name, values in ranges.items()
-        }
-        super().__init__(picture, say, list(self.controls.values()))
-        self.show_kept(self._state())  # the first picture's error belongs to the cell
+        self, picture: Callable, /, say: Callable | None = None, **ranges: Any
+    ):
+        super().__init__()
+        self.picture = picture
+        self.say = say
+        self.controls = {}
+        for name, values in ranges.items():
+            parameter = inspect.signature(picture).parameters.get(name)
+            control = _control(name, values, getattr(parameter, "default", None))
+            self.controls[name] = control
+        self.view = W.VBox([*self.controls.values(), self.image, self.words])
+        self.show()  # an error in the first picture belongs to the cell
         for control in self.controls.values():
-            control.observe(self._redraw, "value")
+            control.observe(self.update, "value")
 
     def __repr__(self):
-        return "explore: " + ", ".join(
-            f"{name} = {value}" for name, value in self.values.items()
-        )
+        words = (f"{name} = {value}" for name, value in self.values.items())
+        return "explore: " + ", ".join(words)
 
     @property
     def values(self) -> dict[str, Any]:
         return {name: control.value for name, control in self.controls.items()}
 
-    def shot_of(self, state: tuple) -> Shot:
-        values = {
-            name: place if hasattr(control, "step") else control.value
-            for (name, control), place in zip(self.controls.items(), state)
-        }
-        return shoot(self.picture(**values), self.say(**values) if self.say else "")
+    def state(self) -> Hashable:
+        """Return the position of each control: the values of a choice may not be hashable."""
+        return tuple(getattr(c, "index", c.value) for c in self.controls.values())
 
-    def _state(self, moved=None, to=None):
-        """Where all controls stand, or stood if one were moved: a menu by its place, as its values may be anything."""
-        places = [
-            to if control is moved else getattr(control, "index", control.value)
-            for control in self.controls.values()
-        ]
-        return tuple(
-            round(place, 9) if isinstance(place, float) else place for place in places
-        )
-
-    def _redraw(self, change):
-        moved = change["owner"]
-        slides = hasattr(moved, "step")
-        with self.errors_shown():
-            next_states = (
-                self._after(moved, change["old"], change["new"]) if slides else ()
-            )
-            drawn = self.show_kept(self._state(), next_states, from_page(moved))
-            if (
-                slides and drawn
-            ):  # what is slow to draw waits until the slider is let go
-                moved.continuous_update = self.took < panel.SLOW
-
-    def _after(self, moved, old, new):
-        """The states that come next if the slider is moved on as it was."""
-        step = moved.step if new > old else -moved.step
-        places = [
-            place
-            for place in (new + step, new + 2 * step)
-            if moved.min <= round(place, 9) <= moved.max
-        ]
-        return [self._state(moved, place) for place in places]
+    def draw(self, state: Any) -> tuple[Any, str]:
+        values = self.values
+        return self.picture(**values), self.say(**values) if self.say else ""
 
 
 def _control(name, values, default):
-    """The widget for one range."""
-    look = {"description": name.replace("_", " "), "style": NAMES}
-    if isinstance(values, bool):
-        return W.Checkbox(value=values, indent=False, **look)
-    numbers = isinstance(values, tuple) and all(
-        isinstance(v, int | float | np.number) for v in values
-    )
-    if numbers and len(values) in (2, 3):
-        return _slider(name, values, default, look)
-    if isinstance(values, list | dict) and len(values):
-        allowed = list(values.values()) if isinstance(values, dict) else values
-        return W.Dropdown(
-            options=values, value=default if default in allowed else allowed[0], **look
-        )
+    """Return the widget for a range."""
+    words = name.replace("_", " ")
+    match values:
+        case bool():
+            return W.Checkbox(value=values, description=words, **_form())
+        case list([first, *_]):
+            value = default if default in values else first
+            return _choice(words, values, value=value)
+        case tuple((low, high, step)) if low < high and step > 0:
+            is_whole = all(isinstance(value, int | np.integer) for value in values)
+            is_inside = isinstance(default, int | float) and low <= default <= high
+            return (W.IntSlider if is_whole else W.FloatSlider)(
+                value=default if is_inside else low,
+                min=low,
+                max=high,
+                step=step,
+                description=words,
+                **_form(),
+            )
     raise ValueError(
-        f"{name}: expected (low, high, step), a list of values, or True or False; got {values!r}"
-    )
-
-
-def _slider(name, values, default, look):
-    whole = all(isinstance(v, int | np.integer) for v in values)
-    low, high, step = (
-        values
-        if len(values) == 3
-        else (*values, 1 if whole else (values[1] - values[0]) / 20)
-    )
-    if not low < high or step <= 0:
-        raise ValueError(
-            f"{name}: expected low < high and a step above 0, got {values!r}"
-        )
-    starts_at_default = (
-        isinstance(default, int | float)
-        and not isinstance(default, bool)
-        and low <= default <= high
-    )
-    kind = W.IntSlider if whole else W.FloatSlider
-    more = {} if whole else {"readout_format": ".2f" if step < 0.1 else ".1f"}
-    return kind(
-        value=default if starts_at_default else low,
-        min=low,
-        max=high,
-        step=step,
-        continuous_update=True,
-        layout=W.Layout(**WIDE),
-        **look,
-        **more,
+        f"{name}: expected (low, high, step) with low < high and step > 0, "
+        f"a list of values, or True or False; got {values!r}"
     )
 
 
@@ -184,47 +239,33 @@ def lifelong_settings(
     measure: str | None = None,
     metrics: Sequence[str] | None = None,
 ) -> Explorer:
-    """Sliders over the preprocessing of a lifetime: watch its curves and its metrics change.
+    """Explore the preprocessing of a lifetime: how its curves and its metrics depend on it.
 
-    log, experts, measure   as `pushlab.metrics.lifelong.lifelong_report` takes them
-    metrics                 names of those to show; None takes eight, see `plots.report_sheet`
+    Args:
+        log, experts, measure: See `pushlab.metrics.lifelong.lifelong_report`.
+        metrics: Names of the metrics shown; None shows eight, see `plots.report_sheet`.
     """
     from pushlab.metrics.lifelong import Settings, lifelong_report
     from pushlab.plots.lifelong import report_sheet, shown_metrics
-    from pushlab.plots.lifelong_words import SCALES, capital, smoothing_words
-    from pushlab.plots.words import short_number, spoken
 
-    usual, sheets = (
-        lifelong_report(log, experts=experts, measure=measure),
-        dict[str, Any](),
-    )
+    usual = lifelong_report(log, experts=experts, measure=measure)
     names = metrics or shown_metrics(usual, None)
 
     @functools.lru_cache(maxsize=1)
-    def report_under(smoothing, window, normalization, clamp):
-        settings = Settings(
-            smoothing=smoothing,
-            window=window or None,
-            normalization=normalization,
-            clamp=clamp,
-        )
+    def report_with(**values):
+        values["window"] = values["window"] or None
+        settings = Settings(**values)
         return lifelong_report(log, experts=experts, measure=measure, settings=settings)
 
-    def picture(**values):  # one figure is used again and again
-        report = report_under(**values)
-        title = f"{capital(smoothing_words(report.settings))}; {SCALES[report.settings.normalization]}"
-        sheets["figure"] = report_sheet(
-            report, usual, names, title=title, figure=sheets.get("figure")
-        ).figure
-        return sheets["figure"]
+    def picture(**values):
+        window = values["window"] or "usual"
+        title = f"Smoothing {values['smoothing']}, window {window}, normalization {values['normalization']}"
+        return report_sheet(report_with(**values), usual, names, title=title)
 
     def say(**values):
-        found = report_under(**values).lifetime.reindex(names)
-        return "; ".join(
-            f"{spoken(name)} {short_number(value)}"
-            for name, value in found.items()
-            if np.isfinite(value)
-        )
+        numbers = report_with(**values).lifetime.reindex(names).dropna()
+        words = (f"{spoken(name)} {short_number(n)}" for name, n in numbers.items())
+        return "; ".join(words)
 
     return explore(
         picture,
@@ -240,14 +281,16 @@ def lifelong_settings(
 
 
 class Player(Panel):
-    """Plays an episode: play and pause, and a slider that arrow keys move.
+    """Play an episode: a play button, and a slider that arrow keys move.
 
-    frames    frames of one episode, oldest first, as the environments make them
-    picture   function of the frames up to now, by default the phone
-    interval  milliseconds a frame; no less than 100, which is about what drawing costs
-    say       function of the frames up to now that returns one sentence
-    more      further arguments for `picture`, such as agent="thompson"
-    slider    the widget whose value is the number of the frame shown
+    Args:
+        frames: Frames of one episode, oldest first: `rollout(..., record="frames")` returns them.
+        picture: Function of the frames up to now that returns a Figure or Axes.
+        interval: Milliseconds a frame; no less than 100, about the time that drawing takes.
+        more: Further arguments of `picture`, such as agent="thompson".
+
+    Attributes:
+        slider: The widget whose value is the index of the frame.
     """
 
     def __init__(
@@ -255,200 +298,178 @@ class Player(Panel):
         frames: Sequence[Mapping],
         picture: Callable = phone,
         interval: int = 300,
-        say: Callable | None = None,
         **more: Any,
-    ) -> None:
+    ):
         if not len(frames):
             raise ValueError(
-                "player() needs at least one frame; rollout(..., record='frames') keeps them"
+                "player() needs at least one frame; rollout(..., record='frames') returns them"
             )
-        self.frames, self.more, last = list(frames), more, len(frames) - 1
-        self.play = W.Play(
-            min=0, max=last, interval=max(100, interval), show_repeat=False
-        )
-        self.slider = W.IntSlider(
-            min=0,
-            max=max(last, 1),
-            description="step",
-            style=NAMES,
-            layout=W.Layout(**WIDE),
-            disabled=last == 0,
-        )
-        super().__init__(
-            picture, say, [W.HBox([self.play, self.slider], layout=W.Layout(**ROW))]
-        )
-        self.show_kept(0)
-        self.play.observe(
-            lambda change: setattr(self.slider, "value", change["new"]), "value"
-        )
-        self.slider.observe(self._move, "value")
+        super().__init__()
+        self.frames = list(frames)
+        self.picture = picture
+        self.more = more
+        last = max(1, len(frames) - 1)  # a slider needs two values
+        self.play = W.Play(max=last, interval=max(100, interval), show_repeat=False)
+        self.slider = W.IntSlider(max=last, description="step")
+        W.jslink((self.play, "value"), (self.slider, "value"))
+        controls = W.HBox([self.play, self.slider])
+        self.view = W.VBox([controls, self.image, self.words])
+        self.show()
+        self.slider.observe(self.update, "value")
 
     def __repr__(self):
-        return f"player: {_count(len(self.frames), 'frame')}"
+        return f"player: {len(self.frames):,} frames"
 
-    def _move(self, change):
-        self.play.value = change["new"]  # play goes on from where the slider was put
-        old, new = change["old"], change["new"]
-        onward = (
-            range(new + 1, len(self.frames)) if new > old else range(new - 1, -1, -1)
-        )
-        with self.errors_shown():
-            self.show_kept(new, onward[:2], from_page(self.play, self.slider))
+    def state(self) -> Hashable:
+        return self.slider.value
 
-    def shot_of(self, state: int) -> Shot:
-        return self.shot_of_frames(self.frames[: state + 1], given=self.more)
+    def draw(self, state: Any) -> tuple[Any, str]:
+        return self.picture(self.frames[: state + 1], **self.more), ""
+
+    def update(self, change: Mapping) -> None:
+        """Show the picture of a frame; draw the next one while the reader looks at it."""
+        super().update(change)
+        at = change["new"]
+        with suppress(RuntimeError):  # there is no event loop, and no page
+            asyncio.get_running_loop().call_later(
+                0.02, lambda: at == self.slider.value and self.shot(at + 1)
+            )
 
 
 # ---------------------------------------------------------------- you are the agent
 
 
 class Seat(Panel):
-    """Puts the reader in the agent's place: choose, send, see what the user does.
+    """Put the reader in the agent's place: choose an action, send it, see the outcome.
 
-    env      an environment of this package; where an action has several parts each gets a menu, otherwise each
-             action has a button, grey while it is not allowed
-    seed     seed of the first episode; the next ones follow from it
-    picture  function of the frames so far; None takes that of the environment
-    say      function of the frames so far that returns one sentence
-    log      list of dicts episode, step, action, reward; an action of several parts is a dict of words
-    frames   the frames of this episode, from its reset
-    score    reward so far in this episode
+    Args:
+        env: An environment of this package. If an action has several parts, each has its own control; otherwise each
+            action has a button, grey while it is not allowed.
+        seed: Seed of the first episode; the next ones follow from it.
+
+    Attributes:
+        log: A dict for each step: episode, step, action, reward. An action of several parts is a dict of words.
+        frames: Frames of this episode, from its reset.
+        score: Sum of the rewards in this episode.
     """
 
-    def __init__(
-        self,
-        env: Any,
-        seed: int = 0,
-        picture: Callable | None = None,
-        say: Callable | None = None,
-    ) -> None:
+    def __init__(self, env: Any, seed: int = 0):
+        world = env.unwrapped.world
+        if not world.action_choices:
+            raise ValueError(
+                f"you_are_the_agent() needs actions that can be listed; those of {world.name} are {env.action_space}"
+            )
+        super().__init__()
         self.env = env
-        self.choices = [
-            (name, list(values)) for name, values in env.unwrapped.world.action_choices
-        ]
-        self.several = hasattr(
-            env.action_space, "nvec"
-        )  # an action has several parts, each with its own menu
+        self.picture = world.picture
+        self.choices = dict(world.action_choices)
         self.log: list[dict] = []
-        self.episode, self.seed = -1, seed
         self.again = W.Button(description="new episode", icon="refresh")
         self.again.on_click(lambda _: self.begin())
-        super().__init__(picture, say, [], self._controls())
-        self.view.children = [
-            self.words,
-            self.image,
-            *self.view.children[2:],
-        ]  # the outcome stands on top
-        self.begin()
+        self.menus = []
+        self.buttons = []
+        if len(self.choices) > 1:
+            self._add_menus()
+        else:
+            for number, words in enumerate(*self.choices.values()):
+                self._add_button(str(words), lambda _, number=number: self.act(number))
+        buttons = W.HBox(self.buttons, layout=W.Layout(flex_flow="row wrap"))
+        self.view = W.VBox([self.words, self.image, *self.menus, buttons, self.again])
+        self.episode = -1
+        self.begin(seed)
 
     def __repr__(self):
-        steps = _count(len(self.frames) - 1, "step")
-        return f"you are the agent: episode {self.episode + 1}, {steps}, reward {self.score:g}"
+        return f"you are the agent: episode {self.episode + 1}, step {self.step:,}, reward {self.score:g}"
 
-    def _controls(self):
-        if self.several:
-            self.menus = [
-                W.Dropdown(
-                    options=[
-                        (words, number) for number, words in enumerate(map(str, values))
-                    ],
-                    description=name,
-                    style={"description_width": "130px"},
-                    layout=W.Layout(width="310px", max_width="100%"),
-                )
-                for name, values in self.choices
-            ]
-            self.buttons = [
-                W.Button(description="send", icon="paper-plane", button_style="primary")
-            ]
-            self.buttons[0].on_click(
-                lambda _: self.act([menu.value for menu in self.menus])
-            )
-            rows = [self.menus, [*self.buttons, self.again]]
-        else:
-            self.buttons = [
-                W.Button(description=str(words), layout=W.Layout(width="auto"))
-                for words in self.choices[0][1]
-            ]
-            for number, button in enumerate(self.buttons):
-                button.on_click(lambda _, number=number: self.act(number))
-            rows = [self.buttons]
-        boxes = [W.HBox(row, layout=W.Layout(**ROW)) for row in rows]
-        return boxes if self.several else [*boxes, self.again]
+    @property
+    def step(self) -> int:
+        """Number of steps in this episode."""
+        return len(self.frames) - 1
 
-    def begin(self) -> None:
-        """Starts a new episode; all but the first go on from the same stream of chance."""
-        _, info = self.env.reset(seed=self.seed if self.episode < 0 else None)
-        self.episode, self.score, self.over = self.episode + 1, 0.0, False
-        self.frames = [self.env.unwrapped.frame()]
-        if (
-            self.picture is None
-        ):  # of a world of pushes the phone: it knows a reader who chooses
-            self.picture = (
-                phone
-                if {"push", "context"} <= set(self.frames[0])
-                else self.env.unwrapped.world.picture
-            )
-        self._show(
-            info, "Choose what to send." if self.several else "Choose an action."
+    def _add_menus(self):
+        for name, values in self.choices.items():
+            options = [(str(words), number) for number, words in enumerate(values)]
+            self.menus.append(_choice(name, options))
+        self._add_button(
+            "send", lambda _: self.act([menu.value for menu in self.menus])
         )
+        self.buttons[0].button_style = "primary"
+
+    def _add_button(self, words, act):
+        button = W.Button(description=words, layout=W.Layout(width="auto"))
+        button.on_click(act)
+        self.buttons.append(button)
+
+    def begin(self, seed: int | None = None) -> None:
+        """Begin an episode; without a seed the environment goes on with its own random numbers."""
+        self.episode += 1
+        _, info = self.env.reset(seed=seed)
+        self.score = 0.0
+        self.is_over = False
+        self.frames = [self.env.unwrapped.frame()]
+        self._show(info, "Choose an action.")
 
     def act(self, action: Any) -> None:
-        """Takes one step; what a button does. `action` is a number, or one number for each part."""
-        if self.over:
+        """Take a step, as a button does.
+
+        Args:
+            action: The index of a choice, or one index for each part.
+        """
+        if self.is_over:
             return self.write("The episode is over: press “new episode”.")
-        with self.errors_shown():  # of an action that is not allowed, say
-            space = self.env.action_space
-            taken = (
-                np.asarray(action, dtype=space.dtype)
-                if self.several
-                else int(action) + int(getattr(space, "start", 0))
-            )
-            _, reward, terminated, truncated, info = self.env.step(taken)
-            self.score += float(reward)
-            self.over = bool(terminated or truncated)
+        numbers = [int(number) for number in np.atleast_1d(action)]
+        with self.errors_shown():  # such as an action that is not allowed
+            _, reward, terminated, truncated, info = self.env.step(self._sent(numbers))
+            reward = float(reward)
+            self.score += reward
+            self.is_over = bool(terminated or truncated)
             self.frames.append(self.env.unwrapped.frame())
+            words = self._in_words(numbers)
             self.log.append(
                 {
                     "episode": self.episode,
-                    "step": len(self.frames) - 1,
-                    "action": self._in_words(action),
-                    "reward": float(reward),
+                    "step": self.step,
+                    "action": words if len(words) > 1 else words.popitem()[1],
+                    "reward": reward,
                 }
             )
-            self._show(info, self._outcome(float(reward)))
+            total = f"In all {self.score:g} after step {self.step:,}."
+            end = " The episode is over." if self.is_over else ""
+            self._show(info, f"Reward {reward:+g}. {total}{end}")
 
-    def _in_words(self, action):
-        if self.several:
-            return {
-                name: values[number]
-                for (name, values), number in zip(self.choices, action)
-            }
-        return self.choices[0][1][action]
+    def _in_words(self, numbers):
+        parts = zip(self.choices.items(), numbers)
+        return {name: values[number] for (name, values), number in parts}
 
-    def _outcome(self, reward):
-        push = self.frames[-1].get("push") or {}
-        event = (
-            f"{'Opened' if push['opened'] else 'Dismissed'}: "
-            if "opened" in push
-            else ""
-        )
-        words = f"{event}reward {reward:+g}. In all {self.score:g} after {_count(len(self.frames) - 1, 'step')}."
-        return words + (" The episode is over." if self.over else "")
+    def _sent(self, numbers):
+        """Return the indices of the choices as an action of the environment."""
+        space = self.env.action_space
+        if isinstance(space, spaces.MultiDiscrete):
+            return np.array(numbers, space.dtype)
+        if isinstance(space, spaces.Discrete):
+            return numbers[0] + int(space.start)
+        words = tuple(self._in_words(numbers).values())
+        return words if isinstance(space, spaces.Tuple) else words[0]
 
     def _show(self, info, words):
-        """Greys what is not allowed now, and draws the moment."""
         mask = info.get("action_mask")
         for number, button in enumerate(self.buttons):
-            button.disabled = self.over or (
-                not self.several and mask is not None and not mask[number]
-            )
+            is_allowed = bool(self.menus) or mask is None or mask[number]
+            button.disabled = self.is_over or not is_allowed
+        self.outcome = words
         with self.errors_shown():  # the episode goes on
-            self.show(
-                self.shot_of_frames(
-                    self.frames, words, agent="you", choosing=not self.over
-                )
-            )
+            self.show()
+
+    def state(self) -> Hashable:
+        return self.episode, self.step
+
+    def draw(self, state: Any) -> tuple[Any, str]:
+        offered = {"agent": "you", "choosing": not self.is_over}
+        known = inspect.signature(self.picture).parameters
+        more = {name: value for name, value in offered.items() if name in known}
+        return self.picture(self.frames, **more), self.outcome
 
 
-explore, player, you_are_the_agent = Explorer, Player, Seat
+explore = Explorer
+player = Player
+you_are_the_agent = Seat

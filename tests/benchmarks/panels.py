@@ -5,7 +5,7 @@
 
 median_ms, p90_ms   from the key or click, as the page sees it, to the new picture loaded, a move every 150 ms or so;
                     one that does not come within 8 seconds counts as 8
-fresh_ms            the median where no picture is kept or drawn ahead, as after a jump to somewhere new
+fresh_ms            the median where no picture is kept, as after a jump to somewhere new
 draw_ms, png_ms     of fresh_ms in the kernel: the picture function with all its metrics; pixels and the PNG file
 rest_ms             of fresh_ms everything else: two messages, ipywidgets, JupyterLab, decoding
 kilobytes           size of the PNG file
@@ -28,27 +28,20 @@ PLAYED = 4000  # milliseconds that a player is watched
 # Runs in the kernel before all cells: how long the two parts of a panel's work take, and how large the file is.
 WATCH = """
 import time as _time
-from pushlab.plots import panel as _panel
-_seen, _png, _keep = [], _panel.png, _panel.Panel.keep
+from pushlab.plots import widgets as _widgets
+_drawn, _png, _shot, _keep = [], _widgets.png, _widgets.Panel.shot, _widgets.Panel.keep
 def _png_timed(figure):
     begun = _time.perf_counter()
     made = _png(figure)
-    _seen.append([_time.perf_counter() - begun, len(made)])
+    _drawn.append([_time.perf_counter() - begun, len(made)])
     return made
-_panel.png = _png_timed
-_begun, _drawn = {}, []
-def _timed(function):
-    def run(*args, **named):
-        begun, before = _time.perf_counter(), len(_seen)
-        try:
-            return function(*args, **named)
-        finally:
-            if len(_seen) > before:
-                _drawn.append([_time.perf_counter() - begun, *_seen[-1]])
-    return run
-from pushlab.plots import widgets as _widgets
-for _kind, _name in ((_widgets.Explorer, "_redraw"), (_widgets.Player, "_move"), (_widgets.Seat, "act")):
-    setattr(_kind, _name, _timed(getattr(_kind, _name)))
+def _shot_timed(panel, state):
+    begun, before = _time.perf_counter(), len(_drawn)
+    shot = _shot(panel, state)
+    if len(_drawn) > before:
+        _drawn[-1].insert(0, _time.perf_counter() - begun)
+    return shot
+_widgets.png, _widgets.Panel.shot = _png_timed, _shot_timed
 """
 
 IN_KERNEL = """async (code) => {
@@ -151,40 +144,27 @@ class Cell:
 
     def moves(self):
         """Yields (name of a control, function that moves it once)."""
-        play, handles = (
-            self.node.locator(".widget-play"),
-            self.node.locator(".widget-slider .noUi-handle"),
-        )
+        if self.node.locator("button:has-text('new episode')").count():
+            send = self.node.locator("button.widget-button:has-text('send')")
+            buttons = self.node.locator("button.widget-button:not(:disabled)")
+            yield "seat", lambda: self.click((send if send.count() else buttons).first)
+            return
+        play = self.node.locator(".widget-play").count()
+        handles = self.node.locator(".widget-slider .noUi-handle")
         for place in range(handles.count()):
             handle = handles.nth(place)
-            slider = (
-                "player"
-                if play.count()
-                else handle.locator(
-                    "xpath=ancestor::*[contains(@class, 'widget-slider')][1]"
-                )
-                .locator(".widget-label")
-                .inner_text()
-            )
-            yield slider, lambda handle=handle, turn=[1]: self.press(handle, turn)
-        menus = self.node.locator(".widget-dropdown select")
-        send = self.node.locator("button.widget-button:has-text('send')")
-        if send.count():
-            yield "seat", lambda: self.click(send.first)
-        elif self.node.locator("button.widget-button:has-text('new episode')").count():
-            yield (
-                "seat",
-                lambda: self.click(
-                    self.node.locator("button.widget-button:not(:disabled)").first
-                ),
-            )
-        else:
-            for place in range(menus.count()):
-                menu = menus.nth(place)
-                name = menu.evaluate(
-                    "menu => menu.closest('.widget-dropdown').innerText.split('\\n')[0]"
-                )
-                yield name, lambda menu=menu, turn=[1]: self.choose(menu, turn)
+            name = "player" if play else self.name(handle, "widget-slider")
+            yield name, lambda handle=handle, turn=[1]: self.press(handle, turn)
+        choices = self.node.locator(".widget-toggle-buttons")
+        for place in range(choices.count()):
+            buttons = choices.nth(place).locator("button")
+            name = self.name(buttons.first, "widget-toggle-buttons")
+            yield name, lambda buttons=buttons, turn=[1]: self.choose(buttons, turn)
+
+    def name(self, part, kind):
+        """The label of the widget that has a part."""
+        widget = part.locator(f"xpath=ancestor::*[contains(@class, '{kind}')][1]")
+        return widget.locator(".widget-label").inner_text()
 
     def press(self, handle, turn):
         """An arrow key; back again at the ends."""
@@ -203,10 +183,12 @@ class Cell:
             ).first
         button.click()
 
-    def choose(self, menu, turn):
-        at, of = menu.evaluate("menu => [menu.selectedIndex, menu.options.length]")
+    def choose(self, buttons, turn):
+        """The next button, by mouse; back again at the ends."""
+        pressed = "all => all.findIndex(one => one.classList.contains('mod-active'))"
+        at, of = buttons.evaluate_all(pressed), buttons.count()
         turn[0] = 1 if at == 0 else -1 if at == of - 1 else turn[0]
-        menu.select_option(index=at + turn[0])
+        buttons.nth(at + turn[0]).click()
 
     def times(self, move):
         """Milliseconds of MOVES moves, after one that is not counted."""
@@ -243,16 +225,18 @@ def measure(lab, name):
     for found in lab.page.evaluate(RUN_CELLS):
         cell = Cell(lab, found)
         for control, move in cell.moves():
-            lab.page.evaluate(IN_KERNEL, "_panel.Panel.keep = 0; _drawn.clear()")
+            lab.page.evaluate(IN_KERNEL, "_widgets.Panel.keep = 0; _drawn.clear()")
             fresh = cell.times(move)
             kernel = json.loads(
                 lab.page.evaluate(IN_KERNEL, "import json; print(json.dumps(_drawn))")
             )
-            lab.page.evaluate(IN_KERNEL, "_panel.Panel.keep = _keep")
+            lab.page.evaluate(IN_KERNEL, "_widgets.Panel.keep = _keep")
             times = cell.times(move)
             if not kernel or min(fresh + times) >= WAIT:
                 print(f"{name}: {control} changed no picture", file=sys.stderr)
                 continue
+            # A widget runs in a thread of its own: the first may have begun before.
+            kernel = [row for row in kernel if len(row) == 3]
             whole, png, size = np.median(np.array(kernel), axis=0)
             row = {
                 "notebook": name.removesuffix(".ipynb"),

@@ -201,12 +201,15 @@ class Room(World):
             self.max_step + 1,
         )
         several, places = self.n_agents > 1, len(self.locations)
+        agents = range(self.n_agents) if several else [""]
+        self.action_choices = [
+            (f"answer {agent}".rstrip(), list(self.locations)) for agent in agents
+        ]
         if self.encoding == "index":
             self.observation_space = MultiDiscrete([*one * self.n_agents, *one[:2]])
             self.action_space = (
                 MultiDiscrete([places] * self.n_agents) if several else Discrete(places)
             )
-            agents = range(self.n_agents) if several else [""]
             self.observation_names = (
                 *(
                     f"{agent}.{part}".lstrip(".")
@@ -216,9 +219,6 @@ class Room(World):
                 "asked.person",
                 "asked.object",
             )
-            self.action_choices = [
-                (f"answer {agent}".rstrip(), list(self.locations)) for agent in agents
-            ]
         else:
             head, relation, place = map(
                 _text_space, (self._head_code, [self.relation], self.locations)
