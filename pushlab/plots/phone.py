@@ -98,7 +98,7 @@ def phone(
     context = last["context"] if last else now["context"] or {}
 
     stage = Stage(900, 420, figure)
-    _draw_screen(stage, now, pushes, last, words_by_role(context, labels))
+    _draw_screen(stage, now, pushes, last, words_by_role(context, labels), choosing)
     title = "Nothing has been pushed yet"
     if pushes:
         about = topic(pushes[-1]["notification"], labels)
@@ -197,19 +197,19 @@ def draw_app(
     notification: Mapping,
     labels: Mapping,
     room: float,
-    lower: float = 22,
+    room_below: float = 126,
 ) -> None:
-    """Draw an app's tile and name, the notification's priority as bars, and its topic `lower` than y.
+    """Draw an app's tile and name, the notification's priority as bars, and below them its topic.
 
     Args:
-        room: Width for the name and the bars.
+        room, room_below: Widths for the name with its bars, and for the topic.
     """
     words = words_of(notification, labels)
     name = fit(app_name(app_of(words) or "Notification"), room, LEAD, "bold")
     tile(stage, x, y, 26, name[0], app_colour(app_of(notification)))
     stage.text(x + 34, y + 6, name, weight="bold")
     about = topic(notification, labels) or "no subject"
-    stage.text(x + 34, y + lower, fit(about, CARD_WIDTH - 76, SMALL), SMALL)
+    stage.text(x + 34, y + 22, fit(about, room_below, SMALL), SMALL)
 
     level = words.get("priority")
     bars_left = x + 44 + text_width(name, LEAD, "bold")
@@ -231,12 +231,12 @@ def draw_past_card(
     """Draw an earlier notification with its mark, see `stage.mark`, and when it was."""
     stage.box(CARD, y, CARD_WIDTH, 50, 13, blend(SURFACE, 0.84, DAWN), z=6)
     room = CARD_WIDTH - 64 - text_width(when, SMALL)
-    draw_app(stage, CARD + 10, y + 11, notification, labels, room)
+    draw_app(stage, CARD + 10, y + 11, notification, labels, room, 106)
     stage.label(CARD + CARD_WIDTH - 12, y + 17, when, align="right")
     mark(stage, kind, CARD + CARD_WIDTH - 20, y + 35, 7.5)
 
 
-def _draw_screen(stage, now, pushes, last, known):
+def _draw_screen(stage, now, pushes, last, known, choosing):
     """Draw the clock, the card of the last push and those of two earlier ones."""
     labels = now.get("labels") or {}
     day = known.get("day", "")
@@ -253,7 +253,7 @@ def _draw_screen(stage, now, pushes, last, known):
         _draw_card(stage, 155, last, labels)
         pushes = pushes[:-1]
     else:
-        words = "choose a notification" if pushes else "nothing pushed yet"
+        words = "nothing pushed yet" if not choosing else "choose a notification"
         draw_empty_card(stage, 155, 86, words)
     step = now["step"] - bool(last)
     for place, push in enumerate(reversed(pushes[-2:])):
@@ -281,8 +281,7 @@ def _draw_card(stage, y, push, labels):
     stage.text(right - 17, y + 69, kind, SMALL, colour, "bold", "right", z=13)
     level = words_of(push["notification"], labels).get("priority")
     if level:
-        words = fit(f"{level} priority", left - CARD - 16, SMALL)
-        stage.label(CARD + 12, y + 69, words)
+        stage.label(CARD + 12, y + 69, fit(level, left - CARD - 16, SMALL))
 
 
 # ---------------------------------------------------------------- beside the phone
@@ -329,7 +328,7 @@ def _draw_score(stage, pushes, last, agent, top):
     ax.xaxis.labelpad = 0
     ax.plot(steps, earned, color=BLUE, ls="-", lw=2.2)
     ax.plot(last, earned[-1], "o", color=BLUE, ms=6.5, clip_on=False, zorder=6)
-    name = fit(plain(agent), 84, TICK, "bold")
+    name = fit(plain(agent), 100, TICK, "bold")
     ends: list[Any] = [(last, earned[-1], f"{name} {short_number(earned[-1])}", BLUE)]
     if pushes and all(push.get("best") is not None for push in pushes):
         best = np.cumsum([0, *map(expected_best, pushes)])

@@ -224,8 +224,10 @@ def png(figure: Figure) -> bytes:
 
 def pixels(figure: Figure) -> np.ndarray:
     """Return a figure as an array (height, width, 3), uint8."""
-    canvas = FigureCanvasAgg(figure)
-    canvas.draw()
+    canvas = figure.canvas
+    if not isinstance(canvas, FigureCanvasAgg):
+        canvas = FigureCanvasAgg(figure)
+    canvas.draw()  # with its renderer, which remembers the sizes of words
     return np.asarray(canvas.buffer_rgba())[..., :3].copy()
 
 
