@@ -122,10 +122,10 @@ def app_of(notification: Mapping) -> Any:
 
 
 def topic(notification: Mapping, labels: Mapping) -> str:
-    """Return the words of a notification's subject, its category, or its first other known feature; or ""."""
+    """Return the words of a notification's subject or category, else of its first other feature; or ""."""
     words = words_of(notification, labels)
-    for feature in ("subject", "category", *words):
-        named = feature == "priority" or "app" in feature.lower()
-        if not named and words.get(feature, "").lower() not in UNKNOWN:
-            return words[feature]
-    return ""
+    names = [name for name in ("subject", "category") if name in words]
+    others = [n for n in words if n != "priority" and "app" not in n.lower()]
+    known = [words[name] for name in names or others]
+    known = [said for said in known if said.lower() not in UNKNOWN]
+    return known[0] if known else ""
