@@ -128,6 +128,7 @@ def _draw_judges(ax: Axes, cards: Sequence[Scorecard]) -> None:
             color=colour,
             ms=5,
             lw=1.6,
+            capsize=2.5,
             mfc=PAPER if is_chance else colour,
             label=fit(plain(card.agent), 110, TICK),
         )
