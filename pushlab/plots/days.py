@@ -17,7 +17,6 @@ from pushlab.plots.stage import app_colour
 from pushlab.plots.style import (
     BLUE,
     DISMISSED,
-    INK,
     LEAD,
     OPENED,
     PAPER,

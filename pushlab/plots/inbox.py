@@ -205,15 +205,14 @@ def _draw_screen(stage, now, time, agent, choosing):
         stage.text(51, 194, fit(said, 158, SMALL), SMALL, colour, z=11)
         _draw_actions(stage, actions, chosen)
 
-    events = []
+    done = []
     for event in now["events"]:
         if event["outcome"] not in ("waiting", "in hand"):
-            minutes = (event["arrived"], event["shown"], event["closed"])
-            events.append((max(filter(None, minutes), default=0), event))
-    events.sort(key=lambda pair: pair[0])
-    if events:
+            done.append((event["closed"] or event["shown"], event))
+    done.sort(key=lambda pair: pair[0])
+    if done:
         stage.text(47, 269, "earlier", SMALL, SURFACE)
-    for place, (minute, event) in enumerate(reversed(events[-2:])):
+    for place, (minute, event) in enumerate(reversed(done[-2:])):
         kind = "shown" if event["outcome"] == "pending" else event["outcome"]
         ago = length_of_time(now["now"] - minute)
         y = 284 + 58 * place

@@ -1,4 +1,4 @@
-"""A scorecard as a picture: the first agent's metrics as bars, and the share that each judge would open of all agents."""
+"""A scorecard as a picture: the first agent's metrics as bars, and what each judge would open of all agents."""
 
 from __future__ import annotations
 
@@ -98,7 +98,13 @@ def _draw_bars(ax: Axes, cards: Sequence[Scorecard]) -> None:
         if other is not None:
             x = np.clip(other, 0, 1)
             halo = [withStroke(linewidth=4, foreground=PAPER)]
-            line = {"color": INK, "ls": "-", "lw": 1.8, "path_effects": halo, "clip_on": False}
+            line = {
+                "color": INK,
+                "ls": "-",
+                "lw": 1.8,
+                "path_effects": halo,
+                "clip_on": False,
+            }
             ax.plot((x, x), (row - 0.2, row + 0.2), **line)
             if row == 0:
                 words = {"size": SMALL, "color": TEXT, "ha": "center"}
@@ -126,9 +132,8 @@ def _draw_judges(ax: Axes, cards: Sequence[Scorecard]) -> None:
             xerr=(shares - low, high - shares),
             fmt=marker,
             color=colour,
-            ms=5,
+            ms=4.5,
             lw=1.6,
-            capsize=2.5,
             mfc=PAPER if is_chance else colour,
             label=fit(plain(card.agent), 110, TICK),
         )
