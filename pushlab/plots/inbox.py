@@ -208,7 +208,9 @@ def _draw_screen(stage, now, time, agent, choosing):
     done = []
     for event in now["events"]:
         if event["outcome"] not in ("waiting", "in hand"):
-            done.append((event["closed"] or event["shown"], event))
+            closed = event["closed"]
+            minute = event["shown"] if closed is None else closed
+            done.append((minute, event))
     done.sort(key=lambda pair: pair[0])
     if done:
         stage.text(47, 269, "earlier", SMALL, SURFACE)
