@@ -110,8 +110,8 @@ def arrivals(engagements: pd.DataFrame, title: str = "", lead: str = "") -> Figu
         f"notifications, by day and {slot}; the strongest shade is {most:,.0f}",
         size=(6.4, 1.4 + 0.32 * len(counts)),
     )
-    shades = [blend(BLUE, 0.06, SURFACE), BLUE]
-    shades = LinearSegmentedColormap.from_list("arrivals", shades)
+    ends = [blend(BLUE, 0.06, SURFACE), BLUE]
+    shades = LinearSegmentedColormap.from_list("arrivals", ends)
     ax.pcolormesh(counts, cmap=shades, vmin=0, vmax=most, edgecolors=PAPER, lw=2)
     ax.set_yticks(np.arange(len(counts)) + 0.5, counts.index)
     names = [value_words(name) for name in counts.columns]
@@ -163,7 +163,7 @@ def day_lanes(
         if row and not name.endswith(" more"):
             app = table["app"][here].iloc[0]
             box = {"boxstyle": "round,pad=0.3", "fc": app_colour(app), "ec": "none"}
-            look = {"size": LEAD, "color": SURFACE, "weight": "bold", "bbox": box}
+            look: Any = {"size": LEAD, "color": SURFACE, "weight": "bold", "bbox": box}
             ax.annotate(
                 name[0],
                 (0, row),
@@ -191,7 +191,7 @@ def _draw_outcomes(ax: Axes, row: int, hours: np.ndarray, opened: np.ndarray) ->
         colour = OPENED if was else DISMISSED
         fill = OPENED if was else PAPER
         on = PAPER if was else DISMISSED
-        look = {"color": colour, "mfc": fill, "mew": 1.6, "zorder": 5}
+        look: Any = {"color": colour, "mfc": fill, "mew": 1.6, "zorder": 5}
         ax.plot(x, row, "o", ms=10, clip_on=False, **look)
         look = {"mfc": "none", "mec": on, "mew": 1.5, "zorder": 5}
         ax.plot(x, row, marker=CHECK if was else CROSS, ms=5, clip_on=False, **look)

@@ -4,7 +4,6 @@ It draws frames, the plain dicts that the push environments make, and knows no s
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -329,7 +328,7 @@ def _draw_score(stage, pushes, last, agent, top):
     ax.plot(steps, earned, color=BLUE, ls="-", lw=2.2)
     ax.plot(last, earned[-1], "o", color=BLUE, ms=6.5, clip_on=False, zorder=6)
     name = fit(plain(agent), 100, TICK, "bold")
-    ends: list[Any] = [(last, earned[-1], f"{name} {short_number(earned[-1])}", BLUE)]
+    ends = [(last, earned[-1], f"{name} {short_number(earned[-1])}", BLUE)]
     if pushes and all(push.get("best") is not None for push in pushes):
         best = np.cumsum([0, *map(expected_best, pushes)])
         ax.plot(steps, best, color=INK, lw=1.6, ls=BOUND_DASH)

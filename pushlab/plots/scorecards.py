@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -98,7 +98,7 @@ def _draw_bars(ax: Axes, cards: Sequence[Scorecard]) -> None:
         if other is not None:
             x = np.clip(other, 0, 1)
             halo = [withStroke(linewidth=4, foreground=PAPER)]
-            line = {
+            line: Any = {
                 "color": INK,
                 "ls": "-",
                 "lw": 1.8,
@@ -107,7 +107,7 @@ def _draw_bars(ax: Axes, cards: Sequence[Scorecard]) -> None:
             }
             ax.plot((x, x), (row - 0.2, row + 0.2), **line)
             if row == 0:
-                words = {"size": SMALL, "color": TEXT, "ha": "center"}
+                words: Any = {"size": SMALL, "color": TEXT, "ha": "center"}
                 ax.text(x, row - 0.25, CHANCE, **words)
     ax.set(xlim=(0, 1), xticks=[], ylim=(max(len(bars), 5) - 0.5, -0.5))
     ax.spines.bottom.set_visible(False)
@@ -138,5 +138,5 @@ def _draw_judges(ax: Axes, cards: Sequence[Scorecard]) -> None:
             label=fit(plain(card.agent), 110, TICK),
         )
     ax.set(xlim=(0, 1), xticks=(0, 0.5, 1))
-    place = {"loc": "upper center", "bbox_to_anchor": (0.4, -0.08)}
-    ax.legend(**place, ncols=2, frameon=False, labelcolor="linecolor")
+    where: Any = {"loc": "upper center", "bbox_to_anchor": (0.4, -0.08)}
+    ax.legend(**where, ncols=2, frameon=False, labelcolor="linecolor")
