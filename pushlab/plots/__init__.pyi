@@ -51,7 +51,6 @@ from .runs import performance_profiles as performance_profiles
 from .runs import power_curve as power_curve
 from .runs import score_intervals as score_intervals
 from .scorecards import scorecard as scorecard
-from .scorecards import scorecard_table as scorecard_table
 from .sheet import Stage as Stage
 from .sheet import house_style as house_style
 from .sheet import png as png

@@ -5,323 +5,193 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
+from matplotlib.path import Path
+from scipy.optimize import isotonic_regression
 
-from pushlab.ground.arguments import demand, has_rows
-from pushlab.plots.kit import app_colour, mark, spread_out, tile
-from pushlab.plots.palette import (
+from pushlab.ground.arguments import has_rows
+from pushlab.plots.phone_words import app_name, role, value_words
+from pushlab.plots.rates import TABLE, ordered_values, was_opened
+from pushlab.plots.stage import app_colour
+from pushlab.plots.style import (
     BLUE,
-    INK,
+    DISMISSED,
     LEAD,
-    LINE,
+    OPENED,
     PAPER,
-    SMALL,
-    SOFT,
     SURFACE,
     TEXT,
-    TRACK,
     blend,
-    words_on,
+    chart,
+    house_style,
+    name_rows,
 )
-from pushlab.plots.rates import (
-    TABLE,
-    WEEK,
-    name_columns,
-    ordered_values,
-    shown_value,
-    user_lead,
-    was_opened,
-)
-from pushlab.plots.sheet import MARGIN, Stage, fit, house_style, plain, text_width
-from pushlab.plots.words import app_name, role
 
-DAY_NAMES = tuple(day.capitalize() for day in WEEK)
+DAYS = (
+    "Monday",
+    "Tuesday",
+    "Wednesday",
+    "Thursday",
+    "Friday",
+    "Saturday",
+    "Sunday",
+)
 LANES = 8  # apps that get a lane of their own in a day
+CHECK, CROSS = Path([(-1, -0.1), (-0.3, -0.8), (1, 0.8)]), "x"
 
 
-# ---------------------------------------------------------------- tables
+def arrival_table(engagements: pd.DataFrame) -> pd.DataFrame:
+    """Return the number of notifications of each day of the week and each hour, or time slot if no date is known.
 
+    Args:
+        engagements: A row for each notification, with `posted` (datetime), or with features for day and time slot.
 
-def arrival_table(
-    engagements: pd.DataFrame,
-    day: str | None = None,
-    time: str | None = None,
-    order: Any = None,
-) -> pd.DataFrame:
-    """How many notifications arrive, by week-day and hour, or by week-day and time slot where no date is known.
-
-    engagements   DataFrame, a row a notification, with `posted` (datetime), or with features for day and time slot
-    day, time     names of those features; None finds them by name
-    order         time slots in the order wanted
-    returns       DataFrame: day, hour (0 to 23) or slot, notifications; a row for every pair
+    Returns:
+        A table with the columns day, hour (0 to 23) or slot, notifications; a row for every pair.
     """
-    if "posted" in engagements.columns and engagements["posted"].notna().any():
-        has_rows(engagements, "posted", what=TABLE)
-        posted = _posted(engagements).dropna()
-        counts = pd.crosstab(posted.dt.day_of_week, posted.dt.hour)
-        counts = counts.reindex(index=range(7), columns=range(24), fill_value=0)
-        days, slots, kind = DAY_NAMES, list(range(24)), "hour"
+    if "posted" in engagements and engagements["posted"].notna().any():
+        posted = pd.to_datetime(engagements["posted"]).dropna()
+        counts = pd.crosstab(posted.dt.day_name(), posted.dt.hour)
+        counts = counts.reindex(index=DAYS, columns=range(24), fill_value=0)
+        slot = "hour"
     else:
-        day, time = (
-            day or _feature_of("day", engagements),
-            time or _feature_of("time", engagements),
-        )
+        roles = {role(str(name)): name for name in engagements}
+        day = roles.get("day", "day")
+        time = roles.get("time", "time")
         has_rows(engagements, day, time, what=TABLE)
-        keys, slots, kind = (
-            ordered_values(engagements[day]),
-            ordered_values(engagements[time], order),
-            "slot",
-        )
-        counts = pd.crosstab(engagements[day], engagements[time]).reindex(
-            index=keys, columns=slots, fill_value=0
-        )
-        days = tuple(map(_day_name, keys))
-    cells = pd.MultiIndex.from_product([days, slots], names=["day", kind])
-    return pd.DataFrame(
-        {"notifications": counts.to_numpy().ravel()}, index=cells
-    ).reset_index()
+        counts = pd.crosstab(engagements[day], engagements[time])
+        times = ordered_values(engagements[time])
+        counts = counts.reindex(ordered_values(engagements[day]), columns=times)
+        names = dict(zip("0123456", DAYS))
+        counts.index = [names.get(str(value), value) for value in counts.index]
+        slot = "slot"
+    counts = counts.rename_axis(index="day", columns=slot)
+    return counts.stack().rename("notifications").reset_index()
 
 
 def day_table(
-    engagements: pd.DataFrame, date: Any, app: str | None = None
+    engagements: pd.DataFrame, date: Any, app: str = "postingApp"
 ) -> pd.DataFrame:
-    """The notifications of one day, in order: posted, app, opened.
+    """Return the notifications of one day, in order, with the columns posted, app, opened.
 
-    engagements   DataFrame with `posted` (datetime) and `action`
-    date          a date, or text such as "2019-03-05"
-    app           name of the feature for the app; None takes the first whose name contains "app"
+    Args:
+        engagements: A row for each notification, with `posted` (datetime), `action` and the column `app`.
+        date: A date, or text such as "2019-03-05".
     """
-    has_rows(engagements, "posted", "action", what=TABLE)
-    app = app or next(
-        (name for name in engagements.columns if "app" in str(name).lower()), None
-    )
-    demand(
-        app,
-        f"which column is the app? Give app=; there are {', '.join(map(str, engagements.columns))}",
-    )
-    has_rows(engagements, app, what=TABLE)
-    posted = _posted(engagements)
-    that_day = (posted.dt.normalize() == pd.Timestamp(date).normalize()).to_numpy()
-    demand(
-        that_day.any(),
-        f"no notification was posted on {pd.Timestamp(date).date()}; the table goes from "
-        f"{posted.min().date()} to {posted.max().date()}",
-    )
-    table = pd.DataFrame(
-        {
-            "posted": posted[that_day],
-            "app": engagements.loc[that_day, app],
-            "opened": was_opened(engagements.loc[that_day]),
-        }
-    )
-    return table.sort_values("posted", kind="stable").reset_index(drop=True)
-
-
-def _posted(engagements):
-    posted = engagements["posted"]
-    return (
-        posted
-        if pd.api.types.is_datetime64_any_dtype(posted)
-        else pd.to_datetime(posted)
-    )
-
-
-def _feature_of(wanted, engagements):
-    found = next(
-        (name for name in engagements.columns if role(str(name)) == wanted), None
-    )
-    demand(
-        found,
-        f"which column is the {wanted}? Give {wanted}=; there is no `posted`, and there are "
-        f"{', '.join(map(str, engagements.columns))}",
-    )
-    return found
-
-
-def _day_name(value):
-    """Monday for 0, as in EvalUMAP; other values as they are."""
-    return DAY_NAMES[int(value)] if str(value) in tuple("0123456") else plain(value)
-
-
-# ---------------------------------------------------------------- pictures
+    has_rows(engagements, "posted", "action", app, what=TABLE)
+    posted = pd.to_datetime(engagements["posted"])
+    day = pd.Timestamp(date).normalize()
+    that_day = (posted.dt.normalize() == day).to_numpy()
+    if not that_day.any():
+        raise ValueError(
+            f"no notification was posted on {day.date()}; the table goes from "
+            f"{posted.min().date()} to {posted.max().date()}"
+        )
+    opened = was_opened(engagements)
+    table = pd.DataFrame({"posted": posted, "app": engagements[app], "opened": opened})
+    return table[that_day].sort_values("posted", kind="stable", ignore_index=True)
 
 
 @house_style()
-def arrivals(
-    engagements: pd.DataFrame,
-    day: str | None = None,
-    time: str | None = None,
-    order: Any = None,
-    user: Any = None,
-    title: str | None = None,
-    figure: Figure | None = None,
-) -> Axes:
-    """When notifications arrive: week-day by hour, or by time slot where no date is known; darker is more.
+def arrivals(engagements: pd.DataFrame, title: str = "", lead: str = "") -> Figure:
+    """Draw when notifications arrive: days of the week by hour or time slot; darker is more.
 
-    engagements   DataFrame, a row a notification; see `arrival_table`, which holds what is drawn
-    user          name for the lead line
-    returns       Axes on a sheet of 6.4 inches, about 4 high
+    Args:
+        engagements: See `arrival_table`, which returns the numbers drawn.
     """
-    table = arrival_table(engagements, day, time, order)
-    kind, pitch = table.columns[1], 32
-    days, slots = table["day"].unique(), table[kind].unique()
-    counts = table["notifications"].to_numpy().reshape(len(days), len(slots))
-    stage = Stage(640, 100 + pitch * len(days) + 44, figure)
-    stage.heading(
-        title or _arrivals_title(table, kind),
-        user_lead(engagements, user),
-        title_lines=1,
+    table = arrival_table(engagements)
+    slot = table.columns[1]
+    counts = table.pivot_table("notifications", "day", slot, sort=False)
+    most = counts.to_numpy().max()
+    ax = chart(
+        title or f"Notifications by day and {slot}",
+        lead or f"{len(engagements):,} notifications",
+        f"notifications, by day and {slot}; the strongest shade is {most:,.0f}",
+        size=(6.4, 1.4 + 0.32 * len(counts)),
     )
-    stage.label(
-        MARGIN,
-        84,
-        f"notifications, by day and {kind}; the strongest shade is {counts.max():,}",
-    )
-    left = MARGIN + max(text_width(name, LEAD) for name in days) + 14
-    width = 640 - MARGIN - left
-    ax = stage.axes(left, 100, width, pitch * len(days))
-    _draw_counts(ax, counts, numbers=width / len(slots) > 44)
-    for place, name in enumerate(days):
-        stage.text(MARGIN, 100 + pitch * (place + 0.5), name)
-    below = 100 + pitch * len(days)
-    if kind == "hour":
-        for hour in range(0, 24, 3):
-            stage.label(
-                left + width * (hour + 0.5) / 24,
-                below + 16,
-                f"{hour:02}:00",
-                align="center",
-            )
-    else:
-        name_columns(
-            stage, [shown_value("time", slot) for slot in slots], left, width, below + 2
-        )
-    return ax
-
-
-def _arrivals_title(table, kind):
-    top = table.groupby(kind, sort=False)["notifications"].sum().idxmax()
-    if kind == "hour":
-        return (
-            f"Most notifications arrive between {top:02}:00 and {(top + 1) % 24:02}:00"
-        )
-    return f"Most notifications arrive in the slot “{shown_value('time', top)}”"
-
-
-def _draw_counts(ax, counts, numbers):
-    most = max(1, counts.max())
-    for (r, c), count in np.ndenumerate(counts):
-        fill = (
-            SOFT
-            if count == 0
-            else blend(BLUE, round(0.10 + 0.90 * float(count / most), 3), SURFACE)
-        )
-        ax.add_patch(
-            Rectangle((c + 0.04, r + 0.06), 0.92, 0.88, fc=fill, ec="none", lw=0)
-        )
-        if numbers:
-            ax.text(
-                c + 0.5,
-                r + 0.5,
-                f"{count:,}",
-                size=SMALL,
-                weight="bold",
-                ha="center",
-                va="center",
-                color=words_on(fill),
-            )
-    ax.set(xlim=(0, counts.shape[1]), ylim=(counts.shape[0], 0))
-    ax.set_axis_off()
+    ends = [blend(BLUE, 0.06, SURFACE), BLUE]
+    shades = LinearSegmentedColormap.from_list("arrivals", ends)
+    ax.pcolormesh(counts, cmap=shades, vmin=0, vmax=most, edgecolors=PAPER, lw=2)
+    ax.set_yticks(np.arange(len(counts)) + 0.5, counts.index)
+    names = [value_words(name) for name in counts.columns]
+    step = 1
+    if slot == "hour":
+        names = [f"{hour:02}:00" for hour in range(24)]
+        step = 3
+    ax.set_xticks(np.arange(len(names))[::step] + 0.5, names[::step])
+    ax.set_ylim(len(counts), 0)
+    ax.grid(False)
+    ax.spines.bottom.set_visible(False)
+    ax.tick_params(length=0)
+    return ax.figure
 
 
 @house_style()
 def day_lanes(
-    engagements: pd.DataFrame,
-    date: Any,
-    app: str | None = None,
-    user: Any = None,
-    title: str | None = None,
-    figure: Figure | None = None,
-) -> Axes:
-    """One day of one user: every arrival as a tick over the hours, below it, app by app, what became of it.
+    engagements: pd.DataFrame, date: Any, title: str = "", lead: str = ""
+) -> Figure:
+    """Draw one day of one user: every arrival as a tick over the hours, and below it, app by app, its outcome.
 
-    engagements   DataFrame with `posted` and `action`; see `day_table`, which holds what is drawn
-    date          a date, or text such as "2019-03-05"
-    returns       Axes on a sheet 9 inches wide
+    Args:
+        engagements: See `day_table`, which returns the notifications drawn.
+        date: A date, or text such as "2019-03-05".
     """
-    table = day_table(engagements, date, app)
-    apps = table["app"].value_counts().index.tolist()
-    lanes = (
-        apps if len(apps) <= LANES else [*apps[: LANES - 1], None]
-    )  # None: all the others
-    names = [
-        f"{len(apps) - LANES + 1} more" if name is None else app_name(name)
-        for name in lanes
-    ]
-    left = (
-        MARGIN
-        + 48
-        + min(150, max(text_width(name, LEAD) for name in ["all arrivals", *names]))
-    )
-    pitch, right, top = 34, 900 - MARGIN - 96, 112
-    stage = Stage(900, top + pitch * (len(lanes) + 1) + 8, figure)
-    opened = int(table["opened"].sum())
+    table = day_table(engagements, date)
+    hours = table["posted"].dt.hour + table["posted"].dt.minute / 60
+    apps = table["app"].value_counts().index
+    lanes = {app_name(app): table["app"] == app for app in apps[:LANES]}
+    if len(apps) > LANES:
+        lanes = dict(list(lanes.items())[: LANES - 1])
+        name = f"{len(apps) - LANES + 1} more"
+        lanes[name] = ~table["app"].isin(apps[: LANES - 1])
+    lanes = {"all arrivals": table["posted"].notna(), **lanes}
+    opened = table["opened"]
+    counts = [f"{opened[here].sum()} of {here.sum()}" for here in lanes.values()]
+    counts[0] += " opened"
     day = pd.Timestamp(date)
-    stage.heading(
-        title or f"{opened} of {len(table)} notifications were opened",
-        f"{f'user {plain(user)}   ·   ' if user else ''}{DAY_NAMES[day.day_of_week]}   ·   {day.date()}",
-        title_lines=1,
+    ax = chart(
+        title or "Notifications of one day",
+        lead or f"{day:%A}, {day.date()}",
+        size=(9, 1.1 + 0.34 * len(lanes)),
     )
-    stage.label(right + 40, 84, "opened")
-    hours = (
-        table["posted"] - table["posted"].dt.normalize()
-    ).dt.total_seconds().to_numpy() / 3600
-    x = left + (right - left) * hours / 24
-    for hour in range(0, 25, 3):
-        at = left + (right - left) * hour / 24
-        stage.line(
-            [(at, 96), (at, top + pitch * (len(lanes) + 1) - 14)], TRACK, 0.8, z=1
-        )
-        stage.label(at, 84, f"{hour:02}:00", align="center")
-    _draw_lane(stage, "all arrivals", None, left, right, top)
-    for at in x:
-        mark(stage, "arrived", at, top, 7)
-    stage.text(
-        900 - MARGIN, top, f"{opened} of {len(table)}", LEAD, INK, "bold", "right"
-    )
-    for place, name in enumerate(lanes, start=1):
-        here = (
-            ~table["app"].isin(apps[: LANES - 1])
-            if name is None
-            else table["app"] == name
-        ).to_numpy()
-        y = top + pitch * place
-        _draw_lane(stage, names[place - 1], name, left, right, y)
-        outcomes = table["opened"].to_numpy()[here]
-        apart = spread_out(
-            x[here], min(10, (right - left) / len(outcomes))
-        )  # so that each can be counted
-        for at, was in zip(np.clip(apart, left, right), outcomes):
-            mark(stage, "opened" if was else "dismissed", at, y, 7, halo=PAPER)
-        stage.text(
-            900 - MARGIN,
-            y,
-            f"{outcomes.sum()} of {len(outcomes)}",
-            LEAD,
-            TEXT,
-            align="right",
-        )
-    return stage.ax
+    name_rows(ax, list(lanes), counts)
+    ax.plot(hours, np.zeros(len(table)), "|", color=TEXT, ms=13, mew=1.6)
+    for row, (name, here) in enumerate(lanes.items()):
+        if row:
+            _draw_outcomes(ax, row, hours[here].to_numpy(), opened[here].to_numpy())
+        if row and not name.endswith(" more"):
+            app = table["app"][here].iloc[0]
+            box = {"boxstyle": "round,pad=0.3", "fc": app_colour(app), "ec": "none"}
+            look: Any = {"size": LEAD, "color": SURFACE, "weight": "bold", "bbox": box}
+            ax.annotate(
+                name[0],
+                (0, row),
+                (-14, 0),
+                xycoords=("axes fraction", "data"),
+                textcoords="offset points",
+                ha="center",
+                va="center_baseline",
+                **look,
+            )
+    ax.spines.bottom.set_visible(False)
+    ax.set_xlim(0, 24)
+    ax.set_xticks(range(0, 25, 3), [f"{hour:02}:00" for hour in range(0, 25, 3)])
+    ax.tick_params(top=False, bottom=False, labeltop=True, labelbottom=False)
+    ax.tick_params(axis="y", pad=26)
+    ax.grid(True, axis="y")
+    return ax.figure
 
 
-def _draw_lane(stage, name, app, left, right, y):
-    stage.line([(left, y), (right, y)], LINE, 1.0, z=2)
-    if app is not None:
-        tile(stage, MARGIN, y - 10, 20, name[0], app_colour(app))
-    stage.text(
-        MARGIN + (28 if app is not None else 0),
-        y,
-        fit(name, left - MARGIN - 40, LEAD),
-        LEAD,
-    )
+def _draw_outcomes(ax: Axes, row: int, hours: np.ndarray, opened: np.ndarray) -> None:
+    """Draw opened and dismissed notifications, pushed apart so that each can be counted."""
+    places = min(0.38, 24 / len(hours)) * np.arange(len(hours))
+    hours = np.clip(isotonic_regression(hours - places).x + places, 0, 24)
+    for x, was in zip(hours, opened):
+        colour = OPENED if was else DISMISSED
+        fill = OPENED if was else PAPER
+        on = PAPER if was else DISMISSED
+        look: Any = {"color": colour, "mfc": fill, "mew": 1.6, "zorder": 5}
+        ax.plot(x, row, "o", ms=10, clip_on=False, **look)
+        look = {"mfc": "none", "mec": on, "mew": 1.5, "zorder": 5}
+        ax.plot(x, row, marker=CHECK if was else CROSS, ms=5, clip_on=False, **look)

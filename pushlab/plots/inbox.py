@@ -1,63 +1,66 @@
 """The phone with its inbox: the notification in hand, the cache, and the day so far.
 
-It reads the frames of the world in which an agent manages arriving notifications, plain dicts; see `inbox`.
+It draws the frames of the world in which an agent manages arriving notifications, plain dicts; see `inbox`.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import date
 
+import numpy as np
 from matplotlib.figure import Figure
 
-from pushlab.ground.arguments import demand
-from pushlab.plots.cards import (
+from pushlab.plots.phone import (
+    CARD,
+    CARD_WIDTH,
+    DASHED,
     LEFT,
-    WIDTH,
-    about_title,
-    app_of,
-    by_role,
-    card_words,
-    context_words,
+    NO_BAR,
+    PALE,
     draw_app,
+    draw_empty_card,
     draw_past_card,
     draw_phone,
-    topic,
 )
-from pushlab.plots.kit import app_colour, fit_list, mark, tile
-from pushlab.plots.palette import (
+from pushlab.plots.phone_words import (
+    UNKNOWN,
+    app_name,
+    app_of,
+    topic,
+    value_words,
+    words_by_role,
+)
+from pushlab.plots.stage import Stage, app_colour, mark, tile
+from pushlab.plots.style import (
     BLUE,
-    DAWN,
     DISMISSED,
     INK,
     LEAD,
     LINE,
+    PAPER,
     SMALL,
     SOFT,
     SURFACE,
     TEXT,
     TITLE,
-    blend,
+    TRACK,
+    WAITING,
+    WAITING_EDGE,
     deep,
-)
-from pushlab.plots.sheet import MARGIN, Stage, fit, house_style, plain, text_width
-from pushlab.plots.timeline import (
-    DAY,
-    clock_time,
-    length_of_time,
-    midnight_before,
-    timeline,
+    fit,
+    house_style,
+    plain,
+    short_number,
+    text_width,
 )
 
-HEIGHT, RIGHT = (
-    460,
-    WIDTH - MARGIN,
-)  # of the sheet, and where what stands beside the phone ends
-DOT = "   ·   "
-OF_THE_ONE_IN_HAND = ("show", "cache", "dismiss")
-WHAT_WAS_DONE = {
+RIGHT = 876  # end of the drawing beside the phone
+DAY = 24 * 60  # minutes
+LANES = ("arrived", "waiting", "shown", "opened", "dismissed", "unseen")
+RESULTS = {
     "show": "was shown",
     "cache": "waits in the cache",
     "dismiss": "was dismissed unseen",
-    "check-cache": "is back in hand",
 }
 
 
@@ -67,426 +70,302 @@ def inbox(
     figure: Figure | None = None,
     agent: str = "agent",
     choosing: bool = False,
-    title: str | None = None,
 ) -> Figure:
-    """The phone of one user at the moment of the last frame, what waits in its cache, and the day up to now.
+    """Draw the phone of one user at the last frame, the notifications in its cache, and the day up to now.
 
-    frames    frames of one episode, oldest first; each a dict with
-              env, user   names
-              date        the day of this moment, year-month-day; None where days have no date
-              now, of     minutes since the horizon's first midnight, and in the whole horizon
-              context     {feature: value} at this moment
-              hand        None, or {notification: {feature: value}, arrived: minutes, deferrals: int}
-              cache       the same of those that wait, oldest first
-              events      all that has arrived up to now, in order: {notification, arrived, shown, closed, outcome};
-                          minutes or None; the outcome is opened, dismissed (by the user), unseen (dismissed by the
-                          agent), expired, pending (shown, no answer yet), waiting or in hand
-              places      (from, to, words) of the day so far
-              allowed     names of the actions allowed now
-              last        None, or {action, forbidden, notification} of the step that led here
-              reward      so far
-              labels      optional, {feature: {value: friendlier words}}
-    figure    a figure to clear and use again, for players; None makes one
-    agent     whose choice it was
-    choosing  True for a person who decides now: the shade shows what is in hand and the actions allowed. False shows
-              the decision just taken and what it was about, until time moves on
-    title     the sentence on top; None says what happened last
-    returns   Figure, 9 x 4.6 inches; `day_counts` of its events are the numbers at the right edge
+    Args:
+        frames: Frames of one episode, oldest first, each a dict with
+            env, user: names;
+            date: the day of this moment, year-month-day, or None if days have no date;
+            now, of: minutes since the horizon's first midnight, and in the whole horizon;
+            context: {feature: value} at this moment;
+            hand: None, or {notification: {feature: value}, arrived: minutes, deferrals: int};
+            cache: the same of those that wait, oldest first;
+            events: all arrivals up to now, in order: {notification, arrived, shown, closed, outcome}, with minutes or
+            None; the outcome is opened, dismissed (by the user), unseen (dismissed by the agent), expired, pending
+            (shown, no answer yet), waiting or in hand;
+            places: (from, to, words) of the day so far;
+            allowed: names of the actions allowed now;
+            last: None, or {action, forbidden, notification} of the step that led here;
+            reward: so far;
+            labels: optional, {feature: {value: friendlier words}}.
+        figure: A figure to clear and use again, for players.
+        agent: Name of the agent that chose.
+        choosing: Whether a person decides now: the card shows the actions allowed, not the decision just taken.
+
+    Returns:
+        A figure of 9 x 4.6 inches.
     """
-    demand(frames, "inbox() needs at least one frame: the one after reset()")
-    now, before = frames[-1], frames[-2] if len(frames) > 1 else None
-    stage = Stage(WIDTH, HEIGHT, figure)
-    _draw_screen(stage, now, agent, choosing)
-    room = WIDTH - MARGIN - LEFT
-    stage.heading(
-        fit(plain(title or event_title(now, before)), room, TITLE, "bold"),
-        _lead(now, agent, room),
-        LEFT,
-    )
+    if not frames:
+        raise ValueError("inbox() needs at least one frame: the one after reset()")
+    now = frames[-1]
+    is_over = now["now"] >= now["of"]
+    midnight = DAY * int((now["now"] - is_over) // DAY)
+    time = clock_time(now["now"] - midnight)
+    stage = Stage(900, 460, figure)
+    stage.heading(fit(_title(now, time), 608, TITLE, "bold"), _lead(now, agent), LEFT)
+    _draw_screen(stage, now, time, agent, choosing)
     _draw_cache(stage, now)
-    day = midnight_before(now["now"], now["of"])
-    earliest = min(frame["now"] for frame in frames if frame["now"] >= day)
-    timeline(stage, LEFT, RIGHT, 214, now, earliest)
+    _draw_places(stage, now["places"], now["now"], midnight, f"now {time}")
+    _draw_lanes(stage, now, midnight)
     return stage.figure
 
 
-# ---------------------------------------------------------------- words
+def clock_time(minutes: float) -> str:
+    """Return minutes since midnight as the time of day.
 
-
-def event_title(now: Mapping, before: Mapping | None = None) -> str:
-    """What happened last, as a sentence: the title of the picture.
-
-    now, before   the last frame and the one before it, if there is one
+    >>> clock_time(1122.4), clock_time(1440)
+    ('18:42', '24:00')
     """
-    last, labels = now["last"], now.get("labels") or {}
+    hours, minutes = divmod(int(minutes), 60)
+    return f"{hours:02}:{minutes:02}"
+
+
+def length_of_time(minutes: float) -> str:
+    """Return a span of time for a label.
+
+    >>> [length_of_time(m) for m in (0.2, 12, 134, 200, 4000)]
+    ['now', '12 min', '134 min', '3.3 h', '2.8 days']
+    """
+    if minutes < 1:
+        return "now"
+    if minutes < 180:
+        return f"{int(minutes)} min"
+    return f"{minutes / 60:.1f} h" if minutes < 2 * DAY else f"{minutes / DAY:.1f} days"
+
+
+def _title(now, time):
+    """Return the last event as a title."""
+    last = now["last"]
     if now["now"] >= now["of"]:
         opened = sum(event["outcome"] == "opened" for event in now["events"])
-        span = "The day is over" if now["of"] <= DAY else "The days are over"
-        return f"{span}: {opened:,} of {len(now['events']):,} notifications opened"
+        return f"The end: {opened:,} of {len(now['events']):,} notifications opened"
     if last and last["forbidden"]:
         return f"“{last['action']}” is not allowed now"
-    if last and last["notification"] and last["action"] in WHAT_WAS_DONE:
-        return _about(
-            last["notification"], labels, "The", WHAT_WAS_DONE[last["action"]]
-        )
-    if now["hand"]:
-        return _about(
-            now["hand"]["notification"],
-            labels,
-            "A",
-            "arrives" if last else "is the first",
-        )
-    since = before["now"] if before else now["now"]
-    answered = [
-        event
-        for event in now["events"]
-        if event["closed"] is not None and event["closed"] > since
-    ]
-    if answered:
-        event = max(answered, key=lambda event: event["closed"])
-        return _about(
-            event["notification"],
-            labels,
-            "The",
-            "expired unseen"
-            if event["outcome"] == "expired"
-            else f"was {event['outcome']}",
-        )
-    return (
-        f"Nothing new by {clock_time(now['now'])}"
-        if last
-        else "Nothing has arrived yet"
-    )
+    handled = now["hand"] or (last if last and last["notification"] else None)
+    if not handled:
+        return f"Nothing is in hand at {time}"
+    about = topic(handled["notification"], now.get("labels") or {})
+    result = "is in hand" if now["hand"] else RESULTS.get(last["action"], "")
+    return plain(f"The {about} notification {result}")
 
 
-def _about(notification, labels, article, ending):
-    """A sentence about a notification."""
-    about = topic(notification, labels)
-    article = (
-        "An" if article == "A" and about[:1].lower() in tuple("aeiou") else article
-    )
-    return about_title(article, about, f"notification {ending}")
-
-
-def _lead(now, agent, room):
-    """Where and who, what the agent chose, how many wait, the reward so far."""
-    last, waiting = now["last"], len(now["cache"])
-    words = [
-        str(now["env"]).removeprefix("pushlab/"),
-        f"user {fit(plain(now['user']), 110, LEAD)}",
-    ]
+def _lead(now, agent):
+    """Return the environment, the user, the agent's choice, the number that wait and the reward so far."""
+    words = [plain(now["env"]).removeprefix("pushlab/")]
+    words.append(f"user {fit(plain(now['user']), 110, LEAD)}")
+    if now["last"]:
+        words.append(f"{fit(plain(agent), 110, LEAD)} chose {now['last']['action']}")
+    words.append(f"{len(now['cache']) or 'none'} waiting")
+    words.append(f"reward {short_number(now['reward'])}")
     if now["of"] > DAY:
-        words.append(
-            f"day {1 + midnight_before(now['now'], now['of']) // DAY:,} of {-(-now['of'] // DAY):,.0f}"
-        )
-    words += [
-        f"{waiting:,} waiting" if waiting else "none waiting",
-        f"reward {_signed(now['reward'])}",
-    ]
-    if last:
-        left = room - text_width(DOT.join([*words, f" chose {last['action']}"]), LEAD)
-        who = fit(plain(agent), left, LEAD)
-        who = who if left > 60 or who == plain(agent) else ""
-        words.insert(-2, f"{who} chose {last['action']}".strip())
-    return fit(DOT.join(map(plain, words)), room, LEAD)
-
-
-def _signed(number):
-    """A number with two decimals at most.
-
-    >>> _signed(-3.0), _signed(0.126), _signed(1234.5)
-    ('−3', '0.13', '1,234.5')
-    """
-    words = f"{number:,.2f}".rstrip("0").rstrip(".")
-    return "0" if words == "-0" else words.replace("-", "\N{MINUS SIGN}")
-
-
-def day_words(now: Mapping, known: Mapping[str, str]) -> tuple[str, str]:
-    """Weekday and date of a frame's moment; where days have no date, the weekday that the context names, if any."""
-    if now.get("date"):
-        today = date.fromisoformat(str(now["date"])[:10])
-        return today.strftime("%A"), f"{today.day} {today:%B %Y}"
-    said = known.get("day", "")
-    return (f"Day {said}" if said.isdigit() else said) or "Today", ""
+        day = int(now["now"] // DAY) + 1
+        words.insert(2, f"day {min(day, now['of'] // DAY):,.0f}")
+    return fit(" · ".join(words), 608, LEAD)
 
 
 # ---------------------------------------------------------------- the screen
 
 
-def _draw_screen(stage, now, agent, choosing):
-    labels, time = now.get("labels") or {}, clock_time(now["now"], now["of"])
-    known = by_role(context_words(now["context"], labels))
-    sx, sy, sw = draw_phone(stage, 420, time, known)
-    weekday, day = day_words(now, known)
-    stage.text(
-        sx + 16,
-        sy + 46,
-        fit(plain(f"{weekday} {time}"), sw - 32, LEAD, "bold"),
-        LEAD,
-        SURFACE,
-        "bold",
-    )
-    where = (
-        ", ".join(known[role] for role in ("place", "activity") if role in known)
-        or day
-        or "place unknown"
-    )
-    stage.text(
-        sx + 16, sy + 62, fit_list(where, sw - 32, SMALL, "normal"), SMALL, "#D7E3EC"
-    )
+def _draw_screen(stage, now, time, agent, choosing):
+    """Draw the day, the place, the card in hand with its actions, and the last two notifications that are done."""
+    labels = now.get("labels") or {}
+    known = words_by_role(now["context"], labels)
+    draw_phone(stage, 420, time, known)
+    day = known.get("day", "Today")
+    if now.get("date"):
+        day = date.fromisoformat(str(now["date"])[:10]).strftime("%A")
+    elif day.isdigit():
+        day = f"Day {day}"
+    words = fit(plain(f"{day} {time}"), 166, LEAD, "bold")
+    stage.text(47, 73, words, LEAD, SURFACE, "bold")
+    places = [known[role] for role in ("place", "activity") if role in known]
+    words = fit(", ".join(places) or "place unknown", 166, SMALL)
+    stage.text(47, 89, words, SMALL, PALE)
 
-    dealt = None if choosing else just_dealt(now)
-    x, y, width = sx + 8, sy + 80, sw - 16
-    if dealt:
-        _draw_shade(stage, x, y, width, dealt, now, labels, ("was in hand", TEXT))
-        _draw_actions(
-            stage,
-            x,
-            y + 87,
-            width,
-            f"{plain(agent)} chose",
-            OF_THE_ONE_IN_HAND,
-            now["last"]["action"],
-        )
-    elif now["hand"]:
-        _draw_shade(stage, x, y, width, now["hand"], now, labels, ("in hand", BLUE))
-        _draw_allowed(stage, x, y + 87, width, now, TEXT)
-    else:  # a dashed card, and the actions that are left
-        over = now["now"] >= now["of"]
-        stage.box(
-            x,
-            y,
-            width,
-            138,
-            13,
-            blend(SURFACE, 0.14, DAWN),
-            SURFACE,
-            1.3,
-            (0, (4, 3)),
-            z=6,
-        )
-        stage.text(
-            x + width / 2,
-            y + 38,
-            "the end" if over else "nothing in hand",
-            weight="bold",
-            align="center",
-        )
-        if now["allowed"] and not over:
-            _draw_allowed(stage, x, y + 87, width, now, INK)
-    earlier = latest_events(now, dealt)
-    if earlier:
-        stage.text(sx + 16, sy + 242, "earlier", SMALL, SURFACE)
-    for place, event in enumerate(earlier):
-        kind = "shown" if event["outcome"] == "pending" else event["outcome"]
-        draw_past_card(
-            stage,
-            x,
-            sy + 257 + 58 * place,
-            width,
-            event["notification"],
-            labels,
-            _ago(now["now"], _since(event)),
-            kind,
-        )
-
-
-def _ago(now, minute):
-    """How long ago something was, "now" within the first minute."""
-    return "now" if now - minute < 1 else length_of_time(now - minute)
-
-
-def just_dealt(now: Mapping) -> Mapping | None:
-    """The event that the last action closed or put off, while no time has passed and nothing else is in hand."""
     last = now["last"]
-    if (
-        not last
-        or last["forbidden"]
-        or last["action"] not in OF_THE_ONE_IN_HAND
-        or now["hand"]
-    ):
-        return None
-    fits = [
-        event
-        for event in now["events"]
-        if event["notification"] == last["notification"]
-    ]
-    outcome = {
-        "show": ("pending", "opened", "dismissed"),
-        "cache": ("waiting",),
-        "dismiss": ("unseen",),
-    }
-    fits = [event for event in fits if event["outcome"] in outcome[last["action"]]]
-    return max(fits, key=lambda event: (_since(event), event["arrived"]), default=None)
-
-
-def _since(event):
-    """The minute of the last thing that is known of an event."""
-    return max(
-        m for m in (event["arrived"], event["shown"], event["closed"]) if m is not None
-    )
-
-
-def latest_events(
-    now: Mapping, without: Mapping | None = None, most: int = 2
-) -> list[Mapping]:
-    """The last notifications that have left the agent's hands, newest first."""
-    gone = [
-        event
-        for event in now["events"]
-        if event["outcome"] not in ("waiting", "in hand") and event is not without
-    ]
-    return sorted(gone, key=_since, reverse=True)[:most]
-
-
-def _draw_shade(stage, x, y, width, event, now, labels, state):
-    """The white card: the notification in hand, or just dealt with."""
-    age, deferrals = (
-        _ago(now["now"], event["arrived"]),
-        event["deferrals"] if event is now["hand"] else 0,
-    )
-    stage.box(x, y, width, 138, 13, SURFACE, z=6)
-    stage.text(x + 12, y + 16, state[0], SMALL, state[1], "bold")
-    stage.label(
-        x + width - 12,
-        y + 16,
-        f"{age}, put off {deferrals}×" if deferrals else age,
-        align="right",
-    )
-    draw_app(
-        stage, x + 10, y + 30, 26, event["notification"], labels, width - 56, width - 56
-    )
-    stage.line([(x + 12, y + 72), (x + width - 12, y + 72)], LINE, 0.8, z=7)
-
-
-def _draw_allowed(stage, x, y, width, now, colour):
-    """What may be done; where another action was tried and is not allowed, that is said."""
-    if now["last"] and now["last"]["forbidden"]:
-        _draw_actions(
-            stage,
-            x,
-            y,
-            width,
-            "only these are allowed",
-            now["allowed"],
-            None,
-            deep(DISMISSED),
-            "bold",
-        )
+    is_over = now["now"] >= now["of"]
+    forbidden = last and last["forbidden"]
+    done = last and not forbidden and last["action"] in RESULTS and not choosing
+    actions = now["allowed"]
+    said = "only these are allowed" if forbidden else "allowed now"
+    colour = deep(DISMISSED) if forbidden else TEXT
+    if now["hand"]:
+        _draw_card(stage, now["hand"], "in hand", BLUE, now["now"], labels)
+    elif done and not is_over:
+        _draw_card(stage, last, "was in hand", TEXT, now["now"], labels)
+        actions = tuple(RESULTS)
+        said = f"{plain(agent)} chose"
     else:
-        _draw_actions(stage, x, y, width, "allowed now", now["allowed"], None, colour)
+        words = "the end" if is_over else "nothing in hand"
+        draw_empty_card(stage, 107, 138, words)
+        colour = colour if forbidden else INK
+    if not is_over:
+        chosen = last["action"] if done and not now["hand"] else None
+        stage.text(51, 194, fit(said, 158, SMALL), SMALL, colour, z=11)
+        _draw_actions(stage, actions, chosen)
+
+    done = []
+    for event in now["events"]:
+        if event["outcome"] not in ("waiting", "in hand"):
+            closed = event["closed"]
+            minute = event["shown"] if closed is None else closed
+            done.append((minute, event))
+    done.sort(key=lambda pair: pair[0])
+    if done:
+        stage.text(47, 269, "earlier", SMALL, SURFACE)
+    for place, (minute, event) in enumerate(reversed(done[-2:])):
+        kind = "shown" if event["outcome"] == "pending" else event["outcome"]
+        ago = length_of_time(now["now"] - minute)
+        y = 284 + 58 * place
+        draw_past_card(stage, y, event["notification"], labels, ago, kind)
 
 
-def _draw_actions(
-    stage, x, y, width, over, actions, chosen, colour=TEXT, weight="normal"
-):
-    """Pills in a row under some words, the chosen one dark."""
-    stage.text(
-        x + 12, y, fit(over, width - 24, SMALL, weight), SMALL, colour, weight, z=11
-    )
-    words = [text_width(action, SMALL, "bold") for action in actions]
-    padding = min(26, (width - 16 - 3 * (len(actions) - 1) - sum(words)) / len(actions))
-    x += 8
-    for action, word in zip(actions, words):
-        wide, dark = word + padding, action == chosen
-        stage.box(x, y + 15, wide, 24, 12, INK if dark else SOFT, z=7)
-        stage.text(
-            x + wide / 2,
-            y + 27,
-            action,
-            SMALL,
-            SURFACE if dark else INK,
-            "bold",
-            "center",
-        )
-        x += wide + 3
+def _draw_card(stage, event, state, colour, now, labels):
+    """Draw the white card of the notification in hand, or just dealt with."""
+    right = CARD + CARD_WIDTH - 12
+    stage.box(CARD, 107, CARD_WIDTH, 138, 13, z=6)
+    stage.text(CARD + 12, 123, state, SMALL, colour, "bold")
+    if "arrived" in event:
+        age = length_of_time(now - event["arrived"])
+        if event["deferrals"]:
+            age = f"{age}, put off {event['deferrals']}×"
+        stage.label(right, 123, age, align="right")
+    draw_app(stage, CARD + 10, 137, event["notification"], labels, 126)
+    stage.line([(CARD + 12, 179), (right, 179)], LINE, 0.8, z=7)
 
 
-# ---------------------------------------------------------------- the cache
+def _draw_actions(stage, actions, chosen):
+    """Draw actions as pills in a row, the chosen one dark."""
+    x = CARD + 8
+    widths = [text_width(action, SMALL, "bold") for action in actions]
+    space = CARD_WIDTH - 13 - sum(widths)
+    padding = min(26, space / max(1, len(actions)) - 3)
+    for action, width in zip(actions, widths):
+        fill = INK if action == chosen else SOFT
+        colour = SURFACE if action == chosen else INK
+        width += padding
+        stage.box(x, 209, width, 24, 12, fill, z=7)
+        stage.text(x + width / 2, 221, action, SMALL, colour, "bold", "center")
+        x += width + 3
 
 
 def _draw_cache(stage, now):
-    """The tray: up to three cards, or two and a card of the rest; the first is the one that check-cache takes."""
-    cache, labels = now["cache"], now.get("labels") or {}
-    stage.box(LEFT, 74, RIGHT - LEFT, 112, 12, SOFT, z=2)
+    """Draw up to three cards, or two and a card of the rest; the first is the one that check-cache takes."""
+    cache = now["cache"]
+    labels = now.get("labels") or {}
+    stage.box(LEFT, 74, RIGHT - LEFT, 112, 12, SOFT)
     stage.label(LEFT + 14, 90, "cache")
     if not cache:
-        stage.box(
-            LEFT + 12,
-            102,
-            RIGHT - LEFT - 24,
-            76,
-            10,
-            SOFT,
-            "#C6CDD6",
-            1.1,
-            (0, (4, 3)),
-            z=4,
-        )
-        stage.label((LEFT + RIGHT) / 2, 140, "nothing waits", align="center")
+        stage.box(LEFT + 12, 102, 584, 76, 10, SOFT, NO_BAR, 1.1, DASHED, z=4)
+        stage.label(LEFT + 304, 140, "nothing waits", align="center")
         return
     stage.label(RIGHT - 14, 90, "oldest first: the framed card is next", align="right")
-    single = cache if len(cache) <= 3 else cache[:2]
-    for place, waiting in enumerate(single):
-        x, head = LEFT + 12 + 198 * place, place == 0
-        stage.box(
-            x,
-            102,
-            188,
-            76,
-            10,
-            SURFACE,
-            INK if head else LINE,
-            1.5 if head else 1.0,
-            z=4,
-        )
-        draw_app(
-            stage, x + 10, 112, 24, waiting["notification"], labels, 136, 136, TEXT
-        )
-        mark(stage, "waiting", x + 22, 159, 8)
-        stage.text(
-            x + 42, 159, length_of_time(now["now"] - waiting["arrived"]), weight="bold"
-        )
+    count = len(cache) if len(cache) <= 3 else 2
+    for place, waiting in enumerate(cache[:count]):
+        x = LEFT + 12 + 198 * place
+        edge = LINE if place else INK
+        stage.box(x, 102, 188, 76, 10, edge=edge, line=1 if place else 1.5, z=4)
+        draw_app(stage, x + 10, 111, waiting["notification"], labels, 136)
+        mark(stage, "waiting", x + 23, 159)
+        waited = length_of_time(now["now"] - waiting["arrived"])
+        stage.text(x + 44, 159, waited, weight="bold")
         stage.label(x + 178, 159, f"put off {waiting['deferrals']}×", align="right")
-    if len(cache) > len(single):
-        _draw_rest(
-            stage,
-            LEFT + 12 + 198 * len(single),
-            cache[len(single) :],
-            now["now"],
-            labels,
-        )
+    rest = cache[count:]
+    if rest:
+        x = LEFT + 12 + 198 * count
+        stage.box(x, 102, 188, 76, 10, edge=LINE, z=4)
+        for place, waiting in enumerate(rest[:6]):
+            app = app_of(waiting["notification"])
+            letter = app_name(app or "Notification")[0]
+            tile(stage, x + 10 + 29 * place, 111, 24, letter, app_colour(app))
+        waited = length_of_time(now["now"] - rest[0]["arrived"])
+        words = f"{len(rest):,} more, up to {waited}"
+        stage.text(x + 10, 159, fit(words, 168, LEAD, "bold"), weight="bold")
 
 
-def _draw_rest(stage, x, cache, now, labels, most=6):
-    """The younger ones of a long cache: their tiles, how many there are, and how long they have waited."""
-    stage.box(x, 102, 188, 76, 10, SURFACE, LINE, 1.0, z=4)
-    shown = cache if len(cache) <= most else cache[: most - 1]
-    for place, waiting in enumerate(shown):
-        name, *_ = card_words(waiting["notification"], labels)
-        tile(
-            stage,
-            x + 10 + 29 * place,
-            112,
-            24,
-            name[0],
-            app_colour(app_of(waiting["notification"])),
-        )
-    if len(cache) > len(shown):
-        stage.text(
-            x + 12 + 29 * len(shown),
-            124,
-            f"+{len(cache) - len(shown)}",
-            SMALL,
-            INK,
-            "bold",
-        )
-    words = f"{len(cache):,} more"
-    stage.text(x + 12, 159, words, weight="bold")
-    ages = f"{length_of_time(now - cache[-1]['arrived'])} or more"
-    stage.label(
-        x + 178,
-        159,
-        fit(ages, 158 - text_width(words, LEAD, "bold"), SMALL),
-        align="right",
-    )
+# ---------------------------------------------------------------- the day
+
+
+def _at(minutes):
+    """Return x of minutes since midnight on the lanes."""
+    return 376 + 456 * np.clip(minutes / DAY, 0, 1)
+
+
+def _draw_places(stage, places, now, midnight, words):
+    """Draw the places of the day so far; the hours to come are blank."""
+    x = _at(now - midnight)
+    stage.label(LEFT, 214, "the day so far")
+    stage.label(RIGHT - 4, 214, "today", align="right")
+    stage.box(376, 205, 456, 18, 4, PAPER, LINE)
+    room = text_width(words, SMALL, "bold") + 12
+    before = x + room > 832  # no room behind the line
+    for begin, end, place in places:
+        start = _at(begin - midnight)
+        stop = min(_at(end - midnight), x)
+        if stop - start < 2.5:
+            continue
+        stage.box(start + 1, 205, stop - start - 2, 18, 4, TRACK)
+        middle = (start + stop - (room if before and stop > x - room else 0)) / 2
+        name = value_words(place)
+        is_known = name.lower() not in UNKNOWN
+        if is_known and text_width(name, SMALL) < 2 * (middle - start) - 10:
+            stage.text(middle, 214, name, SMALL, TEXT, align="center")
+    align = "right" if before else "left"
+    left = x - 5 if before else x + 6
+    halo = TRACK if before else PAPER
+    stage.text(left, 214, words, SMALL, INK, "bold", align, z=14, halo=halo)
+    stage.line([(x, 205), (x, 412)], INK, 1.3, z=14)
+
+
+def _draw_lanes(stage, now, midnight):
+    """Draw a lane for each thing that can happen to a notification, with its number on this day."""
+    until = now["now"]
+    found = []
+    for event in now["events"]:
+        found.append(("arrived", event["arrived"]))
+        found.append(("shown", event["shown"]))
+        found.append((event["outcome"], event["closed"]))
+    counts = Counter(waiting=len(now["cache"]))
+    for kind, minute in found:
+        if minute is not None and midnight <= minute <= until:
+            lane = "unseen" if kind == "expired" else kind
+            counts[lane] += 1
+            y = 255 + 29 * LANES.index(lane)
+            x = _at(minute - midnight)
+            radius = 7 if kind == "arrived" else 6
+            if kind in ("opened", "dismissed", "unseen", "expired"):
+                stage.disc(x, y, radius + 1.6, PAPER, z=11)
+            mark(stage, kind, x, y, radius)
+    for lane, name in enumerate(LANES):
+        y = 255 + 29 * lane
+        stage.line([(376, y), (_at(until - midnight), y)], LINE, 1.0, z=2)
+        mark(stage, name, LEFT + 10, y, 7)
+        stage.text(LEFT + 26, y, name)
+        stage.text(RIGHT - 4, y, f"{counts[name]:,}", LEAD, INK, "bold", "right")
+    for hour in range(0, 25, 3):
+        x = _at(60 * hour)
+        stage.label(x, 427, clock_time(60 * hour), align="center")
+    if any(kind == "expired" for kind, _ in found):
+        mark(stage, "expired", LEFT + 10, 446, 6)
+        stage.label(LEFT + 26, 446, "expired: unseen, because its time was over")
+    _draw_waiting(stage, now, midnight)
+
+
+def _draw_waiting(stage, now, midnight):
+    """Draw the number of notifications that wait as a band, higher when more wait."""
+    changes = []
+    for event in now["events"]:
+        ends = [event["shown"], event["closed"], now["now"]]
+        end = next(minute for minute in ends if minute is not None)
+        if event["outcome"] != "in hand" and end > max(event["arrived"], midnight):
+            changes.append((event["arrived"], 1))
+            changes.append((end, -1))
+    if not changes:
+        return
+    minutes, steps = np.transpose(sorted(changes))
+    number = np.cumsum(steps)
+    x = np.repeat(_at(minutes - midnight), 2)
+    y = 291 - min(8, 25 / number.max()) * np.r_[0, np.repeat(number, 2)[:-1]]
+    look = {"fc": WAITING, "ec": WAITING_EDGE, "lw": 0.9, "zorder": 3}
+    stage.ax.fill_between(x, y, 291, where=y < 291, **look)

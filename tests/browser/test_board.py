@@ -14,7 +14,7 @@ pytestmark = [
 ]
 
 EVERY = 3000  # milliseconds after which the page looks for news
-LONG = "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesell"
+LONG = "W" * 74  # the widest letter
 TEAMS = [LONG, "<b>bold</b> & Söhne", *map(str, range(3, 41))]
 TOO_WIDE = """[...document.querySelectorAll("body *")].filter(one =>
     one.checkVisibility() && !one.closest(".phone")
