@@ -140,6 +140,8 @@ def sheet(
     if figure is None:
         figure = Sheet(dpi=DPI)
         FigureCanvasAgg(figure)
+    for ax in figure.axes:
+        figure.delaxes(ax)  # clear() alone takes 5 ms for each
     figure.clear()
     figure.set_size_inches(width, height)
     top = write_heading(figure, title, lead) / 100
@@ -263,12 +265,10 @@ def label_line_ends(ax: Axes, labels: Sequence[tuple[float, float, str, str]]) -
 
     if not labels:
         return
-    axes_height = 0.65 * ax.figure.get_size_inches()[1] * 72  # points, roughly
-    gap = (
-        1.42
-        * TICK
-        / (axes_height * ax.get_subplotspec().get_position(ax.figure).height)
-    )
+    height = ax.get_position().height * ax.figure.get_size_inches()[1] * 72
+    if ax.get_subplotspec() is not None:
+        height *= 0.65  # a layout leaves about this share of it
+    gap = 1.42 * TICK / height
     to_axes = ax.transScale + ax.transLimits
     heights = np.array([to_axes.transform((x, y))[1] for x, y, _, _ in labels])
     order = np.argsort(heights, kind="stable")
