@@ -18,7 +18,7 @@ from matplotlib.collections import LineCollection
 from matplotlib.colors import LinearSegmentedColormap, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
+from matplotlib.ticker import MaxNLocator, NullLocator
 
 from pushlab.ground.arguments import demand
 from pushlab.plots.stage import Stage
@@ -225,16 +225,13 @@ def set_limits(
         round_limits(axis, low, high, count)
         return
     axis.axes.set(**{f"{axis.axis_name}scale": "log"})
-    axis.set_major_locator(LogLocator(numticks=4))
-    axis.set_major_formatter(FuncFormatter(_power))
+    first = np.ceil(np.log10(low))
+    last = np.floor(np.log10(high))
+    powers = np.arange(first, last + 1, 1 + (last - first) // 4)
+    names = ["10" + f"{power:.0f}".translate(SUPERSCRIPTS) for power in powers]
+    axis.set_ticks(10**powers, names)
     axis.set_minor_locator(NullLocator())
     axis.set_view_interval(low, high, ignore=True)
-
-
-def _power(value, _):
-    exponent = round(np.log10(value))
-    words = {0: "1", 1: "10"}
-    return words.get(exponent, f"10{str(exponent).translate(SUPERSCRIPTS)}")
 
 
 def name_times(ax: Axes, unit: str) -> None:
