@@ -91,9 +91,11 @@ def _draw_group(stage, last, row, name, colour, highest):
     ax.stairs(now, edges, color=colour, lw=2, ls="-")
     ax.axvline(0, color=INK, lw=1.6)
     ax.set(xlim=(-6, 6), ylim=(0, 1.12 * highest), yticks=[])
-    ax.set_xticks(np.log(CHANCES / (1 - CHANCES)), [f"{c:.0%}" for c in CHANCES])
+    ax.set_xticks(
+        np.log(CHANCES / (1 - CHANCES)), [f"{100 * c:.0f} %" for c in CHANCES]
+    )
     ax.text(0.12, 1.04 * highest, "refused", size=SMALL, color=TEXT, va="top")
-    began, now = (f"{share:.0%}" for share in last["refused"][row])
+    began, now = (f"{100 * share:.0f} %" for share in last["refused"][row])
     words = f"are refused;\n{began} if nobody\nhad moved (grey)"
     if "loss" not in last:
         words = "would be refused by\nweights of the past"
