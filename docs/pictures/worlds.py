@@ -20,8 +20,8 @@ from PIL import Image, ImageDraw, ImageFont
 from pushlab import data_dir, plots, rollout
 from pushlab.agents import BothAgent, LinUCB
 from pushlab.agents.protocol import Agent
-from pushlab.plots import palette as colours
-from pushlab.plots.palette import INK, PAPER, TEXT
+from pushlab.plots import style as colours
+from pushlab.plots.style import INK, PAPER, TEXT
 
 OUT = Path(__file__).with_name("worlds.gif")
 FRAMES, MILLISECONDS, LAST = (
