@@ -198,9 +198,9 @@ def draw_panels(
         name_axes(ax)
         ends = []
         for times, values, words, colour, dash in panel.lines:
-            ax.plot(times, values, color=colour, ls=dash, lw=2)
-            if len(values) == 1:
-                ax.plot(times, values, "o", color=colour, ms=4, clip_on=False)
+            marker = "o" if len(values) == 1 else ""
+            look = {"color": colour, "ls": dash, "lw": 2, "marker": marker, "ms": 4}
+            ax.plot(times, values, clip_on=False, **look)
             if len(values):
                 ends.append((span[1], values[-1], words, colour))
         if panel.goal:

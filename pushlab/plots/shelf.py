@@ -107,8 +107,9 @@ def shelf(
     _draw_items(ax, item_places(last["items"]), last["item_names"], shown)
     words = "arrow: preference now, dots: before"
     stage.text(218, 364, words, SMALL, deep(BLUE), align="center")
-    _write_numbers(stage, frames)
-    _draw_rewards(stage, frames)
+    rewards = [frame["reward"] for frame in frames if frame["reward"] is not None]
+    _write_numbers(stage, frames, rewards)
+    _draw_rewards(stage, last, rewards)
     return stage.figure
 
 
@@ -134,68 +135,56 @@ def _draw_items(ax, places, names, shown):
         ax.plot([0, x], [0, y], color=ORANGE, lw=1.6, ls=(0, (3, 2)))
         ax.plot(x, y, "o", ms=19, mfc=LIT, mec=ORANGE, mew=1.6, zorder=7)
         ax.plot(x, y, "o", ms=9, color=ORANGE, zorder=8)
-    written = []
+    named: list[tuple] = []
     for item in sorted(range(len(places)), key=lambda item: item != shown):
         x, y = places[item]
-        look = {"size": SMALL, "color": TEXT, "weight": "normal"}
+        look = {"size": SMALL, "color": TEXT}
         gap = 10
         if item == shown:
             look = {"size": LEAD, "color": INK, "weight": "bold"}
             gap = 19
-        room = 185 - gap - UNIT * abs(x)
-        words = fit(plain(names[item]), room, look["size"], look["weight"])
-        width = text_width(words, look["size"], look["weight"]) / UNIT
-        left = x + gap / UNIT if x >= 0 else x - gap / UNIT - width
-        is_free = True
-        for other, other_width, height in written:
-            apart = left > other + other_width or other > left + width
-            is_free &= apart or abs(height - y) > 0.13
-        if is_free:
-            written.append((left, width, y))
-            ax.text(left, y, words, va="center", path_effects=HALO, zorder=9, **look)
+        words = fit(plain(names[item]), 180 - gap - UNIT * abs(x), look["size"], "bold")
+        wide = (gap + text_width(words, look["size"], "bold")) / UNIT
+        near = [max(wide, w) > abs(x - a) for a, b, w in named if abs(y - b) < 0.13]
+        if not any(near):
+            named.append((x, y, wide))
+            look["ha"] = "left" if x >= 0 else "right"
+            out = gap / UNIT if x >= 0 else -gap / UNIT
+            ax.text(x + out, y, words, va="center", path_effects=HALO, zorder=9, **look)
 
 
-def _write_numbers(stage, frames):
-    last = frames[-1]
-    rewards = [frame["reward"] for frame in frames if frame["reward"] is not None]
-    actions = [frame["action"] for frame in frames if frame["action"] is not None]
-    turned = angle_between(frames[0]["preference"], last["preference"])
-    numbers = {
-        "reward of this step": ("–", deep(ORANGE)),
-        "mean reward so far": ("–", INK),
-        "turned since the start": (f"{turned:.0f}°", BLUE),
-        "items to choose from": (len(last["items"]), INK),
-    }
+def _write_numbers(stage, frames, rewards):
+    """Write the reward of this step, its mean, and how far the preference has turned."""
+    last, mean = "–", "–"
     if rewards:
-        numbers["reward of this step"] = short_number(rewards[-1]), deep(ORANGE)
-        numbers["mean reward so far"] = short_number(np.mean(rewards)), INK
-        numbers["times this item was shown"] = actions.count(actions[-1]), INK
-        del numbers["items to choose from"]
-    for row, (words, (number, colour)) in enumerate(numbers.items()):
-        stage.text(436, 100 + 72 * row, str(number), 17, colour, "bold")
+        last, mean = short_number(rewards[-1]), short_number(np.mean(rewards))
+    turned = angle_between(frames[0]["preference"], frames[-1]["preference"])
+    for row, (number, words, colour) in enumerate(
+        (
+            (last, "reward of this step", deep(ORANGE)),
+            (mean, "mean reward so far", INK),
+            (f"{turned:.0f}°", "turned since the start", BLUE),
+            (f"{len(frames[-1]['items'])}", "items to choose from", INK),
+        )
+    ):
+        stage.text(436, 100 + 72 * row, number, 17, colour, "bold")
         stage.label(436, 124 + 72 * row, words)
 
 
-def _draw_rewards(stage, frames):
+def _draw_rewards(stage, last, rewards):
     """Draw a bar a step, the last one full."""
-    last = frames[-1]
-    rewards = [frame["reward"] for frame in frames if frame["reward"] is not None]
     rewards = np.array(rewards[-STEPS:])
     low, high = 0.0, 1.0
     if last["reward_type"] != "binary":
-        longest = np.linalg.norm(last["items"], axis=1).max()
-        high = max(longest, np.abs(rewards).max(initial=0))
+        high = np.abs([*rewards, *np.linalg.norm(last["items"], axis=1)]).max()
         low = -high
     ends = f"{short_number(low)} to {short_number(high)}"
     stage.label(MARGIN, 398, f"reward of each step, {ends}")
     ax = stage.axes(MARGIN, 410, 592, 46)
     ax.set_axis_off()
-    colours = [blend(ORANGE, 0.45)] * len(rewards)
-    colours[-1:] = [ORANGE] * len(colours[-1:])
-    ax.bar(range(len(rewards)), rewards, width=0.72, color=colours)
-    if last["reward_type"] == "binary":  # a 0 is an answer too
-        none = np.flatnonzero(rewards == 0)
-        ax.plot(none, 0 * none, "o", ms=3, mfc=SURFACE, mec=ORANGE, clip_on=False)
+    ax.bar(range(len(rewards)), rewards, 0.72, color=blend(ORANGE, 0.45))
+    for bar in ax.patches[-1:]:
+        bar.set_color(ORANGE)
     ax.axhline(0, color=MUTED, lw=1)
     steps = max(len(rewards), min(last["of"], STEPS))
     ax.set(xlim=(-0.6, steps - 0.4), ylim=(low, high))
@@ -218,29 +207,37 @@ def preference_map(
     Returns:
         Figure of 9 x 4 inches for three panels.
     """
-    width = 2.8 * len(paths) + 0.6
     title = title or "Preferences: hollow at the start, full at the end"
-    figure = sheet(max(4, width), 4, title, lead)
+    figure = sheet(2.8 * len(paths) + 0.6, 4, title, lead)
+    figure.get_layout_engine().set(w_pad=0.08)
     places = item_places(items)
     panels = figure.subplots(1, len(paths), squeeze=False)[0]
     for ax, (name, look) in zip(panels, series_styles(paths).items()):
+        colour = look[0]
+        faint = blend(colour, 0.5, SURFACE)
         users = np.asarray(paths[name])
         users = users @ plane(items, users.shape[-1]).T
-        ax.set_title(plain(name), size=LEAD, color=deep(look[0]), pad=4)
+        ax.set_title(plain(name), size=LEAD, color=deep(colour), pad=4)
         ax.set(xlim=(-1.15, 1.15), ylim=(-1.15, 1.15), aspect="equal")
         ax.set(facecolor=SURFACE, xticks=[], yticks=[])
         ax.spines[:].set(visible=True, color=LINE)
         ax.add_patch(Circle((0, 0), 1, fc="none", ec=LINE, lw=1.2))
-        faint = blend(look[0], 0.5, SURFACE)
-        ax.plot(*users.transpose(2, 1, 0), color=faint, lw=0.7, ls="-", alpha=0.7)
+        ax.plot(*users.transpose(2, 1, 0), color=faint, lw=0.7, ls="-")
         ax.plot(*users[:, 0].T, "o", ms=3.6, mfc=SURFACE, mec=faint, mew=0.8)
-        ax.plot(*users[:, -1].T, "o", ms=4.6, color=look[0], mec=SURFACE, mew=0.5)
-        for x, y in places:
+        ax.plot(*users[:, -1].T, "o", ms=4.6, color=colour, mec=SURFACE, mew=0.5)
+        for item, (x, y) in enumerate(places):
             ax.plot([0, x], [0, y], color=INK, lw=1.2, ls=(0, (3, 2)))
             ax.plot(x, y, "o", color=INK, ms=6.5)
-        for (x, y), words in zip(places, item_names):
+            words = f"  {fit(item_names[item], 80, SMALL)}  " if item_names else ""
             align = "left" if x >= 0 else "right"
-            words = f"  {fit(plain(words), 80, SMALL)}  "
-            look = {"size": SMALL, "weight": "bold", "path_effects": HALO}
-            ax.text(x, y, words, ha=align, va="center", **look)
+            ax.text(
+                x,
+                y,
+                words,
+                ha=align,
+                va="center",
+                size=SMALL,
+                weight="bold",
+                path_effects=HALO,
+            )
     return figure
