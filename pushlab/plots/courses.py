@@ -453,6 +453,13 @@ def _panel(course, view):
     return Panel(view.name, lines, limits, view.share, is_log, goal)
 
 
+def _draw_course(stage, course, panels, width):
+    """Draw lanes and panels of an episode; return the axes of the panels."""
+    top = draw_lanes(stage, course, width) + GAP
+    span = course.time[0], course.end
+    return draw_panels(stage, panels, span, course.model["time_unit"], top, width)
+
+
 @house_style()
 def patient(
     days: Any,
@@ -476,10 +483,7 @@ def patient(
     """
     course = course_of(days, model, goal)
     stage = course.stage(figure, title, lead, agent)
-    top = draw_lanes(stage, course, 400) + GAP
-    span = course.time[0], course.end
-    unit = course.model["time_unit"]
-    for ax in draw_panels(stage, _panels(course), span, unit, top, 400):
+    for ax in _draw_course(stage, course, _panels(course), 400):
         over = ax.get_xaxis_transform()
         for _, _, moves, colour in course.lanes:
             opacity = 0.15 * np.abs(moves)
@@ -541,10 +545,7 @@ def epidemic(
     """
     course = course_of(days)
     stage = course.stage(figure, title, lead, agent)
-    top = draw_lanes(stage, course, 640) + GAP
-    span = course.time[0], course.end
-    unit = course.model["time_unit"]
-    draw_panels(stage, _panels(course), span, unit, top, 640)
+    _draw_course(stage, course, _panels(course), 640)
     return stage.figure
 
 
@@ -580,7 +581,6 @@ def limits_to_growth(
     course = course_of(days)
     lead = lead or "bars: above their line more than the model's own, below it less"
     stage = course.stage(figure, title, lead, agent)
-    top = draw_lanes(stage, course, 640) + 14
     lines = []
     scales = []
     for (name, look), dash in zip(CURVES.items(), (*DASHES, DOTS)):
@@ -591,11 +591,9 @@ def limits_to_growth(
         words = f"{short_number(values[-1])} {unit}"
         lines.append((course.time, values / highest, words, colour, dash))
         scales.append(f"{highest:,.0f} {unit}")
-    span = course.time[0], course.end
-    panel = Panel("", lines, (0, 1))
-    ax = draw_panels(stage, [panel], span, "year", top, 640)[0]
+    ax = _draw_course(stage, course, [Panel("", lines, (0, 1))], 640)[0]
     ax.set_yticks([0.25, 0.5, 0.75, 1], [""] * 4)
-    if span[0] < course.time[-1] < span[1]:
+    if course.time[0] < course.time[-1] < course.end:
         ax.axvline(course.time[-1], color=INK, lw=1, zorder=1)
     scales = ", ".join(scales)
     stage.label(MARGIN, 466, f"from zero to the uppermost line: {scales}")

@@ -139,26 +139,24 @@ def _set_loss_axis(ax: Axes, values: Sequence[float]) -> None:
 def _draw_shifts(stage, shift, words):
     """Draw how far each feature that can be changed has gone: a bar from the middle."""
     stage.text(SIDE, 283, "moved, in standard deviations", SMALL, weight="bold")
-    shown = list(shift.items())[:6]
-    height = 24 * len(shown)
-    if not shown:
+    names = list(shift)[:6]
+    if not names:
         return
-    ax = stage.axes(734, 300, 88, height, ylim=(len(shown) - 0.5, -0.5))
-    ax.set_axis_off()
-    ax.barh(
-        range(len(shown)), [value for _, value in shown], 0.58, color=blend(PURPLE, 0.8)
-    )
+    values = [shift[name] for name in names]
+    reach = max(1.0, *np.abs(values))
+    rows = range(len(names))
+    ax = stage.axes(734, 300, 88, 24 * len(names))
+    ax.barh(rows, values, 0.58, color=blend(PURPLE, 0.8))
     ax.axvline(0, color=LINE, lw=1, zorder=0)
-    reach = max(1.0, *(abs(value) for _, value in shown))
-    ax.set_xlim(-reach, reach)
-    for row, (name, value) in enumerate(shown):
-        y = 312 + 24 * row
-        sign = "+" if value > 0 else ""
-        stage.text(SIDE, y, fit(words[name], 102, SMALL), SMALL, TEXT)
-        stage.text(876, y, sign + short_number(value), TICK, INK, "bold", "right")
-    if len(shift) > len(shown):
-        more = f"and {len(shift) - len(shown)} more"
-        stage.text(SIDE, 318 + height, more, SMALL, TEXT)
+    ax.set(xlim=(-reach, reach), ylim=(len(names) - 0.5, -0.5), xticks=[])
+    ax.set_yticks(rows, [fit(words[name], 102, SMALL) for name in names], size=SMALL)
+    ax.grid(False)
+    ax.spines["bottom"].set_visible(False)
+    for row, value in enumerate(values):
+        stage.text(876, 312 + 24 * row, short_number(value), TICK, INK, "bold", "right")
+    if len(shift) > len(names):
+        more = f"and {len(shift) - len(names)} more"
+        stage.text(SIDE, 318 + 24 * len(names), more, SMALL, TEXT)
 
 
 @house_style()
