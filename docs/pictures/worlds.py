@@ -177,7 +177,7 @@ CELLS = (
     ),
     (shelf, plots.shelf, said_shelf, [((22, 74, 392, 304), (0, 0, 490))]),
     (room, plots.room, said_room, [((22, 74, 496, 334), (0, 0, 540))]),
-    (patient, plots.patient, said_patient, [((20, 66, 566, 404), (0, 0, 540))]),
+    (patient, plots.patient, said_patient, [((20, 66, 584, 404), (0, 0, 540))]),
 )
 
 

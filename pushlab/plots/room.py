@@ -113,9 +113,9 @@ def _draw_floor(stage, now, choosing):
         ]
         lying.sort(key=lambda one: not one[2])
         if lying and lying[0][2]:
-            for radius in range(50, 120, 20):
+            for radius in range(40, 120, 10):
                 light = stage.disc(
-                    x + width / 2, y + height / 2, radius, LIT, alpha=0.35
+                    x + width / 2, y + height / 2, radius, LIT, alpha=0.18
                 )
                 light.set(zorder=2, clip_path=floor)
         gap = 4 if height < 68 else 8
@@ -154,7 +154,7 @@ def _draw_place(stage, x, y, width, height, location, lying):
             _draw_person(stage, left, y + height - 9, 6.5, thing["person"], disc)
             continue
         middle = y + 35 + 25 * row
-        words = fit(plain(thing["object"]), width - 42, SMALL)
+        words = fit(plain(thing["object"]), width - 38, SMALL)
         long = text_width(words, SMALL) + 32
         line = 1.8 if is_seen else 1.0
         stage.box(x + 4, middle - 11, long, 22, 11, SURFACE, disc, line, z=7)

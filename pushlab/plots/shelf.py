@@ -123,7 +123,7 @@ def _draw_preference(ax, frames):
     ax.scatter(*recent.T, s=8 + 32 * alpha, color=BLUE, alpha=alpha, zorder=4)
     arrow = {"arrowstyle": "-|>", "mutation_scale": 17, "lw": 3.2, "color": BLUE}
     arrow.update(shrinkA=0, shrinkB=0)
-    ax.annotate("", trail[-1], (0, 0), arrowprops=arrow, zorder=5)
+    ax.annotate("", trail[-1], (0, 0), arrowprops=arrow, zorder=8.5)
     ax.plot(0, 0, "o", color=BLUE, ms=6.5)
 
 
