@@ -108,7 +108,8 @@ def _draw_losses(stage, frames):
     rounds = [frame["step"] for frame in done]
     paid = [frame["loss"] for frame in done]
     promised = [frame["promised"] for frame in done]
-    best, steps = frames[-1]["best"], frames[-1]["of"]
+    best = frames[-1]["best"]
+    steps = frames[-1]["of"]
     stage.text(SIDE, 87, "loss, round by round", SMALL, weight="bold")
     stage.text(SIDE, 244, "line: paid, rings: promised when published", SMALL, TEXT)
     ax = stage.axes(SIDE + 42, 102, 168, 110, xlim=(0.5, steps + 0.5))

@@ -102,7 +102,8 @@ def _draw_floor(stage, now, choosing):
     locations = now["locations"]
     columns = max(4, int(len(locations) ** 0.5 + 0.999))
     rows = -(-len(locations) // columns)
-    width, height = 480 / columns, min(92, 272 / rows)
+    width = 480 / columns
+    height = min(92, 272 / rows)
     for place, location in enumerate(locations):
         x = 34 + place % columns * width
         y = 86 + place // columns * height
@@ -124,10 +125,12 @@ def _draw_floor(stage, now, choosing):
     for spot, thing in enumerate(now["placed"]):
         x = 34 + pitch * (spot + 0.5)
         look = {"edge": SURFACE, "line": 1.4}
-        colour, weight = blend(people[thing["person"]], 0.55, FLOOR), "normal"
+        colour = people[thing["person"]]
+        weight = "bold" if spot in seen else "normal"
         if spot in seen:
             look = {"edge": INK, "line": 2}
-            colour, weight = people[thing["person"]], "bold"
+        else:
+            colour = blend(colour, 0.55, FLOOR)
         radius = min(13, pitch / 2 - 2)
         _draw_person(stage, x, 370, radius, thing["person"], colour, **look)
         if len(now["placed"]) <= 10:

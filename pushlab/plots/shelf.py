@@ -155,9 +155,10 @@ def _draw_items(ax, places, names, shown):
 
 def _write_numbers(stage, frames, rewards):
     """Write the reward of this step, its mean, and how far the preference has turned."""
-    last, mean = "–", "–"
+    last = mean = "–"
     if rewards:
-        last, mean = short_number(rewards[-1]), short_number(np.mean(rewards))
+        last = short_number(rewards[-1])
+        mean = short_number(np.mean(rewards))
     turned = angle_between(frames[0]["preference"], frames[-1]["preference"])
     for row, (number, words, colour) in enumerate(
         (
