@@ -174,11 +174,6 @@ def frames_of(env, steps=3, **arguments):
     return rollout(env, RandomAgent(), **options)[1][0]
 
 
-def credit_log():
-    env = gym.make("pushlab/Credit-v0", actions="box")
-    return rollout(env, RandomAgent(), steps=3, progress=False)
-
-
 def learned_map():
     env = gym.make("pushlab/evalumap2-v0")
     agent = ThompsonSampling()
@@ -260,11 +255,6 @@ PICTURES = {
     "credit_scores": (
         lambda: plots.credit_scores(frames_of("Credit-v0", 2)),
         "paid back, fell behind, refused",
-    ),
-    "retraining": (
-        lambda: plots.retraining(credit_log(), best=0.25),
-        "random, loss",
-        [0.25],
     ),
     "promise": (
         lambda: plots.promise(PROMISE, 1.5, lead="made up"),
@@ -514,18 +504,6 @@ def test_a_policy_map_holds_the_shares_of_the_actions_that_count():
     assert np.isnan(shares["share"]["office", "night", "show"])
 
 
-def test_retraining_is_the_distance_between_the_weights_of_two_rounds():
-    log = credit_log()
-    weights = [name for name in log if name.startswith("action.")]
-    log[weights] = 0.0
-    log.loc[1, weights[:2]] = [3.0, 4.0]
-    log.loc[2, weights[0]] = 3.0
-    found = plots.retraining_table(log)
-    assert found["round"].tolist() == [1, 2, 3]
-    assert found["change"].tolist()[1:] == [5, 4]
-    assert found["loss"].tolist() == log["info.loss"].tolist()
-
-
 def test_tests_of_a_lifetime_have_means_and_intervals_over_episodes_or_lifetimes():
     tests = plots.evaluation_table(lifetime()).set_index(["name", "block"])
     half = 12.7062  # t with one degree of freedom times the standard error 1
@@ -550,7 +528,7 @@ def test_variants_of_one_task_are_named_by_what_differs():
 @pytest.mark.parametrize(
     "call, message",
     [
-        (lambda: plots.epidemic(frames_of("ODE-HIV-v0", 1)), "draws opioid, zika"),
+        (lambda: plots.patient(SCORES), "needs model=load_model"),
         (lambda: plots.open_rates(SCORES), "no column 'time'; it has agent"),
         (
             lambda: plots.open_rates(make_engagements().replace("opened", "snoozed")),

@@ -20,8 +20,8 @@ from PIL import Image, ImageDraw, ImageFont
 from pushlab import data_dir, plots, rollout
 from pushlab.agents import BothAgent, LinUCB
 from pushlab.agents.protocol import Agent
-from pushlab.plots import palette as colours
-from pushlab.plots.palette import INK, PAPER, TEXT
+from pushlab.plots import style as colours
+from pushlab.plots.style import INK, PAPER, TEXT
 
 OUT = Path(__file__).with_name("worlds.gif")
 FRAMES, MILLISECONDS, LAST = (
@@ -177,7 +177,7 @@ CELLS = (
     ),
     (shelf, plots.shelf, said_shelf, [((22, 74, 392, 304), (0, 0, 490))]),
     (room, plots.room, said_room, [((22, 74, 496, 334), (0, 0, 540))]),
-    (patient, plots.patient, said_patient, [((20, 66, 566, 404), (0, 0, 540))]),
+    (patient, plots.patient, said_patient, [((20, 66, 584, 404), (0, 0, 540))]),
 )
 
 

@@ -13,8 +13,6 @@ import lazy_loader
 
 # Where a picture has its file's name the file, imported by another one, would stand in its place.
 from pushlab.plots.inbox import inbox as inbox
-from pushlab.plots.numbers import numbers as numbers
-from pushlab.plots.patient import patient as patient
 from pushlab.plots.phone import phone as phone
 from pushlab.plots.room import room as room
 from pushlab.plots.shelf import shelf as shelf

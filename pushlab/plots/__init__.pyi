@@ -4,10 +4,12 @@ from .benchmark import ability_table as ability_table
 from .benchmark import task_means as task_means
 from .benchmark import task_runs as task_runs
 from .benchmark import task_scores as task_scores
+from .courses import epidemic as epidemic
+from .courses import limits_to_growth as limits_to_growth
+from .courses import numbers as numbers
+from .courses import patient as patient
 from .credit import credit_scores as credit_scores
 from .credit import promise as promise
-from .credit import retraining as retraining
-from .credit import retraining_table as retraining_table
 from .curve_tables import curve_table as curve_table
 from .curve_tables import policy_table as policy_table
 from .curves import compare_policies as compare_policies
@@ -16,7 +18,6 @@ from .days import arrival_table as arrival_table
 from .days import arrivals as arrivals
 from .days import day_lanes as day_lanes
 from .days import day_table as day_table
-from .epidemics import epidemic as epidemic
 from .estimates import data_needed as data_needed
 from .estimates import effect_estimates as effect_estimates
 from .estimates import estimator_intervals as estimator_intervals
@@ -34,9 +35,7 @@ from .lifelong import report_sheet as report_sheet
 from .lifelong_curves import against_expert as against_expert
 from .lifelong_curves import smoothed_curves as smoothed_curves
 from .lifelong_tables import evaluation_table as evaluation_table
-from .numbers import numbers as numbers
 from .palette import series_styles as series_styles
-from .patient import patient as patient
 from .phone import phone as phone
 from .policies import policy_map as policy_map
 from .policies import policy_map_table as policy_map_table
@@ -63,5 +62,3 @@ from .sweep import sweep_curve as sweep_curve
 from .sweep import sweep_table as sweep_table
 from .trade_offs import trade_off as trade_off
 from .trade_offs import trade_off_table as trade_off_table
-from .world3 import limits_to_growth as limits_to_growth
-from .world3 import limits_to_growth_table as limits_to_growth_table

@@ -145,7 +145,7 @@ def sheet(
         figure = Sheet(dpi=DPI)
         FigureCanvasAgg(figure)
     for ax in figure.axes:
-        figure.delaxes(ax)  # or clear() would clear each of them first, 5 ms each
+        figure.delaxes(ax)  # clear() alone takes 5 ms for each
     figure.clear()
     figure.set_size_inches(width, height)
     top = write_heading(figure, title, lead) / 100
@@ -313,12 +313,10 @@ def label_line_ends(ax: Axes, labels: Sequence[tuple[float, float, str, str]]) -
 
     if not labels:
         return
-    spec = ax.get_subplotspec()
-    if spec:
-        share = 0.65 * spec.get_position(ax.figure).height  # roughly, once laid out
-    else:
-        share = ax.get_position().height
-    gap = 1.42 * TICK / (72 * ax.figure.get_size_inches()[1] * share)
+    height = ax.get_position().height * ax.figure.get_size_inches()[1] * 72
+    if ax.get_subplotspec() is not None:
+        height *= 0.65  # a layout leaves about this share of it
+    gap = 1.42 * TICK / height
     to_axes = ax.transScale + ax.transLimits
     heights = np.array([to_axes.transform((x, y))[1] for x, y, _, _ in labels])
     order = np.argsort(heights, kind="stable")

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from gymnasium.spaces import Box, Dict, Discrete
 
-from pushlab.datasets.borrowers import FEATURES, load_borrowers
+from pushlab.datasets.borrowers import FEATURES, WORDS, load_borrowers
 from pushlab.envs.credit.people import WEIGHTS, best_response, cost, credit_config
 from pushlab.envs.credit.rules import (
     candidate_classifiers,
@@ -387,12 +387,19 @@ class Credit(World):
         )["loss"].item()
 
     def frame(self, state: dict, outcome: dict | None, at: int = 0) -> dict:
-        """What `pushlab.plots.credit_scores` draws.
+        """Return what `pushlab.plots.credit_scores` draws, a plain dict.
 
-        scores    for those who paid back and those who fell behind: the share of people in each bin of SCORES where
-                  everybody began, and where they are now; before the first step by the weights of the past
-        refused   the shares refused in the same four cases
-        promised  the loss that the weights had on people as they were when the weights were published
+        env, step, of         Name of the world, round, number of rounds.
+        people, source, epsilon, memory  How many people, from where, how easily they move, and whether they stay there.
+        theta, choice         {weight: value} published, and the name of the candidate or None.
+        scores                For those who paid back and those who fell behind: the share of people in each bin of
+                              SCORES where everybody began, and where they are now; before the first step by the
+                              weights of the past.
+        refused               The shares refused in the same four cases.
+        promised              The loss of the weights on people as they were when the weights were published.
+        best                  The lowest loss that can be reached, or None.
+        shift, words          {feature: standard deviations that people have moved}, {feature: its name in words}.
+        loss, accuracy, cost, reward  Of the last round; missing before the first.
         """
         shift, published = state["shift"][at], outcome is not None
         theta = outcome["theta"][at] if published else self.past
@@ -438,5 +445,6 @@ class Credit(World):
             "promised": losses["loss"][1].item(),
             "best": self.best_loss,
             "shift": dict(zip(self.config.changeable, shift.tolist())),
+            "words": dict(zip(FEATURES, WORDS)),
             **told,
         }

@@ -59,6 +59,7 @@ class Epidemic(WhyNot):
         return {**state, "start": state["values"]}
 
     def frame(self, state: dict, outcome: dict | None, at: int = 0) -> dict:
+        """Return the frame of `ODE` with "idle", {variable: value} if nothing had been done since the start."""
         values, nothing = state["start"][at : at + 1], self._dose[None]
         for step in range(int(state["step"][at])):
             values, *_ = self.flow(values, np.array([step]), nothing)

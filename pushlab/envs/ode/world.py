@@ -377,6 +377,16 @@ class ODE(World):
     # ------------------------------------------------------------ pictures
 
     def frame(self, state: dict, outcome: dict | None, at: int = 0) -> dict:
+        """Return what `pushlab.plots.patient` and its like draw, a plain dict.
+
+        env, step, of     Name of the world, steps so far, and the number of steps.
+        model             See `told` of the models.
+        time, end         The time now and at the end of the episode, in the model's unit.
+        state             {variable: value}.
+        indicators        {name: value} computed from the state; missing if the model has none.
+        goal              {variable: (low, high)} that counts as reached; empty if the model has none.
+        doses, reward     {intervention: dose} held in the last step, and its reward; None after a reset.
+        """
         dose = self._dose if outcome is None else outcome["dose"][at]
         spread = (
             2.0 if self.model.logarithmic else 1.25

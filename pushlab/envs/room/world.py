@@ -414,6 +414,17 @@ class Room(World):
     # ------------------------------------------------------------ pictures
 
     def frame(self, state: dict, outcome: dict | None, at: int = 0) -> dict:
+        """Return what `pushlab.plots.room` draws, a plain dict.
+
+        env, step, of      Name of the world, steps so far, and the last that the clock shows.
+        locations, people  The words, in their order.
+        placed             A list of {person, object, location}, a spot each.
+        seen               For each agent, the number of the spot in its view.
+        question           {person, object} asked for now.
+        answered           {person, object, said (a list), right, reward} of the question before; None after a reset.
+
+        `with_memory` adds "memory", what a `MemoryAgent` held.
+        """
         person, thing, place = (
             state[key][at].tolist() for key in ("person", "thing", "place")
         )

@@ -167,10 +167,17 @@ class Model:
     def told(
         self, config: Any = None, held: Collection[str] | None = None
     ) -> dict[str, Any]:
-        """What a picture is told of the model, a plain dict: see `pushlab.plots.film.Film`.
+        """Return what pictures need of the model, a plain dict: the "model" of frames.
 
-        config   the parameters, to which interventions return; None for the default ones
-        held     names of the interventions in the agent's hands; None for all
+        name, title, time_unit  Of the model.
+        logarithmic             Whether states span orders of magnitude.
+        variables               {name: meaning and unit}.
+        interventions           {name: {"words": a short name, "own": the dose of doing nothing, "reach": how far from
+                                it a dose can go, "held": whether the agent sets it}}.
+
+        Args:
+            config: The parameters, to which interventions return; None for the default ones.
+            held: Names of the interventions that the agent sets; None for all.
         """
         own = vars(config or self.Config())
         return {
