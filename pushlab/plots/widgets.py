@@ -190,9 +190,8 @@ def lifelong_settings(
     metrics                 names of those to show; None takes eight, see `plots.report_sheet`
     """
     from pushlab.metrics.lifelong import Settings, lifelong_report
-    from pushlab.plots.lifelong import report_sheet, shown_metrics
-    from pushlab.plots.lifelong_words import SCALES, capital, smoothing_words
-    from pushlab.plots.words import short_number, spoken
+    from pushlab.plots.lifelong import report_sheet, shown_metrics, smoothing_words
+    from pushlab.plots.style import short_number, spoken
 
     usual, sheets = (
         lifelong_report(log, experts=experts, measure=measure),
@@ -212,10 +211,10 @@ def lifelong_settings(
 
     def picture(**values):  # one figure is used again and again
         report = report_under(**values)
-        title = f"{capital(smoothing_words(report.settings))}; {SCALES[report.settings.normalization]}"
+        title = f"Smoothing: {smoothing_words(report.settings)}; normalization: {values['normalization']}"
         sheets["figure"] = report_sheet(
             report, usual, names, title=title, figure=sheets.get("figure")
-        ).figure
+        )
         return sheets["figure"]
 
     def say(**values):
