@@ -4,7 +4,7 @@ They take a report of `pushlab.metrics.lifelong.lifelong_report`, or a list of t
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -56,7 +56,7 @@ from pushlab.plots.style import (
 DOTS = (0, (1, 2))
 LIFETIME = "Learning and tests of a lifetime"
 TESTS_AND_CURVES = "grey columns: tests, 95 % intervals   ·   curves: raw and smoothed"
-HOLLOW = {"mfc": PAPER, "mew": 1.8, "clip_on": False}
+HOLLOW: dict[str, Any] = {"mfc": PAPER, "mew": 1.8, "clip_on": False}
 HEADLINES = (
     "mean_evaluation_performance",
     "performance_maintenance_mrlep",
@@ -200,7 +200,6 @@ def against_expert(
         task: None takes the first task that has an expert.
         metrics: Those of VERSUS to write above the curves.
     """
-    (report,) = as_list(report)
     curves = drawn_curves(report).query("block_type != 'test'")
     known = [name for name in curves["task"].unique() if report.experts.get(name)]
     if not known:
@@ -225,7 +224,7 @@ def against_expert(
     _draw_raw(ax, own.index, own["raw"], look[0])
     ax.plot(thick, color=look[0], lw=2.4, ls=look[1])
     ax.plot(expert, color=INK, lw=1.8, ls=BOUND_DASH)
-    for start in np.flatnonzero(own["regime"].diff().iloc[1:]) + 1:
+    for start in own.index[own["regime"].diff() > 0]:
         ax.axvline(start, color=INK, lw=0.8, ls=(0, (1, 3)), alpha=0.5, zorder=1)
     noise = np.nanpercentile(own["raw"], (2, 98))
     round_limits(ax.yaxis, *_span(thick, expert, noise))
@@ -516,7 +515,8 @@ def _mark_transfer(life, metric):
     tests = tests.dropna(subset=["value", "before"])
     tests["size"] = (tests["mean"] - tests["before"]).abs()
     for test in tests.nlargest(1, "size").itertuples():
-        words = f"{spoken(metric)} {short_number(test.value)}"
+        name = spoken(metric.removesuffix("_ratio"))
+        words = f"{name} {short_number(test.value)}"
         _draw_change(life.ax, test.x_before, test.before, test.x, test.mean, words)
 
 
@@ -560,7 +560,7 @@ def _arrow(ax, start, stop, colour=INK):
 
 def _guide(ax, xs, ys, dash=DOTS, colour=INK):
     """Draw a thin line with a halo, which can be followed across a raw curve."""
-    halo = withStroke(linewidth=2.4, foreground=PAPER, alpha=0.7)
+    halo = withStroke(linewidth=2.4, foreground=PAPER)
     ax.plot(xs, ys, color=colour, lw=1.2, ls=dash, zorder=8, path_effects=[halo])
 
 
