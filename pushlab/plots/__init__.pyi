@@ -28,12 +28,12 @@ from .graphs import causal_graph as causal_graph
 from .inbox import inbox as inbox
 from .learned import learned_heatmap as learned_heatmap
 from .learned import learned_heatmap_table as learned_heatmap_table
+from .lifelong import against_expert as against_expert
 from .lifelong import evaluation_blocks as evaluation_blocks
 from .lifelong import lifetime_curve as lifetime_curve
 from .lifelong import metric_on_curve as metric_on_curve
 from .lifelong import report_sheet as report_sheet
-from .lifelong_curves import against_expert as against_expert
-from .lifelong_curves import smoothed_curves as smoothed_curves
+from .lifelong import smoothed_curves as smoothed_curves
 from .lifelong_tables import evaluation_table as evaluation_table
 from .palette import series_styles as series_styles
 from .phone import phone as phone

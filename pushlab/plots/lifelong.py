@@ -1,61 +1,62 @@
 """Pictures of a lifetime: tests with intervals, learning curves in their blocks, metrics where they are read from.
 
-They take what `pushlab.metrics.lifelong.lifelong_report` returns, or a list of reports, one a lifetime of one syllabus.
+They take a report of `pushlab.metrics.lifelong.lifelong_report`, or a list of them, one a lifetime of one syllabus.
 """
 
 from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.patches import FancyBboxPatch
+from matplotlib.patheffects import withStroke
 
-from pushlab.metrics.lifelong import Report
-from pushlab.plots.kit import end_labels
-from pushlab.plots.lifeline import (
-    Board,
-    Lifeline,
-    draw_hollow,
-    draw_raw,
-    set_heights,
-    small_axes,
-    widest,
-)
-from pushlab.plots.lifelong_curves import AREAS, PEAKS, against_expert
-from pushlab.plots.lifelong_marks import draw_mark, find_marks
+from pushlab.ground.arguments import has_rows, one_of
+from pushlab.metrics.lifelong import Report, Settings
+from pushlab.metrics.lifelong.curves import saturation
 from pushlab.plots.lifelong_tables import (
     Reports,
     as_list,
     drawn_curves,
     evaluation_table,
-    learned_regimes,
     name_order,
+    named_regimes,
+    scale_of,
 )
-from pushlab.plots.lifelong_words import (
-    interval_words,
-    lifetime_lead,
-    lifetime_title,
-    metric_title,
-    scale_words,
-)
-from pushlab.plots.palette import (
+from pushlab.plots.style import (
+    BAND,
+    BOUND_DASH,
     INK,
     LEAD,
     LINE,
+    PAPER,
     SMALL,
     SURFACE,
     TEXT,
     TICK,
+    TRACK,
+    blend,
+    chart,
     deep,
+    fit,
+    house_style,
+    label_line_ends,
+    name_axes,
+    round_limits,
     series_styles,
+    sheet,
+    short,
+    short_number,
+    spoken,
+    text_width,
 )
-from pushlab.plots.sheet import MARGIN, Stage, fit, house_style, text_width
-from pushlab.plots.words import short_number, spoken
 
-WIDTH = 900
-SHORTEST = 5  # letters of a name, the ellipsis included, below which it is left out
-MOST_NAMED = 10  # tasks with a name at the end of their line
-CARDS, CARD = 4, (207, 58)  # cards of metrics in a row, width and height of one
-MOST_CARDS = 8
+DOTS = (0, (1, 2))
+LIFETIME = "Learning and tests of a lifetime"
+TESTS_AND_CURVES = "grey columns: tests, 95 % intervals   ·   curves: raw and smoothed"
+HOLLOW: dict[str, Any] = {"mfc": PAPER, "mew": 1.8, "clip_on": False}
 HEADLINES = (
     "mean_evaluation_performance",
     "performance_maintenance_mrlep",
@@ -66,20 +67,13 @@ HEADLINES = (
     "relative_performance",
     "sample_efficiency",
 )
-
-# Beginnings of metrics' names, and the marks that show them; the first that fits counts.
-SHOWN_BY = {
-    "saturation": ("saturation",),
-    "time_to_saturation": ("saturation", "time_to_saturation"),
-    "recovery_time": ("recovery_time",),
-    "performance_recovery": ("recoveries",),
-    "performance_maintenance_mrtlp": ("maintenance_mrtlp",),
-    "performance_maintenance": ("forgetting",),
-    "forward_transfer_contrast": ("forward_transfer_contrast",),
-    "forward_transfer": ("forward_transfer",),
-    "backward_transfer_contrast": ("backward_transfer_contrast",),
-    "backward_transfer": ("backward_transfer",),
-}
+VERSUS = (
+    "relative_performance",
+    "relative_integral",
+    "relative_saturation",
+    "relative_time",
+    "sample_efficiency",
+)
 
 
 # ---------------------------------------------------------------- pictures
@@ -88,28 +82,45 @@ SHOWN_BY = {
 @house_style()
 def lifetime_curve(
     reports: Reports,
-    marks: Sequence[str] = ("saturation", "time_to_saturation", "forgetting"),
+    marks: Sequence[str] = ("saturation", "forgetting"),
     task: str | None = None,
-    title: str | None = None,
-    lead: str | None = None,
-    unit: str | None = None,
-    figure: Figure | None = None,
-) -> Axes:
-    """A whole lifetime: learning curves in their blocks, raw and smoothed; grey columns for the tests, with intervals.
+    title: str = "",
+    lead: str = "",
+) -> Figure:
+    """Draw a lifetime: learning curves in their blocks, raw and smoothed, and tests with intervals in grey columns.
 
-    reports   a report of `lifelong_report`, or a list of them: then the tests show their mean, and the curves are those
-              of the first
-    marks     metrics to draw on the curve they are read from, of `plots.MARKS`; those that the log does not allow are
-              left out
-    task      the task that the marks are about; None chooses where most is to be seen
-    title     the sentence on top; None says what was forgotten
-    lead      where the numbers come from; None says syllabus, intervals and curves
-    unit      what the height means; None makes it from the measure and its normalisation
-    returns   Axes on a sheet of 9 x 4.3 inches
+    Args:
+        reports: One report, or several: then the tests show their mean, and the curves are those of the first.
+        marks: Metrics to draw on the curve they are read from, by the beginnings of their names: see MARKS. A metric
+            that the log does not allow is left out.
+        task: The task that the marks are about. None chooses the one with most to see.
     """
-    return _draw_lifetime(
-        Stage(WIDTH, 430, figure), 276, as_list(reports), marks, task, title, lead, unit
-    )
+    reports = as_list(reports)
+    ax = chart(title or LIFETIME, lead or TESTS_AND_CURVES, size=(9, 4.3))
+    _draw_lifetime(ax, reports, marks, task)
+    return ax.figure
+
+
+def metric_on_curve(
+    reports: Reports,
+    metric: str,
+    task: str | None = None,
+    title: str = "",
+    lead: str = "",
+) -> Figure:
+    """Draw one metric where it is read from; a metric with no place on a curve leaves the lifetime unmarked.
+
+    Args:
+        reports: One report, or a list of them, one a lifetime.
+        metric: The name of a metric in the report, including one's own.
+        task: The task to show it on. None chooses one.
+    """
+    reports = as_list(reports)
+    one_of("metric", metric, [*reports[0].lifetime.index, *dict(reports[0].missing)])
+    title = title or f"{spoken(metric).capitalize()} of a lifetime"
+    if metric in VERSUS and reports[0].experts:
+        return against_expert(reports[0], task, (metric,), title, lead)
+    return lifetime_curve(reports, (metric,), task, title, lead)
 
 
 @house_style()
@@ -117,333 +128,508 @@ def report_sheet(
     report: Report,
     before: Report | None = None,
     metrics: Sequence[str] | None = None,
-    marks: Sequence[str] = ("saturation", "forgetting"),
-    title: str | None = None,
-    lead: str | None = None,
-    unit: str | None = None,
+    title: str = "",
+    lead: str = "",
     figure: Figure | None = None,
-) -> Axes:
-    """A lifetime and its metrics: the curves above, a card a metric below; what a change of settings does to both.
+) -> Figure:
+    """Draw a lifetime and its metrics: the curves above, a card for each metric below.
 
-    report    a report of `lifelong_report`
-    before    the report to compare with: where a number is another, its card says what it was
-    metrics   names of the metrics to show; None takes eight that have a value, those of HEADLINES first
-    returns   Axes on a sheet 9 inches wide
+    Args:
+        before: A report to compare with. The card of a number that has changed says what it was.
+        metrics: Names of the metrics to show. None takes eight that have a value, those of HEADLINES first.
     """
-    report = as_list(report)[0]
+    (report,) = as_list(report)
     names = shown_metrics(report, metrics)
-    stage = Stage(WIDTH, 400 + -(-len(names) // CARDS) * (CARD[1] + 8), figure)
-    ax = _draw_lifetime(stage, 242, [report], marks, None, title, lead, unit)
+    rows = -(-len(names) // 4)
+    height = 3.9 + 0.66 * rows
+    figure = sheet(9, height, title or LIFETIME, lead or TESTS_AND_CURVES, figure)
+    grid = figure.add_gridspec(2, 1, height_ratios=(3, 0.66 * rows))
+    _draw_lifetime(
+        figure.add_subplot(grid[0]), [report], ("saturation", "forgetting"), None
+    )
+    cards = grid[1].subgridspec(rows, 4)
     for place, name in enumerate(names):
-        row, column = divmod(place, CARDS)
-        _draw_card(
-            stage,
-            MARGIN + column * (CARD[0] + 8),
-            384 + row * (CARD[1] + 8),
-            name,
-            report.lifetime.get(name),
-            None if before is None else before.lifetime.get(name),
-        )
-    return ax
+        value = short_number(report.lifetime.get(name, np.nan))
+        was = short_number(before.lifetime.get(name, np.nan)) if before else value
+        _draw_card(figure.add_subplot(cards[place]), name, value, was)
+    return figure
 
 
 @house_style()
-def evaluation_blocks(
-    reports: Reports,
-    title: str | None = None,
-    lead: str | None = None,
-    unit: str | None = None,
-    figure: Figure | None = None,
-) -> Axes:
-    """The tests alone: how each task is mastered after each block of learning, with 95 % intervals.
-
-    returns   Axes on a sheet of 6.4 x 4 inches; `evaluation_table` holds the numbers that are drawn
-    """
+def evaluation_blocks(reports: Reports, title: str = "", lead: str = "") -> Figure:
+    """Draw the tests alone: how each task is mastered after each block of learning, with 95 % intervals."""
     reports = as_list(reports)
     table = evaluation_table(reports)
-    if not len(table):
-        raise ValueError(
-            "the log has no test blocks: there is nothing to draw. lifetime_curve draws what was learned"
-        )
-    stage, styles = Stage(640, 400, figure), series_styles(name_order(reports[0]))
-    shift = stage.heading(
-        title or lifetime_title(reports, table),
-        lead or f"tests, {interval_words(table)}",
+    has_rows(table, what="the table of tests")
+    ax = chart(
+        title or "Tests of a lifetime",
+        lead or "means and 95 % intervals",
+        _height_words(reports[0]),
+        "learned before the test",
+        (6.4, 4),
     )
-    stage.label(MARGIN, 82 + shift, unit or scale_words(reports[0]))
+    styles = series_styles(name_order(reports[0]))
     blocks = list(table["block"].unique())
-    labels = _end_names(table, "mean", styles, len(blocks) - 0.5, 120, ", tested")
-    ax, place = small_axes(stage, shift, labels, below=76)
-    room = min(0.12 * (table["name"].nunique() - 1), 0.5)
-    for name, line, aside in _dodged(table, room):
-        colour, dash, marker = styles[name]
-        at = np.array([blocks.index(block) for block in line["block"]]) + aside
-        ax.plot(at, line["mean"], color=colour, ls=dash, lw=2.0, alpha=0.75)
-        _draw_tests(ax, at, line, colour, marker, 7.5)
+    table["x"] = table["block"].map(blocks.index) + 0.4 * _aside(table)
+    for name, line in table.groupby("name", sort=False):
+        look = styles[name]
+        _draw_tests(ax, line["x"], line, look, share=0.75, lw=2, ls=look[1])
+    round_limits(ax.yaxis, *_span(table[["mean", "low", "high"]]))
+    every = -(-len(blocks) // 6)
+    words = _learned_before(reports[0], blocks)
+    ax.set_xticks(range(len(blocks))[::every], words[::every])
     ax.set_xlim(-0.5, len(blocks) - 0.5)
-    set_heights(ax, [table["mean"], table["low"], table["high"]])
-    _name_tests(stage, ax, reports[0], blocks, place)
-    end_labels(ax, labels)
-    return ax
+    _name_lines(ax, table, "mean", styles, ", tested")
+    return ax.figure
 
 
-def metric_on_curve(
-    reports: Reports,
-    metric: str,
+@house_style()
+def against_expert(
+    report: Report,
     task: str | None = None,
-    title: str | None = None,
-    lead: str | None = None,
-    unit: str | None = None,
-    figure: Figure | None = None,
-) -> Axes:
-    """One metric drawn where it is read from; a metric with no place on a curve leaves the lifetime unmarked.
+    metrics: Sequence[str] = ("relative_performance", "sample_efficiency"),
+    title: str = "",
+    lead: str = "",
+) -> Figure:
+    """Draw how a task was learned in the lifetime, beside the expert who learned it alone.
 
-    reports   a report of `lifelong_report`, or a list of them, one a lifetime
-    metric    a name that stands in the report, one's own as well
-    task      the task to show it on; None chooses one
-    returns   Axes: of `against_expert` for what compares with an expert, else of `lifetime_curve`
+    What lies between the curves is tinted, and marks show when and where each saturates.
+
+    Args:
+        report: A report of `lifelong_report(log, experts=...)`.
+        task: None takes the first task that has an expert.
+        metrics: Those of VERSUS to write above the curves.
+    """
+    curves = drawn_curves(report).query("block_type != 'test'")
+    known = [name for name in curves["task"].unique() if report.experts.get(name)]
+    if not known:
+        raise ValueError(
+            "no expert of a task that was learned: use lifelong_report(log, experts=...)"
+        )
+    task = known[0] if task is None else one_of("task", task, known)
+    slope, shift = scale_of(report, task)  # from the measure to the curves
+    own = curves[curves["task"] == task].reset_index(drop=True)
+    thick = (own["thick"] - shift) / slope
+    experts = pd.DataFrame(report.experts[task])
+    expert = (experts.mean(skipna=False).dropna() - shift) / slope
+
+    look = series_styles(report.curves["task"])[task]
+    ax = chart(
+        title or f"{task} in the lifetime, and learned alone",
+        lead or "dashed: the expert, who learned nothing else",
+        spoken(report.measure),
+        "experiences",
+        (6.4, 4.2),
+    )
+    _draw_raw(ax, own.index, own["raw"], look[0])
+    ax.plot(thick, color=look[0], lw=2.4, ls=look[1])
+    ax.plot(expert, color=INK, lw=1.8, ls=BOUND_DASH)
+    for start in own.index[own["regime"].diff() > 0]:
+        ax.axvline(start, color=INK, lw=0.8, ls=(0, (1, 3)), alpha=0.5, zorder=1)
+    noise = np.nanpercentile(own["raw"], (2, 98))
+    round_limits(ax.yaxis, *_span(thick, expert, noise))
+    round_limits(ax.xaxis, 0, max(len(own), len(expert)))
+    both = range(min(len(own), len(expert)))
+    ax.fill_between(both, thick[both], expert[both], color=look[0], alpha=BAND)
+    share = report.settings.saturation_share
+    _draw_peak(ax, thick, share, 0.12, look[0], "o")
+    _draw_peak(ax, expert, share, 0.26, INK, "s")
+    values = [(name, short_number(report.tasks.at[task, name])) for name in metrics]
+    words = "   ·   ".join(f"{spoken(name)} {value}" for name, value in values)
+    ax.set_title(words, loc="center", size=TICK, weight="bold", pad=8)
+    end = ax.get_xlim()[1]
+    own_end = (end, thick.dropna().iloc[-1], short(task, 16), look[0])
+    label_line_ends(ax, [own_end, (end, expert.iloc[-1], "expert", INK)])
+    return ax.figure
+
+
+@house_style()
+def smoothed_curves(reports: Reports, title: str = "", lead: str = "") -> Figure:
+    """Draw the first stretch of learning raw and as each report smoothed it, with a mark where each is highest.
+
+    Args:
+        reports: Reports of one log under different settings.
     """
     reports = as_list(reports)
-    _demand_metrics(reports[0], [metric])
-    title = title or metric_title(reports, metric)
-    if metric in AREAS + PEAKS and reports[0].experts:
-        return against_expert(reports[0], task, (metric,), title, lead, unit, figure)
-    marks = next(
-        (
-            marks
-            for beginning, marks in SHOWN_BY.items()
-            if metric.startswith(beginning)
-        ),
-        (),
+    regimes = reports[0].regimes
+    regime = regimes["regime"][regimes["block_type"].ne("test").idxmax()]
+    curves = [report.curves[report.curves["regime"] == regime] for report in reports]
+    raw = curves[0]["raw"].to_numpy(float)
+    ax = chart(
+        title or f"{len(raw):,} experiences, raw and smoothed",
+        lead or "grey: raw   ·   a mark where each curve is highest",
+        spoken(reports[0].measure),
+        "experiences",
+        (6.4, 4),
     )
-    return lifetime_curve(reports, marks, task, title, lead, unit, figure)
-
-
-def _demand_metrics(report, names):
-    for name in names:
-        if name not in report.lifetime.index and name not in dict(report.missing):
-            raise ValueError(
-                f"the report has no metric {name!r}; it has {', '.join(report.lifetime.index)}"
-            )
+    _draw_raw(ax, range(len(raw)), raw, TEXT)
+    styles = series_styles(range(len(reports)))
+    labels = []
+    for number, (report, curve) in enumerate(zip(reports, curves)):
+        colour, dash, marker = styles[number]
+        line = curve["smoothed"].reset_index(drop=True).dropna()
+        peak = line.idxmax()
+        ax.plot(line, color=colour, ls=dash)
+        ax.plot(peak, line[peak], marker, mec=colour, zorder=8, **HOLLOW)
+        words = smoothing_words(report.settings)
+        labels.append((len(raw), line.iloc[-1], words, colour))
+    round_limits(ax.yaxis, *_span(raw))
+    ax.set_xlim(0, len(raw))
+    label_line_ends(ax, labels)
+    return ax.figure
 
 
 # ---------------------------------------------------------------- the lifetime
 
 
-def _draw_lifetime(stage, room, reports, marks, task, title, lead, unit):
-    """Heading, columns, curves, tests, names and marks, `room` high under one line of title and lead; returns Axes."""
-    report, tests = reports[0], evaluation_table(reports)
-    found = find_marks(reports, tests, marks, task)
-    shift = stage.heading(
-        title or lifetime_title(reports, tests), lead or lifetime_lead(reports, tests)
-    )
-    stage.label(MARGIN, 92 + shift, unit or scale_words(report))
-    line, curves, styles = (
-        Lifeline(report.curves),
-        drawn_curves(report),
-        series_styles(name_order(report)),
-    )
-    labels = _end_names(tests, "mean", styles, line.end, 120, ", tested") or _end_names(
-        curves, "thick", styles, line.end, 150
-    )  # where each task was left
-    place = (
-        56,
-        112 + shift,
-        WIDTH - 56 - MARGIN - max(widest(labels) + 12, 56),
-        room - shift,
-    )
-    ax = stage.axes(*place)  # 56 at the right is half of the last tick at the least
-    line.draw(ax)
-    board = Board(stage, ax, place, line, tests)
+class LifetimeAxes(NamedTuple):
+    """A lifetime on axes, with the numbers that marks of metrics need.
+
+    Attributes:
+        learned: Regimes of learning, with their name and the x at which they begin and end.
+        tests: Tests with regime, name, mean and x; x_before and before are x and mean of the test before.
+    """
+
+    ax: Axes
+    reports: list[Report]
+    learned: pd.DataFrame
+    tests: pd.DataFrame
+
+
+def _draw_lifetime(ax, reports, marks, task):
+    """Draw columns, curves, tests and names, then the marks."""
+    report = reports[0]
+    curves = drawn_curves(report)
+    styles = series_styles(name_order(report))
+    blocks = _place_blocks(curves)
     trained = curves[curves["block_type"] != "test"]
-    heights = np.concatenate(
-        [tests[["mean", "low", "high"]].to_numpy(float).ravel(), trained["thick"]]
+    within = trained.groupby("block").cumcount()
+    trained = trained.assign(x=trained["block"].map(blocks["start"]) + within)
+    tests = _place_tests(evaluation_table(reports), blocks)
+    ends = trained.groupby("regime")["x"].agg(begin="min", end="max")
+    regimes = named_regimes(report)
+    learned = regimes.merge(ends + [0, 1], on="regime")
+
+    name_axes(ax, _height_words(report), "experiences")
+    for (name, _), rows in trained.groupby(["name", "regime"], sort=False):
+        colour, dash, _ = styles[name]
+        some = rows.iloc[:: -(-len(rows) // 600)]
+        _draw_raw(ax, some["x"], some["thin"], colour)
+        ax.plot(some["x"], some["thick"], color=colour, lw=2.4, ls=dash)
+    for name, line in tests.groupby("name", sort=False):
+        _draw_tests(ax, line["x"], line, styles[name], share=0.55, lw=1, ls=DOTS)
+    round_limits(ax.yaxis, *_heights(tests, trained))
+    _draw_blocks(ax, blocks)
+    _name_blocks(ax, learned, styles)
+    if len(tests):
+        _name_lines(ax, tests, "mean", styles, ", tested")
+    else:
+        _name_lines(ax, trained, "thick", styles)
+
+    regimes = regimes[["regime", "task", "block", "name"]]
+    tests = regimes.merge(tests, on=["block", "name"])
+    if task is not None:
+        one_of("task", task, report.tasks.index)
+        learned = learned[learned["task"] == task]
+        tests = tests[tests["task"] == task]
+    life = LifetimeAxes(ax, reports, learned, tests)
+    for metric in marks:
+        for beginning, draw in MARKS.items():
+            if metric.startswith(beginning):
+                draw(life, metric)
+
+
+def _place_blocks(curves):
+    """A table by block: block_type, start, width, learned. Learning is to scale, a block of tests is a column."""
+    by_block = curves.groupby("block", sort=False)
+    blocks = by_block.agg(block_type=("block_type", "first"), count=("task", "size"))
+    is_test = blocks["block_type"] == "test"
+    learned = blocks["count"].mask(is_test, 0)
+    share = min(0.053 * is_test.sum(), 0.36)  # of the width, for all columns
+    column = learned.sum() * share / (1 - share) / max(1, is_test.sum())
+    width = learned.mask(is_test, column or 1.0).astype(float)
+    start = width.cumsum() - width
+    return blocks.assign(start=start, width=width, learned=learned.cumsum())
+
+
+def _place_tests(tests, blocks):
+    """The tests with x, where each is drawn, and x and mean of the test before."""
+    middle = blocks["start"] + blocks["width"] / 2
+    aside = _aside(tests) * tests["block"].map(blocks["width"])
+    tests = tests.assign(x=tests["block"].map(middle) + aside)
+    tests[["x_before", "before"]] = tests.groupby("name")[["x", "mean"]].shift()
+    return tests
+
+
+def _aside(tests):
+    """How far from the middle of its column each test is drawn, so that tasks don't hide each other."""
+    names = list(tests["name"].unique())
+    room = min(0.6, 0.28 * (len(names) - 1))
+    offsets = np.linspace(-room / 2, room / 2, len(names)) if len(names) > 1 else [0]
+    return tests["name"].map(dict(zip(names, offsets)))
+
+
+def _heights(tests, trained):
+    """The lowest and highest value to show; raw curves may go beyond the rest by 40 %, so that it isn't flat."""
+    low, high = _span(tests[["mean", "low", "high"]], trained["thick"])
+    if len(trained):
+        reach = 0.4 * (high - low)
+        noise = np.nanpercentile(trained["thin"], (1, 99))
+        low, high = _span((low, high), np.clip(noise, low - reach, high + reach))
+    return low, high
+
+
+def _span(*values):
+    """The lowest and highest of all values; from 0 unless all are far above it."""
+    known = np.concatenate([np.ravel(some) for some in values])
+    low, high = np.nanmin(known), np.nanmax(known)
+    return (0.0 if 0 < low < 0.6 * high else low), high
+
+
+def _draw_blocks(ax, blocks):
+    """Draw the columns of the tests, and ticks that count what was learned."""
+    is_test = blocks["block_type"] == "test"
+    for block in blocks[is_test].itertuples():
+        ax.axvspan(block.start, block.start + block.width, color=TRACK, zorder=0)
+    stop = blocks["start"] + blocks["width"]
+    ax.set_xlim(0, stop.iloc[-1])
+    places = list(blocks["start"][~is_test][:1])
+    counts = [0] * len(places)
+    for place, count in zip(stop[~is_test], blocks["learned"][~is_test]):
+        if place - places[-1] > 0.08 * stop.iloc[-1]:
+            places.append(place)
+            counts.append(count)
+    ax.set_xticks(places, [f"{count:,}" for count in counts])
+
+
+def _name_blocks(ax, learned, styles):
+    """Write above each block of learning what is learned in it, if there is room."""
+    unit = 650 / ax.get_xlim()[1]  # hundredths of an inch, roughly
+    words = []
+    for block in learned.itertuples():
+        width = (block.end - block.begin) * unit
+        name = f"learn {block.name}"
+        if text_width(name, LEAD, "bold") > width:
+            name = fit(block.name, width, LEAD, "bold")
+        words.append(name if len(name) > 4 or name == block.name else "")
+    ax.set_xticks((learned["begin"] + learned["end"]) / 2, words, minor=True)
+    ax.tick_params("x", which="minor", labeltop=True, labelbottom=False)
+    for tick, name in zip(ax.xaxis.get_minor_ticks(), learned["name"]):
+        tick.label2.set(color=deep(styles[name][0]), size=LEAD, weight="bold")
+
+
+def _draw_raw(ax, x, y, colour):
+    """Draw a curve as lived, thin and pale. Without antialiasing a PNG is half as large."""
+    ax.plot(x, y, color=colour, lw=0.7, alpha=0.27, ls="-", antialiased=False)
+
+
+def _draw_tests(ax, x, line, look, share, **style):
+    """Draw the tests of a task: hollow marks with intervals, on a line of a share of its colour."""
+    colour, _, marker = look
+    ax.errorbar(
+        x,
+        line["mean"],
+        (line["mean"] - line["low"], line["high"] - line["mean"]),
+        color=blend(colour, share),
+        ecolor=colour,
+        elinewidth=1.8,
+        marker=marker,
+        mec=colour,
+        ms=max(4, min(7, 60 / len(line))),
+        zorder=7,
+        **HOLLOW,
+        **style,
     )
-    set_heights(ax, [heights, _height_of_noise(trained["thin"], heights)])
-    for _, rows in trained.groupby("regime", sort=False):
-        _draw_regime(board, line.x[rows.index], rows, *styles[rows["name"].iloc[0]][:2])
-    _draw_test_marks(board, tests, styles)
-    _name_blocks(board, report, styles)
-    end_labels(ax, labels)
-    for mark in found:
-        draw_mark(board, mark)
-    return ax
 
 
-def _end_names(lines, column, styles, x, room, ending=""):
-    """`end_labels` of the lines: their names, at the last height that is known."""
+def _name_lines(ax, table, column, styles, ending=""):
+    """Write the names of the first ten lines at their ends."""
+    end = ax.get_xlim()[1]
     labels = []
-    for name, line in list(lines.groupby("name", sort=False))[:MOST_NAMED]:
+    for name, line in list(table.groupby("name", sort=False))[:10]:
         known = line[column].dropna()
         if len(known):
-            labels.append(
-                (
-                    x,
-                    known.iloc[-1],
-                    fit(name, room, TICK, "bold") + ending,
-                    styles[name][0],
-                    "bold",
-                )
-            )
-    return labels
+            words = short(name, 18) + ending
+            labels.append((end, known.iloc[-1], words, styles[name][0]))
+    label_line_ends(ax, labels)
 
 
-def _height_of_noise(thin, others):
-    """How low and high a raw curve may reach: all but its outliers, and not so far that all else looks flat."""
-    others = others[np.isfinite(others)]
-    if not len(others) or not thin.notna().any():
-        return np.empty(0)
-    reach = max(0.4 * np.ptp(others), 1e-9)
-    return np.clip(
-        np.nanpercentile(thin, (1, 99)), others.min() - reach, others.max() + reach
+def _height_words(report):
+    """The measure, and how it was normalised."""
+    ranges = {"task": ", 0 to 100 is the range of each task", "none": ""}
+    ranges["run"] = ", 0 to 100 is the range of the lifetime"
+    return spoken(report.measure) + ranges[report.settings.normalization]
+
+
+# ---------------------------------------------------------------- metrics on their curve
+
+
+def _mark_saturation(life, metric):
+    """A dashed line at the saturation value, and an arrow as long as it took."""
+    for row in life.learned.dropna(subset="saturation").head(1).itertuples():
+        level = row.saturation
+        time = row.time_to_saturation
+        _guide(life.ax, (row.begin, row.end), (level, level), BOUND_DASH)
+        words = f"saturation value {short_number(level)}"
+        _write(life.ax, words, (row.begin, level), (4, 9), "left")
+        words = f"time to saturation {time:,.0f}"
+        _draw_time(life.ax, row.begin, row.begin + time, level, words)
+
+
+def _mark_recovery(life, metric):
+    """An arrow from the beginning of a block to where its task is as good as it was left: the slowest recovery."""
+    rows = life.learned.dropna(subset="recovery_time").sort_values("recovery_time")
+    for row in rows.tail(1).itertuples():
+        own = life.learned[life.learned["task"] == row.task]
+        before = own[own["end"] <= row.begin].iloc[-1]
+        level = before["terminal"]
+        lived = row.end - row.begin
+        time = min(row.recovery_time, lived)
+        words = f"recovery time {time:,.0f}"
+        if not row.recovered:
+            words = f"not recovered in {lived:,.0f}"
+        _guide(life.ax, (before["end"], row.begin + time), (level, level))
+        _draw_time(life.ax, row.begin, row.begin + time, level, words)
+
+
+def _mark_maintenance(life, metric):
+    """An arrow down to the test that lost most, from the level at which its task was last learned."""
+    column = "maintenance_mrtlp" if metric.endswith("mrtlp") else "maintenance_mrlep"
+    regimes = pd.concat([report.regimes for report in life.reports])
+    changes = regimes.groupby("regime")[column].mean()
+    tests = life.tests.assign(change=life.tests["regime"].map(changes))
+    tests = tests.dropna(subset="change")
+    for test in tests.nsmallest(1, "change").itertuples():
+        own = life.learned[life.learned["name"] == test.name]
+        since = own.loc[own["end"] <= test.x, "end"].max()
+        change = short_number(abs(test.change))
+        words = f"forgetting {change}" if test.change < 0 else f"maintenance +{change}"
+        _draw_change(life.ax, since, test.mean - test.change, test.x, test.mean, words)
+
+
+def _mark_transfer(life, metric):
+    """An arrow from one test of a task to the next: of all pairs of tasks, the largest change."""
+    pairs = pd.concat([report.pairs for report in life.reports])
+    values = pairs[pairs["metric"] == metric].groupby("regime")["value"].mean()
+    tests = life.tests.assign(value=life.tests["regime"].map(values))
+    tests = tests.dropna(subset=["value", "before"])
+    tests["size"] = (tests["mean"] - tests["before"]).abs()
+    for test in tests.nlargest(1, "size").itertuples():
+        name = spoken(metric.removesuffix("_ratio"))
+        words = f"{name} {short_number(test.value)}"
+        _draw_change(life.ax, test.x_before, test.before, test.x, test.mean, words)
+
+
+MARKS = {  # by the beginnings of metrics' names
+    "saturation": _mark_saturation,
+    "time_to_saturation": _mark_saturation,
+    "recovery_time": _mark_recovery,
+    "performance_recovery": _mark_recovery,
+    "performance_maintenance": _mark_maintenance,
+    "forgetting": _mark_maintenance,
+    "forward_transfer": _mark_transfer,
+    "backward_transfer": _mark_transfer,
+}
+
+
+def _draw_time(ax, begin, end, level, words, share=0.13, colour=INK):
+    """Draw an arrow along the x axis, at a share of the axes' height, with a guide up to the level reached."""
+    low, high = ax.get_ylim()
+    y = low + share * (high - low)
+    _guide(ax, (end, end), (y, level), colour=colour)
+    _arrow(ax, (begin, y), (end, y), colour)
+    right = max(end, begin + 0.23 * ax.get_xlim()[1])
+    _write(ax, words, (right, y), (-2, -10), "right", colour)
+
+
+def _draw_change(ax, since, level, x, value, words):
+    """Draw an arrow from an earlier level, which a dotted line carries on, to the mark of a test."""
+    beside = x - 0.006 * ax.get_xlim()[1]
+    _guide(ax, (since, beside), (level, level))
+    _arrow(ax, (beside, level), (beside, value))
+    beyond = 9 if value > level else -9
+    _write(ax, words, (beside, value), (-2, beyond), "right")
+
+
+def _arrow(ax, start, stop, colour=INK):
+    """Draw an arrow with two heads."""
+    style = {"arrowstyle": "<|-|>", "color": colour, "lw": 1.4, "mutation_scale": 9}
+    style |= {"shrinkA": 0, "shrinkB": 0}
+    ax.annotate("", stop, start, arrowprops=style, zorder=9)
+
+
+def _guide(ax, xs, ys, dash=DOTS, colour=INK):
+    """Draw a thin line with a halo, which can be followed across a raw curve."""
+    halo = withStroke(linewidth=2.4, foreground=PAPER)
+    ax.plot(xs, ys, color=colour, lw=1.2, ls=dash, zorder=8, path_effects=[halo])
+
+
+def _write(ax, words, at, offset, align, colour=INK):
+    """Write words in bold at an offset (points) from a place."""
+    ax.annotate(
+        words,
+        at,
+        offset,
+        textcoords="offset points",
+        ha=align,
+        va="center",
+        size=TICK,
+        weight="bold",
+        color=deep(colour),
+        zorder=10,
+        path_effects=[withStroke(linewidth=3.5, foreground=PAPER)],
     )
 
 
-def _draw_regime(board, x, rows, colour, dash):
-    """One stretch of learning: thin and pale as lived, thick where smoothed."""
-    thick = rows["thick"].to_numpy()
-    draw_raw(board.ax, x, rows["thin"].to_numpy(), colour)
-    board.keep_off(x, rows["thin"], pale=True)
-    every = slice(None, None, max(1, len(x) // 250))
-    mark = "." if len(x) == 1 else None  # a line needs two points
-    board.ax.plot(
-        x[every],
-        thick[every],
-        color=colour,
-        lw=2.4,
-        ls=dash,
-        solid_capstyle="butt",
-        marker=mark,
-    )
-    board.keep_off(x[every], thick[every])
+# ---------------------------------------------------------------- parts of the other pictures
 
 
-def _draw_test_marks(board, tests, styles):
-    middles = board.line.blocks.set_index("block").eval("(start + stop) / 2")
-    unit = board.line.end / board.place[2]  # data units of one hundredth of an inch
-    wide = board.line.column / unit
-    room = min(0.6 * wide, 10 * (tests["name"].nunique() - 1))
-    for name, line, aside in _dodged(tests, room):
-        colour, _, marker = styles[name]
-        at = middles[line["block"]].to_numpy() + aside * unit
-        board.dodge.update({(block, name): x for block, x in zip(line["block"], at)})
-        board.ax.plot(
-            at, line["mean"], color=colour, lw=1, ls=(0, (1, 2)), alpha=0.55, zorder=6
-        )
-        _draw_tests(
-            board.ax, at, line, colour, marker, float(np.clip(wide / 4, 4.0, 7.5))
-        )
-        board.keep_off(at, line["mean"])
-
-
-def _dodged(tests, room):
-    """(name, its rows, how far its marks stand from the middle), so that those of one test do not hide each other."""
-    lines = list(tests.groupby("name", sort=False))
-    for place, (name, line) in enumerate(lines):
-        yield name, line, (place - (len(lines) - 1) / 2) / max(1, len(lines) - 1) * room
-
-
-def _draw_tests(ax, at, line, colour, marker, size):
-    known = line["low"].notna().to_numpy()
-    ax.vlines(
-        at[known],
-        line["low"][known],
-        line["high"][known],
-        color=colour,
-        lw=1.8,
-        zorder=7,
-    )
-    draw_hollow(ax, at, line["mean"], marker, colour, size)
-
-
-def _name_blocks(board, report, styles):
-    """“learn A” in each block of learning: on the floor where the curves leave it free, else along the top."""
-    _, top, _, height = board.place
-    floor, ceiling = top + height - 22, top + 10
-    free = [not (np.abs(board.points()[:, 1] - y) < 14).any() for y in (floor, ceiling)]
-    y = floor if free[0] or not free[1] else ceiling
-    spans = [
-        (row.name, *board.on_stage(board.line.span(row.regime), 0)[0])
-        for row in learned_regimes(report).itertuples(index=False)
-    ]
-    short = any(
-        text_width(f"learn {name}", LEAD, "bold") > end - begin - 6
-        for name, begin, end in spans
-    )
-    for name, begin, end in spans:
-        words = fit(f"{'' if short else 'learn '}{name}", end - begin - 6, LEAD, "bold")
-        if words == name or len(words) >= SHORTEST:
-            board.set(
-                (begin + end) / 2, y, "center", words, LEAD, deep(styles[name][0])
-            )
-
-
-def _name_tests(stage, ax, report, blocks, place):
-    """Under each test, what was learned just before it; names are thinned out where they would touch."""
-    learned, (left, top, width, height) = learned_regimes(report), place
-    words = []
-    for before, block in zip([-np.inf, *blocks], blocks):
-        between = learned.loc[
-            (learned["block"] > before) & (learned["block"] < block), "name"
-        ]
-        words.append(", ".join(between.unique()) or "start")
-    pitch = width / len(blocks)
-    longest = max(text_width(name, TICK) for name in words) + 6
-    rows = (
-        1 if longest <= pitch else 2
-    )  # names too wide for one row stand on two, in turn
-    every = max(1, int(np.ceil(min(longest, 44) / (rows * pitch))))
-    ax.xaxis.set_ticks(range(len(blocks)), [""] * len(blocks))
-    for at, name in list(enumerate(words))[::every]:
-        stage.text(
-            left + (at + 0.5) * pitch,
-            top + height + 17 + 17 * (at // every % rows),
-            fit(name, rows * every * pitch - 6, TICK),
-            TICK,
-            TEXT,
-            align="center",
-        )
-    stage.text(
-        left, top + height + 21 + 17 * rows, "learned before the test", TICK, TEXT
-    )
-
-
-# ---------------------------------------------------------------- the cards of a report
-
-
-def shown_metrics(report: Report, metrics: Sequence[str] | None) -> list[str]:
-    """Names of the metrics to show: those asked for, or eight that have a value, those of HEADLINES first."""
+def shown_metrics(report: Report, metrics: Sequence[str] | None = None) -> list[str]:
+    """Return the names of the metrics to show: eight that have a value by default, those of HEADLINES first."""
     if metrics is None:
         return sorted(
-            report.lifetime.index, key=lambda name: (*HEADLINES, name).index(name)
-        )[:MOST_CARDS]
-    _demand_metrics(report, metrics)
+            report.lifetime.index, key=[*HEADLINES, *report.lifetime.index].index
+        )[:8]
     return list(metrics)
 
 
-def _draw_card(stage, x, y, name, value, before):
-    stage.box(x, y, *CARD, 9, SURFACE, LINE)
-    called = spoken(name)
-    if text_width(called, SMALL) > CARD[0] - 24:
-        called = called.removeprefix(
-            "performance "
-        )  # what tells mrlep from mrtlp stands at the end
-    stage.label(x + 12, y + 16, fit(called, CARD[0] - 24, SMALL))
-    value = np.nan if value is None else value
-    words = (
-        "not to be had"
-        if np.isnan(value)
-        else "not reached"
-        if np.isinf(value)
-        else short_number(value)
-    )
-    stage.text(x + 12, y + 40, words, 15 if np.isfinite(value) else LEAD, INK, "bold")
-    if before is not None and words != short_number(before):
-        stage.text(
-            x + CARD[0] - 12,
-            y + 40,
-            f"was {short_number(before)}",
-            TICK,
-            TEXT,
-            align="right",
+def smoothing_words(settings: Settings) -> str:
+    """Return how curves were smoothed: "flat, window 20"."""
+    if settings.smoothing == "none":
+        return "not smoothed"
+    window = "of a fifth" if settings.window is None else f"{settings.window:g}"
+    return f"{settings.smoothing}, window {window}"
+
+
+def _draw_card(ax, name, value, was):
+    """Draw a card with a metric's name and value and, if it has changed, what it was."""
+    ax.set_axis_off()
+    corners = "round,pad=0,rounding_size=0.04"
+    ax.add_patch(
+        FancyBboxPatch(
+            (0, 0), 1, 1, corners, mutation_aspect=3.6, fc=SURFACE, ec=LINE, lw=1
         )
+    )
+    words = fit(spoken(name).removeprefix("performance "), 185, SMALL)
+    ax.text(0.06, 0.7, words, size=SMALL, color=TEXT, va="center")
+    ax.text(0.06, 0.3, value, size=15, weight="bold", va="center")
+    if was != value:
+        ax.text(0.94, 0.3, f"was {was}", size=TICK, color=TEXT, va="center", ha="right")
+
+
+def _learned_before(report, blocks):
+    """For each block of tests, what was learned since the one before."""
+    learned = named_regimes(report).query("block_type != 'test'")
+    words = []
+    for before, block in zip([-np.inf, *blocks], blocks):
+        names = learned.loc[learned["block"].between(before, block), "name"]
+        words.append(short(", ".join(names.unique()) or "start", 14))
+    return words
+
+
+def _draw_peak(ax, curve, share, height, colour, marker):
+    """Draw where a curve saturates, and an arrow as long as that took."""
+    level, time = saturation(curve, share)
+    ax.plot(time, level, marker, mec=colour, zorder=8, **HOLLOW)
+    words = f"{short_number(level)} after {time:,.0f}"
+    _draw_time(ax, 0, time, level, words, height, colour)

@@ -220,7 +220,7 @@ def _demand_columns(rows):
 
 def _words_that_differ(texts):
     """{JSON text of parameters: those that are not the same in all of them, as "key=value"}."""
-    read = {text: _read_params(text) for text in sorted(texts)}
+    read = {text: read_params(text) for text in sorted(texts)}
     keys = list(dict.fromkeys(key for values in read.values() for key in values))
     differing = [
         key
@@ -242,7 +242,8 @@ def _words_that_differ(texts):
     )
 
 
-def _read_params(text):
+def read_params(text: str) -> dict:
+    """Return the parameters that a log holds as JSON, {} if it holds something else there."""
     try:
         values = json.loads(text)
     except (ValueError, RecursionError):
