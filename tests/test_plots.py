@@ -200,9 +200,9 @@ PICTURES = {
         [0.2, 2.2, 4.2, 6.2, 6.2 - 4.30265 * 0.2 / 3**0.5, 9.5],
     ),
     "compare_policies": (
-        lambda: plots.compare_policies(make_log(), best=2.25),
+        lambda: plots.compare_policies(make_log()),
         "learner, random",
-        [1.5, 1.6, 1.7, 1.6 + 4.30265 * 0.1 / 3**0.5, 1.0, 2.25],
+        [1.5, 1.6, 1.7, 1.6 + 4.30265 * 0.1 / 3**0.5, 1.0],
     ),
     "sweep_curve": (
         lambda: plots.sweep_curve(make_log(), "size", "reward"),
@@ -343,7 +343,7 @@ PICTURES = {
         "spraying, ill",
     ),
     "study_curves": (
-        lambda: plots.study_curves(CURVES, "noor", agents=["Thompson", "random"]),
+        lambda: plots.study_curves(CURVES, "noor"),
         "noor, Thompson, random",
         [100, 200, 0.25, 0.5, 0.125, 0.625, 0.9],
     ),
