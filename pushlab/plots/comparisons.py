@@ -73,27 +73,24 @@ def compare_policies(
         xlabel=xlabel or f"{spoken(value)}, {statistic}",
         size=(6, 1.5 + 0.46 * len(table)),
     )
+    ends = [*scores.to_numpy().ravel(), *table["low"], *table["high"], 0]
+    round_limits(ax.xaxis, np.nanmin(ends), np.nanmax(ends), 5)
     for row, (name, line) in enumerate(table.iterrows()):
         dots = np.sort(scores.loc[name].dropna())
         # Equal scores must not hide each other.
         offsets = 0.5 * ((np.arange(len(dots)) * 0.618) % 1 - 0.5) * (len(dots) > 1)
-        colour, _, marker = styles[name]
-        ax.plot(
-            dots, row + offsets, "o", ms=4.5, color=colour, alpha=0.4, mew=0, ls="none"
-        )
-        _draw_mean(ax, styles[name], name, line["mean"], row, line["high"])
-    ends = [*scores.to_numpy().ravel(), *table["low"], *table["high"], 0]
-    round_limits(ax.xaxis, np.nanmin(ends), np.nanmax(ends), 5)
+        ax.scatter(dots, row + offsets, s=20, color=styles[name][0], alpha=0.4)
+        is_chance = str(name).lower() == CHANCE
+        _draw_mean(ax, styles[name], is_chance, line["mean"], row, line["high"])
     means = [short_number(mean) for mean in table["mean"]]
     name_rows(ax, table.index, means, [look[0] for look in styles.values()])
     ax.tick_params(axis="y", pad=12)
     return ax.figure
 
 
-def _draw_mean(ax, look, name, x, y, high_x, high_y=np.nan):
-    """Draw a mean as a mark, hollow for chance, with its intervals in both directions."""
+def _draw_mean(ax, look, is_hollow, x, y, high_x, high_y=np.nan):
+    """Draw a mean as a mark with its intervals in both directions."""
     colour, _, marker = look
-    is_chance = str(name).lower() == CHANCE
     _, _, bars = ax.errorbar(
         x,
         y,
@@ -102,13 +99,23 @@ def _draw_mean(ax, look, name, x, y, high_x, high_y=np.nan):
         fmt=marker,
         ms=9,
         color=colour,
-        mfc=PAPER if is_chance else colour,
-        mec=colour if is_chance else PAPER,
+        mfc=PAPER if is_hollow else colour,
+        mec=colour if is_hollow else PAPER,
         clip_on=False,
         zorder=6,
     )
     for bar in bars:
         bar.set_path_effects(HALO)
+    if high_x - x < 0.02 * np.ptp(ax.get_xlim()):  # hidden by the mark
+        ax.plot(
+            [2 * x - high_x, high_x],
+            [y, y],
+            color=colour if is_hollow else PAPER,
+            lw=1.2,
+            ls="-",
+            solid_capstyle="butt",
+            zorder=7,
+        )
 
 
 @house_style()
@@ -144,12 +151,16 @@ def trade_off(
     ax.grid(True, axis="both")
     across = _intervals(log, x, by, cross, runs)
     upward = _intervals(log, y, by, cross, runs)
+    for axis, table in ((ax.xaxis, across), (ax.yaxis, upward)):
+        ends = table[["mean", "low", "high"]]
+        round_limits(axis, ends.min(axis=None), ends.max(axis=None))
     for name, look in series_styles(log[by]).items():
         x_mean, x_high = across.loc[name, ["mean", "high"]]
         y_mean, y_high = upward.loc[name, ["mean", "high"]]
         if np.isnan(x_mean + y_mean):
             continue
-        _draw_mean(ax, look, name, x_mean, y_mean, x_high, y_high)
+        is_chance = str(name).lower() == CHANCE
+        _draw_mean(ax, look, is_chance, x_mean, y_mean, x_high, y_high)
         ax.annotate(
             short(name, 28),
             (np.nanmax([x_mean, x_high]), y_mean),
@@ -161,8 +172,6 @@ def trade_off(
             color=deep(look[0]),
             path_effects=HALO,
         )
-    round_limits(ax.xaxis, *ax.dataLim.intervalx)
-    round_limits(ax.yaxis, *ax.dataLim.intervaly)
     if better is not None:
         right, top = CORNERS[one_of("better", better, CORNERS)]
         ax.annotate(
@@ -180,16 +189,17 @@ def trade_off(
 
 
 def _intervals(log, value, by, cross, runs):
-    """Return mean and upper end of each name's interval, over runs or over runs and the values of `cross`."""
+    """Return mean, low and high of each name's interval, over runs or over runs and the values of `cross`."""
     table = policy_table(log, value, by, runs=runs).set_index(by)
     if cross is None:
         return table
     for name in table.index:
         rows = log[log[by] == name]
         grid = run_scores(rows, value, by, [cross]).to_numpy()
-        table.loc[name, "high"] = np.nan
+        ends = (np.nan, np.nan)
         if min(grid.shape) > 1 and np.isfinite(grid).all():
-            table.loc[name, "high"] = crossed_interval(grid.T).high
+            ends = crossed_interval(grid.T)[1:]
+        table.loc[name, ["low", "high"]] = ends
     return table
 
 
@@ -204,21 +214,21 @@ def study_differences(
     """
     has_rows(comparison, "user", "against", "difference", "low", "high", "sure")
     users = list(comparison["user"].unique())
-    baselines = list(comparison["against"].unique())
     ax = chart(
         title or "Difference in regret by user",
         lead,
         xlabel="difference in regret; hollow: the interval includes 0",
         size=(6, 1.5 + 0.45 * len(users)),
     )
-    styles = series_styles(baselines)
+    styles = series_styles(comparison["against"])
+    baselines = list(styles)
+    ends = [0, *comparison["low"], *comparison["high"]]
+    round_limits(ax.xaxis, min(ends), max(ends))
     for line in comparison.itertuples():
-        colour, _, marker = styles[line.against]
         place = baselines.index(line.against) - (len(baselines) - 1) / 2
         row = users.index(line.user) + 0.4 * place
-        ax.plot([line.low, line.high], [row, row], color=colour, ls="-")
-        face = colour if line.sure else PAPER
-        ax.plot(line.difference, row, marker, ms=8, mfc=face, mec=colour)
+        look = styles[line.against]
+        _draw_mean(ax, look, not line.sure, line.difference, row, line.high)
         if line.user == users[0]:
             ax.annotate(
                 f"to {line.against}",
@@ -229,11 +239,8 @@ def study_differences(
                 va="center",
                 size=TICK,
                 weight="bold",
-                color=deep(colour),
+                color=deep(look[0]),
             )
-    round_limits(
-        ax.xaxis, min(comparison["low"].min(), 0), max(comparison["high"].max(), 0.02)
-    )
-    ax.axvline(0, color=INK, lw=1.6, zorder=1)
+    ax.axvline(0, color=INK, lw=1.6, clip_on=False)
     name_rows(ax, users)
     return ax.figure

@@ -121,7 +121,7 @@ def draw_curves(
     first = table[over].min()
     last = table[over].max()
     ax.set_xlim(0 if first < 0.2 * last else first, last)
-    ax.xaxis.set_major_locator(MaxNLocator(4, integer=True, steps=(1, 2, 5, 10)))
+    ax.xaxis.set_major_locator(MaxNLocator(4, integer=True, steps=(1, 2, 2.5, 5, 10)))
     round_limits(ax.yaxis, min(0, np.nanmin(heights)), np.nanmax(heights))
     if ax.get_ylim()[0] < 0:
         ax.axhline(0, color=INK, lw=0.8, zorder=1)

@@ -231,12 +231,14 @@ def pixels(figure: Figure) -> np.ndarray:
 def round_limits(axis: Axis, low: float, high: float, count: int = 4) -> None:
     """Set an axis from round number to round number, with about `count` ticks."""
     locator = MaxNLocator(count, steps=(1, 2, 2.5, 5, 10))
-    ticks = np.asarray(locator.tick_values(low, high if high > low else low + 1))
+    high = high if high > low else low + 1
+    ticks = np.asarray(locator.tick_values(low, high))
     slack = 1e-9 * (ticks[-1] - ticks[0])
     first = ticks[ticks <= low + slack][-1]
     last = ticks[ticks >= high - slack][0]
     axis.set_ticks(ticks[(ticks >= first) & (ticks <= last)])
     axis.set_view_interval(first, last, ignore=True)
+    axis.axes.autoscale(False, axis.axis_name)
 
 
 def banded_line(
