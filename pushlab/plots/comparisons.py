@@ -7,7 +7,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.patheffects import withStroke
 
-from pushlab.ground.arguments import has_rows, one_of
+from pushlab.ground.arguments import has_rows
 from pushlab.metrics.estimate import crossed_interval
 from pushlab.plots.curve_tables import (
     earnings,
@@ -35,14 +35,6 @@ from pushlab.plots.style import (
 )
 
 HALO = [withStroke(linewidth=5, foreground=PAPER)]
-
-# Where each corner lies, as shares of the width and the height.
-CORNERS = {
-    "upper left": (0, 1),
-    "upper right": (1, 1),
-    "lower left": (0, 0),
-    "lower right": (1, 0),
-}
 
 
 @house_style()
@@ -97,16 +89,15 @@ def _draw_mean(ax, look, is_hollow, x, y, high_x, high_y=np.nan):
         yerr=high_y - y,
         xerr=high_x - x,
         fmt=marker,
-        ms=9,
+        ms=8,
         color=colour,
         mfc=PAPER if is_hollow else colour,
-        mec=colour if is_hollow else PAPER,
         clip_on=False,
         zorder=6,
     )
     for bar in bars:
         bar.set_path_effects(HALO)
-    if high_x - x < 0.02 * np.ptp(ax.get_xlim()):  # hidden by the mark
+    if high_x - x < 0.018 * np.ptp(ax.get_xlim()):  # hidden by the mark
         ax.plot(
             [2 * x - high_x, high_x],
             [y, y],
@@ -173,7 +164,8 @@ def trade_off(
             path_effects=HALO,
         )
     if better is not None:
-        right, top = CORNERS[one_of("better", better, CORNERS)]
+        right = better.endswith("right")
+        top = better.startswith("upper")
         ax.annotate(
             "better",
             (0.02 + 0.96 * right, 0.03 + 0.94 * top),

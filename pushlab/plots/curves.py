@@ -1,6 +1,8 @@
-"""Line charts and comparisons of agents, with 95 % intervals over their runs."""
+"""Line charts of how agents do, with 95 % intervals over their runs."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -48,7 +50,7 @@ def learning_curve(
     value: str | None = None,
     by: str = "agent",
     window: int | None = None,
-    best: float | str | None = None,
+    best: str | None = None,
     over: str | None = None,
     runs: str = "seed",
     title: str = "",
@@ -59,7 +61,7 @@ def learning_curve(
 
     Args:
         log: A tidy log, a row a step or a row an episode. See `curve_table` for `value`, `window`, `over` and `runs`.
-        best: A bound: a number, or the column of the log that holds it.
+        best: The column of the log that holds the best possible value.
         title: What the reader should see.
         lead: Where the numbers come from.
     """
@@ -70,11 +72,9 @@ def learning_curve(
     table = curve_table(log, value, by, window, over, runs, statistic)
     demand(table[over].nunique() > 1, f"a curve needs more than one {over} a run")
     bound = None
-    if isinstance(best, str):
+    if best is not None:
         bounds = curve_table(log, best, by, window, over, runs, statistic)
         bound = bounds.groupby(over)["mean"].mean()
-    elif best is not None:
-        bound = pd.Series(best, table[over].agg(["min", "max"]))
     ax = chart(
         title or title_of(value, by),
         lead,
@@ -148,7 +148,7 @@ def sweep_curve(
         log: A tidy log with a column `over`, the number that was varied.
         runs: What the intervals range over, see `policy_table`.
     """
-    has_rows(log, over, value, by, what="the log")
+    has_rows(log, over, what="the log")
     tables = {}
     for setting, rows in log.groupby(over):
         tables[setting] = policy_table(rows, value, by, runs=runs)
@@ -239,7 +239,8 @@ def reward_parts(
         title or title_of("parts of the reward", by),
         lead or f"reward of an episode, mean of the last {window:,}",
     )
-    figure.get_layout_engine().set(w_pad=0.05, h_pad=0.08)
+    layout: Any = figure.get_layout_engine()
+    layout.set(w_pad=0.05, h_pad=0.08)
     for place, (column, table) in enumerate(tables.items(), 1):
         ax = figure.add_subplot(rows, 4, place)
         ax.tick_params(labelleft=place % 4 == 1)
