@@ -39,10 +39,6 @@ def test_policies_are_compared_over_seeds_and_not_over_episodes():
 TABLES = {
     "policies": lambda log, runs: plots.policy_table(log, runs=runs),
     "curve": lambda log, runs: plots.curve_table(log, window=1, runs=runs),
-    "sweep": lambda log, runs: plots.sweep_table(log, "size", "reward", runs=runs),
-    "trade-off": lambda log, runs: plots.trade_off_table(
-        log, "reward", "cost", runs=runs
-    ),
 }
 
 
@@ -96,14 +92,13 @@ def make_grid():
 
 
 def test_environments_are_averaged_before_runs_are_counted():
-    log = make_grid().assign(size=1)
+    log = make_grid()
     # The seeds earn 10 more than 0, 1, 4 and 9; t with three degrees is 3.18245.
     half = 3.18245 * np.std([0, 1, 4, 9], ddof=1) / 2
     expected = [13.5, 13.5 - half, 13.5 + half, 4]
     for table in (
         plots.policy_table(log),
         plots.curve_table(log, window=1),
-        plots.sweep_table(log, "size"),
     ):
         row = table.loc[0, ["mean", "low", "high", "runs"]]
         assert row.tolist() == pytest.approx(expected, rel=1e-5)
@@ -121,19 +116,15 @@ def test_agents_that_differ_in_their_environments_are_not_compared():
             table(rest)
 
 
-def test_a_trade_off_has_intervals_both_ways_and_can_cross_runs_with_days():
-    log = pd.DataFrame({"agent": "a", "seed": [0, 1, 2], "shown": [1.0, 2.0, 3.0]})
-    line = plots.trade_off_table(log.assign(opened=4.0), "shown", "opened").loc[0]
-    assert line["shown high"] - 2 == pytest.approx(T2 / 3**0.5, rel=1e-5)
-    assert line["opened low"] == line["opened"] == 4
-
+def test_the_intervals_of_a_trade_off_can_cross_runs_with_days():
     grid = np.random.default_rng(3).normal(size=(5, 6)) + 4 * np.arange(6)
     days = pd.DataFrame(grid).stack().rename_axis(["seed", "day"]).rename("reward")
     days = days.reset_index().assign(agent="a", cost=1.0)
-    line = plots.trade_off_table(days, "reward", "cost", cross="day").loc[0]
-    found = line[["reward", "reward low", "reward high"]]
-    assert found.tolist() == pytest.approx(list(crossed_interval(grid)))
-    assert line["runs"] == 5
+    axes = plots.trade_off(days, "reward", "cost", cross="day").axes[0]
+    (bar,) = axes.collections[0].get_segments()
+    mean, low, high = crossed_interval(grid)
+    assert bar[:, 0].tolist() == pytest.approx([low, high])
+    assert bar[:, 0].mean() == pytest.approx(mean)
 
 
 def test_parts_of_the_reward_are_the_last_sums_of_each_episode():
@@ -142,17 +133,13 @@ def test_parts_of_the_reward_are_the_last_sums_of_each_episode():
     log = pd.MultiIndex.from_product(levels, names=names).to_frame(index=False)
     log["info.parts.opened"] = log["step"] * (log["episode"] + log["seed"])
     log["info.parts.wait"] = -log["step"]
-    table = plots.reward_parts_table(log, window=2)
-    means = table[table["agent"] == "b"].pivot(
-        index="part", columns="episode", values="mean"
-    )
+    heights = {}
+    for axes in plots.reward_parts(log, window=2).axes:
+        heights[axes.get_title("left")] = axes.lines[-1].get_ydata().tolist()
     # Two times episode plus seed: 2, 4, 6, 8 before the rolling mean of two.
-    assert means.loc["opened"].tolist() == [2, 3, 5, 7]
-    assert means.loc["wait"].tolist() == [-2] * 4
-    assert means.loc["all parts"].tolist() == [0, 1, 3, 5]
-    assert (table["runs"] == 3).all()
-    named = plots.reward_parts_table(log, {"info.parts.wait": "delay"}, window=1)
-    assert set(named["part"]) == {"delay", "all parts"}
+    assert heights["opened"] == [2, 3, 5, 7]
+    assert heights["wait"] == [-2] * 4
+    assert heights["all parts"] == [0, 1, 3, 5]
 
 
 @pytest.mark.parametrize(
@@ -161,7 +148,7 @@ def test_parts_of_the_reward_are_the_last_sums_of_each_episode():
         (lambda log: plots.policy_table(log, "rewrad"), "no column 'rewrad'; it has"),
         (lambda log: plots.curve_table(log, window=0), "at least 1 step, got 0"),
         (lambda log: plots.curve_table(log.drop(columns="seed")), "more than once"),
-        (lambda log: plots.reward_parts_table(log, "part:"), "begins with 'part:'"),
+        (lambda log: plots.reward_parts(log, "part:"), "begins with 'part:'"),
     ],
 )
 def test_an_error_names_the_argument_or_column(call, message):

@@ -1,14 +1,16 @@
-"""What learning curves and comparisons of policies are drawn from: one number a run, its mean and interval over runs.
+"""Means and intervals over runs: the tables behind learning curves and comparisons of policies.
 
-An agent that learns carries what it learned from one episode into the next, so that all its episodes under one seed are
-one run, however many they are. A log cannot know whether its agent learned. Who does may say runs="episode": to a
-policy that does not learn, episodes are as independent as the seeds that they begin from.
+An agent that learns carries what it learned from one episode into the next. All its episodes under one seed are
+therefore one run. A log cannot say whether its agent learns: `runs="episode"` says that it does not, so that its
+episodes are as independent as seeds.
 
-Where agents were in several environments, a run is one seed in all of them, and its number the mean over them: users
-that every agent met under every seed are no more runs than there are seeds.
+In several environments a run is one seed in all of them, and its number is the mean over them: users that every agent
+meets under every seed are no more runs than there are seeds.
 """
 
-from collections.abc import Mapping, Sequence
+from __future__ import annotations
+
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,124 +19,117 @@ import pandas as pd
 from pushlab.ground.arguments import demand, has_rows, one_of
 from pushlab.metrics.estimate import half_width
 
-RUN = (
-    "run",
-    "env",
-    "agent",
-    "seed",
-    "lifetime",
-)  # the columns that tell one run from another
-
-
-# ---------------------------------------------------------------- runs
+# The columns that tell one run from another.
+RUN = ("run", "env", "agent", "seed", "lifetime")
 
 
 def run_numbers(
     rows: pd.DataFrame, runs: str = "seed", without: Sequence[str] = ()
 ) -> pd.Series:
-    """The number of the run that each row belongs to, by the columns that tell runs apart, but for some of them.
+    """Return the number of the run that each row belongs to.
 
-    runs   "seed": all episodes under one seed are one run; "episode": each of them is one
+    Args:
+        runs: "seed" counts all episodes under one seed as one run, "episode" each of them.
+        without: Columns of RUN to ignore.
 
     >>> log = pd.DataFrame({"seed": [7, 7, 8], "episode": [0, 1, 0]})
     >>> run_numbers(log).tolist(), run_numbers(log, "episode").tolist()
     ([0, 0, 1], [0, 1, 2])
     """
+    keys = [key for key in RUN if key in rows and key not in without]
     if one_of("runs", runs, ("seed", "episode")) == "episode":
         has_rows(rows, "episode", what="the log")
-    told = RUN if runs == "seed" else (*RUN, "episode")
-    keys = [key for key in told if key in rows.columns and key not in without]
-    groups = (
-        rows.groupby(keys, sort=False, observed=True, dropna=False)
-        if keys
-        else rows.groupby(np.zeros(len(rows)))
-    )
-    return groups.ngroup()
-
-
-def whole_runs(
-    rows: pd.DataFrame,
-    value: str,
-    by: str,
-    runs: str = "seed",
-    without: Sequence[str] = (),
-) -> pd.Series:
-    """The number of the run that each row belongs to, a run being one seed in all environments; see `run_numbers`.
-
-    Raises ValueError where agents, or runs of one, differ in the environments in which they have a value: means over
-    some environments do not compare with those over others. Names that have one environment each are let be, other
-    than agents: there the name tells the environments apart.
-
-    >>> log = pd.DataFrame({"agent": "a", "env": ["x", "y"] * 2, "seed": [0, 0, 1, 1], "reward": 1.0})
-    >>> whole_runs(log, "reward", "agent").tolist()
-    [0, 0, 1, 1]
-    """
-    own = run_numbers(rows, runs, without)
-    if "env" not in rows or rows["env"].nunique() < 2:
-        return own
-    # What rollout calls a run holds the environment's name, and tells nothing that the other columns do not.
-    named = own.max() == run_numbers(rows, runs, ("run", *without)).max()
-    whole = run_numbers(rows, runs, ("env", *(["run"] if named else []), *without))
-    if by != "env":
-        pairs = pd.DataFrame(
-            {"name": rows[by], "whole": whole, "env": rows["env"].astype(str)}
-        ).reset_index(drop=True)
-        pairs = pairs[rows[value].notna().to_numpy()].drop_duplicates()
-        if (
-            by == "agent"
-            or pairs.groupby("name", observed=True)["env"].nunique().gt(1).any()
-        ):
-            _demand_all_environments(pairs, rows, value, by, runs)
-    return whole
-
-
-def _demand_all_environments(pairs, rows, value, by, runs):
-    """ValueError for the first run that lacks one of the environments."""
-    grid = pd.crosstab([pairs["name"], pairs["whole"]], pairs["env"]).gt(0)
-    for (name, whole), met in grid[~grid.all(axis=1)].iterrows():
-        first = rows.iloc[pairs.index[pairs["whole"] == whole][0]]
-        told = [
-            key
-            for key in ("seed", "lifetime", *(["episode"] if runs == "episode" else []))
-            if key in rows
-        ]
-        where = ", ".join(f"{key} {first[key]}" for key in told) or "one of its runs"
-        raise ValueError(
-            f"agents differ in their environments: there is no {value} of {by} {name}, {where}, in "
-            f"{met.index[~met][0]!r}. Leave out what not all have, or give each its own line: by='env'"
-        )
+        keys.append("episode")
+    groups = [rows[key] for key in keys] or np.zeros(len(rows))
+    return rows.groupby(groups, sort=False, observed=True, dropna=False).ngroup()
 
 
 def mean_over_runs(runs: Any) -> pd.DataFrame:
-    """Mean of each row over the runs in its columns, with its 95 % t-interval: mean, low, high, runs.
+    """Return mean, low, high and runs of each row: the mean over its columns and the 95 % t-interval.
 
-    runs   array or DataFrame (rows, runs), NaN where a run has no value; a single run has no interval, and its ends
-           are NaN; a row without a run has a NaN for its mean
+    Args:
+        runs: Shape (rows, runs), NaN where a run has no value. The ends of a single run's interval are NaN.
 
     >>> mean_over_runs([[1.0, 2.0, 3.0, np.nan]]).round(2)
        mean   low  high  runs
     0   2.0 -0.48  4.48     3
     """
-    runs = pd.DataFrame(runs)
-    values = np.ascontiguousarray(runs, dtype=float)
-    count = np.isfinite(values).sum(axis=1)
-    mean = np.nansum(values, axis=1) / np.where(count, count, np.nan)
-    squares = np.nansum((values - mean[:, None]) ** 2, axis=1)
-    half = half_width(np.sqrt(squares / np.where(count > 1, count - 1, np.nan)), count)
+    runs = pd.DataFrame(runs).astype(float)
+    mean = runs.mean(axis=1)
+    count = runs.count(axis=1)
+    half = half_width(runs.std(axis=1), count.clip(lower=1))
     return pd.DataFrame(
-        {"mean": mean, "low": mean - half, "high": mean + half, "runs": count},
-        index=runs.index,
+        {"mean": mean, "low": mean - half, "high": mean + half, "runs": count}
     )
 
 
-def mean_of_scores(scores: Mapping[Any, np.ndarray]) -> pd.DataFrame:
-    """Mean and interval of each name's runs, see `mean_over_runs`: a DataFrame with the names as its index."""
-    return mean_over_runs(
-        pd.DataFrame({name: pd.Series(runs) for name, runs in scores.items()}).T
-    )
+def run_scores(
+    log: pd.DataFrame,
+    value: str,
+    by: str = "agent",
+    along: Sequence[str] = (),
+    statistic: str = "mean",
+    runs: str = "seed",
+) -> pd.DataFrame:
+    """Return a column a run: `value` averaged over its episodes, then over its environments.
+
+    Args:
+        along: Columns such as "step" that, besides `by`, get a row for each of their values.
+        statistic: "mean" or "sum" over the rows of each episode.
+
+    Raises:
+        ValueError: Runs differ in their environments, so that their means do not compare.
+    """
+    has_rows(log, value, by, *along, what="the log")
+    one_of("statistic", statistic, ("mean", "sum"))
+    keys = [log[name] for name in (by, *along)]
+    keys.append(_whole_runs(log, value, by, runs))
+    keys.append(run_numbers(log))
+    keys.append(log["episode"] if "episode" in log else np.zeros(len(log)))
+    options = {"sort": False, "observed": True, "dropna": False}
+    scores = log[value].astype(float).groupby(keys, **options).agg(statistic)
+    levels = list(range(len(keys)))
+    scores = scores.groupby(level=levels[:-1], **options).mean()
+    environments = scores.groupby(level=levels[:-2], **options)
+    # Environments can end apart: a mean counts as far as all of them go.
+    counts = environments.count()
+    most = counts.groupby(level=[0, -1], **options).transform("max")
+    wide = environments.mean().where(counts == most).unstack()
+    return wide
 
 
-# ---------------------------------------------------------------- policies
+def _whole_runs(rows, value, by, runs):
+    """Return the number of each row's run, which is one seed in all environments."""
+    own = run_numbers(rows, runs)
+    if "env" not in rows or rows["env"].nunique() < 2:
+        return own
+    # A run's name usually holds its environment, and adds nothing to the other columns.
+    adds_nothing = own.max() == run_numbers(rows, runs, ["run"]).max()
+    whole = run_numbers(rows, runs, ["env", "run"] if adds_nothing else ["env"])
+    if by == "env":
+        return whole
+    found = rows.assign(_whole=whole)[rows[value].notna()]
+    met = found.groupby([by, "_whole", "env"], observed=True).size().unstack()
+    # A name that is not an agent's, such as a user's, can belong to one environment.
+    envs_of_name = met.groupby(level=0).any().sum(axis=1)
+    lacking = met[met.isna().any(axis=1)]
+    if len(lacking) and (by == "agent" or envs_of_name.max() > 1):
+        name, number = lacking.index[0]
+        first = rows[whole == number].iloc[0]
+        where = [f"{key} {first[key]}" for key in ("seed", "lifetime") if key in rows]
+        env = lacking.columns[lacking.iloc[0].isna()][0]
+        raise ValueError(
+            f"runs differ in their environments: there is no {value} of {by} {name}, "
+            f"{', '.join(where)}, in {env!r}. Leave out what not all have, or use by='env'"
+        )
+    return whole
+
+
+def earnings(log: pd.DataFrame, over: str = "step") -> tuple[str, str]:
+    """Return the column of what was earned, and how the rows of an episode are combined: "mean" or "sum"."""
+    if "return" in log and (over == "episode" or "reward" not in log):
+        return "return", "mean"
+    return "reward", "sum" if over == "episode" else "mean"
 
 
 def policy_table(
@@ -144,17 +139,17 @@ def policy_table(
     statistic: str = "mean",
     runs: str = "seed",
 ) -> pd.DataFrame:
-    """One line a policy: mean over its runs of their mean (or sum) of `value`, with a 95 % interval.
+    """Return each policy's mean over its runs, with a 95 % interval.
 
-    log        tidy log, a row a step or a row an episode
-    value      None takes the reward, or the return where there is none
-    statistic  "mean" over the steps of an episode, or their "sum"; a run's number is the mean of those of its episodes,
-               each counting the same. In several environments it is the mean over them; by="env" tells them apart
-    runs       what the interval ranges over. "seed": runs under different seeds; one seed has no interval, however many
-               its episodes. "episode": each episode by itself, which is right for a policy that does not learn, and for
-               one that has learned before (the interval then says nothing of other trainings). Of an agent that learns
-               meanwhile such an interval is far too narrow
-    returns    DataFrame: by, mean, low, high, runs; the last says how many runs, or episodes, were counted
+    Args:
+        log: A tidy log, a row a step or a row an episode.
+        value: The column to average; None takes the reward, or the return.
+        statistic: "mean" or "sum" over the steps of an episode. A run's number is the mean of its episodes.
+        runs: What the interval ranges over. "seed": runs under different seeds. "episode": single episodes, which is
+            right for a policy that does not learn. For one that learns meanwhile such an interval is too narrow.
+
+    Returns:
+        A table with the columns `by`, mean, low, high, runs.
 
     >>> log = pd.DataFrame({"agent": "a", "seed": 7, "episode": [0, 1, 2], "return": [1.0, 2.0, 3.0]})
     >>> policy_table(log).values.tolist()
@@ -162,49 +157,8 @@ def policy_table(
     >>> policy_table(log, runs="episode").round(2).values.tolist()
     [['a', 2.0, -0.48, 4.48, 3]]
     """
-    return (
-        mean_of_scores(run_scores(log, value, by, statistic, runs))
-        .rename_axis(by)
-        .reset_index()
-    )
-
-
-def run_scores(
-    log: pd.DataFrame, value: str | None, by: str, statistic: str, runs: str = "seed"
-) -> dict[Any, Any]:
-    """{name: one number a run}, in order of appearance; see `policy_table`."""
-    value = value or reward_of(log)
-    has_rows(log, value, by, what="the log")
-    demand(
-        statistic in ("mean", "sum"),
-        f"statistic must be 'mean' or 'sum', got {statistic!r}",
-    )
-    keys = [
-        log[by],
-        whole_runs(log, value, by, runs),
-        run_numbers(log),
-        log["episode"] if "episode" in log else np.zeros(len(log)),
-    ]
-    means = (
-        log[value]
-        .astype(float)
-        .groupby(keys, sort=False, observed=True, dropna=False)
-        .agg(statistic)
-    )
-    for kept in ([0, 1, 2], [0, 1]):  # over the episodes, then over the environments
-        means = means.groupby(level=kept, sort=False, observed=True).mean()
-    return {
-        name: own.to_numpy()
-        for name, own in means.groupby(level=0, sort=False, observed=True)
-    }
-
-
-def reward_of(log: pd.DataFrame) -> str:
-    """The column that says what was earned: the reward of a step, or the return of an episode."""
-    return "return" if "return" in log and "reward" not in log else "reward"
-
-
-# ---------------------------------------------------------------- curves
+    scores = run_scores(log, value or earnings(log)[0], by, (), statistic, runs)
+    return mean_over_runs(scores).reset_index()
 
 
 def curve_table(
@@ -214,19 +168,20 @@ def curve_table(
     window: int | None = None,
     over: str | None = None,
     runs: str = "seed",
+    statistic: str = "mean",
 ) -> pd.DataFrame:
-    """The learning curves as a table: rolling mean of `value`, then mean and 95 % interval over the runs.
+    """Return learning curves: a rolling mean of `value`, then its mean and 95 % interval over the runs.
 
-    log      tidy log, a row a step or a row an episode, with `by` and the columns that tell runs apart (run, env,
-             agent, seed, lifetime, as far as it has them). In several environments a run is the mean over them, as far
-             as it got in all; by="env" tells them apart
-    value    None takes the reward over steps, the return over episodes
-    window   steps or episodes in the rolling mean, None for 100 or 10; at the beginning, where there are fewer, from a
-             fifth of them on
-    over     "step", within an episode (where a run has several, their mean at each step), or "episode", from one to the
-             next, the mean over the steps of each; None takes steps where the log has them
-    runs     what the interval ranges over, see `policy_table`; "episode" goes with steps only
-    returns  DataFrame: by, step or episode, mean, low, high, runs; low and high are NaN where there is one run
+    Args:
+        log: A tidy log, a row a step or a row an episode, with the columns that tell runs apart: RUN.
+        value: None takes the reward of steps, the return of episodes.
+        window: Steps or episodes averaged, None for 100 or 10. A curve begins where there are a fifth of them.
+        over: "step" within an episode, or "episode". None takes steps if the log has them.
+        runs: What the interval ranges over, see `policy_table`. "episode" goes with steps only.
+        statistic: "mean" or "sum" over the steps of an episode, for curves over episodes.
+
+    Returns:
+        A table with the columns `by`, step or episode, mean, low, high, runs.
 
     >>> log = pd.DataFrame({"agent": "a", "seed": [0, 0, 1, 1], "step": [1, 2, 1, 2], "reward": [0, 1, 1, 1]})
     >>> curve_table(log, window=1)[["agent", "step", "mean", "runs"]].values.tolist()
@@ -234,96 +189,27 @@ def curve_table(
     >>> curve_table(log.rename(columns={"step": "episode"}), window=1)["mean"].tolist()
     [0.5, 1.0]
     """
-    return smooth_runs(*curve_settings(log, value, by, window, over, runs))[1]
-
-
-def curve_settings(
-    log: pd.DataFrame,
-    value: str | None,
-    by: str,
-    window: int | None,
-    over: str | None,
-    runs: str,
-    best: Any = None,
-) -> tuple[pd.DataFrame, str, str, int, str, str]:
-    """The same as they came, with what was left open; a log of steps gets returns, and their best, if those count."""
-    over = one_of(
-        "over", over or ("step" if "step" in log else "episode"), ("step", "episode")
-    )
-    demand(
-        over == "step" or runs == "seed",
-        f"runs go on over episodes: there runs must be 'seed', got {runs!r}",
-    )
-    window = (100 if over == "step" else 10) if window is None else window
+    over = over or ("step" if "step" in log else "episode")
+    one_of("over", over, ("step", "episode"))
+    demand(over == "step" or runs == "seed", "runs='episode' needs over='step'")
+    if window is None:
+        window = 100 if over == "step" else 10
     demand(window >= 1, f"window must be at least 1 {over}, got {window}")
-    value = value or (
-        "return"
-        if over == "episode" and {"return", "reward"} & {*log}
-        else reward_of(log)
-    )
-    if value == "return" and value not in log and "reward" in log:
-        sums, of = (
-            {value: log["reward"], **({best: log[best]} if best in log else {})},
-            run_numbers(log, "episode"),
-        )
-        log = log.assign(
-            **{
-                name: column.groupby(of).transform("sum")
-                for name, column in sums.items()
-            }
-        )
-    return log, value, by, window, over, runs
+    if value is None:
+        value, statistic = earnings(log, over)
 
-
-def smooth_runs(
-    log: pd.DataFrame,
-    value: str,
-    by: str,
-    window: int,
-    over: str,
-    runs: str,
-) -> tuple[dict[Any, pd.DataFrame], pd.DataFrame]:
-    """{name: its rolling means, a column a run, a row a step or an episode}, and the table of their means."""
-    has_rows(log, over, value, by, what="the log")
-    log = log.assign(_whole=whole_runs(log, value, by, runs))
-    smooth = {
-        name: _rolling(_side_by_side(rows, value, over), window).dropna(how="all")
-        for name, rows in log.groupby(by, sort=False, observed=True)
-    }
-    means = {name: mean_over_runs(lines) for name, lines in smooth.items()}
-    return smooth, pd.concat(means, names=[by]).reset_index()
-
-
-def _rolling(values, window):
-    """Rolling means, at the beginning over fewer values."""
-    least = max(1, min(window // 5, len(values) // 5))
-    return values.rolling(window, min_periods=least).mean().where(values.notna())
-
-
-def _side_by_side(rows, value, over):
-    """A column a run, a row a step or an episode; means where a run has several, and over its environments."""
-    told = {key: rows[key] for key in ("episode", "step") if key in rows}
-    table = pd.DataFrame(
-        {
-            "run": run_numbers(rows),
-            "whole": rows["_whole"],
-            **told,
-            "value": rows[value].astype(float),
-        }
-    )
-    twice, last = table[table.duplicated(["run", *told])], [*told][-1]
-    if len(twice):
+    places = [name for name in ("episode", "step") if name in log]
+    if log.assign(_run=run_numbers(log)).duplicated(["_run", *places]).any():
         raise ValueError(
-            f"{last} {twice[last].iloc[0]} stands more than once in one run: columns such as run, seed "
-            "and episode must tell runs apart, and training is drawn apart from tests; the log has "
-            f"{', '.join(key for key in (*RUN, 'episode') if key in rows) or 'none of them'}"
+            f"a {places[-1]} stands more than once in one run: the columns "
+            f"{', '.join(RUN)} and episode must tell runs apart"
         )
-    each = (
-        table.groupby([over, "whole", "run"])["value"]
-        .mean()
-        .groupby(level=[over, "whole"])
-    )
-    means, counts = each.mean().unstack("whole"), each.count().unstack("whole")
-    return means.where(
-        counts == counts.max()
-    )  # where environments end apart, only as far as all go
+
+    def smooth(values):
+        least = max(1, min(window // 5, len(values) // 5))
+        means = values.rolling(window, min_periods=least).mean()
+        return means.where(values.notna())
+
+    scores = run_scores(log, value, by, [over], statistic, runs)
+    curves = scores.groupby(level=0, sort=False, group_keys=False).apply(smooth)
+    return mean_over_runs(curves.dropna(how="all")).reset_index()
