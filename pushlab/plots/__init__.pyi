@@ -2,7 +2,6 @@ from . import widgets as widgets
 from .benchmark import ability_radar as ability_radar
 from .benchmark import ability_table as ability_table
 from .benchmark import task_means as task_means
-from .benchmark import task_runs as task_runs
 from .benchmark import task_scores as task_scores
 from .credit import credit_scores as credit_scores
 from .credit import promise as promise
@@ -22,7 +21,6 @@ from .estimates import effect_estimates as effect_estimates
 from .estimates import estimator_intervals as estimator_intervals
 from .estimates import estimator_spread as estimator_spread
 from .estimates import overlap as overlap
-from .estimates import policy_gains as policy_gains
 from .graphs import causal_graph as causal_graph
 from .inbox import inbox as inbox
 from .learned import learned_heatmap as learned_heatmap
@@ -39,7 +37,6 @@ from .palette import series_styles as series_styles
 from .patient import patient as patient
 from .phone import phone as phone
 from .policies import policy_map as policy_map
-from .policies import policy_map_table as policy_map_table
 from .rates import open_heatmap as open_heatmap
 from .rates import open_heatmap_table as open_heatmap_table
 from .rates import open_rate_table as open_rate_table

@@ -27,13 +27,11 @@ from pushlab.plots.palette import (
 from pushlab.plots.rates import (
     TABLE,
     WEEK,
-    name_columns,
     ordered_values,
     shown_value,
-    user_lead,
     was_opened,
 )
-from pushlab.plots.sheet import MARGIN, Stage, fit, house_style, plain, text_width
+from pushlab.plots.sheet import MARGIN, Stage, fit, house_style, plain, text_width, wrap
 from pushlab.plots.words import app_name, role
 
 DAY_NAMES = tuple(day.capitalize() for day in WEEK)
@@ -325,3 +323,33 @@ def _draw_lane(stage, name, app, left, right, y):
         fit(name, left - MARGIN - 40, LEAD),
         LEAD,
     )
+
+
+def user_lead(engagements: pd.DataFrame, user: Any) -> str:
+    """The lead line: whose notifications, and how many."""
+    return (
+        f"{f'user {plain(user)}, ' if user else ''}{len(engagements):,} notifications"
+    )
+
+
+def name_columns(
+    stage: Stage, names: Any, left: float, width: float, top: float
+) -> None:
+    """Names under the columns of a heat map, a wide one in two lines; with a word that is too wide, on two levels."""
+    one = width / len(names)
+    rows = [wrap(name, one - 6, SMALL) for name in names]
+    if any(
+        text_width(word, SMALL) > one - 6 for name in names for word in name.split()
+    ):
+        rows = [
+            ("",) * (place % 2) + (fit(name, 2 * one - 8, SMALL),)
+            for place, name in enumerate(names)
+        ]
+    for place, lines in enumerate(rows):
+        half = max(text_width(words, SMALL) for words in lines) / 2
+        x = min(
+            max(left + one * (place + 0.5), left + half - 20),
+            stage.width - MARGIN - half,
+        )
+        for line, words in enumerate(lines):
+            stage.text(x, top + 14 + 17 * line, words, SMALL, TEXT, align="center")

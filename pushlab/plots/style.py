@@ -323,6 +323,36 @@ def name_rows(
         )
 
 
+def draw_interval(
+    ax: Axes,
+    row: float,
+    value: float,
+    low: float,
+    high: float,
+    colour: str,
+    marker: str = "o",
+    hollow: bool = False,
+) -> None:
+    """Draw a value and its interval in a row of a chart of rows."""
+    ax.plot((low, high), (row, row), color=colour, lw=2.4, ls="-", zorder=4)
+    fill = PAPER if hollow else colour
+    ax.plot(value, row, marker, color=colour, mfc=fill, ms=7.5, mew=1.8, zorder=6)
+
+
+def draw_upright(ax: Axes, at: float, words: str, dash: Any = BOUND_DASH) -> None:
+    """Draw a vertical line through a chart of rows, with words above it."""
+    ax.axvline(at, color=INK, lw=1.6, ls=dash, zorder=3)
+    ax.annotate(
+        words,
+        (at, 1),
+        (0, 4),
+        xycoords=("data", "axes fraction"),
+        textcoords="offset points",
+        ha="center",
+        size=TICK,
+    )
+
+
 # ---------------------------------------------------------------- words
 
 
@@ -417,6 +447,27 @@ def short_number(value: float) -> str:
     else:
         words = f"{value:.1f}" if size >= 10 else f"{value:.2f}"
     return "0" if words in ("-0.00", "0.00", "-0") else words.replace("-", "−")
+
+
+def interval_words(intervals: np.ndarray) -> list[str]:
+    """Return values and their intervals, with as many decimals as the narrowest needs.
+
+    Args:
+        intervals: Value, low and high of each row, shape (rows, 3).
+
+    >>> interval_words(np.array([(0.62, 0.6, 0.65), (-0.1, -0.12, -0.03)]))
+    ['0.62, 0.60 to 0.65', '−0.10, −0.12 to −0.03']
+    """
+    widths = intervals[:, 2] - intervals[:, 1]
+    widths = widths[widths > 0]
+    digits = 2
+    if len(widths):
+        digits = max(0, int(np.ceil(np.log10(5 / widths.min()))))
+    rows = []
+    for value, low, high in intervals.round(digits) + 0:
+        words = f"{value:,.{digits}f}, {low:,.{digits}f} to {high:,.{digits}f}"
+        rows.append(words.replace("-", "−"))
+    return rows
 
 
 def tick_name(value: float) -> str:

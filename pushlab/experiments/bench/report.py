@@ -122,8 +122,17 @@ def _results(folder, runs, tasks, agent):
 
     abilities = plots.ability_table(runs, tasks, agent)
     pictures = {
-        "overview": plots.task_scores(runs, tasks, agent),
-        "abilities": plots.ability_radar(abilities, agent),
+        "overview": plots.task_scores(
+            runs,
+            tasks,
+            agent,
+            lead="a dot a run, bars: 95 % intervals; grey ticks: means of other agents",
+        ),
+        "abilities": plots.ability_radar(
+            abilities,
+            agent,
+            lead="0 random, 1 best known; read each spoke by itself: areas mean nothing",
+        ),
     }
     for name, picture in pictures.items():
         write_bytes(folder / f"{name}.png", plots.png(picture))
