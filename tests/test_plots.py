@@ -214,7 +214,7 @@ PICTURES = {
     "policy_map": (
         lambda: plots.policy_map(make_engagements()),
         "home, office, morning, evening, opened, dismissed, 0.75",
-        [0.9 * 0.75, 1 + 0.9 * 0.75, 0.9],
+        [0.9 * 0.25, 0.9, 1 + 0.9 * 0.75],
     ),
     "arrivals": (lambda: plots.arrivals(make_engagements()), "Monday, Sunday"),
     "day_lanes": (
@@ -295,7 +295,7 @@ PICTURES = {
     ),
     "effect_estimates": (
         lambda: plots.effect_estimates(EFFECTS),
-        "doubly robust, difference in means, 2.1, 2.75",
+        "doubly robust, difference in means, 2.1, 2.8",
         [2.1, 1.5, 2.75, 0.5, 2.0],
     ),
     "data_needed": (
@@ -374,7 +374,7 @@ CASES = [
 
 def numbers_drawn(figure):
     """Coordinates of all lines, marks and bars, in units of the data."""
-    points = []
+    points = [np.empty((0, 2))]
     for ax in figure.axes:
         points += [line.get_xydata() for line in ax.lines]
         for marks in ax.collections:
