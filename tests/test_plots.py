@@ -101,6 +101,7 @@ TASKS = table(
        room,    right,  0,      1,    memory
        patient, reward, 0,      9,    planning"""
 )
+TASKS["abilities"] = TASKS["abilities"].str.split()
 RUNS = {"ours": np.array([[0.9, 0.7], [0.8, 0.6]]), "theirs": np.zeros((2, 2))}
 EFFECTS = table(
     """estimator,           estimate, low,  high, truth, covers

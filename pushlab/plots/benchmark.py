@@ -11,10 +11,10 @@ from matplotlib.figure import Figure
 from pushlab.ground.arguments import has_columns, has_rows, one_of
 from pushlab.metrics.estimate import (
     interquartile_mean,
-    mean_interval,
     score_matrices,
     stratified_interval,
 )
+from pushlab.metrics.estimate.intervals import half_width
 from pushlab.plots.style import (
     BLUE,
     BOUND_DASH,
@@ -25,15 +25,16 @@ from pushlab.plots.style import (
     SMALL,
     TEXT,
     chart,
-    draw_interval,
+    draw_rows,
     draw_upright,
     house_style,
+    interval_words,
     name_rows,
-    round_limits,
     sheet,
+    short_number,
 )
 
-LOWEST, HIGHEST = -0.5, 1.25  # normalised scores beyond are drawn there
+ENDS = (-0.5, 1.25)  # normalised scores beyond are drawn there
 CENTRE, RIM = -0.25, 1.1  # scores in the middle of the radar and at its rim
 
 
@@ -55,20 +56,16 @@ def task_means(scores: pd.DataFrame, value: str = "normalised") -> pd.DataFrame:
     [[0.5, 2.0, 0.0]]
     """
     has_rows(scores, "agent", "task", "seed", value, what="the table of scores")
-    rows = []
-    for (agent, task), runs in scores.groupby(["agent", "task"], sort=False):
-        found = (runs[value].iloc[0], np.nan, np.nan)
-        if len(runs) > 1:
-            found = mean_interval(runs[value])
-        rows.append((agent, task, *found, len(runs), int(_failed(runs).sum())))
-    columns = ["agent", "task", "mean", "low", "high", "runs", "failed"]
-    return pd.DataFrame(rows, columns=columns)
-
-
-def _failed(runs):
-    if "failed" in runs:
-        return runs["failed"].to_numpy(bool)
-    return np.zeros(len(runs), bool)
+    scores = scores.assign(failed=scores.get("failed", False))
+    table = scores.groupby(["agent", "task"], sort=False).agg(
+        mean=(value, "mean"),
+        spread=(value, "std"),
+        runs=(value, "size"),
+        failed=("failed", "sum"),
+    )
+    half = half_width(table.pop("spread"), table["runs"])
+    low, high = table["mean"] - half, table["mean"] + half
+    return table.assign(low=low, high=high).reset_index()
 
 
 def ability_table(
@@ -81,30 +78,25 @@ def ability_table(
 
     Args:
         scores: A row a run: agent, task, seed, normalised; an agent has the same seeds in all its tasks.
-        tasks: A row a task: name, and abilities, a list or words with blanks between them.
+        tasks: A row a task: name, and abilities, a list.
 
     Returns:
         A table: ability, agent, value, low, high (of the stratified bootstrap; NaN for one run), tasks (done), of
         (number of tasks of the ability).
 
     >>> scores = pd.DataFrame({"agent": "a", "task": list("ttuu"), "seed": [0, 1] * 2, "normalised": [0, 1, 1, 3]})
-    >>> tasks = pd.DataFrame({"name": ["t", "u", "v"], "abilities": ["memory", "delay memory", ["planning"]]})
+    >>> tasks = pd.DataFrame({"name": ["t", "u", "v"], "abilities": [["memory"], ["delay", "memory"], ["planning"]]})
     >>> ability_table(scores, tasks, "a")[["ability", "value", "tasks", "of"]].values.tolist()
     [['memory', 1.0, 2, 2], ['delay', 2.0, 1, 1], ['planning', nan, 0, 1]]
     """
     has_columns(tasks, "name", "abilities", what="the table of tasks")
-    names: dict[str, list] = {}  # the tasks of each ability
-    for name, abilities in zip(tasks["name"], tasks["abilities"]):
-        if isinstance(abilities, str):
-            abilities = abilities.split()
-        for ability in abilities:
-            names.setdefault(ability, []).append(name)
     grids = {}
     for _, own in scores.groupby("agent", sort=False):
         grids |= score_matrices(own, "normalised")
     one_of("agent", agent, grids)
+    needs = tasks.explode("abilities").groupby("abilities", sort=False)["name"]
     rows = []
-    for ability, needed in names.items():
+    for ability, needed in needs:
         done = [task for task in needed if task in grids[agent]]
         for name, grid in grids.items():
             count = len(done) if set(done) <= set(grid) else 0
@@ -116,19 +108,6 @@ def ability_table(
             rows.append((ability, name, *found, count, len(needed)))
     columns = ["ability", "agent", "value", "low", "high", "tasks", "of"]
     return pd.DataFrame(rows, columns=columns)
-
-
-def score_words(value: float, low: float = 0.0, high: float = 1.0) -> str:
-    """Return a score as text, with decimals down to a hundredth of the way from `low` to `high`, or less.
-
-    >>> score_words(0.12345), score_words(1.0), score_words(-0.53412, -0.557, -0.492), score_words(1234.5, -300, 2000)
-    ('0.12', '1', '−0.5341', '1,234')
-    """
-    digits = max(0, 2 - int(np.floor(np.log10(high - low))))
-    rounded = round(float(value), digits) + 0.0  # no minus before a zero
-    if rounded == 0 or value == np.round(value):
-        digits = 0
-    return f"{rounded:,.{digits}f}".replace("-", "−")
 
 
 # ---------------------------------------------------------------- pictures
@@ -144,58 +123,41 @@ def task_scores(
 ) -> Figure:
     """Draw an agent's runs, means and intervals in all tasks, from random play to the best known score.
 
-    A dot is a run, a cross a failed run, a grey tick another agent's mean. An arrow stands for a mean beyond the axis.
+    A dot is a run, a cross a failed run, a grey tick another agent's mean. Scores beyond the axis are drawn at its end.
 
     Args:
         scores: A row a run: agent, task, seed, normalised.
         tasks: A row a task: name.
     """
     has_rows(tasks, "name", what="the table of tasks")
-    table = task_means(scores)
+    places = pd.Series(range(len(tasks)), tasks["name"])
+    runs = scores[scores["agent"] == agent]
+    means = task_means(scores)
+    is_own = means["agent"] == agent
+    own = means[is_own].set_index("task").reindex(tasks["name"])
     title = title or f"{agent}: scores by task"
     size = (6.4, 1.7 + 0.3 * len(tasks))
     ax = chart(title, lead, xlabel="normalised score", size=size)
+    others = means[~is_own]
+    at = others["mean"].clip(*ENDS)
+    ax.plot(at, others["task"].map(places), "|", ms=13, mew=1.4, color=MUTED)
+    at = runs["normalised"].clip(*ENDS)
+    order = runs.groupby("task")["seed"].rank(pct=True)
+    heights = runs["task"].map(places) + 0.7 * (order - 0.5)  # beside each other
+    ax.plot(at, heights, "o", ms=4.5, color=BLUE, alpha=0.4, mew=0)
+    if "failed" in runs:
+        ax.plot(at[runs["failed"]], heights[runs["failed"]], "x", color=INK, zorder=7)
     words = []
-    for row, task in enumerate(tasks["name"]):
-        is_own = table["agent"] == agent
-        others = table.loc[~is_own & (table["task"] == task), "mean"]
-        others = others.clip(LOWEST, HIGHEST)
-        ax.plot(others, [row] * len(others), "|", ms=13, mew=1.4, color=MUTED)
-        own = table[is_own & (table["task"] == task)]
-        if own.empty:
-            words.append("not done")
-            continue
-        runs = scores[(scores["agent"] == agent) & (scores["task"] == task)]
-        words.append(_draw_task(ax, row, own.iloc[0], runs))
-    name_rows(ax, list(tasks["name"]), words)
+    for line in own.itertuples():
+        said = short_number(line.mean) if line.runs > 0 else "not done"
+        words.append(f"{said}, {line.failed:.0f} failed" if line.failed > 0 else said)
+    intervals = own[["mean", "low", "high"]].clip(*ENDS)
+    draw_rows(ax, intervals.to_numpy(), [(BLUE, "-", "o")] * len(own))
+    name_rows(ax, list(own.index), words)
     draw_upright(ax, 0, "random", ":")
     draw_upright(ax, 1, "best known")
-    values = pd.concat([scores["normalised"], table["low"], table["high"]])
-    values = values.clip(LOWEST, HIGHEST)
-    round_limits(ax.xaxis, min(0, values.min()), max(1, values.max()), 5)
+    ax.set(xlim=np.add(ENDS, (-0.05, 0.05)), xticks=(-0.5, 0, 0.5, 1))
     return ax.figure
-
-
-def _draw_task(ax, row, line, runs):
-    """Draw the runs and the mean of an agent in a task; return the words beside them."""
-    values = runs["normalised"].clip(LOWEST, HIGHEST).to_numpy()
-    places = values.argsort(kind="stable").argsort()
-    heights = row + 0.7 * ((places * 0.618034) % 1 - 0.5)  # equal scores lie apart
-    failed = _failed(runs)
-    look = {"clip_on": False, "color": BLUE, "alpha": 0.4, "mew": 0}
-    ax.plot(values[~failed], heights[~failed], "o", ms=4.5, **look)
-    look = {"clip_on": False, "color": INK, "mew": 1.4, "zorder": 7}
-    ax.plot(values[failed], heights[failed], "x", ms=5.5, **look)
-    mean = line["mean"]
-    marker = "o"
-    if mean < LOWEST:
-        marker = "<"
-    if mean > HIGHEST:
-        marker = ">"
-    ends = line[["mean", "low", "high"]].astype(float).clip(LOWEST, HIGHEST)
-    draw_interval(ax, row, *ends, BLUE, marker)
-    words = score_words(mean)
-    return f"{words}, {line['failed']} failed" if line["failed"] else words
 
 
 @house_style()
@@ -217,60 +179,31 @@ def ability_radar(
     ax.set_theta_direction(-1)
     own = table[table["agent"] == agent]
     angles = np.linspace(0, 2 * np.pi, len(own) + 1)
-    others = table[~table["agent"].isin([agent, CHANCE])]
-    look = {"color": MUTED, "lw": 0.8, "ms": 3.5}
-    for _, line in others.groupby("agent", sort=False):
-        _draw_around(ax, angles, line, **look)
-    _draw_around(ax, angles, own, color=BLUE, lw=2, ms=8)
-    circle = np.linspace(0, 2 * np.pi, 181)
-    for ring, colour, dash in ((0, INK, ":"), (0.5, LINE, "-"), (1, INK, BOUND_DASH)):
-        ax.plot(circle, np.full(181, ring), color=colour, lw=1.2, ls=dash, zorder=2)
-    for angle, row in zip(angles, own.itertuples()):
-        interval = np.clip((row.low, row.high), CENTRE, RIM)
-        ax.plot((angle, angle), interval, color=BLUE, lw=4.5, alpha=0.45)
-        words = [f"{row.tasks or 'none'} of {row.of} tasks"]
-        if row.tasks:
-            words.insert(0, score_words(row.value))
-        if np.isfinite(row.low):
-            words[0] += f" [{score_words(row.low)}, {score_words(row.high)}]"
-        rivals = others[others["ability"] == row.ability].dropna(subset="value")
-        for best in rivals.nlargest(1, "value").itertuples():
-            words.append(f"best other: {best.agent} {score_words(best.value)}")
-        _name_spoke(ax, angle, row.ability, "\n".join(words))
-    ax.set(ylim=(CENTRE, RIM), yticks=(0, 0.5, 1))
-    ax.set_yticklabels(["0", "0.5", "1"], size=SMALL)
-    ax.set_rlabel_position(180 / len(own))
+    for name, line in table[table["agent"] != CHANCE].groupby("agent", sort=False):
+        look = {"color": MUTED, "lw": 0.8, "ms": 3.5, "zorder": 4}
+        if name == agent:
+            look = {"color": BLUE, "lw": 2, "ms": 8, "zorder": 7}
+        values = line["value"].clip(CENTRE, RIM).tolist()
+        ax.plot(angles, [*values, values[0]], "-o", **look)
+    ax.set_ylim(CENTRE, RIM)
+    ax.set_yticks((0, 0.5, 1), ("0", "0.5", "1"), size=SMALL)
     ax.set_xticks(angles[:-1], [""] * len(own))
-    ax.grid(False, axis="y")
+    ax.set_rlabel_position(180 / len(own))
+    rings = ((INK, ":"), (LINE, "-"), (INK, BOUND_DASH))
+    for ring, (colour, dash) in zip(ax.yaxis.get_gridlines(), rings):
+        ring.set(color=colour, lw=1.2, ls=dash)
     ax.grid(True, axis="x")
     ax.spines.polar.set_visible(False)
+    numbers = own[["value", "low", "high"]].to_numpy()
+    for angle, row, words in zip(angles, own.itertuples(), interval_words(numbers)):
+        ends = np.clip((row.low, row.high), CENTRE, RIM)
+        ax.plot((angle, angle), ends, color=BLUE, lw=4.5, alpha=0.45)
+        words = f"{words if row.tasks else ''}\n{row.tasks} of {row.of} tasks"
+        side = np.sin(angle)
+        align = ("center", "left", "right")[int(np.sign(side.round(3)))]
+        look = {"ha": align, "textcoords": "offset points"}
+        place = (angle, RIM)
+        offset = (14 * side, 4 + 30 * np.cos(angle))
+        ax.annotate(row.ability, place, offset, weight="bold", va="bottom", **look)
+        ax.annotate(words, place, offset, va="top", color=TEXT, size=SMALL, **look)
     return figure
-
-
-def _draw_around(ax, angles, line, **look):
-    """Draw a closed line through an agent's values."""
-    values = line["value"].clip(CENTRE, RIM).tolist()
-    ax.plot(angles, [*values, values[0]], "-o", zorder=4, **look)
-
-
-def _name_spoke(ax, angle, name, words):
-    """Write an ability's name and the words below it beside the end of its spoke."""
-    side = np.sin(angle)
-    align = "center"
-    if abs(side) > 0.1:
-        align = "left" if side > 0 else "right"
-    offset = (14 * side, 4 + 30 * np.cos(angle))
-    for said, place, look in (
-        (name, "bottom", {"color": INK, "weight": "bold"}),
-        (words, "top", {"color": TEXT, "size": SMALL}),
-    ):
-        ax.annotate(
-            said,
-            (angle, RIM),
-            offset,
-            textcoords="offset points",
-            ha=align,
-            va=place,
-            annotation_clip=False,
-            **look,
-        )

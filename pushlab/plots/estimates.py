@@ -16,39 +16,36 @@ from pushlab.plots.style import (
     BAND,
     BLUE,
     BOUND_DASH,
-    DASHES,
+    CHANCE_LOOK,
     GREY,
     INK,
-    LEAD,
-    MARKERS,
     ORANGE,
     PAPER,
-    SERIES,
     TEXT,
     chart,
     deep,
-    draw_interval,
     draw_upright,
     house_style,
-    interval_words,
     label_line_ends,
     name_axes,
-    name_rows,
     round_limits,
+    row_panels,
+    series_styles,
     sheet,
     short_number,
 )
 
 # An estimator of values is grey if it ignores the question, orange if it is a model alone, blue if it weighs.
-VALUE_COLOURS = {"naive": GREY, "direct method": ORANGE}
-# An estimator of effects keeps its look in all pictures; an unknown one has the last.
-LOOKS = {
-    "doubly robust": (SERIES[0], DASHES[0], MARKERS[0]),
-    "regression": (SERIES[1], DASHES[1], MARKERS[1]),
-    "inverse weighting": (SERIES[2], DASHES[2], MARKERS[2]),
-    "difference in means": (GREY, (0, (1.2, 1.6)), "D"),
+VALUE_LOOKS = {
+    "naive": (GREY, "-", "o"),
+    "direct method": (ORANGE, "-", "o"),
+    "other": (BLUE, "-", "o"),
 }
-OTHER = (SERIES[3], DASHES[3], MARKERS[3])
+# An estimator of effects has the same look in all pictures.
+EFFECT_LOOKS = series_styles(
+    ["doubly robust", "regression", "inverse weighting", "other"]
+)
+EFFECT_LOOKS["difference in means"] = CHANCE_LOOK
 TABLE = "the table of estimates"
 
 
@@ -72,23 +69,22 @@ def estimator_spread(
         truth: The true value.
     """
     has_rows(estimates, "estimator", "value", "low", "high", what=TABLE)
-    groups = estimates.groupby("estimator", sort=False)
-    title = title or "Estimates from many logs"
-    ax = chart(title, lead, xlabel=unit, size=(7.4, 1.7 + 0.4 * len(groups)))
-    words = []
-    for row, (name, found) in enumerate(groups):
-        values, colour = found["value"], VALUE_COLOURS.get(name, BLUE)
+    rows = []
+    for name, found in estimates.groupby("estimator", sort=False):
+        values = found["value"]
         lowest, low, high, highest = values.quantile([0.025, 0.25, 0.75, 0.975])
-        ax.plot((low, high), (row, row), color=colour, lw=7, solid_capstyle="butt")
-        draw_interval(ax, row, values.mean(), lowest, highest, colour, hollow=True)
         error = np.sqrt(((values - truth) ** 2).mean())
         covers = ((found["low"] <= truth) & (truth <= found["high"])).mean()
-        words.append(f"off by {short_number(error)}, covers {100 * covers:.0f} %")
-    colours = [VALUE_COLOURS.get(name, BLUE) for name in groups.groups]
-    name_rows(ax, list(groups.groups), words, colours)
-    draw_upright(ax, truth, f"truth {short_number(truth)}")
-    round_limits(ax.xaxis, *_nearly_all([*estimates["value"], truth]))
-    return ax.figure
+        words = f"off by {short_number(error)}, covers {100 * covers:.0f} %"
+        rows.append((name, values.mean(), lowest, highest, low, high, words, True))
+    columns = ["name", "value", "low", "high", "from", "to", "words", "hollow"]
+    table = pd.DataFrame(rows, columns=columns)
+    figure = row_panels({"": table}, VALUE_LOOKS, title or "Estimates", lead)
+    for row, ends in enumerate(table[["from", "to"]].to_numpy()):
+        colour = figure.axes[0].lines[2 * row].get_color()
+        figure.axes[0].plot(ends, (row, row), color=colour, lw=7)
+    _draw_truth(figure.axes[0], table, truth, unit)
+    return figure
 
 
 @house_style()
@@ -105,21 +101,19 @@ def estimator_intervals(
         estimates: A row an estimator: estimator, value, low, high.
     """
     has_rows(estimates, "estimator", "value", "low", "high", what=TABLE)
-    title = title or "Estimates from one log"
-    ax = chart(title, lead, xlabel=unit, size=(7.4, 1.7 + 0.4 * len(estimates)))
-    numbers = estimates[["value", "low", "high"]].to_numpy(float)
-    colours = [VALUE_COLOURS.get(name, BLUE) for name in estimates["estimator"]]
-    for row, (line, colour) in enumerate(zip(numbers, colours)):
-        draw_interval(ax, row, *line, colour)
-    name_rows(ax, list(estimates["estimator"]), interval_words(numbers), colours)
+    table = estimates.rename(columns={"estimator": "name"})
+    figure = row_panels({"": table}, VALUE_LOOKS, title or "Estimates", lead)
+    _draw_truth(figure.axes[0], table, truth, unit)
+    return figure
+
+
+def _draw_truth(ax, table, truth, unit):
+    """Draw the true value, and set round limits."""
     draw_upright(ax, truth, f"truth {short_number(truth)}")
-    round_limits(ax.xaxis, *_nearly_all([*numbers.ravel(), truth]))
-    return ax.figure
-
-
-def _nearly_all(values):
-    """Return limits that hold all values but for a few far outside."""
-    return np.nanquantile(values, [0.002, 0.998])
+    ax.set_xlabel(unit, loc="right")
+    round_limits(
+        ax.xaxis, min(truth, table["low"].min()), max(truth, table["high"].max())
+    )
 
 
 # ---------------------------------------------------------------- effects
@@ -139,40 +133,20 @@ def effect_estimates(
     Args:
         tables: Tables of `pushlab.causal.compare` by the name of the data set, or one such table.
     """
-    tables = {"": tables} if isinstance(tables, pd.DataFrame) else tables
-    heights = [len(table) + 0.8 for table in tables.values()]
-    figure = sheet(7.4, 1.4 + 0.34 * sum(heights), title or "Estimated effects", lead)
-    figure.get_layout_engine().set(hspace=0.1)
-    panels = figure.subplots(
-        len(tables), squeeze=False, sharex=True, height_ratios=heights
-    )
-    numbers = pd.concat(list(tables.values()))[["estimate", "low", "high"]]
-    words = iter(interval_words(numbers.to_numpy(float)))
-    values = [0.0]
-    for ax, (name, table) in zip(panels[:, 0], tables.items()):
-        name_axes(ax)
-        looks = [LOOKS.get(estimator, OTHER) for estimator in table["estimator"]]
-        numbers = table[["estimate", "low", "high"]].to_numpy(float)
-        truth = table["truth"].iloc[0]
-        for row, (line, look) in enumerate(zip(numbers, looks)):
-            misses = table["covers"].iloc[row] == False  # noqa: E712 (None is unknown)
-            draw_interval(ax, row, *line, look[0], look[2], misses)
-        said = [next(words) for _ in looks]
-        name_rows(ax, list(table["estimator"]), said, [look[0] for look in looks])
+    tables = {"": tables} if isinstance(tables, pd.DataFrame) else dict(tables)
+    names = {"estimator": "name", "estimate": "value"}
+    for heading, table in tables.items():
+        is_missed = table["covers"].isin([False])
+        tables[heading] = table.rename(columns=names).assign(hollow=is_missed)
+    figure = row_panels(tables, EFFECT_LOOKS, title or "Effects", lead, 20, True)
+    for ax, table in zip(figure.axes, tables.values()):
         ax.axvline(0, color=TEXT, lw=0.8, zorder=1)
-        is_first = ax is panels[0, 0]
-        ax.set_title(
-            name, size=LEAD, weight="normal", color=TEXT, pad=18 if is_first else 6
-        )
+        truth = table["truth"].iloc[0]
         if np.isfinite(truth):
-            said = f"true effect {truth:,.3g}".replace("-", "−") if is_first else ""
-            draw_upright(ax, truth, said)
-        values += [*numbers[np.isfinite(numbers)], truth]
-        if ax is not panels[-1, 0]:
-            ax.tick_params(axis="x", bottom=False, labelbottom=False)
-            ax.spines.bottom.set_visible(False)
+            draw_upright(ax, truth, f"true effect {truth:,.3g}".replace("-", "−"))
     ax.set_xlabel(unit, loc="right")
-    round_limits(ax.xaxis, np.nanmin(values), np.nanmax(values))
+    values = pd.concat(tables.values())[["low", "high", "truth"]]
+    round_limits(ax.xaxis, min(values.min().min(), 0), max(values.max().max(), 0))
     return figure
 
 
@@ -193,25 +167,24 @@ def data_needed(
     cover.axhline(0.95, color=INK, lw=1.6, ls=BOUND_DASH)
     labels = []
     for name, line in table.groupby("estimator", sort=False):
-        colour, dash, marker = LOOKS.get(name, OTHER)
+        colour, dash, marker = EFFECT_LOOKS.get(name) or EFFECT_LOOKS["other"]
         look = {"color": colour, "ls": dash, "marker": marker, "ms": 5}
-        error.plot(line["n"], line["rmse"], **look)
-        cover.plot(line["n"], line["covers"], **look)
+        sizes = line["n"]
+        error.plot(sizes, line["rmse"], **look)
+        cover.plot(sizes, line["covers"], **look)
         ends = line["covers_low"], line["covers_high"]
-        cover.vlines(line["n"], *ends, color=colour, alpha=0.45, lw=3)
-        labels.append((line["n"].iloc[-1], line["rmse"].iloc[-1], name, colour))
+        cover.vlines(sizes, *ends, color=colour, alpha=0.45, lw=3)
+        labels.append((sizes.iloc[-1], line["rmse"].iloc[-1], name, colour))
     sizes = sorted(set(table["n"]))
-    for ax in (error, cover):
-        ax.set_xscale("log")
-        ax.set_xlim(sizes[0] / 1.12, sizes[-1] * 1.12)
-        ax.set_xticks(sizes[1::2], minor=False)
     error.set_yscale("log")
     error.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     cover.set(ylim=(0, 1.02), yticks=(0, 0.25, 0.5, 0.75, 0.95))
-    name_axes(error, "root mean squared error", unit)
-    name_axes(cover, "share of 95 % intervals that include the truth", unit)
-    error.minorticks_off()
-    cover.minorticks_off()
+    words = "share of 95 % intervals that include the truth"
+    for ax, ylabel in ((error, "root mean squared error"), (cover, words)):
+        ax.set(xscale="log", xlim=(sizes[0] / 1.12, sizes[-1] * 1.12))
+        ax.set_xticks(sizes[1::2])
+        name_axes(ax, ylabel, unit)
+        ax.minorticks_off()
     label_line_ends(error, labels)
     return figure
 
@@ -227,33 +200,22 @@ def overlap(data: Any, title: str = "", lead: str = "", unit: str = "units") -> 
             regression is drawn.
         unit: Name of the units, such as "towns".
     """
-    known = "" if data.propensity is not None else ", estimated"
-    title = title or "Probability of treatment"
-    ax = chart(title, lead, unit, "probability of being treated" + known)
+    xlabel = "probability of being treated"
+    if data.propensity is None:
+        xlabel += ", estimated"
+    ax = chart(title or "Probability of treatment", lead, unit, xlabel)
     chances = data.treatment_chances()
-    edges = np.linspace(0, 1, 21)
-    most = 0
     for words, arm, sign, colour in (
         ("treated", data.treated, 1, BLUE),
         ("others", ~data.treated, -1, GREY),
     ):
-        counts, _ = np.histogram(chances[arm], edges)
         look = {"color": colour, "ec": PAPER, "lw": 1}
-        ax.bar(edges[:-1], sign * counts, width=0.05, align="edge", **look)
-        ax.annotate(
-            f"{words}\n{arm.sum():,}",
-            (1, 0.5 + sign / 4),
-            (10, 0),
-            xycoords="axes fraction",
-            textcoords="offset points",
-            size=LEAD,
-            weight="bold",
-            color=deep(colour),
-            va="center",
-        )
-        most = max(most, counts.max())
+        ax.hist(chances[arm], 20, (0, 1), weights=np.full(arm.sum(), sign), **look)
+        look = {"color": deep(colour), "weight": "bold", "va": "center"}
+        words += f"\n{arm.sum():,}"
+        ax.text(1.02, 0.5 + sign / 4, words, transform=ax.transAxes, **look)
     ax.axhline(0, color=INK, lw=1)
-    ax.set(xlim=(0, 1), ylim=(-1.05 * most, 1.05 * most))
+    ax.set_xlim(0, 1)
     ax.yaxis.set_major_formatter(lambda value, _: f"{abs(value):,.0f}")
     ax.spines.bottom.set_visible(False)
     return ax.figure

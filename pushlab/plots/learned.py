@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from pushlab.ground.arguments import has_columns, one_of
-from pushlab.plots.rates import draw_shares, ordered_values
+from pushlab.plots.rates import draw_cells, ordered_values
 from pushlab.plots.style import INK, house_style, name_axes, sheet, spoken
 
 CONTEXTS = 60  # of each column that a cell is the mean of, evenly over the period
@@ -23,7 +23,7 @@ def learned_heatmap_table(
         agent: One that has learned, with `candidates` and `probability(contexts, notifications)`, such as a bandit.
         env: The environment it learned in.
         row: A feature of the notification.
-        column: A feature of the context. A set-valued one has a column a tag.
+        column: A feature of the context.
         most: Rows at most: the best of each column, to the agent or in truth, and those that truly vary most.
 
     Returns:
@@ -35,43 +35,33 @@ def learned_heatmap_table(
     one_of("row", row, notification.names)
     one_of("column", column, context.names)
     words = notification.decode(agent.candidates)[row].to_numpy()
-    lines = []
-    for value, contexts in _contexts_by(context, column, world.period.context_codes):
-        chosen = np.linspace(0, len(contexts) - 1, CONTEXTS).astype(int)
-        chosen = contexts[np.unique(chosen)]
-        moments = np.repeat(chosen, len(words), axis=0)
-        pushes = np.tile(agent.candidates, (len(chosen), 1))
+    values = context.decode(world.period.context_codes)[column]
+    cells = []
+    for value in ordered_values(values):
+        chosen = np.flatnonzero(values == value)
+        chosen = chosen[
+            np.unique(np.linspace(0, len(chosen) - 1, CONTEXTS).astype(int))
+        ]
+        contexts = world.period.context_codes[chosen]
+        pairs = (
+            np.repeat(contexts, len(words), axis=0),
+            np.tile(agent.candidates, (len(chosen), 1)),
+        )
         cell = pd.DataFrame({row: words, column: value})
         for key, source in (("expected", agent), ("true", world.judge)):
-            chances = source.probability(moments, pushes)
+            chances = source.probability(*pairs)
             cell[key] = chances.reshape(len(chosen), -1).mean(axis=0)
-        lines.append(cell.groupby([row, column], sort=False, as_index=False).mean())
-    return _most_telling(pd.concat(lines), row, column, most)
-
-
-def _contexts_by(half, name, codes):
-    """Yield each value of a feature, or tag of a set, that occurs, and its contexts."""
-    for place, component in enumerate(half.components):
-        feature, _, tag = component.partition(".")
-        if feature != name:
-            continue
-        for code, word in [(1, tag)] if tag else enumerate(half[name].words):
-            has_value = codes[:, place] == code
-            if has_value.any():
-                yield word, codes[has_value]
-
-
-def _most_telling(table, row, column, most):
-    """Return the rows that are the best of a column, then those whose true probability varies most."""
-    spread = table.groupby(row, sort=False)["true"].agg(np.ptp)
-    table = table.set_index([row, column])
+        cells.append(cell.groupby([row, column], sort=False, as_index=False).mean())
+    table = pd.concat(cells, ignore_index=True)
     best = set()
-    for key in ("true", "expected"):
-        best |= {at[0] for at in table[key].groupby(column).idxmax()}
+    for key in ("expected", "true"):
+        best |= set(table.loc[table.groupby(column)[key].idxmax(), row])
+    spread = table.groupby(row, sort=False)["true"].agg(np.ptp)
     rows = sorted(spread.index, key=lambda value: (value not in best, -spread[value]))
-    columns = ordered_values(table.index.get_level_values(column).to_series())
-    cells = pd.MultiIndex.from_product([rows[:most], columns], names=[row, column])
-    return table.loc[cells].reset_index()
+    table = table[table[row].isin(rows[:most])]
+    return table.sort_values(
+        row, key=lambda names: names.map(rows.index), kind="stable"
+    )
 
 
 @house_style()
@@ -90,7 +80,7 @@ def learned_heatmap(table: pd.DataFrame, title: str = "", lead: str = "") -> Fig
     for ax, (key, words) in zip(panels, names.items()):
         name_axes(ax, words)
         shares = table.pivot_table(key, row, column, sort=False)
-        draw_shares(ax, shares)
+        draw_cells(ax, shares, shares)
         for place, best in enumerate(shares.to_numpy().argmax(axis=0)):
             look = {"fc": "none", "ec": INK, "lw": 1.5, "clip_on": False, "zorder": 5}
             ax.add_patch(Rectangle((place + 0.02, best + 0.03), 0.96, 0.94, **look))

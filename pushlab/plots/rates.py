@@ -8,9 +8,8 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.collections import QuadMesh
-from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.colors import LinearSegmentedColormap, ListedColormap
 from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
 
 from pushlab.ground.arguments import demand, has_rows
 from pushlab.metrics.estimate import share_interval
@@ -22,10 +21,9 @@ from pushlab.plots.style import (
     SMALL,
     SOFT,
     SURFACE,
-    TEXT,
     blend,
     chart,
-    draw_interval,
+    draw_rows,
     draw_upright,
     house_style,
     name_rows,
@@ -36,21 +34,15 @@ from pushlab.plots.words import app_name, value_words
 
 TABLE = "the table of engagements"
 OPEN_WORDS = {"opened": True, "true": True, "dismissed": False, "false": False}
-WEEK = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-ORDERS = (  # sets of values that have an order of their own
-    tuple(map(str, range(7))),
-    WEEK,
-    ("mon", "tues", "wed", "thur", "fri", "sat", "sun"),
-    ("mon", "tue", "wed", "thu", "fri", "sat", "sun"),
-    ("early-morning", "morning", "afternoon", "evening", "night"),
-    ("none", "low", "medium", "high"),
-    ("low", "moderate", "high"),
-    ("min", "low", "default", "high", "max"),
-    ("near", "med", "far"),
-    ("silent", "vibrate", "normal"),
-    ("false", "true"),
-)
-FEW = 10  # a share of fewer notifications is hatched: it may be chance
+ORDER = (  # of values that have one
+    "0 1 2 3 4 5 6 monday tuesday wednesday thursday friday saturday sunday "
+    "mon tue tues wed thu thur fri sat sun "
+    "early-morning morning afternoon evening night "
+    "none min low medium moderate default high max near med far "
+    "silent vibrate normal false true"
+).split()
+WEEK = ORDER[7:14]
+FEW = 10  # a share of fewer notifications is hollow or hatched: it may be chance
 MOST = 12  # values in a picture; the rarest share the last
 
 
@@ -60,36 +52,27 @@ MOST = 12  # values in a picture; the rarest share the last
 def was_opened(engagements: pd.DataFrame) -> pd.Series:
     """Return which of the engagements were opened, from the column `action`."""
     has_rows(engagements, "action", what=TABLE)
-    words = engagements["action"].astype(str).str.lower()
-    wrong = ~words.isin(list(OPEN_WORDS))
-    if wrong.any():
-        row = engagements.index[wrong.to_numpy().argmax()]
-        value = engagements["action"][wrong].iloc[0]
+    actions = engagements["action"]
+    opened = actions.astype(str).str.lower().map(OPEN_WORDS)
+    for row in opened.index[opened.isna()]:
+        value = actions.loc[row]
         raise ValueError(
             f"row {row}, column 'action': {value!r} is not opened or dismissed"
         )
-    return words.map(OPEN_WORDS).astype(bool)
+    return opened.astype(bool)
 
 
 def ordered_values(values: pd.Series, order: Sequence | None = None) -> list:
-    """Return the distinct values in `order`, or in their natural order, or the most frequent first.
+    """Return the distinct values in order; by default days, times and levels have theirs.
 
     Values that the order does not contain come last, the most frequent first.
 
     >>> ordered_values(pd.Series(["night", "morning", "night", "unknown"]))
     ['morning', 'night', 'unknown']
     """
-    present = values.astype(object).fillna("unknown").value_counts().index.tolist()
-    words = [str(value).lower() for value in present]
-    scales = ORDERS if order is None else ([str(value).lower() for value in order],)
-    for scale in scales:
-        known = sum(word in scale for word in words)
-        if order is not None or known >= max(2, len(words) - 1):
-            rank = {word: place for place, word in enumerate(scale)}
-            return sorted(
-                present, key=lambda value: rank.get(str(value).lower(), len(rank))
-            )
-    return present
+    present = values.astype(object).fillna("unknown").value_counts().index
+    ranks = {str(value).lower(): place for place, value in enumerate(order or ORDER)}
+    return sorted(present, key=lambda value: ranks.get(str(value).lower(), len(ranks)))
 
 
 def folded(
@@ -177,6 +160,11 @@ def shown_value(feature: str, value: Any, labels: Mapping | None = None) -> str:
 # ---------------------------------------------------------------- pictures
 
 
+SHADES = LinearSegmentedColormap.from_list(
+    "opened", [blend(OPENED, 0.06, SURFACE), blend(OPENED, 0.94, SURFACE)]
+)
+
+
 @house_style()
 def open_rates(
     engagements: pd.DataFrame,
@@ -199,24 +187,13 @@ def open_rates(
         xlabel="share opened",
         size=(6, 1.6 + 0.3 * len(table)),
     )
-    for row, line in enumerate(table.itertuples(index=False)):
-        is_few = line.notifications < FEW
-        ends = line.low, line.high
-        draw_interval(ax, row, line.opened, *ends, OPENED, hollow=is_few)
+    rows = table[["opened", "low", "high"]].to_numpy()
+    few = np.flatnonzero(table["notifications"] < FEW)
+    draw_rows(ax, rows, [(OPENED, "-", "o")] * len(rows), few)
     names = [shown_value(by, value, labels) for value in table[by]]
-    counts = [f"{count:,}" for count in table["notifications"]]
-    name_rows(ax, names, counts)
+    name_rows(ax, names, [f"of {count:,}" for count in table["notifications"]])
     overall = was_opened(engagements).mean()
     draw_upright(ax, overall, f"all {overall:.2f}")
-    ax.annotate(
-        "notifications",
-        (1, 1),
-        (10, 6),
-        xycoords="axes fraction",
-        textcoords="offset points",
-        size=SMALL,
-        color=TEXT,
-    )
     ax.set(xlim=(0, 1), xticks=(0, 0.25, 0.5, 0.75, 1))
     return ax.figure
 
@@ -246,55 +223,41 @@ def open_heatmap(
         f"share opened; hatched: fewer than {FEW}, with their number",
         size=(6.4, 2 + 0.38 * len(shares)),
     )
-    mesh = draw_shares(ax, shares.mask(counts < FEW))
-    for (r, c), count in np.ndenumerate(counts):
-        if count < FEW:
-            ax.text(
-                c + 0.5,
-                r + 0.5,
-                f"{count or ''}",
-                size=SMALL,
-                ha="center",
-                va="center",
-                bbox={"fc": SURFACE, "ec": "none", "pad": 1.5},
-            )
-        if 0 < count < FEW:
-            look = {"fc": SOFT, "ec": MUTED, "hatch": "////"}
-            ax.add_patch(Rectangle((c + 0.03, r + 0.04), 0.94, 0.92, **look))
+    mesh = draw_cells(ax, shares.mask(counts < FEW), counts)
     bar = ax.figure.colorbar(mesh, location="bottom", shrink=0.3, anchor=(1, 0))
     bar.set_ticks([0, 1])
     return ax.figure
 
 
-SHADES = LinearSegmentedColormap.from_list(
-    "opened", [blend(OPENED, 0.06, SURFACE), blend(OPENED, 0.94, SURFACE)]
-)
+def draw_cells(ax: Axes, shares: pd.DataFrame, counts: pd.DataFrame) -> QuadMesh:
+    """Draw a heat map of shares: white at 0, green at 1, with the number in each cell.
 
-
-def draw_shares(ax: Axes, shares: pd.DataFrame) -> QuadMesh:
-    """Draw a heat map of a table of shares: paper at 0, green at 1, with the number in each cell."""
+    Args:
+        counts: Numbers for the cells without a share, which are hatched unless they have 0.
+    """
+    name_cells(ax, shares)
+    few = np.ma.masked_where(shares.notna() | (counts == 0), counts)
     ax.set_facecolor(SOFT)
-    mesh = ax.pcolormesh(
-        np.ma.masked_invalid(shares),
-        cmap=SHADES,
-        vmin=0,
-        vmax=1,
-        edgecolors=PAPER,
-        lw=3,
-    )
+    ax.pcolor(few, hatch="////", ec=MUTED, lw=0, cmap=ListedColormap([SOFT]))
+    mesh = ax.pcolormesh(shares, cmap=SHADES, vmin=0, vmax=1, ec=PAPER, lw=3)
     for (r, c), share in np.ndenumerate(shares):
-        if np.isfinite(share):
-            colour = INK if share < 0.85 else SURFACE
-            words = f"{share:.2f}"
-            look = {"size": SMALL, "color": colour, "weight": "bold"}
-            ax.text(c + 0.5, r + 0.5, words, ha="center", va="center", **look)
-    rows, columns = shares.index, shares.columns
-    names = [shown_value(shares.index.name, value) for value in rows]
-    ax.set_yticks(np.arange(len(rows)) + 0.5, names)
-    names = [shown_value(shares.columns.name, value) for value in columns]
-    ax.set_xticks(np.arange(len(columns)) + 0.5, [fill(name, 12) for name in names])
-    ax.set_ylim(len(rows), 0)
+        look = {"color": INK if share < 0.85 else SURFACE, "weight": "bold"}
+        words = f"{share:.2f}"
+        if np.isnan(share):
+            look = {"bbox": {"fc": SURFACE, "lw": 0, "pad": 1.5}}
+            words = f"{counts.iloc[r, c] or ''}"
+        ax.text(c + 0.5, r + 0.5, words, size=SMALL, ha="center", va="center", **look)
+    return mesh
+
+
+def name_cells(ax: Axes, table: pd.DataFrame) -> None:
+    """Make axes a table of cells, one unit wide and high, with names on the left and below."""
+    for axis, values in ((ax.yaxis, table.index), (ax.xaxis, table.columns)):
+        names = [shown_value(values.name, value) for value in values]
+        if axis is ax.xaxis:
+            names = [fill(name, 12, break_long_words=False) for name in names]
+        axis.set_ticks(np.arange(len(names)) + 0.5, names)
+        axis.set_tick_params(length=0)
+    ax.set(xlim=(0, table.shape[1]), ylim=(len(table), 0))
     ax.grid(False)
     ax.spines.bottom.set_visible(False)
-    ax.tick_params(length=0)
-    return mesh

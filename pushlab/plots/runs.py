@@ -12,22 +12,16 @@ from pushlab.plots.style import (
     CHANCE,
     INK,
     PAPER,
-    SMALL,
-    TEXT,
     TICK,
     banded_line,
     chart,
     deep,
-    draw_interval,
     draw_upright,
     house_style,
-    interval_words,
     label_line_ends,
-    name_axes,
-    name_rows,
     round_limits,
+    row_panels,
     series_styles,
-    sheet,
     short_number,
 )
 
@@ -43,28 +37,18 @@ def score_intervals(table: pd.DataFrame, title: str = "", lead: str = "") -> Fig
     """
     what = "the table of statistics"
     has_rows(table, "statistic", "agent", "value", "low", "high", what=what)
-    styles = series_styles(table["agent"])
+    table = table.rename(columns={"agent": "name"})
+    table["hollow"] = table["name"] == CHANCE
     blocks = dict(list(table.groupby("statistic", sort=False)))
-    heights = [len(block) + 1.9 for block in blocks.values()]
     title = title or "Statistics of each agent"
-    figure = sheet(7.4, 1 + 0.32 * sum(heights), title, lead)
-    figure.get_layout_engine().set(hspace=0.15)
-    panels = figure.subplots(len(blocks), squeeze=False, height_ratios=heights)
-    for ax, (name, block) in zip(panels[:, 0], blocks.items()):
-        name_axes(ax)
-        numbers = block[["value", "low", "high"]].to_numpy(float)
-        for row, (agent, line) in enumerate(zip(block["agent"], numbers)):
-            colour, _, marker = styles[agent]
-            draw_interval(ax, row, *line, colour, marker, agent.lower() == CHANCE)
-        colours = [styles[agent][0] for agent in block["agent"]]
-        name_rows(ax, list(block["agent"]), interval_words(numbers), colours)
-        pad, even = 8, []
-        if EVEN in name:
-            pad, even = 20, [0.5]
+    pad = 20 if EVEN in "".join(blocks) else 8
+    figure = row_panels(blocks, series_styles(table["name"]), title, lead, pad)
+    for ax, (statistic, block) in zip(figure.axes, blocks.items()):
+        limits = [block["low"].min(), block["high"].max()]
+        if EVEN in statistic:
+            limits.append(0.5)
             draw_upright(ax, 0.5, "neither is better")
-        ax.set_title(name, size=SMALL, weight="normal", color=TEXT, pad=pad)
-        lowest, highest = min([*block["low"], *even]), max([*block["high"], *even])
-        round_limits(ax.xaxis, lowest, highest, 5)
+        round_limits(ax.xaxis, min(limits), max(limits), 5)
     return figure
 
 
@@ -89,12 +73,8 @@ def performance_profiles(
         means = line.rename(columns={"share": "mean"})
         banded_line(ax, line["threshold"], means, styles[name], label=name)
     colours = [deep(colour) for colour, _, _ in styles.values()]
-    ax.legend(
-        loc="upper left",
-        bbox_to_anchor=(1, 1),
-        labelcolor=colours,
-        prop={"size": TICK, "weight": "bold"},
-    )
+    font = {"size": TICK, "weight": "bold"}
+    ax.legend(bbox_to_anchor=(1, 1), loc="upper left", labelcolor=colours, prop=font)
     ax.set(xlim=(table["threshold"].min(), table["threshold"].max()), ylim=(0, 1.005))
     return ax.figure
 
@@ -121,12 +101,10 @@ def power_curve(
         enough = line[line["power"] >= wanted].head(1)
         look = {"color": colour, "ms": 8, "mec": PAPER, "zorder": 6}
         ax.plot(enough["runs"], enough["power"], marker, **look)
-        last = line.iloc[-1]
-        runs = f"over {last['runs']:.0f} runs"
+        words = f"{short_number(difference)}: not enough"
         if len(enough):
-            runs = f"{enough['runs'].iloc[0]} runs"
-        words = f"{short_number(difference)}: {runs}"
-        labels.append((last["runs"], last["power"], words, colour))
+            words = f"{short_number(difference)}: {enough['runs'].iloc[0]} runs"
+        labels.append((line["runs"].iloc[-1], line["power"].iloc[-1], words, colour))
     ax.set(xlim=(table["runs"].min(), table["runs"].max()), ylim=(0, 1.01))
     ax.set_yticks(sorted({0, 0.25, 0.5, wanted, 1}))
     label_line_ends(ax, labels)
