@@ -101,7 +101,7 @@ def power_curve(
         enough = line[line["power"] >= wanted].head(1)
         look = {"color": colour, "ms": 8, "mec": PAPER, "zorder": 6}
         ax.plot(enough["runs"], enough["power"], marker, **look)
-        words = f"{short_number(difference)}: not enough"
+        words = f"{short_number(difference)}: over {line['runs'].max()} runs"
         if len(enough):
             words = f"{short_number(difference)}: {enough['runs'].iloc[0]} runs"
         labels.append((line["runs"].iloc[-1], line["power"].iloc[-1], words, colour))
