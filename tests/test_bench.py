@@ -189,6 +189,7 @@ TASKS = table(
        room,    memory,                      0,      1
        patient, planning exploration,        0,      8"""
 )
+TASKS["abilities"] = TASKS["abilities"].str.split()
 MINE = table(
     """agent, task,  seed, score, normalised
        mine,  phone, 0,    15,    0.5

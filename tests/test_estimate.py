@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from pushlab import plots
 from pushlab.metrics import estimate
 
 OURS = np.array(
@@ -301,15 +300,3 @@ def test_median_times_account_for_times_never_reached(times, watched, expected):
 def test_invalid_samples_raise_value_errors(call, message):
     with pytest.raises(ValueError, match=message):
         call()
-
-
-# ---------------------------------------------------------------- pictures
-
-
-def test_pictures_name_a_leader_only_if_its_interval_is_above_the_others(good_picture):
-    apart = estimate.score_table({"ours": OURS + 1, "theirs": THEIRS})
-    words = good_picture(plots.score_intervals(apart))
-    assert "ours has the highest interquartile mean" in words
-    close = estimate.score_table({"ours": OURS, "theirs": THEIRS})
-    words = good_picture(plots.score_intervals(close))
-    assert "Interquartile mean of each agent" in words

@@ -12,7 +12,7 @@ import functools
 import io
 import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.resources import files
 from typing import Any
@@ -20,6 +20,7 @@ from weakref import WeakKeyDictionary, finalize
 
 import matplotlib
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.backends import BackendFilter, backend_registry
@@ -373,6 +374,70 @@ def name_rows(
         )
 
 
+def draw_rows(
+    ax: Axes, intervals: Any, looks: Sequence[tuple], hollow: Collection[int] = ()
+) -> None:
+    """Draw the marks of a chart of rows, each with its interval.
+
+    Args:
+        intervals: Value, low and high of each row, shape (rows, 3).
+        looks: Colour, dash and marker of each row, see `series_styles`.
+        hollow: Rows whose marks are hollow.
+    """
+    for row, (value, low, high) in enumerate(intervals):
+        colour, _, marker = looks[row]
+        fill = PAPER if row in hollow else colour
+        ax.plot((low, high), (row, row), color=colour, lw=2.4, ls="-", zorder=4)
+        ax.plot(value, row, marker, color=colour, mfc=fill, ms=7.5, mew=1.8, zorder=6)
+
+
+def row_panels(
+    tables: Mapping[str, pd.DataFrame],
+    styles: Mapping[str, tuple],
+    title: str = "",
+    lead: str = "",
+    pad: float = 8,
+    sharex: bool = False,
+) -> Figure:
+    """Return a figure with a chart of rows for each table, below each other.
+
+    Args:
+        tables: {heading: table}, with a row a mark: name, value, low, high, and optionally hollow and words.
+        styles: The look of each name, see `series_styles`; an unknown one has that of "other".
+        pad: Points between a heading and its chart; 20 leave room for the words of `draw_upright`.
+    """
+    heights = [len(table) + 1.9 for table in tables.values()]
+    figure = sheet(7.4, 1 + 0.33 * sum(heights), title, lead)
+    figure.get_layout_engine().set(hspace=0.15)
+    more = {"squeeze": False, "height_ratios": heights, "sharex": sharex}
+    panels = figure.subplots(len(tables), **more)
+    everything = pd.concat(tables.values())[["value", "low", "high"]]
+    said = iter(interval_words(everything.to_numpy(float)))
+    for ax, (heading, table) in zip(panels[:, 0], tables.items()):
+        name_axes(ax)
+        ax.set_title(heading, size=SMALL, weight="normal", color=TEXT, pad=pad)
+        rows = table[["value", "low", "high"]].to_numpy(float)
+        words = table.get("words", [next(said) for _ in rows])
+        looks = [styles.get(name) or styles["other"] for name in table["name"]]
+        draw_rows(ax, rows, looks, np.flatnonzero(table.get("hollow", [])))
+        name_rows(ax, list(table["name"]), words, [look[0] for look in looks])
+    return figure
+
+
+def draw_upright(ax: Axes, at: float, words: str, dash: Any = BOUND_DASH) -> None:
+    """Draw a vertical line through a chart of rows, with words above it."""
+    ax.axvline(at, color=INK, lw=1.6, ls=dash, zorder=3)
+    ax.annotate(
+        words,
+        (at, 1),
+        (0, 4),
+        xycoords=("data", "axes fraction"),
+        textcoords="offset points",
+        ha="center",
+        size=TICK,
+    )
+
+
 # ---------------------------------------------------------------- words
 
 
@@ -467,6 +532,29 @@ def short_number(value: float) -> str:
     else:
         words = f"{value:.1f}" if size >= 10 else f"{value:.2f}"
     return "0" if words in ("-0.00", "0.00", "-0") else words.replace("-", "−")
+
+
+def interval_words(intervals: np.ndarray) -> list[str]:
+    """Return values and their intervals, with as many decimals as the narrowest needs.
+
+    Args:
+        intervals: Value, low and high of each row, shape (rows, 3). Without an interval, low and high are NaN.
+
+    >>> interval_words(np.array([(0.62, 0.6, 0.65), (-0.1, -0.12, -0.03)]))
+    ['0.62, 0.60 to 0.65', '−0.10, −0.12 to −0.03']
+    """
+    widths = intervals[:, 2] - intervals[:, 1]
+    widths = widths[widths > 0]
+    digits = 2
+    if len(widths):
+        digits = max(0, int(np.ceil(np.log10(5 / widths.min()))))
+    rows = []
+    for value, low, high in intervals.round(digits) + 0:
+        words = f"{value:,.{digits}f}"
+        if np.isfinite(low):
+            words += f", {low:,.{digits}f} to {high:,.{digits}f}"
+        rows.append(words.replace("-", "−"))
+    return rows
 
 
 def tick_name(value: float) -> str:
