@@ -1,8 +1,7 @@
-"""Pictures: one function a picture. Each takes a log, a table or frames, and returns a Matplotlib Figure or Axes.
+"""Pictures: each function takes a log, a table or frames, and returns a Matplotlib Figure.
 
-They are drawn without pyplot, so they need no screen and leave nothing behind; in a notebook they show themselves as
-the last expression of a cell. Beside each chart stands the table it is drawn from, for whoever cannot see it.
-`__init__.pyi` lists them, each loaded when it is first asked for.
+Figures are drawn without pyplot, so they need no screen and leave nothing behind; in a notebook a figure shows itself
+as the last expression of a cell. `__init__.pyi` lists the pictures, each loaded when it is first used.
 
 >>> from pushlab import plots
 >>> sorted(plots.__all__)[:3]

@@ -38,7 +38,6 @@ from .lifelong import metric_on_curve as metric_on_curve
 from .lifelong import report_sheet as report_sheet
 from .lifelong import smoothed_curves as smoothed_curves
 from .lifelong_tables import evaluation_table as evaluation_table
-from .style import series_styles as series_styles
 from .phone import phone as phone
 from .policies import policy_map as policy_map
 from .rates import open_heatmap as open_heatmap
@@ -50,9 +49,10 @@ from .runs import performance_profiles as performance_profiles
 from .runs import power_curve as power_curve
 from .runs import score_intervals as score_intervals
 from .scorecards import scorecard as scorecard
+from .shelf import preference_map as preference_map
+from .shelf import shelf as shelf
 from .stage import Stage as Stage
 from .style import house_style as house_style
 from .style import png as png
+from .style import series_styles as series_styles
 from .style import use_style as use_style
-from .shelf import preference_map as preference_map
-from .shelf import shelf as shelf

@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 
 from pushlab.ground.arguments import demand, has_rows
 from pushlab.metrics.estimate import share_interval
+from pushlab.plots.phone_words import app_name, value_words
 from pushlab.plots.style import (
     INK,
     MUTED,
@@ -30,7 +31,6 @@ from pushlab.plots.style import (
     plain,
     spoken,
 )
-from pushlab.plots.phone_words import app_name, value_words
 
 TABLE = "the table of engagements"
 OPEN_WORDS = {"opened": True, "true": True, "dismissed": False, "false": False}

@@ -149,7 +149,7 @@ def sheet(
         figure.delaxes(ax)  # clear() alone takes 5 ms for each
     figure.clear()
     figure.set_size_inches(width, height)
-    top = write_heading(figure, title, lead) / 100
+    top = (write_heading(figure, title, lead) + 8) / 100
     margin = MARGIN / 100
     below = (
         margin / width,
@@ -186,6 +186,7 @@ def name_axes(ax: Axes, ylabel: str = "", xlabel: str = "") -> None:
     ax.set_xlabel(xlabel, loc="right", size=TICK, color=TEXT)
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_major_formatter(FuncFormatter(lambda value, _: tick_name(value)))
+        axis.isDefault_majfmt = True  # names of categories replace it
 
 
 def write_heading(
