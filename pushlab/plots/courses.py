@@ -316,7 +316,7 @@ def numbers(
             values = np.array([frame.get(name, np.nan) for frame in frames], float)
             known = values[np.isfinite(values)]
             limits = min(known, default=0.0), max(known, default=1.0)
-            line = (np.arange(len(values)), values, short_number(last), BLUE, "-")
+            line = (np.arange(len(values)), values, short_number(float(last)), BLUE, "-")
             panels.append(Panel(plain(name), [line], limits))
     steps = len(frames) - 1
     stage = Stage(900, 480, figure)
@@ -595,6 +595,5 @@ def limits_to_growth(
     ax.set_yticks([0.25, 0.5, 0.75, 1], [""] * 4)
     if course.time[0] < course.time[-1] < course.end:
         ax.axvline(course.time[-1], color=INK, lw=1, zorder=1)
-    scales = ", ".join(scales)
-    stage.label(MARGIN, 466, f"from zero to the uppermost line: {scales}")
+    stage.label(MARGIN, 466, f"from zero to the uppermost line: {', '.join(scales)}")
     return stage.figure

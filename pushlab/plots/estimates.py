@@ -210,7 +210,7 @@ def overlap(data: Any, title: str = "", lead: str = "", unit: str = "units") -> 
         ("others", ~data.treated, -1, GREY),
     ):
         look = {"color": colour, "ec": PAPER, "lw": 1}
-        ax.hist(chances[arm], 20, (0, 1), weights=np.full(arm.sum(), sign), **look)
+        ax.hist(chances[arm], 20, range=(0, 1), weights=np.full(arm.sum(), sign), **look)
         look = {"color": deep(colour), "weight": "bold", "va": "center"}
         words += f"\n{arm.sum():,}"
         ax.text(1.02, 0.5 + sign / 4, words, transform=ax.transAxes, **look)

@@ -257,7 +257,7 @@ def _draw_bars(stage, frames, choosing):
     answer = frames[-1]["answered"]
     stage.box(24, 416, 852, 32, 11, INK if answer else SOFT)
     if answer:
-        source = (frames[-2].get("memory") or {}).get("source", "")
+        source = (frames[-2:][0].get("memory") or {}).get("source", "")
         if answer["reward"] < 1:
             source = f"{source}   it was: {answer['right']}".strip()
         question = f"Where was {_whose(answer)}?"
