@@ -5,8 +5,10 @@ Everything comes from frames, which each world documents in its `frame`, or from
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib.resources import files
 from itertools import cycle
 from numbers import Real
 from typing import Any
@@ -21,6 +23,7 @@ from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator, NullLocator
 
 from pushlab.ground.arguments import demand
+from pushlab.plots import style
 from pushlab.plots.stage import Stage
 from pushlab.plots.style import (
     BLUE,
@@ -316,7 +319,13 @@ def numbers(
             values = np.array([frame.get(name, np.nan) for frame in frames], float)
             known = values[np.isfinite(values)]
             limits = min(known, default=0.0), max(known, default=1.0)
-            line = (np.arange(len(values)), values, short_number(float(last)), BLUE, "-")
+            line = (
+                np.arange(len(values)),
+                values,
+                short_number(float(last)),
+                BLUE,
+                "-",
+            )
             panels.append(Panel(plain(name), [line], limits))
     steps = len(frames) - 1
     stage = Stage(900, 480, figure)
@@ -334,7 +343,7 @@ class View:
 
     Attributes:
         name: Name of the panel, with the unit.
-        lines: {variable: (words, colour)}.
+        lines: {variable: (words, colour)}, the colour by its name in `style` or as hexadecimal digits.
         unit: Divides the values.
         share: Height in comparison with the other panels.
         idle: The variable that is also drawn as it had been without interventions.
@@ -349,89 +358,22 @@ class View:
     is_rate: bool = False
 
 
-VIEWS = {
-    "hiv": (
-        View(
-            "CD4 cells per ml",
-            {"T1": ("healthy", BLUE), "T1*": ("infected", DISMISSED)},
-        ),
-        View("free virus, copies per ml", {"V": ("virus", DISMISSED)}),
-        View("immune effectors, cells per ml", {"E": ("effectors", PURPLE)}),
-    ),
-    "lotka_volterra": (
-        View("animals", {"rabbits": ("rabbits", BLUE), "foxes": ("foxes", ORANGE)}),
-    ),
-    "opioid": (
-        View(
-            "people, millions",
-            {
-                "nonmedical_users": ("misuse", BLUE),
-                "oud_users": ("with a disorder", ORANGE),
-                "illicit_users": ("illicit", PURPLE),
-            },
-            unit=1e6,
-            share=3,
-        ),
-        View(
-            "overdose deaths a year, thousands",
-            {"overdose_deaths": ("deaths", DISMISSED)},
-            unit=1e3,
-            share=2,
-            idle="overdose_deaths",
-            is_rate=True,
-        ),
-    ),
-    "zika": (
-        View(
-            "infected people",
-            {
-                "symptomatic_humans": ("symptoms", DISMISSED),
-                "asymptomatic_humans": ("no symptoms", ORANGE),
-            },
-            share=2,
-            idle="symptomatic_humans",
-        ),
-        View(
-            "infected mosquitoes",
-            {
-                "infectious_mosquitoes": ("infectious", DISMISSED),
-                "exposed_mosquitoes": ("exposed", ORANGE),
-            },
-        ),
-        View(
-            "other people",
-            {
-                "susceptible_humans": ("susceptible", BLUE),
-                "recovered_humans": ("immune", PURPLE),
-            },
-        ),
-        View(
-            "all mosquitoes, thousands",
-            {"mosquito_population": ("mosquitoes", INK)},
-            unit=1e3,
-        ),
-    ),
-}
-VIEWS["opioid_whynot"] = VIEWS["opioid"][:1]  # counts no deaths
-PATHS = {
-    "hiv": {"V": "virus, copies per ml", "E": "effectors, cells per ml"},
-    "lotka_volterra": {"rabbits": "rabbits", "foxes": "foxes"},
-}
+VIEWS = json.loads(files("pushlab.plots").joinpath("views.json").read_text())
 
 
 def _panels(course):
     """Return the panels of a model; one without a view shows its first three variables."""
-    views = VIEWS.get(course.model["name"])
-    if views is None:
-        shown = zip(list(course.model["variables"].items())[:3], SERIES)
-        views = [View(words, {name: (name, hue)}) for (name, words), hue in shown]
+    shown = zip(list(course.model["variables"].items())[:3], SERIES)
+    views = [View(words, {name: (name, hue)}) for (name, words), hue in shown]
+    if course.model["name"] in VIEWS:
+        views = [View(**view) for view in VIEWS[course.model["name"]]["panels"]]
     return [_panel(course, view) for view in views]
 
 
 def _panel(course, view):
     curves = [
-        (course.values[name], *look, dash)
-        for (name, look), dash in zip(view.lines.items(), DASHES)
+        (course.values[name], words, getattr(style, colour, colour), dash)
+        for (name, (words, colour)), dash in zip(view.lines.items(), DASHES)
     ]
     if view.idle in course.idle:
         curves.insert(0, (course.idle[view.idle], "nothing done", GREY, DOTS))
@@ -495,7 +437,8 @@ def patient(
 def _draw_path(stage, course):
     """Draw the phase portrait: light early, dark late, from a ring to a dot."""
     first_two = list(course.model["variables"])[:2]
-    axes = PATHS.get(course.model["name"], {name: name for name in first_two})
+    known = VIEWS.get(course.model["name"], {"path": {}})
+    axes = known["path"] or {name: name for name in first_two}
     across, up = list(axes)[0], list(axes)[-1]
     points = np.column_stack([course.values[across], course.values[up]])
     goal = [course.goal.get(name) for name in (across, up)]

@@ -138,7 +138,7 @@ def effect_estimates(
     for heading, table in tables.items():
         is_missed = table["covers"].isin([False])
         tables[heading] = table.rename(columns=names).assign(hollow=is_missed)
-    figure = row_panels(tables, EFFECT_LOOKS, title or "Effects", lead, 20, True)
+    figure = row_panels(tables, EFFECT_LOOKS, title or "Effects", lead, True)
     for ax, table in zip(figure.axes, tables.values()):
         ax.axvline(0, color=TEXT, lw=0.8, zorder=1)
         truth = table["truth"].iloc[0]
@@ -210,7 +210,9 @@ def overlap(data: Any, title: str = "", lead: str = "", unit: str = "units") -> 
         ("others", ~data.treated, -1, GREY),
     ):
         look = {"color": colour, "ec": PAPER, "lw": 1}
-        ax.hist(chances[arm], 20, range=(0, 1), weights=np.full(arm.sum(), sign), **look)
+        ax.hist(
+            chances[arm], 20, range=(0, 1), weights=np.full(arm.sum(), sign), **look
+        )
         look = {"color": deep(colour), "weight": "bold", "va": "center"}
         words += f"\n{arm.sum():,}"
         ax.text(1.02, 0.5 + sign / 4, words, transform=ax.transAxes, **look)

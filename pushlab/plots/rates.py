@@ -241,7 +241,10 @@ def draw_cells(ax: Axes, shares: pd.DataFrame, counts: pd.DataFrame) -> QuadMesh
     ax.pcolor(few, hatch="////", ec=MUTED, lw=0, cmap=ListedColormap([SOFT]))
     mesh = ax.pcolormesh(shares, cmap=SHADES, vmin=0, vmax=1, ec=PAPER, lw=3)
     for (r, c), share in np.ndenumerate(shares):
-        look: dict[str, Any] = {"color": INK if share < 0.85 else SURFACE, "weight": "bold"}
+        look: dict[str, Any] = {
+            "color": INK if share < 0.85 else SURFACE,
+            "weight": "bold",
+        }
         words = f"{share:.2f}"
         if np.isnan(share):
             look = {"bbox": {"fc": SURFACE, "lw": 0, "pad": 1.5}}

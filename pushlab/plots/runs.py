@@ -41,8 +41,7 @@ def score_intervals(table: pd.DataFrame, title: str = "", lead: str = "") -> Fig
     table["hollow"] = table["name"] == CHANCE
     blocks = dict(list(table.groupby("statistic", sort=False)))
     title = title or "Statistics of each agent"
-    pad = 20 if EVEN in "".join(blocks) else 8
-    figure = row_panels(blocks, series_styles(table["name"]), title, lead, pad)
+    figure = row_panels(blocks, series_styles(table["name"]), title, lead)
     for ax, (statistic, block) in zip(figure.axes, blocks.items()):
         limits = [block["low"].min(), block["high"].max()]
         if EVEN in statistic:

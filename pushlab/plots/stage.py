@@ -101,7 +101,6 @@ class Stage:
             ha=align,
             va="baseline",
             zorder=z,
-            parse_math=False,
             **more,
         )
 

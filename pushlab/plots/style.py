@@ -126,6 +126,10 @@ class Sheet(Figure):
     def _repr_png_(self):
         return png(self), {"alt": self.get_label()}
 
+    def get_tightbbox(self, *_, **__):
+        """Return the whole sheet: notebooks cut figures to this box once pyplot is imported."""
+        return self.bbox_inches
+
 
 def sheet(
     width: float,
@@ -397,7 +401,6 @@ def row_panels(
     styles: Mapping[str, tuple],
     title: str = "",
     lead: str = "",
-    pad: float = 8,
     sharex: bool = False,
 ) -> Figure:
     """Return a figure with a chart of rows for each table, below each other.
@@ -405,7 +408,7 @@ def row_panels(
     Args:
         tables: {heading: table}, with a row a mark: name, value, low, high, and optionally hollow and words.
         styles: The look of each name, see `series_styles`; an unknown one has that of "other".
-        pad: Points between a heading and its chart; 20 leave room for the words of `draw_upright`.
+        sharex: Whether all charts have the same x axis.
     """
     heights = [len(table) + 1.9 for table in tables.values()]
     figure = sheet(7.4, 1 + 0.33 * sum(heights), title, lead)
@@ -416,7 +419,7 @@ def row_panels(
     said = iter(interval_words(everything.to_numpy(float)))
     for ax, (heading, table) in zip(panels[:, 0], tables.items()):
         name_axes(ax)
-        ax.set_title(heading, size=SMALL, weight="normal", color=TEXT, pad=pad)
+        ax.set_title(heading, size=SMALL, weight="normal", color=TEXT, pad=20)
         rows = table[["value", "low", "high"]].to_numpy(float)
         words = table.get("words", [next(said) for _ in rows])
         looks = [styles.get(name) or styles["other"] for name in table["name"]]
@@ -491,12 +494,12 @@ def wrap(
 
 
 def plain(value: Any) -> str:
-    """Return any value as one line of text.
+    """Return any value as one line of text, without formulas: Matplotlib draws an escaped dollar as a dollar.
 
     >>> plain("two\\n  lines"), plain(3)
     ('two lines', '3')
     """
-    return " ".join(str(value).split())
+    return " ".join(str(value).split()).replace("$", r"\$")
 
 
 def short(value: Any, most: int) -> str:
