@@ -3,50 +3,17 @@
 No schema is known here. A feature with a familiar role on a phone (day, place, battery ...) is found by its name.
 """
 
+import json
 import re
 from collections.abc import Mapping
+from importlib.resources import files
 from typing import Any
 
 from pushlab.plots.style import plain, spoken
 
-ROLE_OF = {  # names of features, in small letters only
-    "day": "day",
-    "dayofweek": "day",
-    "weekday": "day",
-    "time": "time",
-    "timeofday": "time",
-    "place": "place",
-    "placecategory": "place",
-    "location": "place",
-    "activity": "activity",
-    "activitycontext": "activity",
-    "noise": "noise",
-    "averagenoise": "noise",
-    "proximity": "proximity",
-    "ringer": "ringer",
-    "ringermode": "ringer",
-    "battery": "battery",
-    "batterylevel": "battery",
-    "charging": "charging",
-    "headphones": "headphones",
-    "headphonesin": "headphones",
-    "music": "music",
-    "musicactive": "music",
-}
-ICON_OF_WORD = {
-    "unlock": "lock",
-    "light": "light",
-    "app": "apps",
-    "apps": "apps",
-    "day": "day",
-    "month": "day",
-    "date": "day",
-    "week": "day",
-    "time": "time",
-    "hour": "time",
-    "count": "count",
-    "number": "count",
-}
+_WORDS = json.loads(files("pushlab.plots").joinpath("phone_words.json").read_text())
+ROLE_OF = _WORDS["roles"]  # {name of a feature in small letters: role}
+ICON_OF_WORD = _WORDS["icons"]
 UNKNOWN = {"", "unknown", "none", "nan"}
 COMMON_PARTS = {"com", "org", "net", "io", "android", "app", "apps", "google"}
 
