@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -29,9 +29,6 @@ from pushlab.plots.style import (
     short,
 )
 
-if TYPE_CHECKING:
-    from pushlab.challenges.scorecard import Scorecard
-
 BARS = {  # metric: its name, and the meaning of a full bar or of the number
     "performance_share": ("performance", "share of the best possible"),
     "coverage": ("coverage", "history's values, among the opened"),
@@ -48,12 +45,12 @@ JUDGES = {"truth": "true user", "adaboost": "AdaBoost", "bayes": "naive Bayes"}
 
 @house_style()
 def scorecard(
-    cards: Sequence[Scorecard], times: bool = False, title: str = "", lead: str = ""
+    cards: Sequence[Any], times: bool = False, title: str = "", lead: str = ""
 ) -> Figure:
     """Draw the first scorecard as bars, chance as ticks on them, and what each judge thinks of all.
 
     Args:
-        cards: Scorecards of one challenge, of which the first five are drawn; the agent called "random" is chance.
+        cards: `pushlab.challenges.Scorecard` of one challenge, of which the first five are drawn; the agent called "random" is chance.
         times: Whether to name the response time, which differs between machines.
 
     Returns:
@@ -78,7 +75,7 @@ def scorecard(
     return figure
 
 
-def _draw_bars(ax: Axes, cards: Sequence[Scorecard]) -> None:
+def _draw_bars(ax: Axes, cards: Sequence[Any]) -> None:
     """Draw a bar for each metric of the first card, with ticks for chance."""
     metrics = cards[0].metrics
     bars = [metric for metric in BARS if metrics.get(metric) is not None]
@@ -113,7 +110,7 @@ def _draw_bars(ax: Axes, cards: Sequence[Scorecard]) -> None:
     ax.spines.bottom.set_visible(False)
 
 
-def _draw_judges(ax: Axes, cards: Sequence[Scorecard]) -> None:
+def _draw_judges(ax: Axes, cards: Sequence[Any]) -> None:
     """Draw the share opened by each judge, with an interval, the agents below each other."""
     judges = list(cards[0].judges)
     name_axes(ax, "share opened by each judge, 95 % intervals")
