@@ -50,7 +50,8 @@ def scorecard(
     """Draw the first scorecard as bars, chance as ticks on them, and what each judge thinks of all.
 
     Args:
-        cards: `pushlab.challenges.Scorecard` of one challenge, of which the first five are drawn; the agent called "random" is chance.
+        cards: Each a `pushlab.challenges.Scorecard` of one challenge, of which the first five are drawn; the agent
+            called "random" is chance.
         times: Whether to name the response time, which differs between machines.
 
     Returns:
