@@ -134,7 +134,7 @@ def _draw_floor(stage, now, choosing):
         radius = min(13, pitch / 2 - 2)
         _draw_person(stage, x, 370, radius, thing["person"], colour, **look)
         if len(now["placed"]) <= 10:
-            name = fit(thing["person"], pitch - 2, SMALL, weight)
+            name = fit(thing["person"], pitch + 2, SMALL, weight)
             stage.text(x, 394, name, SMALL, INK, weight, "center")
 
 
