@@ -207,3 +207,16 @@ def ability_radar(
         ax.annotate(row.ability, place, offset, weight="bold", va="bottom", **look)
         ax.annotate(words, place, offset, va="top", color=TEXT, size=SMALL, **look)
     return figure
+
+
+def score_words(value: float, low: float = 0.0, high: float = 1.0) -> str:
+    """Return a score as text, with decimals down to a hundredth of the way from `low` to `high`, or less.
+
+    >>> score_words(0.12345), score_words(1.0), score_words(-0.53412, -0.557, -0.492), score_words(1234.5, -300, 2000)
+    ('0.12', '1', '−0.5341', '1,234')
+    """
+    digits = max(0, 2 - int(np.floor(np.log10(high - low))))
+    rounded = round(float(value), digits) + 0.0  # no minus before a zero
+    if rounded == 0 or value == np.round(value):
+        digits = 0
+    return f"{rounded:,.{digits}f}".replace("-", "−")

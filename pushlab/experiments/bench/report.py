@@ -12,12 +12,12 @@ from contextlib import suppress
 from importlib import metadata
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
 from pushlab.experiments.bench.tasks import QUICK, read_reference, task_table
 from pushlab.ground.files import write_bytes, write_text
 from pushlab.metrics import estimate
+from pushlab.plots.benchmark import score_words
 
 PACKAGES = [
     "pushlab",
@@ -122,17 +122,8 @@ def _results(folder, runs, tasks, agent):
 
     abilities = plots.ability_table(runs, tasks, agent)
     pictures = {
-        "overview": plots.task_scores(
-            runs,
-            tasks,
-            agent,
-            lead="a dot a run, bars: 95 % intervals; grey ticks: means of other agents",
-        ),
-        "abilities": plots.ability_radar(
-            abilities,
-            agent,
-            lead="0 random, 1 best known; read each spoke by itself: areas mean nothing",
-        ),
+        "overview": plots.task_scores(runs, tasks, agent),
+        "abilities": plots.ability_radar(abilities, agent),
     }
     for name, picture in pictures.items():
         write_bytes(folder / f"{name}.png", plots.png(picture))
@@ -204,19 +195,6 @@ def _words(interval, *scale):
     """Return a value and its interval as text, with the digits that a scale from random to best needs."""
     value, *ends = [score_words(x, *scale) for x in interval if pd.notna(x)]
     return f"{value} [{', '.join(ends)}]" if ends else value
-
-
-def score_words(value: float, low: float = 0.0, high: float = 1.0) -> str:
-    """Return a score as text, with decimals down to a hundredth of the way from `low` to `high`, or less.
-
-    >>> score_words(0.12345), score_words(1.0), score_words(-0.53412, -0.557, -0.492), score_words(1234.5, -300, 2000)
-    ('0.12', '1', '−0.5341', '1,234')
-    """
-    digits = max(0, 2 - int(np.floor(np.log10(high - low))))
-    rounded = round(float(value), digits) + 0.0  # no minus before a zero
-    if rounded == 0 or value == np.round(value):
-        digits = 0
-    return f"{rounded:,.{digits}f}".replace("-", "−")
 
 
 def markdown_table(header: Sequence[str], rows: Iterable[Sequence]) -> str:
