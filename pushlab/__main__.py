@@ -226,8 +226,7 @@ def make_user(
     """Make a private user, for a class challenge whose answers cannot be read in this repository."""
     import secrets
 
-    from pushlab.users.synthesis import make_user
-    from pushlab.users.synthesis.user import HANDOUT, write_private_user
+    from pushlab.users.synthesis import HANDOUT, make_user, write_private_user
 
     with ended_by(1):
         drawn = secrets.randbits(128) if seed is None else seed

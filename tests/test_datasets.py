@@ -11,8 +11,7 @@ from pushlab.challenges.challenge import Challenge
 from pushlab.datasets.features import Feature, Features
 from pushlab.datasets.reading import list_users, load_users
 from pushlab.datasets.schema import Schema
-from pushlab.users.synthesis import make_user
-from pushlab.users.synthesis.user import write_private_user
+from pushlab.users.synthesis import make_user, write_private_user
 
 POSTING = "train/context_on_posting.csv"
 REMOVAL = "train/context_on_removal.csv"

@@ -13,8 +13,7 @@ from pushlab.__main__ import app
 from pushlab.challenges.challenge import Challenge
 from pushlab.challenges.submissions import score_file, score_folder
 from pushlab.ground.faults import BadData
-from pushlab.users.synthesis import make_user
-from pushlab.users.synthesis.user import write_private_user
+from pushlab.users.synthesis import make_user, write_private_user
 
 
 @pytest.fixture(scope="module")

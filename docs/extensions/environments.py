@@ -576,6 +576,7 @@ def made_of():
         "docs/extensions/*.py",
         "docs/references.bib",
         "notebooks/*.ipynb",
+        "data/people/*",
         "data/push/**/*",
         "data/room/*",
         "data/schemas/*",

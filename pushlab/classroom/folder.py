@@ -18,8 +18,7 @@ from pushlab.classroom.uploads import MOST
 from pushlab.ground.arguments import demand, whole
 from pushlab.ground.faults import Fault, refuse
 from pushlab.ground.files import new_folder, write_text
-from pushlab.users.synthesis import make_user
-from pushlab.users.synthesis.user import HANDOUT, write_handout
+from pushlab.users.synthesis import HANDOUT, make_user, write_handout
 
 HISTORY = "robin"  # what the user of Challenge 1 is called
 MOST_TEAMS = 500

@@ -16,7 +16,7 @@ from pushlab.classroom.lives import Person, person_of, world_of, worth_of
 from pushlab.envs.actions import reader_of
 from pushlab.envs.shell import Env
 from pushlab.metrics.push import POINTS
-from pushlab.users.synthesis.user import shared_texts
+from pushlab.users.synthesis import shared_texts
 
 WORTH = POINTS.tolist()
 CACHE, STAND_BY = 2, 4

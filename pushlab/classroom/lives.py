@@ -23,15 +23,8 @@ from pushlab.datasets.schema import Schema
 from pushlab.envs.evalumap import EvalUMAP1, EvalUMAP2
 from pushlab.envs.push.world import Push
 from pushlab.metrics.push import expected_points
-from pushlab.users.synthesis.arrivals import CATALOGUE, CATALOGUE_COLUMNS
-from pushlab.users.synthesis.strangers import draw_persona
-from pushlab.users.synthesis.user import (
-    FIRST_DAY,
-    QUARTER,
-    SECOND,
-    engage,
-    shared_texts,
-)
+from pushlab.users.phone import CATALOGUE, CATALOGUE_COLUMNS, FIRST_DAY, QUARTER
+from pushlab.users.synthesis import SECOND, draw_persona, engage, shared_texts
 
 PRACTICE = 3  # users to practise with
 LEAST_OPENED, MOST_OPENED = 0.1, 0.9  # as `draw_persona` draws it
@@ -48,9 +41,8 @@ class Person:
 
     def live(self, seed: int, days: int, history: int = 0) -> User:
         """Some days of this life as a User: the first `history` of them and the rest; 0 makes both of all of them."""
-        rows, taste = engage(
-            seed, draw_persona(self.seed, self.rate, self.per_quarter), days
-        )
+        persona = draw_persona(self.seed, self.rate, self.per_quarter)
+        rows, taste = engage(persona, seed, days)
         start = np.datetime64(FIRST_DAY, "us")
         dates = {
             name: start + rows[name].astype("timedelta64[us]")

@@ -12,10 +12,18 @@ import numpy as np
 from pushlab.datasets.features import Features
 from pushlab.datasets.periods import Period, User
 from pushlab.ground.arguments import one_of
-from pushlab.users.synthesis import SHIPPED
-from pushlab.users.synthesis.arrivals import MINUTE
-from pushlab.users.synthesis.day import DAY, SLOT_STARTS, SLOTS, slot_number
-from pushlab.users.synthesis.user import FIRST_DAY, QUARTER, live_and_receive
+from pushlab.users.phone import (
+    DAY,
+    FIRST_DAY,
+    MINUTE,
+    PEOPLE,
+    QUARTER,
+    SLOT_STARTS,
+    SLOTS,
+    arrivals,
+    live,
+    slot_number,
+)
 
 SOURCES = ("records", "generator")
 NOTHING = -1  # in place of an arrival: only the context changes
@@ -188,19 +196,19 @@ def stamp(
 
 def lived_days(user: User) -> Days:
     """The Days of a user that comes with pushlab, history and test, as the generator lives them; see `days_of`."""
-    made = {name: (seed, persona) for name, seed, persona in SHIPPED}
-    if (
-        user.name not in made
-        or user.truth is None
-        or user.truth.get("seed") != made[user.name][0]
-    ):
+    person = PEOPLE.get(user.name)
+    if person is None or user.truth is None or user.truth.get("seed") != person.seed:
         raise ValueError(
-            f"the generator can live the days of {', '.join(made)} only, and not of {user.name}: "
+            f"the generator can live the days of {', '.join(PEOPLE)} only, and not of {user.name}: "
             'take source="records"'
         )
-    timeline, posted, notifications = live_and_receive(*made[user.name])
     days = 2 * QUARTER
-    every = user.schema.context.encode(timeline.at(np.arange(days * DAY)))
+    posted, notifications = arrivals(person, person.seed, days)
+    phone = live(person, person.seed, days)
+    minutes = slice(0, days * DAY)
+    every = user.schema.context.encode(
+        {name: values[minutes] for name, values in phone.items()}
+    )
     changes = _changes(every)
     changes[::DAY] = True  # each day has its midnight
     changed = np.flatnonzero(changes)
