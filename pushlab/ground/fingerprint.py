@@ -20,7 +20,7 @@ from typing import Any
 from pushlab.ground.files import data_dir
 
 NUMERICAL = ("numpy", "scipy", "scikit-learn", "numba")
-DATA = ("push", "room", "schemas", "syllabi")  # folders that environments read
+DATA = ("people", "push", "room", "schemas", "syllabi")  # folders that environments read
 PICKLED = ("numpy", "pandas", "builtins")  # joblib hashes objects of these
 INSTALLED = (*sys.stdlib_module_names, "numpy", "pandas", "gymnasium", "pushlab")
 

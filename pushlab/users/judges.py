@@ -11,18 +11,16 @@ checksum of the data, in a folder that is the user's own; `no_cache` does withou
 
 from collections.abc import Mapping
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from pushlab.datasets.periods import Period, User
 from pushlab.ground.arguments import demand, one_of
 from pushlab.ground.fingerprint import fingerprint
 from pushlab.ground.store import cached
 from pushlab.users.simulated import Judge, SimulatedUser, TreeUser, one_hot
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 PANEL = ("adaboost", "tree", "bayes")
 MODELS = ("logistic", "plain", *PANEL)
@@ -38,11 +36,10 @@ FOLDS = 3  # later stretches of the history that each is tried on
 RARE = 3  # a pair seen less often in the history gets no weight
 
 
-def fit_judge(period: Period, model: str = "logistic", seed: int = 0) -> Judge:
+def fit_judge(period: Period, model: str = "logistic") -> Judge:
     """A judge trained on a Period; nothing is cached.
 
     model  one of MODELS
-    seed   for what scikit-learn leaves to chance (ties in the tree's and the stumps' splits)
 
     Raises ValueError for another model, or if everything was opened or everything dismissed.
     """
@@ -57,13 +54,7 @@ def fit_judge(period: Period, model: str = "logistic", seed: int = 0) -> Judge:
         len(period) > FOLDS,
         f"{len(period)} notifications are too few to fit a judge to; it needs {FOLDS + 1}",
     )
-    return {
-        "logistic": _fit_logistic,
-        "plain": _fit_plain,
-        "adaboost": _fit_adaboost,
-        "tree": _fit_tree,
-        "bayes": _fit_bayes,
-    }[model](period, seed)
+    return FITS[model](period)
 
 
 def judge_for(user: User, model: str | None = None) -> Judge:
@@ -106,42 +97,41 @@ def cutoff(judge: Judge, period: Period, opening: str) -> float:
     return float(levels[np.abs(opens - period.opened.sum()).argmin()])
 
 
-def judge_report(
-    user: User, period: str = "test", judges: Mapping[str, Judge] | None = None
-) -> "pd.DataFrame":
-    """How well each judge foretells a period it was not trained on, a DataFrame with a row a judge.
+def judge_report(user: User, judges: Mapping[str, Judge] | None = None) -> pd.DataFrame:
+    """Compare judges on the test period, which they were not trained on.
 
-    accuracy      share foretold rightly at a threshold of 0.5, and that of always saying the commoner answer (`base`)
-    auc           probability that an opened notification is rated above a dismissed one; 0.5 is chance
-    log_loss      mean negative log-likelihood in nats; smaller is better
-    calibration   mean distance between probability and share opened over ten equal groups; 0 is perfect
+    Args:
+        judges: Judges by name; None takes `panel_of(user)`.
+
+    Returns:
+        DataFrame with a row for each judge.
+        accuracy: Share predicted correctly at a threshold of 0.5; `base` is that of always the commoner answer.
+        auc: Probability that an opened notification is rated above a dismissed one; 0.5 is chance.
+        log_loss: Mean negative log-likelihood in nats; smaller is better.
+        calibration: Mean distance between probability and share opened over ten equal groups; 0 is perfect.
     """
-    import pandas as pd
     from sklearn.metrics import log_loss, roc_auc_score
 
-    shown = user.periods[period]
-    opened, rows = shown.opened, []
+    test = user.test
+    opened = test.opened
     demand(
         opened.any() and not opened.all(),
         "judges are compared on a period in which some notifications were opened and some dismissed",
     )
+    rows = []
     for name, judge in (panel_of(user) if judges is None else judges).items():
-        p = judge.probability(shown.context_codes, shown.notification_codes)
+        p = judge.probability(test.context_codes, test.notification_codes)
         groups = np.array_split(np.argsort(p, kind="stable"), 10)
+        gaps = [abs(p[g].mean() - opened[g].mean()) for g in groups if len(g)]
+        chances = np.clip(p, 1e-15, 1 - 1e-15)
         rows.append(
             {
                 "judge": name,
                 "accuracy": float(((p >= 0.5) == opened).mean()),
                 "base": float(max(opened.mean(), 1 - opened.mean())),
                 "auc": float(roc_auc_score(opened, p)),
-                "log_loss": float(
-                    log_loss(opened, np.clip(p, 1e-15, 1 - 1e-15), labels=[False, True])
-                ),
-                "calibration": float(
-                    np.mean(
-                        [abs(p[g].mean() - opened[g].mean()) for g in groups if len(g)]
-                    )
-                ),
+                "log_loss": float(log_loss(opened, chances, labels=[False, True])),
+                "calibration": float(np.mean(gaps)),
             }
         )
     return pd.DataFrame(rows)
@@ -178,155 +168,136 @@ def pair_design(period: Period) -> Any:
 # ---------------------------------------------------------------- the models
 
 
-def _tables(period, intercept, weights, name, pairs=None):
+def _tables(period, name, intercept, weights, pairs=None):
+    """Return the SimulatedUser of weights of all codes, those of the context first, and of pairs of codes."""
     wide = int(period.schema.context.sizes.sum())
-    context, notification = (
-        np.array(weights[:wide], float),
-        np.array(weights[wide:], float),
-    )
-    shape = (len(context), len(notification))
+    weights = np.array(weights, float)
+    shape = (wide, len(weights) - wide)
+    pairs = np.zeros(shape) if pairs is None else pairs.reshape(shape)
     return SimulatedUser(
-        period.schema,
-        float(intercept),
-        context,
-        notification,
-        np.zeros(shape) if pairs is None else pairs.reshape(shape),
-        name,
+        period.schema, float(intercept), weights[:wide], weights[wide:], pairs, name
     )
 
 
-def _logistic_regression(strength=1.0, **more):
+def _fit_plain(period):
     from sklearn.linear_model import LogisticRegression
 
-    return LogisticRegression(C=strength, max_iter=2000, **more)
+    model = LogisticRegression(max_iter=2000).fit(design(period), period.opened)
+    return _tables(period, "plain", model.intercept_[0], model.coef_[0])
 
 
-def _fit_plain(period, seed=0):
-    model = _logistic_regression().fit(design(period), period.opened)
-    return _tables(period, model.intercept_[0], model.coef_[0], "plain")
-
-
-def _fit_logistic(period, seed=0):
-    """Chooses penalty and scale by forward validation within the history, then fits all of it."""
+def _fit_logistic(period):
+    """Choose penalty and scale by forward validation within the history, then fit all of it."""
     from scipy.sparse import csr_matrix, hstack
+    from sklearn.linear_model import LogisticRegression
 
-    singles, pairs = csr_matrix(design(period)), pair_design(period)
+    singles = csr_matrix(design(period))
+    pairs = pair_design(period)
+    table = np.zeros(pairs.shape[1])
     common = np.flatnonzero(np.asarray(pairs.sum(axis=0)).ravel() >= RARE)
     pairs = pairs[:, common]
-    designs = {
-        scale: hstack([singles, pairs * scale], format="csr") for scale in SCALES
-    }
-    _, scale, strength = min(
-        (loss, scale, strength)
-        for scale in SCALES
-        for strength, loss in _forward_losses(designs[scale], period.opened).items()
-    )
-    model = _logistic_regression(strength).fit(designs[scale], period.opened)
-    weights, singles_wide = model.coef_[0], singles.shape[1]
-    sizes = [
-        int(half.sizes.sum())
-        for half in (period.schema.context, period.schema.notification)
-    ]
-    table = np.zeros(sizes[0] * sizes[1])
-    table[common] = weights[singles_wide:] * scale
-    return _tables(
-        period, model.intercept_[0], weights[:singles_wide], "logistic", table
-    )
+    designs = {}
+    losses = []
+    for scale in SCALES:
+        designs[scale] = hstack([singles, pairs * scale], format="csr")
+        for strength, loss in _forward_losses(designs[scale], period.opened).items():
+            losses.append((loss, scale, strength))
+    _, scale, strength = min(losses)
+    model = LogisticRegression(C=strength, max_iter=2000)
+    model.fit(designs[scale], period.opened)
+    weights, table[common] = np.split(model.coef_[0], [singles.shape[1]])
+    table *= scale
+    return _tables(period, "logistic", model.intercept_[0], weights, table)
 
 
 def _forward_losses(features, opened):
-    """Mean log-loss, {strength: nats}, on later stretches of the history of models fitted to what came before.
+    """Mean log-loss, {strength: nats}, on later stretches of the history of models fitted to the earlier ones.
 
-    From the strongest penalty to weaker ones, each fit begun where the last ended, until a weaker one foretells worse.
+    From the strongest penalty to weaker ones, each fit started where the last ended, until a weaker one is worse.
     """
+    from sklearn.linear_model import LogisticRegression
     from sklearn.metrics import log_loss
     from sklearn.model_selection import TimeSeriesSplit
 
     stretches = [
-        (past, future, _logistic_regression(warm_start=True))
+        (past, future, LogisticRegression(max_iter=2000, warm_start=True))
         for past, future in TimeSeriesSplit(FOLDS).split(opened)
         if 0 < opened[past].sum() < len(past)
     ]
     losses = {}
     for strength in STRENGTHS:
-        found = [
-            log_loss(
-                opened[future],
-                model.set_params(C=strength)
-                .fit(features[past], opened[past])
-                .predict_proba(features[future])[:, 1],
-                labels=[False, True],
-            )
-            for past, future, model in stretches
-        ]
+        found = []
+        for past, future, model in stretches:
+            model.set_params(C=strength).fit(features[past], opened[past])
+            chances = model.predict_proba(features[future])[:, 1]
+            found.append(log_loss(opened[future], chances, labels=[False, True]))
         losses[strength] = np.mean(found) if found else 0.0
         if losses[strength] > min(losses.values()):
             break
     return losses
 
 
-def _fit_adaboost(period, seed=0):
+def _fit_adaboost(period):
     """Boosted stumps: each asks about one code, so their votes add up code by code."""
     from sklearn.ensemble import AdaBoostClassifier
 
-    model = AdaBoostClassifier(random_state=seed).fit(design(period), period.opened)
-    votes = (
-        np.asarray(model.estimator_weights_[: len(model.estimators_)])
-        / model.estimator_weights_.sum()
-    )
-    intercept, weights = 0.0, np.zeros(model.n_features_in_)
+    model = AdaBoostClassifier(random_state=0).fit(design(period), period.opened)
+    votes = model.estimator_weights_ / model.estimator_weights_.sum()
+    intercept = 0.0
+    weights = np.zeros(model.n_features_in_)
     for stump, vote in zip(model.estimators_, votes):
         tree = stump.tree_
         answers = 2 * vote * np.where(tree.value[:, 0].argmax(axis=1) == 1, 1, -1)
-        # A stump that asks nothing is one leaf, whose ways lead to -1: both answers are its only one, the last.
-        without, with_code = (
-            answers[tree.children_left[0]],
-            answers[tree.children_right[0]],
-        )
+        # A stump without a question is one leaf, whose children are -1: its only answer, the last, counts twice.
+        without = answers[tree.children_left[0]]
         intercept += without
-        weights[tree.feature[0]] += with_code - without
-    return _tables(period, intercept, weights, "adaboost")
+        weights[tree.feature[0]] += answers[tree.children_right[0]] - without
+    return _tables(period, "adaboost", intercept, weights)
 
 
-def _fit_bayes(period, seed=0):
+def _fit_bayes(period):
     """Gaussian naive Bayes: on a 0/1 feature each Gaussian takes two values, so log-odds add up code by code."""
     from sklearn.naive_bayes import GaussianNB
 
     model = GaussianNB().fit(design(period), period.opened)
-
-    def log_density(x):
-        return -0.5 * (
-            np.log(2 * np.pi * model.var_) + (x - model.theta_) ** 2 / model.var_
-        )
-
-    off, on = (np.diff(log_density(x), axis=0)[0] for x in (0.0, 1.0))
+    variance = model.var_
+    odds = []
+    for x in (0.0, 1.0):
+        squares = (x - model.theta_) ** 2 / variance
+        densities = -0.5 * (np.log(2 * np.pi * variance) + squares)
+        odds.append(densities[1] - densities[0])
+    off, on = odds
     intercept = np.log(model.class_prior_[1] / model.class_prior_[0]) + off.sum()
-    return _tables(period, intercept, on - off, "bayes")
+    return _tables(period, "bayes", intercept, on - off)
 
 
-def _fit_tree(period, seed=0):
+def _fit_tree(period):
     from sklearn.tree import DecisionTreeClassifier
 
-    tree = (
-        DecisionTreeClassifier(max_depth=5, random_state=seed)
-        .fit(design(period), period.opened)
-        .tree_
-    )
-    sizes = np.concatenate(
-        [period.schema.context.sizes, period.schema.notification.sizes]
-    )
-    starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-    component = np.searchsorted(starts, np.maximum(tree.feature, 0), side="right") - 1
-    code = np.maximum(tree.feature, 0) - starts[component]
-    share = tree.value[:, 0, 1] / tree.value[:, 0].sum(axis=1)
+    model = DecisionTreeClassifier(max_depth=5, random_state=0)
+    tree = model.fit(design(period), period.opened).tree_
+    schema = period.schema
+    sizes = np.concatenate([schema.context.sizes, schema.notification.sizes])
+    starts = np.cumsum(sizes) - sizes
+    feature = np.maximum(tree.feature, 0)  # a leaf has -2
+    component = np.searchsorted(starts, feature, side="right") - 1
     return TreeUser(
-        period.schema,
+        schema,
         component.astype(np.int64),
-        code.astype(np.int64),
+        (feature - starts[component]).astype(np.int64),
         tree.children_right.astype(np.int64),
         tree.children_left.astype(np.int64),
-        share,
+        tree.value[:, 0, 1] / tree.value[:, 0].sum(axis=1),
     )
+
+
+FITS = {
+    "logistic": _fit_logistic,
+    "plain": _fit_plain,
+    "adaboost": _fit_adaboost,
+    "tree": _fit_tree,
+    "bayes": _fit_bayes,
+}
 
 
 # ---------------------------------------------------------------- the cache
@@ -334,50 +305,25 @@ def _fit_tree(period, seed=0):
 
 def _cached(period, model):
     """Return the judge, from the user's cache if it was fitted before."""
+    schema = period.schema
+    features = (*schema.context, *schema.notification)
     key = fingerprint(
         model,
-        [
-            [feature.name, *feature.words]
-            for half in (period.schema.context, period.schema.notification)
-            for feature in half
-        ],
+        [[feature.name, *feature.words] for feature in features],
         period.context_codes,
         period.notification_codes,
         period.opened,
     )
     tables = cached(f"judge {model}", key, lambda: _fields(fit_judge(period, model)))
-    return _read_judge(tables, period.schema)
+    kind = TreeUser if model == "tree" else SimulatedUser
+    arrays = {
+        name: np.array(value) if isinstance(value, list) else value
+        for name, value in tables.items()
+    }
+    return kind(schema, **arrays)
 
 
 def _fields(judge):
     """Return a judge's tables by name."""
-    return {
-        entry.name: np.asarray(getattr(judge, entry.name))
-        for entry in fields(judge)
-        if entry.name != "schema"
-    }
-
-
-def _read_judge(told, schema):
-    """Return the judge of these tables."""
-    if told["name"] == "tree":
-        return _read_tree(told, schema)
-    sizes = [int(half.sizes.sum()) for half in (schema.context, schema.notification)]
-    context, notification, pairs = (
-        np.array(told[key], float) for key in ("context", "notification", "pairs")
-    )
-    return SimulatedUser(
-        schema,
-        float(told["intercept"]),
-        context.reshape(sizes[0]),
-        notification.reshape(sizes[1]),
-        pairs.reshape(sizes),
-        told["name"],
-    )
-
-
-def _read_tree(told, schema):
-    component, code, *ways = np.array(
-        [told[key] for key in ("component", "code", "yes", "no")], np.int64
-    )
-    return TreeUser(schema, component, code, *ways, np.array(told["share"], float))
+    names = [entry.name for entry in fields(judge) if entry.name != "schema"]
+    return {name: getattr(judge, name) for name in names}

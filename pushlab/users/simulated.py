@@ -165,24 +165,19 @@ class SimulatedUser(Judge):
         return partial(add_up, sheet, half.starts)
 
     def best_probability(
-        self, contexts: np.ndarray, combinations: np.ndarray | None = None
+        self, contexts: np.ndarray, combinations: np.ndarray
     ) -> np.ndarray:
         """The highest probability (rows,) that any notification reaches in each context.
 
-        combinations  codes (rows, notification components) of the notifications that exist, of which the columns
-                      given as -1 are free; None leaves every feature free
-
         The log-odds are a sum over notification features, so free features are maximised one by one.
+
+        Args:
+            combinations: Codes (rows, notification components) of the notifications that exist. Columns of -1 are free.
         """
         from scipy.special import expit
 
         base, sheet = self.sheet(contexts)
         half = self.schema.notification
-        combinations = (
-            np.full((1, len(half.sizes)), -1)
-            if combinations is None
-            else np.asarray(combinations)
-        )
         best = base.copy()
         fixed = (combinations >= 0).all(axis=0)
         if fixed.any():
@@ -230,27 +225,28 @@ def one_hot(half: Features, codes: np.ndarray) -> np.ndarray:
 
 
 def _place(half, name, value):
-    """Where the weight of a value stands when all codes stand side by side; None for a value that is not coded."""
+    """Return the column of a value's weight when all codes stand side by side, or None if the value has no code."""
     if name not in half.names:
         raise ValueError(
             f"the truth names a feature {name!r} that the schema does not have"
         )
     feature = half[name]
     if value in feature.words:
-        component, code = (
-            (f"{name}.{value}", 1)
-            if feature.kind == "set"
-            else (name, feature.words.index(value))
-        )
-        return half.starts[half.components.index(component)] + code
+        if feature.kind == "set":
+            return half.starts[half.components.index(f"{name}.{value}")] + 1
+        column = half.starts[half.components.index(name)]
+        return column + feature.words.index(value)
     if feature.kind != "open":
         raise ValueError(f"the truth names {value!r}, which is no value of {name}")
+    return None
 
 
-def _weights(half, named):
+def _weights(half, by_feature):
+    """Return the weights {feature: {value: weight}} of all codes side by side."""
     weights = np.zeros(int(half.sizes.sum()))
-    for name, values in named.items():
-        for value, weight in values.items():
-            if (place := _place(half, name, value)) is not None:
+    for name, by_value in by_feature.items():
+        for value, weight in by_value.items():
+            place = _place(half, name, value)
+            if place is not None:
                 weights[place] = weight
     return weights

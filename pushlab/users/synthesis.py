@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from pushlab.datasets.draws import quantile, uniforms
 from pushlab.datasets.reading import CONTEXTS
@@ -394,7 +395,6 @@ def _build_user(name, person):
 
 def _last_used(rows):
     """Return how long before each posting the user opened a notification of the same app, in the data's words."""
-    import pandas as pd
 
     arrived = pd.DataFrame({"app": rows["postingApp"], "posted": rows["posted"]})
     uses = pd.DataFrame({"app": rows["postingApp"], "used": rows["removed"]})
@@ -427,7 +427,6 @@ def _lay_tables(columns, in_test):
 
     A column that the schema leaves out keeps its own name, at removal with `removal.` before it.
     """
-    import pandas as pd
 
     tables = {}
     for period, files in challenge_schema()["layouts"][0]["periods"].items():
