@@ -84,7 +84,7 @@ def warm(
     ] = None,
 ):
     """Compile the loops of all worlds ahead, so that nobody waits for them later. What is compiled stays on disk."""
-    from pushlab.experiments.warm import warm
+    from pushlab.experiments.command import warm
 
     try:
         warm(workers)
@@ -170,7 +170,7 @@ def collect(
         usual_places,
         write_facts,
     )
-    from pushlab.ground.reading import read_text
+    from pushlab.ground.files import read_text
 
     with ended_by(1):
         if not replace and os.path.lexists(out):

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 import pushlab
-from pushlab.ground.fingerprint import fingerprint
-from pushlab.ground.store import cached, no_cache
+from pushlab.ground.store import cached, fingerprint, no_cache
 
 # ---------------------------------------------------------------- fingerprints and results
 
@@ -38,7 +37,7 @@ UNUSUAL = """
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cache, cached_property
-from pushlab.ground.fingerprint import fingerprint
+from pushlab.ground.store import fingerprint
 
 Mood = Enum("Mood", ["GOOD", "BAD"])
 

@@ -8,9 +8,8 @@ import pytest
 
 from pushlab import load_user
 from pushlab.challenges.challenge import Challenge
-from pushlab.datasets.features import Feature, Features
 from pushlab.datasets.reading import list_users, load_users
-from pushlab.datasets.schema import Schema
+from pushlab.datasets.schema import Feature, Features, Schema
 from pushlab.users.synthesis import make_user, write_private_user
 
 POSTING = "train/context_on_posting.csv"

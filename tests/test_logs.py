@@ -6,8 +6,13 @@ import pytest
 
 from pushlab.agents import RandomAgent
 from pushlab.ground.faults import BadData
-from pushlab.logs.folders import lifetime_log, read_log, rollout_log, write_log
-from pushlab.logs.places import find_logs
+from pushlab.logs.folders import (
+    find_logs,
+    lifetime_log,
+    read_log,
+    rollout_log,
+    write_log,
+)
 from pushlab.logs.rollout import by_episode, rollout
 
 HEADER = "block_num exp_num worker_id block_type task_name task_params reward\n"

@@ -93,8 +93,7 @@ PAGES = {
         [
             "pushlab.datasets.reading: load_user load_users list_users",
             "pushlab.datasets.periods",
-            "pushlab.datasets.schema: Schema",
-            "pushlab.datasets.features: Feature Features",
+            "pushlab.datasets.schema: Schema Feature Features",
             "# Facts about the room",
             "pushlab.datasets.commonsense: read_facts write_facts usual_places all_places "
             "strongest fetch_facts",
@@ -140,8 +139,8 @@ PAGES = {
         [
             "pushlab.logs.rollout: rollout by_episode readable",
             "pushlab.logs.collect: collect true_value",
-            "pushlab.logs.folders: read_log write_log lifetime_log rollout_log with_regimes",
-            "pushlab.logs.places: find_logs",
+            "pushlab.logs.folders: read_log write_log find_logs lifetime_log rollout_log "
+            "with_regimes",
         ],
     ),
     "causal": ("From logs to causes", ["pushlab.causal"]),
@@ -150,7 +149,7 @@ PAGES = {
         [
             "pushlab.experiments.sweep: sweep",
             "pushlab.experiments.cells: run_cells CellsFailed",
-            "pushlab.experiments.warm: warm",
+            "pushlab.experiments.command: warm",
             "# The benchmark",
             "pushlab.experiments.bench.command: run_bench",
             "pushlab.experiments.bench.tasks: Task read_tasks task_table read_reference",

@@ -11,7 +11,7 @@ import numpy as np
 from pushlab.ground.arguments import demand, in_short, one_of
 
 if TYPE_CHECKING:
-    from pushlab.datasets.features import Features
+    from pushlab.datasets.schema import Features
 
 
 def context_of(observation: np.ndarray) -> np.ndarray:

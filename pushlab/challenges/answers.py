@@ -6,8 +6,7 @@ A cell is only looked up among the values of its feature, or read as a number.
 import numpy as np
 import pandas as pd
 
-from pushlab.datasets.features import OTHER, Feature, as_text
-from pushlab.datasets.schema import Schema
+from pushlab.datasets.schema import OTHER, Feature, Schema, as_text
 from pushlab.ground.arguments import demand, in_short
 from pushlab.ground.faults import BadData, Fault, blame, refuse, short
 from pushlab.ground.tables import Rule, check, number, whole_number

@@ -14,8 +14,7 @@ from pushlab.ground.faults import Fault, refuse
 from pushlab.ground.files import csv_text, locked, safe_cell, write_text
 from pushlab.ground.tables import Rule, convert, number, read_as_text, word
 from pushlab.lifetimes.syllabi import read_syllabus, shipped_syllabi
-from pushlab.logs.folders import read_log
-from pushlab.logs.places import find_logs
+from pushlab.logs.folders import find_logs, read_log
 from pushlab.metrics.estimate import mean_interval
 
 SYLLABUS = "users-aba"

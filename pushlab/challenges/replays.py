@@ -9,7 +9,7 @@ import pandas as pd
 from pushlab.challenges.answers import SECONDS, text_table
 from pushlab.challenges.challenge import Challenge, own_draws
 from pushlab.challenges.scorecard import Scorecard
-from pushlab.datasets.features import as_text
+from pushlab.datasets.schema import as_text
 from pushlab.envs.shell import Env
 from pushlab.ground.faults import Fault, refuse
 from pushlab.ground.seeds import episode_seed

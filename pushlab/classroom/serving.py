@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from pushlab.classroom.limits import Limits
-from pushlab.ground.arguments import demand
-from pushlab.ground.libraries import bring
+from pushlab.ground.arguments import bring, demand
 
 SAID = "served at "  # what stands before the address in the line that says so
 TO_END = 10  # seconds that answers under way have when the server is stopped

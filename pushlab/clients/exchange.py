@@ -16,8 +16,7 @@ import pandas as pd
 from gymnasium import spaces
 
 from pushlab.envs.shell import at_row
-from pushlab.ground.arguments import demand, has_columns, has_rows
-from pushlab.ground.libraries import bring
+from pushlab.ground.arguments import bring, demand, has_columns, has_rows
 from pushlab.logs.rollout import CONSTANT, episode_table, put_together
 
 OF_EPISODES = (*CONSTANT, "episode")

@@ -17,8 +17,7 @@ from gymnasium import spaces
 from pushlab.agents.protocol import Agent, Transition
 from pushlab.envs.batch import VectorEnv
 from pushlab.envs.shell import Alone, Env, at_row
-from pushlab.ground.arguments import demand
-from pushlab.ground.libraries import bring
+from pushlab.ground.arguments import bring, demand
 
 TELLING = {
     "PPO",

@@ -28,8 +28,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from pushlab.datasets.draws import quantile
 from pushlab.ground.faults import BadData, Fault
+from pushlab.ground.seeds import quantile
 
 if TYPE_CHECKING:
     import pandas as pd

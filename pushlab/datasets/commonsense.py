@@ -21,8 +21,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pushlab.ground.faults import BadData, Fault
-from pushlab.ground.files import csv_text, data_dir, write_text
-from pushlab.ground.reading import read_json
+from pushlab.ground.files import csv_text, data_dir, read_json, write_text
 
 RELATION = "atlocation"
 AT_LOCATION = "/r/AtLocation"  # its name in ConceptNet

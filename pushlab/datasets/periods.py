@@ -6,8 +6,7 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from pushlab.datasets.features import encode_column
-from pushlab.datasets.schema import Schema
+from pushlab.datasets.schema import Schema, encode_column
 
 
 @dataclass(frozen=True)

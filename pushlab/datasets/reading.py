@@ -26,8 +26,7 @@ from pushlab.datasets.periods import Period, User
 from pushlab.datasets.schema import DATES, SECONDS, Schema
 from pushlab.ground.arguments import meant
 from pushlab.ground.faults import BadData, Fault, blame, refuse
-from pushlab.ground.files import data_dir
-from pushlab.ground.reading import read_json
+from pushlab.ground.files import data_dir, read_json
 from pushlab.ground.tables import Rule, number, read_table, word
 
 SHIPPED_SCHEMAS = ("evalumap2019", "evalumap2020")

@@ -29,8 +29,7 @@ import pandas as pd
 
 from pushlab.ground.arguments import whole
 from pushlab.ground.files import cache_dir, write_text
-from pushlab.ground.fingerprint import fingerprint
-from pushlab.ground.store import Store, read_result, result_text
+from pushlab.ground.store import Store, fingerprint, read_result, result_text
 
 CELLS = "cells.json"
 

@@ -1,4 +1,4 @@
-"""`pushlab sweep`: a grid from a file, on the cores of this machine or on a cluster."""
+"""`pushlab sweep`, a grid from a file on the cores of this machine or on a cluster; and `pushlab warm`."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 
 from pushlab.experiments.cells import CellsFailed, labels_text, status
 from pushlab.experiments.sweep import load_factory, sweep
 from pushlab.ground.commands import ended_by, say
 from pushlab.ground.faults import BadData, Fault, refuse
-from pushlab.ground.reading import read_text
+from pushlab.ground.files import read_text
 
 OF_COMMAND = ("workers", "fresh", "progress", "strict", "name")
 KEYS = [name for name in inspect.signature(sweep).parameters if name not in OF_COMMAND]
@@ -164,3 +165,74 @@ def print_status(folder: Path | str) -> bool:
         others = f" and {len(cells) - 1:,} more cells" if len(cells) > 1 else ""
         say(f"failed: {text}{others}: {error}\n{first['traceback']}")
     return failed.empty
+
+
+# ---------------------------------------------------------------- pushlab warm
+
+WHYNOT = {"reference": "whynot-0.12"}
+
+
+def warm(workers: int | None = None, progress: bool = True) -> int:
+    """Compile all loops that aren't cached; return the number of environments and agents that were run.
+
+    Args:
+        workers: Number of processes; None uses one per core.
+    """
+    from joblib import Parallel, delayed
+    from tqdm.auto import tqdm
+
+    from pushlab.envs import TABLE
+
+    work = [
+        delayed(play_world3)(),
+        delayed(play)("pushlab/ODE-Opioid-v0", **WHYNOT),
+        delayed(learn)("pushlab/evalumap2-v0", "LinUCB"),
+        delayed(learn)("pushlab/push-v0", "LinearArrivalQ"),
+        delayed(fit_trees)(),
+    ]
+    work += [delayed(play)(name) for name, *_ in TABLE if "World3" not in name]
+    run = Parallel(workers or -1, batch_size=1, return_as="generator_unordered")
+    done = tqdm(run(work), "compiling", len(work), unit="part", disable=not progress)
+    return sum(1 for _ in done)
+
+
+def play(name: str, **arguments: Any) -> None:
+    """Run three steps of an environment, alone and in a batch."""
+    import gymnasium as gym
+
+    import pushlab  # noqa: F401  registers the ids
+
+    batch = gym.make_vec(name, num_envs=16, **arguments)
+    for env in (gym.make(name, **arguments), batch):
+        env.reset(seed=0)
+        env.action_space.seed(0)
+        for _ in range(3):
+            env.step(env.action_space.sample())
+        env.close()
+
+
+def play_world3() -> None:
+    """Run World3 with all loops that are compiled from its equations."""
+    from pushlab.envs.ode.models import load_model
+    from pushlab.envs.ode.models.world3 import indicators
+
+    play("pushlab/ODE-World3-v1")
+    play("pushlab/ODE-World3-v1", **WHYNOT)
+    indicators(load_model("world3").state()[None])
+
+
+def learn(name: str, agent: str) -> None:
+    """Let an agent learn from a few steps of an environment."""
+    from pushlab import agents
+    from pushlab.logs.rollout import rollout
+
+    rollout(name, getattr(agents, agent)(), steps=40, progress=False)
+
+
+def fit_trees() -> None:
+    """Run fitted Q iteration on a few made-up steps."""
+    from pushlab.agents import FittedQIteration
+
+    states = np.arange(20.0)[:, None]
+    planner = FittedQIteration(2, trees=2, growths=1, sweeps=1)
+    planner.fit(states, np.arange(20) % 2, states[:, 0], states)

@@ -16,6 +16,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from importlib import import_module
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
@@ -318,3 +319,21 @@ def _range(least, above, most, below):
     if below is not None:
         return f"{low}{' to' if least is not None else ' and' if low else ''} below {below:,}"
     return f"{low} up" if least is not None else low
+
+
+def bring(name: str, for_what: str, extra: str = "rl") -> Any:
+    """Import and return a module, or "module:thing" from one, of the libraries of an extra.
+
+    Raises ImportError with the command that installs a missing library.
+
+    >>> bring("json:loads", "reading")("3")
+    3
+    """
+    module, _, thing = name.partition(":")
+    try:
+        there = import_module(module)
+        return getattr(there, thing) if thing else there
+    except ImportError as error:
+        raise ImportError(
+            f"{for_what} needs {module} ({error}); get it by pip install 'pushlab[{extra}]'"
+        ) from error

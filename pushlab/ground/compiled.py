@@ -15,7 +15,7 @@ from functools import cache
 from typing import Any
 
 from pushlab.ground.files import cache_dir, is_private
-from pushlab.ground.fingerprint import package_digest
+from pushlab.ground.store import package_digest
 
 try:
     from numba import njit

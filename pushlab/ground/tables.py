@@ -23,7 +23,7 @@ import pandas as pd
 
 from pushlab.ground.arguments import _range, meant
 from pushlab.ground.faults import BadData, Fault, blame, refuse
-from pushlab.ground.reading import read_text
+from pushlab.ground.files import read_text
 
 LARGEST_WHOLE = 2**53  # beyond it two integers can be one float
 

@@ -13,8 +13,7 @@ import typer
 
 from pushlab.ground.commands import ended_by, say, with_options
 from pushlab.ground.faults import BadData, Fault
-from pushlab.ground.files import json_text, write_text
-from pushlab.ground.reading import read_json
+from pushlab.ground.files import json_text, read_json, write_text
 from pushlab.metrics.settings import Settings
 
 experts_app = typer.Typer(
@@ -142,7 +141,7 @@ def lifelong(
 def _lifetimes(logdir, recursive):
     """Return {name: path} of the lifetimes in a file or a folder."""
     from pushlab.lifetimes.live import LOG
-    from pushlab.logs.places import find_logs
+    from pushlab.logs.folders import find_logs
 
     if not logdir.is_dir():
         return {logdir.stem: logdir}

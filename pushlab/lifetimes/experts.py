@@ -29,10 +29,9 @@ import numpy as np
 import pandas as pd
 
 from pushlab.ground.arguments import demand, number
-from pushlab.ground.files import json_text, locked, write_text
-from pushlab.ground.reading import read_json
+from pushlab.ground.files import json_text, locked, read_json, write_text
 from pushlab.logs.folders import lifetime_log, read_log, write_log
-from pushlab.logs.typed_csv import types_file
+from pushlab.logs.tables import types_file
 
 INFO = "info.json"
 PICKLE = (

@@ -24,9 +24,8 @@ from pushlab.agents.protocol import Agent, as_agent, plain_state
 from pushlab.envs import naming_the_nearest
 from pushlab.ground.arguments import demand, naming, whole
 from pushlab.ground.files import locked
-from pushlab.ground.fingerprint import fingerprint
 from pushlab.ground.seeds import part_seed
-from pushlab.ground.store import Store
+from pushlab.ground.store import Store, fingerprint
 from pushlab.lifetimes.syllabi import TRAIN, Phase, Syllabus, read_syllabus
 from pushlab.logs.folders import lifetime_log, write_log
 from pushlab.logs.rollout import keep_lived, rollout

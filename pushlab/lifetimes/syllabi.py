@@ -43,8 +43,7 @@ from typing import Any, NamedTuple
 
 from pushlab.ground.arguments import meant
 from pushlab.ground.faults import Fault, refuse
-from pushlab.ground.files import data_dir, json_text, write_text
-from pushlab.ground.reading import read_json
+from pushlab.ground.files import data_dir, json_text, read_json, write_text
 
 Episode = Mapping[str, Any]
 STRUCTURES = ("CL", "ANT_A", "ANT_B")

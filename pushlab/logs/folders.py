@@ -1,6 +1,6 @@
 """Logs on disk: a CSV file with its columns' types, and L2Logger folders as import and export.
 
-`write_log(log, "run.csv")` stores any log, and `read_log` returns an equal one (`pushlab.logs.typed_csv`).
+`write_log(log, "run.csv")` stores any log, and `read_log` returns an equal one (`pushlab.logs.tables`).
 
 A **lifetime log** is a DataFrame with one row per experience (an episode), in order of time: `block` (from 0),
 `block_type` ("train" or "test"), `task`, `params` (JSON text), `regime` (a stretch of one block, task and params, from
@@ -33,11 +33,16 @@ import numpy as np
 import pandas as pd
 
 from pushlab.ground.faults import BadData, Fault, refuse
-from pushlab.ground.files import json_text, new_folder, write_text
-from pushlab.ground.reading import read_json
+from pushlab.ground.files import json_text, new_folder, read_json, write_text
 from pushlab.logs.rollout import by_episode
-from pushlab.logs.tables import TABLE, THEIRS, read_table
-from pushlab.logs.typed_csv import read_csv, types_file, write_csv
+from pushlab.logs.tables import (
+    TABLE,
+    THEIRS,
+    read_csv,
+    read_lifetime_table,
+    types_file,
+    write_csv,
+)
 from pushlab.metrics.lifelong import SYLLABUS_TYPES
 from pushlab.metrics.lifelong.rows import (
     ABOUT,
@@ -89,7 +94,7 @@ def read_log(path: Path | str, measure: str | None = None) -> pd.DataFrame:
 
 def _read_file(path, measure):
     """Return the lifetime in one table of another program; a step log becomes one of episodes."""
-    table = read_table(path, path.name)
+    table = read_lifetime_table(path, path.name)
     log = pd.concat({path.name: table})
     if "step" in log:
         log = by_episode(log).rename(columns={"return": "reward"})
@@ -113,7 +118,7 @@ def _read_folder(folder, measure):
     faults = []
     for block, block_type, name in blocks:
         try:
-            tables[name] = read_table(folder / name, name, block, block_type)
+            tables[name] = read_lifetime_table(folder / name, name, block, block_type)
         except BadData as error:
             faults += error.faults
     refuse(faults)
@@ -317,3 +322,24 @@ def _to_l2logger(rows, worker):
     table = rows.assign(**missing)
     others = [name for name in table if name not in THEIRS]
     return table[[*THEIRS, *others]].rename(columns=THEIRS)
+
+
+def find_logs(folder: Path | str) -> list[Path]:
+    """Return the paths of all logs in a folder and below it, sorted: CSV files of `write_log` and L2Logger folders.
+
+    Hidden files and folders are left out. Raises FileNotFoundError if there is no log.
+    """
+    folder = Path(folder)
+    found = {path.parents[2] for path in folder.rglob(f"*/*/{TABLE}")}
+    found |= {path for path in folder.rglob("*.csv") if types_file(path).exists()}
+    logs = [path for path in found if not _is_hidden(path.relative_to(folder))]
+    if not logs:
+        raise FileNotFoundError(
+            f"there is no log in {str(folder)!r} or below it: no CSV file of write_log, and no "
+            f"<worker>/<block>-<train or test>/{TABLE}"
+        )
+    return sorted(logs)
+
+
+def _is_hidden(path):
+    return any(part.startswith(".") for part in path.parts)

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from pushlab.datasets.features import Features
 from pushlab.datasets.periods import Period, User
+from pushlab.datasets.schema import Features
 from pushlab.ground.arguments import one_of
 from pushlab.users.phone import (
     DAY,

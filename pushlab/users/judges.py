@@ -18,8 +18,7 @@ import pandas as pd
 
 from pushlab.datasets.periods import Period, User
 from pushlab.ground.arguments import demand, one_of
-from pushlab.ground.fingerprint import fingerprint
-from pushlab.ground.store import cached
+from pushlab.ground.store import cached, fingerprint
 from pushlab.users.simulated import Judge, SimulatedUser, TreeUser, one_hot
 
 PANEL = ("adaboost", "tree", "bayes")

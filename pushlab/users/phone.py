@@ -18,9 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from pushlab.datasets.draws import pick, pick_value, uniforms
-from pushlab.ground.files import data_dir
-from pushlab.ground.reading import read_json
+from pushlab.ground.files import data_dir, read_json
+from pushlab.ground.seeds import pick, pick_value, uniforms
 
 DAY = 24 * 60  # minutes
 FIRST_DAY = "2019-02-18"  # a Monday

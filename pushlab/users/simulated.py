@@ -17,9 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from pushlab.datasets.features import Features
 from pushlab.datasets.periods import User
-from pushlab.datasets.schema import Schema
+from pushlab.datasets.schema import Features, Schema
 from pushlab.ground.compiled import compiled
 
 

@@ -26,11 +26,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pushlab.datasets.draws import quantile, uniforms
 from pushlab.datasets.reading import CONTEXTS
 from pushlab.ground.arguments import demand, number, whole
-from pushlab.ground.files import data_dir, json_text, new_folder, write_text
-from pushlab.ground.reading import read_json
+from pushlab.ground.files import data_dir, json_text, new_folder, read_json, write_text
+from pushlab.ground.seeds import quantile, uniforms
 from pushlab.users.phone import (
     APPS,
     CATALOGUE,

@@ -21,7 +21,7 @@ from gymnasium.wrappers import FlattenObservation, TransformObservation
 import pushlab  # noqa: F401  the ids
 from pushlab import agents, rollout, sweep
 from pushlab.clients import to_sb3_vec
-from pushlab.ground.libraries import bring
+from pushlab.ground.arguments import bring
 
 HERE = Path(__file__).parents[2] / "data" / "clients"
 SEEDS, EPISODES, JUDGING = (

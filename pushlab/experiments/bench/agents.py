@@ -40,7 +40,7 @@ from pushlab.agents.lifelong import Wrapped
 from pushlab.agents.protocol import Agent
 from pushlab.clients.sb3 import SB3Agent
 from pushlab.experiments.bench.protocol import DoesNotFit, Trial, call_maker
-from pushlab.ground.libraries import bring
+from pushlab.ground.arguments import bring
 
 BATCH = 64  # batch size of PPO; a shorter rollout is a multiple of it
 

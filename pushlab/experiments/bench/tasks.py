@@ -10,8 +10,7 @@ import gymnasium as gym
 import pandas as pd
 
 from pushlab.ground.arguments import one_of
-from pushlab.ground.files import data_dir
-from pushlab.ground.reading import read_json
+from pushlab.ground.files import data_dir, read_json
 
 VERSION = "pushlab-bench-1"
 QUICK = "pushlab-bench-1-quick"
