@@ -101,7 +101,8 @@ def test_l2logger_folders_are_read_in_the_order_of_their_blocks(tmp_path):
 
 def test_lifetimes_are_exported_as_l2logger_folders(tmp_path):
     log = episodes().drop(columns=["last", "word"])
-    folder = write_log(log, tmp_path / "life", scenario={"kind": "ours"})
+    log.attrs["scenario"] = {"kind": "ours"}
+    folder = write_log(log, tmp_path / "life")
     assert find_logs(tmp_path) == [folder]
     back = read_log(folder)
     assert back.attrs == {"measure": "reward", "scenario": {"kind": "ours"}}

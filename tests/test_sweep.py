@@ -18,14 +18,17 @@ from waiting import PATIENCE, wait_until
 import pushlab
 from pushlab.__main__ import app
 from pushlab.agents import RandomAgent, ThompsonSampling
-from pushlab.experiments.cells import CellsFailed, status
+from pushlab.experiments.cells import Cell, CellsFailed, run_cells, status
 from pushlab.experiments.sweep import sweep
 from pushlab.lifetimes.live import run_syllabus
 from pushlab.lifetimes.syllabi import cl
 from pushlab.logs.rollout import rollout
 
 USERS = {"env": "pushlab/evalumap2-v0", "each": {"user": ["mira", "theo"]}}
-AGENTS = {"thompson": ThompsonSampling, "random": "RandomCandidate"}
+AGENTS = [
+    {"agent": ThompsonSampling, "name": "thompson"},
+    {"agent": "RandomCandidate", "name": "random"},
+]
 QUIET = {"workers": 1, "progress": False}
 MINE = """
 import os
@@ -42,11 +45,20 @@ class Mine(Agent):
         return ACTION
 
 
-def scale(number):
+class Slow(Mine):
+    def begin(self, env, seed):
+        count(seed)
+        while seed > 5 and Path("hold").exists():
+            time.sleep(0.01)
+
+
+def count(number):
     with open("calls", "a") as file:
         file.write(f"{number} ")
-    while number > 5 and Path("hold").exists():
-        time.sleep(0.01)
+
+
+def scale(number):
+    count(number)
     if number == 2 and Path("broken").exists():
         raise ValueError("no two")
     return [{"value": 1.1 * number, "word": "NA"}, {"value": None, "word": "a,b"}]
@@ -97,15 +109,19 @@ def test_rows_of_a_dask_cluster_are_those_of_one_core():
 
 
 def test_finished_cells_are_kept_and_failed_ones_are_named_and_tried_again(mine):
-    options = {"function": mine.scale, "seeds": None, "out": "out", **QUIET}
+    def run(count, function=mine.scale, out="out", **options):
+        cells = [Cell({"number": n}, function, (n,)) for n in range(count)]
+        options = {**QUIET, "strict": False, **options}
+        return run_cells(cells, out, **options)["results"]
+
     Path("broken").touch()
     words = "1 of 3 cells failed.*number 2: ValueError: no two"
     with pytest.warns(UserWarning, match=words):
-        rows = sweep(grid={"number": [0, 1, 2]}, **options)
+        rows = run(3)
     assert rows["number"].tolist() == [0, 0, 1, 1]
     assert status("out")["state"][2] == "failed"
     Path("broken").unlink()
-    rows = sweep(grid={"number": range(4)}, **options)
+    rows = run(4)
     assert rows["value"].dropna().tolist() == [1.1 * number for number in range(4)]
     assert rows["word"].tolist() == ["NA", "a,b"] * 4
     assert calls() == [0, 1, 2, 2, 3]
@@ -113,17 +129,17 @@ def test_finished_cells_are_kept_and_failed_ones_are_named_and_tried_again(mine)
     damaged.write_text(damaged.read_text()[:20])
     states = ["finished", "missing", "finished", "finished"]
     assert status("out")["state"].tolist() == states
-    again = sweep(grid={"number": range(4)}, **options)
+    again = run(4)
     pd.testing.assert_frame_equal(again, rows)
     assert calls() == [0, 1, 1, 2, 2, 3]
     Path("broken").touch()
     with pytest.warns(UserWarning, match="1 of 4 cells failed"):
-        sweep(grid={"number": range(4)}, fresh=True, **options)
+        run(4, fresh=True)
     assert len(calls()) == 10
     with pytest.raises(FileExistsError, match="no folder of a sweep"):
-        sweep(grid={"number": range(4)}, **{**options, "out": "."})
-    with pytest.raises(CellsFailed, match="worker process ended.*number 2"):
-        sweep(grid={"number": [2]}, **{**options, "workers": 2, "function": mine.die})
+        run(4, out=".")
+    with pytest.raises(CellsFailed, match="worker process ended.*number 0"):
+        run(1, mine.die, workers=2)
 
 
 def test_an_edited_agent_runs_again_and_alone(mine):
@@ -136,17 +152,10 @@ def test_an_edited_agent_runs_again_and_alone(mine):
         assert len([*Path("out", "cells").glob("*.json")]) == files
 
 
-def test_functions_and_lifetimes_are_cells():
-    def area(width, height, seed):
-        return [{"area": width * height + seed}]
-
-    options = {"out": False, **QUIET}
-    grid = {"width": [1, 2], "height": {"low": 3, "high": 5}}
-    table = sweep(function=area, grid=grid, seeds=2, **options)
-    assert table["area"].tolist() == [3, 4, 5, 6, 6, 7, 10, 11]
-    assert table["height"].tolist()[:3] == ["low", "low", "high"]
+def test_lifetimes_are_cells():
     short = cl({"$episode": "pushlab/RECEnv-v0"}, [{}, {"obs_std": 0.3}], 2)
-    log = sweep({"random": RandomAgent}, syllabi={"short": short}, seeds=[1], **options)
+    options = {"seeds": [1], "out": False, **QUIET}
+    log = sweep(RandomAgent, syllabi={"syllabus": short, "name": "short"}, **options)
     alone = run_syllabus(short, RandomAgent(), 1, progress=False)
     assert log["reward"].tolist() == alone["reward"].tolist()
 
@@ -179,8 +188,8 @@ def test_a_sweep_that_is_ended_continues_where_it_stopped(mine, end, monkeypatch
 
     monkeypatch.setenv("PYTHONPATH", str(Path(pushlab.__file__).parents[1]))
 
-    grid = {"function": "mine:scale", "grid": {"number": list(range(12))}}
-    Path("grid.json").write_text(json.dumps(grid | {"seeds": None, "out": "out"}))
+    grid = {"agents": ["mine:Slow"], "envs": ["pushlab/RECEnv-v0"], "seeds": 12}
+    Path("grid.json").write_text(json.dumps(grid | {"out": "out"}))
     Path("hold").touch()
     first = begin()
     finished = Path("out", "cells")
@@ -190,5 +199,4 @@ def test_a_sweep_that_is_ended_continues_where_it_stopped(mine, end, monkeypatch
     Path("hold").unlink()
     assert begin().wait(PATIENCE) == 0
     assert calls()[:6] == list(range(6)) and set(calls()) == set(range(12))
-    values = pd.read_csv("out/results.csv")["value"].dropna()
-    assert values.tolist() == [1.1 * number for number in range(12)]
+    assert pd.read_csv("out/results.csv")["seed"].tolist() == list(range(12))

@@ -20,7 +20,7 @@ columns.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from pushlab.ground.faults import BadData, Fault
+from pushlab.ground.files import data_dir, read_json
 from pushlab.ground.seeds import quantile
 
 if TYPE_CHECKING:
@@ -46,8 +47,8 @@ class Column(NamedTuple):
     """
 
     words: str
-    mixture: tuple[float, ...]
-    values: tuple[float, ...]
+    mixture: Sequence[float]
+    values: Sequence[float]
     weight: float
     most: float
     decimals: int = 0
@@ -55,78 +56,8 @@ class Column(NamedTuple):
 
 LEVELS = (-6.0, -2.33, -1.64, -0.67, 0.0, 0.67, 1.28, 1.64, 2.33, 3.09, 6.0)
 COLUMNS = {
-    "RevolvingUtilizationOfUnsecuredLines": Column(  # share of the limit
-        "credit used",
-        (-0.28, -0.10, 0.62, 0.72),
-        (0, 0, 0, 0.035, 0.18, 0.58, 0.97, 1.0, 1.09, 1.3, 1.5),
-        2.00,
-        1.5,
-        decimals=4,
-    ),
-    "age": Column(  # years
-        "age",
-        (1.00, 0.00, 0.00, 0.00),
-        (21, 24, 29, 40, 51, 61, 71, 76, 86, 92, 103),
-        -0.018,
-        120,
-    ),
-    "NumberOfTime30-59DaysPastDueNotWorse": Column(  # times
-        "30 days late",
-        (-0.05, 0.05, 0.60, 0.79),
-        (0, 0, 0, 0, 0, 0, 0.8, 1.5, 3.4, 6, 12),
-        0.50,
-        4,
-    ),
-    "DebtRatio": Column(  # share of income
-        "debt ratio",
-        (-0.05, 0.35, 0.25, 0.90),
-        (0, 0, 0.005, 0.14, 0.30, 0.48, 0.76, 1.13, 2.4, 5, 9),
-        0.35,
-        2.5,
-        decimals=4,
-    ),
-    "MonthlyIncome": Column(  # dollars a month
-        "income",
-        (0.15, 0.65, -0.10, 0.74),
-        (0, 400, 1300, 3400, 5400, 8250, 11700, 14600, 25000, 60000, 120000),
-        -0.00006,
-        15_000,
-    ),
-    "NumberOfOpenCreditLinesAndLoans": Column(  # lines
-        "credit lines",
-        (0.22, 0.50, -0.10, 0.83),
-        (0, 1, 2, 5, 8, 11, 15, 18, 25, 34, 50),
-        0.025,
-        30,
-    ),
-    "NumberOfTimes90DaysLate": Column(  # times
-        "90 days late",
-        (-0.05, -0.12, 0.66, 0.74),
-        (0, 0, 0, 0, 0, 0, 0, 0.6, 2.6, 5, 11),
-        1.00,
-        3,
-    ),
-    "NumberRealEstateLoansOrLines": Column(  # loans
-        "real estate loans",
-        (0.12, 0.66, -0.08, 0.74),
-        (0, 0, 0, 0, 1, 1.7, 2.2, 2.8, 5, 9, 18),
-        0.10,
-        6,
-    ),
-    "NumberOfTime60-89DaysPastDueNotWorse": Column(  # times
-        "60 days late",
-        (-0.05, -0.05, 0.62, 0.78),
-        (0, 0, 0, 0, 0, 0, 0, 0.55, 1.7, 3.5, 8),
-        0.70,
-        3,
-    ),
-    "NumberOfDependents": Column(  # people
-        "dependents",
-        (-0.30, 0.22, 0.10, 0.92),
-        (0, 0, 0, 0, 0, 1.6, 2.6, 3.2, 4.3, 6, 10),
-        0.08,
-        6,
-    ),
+    name: Column(**entry)
+    for name, entry in read_json(data_dir() / "credit" / "columns.json").items()
 }
 INTERCEPT = -3.45  # of the log-odds of falling behind
 

@@ -13,17 +13,17 @@ import numpy as np
 import typer
 
 from pushlab.experiments.cells import CellsFailed, labels_text, status
-from pushlab.experiments.sweep import load_factory, sweep
+from pushlab.experiments.sweep import sweep
 from pushlab.ground.commands import ended_by, say
 from pushlab.ground.faults import BadData, Fault, refuse
 from pushlab.ground.files import read_text
 
-OF_COMMAND = ("workers", "fresh", "progress", "strict", "name")
+OF_COMMAND = ("workers", "fresh", "progress", "strict")
 KEYS = [name for name in inspect.signature(sweep).parameters if name not in OF_COMMAND]
 
 
 def read_grid(path: Path | str) -> dict[str, Any]:
-    """Return the arguments of `pushlab.sweep` in a YAML or JSON file; a function is named "module:name".
+    """Return the arguments of `pushlab.sweep` in a YAML or JSON file.
 
     Raises BadData for a file that isn't YAML, and for keys that a grid doesn't have.
     """
@@ -57,8 +57,6 @@ def read_grid(path: Path | str) -> dict[str, Any]:
         for key in grid
         if key not in KEYS
     )
-    if "function" in grid:
-        grid["function"] = load_factory(grid["function"])
     return grid
 
 
@@ -172,8 +170,10 @@ def print_status(folder: Path | str) -> bool:
 WHYNOT = {"reference": "whynot-0.12"}
 
 
-def warm(workers: int | None = None, progress: bool = True) -> int:
+def warm(workers: int | None = None) -> int:
     """Compile all loops that aren't cached; return the number of environments and agents that were run.
+
+    Loops for rare arguments, such as another user model, are compiled when they are first used.
 
     Args:
         workers: Number of processes; None uses one per core.
@@ -181,22 +181,28 @@ def warm(workers: int | None = None, progress: bool = True) -> int:
     from joblib import Parallel, delayed
     from tqdm.auto import tqdm
 
+    from pushlab import agents
     from pushlab.envs import TABLE
+    from pushlab.logs.rollout import rollout
 
+    states = np.arange(20.0)[:, None]
+    few_trees = agents.FittedQIteration(2, trees=2, growths=1, sweeps=1)
     work = [
-        delayed(play_world3)(),
-        delayed(play)("pushlab/ODE-Opioid-v0", **WHYNOT),
-        delayed(learn)("pushlab/evalumap2-v0", "LinUCB"),
-        delayed(learn)("pushlab/push-v0", "LinearArrivalQ"),
-        delayed(fit_trees)(),
+        delayed(_play)("pushlab/ODE-World3-v1", **WHYNOT),
+        delayed(_play)("pushlab/ODE-Opioid-v0", **WHYNOT),
+        delayed(few_trees.fit)(states, np.arange(20) % 2, states[:, 0], states),
     ]
-    work += [delayed(play)(name) for name, *_ in TABLE if "World3" not in name]
+    for name, agent in (
+        ("pushlab/evalumap2-v0", agents.LinUCB()),
+        ("pushlab/push-v0", agents.LinearArrivalQ()),
+    ):
+        work.append(delayed(rollout)(name, agent, steps=40, progress=False))
+    work += [delayed(_play)(name) for name, *_ in TABLE]
     run = Parallel(workers or -1, batch_size=1, return_as="generator_unordered")
-    done = tqdm(run(work), "compiling", len(work), unit="part", disable=not progress)
-    return sum(1 for _ in done)
+    return len([*tqdm(run(work), "compiling", len(work), unit="part")])
 
 
-def play(name: str, **arguments: Any) -> None:
+def _play(name, **arguments):
     """Run three steps of an environment, alone and in a batch."""
     import gymnasium as gym
 
@@ -209,30 +215,3 @@ def play(name: str, **arguments: Any) -> None:
         for _ in range(3):
             env.step(env.action_space.sample())
         env.close()
-
-
-def play_world3() -> None:
-    """Run World3 with all loops that are compiled from its equations."""
-    from pushlab.envs.ode.models import load_model
-    from pushlab.envs.ode.models.world3 import indicators
-
-    play("pushlab/ODE-World3-v1")
-    play("pushlab/ODE-World3-v1", **WHYNOT)
-    indicators(load_model("world3").state()[None])
-
-
-def learn(name: str, agent: str) -> None:
-    """Let an agent learn from a few steps of an environment."""
-    from pushlab import agents
-    from pushlab.logs.rollout import rollout
-
-    rollout(name, getattr(agents, agent)(), steps=40, progress=False)
-
-
-def fit_trees() -> None:
-    """Run fitted Q iteration on a few made-up steps."""
-    from pushlab.agents import FittedQIteration
-
-    states = np.arange(20.0)[:, None]
-    planner = FittedQIteration(2, trees=2, growths=1, sweeps=1)
-    planner.fit(states, np.arange(20) % 2, states[:, 0], states)

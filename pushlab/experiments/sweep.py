@@ -14,6 +14,7 @@ import inspect
 import itertools
 import sys
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import closing
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -31,14 +32,12 @@ RUN_COLUMNS = ["run", "env", "agent", "seed", "lifetime", "response_time"]
 
 
 def sweep(
-    agents: Any = None,
+    agents: Any,
     envs: Any = None,
-    seeds: int | Iterable[int] | None = 1,
+    seeds: int | Iterable[int] = 1,
     out: Path | str | bool | None = None,
     *,
     syllabi: Any = None,
-    function: Callable | None = None,
-    grid: Mapping[str, Any] | None = None,
     episodes: int = 1,
     tests: int = 0,
     steps: int | None = None,
@@ -47,126 +46,86 @@ def sweep(
     fresh: bool = False,
     progress: bool = True,
     strict: bool = False,
-    name: str = "sweep",
-) -> Any:
+) -> pd.DataFrame:
     """Run every agent in every environment under every seed and return the rows of all runs.
 
     Args:
-        agents: A list, or {label: agent}. An agent is the name of one in `pushlab.agents`, "module:factory", a class
-            or a factory, or a dict {"agent": any of these, "name": label, argument: value, ...}. A factory with a
-            parameter `env` gets the environment. Each run makes its own agent.
-        envs: A list, or {label: environment}: an id, a factory, or {"env": id, "name": label, argument: value, ...}.
-            {"each": {"user": ["mira", "theo"]}} in such a dict gives one environment per value.
+        agents: A list. An agent is the name of one in `pushlab.agents`, "module:factory", a class or a factory, or a
+            dict {"agent": any of these, "name": label, argument: value, ...}. A factory with a parameter `env` gets
+            the environment. Each run makes its own agent.
+        envs: A list of ids, factories, or dicts {"env": id, "name": label, argument: value, ...}. {"each": {"user":
+            ["mira", "theo"]}} in a dict gives one environment per value; it is then named by its arguments.
         seeds: Number of seeds, which count from 0, or the seeds themselves.
         out: Folder for the results, in which later calls continue. None is a folder in pushlab's cache, False stores
             nothing.
-        syllabi: Names, files or dicts of syllabi in place of environments; a run is a lifetime.
-        function: A function to run in place of episodes. Its arguments are those of `agent`, `env`, `syllabus` and
-            `seed` that the call has, and a value of each axis of `grid`. It returns rows like the function of a `Cell`.
-        grid: {axis: values, or {label: value}}.
+        syllabi: A list of names, files or dicts of syllabi in place of environments; a run is a lifetime.
         episodes: Number of episodes per run.
         tests: Number of episodes that follow without learning or exploring (`block_type` "test").
         steps, record: As in `pushlab.rollout`; record is "episodes" or "steps".
-        workers, fresh, progress, name: As in `pushlab.experiments.cells.run_cells`.
+        workers, fresh, progress: As in `pushlab.experiments.cells.run_cells`, which runs anything else than agents.
         strict: Whether to raise CellsFailed after all runs if one failed, rather than warn.
 
     Returns:
-        A DataFrame with a row per episode (or step): env or syllabus, agent, seed, then the columns of the log except
-        times. For a function that returns several tables, {name: DataFrame}.
+        A row per episode (or step): env or syllabus, agent, seed, then the columns of the log except times.
 
     Raises BadData before anything runs if an agent, environment or syllabus can't be made; it lists all of them.
     """
-    rollouts = function is None and envs is not None
-    if function is None:
-        demand(
-            agents is not None and (envs is None) != (syllabi is None) and not grid,
-            "a sweep needs agents and either envs or syllabi; or a function, and a grid of its arguments",
-        )
-    whole("episodes", episodes, 1)
-    whole("tests", tests, 0)
-    one_of("record", record, ("episodes", "steps"))
-    if steps is not None:
-        whole("steps", steps, 1)
-
-    given = {"env": envs, "syllabus": syllabi, "agent": agents}
-    faults: list[Fault] = []
-    axes = {
-        kind: read_specs(kind, value, faults)
-        for kind, value in given.items()
-        if value is not None
-    }
-    make_once(axes, faults)
-    refuse(faults)
-    for axis, values in (grid or {}).items():
-        axes[axis] = _labelled(axis, values)
-    if seeds is not None:
-        numbers = (
-            seeds if isinstance(seeds, Iterable) else range(whole("seeds", seeds, 1))
-        )
-        axes["seed"] = _labelled("seed", [whole("a seed", seed, 0) for seed in numbers])
-
+    demand(
+        (envs is None) != (syllabi is None),
+        "a sweep needs agents and either envs or syllabi",
+    )
     settings = {}
-    if rollouts:
-        settings = {
-            "episodes": episodes,
-            "tests": tests,
-            "steps": steps,
-            "record": record,
-        }
-    work = function or (run_episodes if rollouts else run_lifetime)
+    if syllabi is None:
+        settings["episodes"] = whole("episodes", episodes, 1)
+        settings["tests"] = whole("tests", tests, 0)
+        settings["steps"] = None if steps is None else whole("steps", steps, 1)
+        settings["record"] = one_of("record", record, ("episodes", "steps"))
+    if not isinstance(seeds, Iterable):
+        seeds = range(whole("seeds", seeds, 1))
+    seeds = [whole("a seed", seed, 0) for seed in seeds]
+    demand(seeds, "there is no seed: the list is empty")
+    kind = "env" if syllabi is None else "syllabus"
+    faults: list[Fault] = []
+    worlds = read_specs(kind, envs if syllabi is None else syllabi, faults)
+    makers = read_specs("agent", agents, faults)
+    _make_once(worlds, makers, faults)
+    refuse(faults)
     cells = []
-    for combination in itertools.product(*axes.values()):
-        labels = dict(zip(axes, combination))
-        values = {axis: axes[axis][label] for axis, label in labels.items()}
-        cells.append(Cell(labels, run_cell, (work, values, settings)))
-    tables = run_cells(cells, out, workers, fresh, progress, strict, name)
-    if set(tables) - {"results"}:
-        return tables
-    return tables.get("results", pd.DataFrame(columns=list(axes)))
+    for world, agent, seed in itertools.product(worlds, makers, seeds):
+        labels = {kind: world, "agent": agent, "seed": seed}
+        arguments = (worlds[world], makers[agent], seed, settings)
+        cells.append(Cell(labels, run_cell, arguments))
+    tables = run_cells(cells, out, workers, fresh, progress, strict, "sweep")
+    return tables.get("results", pd.DataFrame(columns=[kind, "agent", "seed"]))
 
 
 def run_cell(
-    work: Callable, values: Mapping[str, Any], settings: Mapping[str, Any]
-) -> Any:
-    """Make the agent, environment or syllabus of a cell and return the rows of its run."""
-    made = dict(values)
-    for kind in ("env", "syllabus", "agent"):
-        if isinstance(made.get(kind), Spec):
-            made[kind] = made[kind].make(made.get("env"))
-    try:
-        return work(**made, **settings)
-    finally:
-        if isinstance(values.get("env"), Spec):
-            made["env"].close()
+    world: Spec, maker: Spec, seed: int, settings: Mapping[str, Any]
+) -> pd.DataFrame:
+    """Return the log of an agent's run in an environment, or of its lifetime, without the columns of times."""
+    if world.kind == "syllabus":
+        from pushlab.lifetimes.live import run_syllabus
+
+        log = run_syllabus(world.make(), maker.make(), seed, progress=False)
+        return log.drop(columns=["run", "agent", "seed"])
+    with closing(world.make()) as env:
+        log = run_episodes(maker.make(env), env, seed, **settings)
+    return log.drop(columns=RUN_COLUMNS, errors="ignore")
 
 
 def run_episodes(
-    agent: Agent,
-    env: Any,
-    seed: int = 0,
-    episodes: int = 1,
-    tests: int = 0,
-    steps: int | None = None,
-    record: str = "episodes",
+    agent: Agent, env: Any, seed: int, episodes: int, tests: int, **settings: Any
 ) -> pd.DataFrame:
     """Return the log of a rollout, followed by `tests` episodes without learning or exploring."""
     from pushlab.logs.rollout import rollout
 
-    settings: dict[str, Any] = {"steps": steps, "record": record, "progress": False}
-    logs = [rollout(env, agent, episodes, seed, **settings)]
-    if tests:
-        settings |= {"learn": False, "explore": False, "block": 1, "block_type": "test"}
-        logs.append(rollout(env, agent, tests, part_seed(seed, TESTING), **settings))
-    log = pd.concat(logs, ignore_index=True)
-    return log.drop(columns=RUN_COLUMNS, errors="ignore")
-
-
-def run_lifetime(agent: Agent, syllabus: Any, seed: int = 0) -> pd.DataFrame:
-    """Return the log of a lifetime."""
-    from pushlab.lifetimes.live import run_syllabus
-
-    log = run_syllabus(syllabus, agent, seed, progress=False)
-    return log.drop(columns=["run", "agent", "seed"])
+    log = rollout(env, agent, episodes, seed, progress=False, **settings)
+    if not tests:
+        return log
+    settings |= {"learn": False, "explore": False, "block": 1, "block_type": "test"}
+    own_seed = part_seed(seed, TESTING)
+    test = rollout(env, agent, tests, own_seed, progress=False, **settings)
+    return pd.concat([log, test], ignore_index=True)
 
 
 # ---------------------------------------------------------------- agents and environments
@@ -200,15 +159,6 @@ class Spec(NamedTuple):
         if self.kind == "env":
             return self.target(**self.arguments)
         parameters = inspect.signature(self.target).parameters
-        needed = [
-            name
-            for name, one in parameters.items()
-            if one.default is one.empty
-            and one.kind < one.VAR_POSITIONAL
-            and name not in ("env", *self.arguments)
-        ]
-        if needed and not inspect.isclass(self.target):
-            return as_agent(self.target)  # a policy: a function of the observation
         arguments = dict(self.arguments)
         if "env" in parameters:
             arguments["env"] = env
@@ -220,28 +170,17 @@ def read_specs(kind: str, given: Any, faults: list[Fault]) -> dict[str, Spec]:
 
     Raises ValueError for two equal labels.
     """
-    if isinstance(given, Mapping) and kind not in given:
-        pairs = [(str(label), one) for label, one in given.items()]
-    elif isinstance(given, (list, tuple)):
-        pairs = [(None, one) for one in given]
-    else:
-        pairs = [(None, given)]
-    demand(pairs, f"there is no {kind}: the list is empty")
+    demand(given, f"there is no {kind}: the list is empty")
     specs: dict[str, Spec] = {}
-    for label, one in pairs:
-        for single in _each(kind, one):
-            arguments = {
-                key: value for key, value in single.items() if key not in (kind, "name")
-            }
-            own = single.get("name") or label or _label(single[kind], arguments)
-            if label and isinstance(one, Mapping) and "each" in one:
-                varied = {key: arguments[key] for key in one["each"]}
-                own = label + _arguments_text(varied)
-            demand(own not in specs, f"{kind} {own!r} is there twice; give them names")
+    for one in given if isinstance(given, (list, tuple)) else [given]:
+        for arguments in _each(kind, one):
+            target = arguments.pop(kind)
+            label = arguments.pop("name", None) or _label(target, arguments)
+            demand(label not in specs, f"two {kind}s are {label!r}; give them names")
             try:
-                specs[own] = _spec(kind, single[kind], arguments)
+                specs[label] = _spec(kind, target, arguments)
             except Exception as error:
-                faults.append(Fault(f"{kind} {own}", right=str(error)))
+                faults.append(Fault(f"{kind} {label}", right=str(error)))
     return specs
 
 
@@ -277,16 +216,11 @@ def _label(target, arguments):
     name = name.removeprefix("pushlab/").removeprefix("pushlab:pushlab/")
     if name.endswith(".json"):
         name = Path(name).stem
-    return name + _arguments_text(arguments)
-
-
-def _arguments_text(arguments):
-    text = ""
     for key, value in arguments.items():
         if not isinstance(value, (str, int, float)):
             value = getattr(value, "name", value)
-        text += f" {key}={value}"
-    return text
+        name += f" {key}={value}"
+    return name
 
 
 def load_factory(target: Any) -> Callable:
@@ -316,29 +250,15 @@ def load_factory(target: Any) -> Callable:
         ) from error
 
 
-def make_once(axes: Mapping[str, Mapping[str, Spec]], faults: list[Fault]) -> None:
-    """Make each environment, syllabus and agent once, and add a fault for each that can't be made."""
+def _make_once(worlds, makers, faults):
+    """Make each environment or syllabus and each agent once, and add a fault for each that can't be made."""
     env = None
-    for kind in ("env", "syllabus", "agent"):
-        for label, spec in axes.get(kind, {}).items():
-            try:
-                made = spec.make(env)
-                if kind == "env":
-                    env = made
-                    env.close()
-            except Exception as error:  # of a user's factory, too
-                words = str(error) or type(error).__name__
-                faults.append(Fault(f"{kind} {label}", right=words))
-
-
-def _labelled(axis, values):
-    """Return {label: value} of an axis."""
-    if isinstance(values, Mapping):
-        return dict(values)
-    if isinstance(values, str) or not isinstance(values, Iterable):
-        raise ValueError(
-            f"the axis {axis} is a list of values, or {{label: value}}; got {values!r:.60}"
-        )
-    values = list(values)
-    demand(values, f"there is no {axis}: the list is empty")
-    return {value: value for value in values}
+    for label, spec in [*worlds.items(), *makers.items()]:
+        try:
+            made = spec.make(env)
+            if spec.kind == "env":
+                env = made
+                env.close()
+        except Exception as error:  # of a user's factory, too
+            words = str(error) or type(error).__name__
+            faults.append(Fault(f"{spec.kind} {label}", right=words))

@@ -28,12 +28,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-NUMBERS = (
-    int,
-    float,
-    np.integer,
-    np.floating,
-)  # NumPy makes objects of Fraction and Decimal
+# NumPy makes objects of Fraction and Decimal.
+NUMBERS = (int, float, np.integer, np.floating)
 
 
 def demand(holds: Any, otherwise: str) -> None:
@@ -149,20 +145,17 @@ def some_of(name: str, value: Any, choices: Iterable[str]) -> tuple[str, ...]:
     ValueError: visible names one or more of age, debt, each once; got ['age', 'mood']
     """
     choices = tuple(choices)
-    given = (
-        (value,)
-        if isinstance(value, str)
-        else tuple(value)
-        if isinstance(value, (list, tuple))
-        else ()
+    words = [value] if isinstance(value, str) else value
+    is_valid = (
+        isinstance(words, (list, tuple))
+        and all(isinstance(word, str) and word in choices for word in words)
+        and 0 < len(words) == len(set(words))
     )
-    if not given or len(
-        {word for word in given if isinstance(word, str) and word in choices}
-    ) < len(given):
-        raise ValueError(
-            f"{name} names one or more of {', '.join(choices)}, each once; got {in_short(value)}"
-        )
-    return given
+    demand(
+        is_valid,
+        f"{name} names one or more of {', '.join(choices)}, each once; got {in_short(value)}",
+    )
+    return tuple(words)
 
 
 def whole(
@@ -185,11 +178,7 @@ def whole(
     ValueError: horizon is a whole number of days from 1 to 84; got 0
     """
     is_whole = is_number(value) and isinstance(value, Integral)
-    if (
-        not is_whole
-        or (least is not None and value < least)
-        or (most is not None and value > most)
-    ):
+    if not is_whole or not _is_within(value, least, None, most, None):
         what = f"a whole number of {of}" if of else "a whole number"
         raise ValueError(
             f"{name} is {what}{_range(least, None, most, None)}; got {in_short(value)}"
@@ -214,24 +203,18 @@ def number(
         above, below: Limits that are excluded.
         of: Unit for the message, such as "days".
     """
-    given, value = (
-        value,
-        value.item() if isinstance(value, np.generic) else value,
-    )  # a limit may be too large for a float16
-    endless = most == math.inf and isinstance(value, NUMBERS) and value == math.inf
-    if not (
-        (endless or is_number(value))
-        and (least is None or value >= least)
-        and (above is None or value > above)
-        and (most is None or value <= most)
-        and (below is None or value < below)
+    # A limit may be too large for a float16.
+    plain = value.item() if isinstance(value, np.generic) else value
+    is_endless = most == math.inf and isinstance(plain, float) and plain == math.inf
+    if not (is_endless or is_number(plain)) or not _is_within(
+        plain, least, above, most, below
     ):
         limits = _range(least, above, most, below)
-        what = ("a number" if limits else "a finite number") + (
-            f" of {of}" if of else ""
-        )
-        raise ValueError(f"{name} is {what}{limits}; got {in_short(given)}")
-    return value
+        what = "a number" if limits else "a finite number"
+        if of:
+            what += f" of {of}"
+        raise ValueError(f"{name} is {what}{limits}; got {in_short(value)}")
+    return plain
 
 
 def numbers(
@@ -257,9 +240,9 @@ def numbers(
     except (TypeError, ValueError, OverflowError):
         array = np.array(math.nan)
     if not np.isfinite(array).all() or shape not in (None, array.shape):
-        what = (f" of the shape {shape}" if shape is not None else "") + (
-            f", {of}" if of else ""
-        )
+        what = "" if shape is None else f" of the shape {shape}"
+        if of:
+            what += f", {of}"
         raise ValueError(
             f"{name} is made of finite numbers{what}; got {in_short(value)}"
         )
@@ -305,15 +288,23 @@ def has_rows(table: pd.DataFrame, *names: str, what: str = "the table") -> None:
     demand(len(table), f"{what} is empty: it has columns and no row")
 
 
+def _is_within(value, least, above, most, below):
+    """Return whether a number is within the limits; None is no limit."""
+    return (
+        (least is None or value >= least)
+        and (above is None or value > above)
+        and (most is None or value <= most)
+        and (below is None or value < below)
+    )
+
+
 def _range(least, above, most, below):
     """Return limits in words: " from 0 to 1", " above 0", or "" if there are none."""
-    low = (
-        f" from {least:,}"
-        if least is not None
-        else f" above {above:,}"
-        if above is not None
-        else ""
-    )
+    low = ""
+    if least is not None:
+        low = f" from {least:,}"
+    elif above is not None:
+        low = f" above {above:,}"
     if most is not None:
         return f"{low}{' to' if least is not None else ', at most' if low else ' of at most'} {most:,}"
     if below is not None:

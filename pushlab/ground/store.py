@@ -29,7 +29,7 @@ from pushlab.ground.files import cache_dir, data_dir, is_private, write_text
 
 NUMERICAL = ("numpy", "scipy", "scikit-learn", "numba")
 # Folders that environments read.
-DATA = ("people", "push", "room", "schemas", "syllabi")
+DATA = ("credit", "people", "push", "room", "schemas", "syllabi")
 PICKLED = ("numpy", "pandas", "builtins")  # joblib hashes objects of these
 INSTALLED = (*sys.stdlib_module_names, "numpy", "pandas", "gymnasium", "pushlab")
 

@@ -48,13 +48,11 @@ class Rule(NamedTuple):
 
 def whole_number(minimum=None, maximum=None, **options) -> Rule:
     """A rule for whole numbers, as int64."""
+    rule = number(minimum, maximum)
 
     def convert(column):
-        values = pd.to_numeric(column, errors="coerce")
-        low, high = minimum, maximum
-        low = -LARGEST_WHOLE if low is None else low
-        high = LARGEST_WHOLE if high is None else high
-        return values.where((values % 1 == 0) & values.between(low, high))
+        values = rule.convert(column)
+        return values.where((values % 1 == 0) & (values.abs() <= LARGEST_WHOLE))
 
     right = f"a whole number{_range(minimum, None, maximum, None)}"
     return Rule(right, convert, dtype="int64", **options)
@@ -109,29 +107,21 @@ def read_as_text(
     """Return the table in a file, each cell as it is written. Raises BadData for a file that isn't a table."""
     name = name or Path(str(path)).name
     text = read_text(path, name).rstrip("\r\n")
+    lines = csv.reader(io.StringIO(text), delimiter=separator)
+    rows = []
+    faults = []
     try:
-        rows = csv.reader(io.StringIO(text), delimiter=separator)
-        header = next(rows, [])
-        # pandas would fill short rows and leave out blank ones.
-        faults = []
-        for row in rows:
+        header = next(lines)
+        for row in lines:
+            rows.append(row)
             if len(row) != len(header):
                 right = f"the row has {len(row)} fields and the header {len(header)}; it may be torn off"
-                faults.append(Fault(name, rows.line_num, right=right))
-        table = pd.read_csv(
-            io.StringIO(text),
-            sep=separator,
-            header=None,
-            dtype=str,
-            keep_default_na=False,
-            on_bad_lines="skip",
-        )
-    except (ValueError, csv.Error) as error:
-        right = f"a table in UTF-8 ({str(error).strip()})"
+                faults.append(Fault(name, lines.line_num, right=right))
+    except (StopIteration, csv.Error) as error:
+        right = f"a table in UTF-8 ({error or 'the file is empty'})"
         raise BadData(Fault(name, right=right)) from None
     refuse(faults)
-    table.columns = header
-    return table.drop(0).reset_index(drop=True)
+    return pd.DataFrame(rows, columns=header, dtype=str)
 
 
 def convert(

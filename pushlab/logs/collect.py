@@ -123,21 +123,17 @@ def _draw(probabilities, uniforms):
     return np.minimum(chosen, probabilities.shape[1] - 1)
 
 
-def true_value(
-    world: Any, policy: Policy, steps: int | None = None, discount: float = 1.0
-) -> float:
-    """Return the expected (discounted) return of an episode in a RECEnv world, by enumeration of users and treatments.
+def true_value(world: Any, policy: Policy) -> float:
+    """Return the expected return of an episode in a RECEnv world, by enumeration of users and treatments.
 
     Args:
         world: A RECEnv without observation noise, whose user model has an exact `expect`. Noise in rewards doesn't
             matter, since only their expectation counts.
         policy: The policy to value.
-        steps: Length of an episode; None takes the world's.
-        discount: Factor of each later reward.
 
     Raises ValueError if there is noise in observations, or there are more than 5 million states.
     """
-    steps = world.step_per_episode if steps is None else steps
+    steps = world.step_per_episode
     if world.obs_std:
         raise ValueError(
             f"enumeration needs observations without noise; obs_std is {world.obs_std}"
@@ -152,13 +148,10 @@ def true_value(
     states = world.initial(uniforms, {"user_id": users})["state"]
     weights = np.full(len(users), 1 / len(users))
     value = 0.0
-    for step in range(steps):
-        observations = world.observe({"state": states})
-        probabilities = np.asarray(
-            getattr(policy, "probabilities", policy)(observations), float
-        )
+    for _ in range(steps):
+        probabilities = probabilities_of(policy, world.observe({"state": states}))
         parents, items = (index.ravel() for index in np.indices(probabilities.shape))
         rewards, states = world.expect(states[parents], items)
         weights = weights[parents] * probabilities.ravel()
-        value += discount**step * float(weights @ rewards)
+        value += float(weights @ rewards)
     return value

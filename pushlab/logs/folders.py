@@ -27,7 +27,6 @@ import json
 import re
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -243,29 +242,19 @@ def rollout_log(log: pd.DataFrame) -> pd.DataFrame:
 # ---------------------------------------------------------------- writing
 
 
-def write_log(
-    log: pd.DataFrame,
-    path: Path | str,
-    measure: str | None = None,
-    scenario: dict[str, Any] | None = None,
-) -> Path:
+def write_log(log: pd.DataFrame, path: Path | str) -> Path:
     """Write a log; return the path.
 
     Args:
         log: Any log, if the path ends in .csv; else a lifetime log or a log of `rollout`, whose episodes are the
-            lifetime.
+            lifetime. `log.attrs["measure"]` is the numeric column to measure by, by default "reward";
+            `log.attrs["scenario"]` a description of the lifetime for `scenario_info.json`.
         path: A CSV file, which is replaced; or a new L2Logger folder, which appears when all of it is written.
-        measure: A numeric column; by default log.attrs["measure"], else "reward".
-        scenario: A description of the lifetime for `scenario_info.json`; by default log.attrs["scenario"].
 
     Raises TypeError for a cell that JSON can't hold. For a folder, raises BadData for a log that isn't a lifetime and
     FileExistsError if the folder exists and isn't empty. Nothing is written then.
     """
     attrs = {name: log.attrs[name] for name in ATTRS if name in log.attrs}
-    if measure is not None:
-        attrs["measure"] = measure
-    if scenario is not None:
-        attrs["scenario"] = scenario
     path = Path(path)
     if path.suffix == ".csv":
         log = log.copy(deep=False)
@@ -303,9 +292,8 @@ def _write_folder(log, attrs, folder):
         write_text(place / SCENARIO, json_text(scenario))
         write_text(place / LOGGER, json_text(logger))
         for (worker, block, block_type), rows in blocks:
-            text = _to_l2logger(rows, worker).to_csv(
-                sep="\t", index=False, lineterminator="\n"
-            )
+            table = _to_l2logger(rows, worker)
+            text = table.to_csv(sep="\t", index=False, lineterminator="\n")
             write_text(place / worker / f"{block}-{block_type}" / TABLE, text)
 
 
@@ -332,14 +320,14 @@ def find_logs(folder: Path | str) -> list[Path]:
     folder = Path(folder)
     found = {path.parents[2] for path in folder.rglob(f"*/*/{TABLE}")}
     found |= {path for path in folder.rglob("*.csv") if types_file(path).exists()}
-    logs = [path for path in found if not _is_hidden(path.relative_to(folder))]
+    logs = [
+        path
+        for path in found
+        if not any(part.startswith(".") for part in path.relative_to(folder).parts)
+    ]
     if not logs:
         raise FileNotFoundError(
             f"there is no log in {str(folder)!r} or below it: no CSV file of write_log, and no "
             f"<worker>/<block>-<train or test>/{TABLE}"
         )
     return sorted(logs)
-
-
-def _is_hidden(path):
-    return any(part.startswith(".") for part in path.parts)

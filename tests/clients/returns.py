@@ -19,8 +19,9 @@ import pandas as pd
 from gymnasium.wrappers import FlattenObservation, TransformObservation
 
 import pushlab  # noqa: F401  the ids
-from pushlab import agents, rollout, sweep
+from pushlab import agents, rollout
 from pushlab.clients import to_sb3_vec
+from pushlab.experiments.cells import Cell, run_cells
 from pushlab.ground.arguments import bring
 
 HERE = Path(__file__).parents[2] / "data" / "clients"
@@ -317,13 +318,12 @@ def speed(row, seed):
 
 def write(name, function, rows, axes):
     """Runs what is missing of some rows and adds all that is finished to a table."""
-    log = sweep(
-        function=function,
-        grid={"row": rows},
-        seeds=SEEDS,
-        out=HERE.parents[1] / "runs" / name,
-        workers=1,
-    )
+    cells = []
+    for row in rows:
+        for seed in range(SEEDS):
+            cells.append(Cell({"row": row, "seed": seed}, function, (row, seed)))
+    folder = HERE.parents[1] / "runs" / name
+    log = run_cells(cells, folder, workers=1)["results"]
     table = pd.concat(
         [
             log["row"].str.split("/", expand=True).set_axis(axes, axis=1),
