@@ -42,12 +42,12 @@ def test_preparation_by_hand(tmp_path):
     table = pd.DataFrame(ROWS, columns=[LABEL, *FEATURES])
     path = tmp_path / "people.csv"
     table.to_csv(path)
-    people = read_borrowers(path, repaid=2)
+    people = read_borrowers(path)
     left = table.drop(index=2).astype(float).to_numpy()
     scaled = left[:, 1:-1] - left[:, 1:-1].mean(axis=0)
     scaled /= scaled.std(axis=0)
-    # Both who defaulted, then the first two who did not.
-    order = np.array([1, 3, 0, 2])[np.random.RandomState(0).permutation(4)]
+    # Both who defaulted, then those who did not.
+    order = np.array([1, 3, 0, 2, 4])[np.random.RandomState(0).permutation(5)]
     assert people.features[:, :-1] == pytest.approx(scaled[order])
     assert (people.features[:, -1] == 0).all()  # a column without variation
     assert people.labels.tolist() == left[order, 0].tolist()

@@ -139,7 +139,7 @@ PAGES = {
         [
             "pushlab.logs.rollout: rollout by_episode readable",
             "pushlab.logs.collect: collect true_value",
-            "pushlab.logs.folders: read_log write_log find_logs lifetime_log rollout_log "
+            "pushlab.logs.folders: read_log write_log find_logs lifetime_log "
             "with_regimes",
         ],
     ),

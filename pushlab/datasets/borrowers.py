@@ -106,11 +106,8 @@ class Borrowers:
     @cached_property
     def means(self) -> np.ndarray:
         """Mean features of those who paid back and of those who did not, (2, 10)."""
-        return _locked(
-            np.array(
-                [self.features[self.labels == label].mean(axis=0) for label in (0, 1)]
-            )
-        )
+        groups = [self.features[self.labels == label] for label in (0, 1)]
+        return _locked(np.array([group.mean(axis=0) for group in groups]))
 
     @cached_property
     def sums(self) -> np.ndarray:
@@ -141,13 +138,12 @@ def load_borrowers(where: Path | str | Borrowers | None = None) -> Borrowers:
     return make_borrowers() if where is None else read_borrowers(where)
 
 
-def read_borrowers(path: Path | str, repaid: int | None = REPAID) -> Borrowers:
+def read_borrowers(path: Path | str) -> Borrowers:
     """Read `cs-training.csv` of the Kaggle competition, or another table of its columns, as WhyNot 0.12 does.
 
     Args:
         path: CSV with a header: SeriousDlqin2yrs and the ten FEATURES, with NA or an empty cell for
-            an unknown feature. Other columns are ignored.
-        repaid: Keep only the first people who paid back: 10,000 as in the original; None keeps all.
+            an unknown feature. Other columns are ignored. Of those who paid back the first 10,000 are kept.
 
     Raises BadData with every fault.
     """
@@ -162,14 +158,11 @@ def read_borrowers(path: Path | str, repaid: int | None = REPAID) -> Borrowers:
     table = convert(text, rules, path.name)
     features = table[list(FEATURES)].to_numpy()
     labels = table[LABEL].to_numpy(float)
-    return prepare(features, labels, path.name, repaid)
+    return prepare(features, labels, path.name)
 
 
 def prepare(
-    features: np.ndarray,
-    labels: np.ndarray,
-    source: str,
-    repaid: int | None = REPAID,
+    features: np.ndarray, labels: np.ndarray, source: str, repaid: int = REPAID
 ) -> Borrowers:
     """Return Borrowers of features (n, 10) in their own units and labels (n,): cleaned, scaled, balanced, shuffled.
 

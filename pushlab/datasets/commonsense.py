@@ -127,10 +127,6 @@ def _read_file(path):
             return _read_dump(file, path.name)
     if path.suffix == ".json":
         return _rows_of_json(read_json(path), path.name)
-    return _read_table(path)
-
-
-def _read_table(path):
     from pushlab.ground.tables import Rule, number, read_table
 
     some_word = Rule("a word", lambda column: column.mask(column.str.strip() == ""))
@@ -145,27 +141,23 @@ def _checked(rows, name):
     for row in rows:
         try:
             head, relation, tail, weight = row
-            words = [
-                word.replace("_", " ").strip().lower()
-                for word in (head, relation, tail)
-            ]
+            words = (head, relation, tail)
+            words = [word.replace("_", " ").strip().lower() for word in words]
             facts.append(Fact(*words, float(weight)))
         except (AttributeError, TypeError, ValueError):
             right = f"a fact with {', '.join(COLUMNS)}"
             raise BadData(Fault(name, value=repr(row), right=right)) from None
-    owned = [fact.head for fact in facts if OWNS in fact.head]
-    if owned:
-        right = "a thing without its owner"
-        raise BadData(Fault(name, None, "head", owned[0], right))
+    for fact in facts:
+        if OWNS in fact.head:
+            right = "a thing without its owner"
+            raise BadData(Fault(name, None, "head", fact.head, right))
     relations = sorted({fact.relation for fact in facts})
     if len(relations) > 1:
         right = "one relation for the whole table"
         raise BadData(Fault(name, None, "relation", ", ".join(relations), right))
     if not usual_places(facts):
-        right = (
-            "there is no fact whose tail is not a head too, so that there is no place"
-        )
-        raise BadData(Fault(name, column="tail", right=right))
+        right = "there is no fact whose tail is not a head too, so there is no place"
+        raise BadData(Fault(name, None, "tail", right=right))
     return facts
 
 
@@ -194,8 +186,10 @@ def _rows_of_json(content, name):
         try:
             if isinstance(found, list):
                 edges += _edges(found)
-            else:
-                rows += _rows_of_relations(head, found)
+                continue
+            for relation, facts in found.items():
+                for fact in facts:
+                    rows.append((head, relation, fact["tail"], fact["weight"]))
         except (AttributeError, KeyError, TypeError):
             value = json.dumps(found)[:60]
             right = 'a list of edges with "start", "end" and "weight", or {relation: [{"tail", "weight"}, …]}'
@@ -210,13 +204,6 @@ def _edges(found):
         if edge.get("rel", {"@id": AT_LOCATION})["@id"] == AT_LOCATION:
             edges.append((edge["start"]["@id"], edge["end"]["@id"], edge["weight"]))
     return edges
-
-
-def _rows_of_relations(head, relations):
-    rows = []
-    for relation, facts in relations.items():
-        rows += [(head, relation, fact["tail"], fact["weight"]) for fact in facts]
-    return rows
 
 
 def _rows_of_edges(edges):

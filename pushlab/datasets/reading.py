@@ -24,7 +24,7 @@ import pandas as pd
 
 from pushlab.datasets.periods import Period, User
 from pushlab.datasets.schema import DATES, SECONDS, Schema
-from pushlab.ground.arguments import meant
+from pushlab.ground.arguments import demand, meant
 from pushlab.ground.faults import BadData, Fault, blame, refuse
 from pushlab.ground.files import data_dir, read_json
 from pushlab.ground.tables import Rule, number, read_table, word
@@ -72,9 +72,11 @@ def load_user(
     another user or schema is requested of a User.
     """
     if isinstance(where, User):
-        if user is schema is None:
-            return where
-        raise ValueError("for another user or schema give a folder, not a User")
+        demand(
+            user is schema is None,
+            "for another user or schema give a folder, not a User",
+        )
+        return where
     if where in list_users() and user in (None, where):
         if schema is None:
             return _load_shipped(where)
@@ -87,7 +89,8 @@ def load_user(
                 f"{folder.name} holds several users; name one with user=: {users}"
             )
         own = folder.resolve()
-        folder, user = own.parent, own.name
+        folder = own.parent
+        user = own.name
     return _read_user(folder, user, *_find_layout(folder, user, schema))
 
 
@@ -122,8 +125,8 @@ def _open(where):
     if not path.exists():
         shipped = list_users()
         raise FileNotFoundError(
-            f"there is no folder or file {str(where)!r}; "
-            f"the shipped users are {', '.join(shipped)}{meant(where, shipped)}"
+            f"there is no folder or file {str(where)!r}; the shipped users are {', '.join(shipped)}"
+            + meant(where, shipped)
         )
     try:
         return zipfile.Path(path)
@@ -170,29 +173,29 @@ def _read_user(folder, user, schema, layout):
     faults: list[Fault] = []
     tables = {}
     for period, entries in layout["periods"].items():
-        parts = {}
-        files = {
-            (base / entry["file"]).as_posix(): entry["columns"] for entry in entries
-        }
+        files = {}
+        for entry in entries:
+            files[(base / entry["file"]).as_posix()] = entry["columns"]
         if not any((folder / file).exists() for file in files):
             continue
+        parts = {}
         for file, columns in files.items():
             with _collected(faults):
                 parts[file] = _read_part(folder, file, columns, rules)
         if len(parts) == len(files):
             with _collected(faults):
-                tables[period] = _joined(parts)
+                table = _joined(parts)
+                by = layout.get("sort", [])
+                tables[period] = table.sort_values(by, kind="stable", ignore_index=True)
     refuse(faults)
-    if "sort" in layout:
-        for period, table in tables.items():
-            tables[period] = table.sort_values(
-                layout["sort"], kind="stable", ignore_index=True
-            )
     contexts = (base / CONTEXTS).as_posix()
     if "test" not in tables and (folder / contexts).exists():
         tables["test"] = _read_contexts(folder, contexts, schema, rules)
     tables, notes = _complete(tables, user)
-    truth = _read_truth(folder, base / "truth.json")
+    truth = None
+    file = (base / "truth.json").as_posix()
+    if (folder / file).exists():
+        truth = read_json(folder / file, file)
     catalogue = _read_catalogue(folder, base, schema, rules)
     schema = schema.fit(tables["history"])
     periods = {name: Period(schema, table) for name, table in tables.items()}
@@ -299,15 +302,7 @@ def _read_catalogue(folder, base, schema, rules):
     for place in (base, base.parent):
         file = (place / "catalogue.csv").as_posix()
         if (folder / file).exists():
-            columns = {
-                name: rules[name]._replace(required=False)
-                for name in schema.notification.names
-            }
+            names = schema.notification.names
+            columns = {name: rules[name]._replace(required=False) for name in names}
             return read_table(folder / file, columns, others=False, name=file)
     return None
-
-
-def _read_truth(folder, path):
-    """Return the log-odds that a synthetic user was generated from, or None if there is no such file."""
-    file = path.as_posix()
-    return read_json(folder / file, name=file) if (folder / file).exists() else None

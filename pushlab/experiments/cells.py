@@ -27,9 +27,9 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from pushlab.ground.arguments import whole
+from pushlab.ground.arguments import demand, whole
 from pushlab.ground.files import cache_dir, write_text
-from pushlab.ground.store import Store, fingerprint, read_result, result_text
+from pushlab.ground.store import fingerprint, read_result, result_file, result_text
 
 CELLS = "cells.json"
 
@@ -85,27 +85,27 @@ def run_cells(
     results = [None if fresh or not file else read_result(file) for file in files]
     missing = [at for at, result in enumerate(results) if result is None]
     errors = {}
+    done = _side_by_side(cells, files, missing, workers, name, progress)
     try:
-        for at, result, error in _side_by_side(
-            cells, files, missing, workers, name, progress
-        ):
+        for at, result, error in done:
             results[at] = result
             if error:
                 errors[at] = error
     except BrokenProcessPool as error:
         unfinished = [
-            cells[at].labels for at in missing if files[at] and not files[at].exists()
+            labels_text(cells[at].labels)
+            for at in missing
+            if not (files[at] and files[at].exists())
         ]
         raise CellsFailed(
             f"a worker process ended unexpectedly, for want of memory perhaps; finished cells are stored. Unfinished: "
-            f"{'; '.join(map(labels_text, unfinished[:5]))}"
+            f"{'; '.join(unfinished[:5])}"
         ) from error
     tables = _combine(cells, results)
     if folder is not None:
         for table, rows in tables.items():
-            write_text(
-                folder / f"{table}.csv", rows.to_csv(index=False, lineterminator="\n")
-            )
+            text = rows.to_csv(index=False, lineterminator="\n")
+            write_text(folder / f"{table}.csv", text)
     if errors:
         first = min(errors)
         message = (
@@ -113,9 +113,7 @@ def run_cells(
             f"{labels_text(cells[first].labels)}: {errors[first]}"
         )
         if folder is not None:
-            message += (
-                f"\n`pushlab sweep --status {folder}` lists them with their tracebacks"
-            )
+            message += f"\n`pushlab sweep --status {folder}` has their tracebacks"
         if strict:
             raise CellsFailed(message)
         warnings.warn(message, stacklevel=3)
@@ -152,16 +150,16 @@ def _cell_files(cells, folder):
         raise FileExistsError(
             f"{folder} is no folder of a sweep: it has no {CELLS}; name a new one"
         )
-    store = Store(folder / "cells")
     files = []
+    listed = []
     for cell in cells:
         key = fingerprint(cell.labels, cell.function, cell.arguments)
-        files.append(store.path("-".join(map(str, cell.labels.values())), key))
-    if len(set(files)) < len(files):
-        raise ValueError("two cells have the same labels and arguments")
-    listed = [
-        {"labels": cell.labels, "file": file.name} for cell, file in zip(cells, files)
-    ]
+        label = "-".join(map(str, cell.labels.values()))
+        files.append(result_file(folder / "cells", label, key))
+        listed.append({"labels": cell.labels, "file": files[-1].name})
+    demand(
+        len(set(files)) == len(files), "two cells have the same labels and arguments"
+    )
     write_text(folder / CELLS, result_text(listed))
     return files
 
@@ -213,13 +211,13 @@ def _columns(name, rows, cell):
     table = rows if isinstance(rows, pd.DataFrame) else pd.DataFrame(rows)
     if table.index.nlevels > 1 or table.index.name is not None:
         table = table.reset_index()
-    for label in [label for label in cell.labels if label in table]:
-        if not (table[label] == cell.labels[label]).all():
-            raise ValueError(
-                f"the table {name} has a column {label!r}, and so have the cell's labels"
-            )
-        table = table.drop(columns=label)
-    return {str(column): table[column].tolist() for column in table}
+    for label, value in cell.labels.items():
+        demand(
+            label not in table or (table[label] == value).all(),
+            f"the table {name} has a column {label!r}, and so have the cell's labels",
+        )
+    others = table.columns.difference(list(cell.labels), sort=False)
+    return {str(column): table[column].tolist() for column in others}
 
 
 def _combine(cells, results):
@@ -232,7 +230,7 @@ def _combine(cells, results):
             for row in zip(*table.values()):
                 rows[name].append({**cell.labels, **dict(zip(table, row))})
     return {
-        name: pd.DataFrame(rows[name], columns=list(columns[name])) for name in columns
+        name: pd.DataFrame(rows[name], columns=list(columns[name])) for name in rows
     }
 
 

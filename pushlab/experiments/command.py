@@ -47,16 +47,9 @@ def read_grid(path: Path | str) -> dict[str, Any]:
     if not isinstance(grid, dict):
         right = f"a grid is a mapping with some of {', '.join(KEYS)}"
         raise BadData(Fault(name, right=right))
-    refuse(
-        Fault(
-            name,
-            column=str(key),
-            right=f"a grid has the keys {', '.join(KEYS)}",
-            unit="item",
-        )
-        for key in grid
-        if key not in KEYS
-    )
+    right = f"a grid has the keys {', '.join(KEYS)}"
+    unknown = [str(key) for key in grid if key not in KEYS]
+    refuse(Fault(name, None, key, None, right, "item") for key in unknown)
     return grid
 
 
@@ -149,19 +142,17 @@ def sweep_command(
 def print_status(folder: Path | str) -> bool:
     """Print how many cells are finished, failed and missing, and each error once; return whether none failed."""
     table = status(folder)
-    counts = table["state"].value_counts()
     numbers = [
-        f"{counts.get(state, 0):,} {state}"
+        f"{(table['state'] == state).sum():,} {state}"
         for state in ("finished", "failed", "missing")
     ]
     say(f"{folder}: {len(table):,} cells of the last call, {', '.join(numbers)}")
     failed = table[table["state"] == "failed"]
     for error, cells in failed.groupby("error", sort=False):
         first = cells.iloc[0]
-        labels = first.drop(["state", "error", "traceback"])
-        text = labels_text(labels)
-        others = f" and {len(cells) - 1:,} more cells" if len(cells) > 1 else ""
-        say(f"failed: {text}{others}: {error}\n{first['traceback']}")
+        text = labels_text(first.drop(["state", "error", "traceback"]))
+        count = f"{len(cells):,} cells, such as " if len(cells) > 1 else ""
+        say(f"failed: {count}{text}: {error}\n{first['traceback']}")
     return failed.empty
 
 

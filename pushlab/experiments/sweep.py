@@ -9,7 +9,6 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import itertools
 import sys
@@ -23,7 +22,7 @@ import pandas as pd
 
 from pushlab.agents.protocol import Agent, as_agent
 from pushlab.experiments.cells import Cell, run_cells
-from pushlab.ground.arguments import demand, one_of, whole
+from pushlab.ground.arguments import demand, meant, one_of, whole
 from pushlab.ground.faults import Fault, refuse
 from pushlab.ground.seeds import part_seed
 
@@ -138,13 +137,11 @@ class Spec(NamedTuple):
         kind: "agent", "env" or "syllabus".
         target: A factory, Gymnasium's spec of an environment, or a syllabus as `read_syllabus` takes it.
         arguments: Arguments of the factory.
-        code: The class of an environment that has an id, for the fingerprint.
     """
 
     kind: str
     target: Any
     arguments: dict[str, Any]
-    code: Any = None
 
     def make(self, env: Any = None) -> Any:
         """Return the agent, environment or syllabus. A factory of agents with a parameter `env` gets it."""
@@ -196,17 +193,13 @@ def _each(kind, one):
 
 def _spec(kind, target, arguments):
     if kind == "agent":
-        return Spec(kind, load_factory(target), arguments)
-    if kind == "env" and not callable(target):
+        target = load_factory(target)
+    elif kind == "env" and not callable(target):
         import gymnasium as gym
-        from gymnasium.envs.registration import load_env_creator
 
         import pushlab  # noqa: F401  registers the ids
 
-        spec = gym.spec(target)
-        entry = spec.entry_point
-        code = load_env_creator(entry) if isinstance(entry, str) else entry
-        return Spec(kind, spec, arguments, code)
+        target = gym.spec(target)
     return Spec(kind, target, arguments)
 
 
@@ -243,10 +236,9 @@ def load_factory(target: Any) -> Callable:
     try:
         return getattr(import_module(module) if module else agents, name)
     except (ImportError, AttributeError) as error:
-        close = difflib.get_close_matches(name, dir(agents), 1) or ["RandomAgent"]
         raise ValueError(
-            f"{target!r} is no agent of pushlab.agents (such as {close[0]}) and no module:name that can be imported "
-            f"({error})"
+            f"{target!r} is no agent of pushlab.agents and no module:name that can be imported ({error})"
+            + meant(name, dir(agents))
         ) from error
 
 

@@ -184,33 +184,15 @@ _is_on = ContextVar("whether the cache is used", default=True)
 _computed: dict[Path, Any] = {}
 
 
-class Store:
-    """A folder of results, each a value that JSON can hold; arrays become lists.
+def result_file(folder: Path | str, label: str, key: str) -> Path:
+    """Return the file of a result in a folder, whether or not it exists.
 
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     store = Store(folder)
-    ...     file = store.write("mira, seed 7", "0f3a", {"return": 0.5})
-    ...     file.name, store.read("mira, seed 7", "0f3a"), store.read("mira, seed 7", "11b2")
-    ('mira-seed-7-0f3a.json', {'return': 0.5}, None)
+    >>> result_file("results", "mira, seed 7", "0f3a").name
+    'mira-seed-7-0f3a.json'
     """
-
-    def __init__(self, folder: Path | str):
-        self.folder = Path(folder)
-
-    def path(self, label: str, key: str) -> Path:
-        """Return the file of a result, whether or not it exists."""
-        words = re.sub(r"[^\w.=+-]+", "-", label).strip("-.")
-        words = words.encode()[:80].decode(errors="ignore")
-        return self.folder / f"{words}-{key}.json"
-
-    def read(self, label: str, key: str) -> Any:
-        """Return a result, or None if it isn't stored or its file is damaged."""
-        return read_result(self.path(label, key))
-
-    def write(self, label: str, key: str, result: Any) -> Path:
-        """Store a result and return its file. Raises TypeError for a value that JSON can't hold."""
-        return write_text(self.path(label, key), result_text(result))
+    words = re.sub(r"[^\w.=+-]+", "-", label).strip("-.")
+    words = words.encode()[:80].decode(errors="ignore")
+    return Path(folder) / f"{words}-{key}.json"
 
 
 def read_result(file: Path) -> Any:
@@ -232,17 +214,17 @@ def cached(label: str, key: str, compute: Callable[[], Any]) -> Any:
     Nothing is read from or written to a folder that others can write to, or inside `no_cache`; each result is then
     computed once in this process.
     """
-    store = Store(cache_dir() / "results")
-    path = store.path(label, key)
-    is_on = _is_on.get() and is_private(store.folder)
-    result = store.read(label, key) if is_on else _computed.get(path)
+    path = result_file(cache_dir() / "results", label, key)
+    is_on = _is_on.get() and is_private(path.parent)
+    result = read_result(path) if is_on else _computed.get(path)
     if result is None:
-        result = json.loads(result_text(compute()))
+        text = result_text(compute())
+        result = json.loads(text)
         if not is_on:
             _computed[path] = result
             return result
         with suppress(OSError):
-            store.write(label, key, result)
+            write_text(path, text)
     return result
 
 

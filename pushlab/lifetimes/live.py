@@ -23,9 +23,9 @@ import pandas as pd
 from pushlab.agents.protocol import Agent, as_agent, plain_state
 from pushlab.envs import naming_the_nearest
 from pushlab.ground.arguments import demand, naming, whole
-from pushlab.ground.files import locked
+from pushlab.ground.files import locked, write_text
 from pushlab.ground.seeds import part_seed
-from pushlab.ground.store import Store, fingerprint
+from pushlab.ground.store import fingerprint, read_result, result_file, result_text
 from pushlab.lifetimes.syllabi import TRAIN, Phase, Syllabus, read_syllabus
 from pushlab.logs.folders import lifetime_log, write_log
 from pushlab.logs.rollout import keep_lived, rollout
@@ -93,16 +93,19 @@ def run_syllabus(
     )
     path = Path(folder) / LOG
     key = fingerprint(agent, syllabus.to_dict(), seed, labels)
-    store = Store(path.parent / "blocks")
+    blocks = [
+        result_file(path.parent / "blocks", f"{number} {phase.name}", key)
+        for number, phase in enumerate(phases)
+    ]
     with locked(path):
-        log = _run_phases(phases, agent, seed, labels, progress, store, key)
+        log = _run_phases(phases, agent, seed, labels, progress, blocks)
         log.attrs = attrs
         write_log(log, path)
     return log
 
 
-def _run_phases(phases, agent, seed, labels, progress, store=None, key=""):
-    """Run the phases whose blocks aren't in the store; return the log of all phases."""
+def _run_phases(phases, agent, seed, labels, progress, blocks=()):
+    """Run the phases, except those with a finished file in `blocks`; return the log of all phases."""
     from tqdm.auto import tqdm
 
     envs = make_envs(phases)
@@ -111,8 +114,7 @@ def _run_phases(phases, agent, seed, labels, progress, store=None, key=""):
     tables = []
     try:
         for number, phase in enumerate(phases):
-            label = f"{number} {phase.name}"
-            block = store.read(label, key) if store else None
+            block = read_result(blocks[number]) if blocks else None
             if block:
                 tables.append(pd.DataFrame(block["rows"]))
                 bar.update(phase.episodes)
@@ -147,10 +149,11 @@ def _run_phases(phases, agent, seed, labels, progress, store=None, key=""):
                 )
                 tables.append(table)
                 bar.update(one.count)
-            if store:
+            if blocks:
                 rows = pd.concat(tables[start:]).to_dict("list")
                 state = plain_state(getattr(agent, "state", dict)())
-                store.write(label, key, {"rows": rows, "state": state})
+                text = result_text({"rows": rows, "state": state})
+                write_text(blocks[number], text)
     except BaseException as error:
         unfinished = [error.log] if hasattr(error, "log") else []
         keep_lived(error, lambda: _lifetime_log([*tables, *unfinished], seed))
@@ -190,16 +193,14 @@ def run_experts(
     syllabus: Source,
     agent: Agent | Callable,
     seed: int = 0,
-    store: Any = None,
-    episodes: int | None = None,
     progress: bool = True,
 ) -> dict[str, list[pd.DataFrame]]:
     """Train single-task experts, one copy of the agent per task of a syllabus, and return their logs.
 
+    An expert lives as long as the task is trained, with the same parameters in turn.
+
     Args:
         agent: An Agent that has learned nothing yet; it isn't changed.
-        store: An `Experts` store to which the runs are added, or None.
-        episodes: Length of each run. By default it is that of the task's training, with the same parameters in turn.
 
     Returns {task: [lifetime log]}, the argument `experts` of the metrics. A task without training has no expert.
     """
@@ -211,14 +212,10 @@ def run_experts(
         training = syllabus.training(task)
         if not training:
             continue
-        if episodes is not None:
-            training = [training[0]._replace(count=episodes)]
         phases = [Phase("1.train", training)]
         labels = {"run": f"expert {task} {agent.name} {seed}", "lifetime": 0}
         expert = copy.deepcopy(agent)
         runs[task] = [_run_phases(phases, expert, seed, labels, progress)]
-        if store is not None:
-            store.add(task, runs[task][0])
     return runs
 
 
@@ -227,7 +224,6 @@ def run_syllabi(
     agents: Iterable[Agent | Callable],
     seeds: int | Iterable[int] = 5,
     folder: Path | str | None = None,
-    jobs: int = 1,
     progress: bool = True,
 ) -> dict[str, list]:
     """Run several agents through one syllabus under several seeds; return {agent's name: [log under each seed]}.
@@ -236,26 +232,21 @@ def run_syllabi(
         agents: Agents that have learned nothing yet, with different names; each lifetime gets a copy.
         seeds: Number of seeds, which count from 0, or the seeds themselves.
         folder: Each lifetime is stored in a folder `<agent>-<seed>` below it, see `run_syllabus`; None stores nothing.
-        jobs: Number of processes.
     """
-    from joblib import Parallel, delayed
     from tqdm.auto import tqdm
 
     syllabus = read_syllabus(syllabus)
-    fresh = [as_agent(agent) for agent in agents]
-    names = [agent.name for agent in fresh]
-    demand(len(set(names)) == len(names), f"agents need different names; got {names}")
+    fresh = {}
+    for agent in map(as_agent, agents):
+        demand(agent.name not in fresh, f"two agents are called {agent.name}")
+        fresh[agent.name] = agent
     seeds = range(seeds) if isinstance(seeds, int) else list(seeds)
-    work = [(agent, seed) for agent in fresh for seed in seeds]
-
-    def lifetime(agent, seed):
+    logs: dict[str, list] = {name: [] for name in fresh}
+    work = [(agent, seed) for agent in fresh.values() for seed in seeds]
+    for agent, seed in tqdm(work, syllabus.name, disable=not progress):
         name = re.sub("[ /]", "-", f"{agent.name}-{seed}")
         place = None if folder is None else Path(folder) / name
-        agent = copy.deepcopy(agent)
-        run = delayed(run_syllabus)
-        return run(syllabus, agent, seed, place, False, lifetime=int(seed))
-
-    bar = tqdm(work, syllabus.name, disable=not progress)
-    logs = Parallel(n_jobs=jobs)(lifetime(*one) for one in bar)
-    n = len(seeds)
-    return {name: logs[at * n : (at + 1) * n] for at, name in enumerate(names)}
+        one = copy.deepcopy(agent)
+        log = run_syllabus(syllabus, one, seed, place, False, lifetime=int(seed))
+        logs[agent.name].append(log)
+    return logs

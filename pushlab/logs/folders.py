@@ -221,7 +221,7 @@ def _phases(log):
 def lifetime_log(log: pd.DataFrame) -> pd.DataFrame:
     """Return the lifetime log of a log of `rollout`, of episodes or steps; its `reward` is the return of an episode.
 
-    Only regimes are added: `rollout_log` undoes this for an episode log.
+    Only regimes are added.
     """
     if "step" in log:
         log = by_episode(log)
@@ -231,12 +231,6 @@ def lifetime_log(log: pd.DataFrame) -> pd.DataFrame:
         if name not in log
     )
     return with_regimes(log.rename(columns={"return": "reward"}))
-
-
-def rollout_log(log: pd.DataFrame) -> pd.DataFrame:
-    """Return the episode log that a lifetime log came from: `return` again, and no regimes."""
-    log = log.drop(columns="regime", errors="ignore")
-    return log if "return" in log else log.rename(columns={"reward": "return"})
 
 
 # ---------------------------------------------------------------- writing
