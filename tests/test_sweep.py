@@ -155,7 +155,7 @@ def test_an_edited_agent_runs_again_and_alone(mine):
 def test_lifetimes_are_cells():
     short = cl({"$episode": "pushlab/RECEnv-v0"}, [{}, {"obs_std": 0.3}], 2)
     options = {"seeds": [1], "out": False, **QUIET}
-    log = sweep(RandomAgent, syllabi={"syllabus": short, "name": "short"}, **options)
+    log = sweep({"random": RandomAgent}, syllabi={"short": short}, **options)
     alone = run_syllabus(short, RandomAgent(), 1, progress=False)
     assert log["reward"].tolist() == alone["reward"].tolist()
 

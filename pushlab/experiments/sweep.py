@@ -49,15 +49,17 @@ def sweep(
     """Run every agent in every environment under every seed and return the rows of all runs.
 
     Args:
-        agents: A list. An agent is the name of one in `pushlab.agents`, "module:factory", a class or a factory, or a
-            dict {"agent": any of these, "name": label, argument: value, ...}. A factory with a parameter `env` gets
-            the environment. Each run makes its own agent.
-        envs: A list of ids, factories, or dicts {"env": id, "name": label, argument: value, ...}. {"each": {"user":
-            ["mira", "theo"]}} in a dict gives one environment per value; it is then named by its arguments.
+        agents: A list, or {label: agent}. An agent is the name of one in `pushlab.agents`, "module:factory", a class
+            or a factory, or a dict {"agent": any of these, "name": label, argument: value, ...}. A factory with a
+            parameter `env` gets the environment. Each run makes its own agent.
+        envs: A list, or {label: environment}: an id, a factory, or {"env": id, "name": label, argument: value, ...}.
+            {"each": {"user": ["mira", "theo"]}} in such a dict gives one environment per value, named by its
+            arguments.
         seeds: Number of seeds, which count from 0, or the seeds themselves.
         out: Folder for the results, in which later calls continue. None is a folder in pushlab's cache, False stores
             nothing.
-        syllabi: A list of names, files or dicts of syllabi in place of environments; a run is a lifetime.
+        syllabi: Names, files or dicts of syllabi in place of environments, a list or {label: syllabus}; a run is a
+            lifetime.
         episodes: Number of episodes per run.
         tests: Number of episodes that follow without learning or exploring (`block_type` "test").
         steps, record: As in `pushlab.rollout`; record is "episodes" or "steps".
@@ -167,12 +169,17 @@ def read_specs(kind: str, given: Any, faults: list[Fault]) -> dict[str, Spec]:
 
     Raises ValueError for two equal labels.
     """
-    demand(given, f"there is no {kind}: the list is empty")
+    if isinstance(given, Mapping) and kind not in given:
+        pairs = list(given.items())
+    else:
+        several = given if isinstance(given, (list, tuple)) else [given]
+        pairs = [(None, one) for one in several]
+    demand(pairs, f"there is no {kind}: the list is empty")
     specs: dict[str, Spec] = {}
-    for one in given if isinstance(given, (list, tuple)) else [given]:
+    for name, one in pairs:
         for arguments in _each(kind, one):
             target = arguments.pop(kind)
-            label = arguments.pop("name", None) or _label(target, arguments)
+            label = arguments.pop("name", name) or _label(target, arguments)
             demand(label not in specs, f"two {kind}s are {label!r}; give them names")
             try:
                 specs[label] = _spec(kind, target, arguments)
