@@ -47,9 +47,6 @@ PAGES = {
             "# People of the credit score",
             "pushlab.envs.credit.people: CreditConfig",
             "pushlab.envs.credit.rules: promise_table",
-            "# A class's server",
-            "pushlab.envs.remote.env: RemoteEnv RemoteVectorEnv",
-            "pushlab.envs.remote.link: Link Refused",
         ],
     ),
     "agents": (
@@ -159,7 +156,7 @@ PAGES = {
         ],
     ),
     "clients": ("Tools of other people", ["pushlab.clients"]),
-    "classroom": ("A class and its server", ["pushlab.classroom"]),
+    "classroom": ("A class and its server", ["pushlab_classroom"]),
 }
 INDEX = """# Reference
 
@@ -263,7 +260,7 @@ def imports(package):
                 if node.level
                 else node.module
             )
-            if module.split(".")[0] == "pushlab":
+            if module.split(".")[0] in ("pushlab", "pushlab_classroom"):
                 found |= {
                     one.asname or one.name: (module, one.name) for one in node.names
                 }
@@ -510,6 +507,8 @@ def page_text(page):
     dotted = (
         "pushlab"
         if page == "pushlab"
+        else "pushlab_classroom"
+        if page == "classroom"
         else "pushlab.plots.widgets"
         if page == "widgets"
         else f"pushlab.{page}"

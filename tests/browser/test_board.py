@@ -6,7 +6,7 @@ import gymnasium as gym
 import pytest
 from waiting import PATIENCE, wait_until
 
-from pushlab.classroom import new_class, running
+from pushlab_classroom import new_class, running
 
 pytestmark = [
     pytest.mark.slow,

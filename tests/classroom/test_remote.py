@@ -24,15 +24,16 @@ from waiting import PATIENCE
 import pushlab
 from pushlab import agents, rollout
 from pushlab.__main__ import app
-from pushlab.classroom import Book, new_class, replay, running
-from pushlab.classroom.chance import derived, new_secret
-from pushlab.classroom.lived import Lived
-from pushlab.envs.remote.link import Link, Refused
+from pushlab_classroom import ClassDatabase, new_class, replay, running
+from pushlab_classroom.client import Link, Refused
+from pushlab_classroom.database import EPISODES
+from pushlab_classroom.episode import ReplayedEpisode
+from pushlab_classroom.private_users import derive, new_secret
 
 ID = "pushlab/Remote-v0"
 SEED = "a secret of tests"
 TEAMS = ["ann", "ben", "cem", "dee", "eve", "fay", "gus", "hal", "kim", "leo", "mia"]
-LAVISH = {"requests": 1e6, "steps": 1e6, "begins": 1e4}
+LAVISH = {"requests": 1e6, "begins": 1e4}
 ACTION = [0] * 7
 
 
@@ -65,13 +66,13 @@ def make(room):
 
 def local_env(folder, episode):
     """The local environment with the life of an episode, and what its reset returns."""
-    book = Book(folder)
-    rows = book.rows("SELECT * FROM lived WHERE id = ?", int(episode))
+    book = ClassDatabase(folder)
+    rows = book.query(f"{EPISODES} WHERE episodes.id = ?", int(episode))
     row = rows.to_dict("records")[0]
     secret = new_secret(SEED)
-    env = Lived(book.settings | {"secret": secret.hex()}, row).env
+    env = ReplayedEpisode(book.settings | {"secret": secret.hex()}, row).env
     words = [row[name] for name in ("name", "game", "scored", "number")]
-    return env, *env.reset(seed=derived(secret, "chance", *words))
+    return env, *env.reset(seed=derive(secret, "chance", *words))
 
 
 def choose(env, rng):
@@ -207,7 +208,7 @@ def test_copies_rest_if_no_scored_episode_is_left(make, room):
         assert not rewards[before].any()
         rested += (before & over).sum()
     assert rested > 0
-    episodes = Book(room.folder).episodes().query("team == 'gus'")
+    episodes = ClassDatabase(room.folder).episodes().query("team == 'gus'")
     assert episodes["finished"].notna().tolist() == [True] * 3
     with pytest.raises(Refused, match="no scored episodes"):
         envs.step(actions)
@@ -258,7 +259,7 @@ def waits(monkeypatch):
     """Seconds for which a Link waited, without waiting."""
     seconds = []
     clock = SimpleNamespace(monotonic=lambda: sum(seconds), sleep=seconds.append)
-    monkeypatch.setattr("pushlab.envs.remote.link.time", clock)
+    monkeypatch.setattr("pushlab_classroom.client.time", clock)
     return seconds
 
 
@@ -272,7 +273,7 @@ def test_other_answers_are_errors_in_words(moody):
     words = {
         "/page": r"answers \(200\), but not as the server of a class",
         "/moved": "https://class.example.org/",
-        "/hasty": r"too much, ask \(429\)\. What it answered before stands",
+        "/hasty": r"too much, ask \(429\)\. Earlier answers count",
     }
     impatient = Link(moody.url, "token", patience=0)
     for path, message in words.items():
@@ -282,7 +283,11 @@ def test_other_answers_are_errors_in_words(moody):
     with pytest.raises(Refused, match=message) as error:
         moody.ask("GET", "/no")
     again = pickle.loads(pickle.dumps(error.value))
-    assert (again.status, again.told["left"], str(again)) == (403, 0, str(error.value))
+    assert (again.status, again.content["left"], str(again)) == (
+        403,
+        0,
+        str(error.value),
+    )
 
 
 def test_the_answer_to_an_interrupted_request_is_dropped(moody, monkeypatch):
@@ -299,9 +304,9 @@ def test_a_server_that_is_not_there_is_asked_for_ten_seconds(waits):
     with socket.create_server(("127.0.0.1", 0)) as free:
         url = f"http://127.0.0.1:{free.getsockname()[1]}"
     message = "for 10 s: .*refused.*address right.*started"
-    with pytest.warns(UserWarning, match="asking on for 7 s"):
+    with pytest.warns(UserWarning, match="trying for another 7 s"):
         with pytest.raises(ConnectionError, match=message):
-            Link(url, "token").ask("GET", "/api/me")
+            Link(url, "token").ask("GET", "/api/games/push")
     assert waits == pytest.approx([0, 0.2, 0.4, 0.8, 1.6, 3.2, 3.8])
 
 
@@ -327,7 +332,7 @@ def test_an_agent_continues_after_the_server_was_killed(tmp_path):
                     server.kill()
     env.close()
     assert over
-    steps = Book(folder).steps(1)
+    steps = ClassDatabase(folder).steps(1)
     assert list(zip(steps["action"].map(json.loads), steps["reward"])) == seen
     assert replay(folder, 1)[0]
 

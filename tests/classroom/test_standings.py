@@ -3,8 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from pushlab.classroom.standings import curve, ranks, standing
-from pushlab.classroom.uploads import share_of, shares_of
+from pushlab_classroom.standings import curve, ranks, share_of, shares_of, standing
 
 
 def test_ranks_come_from_paired_t_tests_corrected_by_holm():

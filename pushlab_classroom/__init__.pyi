@@ -1,0 +1,15 @@
+from .client import Link as Link
+from .client import Refused as Refused
+from .client import hand_in as hand_in
+from .database import ClassDatabase as ClassDatabase
+from .export import export as export
+from .export import replay as replay
+from .folder import close_class as close_class
+from .folder import new_class as new_class
+from .folder import new_token as new_token
+from .remote import RemoteEnv as RemoteEnv
+from .remote import RemoteVectorEnv as RemoteVectorEnv
+from .room import Refusal as Refusal
+from .room import Room as Room
+from .room import Team as Team
+from .server import running as running
