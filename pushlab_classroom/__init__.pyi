@@ -9,7 +9,4 @@ from .folder import new_class as new_class
 from .folder import new_token as new_token
 from .remote import RemoteEnv as RemoteEnv
 from .remote import RemoteVectorEnv as RemoteVectorEnv
-from .room import Refusal as Refusal
-from .room import Room as Room
-from .room import Team as Team
 from .server import running as running

@@ -1,6 +1,6 @@
-"""The board of a class: a page, JSON, and the phone of a practice user, drawn by a process of its own.
+"""The board of a class: a page that is drawn by a process of its own.
 
-The service hands out the last drawings, so steps stay quick however many browsers watch. The page loads nothing from
+The service hands out the last drawing, so steps stay quick however many browsers watch. The page loads nothing from
 elsewhere: it contains one style and one script, and its Content-Security-Policy allows these two by their checksums.
 """
 
@@ -8,12 +8,10 @@ import asyncio
 import base64
 import functools
 import hashlib
-import json
 import multiprocessing
 import os
 import signal
 import time
-from contextlib import closing
 from datetime import datetime
 from importlib import resources
 from pathlib import Path
@@ -21,9 +19,7 @@ from pathlib import Path
 import numpy as np
 from jinja2 import Environment, StrictUndefined
 
-from pushlab.ground.files import json_text
-from pushlab_classroom.database import EPISODES, ClassDatabase, connect
-from pushlab_classroom.episode import ReplayedEpisode
+from pushlab_classroom.database import ClassDatabase
 from pushlab_classroom.standings import GAMES, curve, standings
 
 PAGE = (
@@ -32,12 +28,6 @@ PAGE = (
     .read_text(encoding="utf-8")
 )
 SECONDS = 2.0  # for which a drawing is handed out
-FRAMES = 60  # of the practice episode that is shown
-FILES = {
-    "/": "text/html; charset=utf-8",
-    "/board.json": "application/json",
-    "/phone.png": "image/png",
-}
 
 
 def _source(tag):
@@ -49,10 +39,11 @@ def _source(tag):
 
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
-    f"connect-src 'self'; img-src 'self' data:; style-src {_source('style')}; script-src {_source('script')}",
+    f"connect-src 'self'; img-src data:; style-src {_source('style')}; script-src {_source('script')}",
     "Cache-Control": "no-cache",
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
+    "Content-Type": "text/html; charset=utf-8",
 }
 
 
@@ -65,36 +56,31 @@ class Board:
 
     def __init__(self, folder):
         self.folder = Path(folder)
-        self._files = {}  # path: content, tag
+        self._page = b""
         self._fresh_until = 0.0
         self._drawing = None
         self._artist = None
         self._pipe = None
 
-    async def answer(self, path, request):
-        """Return the response with one of FILES: 304 if the browser has it, 404 for a picture that is not there yet."""
+    async def answer(self, request):
+        """Return the response with the page: 304 if the browser has it, 503 if it could not be drawn yet."""
         from starlette.responses import Response
 
-        if time.monotonic() > self._fresh_until or not self._files:
+        if time.monotonic() > self._fresh_until or not self._page:
             self._drawing = self._drawing or asyncio.ensure_future(self._update())
             await asyncio.shield(self._drawing)
-        if not self._files:
+        if not self._page:
             headers = HEADERS | {"Refresh": "5", "Retry-After": "5"}
             return Response("The board could not be drawn yet.\n", 503, headers)
-        if path not in self._files:
-            return Response("There is nothing to show here yet.\n", 404, HEADERS)
-        content, tag = self._files[path]
-        headers = HEADERS | {"ETag": tag, "Content-Type": FILES[path]}
+        tag = f'"{hashlib.sha256(self._page).hexdigest()}"'
         if tag in request.headers.get("if-none-match", ""):
-            return Response(status_code=304, headers=headers)
-        return Response(content, headers=headers)
+            return Response(status_code=304, headers=HEADERS | {"ETag": tag})
+        return Response(self._page, headers=HEADERS | {"ETag": tag})
 
     async def _update(self):
-        """Get new drawings. If this fails, the last ones stay, and the next request starts the artist again."""
+        """Get a new page. If this fails, the last one stays, and the next request starts the artist again."""
         try:
-            for path, content in (await asyncio.to_thread(self._draw)).items():
-                tag = hashlib.sha256(content).hexdigest()[:32]
-                self._files[path] = (content, f'"{tag}"')
+            self._page = await asyncio.to_thread(self._draw)
         except (OSError, EOFError):
             self.close()
         finally:
@@ -125,7 +111,7 @@ class Board:
 
 
 def draw_on_request(folder, pipe):
-    """Send the files of the board whenever anything is received, until the other end of the pipe is gone."""
+    """Send the page whenever anything is received, until the other end of the pipe is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the server ends this process
     if hasattr(os, "nice"):
         os.nice(10)  # steps first
@@ -139,95 +125,57 @@ def draw_on_request(folder, pipe):
 
 
 class Artist:
-    """Draws the files of a class's board, and keeps what cannot change any more."""
+    """Draws a class's board, and keeps what cannot change any more."""
 
     def __init__(self, folder):
         self.database = ClassDatabase(folder)
         self._curve = functools.cache(lambda one: curve(self.database.steps(one)))
-        self._content = None
-        self._files = {}
+        self._board = None
+        self._page = b""
 
     def draw(self):
-        """Return {path: content} of FILES, the same as before if nothing has changed; no picture without practice."""
-        from pushlab.plots import phone, png
-
-        content = (self.board(), practice_frames(self.database))
-        if self._content != content:
-            self._content = content
-            board, frames = content
+        """Return the page, the same as before if nothing has changed."""
+        board = self.board()
+        if self._board != board:
+            self._board = board
             now = datetime.now().astimezone().isoformat(timespec="seconds")
-            board = {"as_of": now, **board}
-            files = {"/phone.png": png(phone(frames))} if frames else {}
-            text = page(board, frames, files.get("/phone.png", b""))
-            files["/"] = text.encode()
-            files["/board.json"] = json_text(board).encode()
-            self._files = files
-        return self._files
+            self._page = page({"as_of": now, **board}).encode()
+        return self._page
 
     def board(self):
-        """Return the content of /board.json: class, open, news; games with teams in order and learning curves."""
+        """Return the content of the page: class, open, news; games with teams in order and learning curves."""
         settings = self.database.settings
         episodes = self.database.episodes()
         table = standings(self.database)
+        table = table.astype(object).where(table.notna(), None)
         is_finished = episodes["scored"] & episodes["finished"].notna()
         finished = episodes[is_finished].sort_values("finished")
-        of_challenge = finished[finished["game"] == "evalumap2"].groupby("team")["id"]
-        curves = {}
-        for team, ids in of_challenge:
-            shares = np.mean([self._curve(episode) for episode in ids], axis=0)
-            curves[team] = shares.round(4).tolist()
-        table = table.astype(object).where(table.notna(), None)
         games = []
         for game, title in GAMES.items():
             teams = table[table["game"] == game].to_dict("records")
-            shown = [row["team"] for row in teams if row["team"] in curves]
-            if game != "evalumap2":
-                shown = []
-            games.append(
-                {
-                    "game": game,
-                    "title": title,
-                    "teams": teams,
-                    "curves": {team: curves[team] for team in shown},
-                }
-            )
+            curves = {}
+            if game == "evalumap2":
+                ids = finished[finished["game"] == game].groupby("team")["id"].agg(list)
+                for team in [row["team"] for row in teams if row["team"] in ids]:
+                    shares = np.mean([self._curve(one) for one in ids[team]], axis=0)
+                    curves[team] = shares.round(4).tolist()
+            content = {"game": game, "title": title, "teams": teams, "curves": curves}
+            games.append(content)
         news = ""
         for row in finished.tail(1).itertuples():
             number = f"{row.number + 1} of {settings['episodes']}"
             news = f"{row.team} finished episode {number}: {GAMES[row.game]}"
+        is_open = not settings["closed"]
         return {
             "class": settings["name"],
-            "open": not settings["closed"],
+            "open": is_open,
             "news": news,
             "games": games,
         }
 
 
-def practice_frames(database):
-    """Return the last frames of the newest practice episode of evalumap2, for `pushlab.plots.phone`; [] without any."""
-    with closing(connect(database.folder)) as connection:
-        row = connection.execute(
-            f"{EPISODES} WHERE game = 'evalumap2' AND NOT scored AND steps ORDER BY episodes.id DESC LIMIT 1"
-        ).fetchone()
-        settings = connection.execute("SELECT * FROM class").fetchone()
-    if row is None:
-        return []
-    episode = ReplayedEpisode(settings, row)
-    frames = []
-    for action in database.steps(row["id"])["action"]:
-        episode.advance(json.loads(action))
-        frames.append(episode.frame())
-    return frames[-FRAMES:]
-
-
-def page(board, frames, picture=b""):
-    """Return the page. All words of others are escaped.
-
-    Args:
-        board: Content of /board.json.
-        frames: Frames of the phone's picture.
-        picture: The picture; the page has its checksum.
-    """
+def page(board):
+    """Return the page of `Artist.board`, in which all words of others are escaped."""
     template = Environment(
         autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined
     )
@@ -237,12 +185,7 @@ def page(board, frames, picture=b""):
         for game in board["games"]
         if any(row["done"] or row["playing"] for row in game["teams"])
     ]
-    return template.from_string(PAGE).render(
-        board=board,
-        played=played,
-        now=frames and frames[-1],
-        tag=hashlib.sha256(picture).hexdigest()[:16],
-    )
+    return template.from_string(PAGE).render(board=board, played=played)
 
 
 def _axis(game):
@@ -250,13 +193,14 @@ def _axis(game):
 
     The axis of shares reaches from 0 to 1 or more. That of returns reaches a third of their range beyond them.
     """
-    scores = [row["score"] for row in game["teams"] if row["score"] is not None]
     is_push = game["game"] == "push"
-    least = min([0, not is_push, *scores])
-    most = max([0, not is_push, *scores])
-    room = (most - least) / 3 if is_push else 0
-    least = least and least - room
-    most = most and most + room
+    ends = [0.0 if is_push else 1.0, 0.0]
+    ends += [row["score"] for row in game["teams"] if row["score"] is not None]
+    least = min(ends)
+    most = max(ends)
+    room = (most - least) / 3 if is_push else 0.0
+    least -= room if least else 0.0
+    most += room if most else 0.0
 
     def place(score):
         share = (score - least) / (most - least or 1)

@@ -28,7 +28,7 @@ FIRST_PATIENCE = 10.0  # seconds until the first answer of all
 MAX_ANSWER = 2**26  # bytes
 
 
-class Refused(RuntimeError):
+class Refused(ValueError):
     """A server's refusal, in its own words.
 
     Attributes:
@@ -98,9 +98,6 @@ class Link:
         self._was_answered = False
         # In functions, so that neither vars() nor repr() shows it.
         self._authorization = lambda: f"Bearer {token.strip()}"
-
-    def __repr__(self) -> str:
-        return f"Link({self.url!r})"
 
     def __reduce_ex__(self, protocol: Any) -> NoReturn:
         raise TypeError(

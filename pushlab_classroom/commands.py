@@ -12,7 +12,6 @@ from typing import Annotated, Any
 import typer
 
 from pushlab.ground.commands import ended_by, say, with_options
-from pushlab.ground.libraries import bring
 from pushlab_classroom.server import Limits
 
 class_app = typer.Typer(
@@ -165,23 +164,15 @@ def serve(
             help="A proxy on this machine names the client (X-Forwarded-For), such as data/class/nginx.conf.",
         ),
     ] = False,
-    while_open: Annotated[bool, typer.Option("--while-open", hidden=True)] = False,
     **options: Any,
 ) -> None:
     """Serve a class over HTTP until Ctrl+C or SIGTERM."""
-    logging.basicConfig(format="%(asctime)s %(message)s", stream=sys.stderr)
-    with ended_by(1):
-        for library in ("uvicorn", "starlette"):
-            bring(library, "pushlab serve", "serve")
-        from pushlab_classroom import server
-        from pushlab_classroom.board import Board
-        from pushlab_classroom.room import Room
-        from pushlab_classroom.service import Service, application
+    from pushlab_classroom.server import serve
 
-        chosen = {name: value for name, value in options.items() if value is not None}
-        limits = Limits(**chosen)
-        app = application(Service(Room(folder), limits), Board(folder))
-        server.serve(app, str(folder), host, port, limits, behind_proxy, while_open)
+    logging.basicConfig(format="%(asctime)s %(message)s", stream=sys.stderr)
+    chosen = {name: value for name, value in options.items() if value is not None}
+    with ended_by(1):
+        serve(folder, host, port, Limits(**chosen), behind_proxy)
 
 
 def hand_in(
@@ -191,21 +182,14 @@ def hand_in(
     ],
 ) -> None:
     """Hand in answers to Challenge 1 at a class's server. The token is $PUSHLAB_TOKEN, or is asked for."""
-    from pushlab_classroom.client import Refused, hand_in
+    from pushlab_classroom.client import hand_in
 
     token = os.environ.get("PUSHLAB_TOKEN") or typer.prompt("token", hide_input=True)
-    try:
+    with ended_by(1):
         result = hand_in(answers, url, token)
-    except (ValueError, OSError, Refused) as error:
-        say(error, err=True)
-        raise typer.Exit(1) from None
     for note in result["notes"]:
         say(f"note: {note}")
     say(
         f"{result['public']:.3f} of what the catalogue's best would earn, on the public half (interval "
         f"{result['low']:.3f} to {result['high']:.3f}); {result['left']} uploads left"
     )
-
-
-if __name__ == "__main__":  # the server of `pushlab_classroom.running`
-    typer.run(serve)

@@ -8,7 +8,6 @@ import json
 import os
 import sqlite3
 import zlib
-from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -30,7 +29,7 @@ NEW_EPISODE = (
 UNSETTLED = "game = 'push' AND scored AND finished IS NULL AND settled IS NULL"
 
 
-def connect(folder: Path | str, write: bool = False) -> sqlite3.Connection:
+def connect(folder, write=False):
     """Return a connection to the class.db of a class's folder.
 
     Raises:
@@ -62,7 +61,7 @@ def connect(folder: Path | str, write: bool = False) -> sqlite3.Connection:
     return connection
 
 
-def create(folder: Path) -> sqlite3.Connection:
+def create(folder):
     """Create an empty class.db that only its owner can read; return a connection."""
     os.close(os.open(folder / FILE, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     tables = Path(__file__).with_name("class.sql").read_text(encoding="utf-8")
@@ -74,7 +73,7 @@ def create(folder: Path) -> sqlite3.Connection:
 
 
 @contextmanager
-def transaction(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
+def transaction(connection):
     """Context manager that writes everything inside or nothing, alone. Raises OSError if it cannot be stored."""
     try:
         with connection:
@@ -82,6 +81,16 @@ def transaction(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
             yield connection
     except sqlite3.Error as error:
         raise OSError(f"the class could not be written: {error}") from error
+
+
+def read_episode(folder, clause, *values):
+    """Return the row of the table `class`, the first row of EPISODES with an SQL clause (or None), and its steps."""
+    with closing(connect(folder)) as connection:
+        settings = connection.execute("SELECT * FROM class").fetchone()
+        row = connection.execute(f"{EPISODES} {clause}", values).fetchone()
+        query = "SELECT * FROM steps WHERE episode = ? ORDER BY step"
+        steps = connection.execute(query, (row and row["id"],)).fetchall()
+    return settings, row, steps
 
 
 class ClassDatabase:

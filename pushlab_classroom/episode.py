@@ -5,9 +5,7 @@ answers again, to the digit.
 """
 
 import json
-from collections.abc import Iterable, Mapping
 from functools import cache
-from typing import Any
 
 import numpy as np
 
@@ -39,7 +37,7 @@ ATTRIBUTES = (
 )
 
 
-def as_plain(value: Any) -> Any:
+def as_plain(value):
     """Return an observation or info as numbers, lists and dicts."""
     if isinstance(value, dict):
         return {key: as_plain(part) for key, part in value.items()}
@@ -48,7 +46,7 @@ def as_plain(value: Any) -> Any:
     return value.tolist() if hasattr(value, "tolist") else value
 
 
-def as_json(value: Any) -> str:
+def as_json(value):
     """Return the JSON in which answers are stored: equal answers are equal texts."""
     return json.dumps(value, separators=(",", ":"), allow_nan=False)
 
@@ -76,9 +74,9 @@ class ReplayedEpisode:
 
     def __init__(
         self,
-        settings: Mapping[str, Any],
-        row: Mapping[str, Any],
-        actions: Iterable[str] = (),
+        settings,
+        row,
+        actions=(),
     ):
         secret = bytes.fromhex(settings["secret"])
         words = [row[key] for key in ("name", "game", "scored", "number")]
@@ -98,15 +96,13 @@ class ReplayedEpisode:
             self.best = points_of(self.world, first)[1].tolist()
         self.step = 0
         self.over = False
-        self.answer: dict[str, Any] = {}
+        self.answer = {}
         observation, info = self.env.reset(seed=derive(secret, "chance", *words))
         self.first = self.now = as_plain({"observation": observation, "info": info})
         for action in actions:
             self.advance(json.loads(action))
 
-    def advance(
-        self, action: Any
-    ) -> tuple[dict[str, Any], float, float | None, float | None]:
+    def advance(self, action):
         """Take a step; return the answer, its reward, its expected points, and those of the best notification."""
         observation, reward, terminated, truncated, info = self.env.step(action)
         expected = best = None
@@ -126,7 +122,7 @@ class ReplayedEpisode:
         }
         return self.answer, reward, expected, best
 
-    def return_if_left(self) -> float:
+    def return_if_left(self):
         """Return what the rest of an episode of push earns if every arrival is put off until it expires."""
         total = 0.0
         while not self.over:
@@ -134,7 +130,7 @@ class ReplayedEpisode:
             total += self.advance(PUT_OFF if can_put_off else STAND_BY)[1]
         return total
 
-    def frame(self) -> dict[str, Any]:
+    def frame(self):
         """Return the data of a picture of this moment, without what no phone would show."""
         frame = as_plain(self.env.frame()) | {"user": "not told"}
         for hidden in ("probability", "best"):
@@ -143,7 +139,7 @@ class ReplayedEpisode:
 
 
 @cache
-def describe(game: str, per_quarter: int, days: int) -> dict[str, Any]:
+def describe(game, per_quarter, days):
     """Return what an environment says about itself before it is played, as JSON; the same for all users.
 
     Returns:

@@ -2,7 +2,6 @@
 
 import json
 import re
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ from pushlab.ground.files import csv_text, json_text, new_folder, safe_cell, wri
 from pushlab.logs.folders import write_log
 from pushlab.logs.rollout import episode_table, put_together
 from pushlab.users.days import DAY
-from pushlab_classroom.database import EPISODES, GAMES, ClassDatabase, connect
+from pushlab_classroom.database import EPISODES, GAMES, ClassDatabase, read_episode
 from pushlab_classroom.episode import ReplayedEpisode, as_json
 from pushlab_classroom.private_users import PrivateUser, make_world
 from pushlab_classroom.standings import standings
@@ -31,36 +30,28 @@ def replay(folder: Path | str, episode: int) -> tuple[bool, pd.DataFrame]:
     Raises:
         ValueError: There is no such episode.
     """
-    with closing(connect(folder)) as connection:
-        row = connection.execute(
-            f"{EPISODES} WHERE episodes.id = ?", (min(episode, 2**63 - 1),)
-        ).fetchone()
-        if row is None:
-            raise ValueError(f"the class has no episode {episode!r:.20}")
-        steps = connection.execute(
-            "SELECT * FROM steps WHERE episode = ? ORDER BY step", (episode,)
-        ).fetchall()
-        settings = connection.execute("SELECT * FROM class").fetchone()
+    clause = "WHERE episodes.id = ?"
+    settings, row, steps = read_episode(folder, clause, min(episode, 2**63 - 1))
+    if row is None:
+        raise ValueError(f"the class has no episode {episode!r:.20}")
     replayed = ReplayedEpisode(settings, row)
-    values: list[tuple] = [(-1, "began", row["began"], as_json(replayed.first))]
-    totals = {"total": 0.0, "expected": 0.0}
+    pairs: list[tuple] = [(-1, "began", row["began"], as_json(replayed.first))]
+    totals: dict[str, Any] = {"total": 0.0, "expected": 0.0}
     for step in steps:
-        answer, *again = replayed.advance(json.loads(step["action"]))
-        totals["total"] += again[0]
-        totals["expected"] += again[1] or 0.0
-        for what, value in zip(
-            ("answer", "reward", "expected", "best"), [as_json(answer), *again]
-        ):
-            values.append((step["step"], what, step[what], value))
+        answer, *values = replayed.advance(json.loads(step["action"]))
+        totals["total"] += values[0]
+        totals["expected"] += values[1] or 0.0
+        values = [as_json(answer), *values]
+        for what, again in zip(("answer", "reward", "expected", "best"), values):
+            pairs.append((step["step"], what, step[what], again))
     best = replayed.best and sum(replayed.best)
-    again = {"steps": replayed.step, **totals, "of": replayed.length, "best": best}
-    values += [(-1, what, row[what], value) for what, value in again.items()]
+    totals |= {"steps": replayed.step, "of": replayed.length, "best": best}
+    pairs += [(-1, what, row[what], again) for what, again in totals.items()]
     if row["began"] is None:  # it was added at the close, and never shown to the team
-        values = []
-    table = pd.DataFrame(values, columns=["step", "what", "stored", "again"])
-    is_same = [stored == again for _, _, stored, again in values]
-    table = table[~np.array(is_same, bool)].reset_index(drop=True)
-    return table.empty, table
+        pairs = []
+    differences = [pair for pair in pairs if pair[2] != pair[3]]
+    columns = ["step", "what", "stored", "again"]
+    return not differences, pd.DataFrame(differences, columns=columns)
 
 
 def export(folder: Path | str, out: Path | str) -> Path:
@@ -138,7 +129,7 @@ def _team_log(database, team, game, world):
     return pd.concat(tables, ignore_index=True) if tables else None
 
 
-def _lifetime(log: pd.DataFrame, game: str) -> Any:
+def _lifetime(log, game):
     """Return the lifetime log of a team's step log."""
     if game == "evalumap2":
         experience = log.groupby("block").cumcount() // EXPERIENCE_STEPS

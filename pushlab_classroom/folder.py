@@ -16,9 +16,7 @@ from pushlab.users.synthesis.user import HANDOUT, write_handout
 from pushlab_classroom.database import (
     EPISODES,
     GAMES,
-    MAX_UPLOADS,
     NEW_EPISODE,
-    PRACTICE_EPISODES,
     UNSETTLED,
     connect,
     create,
@@ -69,13 +67,7 @@ def new_class(
     secret = new_secret(seed).hex()
     tokens = {team: secrets.token_hex(32) for team in names}
     readme = Path(__file__).with_name("handout.md").read_text(encoding="utf-8")
-    readme = readme.format(
-        name=name,
-        user=HISTORY,
-        uploads=MAX_UPLOADS,
-        episodes=episodes,
-        stored=PRACTICE_EPISODES,
-    )
+    readme = readme.format(name=name, episodes=episodes)
     user_seed = challenge_user({"secret": secret, "per_quarter": per_quarter}).seed
     with new_folder(Path(folder)) as new:
         new.chmod(0o700)
@@ -94,9 +86,7 @@ def new_class(
     return tokens
 
 
-def clean_names(
-    teams: Iterable[str], file: str = "teams", first_row: int = 1
-) -> list[str]:
+def clean_names(teams, file="teams", first_row=1):
     """Return the names of teams as they are stored: with single spaces and one spelling of each letter.
 
     Args:
@@ -117,7 +107,7 @@ def clean_names(
         f"a class has 1 to {MAX_TEAMS} teams; got {len(names)}",
     )
     faults = []
-    seen: dict[str, tuple[int, str]] = {}
+    seen = {}
     for row, name in enumerate(names, first_row):
         first, other = seen.setdefault(name.casefold(), (row, name))
         right = ""

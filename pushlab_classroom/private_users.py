@@ -18,10 +18,8 @@ import hashlib
 import hmac
 import json
 import secrets
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -49,7 +47,7 @@ SPARE_DAYS = (
 )
 
 
-def new_secret(seed: str | None = None) -> bytes:
+def new_secret(seed=None):
     """Return 32 bytes from the operating system, or the SHA-256 of a seed.
 
     >>> new_secret("rehearsal") == new_secret("rehearsal"), new_secret() == new_secret()
@@ -60,7 +58,7 @@ def new_secret(seed: str | None = None) -> bytes:
     return hashlib.sha256(str(seed).encode("utf-8")).digest()
 
 
-def derive(secret: bytes, *words: str | int) -> int:
+def derive(secret, *words):
     """Return the class's number for these words, a whole number of 128 bits.
 
     >>> derive(bytes(32), "life", 1, 23) == derive(bytes(32), "life", 12, 3)
@@ -70,7 +68,7 @@ def derive(secret: bytes, *words: str | int) -> int:
     return int.from_bytes(digest[:16], "big")
 
 
-def shuffle(secret: bytes, count: int, *words: str | int) -> list[int]:
+def shuffle(secret, count, *words):
     """Return the numbers from 0 to count - 1 in the class's order for these words.
 
     >>> sorted(shuffle(bytes(32), 5, "users of", "reds"))
@@ -93,7 +91,7 @@ class PrivateUser:
     open_rate: float | None
     per_quarter: int
 
-    def simulate(self, seed: int, days: int, history: int = 0) -> User:
+    def simulate(self, seed, days, history=0):
         """Return a User with some days of this one.
 
         Args:
@@ -120,15 +118,13 @@ class PrivateUser:
 
 
 @cache
-def schema_and_catalogue() -> tuple[Schema, pd.DataFrame]:
+def schema_and_catalogue():
     """Return the schema and the catalogue that all users of all classes share."""
     schema = Schema.from_dict(json.loads(shared_texts()["schema.json"]))
     return schema, pd.DataFrame(CATALOGUE, columns=CATALOGUE_COLUMNS)
 
 
-def user_number(
-    settings: Mapping[str, Any], team: str, game: str, scored: bool, episode: int
-) -> int:
+def user_number(settings, team, game, scored, episode):
     """Return the number of the user in a team's episode. Each team meets the users in its own order."""
     role = "scored" if scored else "practice"
     count = settings["episodes"] if scored else PRACTICE_USERS
@@ -136,11 +132,9 @@ def user_number(
     return shuffle(secret, count, "order", team, game, role)[episode % count]
 
 
-def private_user(
-    settings: Mapping[str, Any], team: str, game: str, scored: bool, number: int
-) -> PrivateUser:
+def private_user(settings, team, game, scored, number):
     """Return a user by its number. Scored users belong to a team and game; the practice users are everyone's."""
-    words: tuple = ("practice", number)
+    words = ("practice", number)
     count = PRACTICE_USERS
     if scored:
         words = ("scored", number, team, game)
@@ -150,13 +144,13 @@ def private_user(
     return PrivateUser(seed, open_rate, settings["per_quarter"])
 
 
-def challenge_user(settings: Mapping[str, Any]) -> PrivateUser:
+def challenge_user(settings):
     """Return the user of Challenge 1, whose history is in the hand-out."""
     seed = derive(bytes.fromhex(settings["secret"]), "person", "history", 0)
     return PrivateUser(seed, None, settings["per_quarter"])
 
 
-def make_world(game: str, user: PrivateUser, seed: int, days: int) -> Any:
+def make_world(game, user, seed, days):
     """Return the world of an episode with new days of a user; for evalumap1, with the days of the hand-out."""
     if game == "evalumap1":
         return EvalUMAP1(user.simulate(user.seed, 2 * QUARTER, QUARTER))
@@ -165,7 +159,7 @@ def make_world(game: str, user: PrivateUser, seed: int, days: int) -> Any:
     return Push(user.simulate(seed, days + SPARE_DAYS), days=(0, days), horizon=days)
 
 
-def points_of(world: Any, codes: np.ndarray) -> list[np.ndarray]:
+def points_of(world, codes):
     """Return the expected points of answers to all contexts, and of the best answers, (contexts,) each.
 
     Args:

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import pandas as pd
-from gymnasium.envs.registration import EnvSpec
 from gymnasium.spaces import Dict, Discrete, MultiDiscrete
 from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import concatenate, create_empty_array
@@ -29,6 +26,7 @@ ARGUMENTS = ("url", "token", "game", "scored", "patience", "render_mode")
 NAMES = (
     "observation_names",
     "action_names",
+    "action_choices",
     "actions",
     "fates",
     "weights",
@@ -72,13 +70,8 @@ class Remote(World):
         actions, fates, worths, weights, horizon: In push-v0.
     """
 
-    trail_of = ("answer",)
     unlogged = ("fates",)
-    exports = ("engagements",)
     task = ""
-    actions: tuple[str, ...] | None  # of NAMES
-    fates: tuple[str, ...] | None
-    horizon: int | None
 
     def __init__(
         self,
@@ -101,11 +94,10 @@ class Remote(World):
         self.task = f"{self.name}:{'scored' if scored else 'practice'}"
         content = self.link.ask("GET", f"/api/games/{game}")
         for name in NAMES:
-            setattr(self, name, _as_tuples(content[name]))
+            setattr(self, name, content[name])
         self.schema = Schema.from_dict(content["schema"])
         self.observation_space = _make_space(content["observation"])
         self.action_space = _make_space(content["action"])
-        self.action_choices = [tuple(choice) for choice in content["action_choices"]]
         candidates = content["candidates"]
         self.candidates = candidates and np.array(candidates, np.int64)
         self.worths = np.array(content["worths"] or [])
@@ -118,7 +110,7 @@ class Remote(World):
 
     # ------------------------------------------------------------ requests
 
-    def initial(self, draws: np.ndarray, options: Mapping[str, Any]) -> dict:
+    def initial(self, draws, options):
         if len(draws) >= self._copies:  # all copies begin
             self._copies = len(draws)
             self._playing = set()
@@ -136,8 +128,8 @@ class Remote(World):
         try:
             answers = self.link.ask("POST", "/api/episodes", request)["episodes"]
         except Refused as refused:
-            can_rest = self._playing and self._last_answer
-            if "left" not in refused.content or not can_rest:
+            is_used_up = "left" in refused.content
+            if not (is_used_up and self._playing and self._last_answer):
                 raise
             if count == 1:
                 return [self._last_answer]
@@ -152,7 +144,7 @@ class Remote(World):
                 )
         return answers
 
-    def advance(self, state: dict, action: Any, draws: np.ndarray) -> tuple[dict, dict]:
+    def advance(self, state, action, draws):
         episodes = state["episode"].tolist()
         steps = state["step"].tolist()
         request = {"steps": [*zip(episodes, steps, action.tolist())]}
@@ -164,56 +156,42 @@ class Remote(World):
         content = np.array(answers, object)
         rewards = np.array([answer["reward"] for answer in answers], np.float64)
         state = {**state, "step": state["step"] + 1, "answer": content}
-        return state, {"reward": rewards, "answer": content}
+        return state, {"reward": rewards}
 
-    def frame(self, state: dict, outcome: dict | None, at: int = 0) -> dict:
+    def frame(self, state, outcome, at=0):
         episode = state["episode"][at]
         return self.link.ask("GET", f"/api/episodes/{episode}/frame")["frame"]
 
     # ------------------------------------------------------------ parts of answers
 
-    def observe(self, state: dict) -> Any:
+    def observe(self, state):
         observations = [answer["observation"] for answer in state["answer"]]
         empty = create_empty_array(self.observation_space, len(observations))
         return concatenate(self.observation_space, observations, empty)
 
-    def terminated(self, state: dict) -> np.ndarray:
+    def terminated(self, state):
         return np.array([one.get("terminated", False) for one in state["answer"]])
 
-    def mask(self, state: dict) -> np.ndarray | None:
+    def mask(self, state):
         if not self.actions:
             return None
         masks = [answer["info"]["action_mask"] for answer in state["answer"]]
         return np.array(masks, np.int8)
 
-    def info(self, state: dict, outcome: dict | None) -> dict:
+    def info(self, state, outcome):
         infos = [answer["info"] for answer in state["answer"]]
         keys = [key for key in infos[0] if key not in ("fates", "action_mask")]
         table = {key: np.array([info[key] for info in infos]) for key in keys}
         if self.fates:
-            fates = [info["fates"] for info in infos]
-            self._n_fates = max(self._n_fates, *map(len, fates))
-            table["fates"] = np.zeros((len(fates), self._n_fates), np.int8)
-            for row, values in zip(table["fates"], fates):
-                row[: len(values)] = values
+            self._n_fates = max(self._n_fates, *[len(info["fates"]) for info in infos])
+            table["fates"] = np.zeros((len(infos), self._n_fates), np.int8)
+            for row, info in zip(table["fates"], infos):
+                row[: len(info["fates"])] = info["fates"]
         return table
 
-    # ------------------------------------------------------------ words
-
-    def decode_one(self, observation: Any) -> dict[str, str]:
+    def decode_one(self, observation):
         """Return an observation of push-v0 in words; see `pushlab.envs.push.world.Push.decode_one`."""
         return words_of(self, observation)
-
-    def engagements(self, env: Any) -> pd.DataFrame:
-        """Return the engagements of an episode of evalumap2-v0 that this program saw, one row per notification."""
-        names = self.observation_names["last"]
-        n_context = len(self.schema.context.components)
-        rows = [answer["observation"]["last"] for (answer,) in env.trail]
-        codes = np.array(rows, np.int64).reshape(-1, len(names))
-        contexts = self.schema.context.decode(codes[:, :n_context])
-        notifications = self.schema.notification.decode(codes[:, n_context:-1])
-        action = np.where(codes[:, -1], "opened", "dismissed")
-        return pd.concat([contexts, notifications], axis=1).assign(action=action)
 
 
 def _make_space(content):
@@ -224,16 +202,10 @@ def _make_space(content):
     return Dict({part: _make_space(space) for part, space in content.items()})
 
 
-def _as_tuples(value):
-    if isinstance(value, dict):
-        return {key: _as_tuples(part) for key, part in value.items()}
-    return tuple(value) if isinstance(value, list) else value
-
-
 class TokenlessSpec(Spec):
     """The attribute `spec`, without the token. An environment made from a spec takes it from $PUSHLAB_TOKEN."""
 
-    def __set__(self, env: Any, spec: EnvSpec | None) -> None:
+    def __set__(self, env, spec):
         if spec is not None:
             kwargs = {key: spec.kwargs[key] for key in spec.kwargs if key != "token"}
             spec = replace(spec, kwargs=kwargs)
@@ -293,6 +265,6 @@ class RemoteVectorEnv(VectorEnv):
             Remote(**remote), num_envs, max_episode_steps, autoreset_mode, render_mode
         )
 
-    def close_extras(self, **options: Any) -> None:
+    def close_extras(self, **options):
         """Close the connection."""
         self.world.link.close()

@@ -12,11 +12,10 @@ import json
 import time
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -26,13 +25,13 @@ from pushlab.challenges.answers import read_notifications
 from pushlab.ground.arguments import demand
 from pushlab.ground.faults import BadData, Fault, short
 from pushlab_classroom.database import (
-    EPISODES,
     FILE,
     GAMES,
     MAX_UPLOADS,
     NEW_EPISODE,
     PRACTICE_EPISODES,
     connect,
+    read_episode,
     transaction,
 )
 from pushlab_classroom.episode import ReplayedEpisode, as_json, describe
@@ -49,7 +48,7 @@ from pushlab_classroom.standings import share_of
 FORGET_PRACTICE = """DELETE FROM episodes WHERE id IN (
     SELECT id FROM episodes WHERE team = ? AND NOT scored ORDER BY coalesce(
         (SELECT at FROM steps WHERE episode = id ORDER BY step DESC LIMIT 1), begun) DESC, id DESC LIMIT -1 OFFSET ?)
-    AND id NOT IN (SELECT value FROM json_each(?)) RETURNING id"""
+    AND id NOT IN (SELECT value FROM json_each(?))"""
 WAL_PAGES = 10_000  # of 4 KiB, written before they are moved into the database
 MAX_COLUMNS = 50  # of an upload
 CLOSED = (409, "the class is closed", "practice goes on, with scored=False")
@@ -70,7 +69,7 @@ class Refusal(Exception):
         content: {"error", "right", …}: what is wrong, what would be right, and more.
     """
 
-    def __init__(self, status: int, error: str, right: str, **more: Any):
+    def __init__(self, status, error, right, **more):
         super().__init__(f"{error}: {right}")
         self.status = status
         self.content = {"error": error, "right": right, **more}
@@ -86,14 +85,15 @@ class Room:
         folder: The class's folder.
 
     Attributes:
-        max_loaded: Number of episodes in memory.
+        loaded: Episodes in memory by id, the one used last at the end.
+        max_loaded: Their largest number.
 
     Raises:
         FileNotFoundError, ValueError: There is no class.
         BlockingIOError: Another process plays it.
     """
 
-    def __init__(self, folder: Path | str):
+    def __init__(self, folder):
         self.folder = Path(folder)
         self._connection = connect(folder, write=True)
         self._lock = FileLock(
@@ -110,11 +110,11 @@ class Room:
             f"PRAGMA wal_autocheckpoint = {WAL_PAGES}; PRAGMA synchronous = NORMAL"
         )
         self._settings = dict(self._rows("SELECT * FROM class")[0])
-        self._loaded: dict[int, ReplayedEpisode] = {}  # the one used last at the end
-        self._in_use: Counter[int] = Counter()
+        self.loaded = {}
+        self._in_use = Counter()
         self.max_loaded = 512
 
-    def close(self) -> None:
+    def close(self):
         """Release the class. It can be called more than once."""
         self._connection.close()
         self._lock.release()
@@ -124,55 +124,41 @@ class Room:
 
     # ------------------------------------------------------------ teams
 
-    def team_of(self, token: str) -> Team | None:
+    def team_of(self, token):
         """Return the team of a token, or None. Only hashes are compared."""
         digest = hashlib.sha256(token.encode("utf-8", "replace")).hexdigest()
         rows = self._rows("SELECT id, name FROM teams WHERE token = ?", digest)
         return Team(*rows[0]) if rows else None
 
-    def require_own(self, team: Team, episodes: Iterable[Any]) -> None:
+    def require_own(self, team, episodes):
         """Raise Refusal unless all of these are the team's episodes. It does not say whether others have them."""
         for number in episodes:
-            if type(number) is int and 0 < number < 2**63:
-                if number in self._loaded:
-                    owner = self._loaded[number].team
-                else:
-                    rows = self._rows("SELECT team FROM episodes WHERE id = ?", number)
-                    owner = rows[0][0] if rows else None
-                if owner == team.id:
-                    continue
-            raise Refusal(
-                404,
-                f"your team has no episode {number!r:.40}",
-                "an episode that your team has begun",
-            )
-
-    def _scored_left(self, team_id, game):
-        begun = self._rows(
-            "SELECT count(*) FROM episodes WHERE (team, game, scored) = (?, ?, 1)",
-            team_id,
-            game,
-        )
-        return self._settings["episodes"] - begun[0][0]
+            is_id = type(number) is int and 0 < number < 2**63
+            query = "SELECT 1 FROM episodes WHERE id = ? AND team = ?"
+            if not is_id or not self._rows(query, number, team.id):
+                error = f"your team has no episode {number!r:.40}"
+                raise Refusal(404, error, "an episode that your team has begun")
 
     def _is_closed(self):
         return self._rows("SELECT closed FROM class")[0][0] is not None
 
     # ------------------------------------------------------------ episodes
 
-    def describe(self, game: str) -> dict[str, Any]:
+    def describe(self, game):
         """Return what an environment says about itself; see `pushlab_classroom.episode.describe`."""
-        require_game(game)
+        if game not in GAMES:
+            right = f"one of {', '.join(GAMES)}"
+            raise Refusal(404, f"no game is called {game!r:.40}", right)
         return describe(game, self._settings["per_quarter"], self._settings["days"])
 
     def begin(
         self,
-        team: Team,
-        game: str,
-        scored: bool,
-        count: int = 1,
-        held: Sequence[int] = (),
-    ) -> list[int]:
+        team,
+        game,
+        scored,
+        count=1,
+        held=(),
+    ):
         """Return ids of episodes to play: open scored ones first, in their order, then new ones.
 
         Args:
@@ -181,24 +167,22 @@ class Room:
         Raises:
             Refusal: Fewer scored episodes are left than wanted.
         """
-        require_game(game)
-        if type(scored) is not bool:
-            raise Refusal(422, "no such episodes", "scored: true or false")
+        if game not in GAMES or type(scored) is not bool:
+            right = f"game: one of {', '.join(GAMES)}; scored: true or false"
+            raise Refusal(422, "no such episodes", right)
         self.require_own(team, held)
         with transaction(self._connection):  # so the class is closed before or after
             rows = self._rows(
-                "SELECT id, number, finished FROM episodes "
-                "WHERE (team, game, scored) = (?, ?, ?) ORDER BY number",
+                "SELECT id, number, finished FROM episodes WHERE (team, game, scored) = (?, ?, ?) ORDER BY number",
                 team.id,
                 game,
                 scored,
             )
             ids = []
             if scored:
-                is_open = [row["finished"] is None for row in rows]
-                ids = [row["id"] for row, one in zip(rows, is_open) if one]
+                ids = [row["id"] for row in rows if row["finished"] is None]
                 ids = [number for number in ids if number not in held][:count]
-                self._require_scored(team, game, count, len(ids))
+                self._require_scored(game, count, len(ids), len(rows))
             first = rows[-1]["number"] + 1 if rows else 0
             for number in range(first, first + count - len(ids)):
                 user = user_number(self._settings, team.name, game, scored, number)
@@ -206,28 +190,27 @@ class Room:
                 ids.append(self._connection.execute(NEW_EPISODE, row).lastrowid)
             if not scored:
                 playing = json.dumps([*held, *ids])
-                for (number,) in self._rows(
-                    FORGET_PRACTICE, team.id, PRACTICE_EPISODES, playing
-                ):
-                    self.forget(number)
+                self._connection.execute(
+                    FORGET_PRACTICE, (team.id, PRACTICE_EPISODES, playing)
+                )
         return ids
 
-    def _require_scored(self, team, game, count, n_open):
+    def _require_scored(self, game, count, n_open, n_begun):
         """Raise Refusal unless `count` scored episodes can be played."""
         if self._is_closed():
             raise Refusal(*CLOSED)
-        left = self._scored_left(team.id, game)
+        left = self._settings["episodes"] - n_begun
         there = n_open + left
         if count > there:
             raise Refusal(
                 409,
                 f"your team has {there or 'no'} scored episodes of {game} to play, not {count}",
-                f"{'fewer of them, or ' if there else ''}practice, with scored=False",
+                "fewer of them, or practice, with scored=False",
                 left=left,
             )
 
     @contextmanager
-    def in_use(self, episodes: Sequence[int]) -> Iterator[None]:
+    def in_use(self, episodes):
         """Context manager that keeps these episodes in memory, once they are loaded."""
         self._in_use.update(episodes)
         try:
@@ -235,32 +218,17 @@ class Room:
         finally:
             self._in_use -= Counter(episodes)
 
-    def is_loaded(self, episode: int) -> bool:
-        """Return whether an episode is in memory."""
-        return episode in self._loaded
-
-    def forget(self, episode: int) -> None:
-        """Remove an episode from memory. What was played stays stored, and can be loaded again."""
-        self._loaded.pop(episode, None)
-
-    def replay(self, episode: int) -> ReplayedEpisode:
+    def replay(self, episode):
         """Return a stored episode as it stands, which takes some tenths of a second."""
-        with closing(connect(self.folder)) as connection:
-            row = connection.execute(
-                f"{EPISODES} WHERE episodes.id = ?", (episode,)
-            ).fetchone()
-            steps = connection.execute(
-                "SELECT * FROM steps WHERE episode = ? ORDER BY step", (episode,)
-            ).fetchall()
+        _, row, steps = read_episode(self.folder, "WHERE episodes.id = ?", episode)
         if row is None:
             raise Refusal(
                 404,
                 f"episode {episode} is no longer stored",
                 f"one of the last {PRACTICE_EPISODES} of practice",
             )
-        replayed = ReplayedEpisode(
-            self._settings, row, [step["action"] for step in steps]
-        )
+        actions = [step["action"] for step in steps]
+        replayed = ReplayedEpisode(self._settings, row, actions)
         if steps and as_json(replayed.answer) != steps[-1]["answer"]:
             raise Refusal(
                 500,
@@ -270,16 +238,14 @@ class Room:
             )
         return replayed
 
-    def load(
-        self, episode: int, replayed: ReplayedEpisode | None = None
-    ) -> ReplayedEpisode:
+    def load(self, episode, replayed=None):
         """Return an episode as it stands, and keep it in memory.
 
         Args:
             replayed: The result of `replay` in another thread, during `in_use`. It is not used if the episode has
                 been loaded meanwhile.
         """
-        known = self._loaded.pop(episode, None)
+        known = self.loaded.pop(episode, None)
         current = known or replayed or self.replay(episode)
         if not known:
             best = current.best and sum(current.best)
@@ -288,36 +254,38 @@ class Room:
                     'UPDATE episodes SET "of" = ?, best = ?, began = coalesce(began, ?) WHERE id = ?',
                     (current.length, best, as_json(current.first), episode),
                 )
-        self._loaded[episode] = current
-        while len(self._loaded) > self.max_loaded:
-            idle = [number for number in self._loaded if not self._in_use[number]]
+        self.loaded[episode] = current
+        while len(self.loaded) > self.max_loaded:
+            idle = [number for number in self.loaded if not self._in_use[number]]
             if not idle:
                 break
-            teams = Counter(self._loaded[number].team for number in idle)
+            teams = Counter(self.loaded[number].team for number in idle)
             largest = max(teams, key=teams.__getitem__)
-            self.forget(next(one for one in idle if self._loaded[one].team == largest))
+            del self.loaded[
+                next(one for one in idle if self.loaded[one].team == largest)
+            ]
         return current
 
-    def state(self, episode: int) -> dict[str, Any]:
+    def state(self, episode):
         """Return the answer to reset(): episode, step, of, observation, info, over, left (scored episodes)."""
         current = self.load(episode)
-        query = "SELECT team, game FROM episodes WHERE id = ?"
+        query = (
+            "SELECT count(*) FROM episodes AS one JOIN episodes AS other USING (team, game) "
+            "WHERE one.id = ? AND other.scored"
+        )
+        begun = self._rows(query, episode)[0][0]
         return {
             "episode": episode,
             "step": current.step,
             "of": current.length,
             **current.now,
             "over": current.over,
-            "left": self._scored_left(*self._rows(query, episode)[0]),
+            "left": self._settings["episodes"] - begun,
         }
-
-    def frame(self, episode: int) -> dict[str, Any]:
-        """Return the data of an episode's picture."""
-        return self.load(episode).frame()
 
     # ------------------------------------------------------------ steps
 
-    def play(self, team: Team, steps: Sequence[Sequence[Any]]) -> list[dict[str, Any]]:
+    def play(self, team, steps):
         """Play steps (episode, number of the step, action) of different episodes; return their stored answers.
 
         A step that was played before gets the same answer as then.
@@ -349,7 +317,7 @@ class Room:
             raise
         except BaseException:  # memory may be ahead of what is stored
             for episode in episodes:
-                self.forget(episode)
+                self.loaded.pop(episode, None)
             raise
 
     def _earlier_answer(self, current, episode, step, action):
@@ -415,7 +383,7 @@ class Room:
         order = shuffle(secret, len(world), "halves")
         return world, np.isin(np.arange(len(world)), order[: len(world) // 2])
 
-    def upload(self, team: Team, data: bytes) -> dict[str, Any]:
+    def upload(self, team, data):
         """Score and store a CSV file that answers Challenge 1.
 
         Returns:
@@ -435,48 +403,38 @@ class Room:
         private = share_of(expected[~is_public], best[~is_public])
         halves = np.where(is_public, "public", "private").tolist()
         points = json.dumps([*zip(halves, expected.tolist(), best.tolist())])
-        digest = hashlib.sha256(data).hexdigest()
+        row = [hashlib.sha256(data).hexdigest(), zlib.compress(data)]
+        row += [zlib.compress(points.encode()), *public, *private]
         connection = connect(self.folder, write=True)
         with closing(connection), transaction(connection):
             query = "SELECT sha256 FROM uploads WHERE team = ? ORDER BY number"
             stored = [one for (one,) in connection.execute(query, (team.id,))]
-            if digest not in stored[-1:]:
+            if stored[-1:] != row[:1]:
                 if connection.execute("SELECT closed FROM class").fetchone()[0]:
                     raise Refusal(*CLOSED)
                 if len(stored) == MAX_UPLOADS:
-                    raise Refusal(
-                        409,
-                        "your team has no uploads left",
-                        f"{MAX_UPLOADS} are there, and the last one counts",
-                        left=0,
-                    )
-                packed = (zlib.compress(data), zlib.compress(points.encode()))
-                row = (team.id, len(stored), time.time(), digest, *packed)
+                    right = f"{MAX_UPLOADS} are there, and the last one counts"
+                    raise Refusal(409, "your team has no uploads left", right, left=0)
                 connection.execute(
                     "INSERT INTO uploads VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                    (*row, *public, *private),
+                    (team.id, len(stored), time.time(), *row),
                 )
-                stored.append(digest)
+                stored.append(row[0])
         shares = dict(zip(("public", "low", "high"), public))
         return shares | {"left": MAX_UPLOADS - len(stored), "notes": notes}
 
 
-def require_game(game: Any) -> None:
-    """Raise Refusal unless this is a game that is played step by step."""
-    if game not in GAMES:
-        games = ", ".join(GAMES)
-        raise Refusal(404, f"no game is called {game!r:.40}", f"one of {games}")
-
-
-def read_csv(data: bytes, name: str, rows: int) -> pd.DataFrame:
+def read_csv(data, name, rows):
     """Return an uploaded table as text. Raise BadData if it has more than `rows` rows or too many columns."""
     try:
-        text = data.decode("utf-8-sig")
-        if len(next(csv.reader(io.StringIO(text)), [])) > MAX_COLUMNS:
-            raise ValueError(f"there are more than {MAX_COLUMNS} columns")
-        table = pd.read_csv(io.StringIO(text), dtype=str, keep_default_na=False)
-        if len(table) > rows or not isinstance(table.index, pd.RangeIndex):
-            raise ValueError(f"more than {rows:,} rows, or rows longer than the header")
+        text = io.StringIO(data.decode("utf-8-sig"))
+        n_columns = len(next(csv.reader(text), []))
+        demand(n_columns <= MAX_COLUMNS, f"there are more than {MAX_COLUMNS} columns")
+        text.seek(0)
+        table = pd.read_csv(text, dtype=str, keep_default_na=False)
+        is_whole = isinstance(table.index, pd.RangeIndex)
+        demand(is_whole, "there are rows longer than the header")
+        demand(len(table) <= rows, f"there are more than {rows:,} rows")
     except (ValueError, csv.Error) as error:
         right = f"a CSV table in UTF-8 ({short(str(error).strip(), 200)})"
         raise BadData(Fault(name, right=right)) from None

@@ -1,25 +1,19 @@
-"""The process that serves a class: uvicorn with limits on its connections; and a server in a process of its own."""
+"""The server of a class: uvicorn with limits on its connections."""
 
+import gc
 import json
-import os
 import socket
-import subprocess
-import sys
-import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from pushlab.ground.arguments import number
 from pushlab.ground.commands import say
+from pushlab.ground.libraries import bring
 
-READY = "served at "  # precedes the address in the line that the server prints
-SHUTDOWN = 10  # seconds for the answers under way
 MAX_HEAD = 2**14  # bytes of a request's first line and headers
-MAX_SECONDS = 20  # in which a request must arrive
 
 
 @dataclass(frozen=True)
@@ -49,165 +43,117 @@ class Limits:
             number(name, value, above=0)
 
 
-def guarded_connection(limits: Limits) -> type:
-    """Return a class of connections for uvicorn that limits what slow or many clients can hold.
+def guarded_connection(limits, behind_proxy):
+    """Return a class of connections for uvicorn that limits how many of them a client can hold.
 
-    uvicorn limits the head of a request and the time between requests. This adds what it lacks: a connection is closed
-    if a request does not arrive in time. If there are too many connections (of one address, or of all), the one that
-    was idle for longest is closed, or the new one if none is idle. Until its request has arrived completely, a
-    connection is idle.
+    uvicorn limits the head of a request and the time between requests. This adds what it lacks: if there are too many
+    connections (of one address, or of all), the one that was idle for longest is closed, or the new one if none is
+    idle. A connection whose request has not arrived completely is idle, so slow clients hold up nobody.
     """
     from uvicorn.protocols.http.h11_impl import H11Protocol
 
     class GuardedConnection(H11Protocol):
-        """A timer runs from the first byte of a request to its last; uvicorn's runs between requests."""
+        """A connection that knows its address and the time of its last request."""
 
-        timer: Any = None
         address = ""
-        last_request = 0.0  # time at which its last request was complete
+        last_request = 0.0
 
-        def connection_made(self, transport: Any) -> None:
+        def connection_made(self, transport):
             super().connection_made(transport)
-            self.address = self.client[0] if self.client else ""
-            self.start_timer()
-            crowd: list[Any] = [
-                one for one in self.connections if not one.transport.is_closing()
-            ]
+            if self.client and not behind_proxy:  # which limits connections by address
+                self.address = self.client[0]
+            crowd = [one for one in self.connections if not one.transport.is_closing()]
             same = [one for one in crowd if one.address == self.address]
-            if len(same) > limits.of_one:
+            if self.address and len(same) > limits.of_one:
                 crowd = same
             elif len(crowd) <= limits.connections:
                 return
             idle = [one for one in crowd if one is not self and not one.is_busy()]
-            oldest = min(idle, key=lambda one: one.last_request, default=self)
-            oldest.refuse("503 Service Unavailable", "there are too many connections")
+            min(idle, key=lambda one: one.last_request, default=self).refuse()
 
-        def connection_lost(self, exc: Exception | None) -> None:
-            super().connection_lost(exc)
-            self.timer.cancel()
-
-        def data_received(self, data: bytes) -> None:
+        def data_received(self, data):
             super().data_received(data)
             if self.is_busy():
-                self.timer.cancel()
                 self.last_request = self.loop.time()
-            elif self.timer.cancelled():
-                self.start_timer()
 
-        def start_timer(self) -> None:
-            """Close the connection after a while, unless a request arrives completely."""
-            reason = ("408 Request Timeout", "the request did not arrive in time")
-            self.timer = self.loop.call_later(MAX_SECONDS, self.refuse, *reason)
-
-        def is_busy(self) -> bool:
+        def is_busy(self):
             """Return whether a request has arrived completely and is not answered yet."""
             cycle = self.cycle
             return bool(cycle and not cycle.more_body and not cycle.response_complete)
 
-        def refuse(self, status: str, error: str) -> None:
-            """Send an answer and close the connection."""
-            body = json.dumps({"error": error, "right": "the same again"})
-            head = f"HTTP/1.1 {status}\r\ncontent-type: application/json\r\nretry-after: 2\r\nconnection: close"
-            self.transport.write(f"{head}\r\n\r\n{body}".encode())
+        def refuse(self):
+            """Close the connection with an answer that asks for patience."""
+            right = "use one connection again and again"
+            body = json.dumps({"error": "too many connections", "right": right})
+            head = "HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\nretry-after: 2"
+            self.transport.write(f"{head}\r\nconnection: close\r\n\r\n{body}".encode())
             self.transport.close()
 
     return GuardedConnection
 
 
-def serve(
-    app: Any,
-    name: str,
-    host: str,
-    port: int,
-    limits: Limits,
-    behind_proxy: bool,
-    while_open: bool,
-) -> None:
-    """Serve the web application of a class until SIGINT or SIGTERM, and print its address.
-
-    Args:
-        app: A `pushlab_classroom.service.application`.
-        name: Name of the class in the first line.
-        while_open: Whether the server also ends when its standard input does.
+def make_server(folder, limits, behind_proxy=False):
+    """Return a uvicorn.Server that plays a class.
 
     Raises:
-        OSError: The address is in use.
+        ImportError: The extra `serve` is not installed.
+        BlockingIOError: Another process plays the class.
     """
-    import uvicorn
+    uvicorn = bring("uvicorn", "pushlab serve", "serve")
+    bring("starlette", "pushlab serve", "serve")
+    from pushlab_classroom.board import Board
+    from pushlab_classroom.room import Room
+    from pushlab_classroom.service import Service, application
 
-    if behind_proxy:  # which limits connections by their real address
-        limits = replace(limits, of_one=limits.connections)
-    config = uvicorn.Config(
-        app,
-        http=guarded_connection(limits),
-        ws="none",
-        log_level="error",
-        access_log=False,
-        server_header=False,
-        h11_max_incomplete_event_size=MAX_HEAD,
-        timeout_keep_alive=75,
-        timeout_graceful_shutdown=SHUTDOWN,
-        proxy_headers=behind_proxy,
-        forwarded_allow_ips=["127.0.0.1", "::1"],
+    return uvicorn.Server(
+        uvicorn.Config(
+            application(Service(Room(folder), limits), Board(folder)),
+            http=guarded_connection(limits, behind_proxy),
+            ws="none",
+            log_level="error",
+            access_log=False,
+            server_header=False,
+            h11_max_incomplete_event_size=MAX_HEAD,
+            timeout_keep_alive=75,
+            timeout_graceful_shutdown=10,
+            proxy_headers=behind_proxy,
+            forwarded_allow_ips=["127.0.0.1", "::1"],
+        )
     )
-    server = uvicorn.Server(config)
-    if while_open:
 
-        def end_with_input() -> None:
-            sys.stdin.buffer.read()
-            server.should_exit = True
 
-        threading.Thread(target=end_with_input, daemon=True).start()
+def serve(
+    folder: Path, host: str, port: int, limits: Limits, behind_proxy: bool
+) -> None:
+    """Serve a class until SIGINT or SIGTERM, and print its address. Raise OSError if the address is in use."""
+    server = make_server(folder, limits, behind_proxy)
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.create_server((host, port), family=family, backlog=1024) as listening:
         address = f"[{host}]" if ":" in host else host
-        say(f"{name} is {READY}http://{address}:{listening.getsockname()[1]}")
-        say(
-            "That is the board, too, in a browser. Ctrl+C ends it, and nothing is lost."
-        )
+        say(f"{folder} is served at http://{address}:{listening.getsockname()[1]}")
+        say("In a browser it shows the board. Ctrl+C ends it, and nothing is lost.")
+        gc.freeze()  # a collection of everything loaded would stop all for 0.3 s
         # uvicorn raises the signal again at the end
         with suppress(KeyboardInterrupt, SystemExit):
             server.run([listening])
 
 
 @contextmanager
-def running(folder: Path | str, **options: Any) -> Iterator[str]:
-    """Context manager that serves a class by another process, on a free port of this machine; yields the address.
+def running(
+    folder: Path | str, port: int = 0, behind_proxy: bool = False, **limits: float
+) -> Iterator[str]:
+    """Context manager that serves a class in a thread, for this machine only; yields the address.
 
     Args:
-        options: Options of `pushlab serve`, such as requests=10.0 or behind_proxy=True.
-
-    Raises:
-        RuntimeError: The server did not start; the message has its output.
+        port: 0: one that is free.
+        behind_proxy, limits: As in `pushlab serve`, such as requests=10.0.
     """
-    command = [sys.executable, "-P", "-m", "pushlab_classroom.commands", str(folder)]
-    command.append("--while-open")
-    for name, value in {"port": 0, **options}.items():
-        command.append("--" + name.replace("_", "-"))
-        if value is not True:
-            command.append(str(value))
-    paths = [str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
-    with (
-        tempfile.TemporaryFile() as errors,
-        subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=errors,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))},
-        ) as server,
-    ):
+    server = make_server(folder, Limits(**limits), behind_proxy)
+    with socket.create_server(("127.0.0.1", port), backlog=1024) as listening:
+        thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
+        thread.start()
         try:
-            line = server.stdout.readline().decode("utf-8", "replace")
-            if READY not in line:
-                server.wait()
-                errors.seek(0)
-                reason = errors.read().decode("utf-8", "replace").strip()
-                raise RuntimeError(f"no server for {folder}: {reason}")
-            yield line.rpartition(READY)[2].strip()
+            yield f"http://127.0.0.1:{listening.getsockname()[1]}"
         finally:
-            server.terminate()
-            try:
-                server.wait(2 * SHUTDOWN)
-            except subprocess.TimeoutExpired:
-                server.kill()
+            server.should_exit = True
+            thread.join()

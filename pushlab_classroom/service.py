@@ -5,7 +5,6 @@ upload) runs in one thread beside the loop, and the teams take turns.
 """
 
 import asyncio
-import gc
 import itertools
 import json
 import logging
@@ -20,7 +19,6 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from pushlab.ground.faults import BadData
-from pushlab_classroom.board import FILES
 from pushlab_classroom.room import Refusal
 
 JSON_BYTES = 600  # of a request's body that count as another request
@@ -28,18 +26,14 @@ CSV_BYTES = 8 * JSON_BYTES  # a table is read faster
 STEPS = 8  # of a request that count as another request
 MAX_JSON = 2**15  # bytes
 MAX_CSV = 2**20
+BODY_SECONDS = 20
 MAX_STEPS = 256  # in one request
 MAX_BEGINS = 64
 BURST = 4.0  # seconds' worth that can come at once after a rest
 MAX_NAMES = 10_000  # of teams and addresses
 HASTE_DELAY = 0.2  # seconds before a refusal because of haste, so that haste is no use
 AGAIN = "the same again in a moment"
-HEADERS = {
-    "cache-control": "no-store",
-    "x-content-type-options": "nosniff",
-    "referrer-policy": "no-referrer",
-    "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
-}
+HEADERS = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
 log = logging.getLogger("pushlab.serve")
 
 
@@ -119,10 +113,12 @@ class Service:
     async def body(self, request, team, most, unit):
         """Return the body, whose bytes count as requests. Raise Refusal 413 if it is too long."""
         data = bytearray()
-        async for part in request.stream():
-            data += part
-            if len(data) > most:
-                raise Refusal(413, "the body is too long", f"at most {most:,} bytes")
+        async with asyncio.timeout(BODY_SECONDS):
+            async for part in request.stream():
+                data += part
+                if len(data) > most:
+                    right = f"at most {most:,} bytes"
+                    raise Refusal(413, "the body is too long", right)
         self.limit(self.requests, team.id, max(0, len(data) / unit - 1), "bytes")
         return data
 
@@ -134,9 +130,8 @@ class Service:
         except (ValueError, RecursionError):
             content = None
         keys = (*required, *optional)
-        if not isinstance(content, dict) or not set(required) <= set(content) <= {
-            *keys
-        }:
+        there = set(content) if isinstance(content, dict) else set()
+        if not set(required) <= there <= set(keys):
             right = ", ".join([*required, *map("perhaps {}".format, optional)])
             raise Refusal(422, "the body is no object of JSON with these keys", right)
         return [content.get(key, optional.get(key)) for key in keys]
@@ -149,7 +144,7 @@ class Service:
     async def load(self, team, episodes):
         """Load episodes; the Room has them in use."""
         for episode in episodes:
-            if not self.room.is_loaded(episode):
+            if episode not in self.room.loaded:
                 replayed = await self.in_thread(team, self.room.replay, episode)
                 self.room.load(episode, replayed)
 
@@ -182,7 +177,7 @@ class Service:
         self.room.require_own(team, [episode])
         with self.room.in_use([episode]):
             await self.load(team, [episode])
-            return {"frame": self.room.frame(episode)}
+            return {"frame": self.room.load(episode).frame()}
 
     async def play(self, team, request):
         """POST /api/steps: play one step of each of these episodes."""
@@ -212,15 +207,6 @@ class Service:
 
         return endpoint
 
-    def for_anyone(self, board, path):
-        """Return the endpoint of a file of the board."""
-
-        async def endpoint(request):
-            self.limit_stranger(request, "requests for the board")
-            return await board.answer(path, request)
-
-        return endpoint
-
     async def refuse(self, request, error):
         """Return the answer to a request that failed.
 
@@ -241,7 +227,7 @@ class Service:
             return None
         elif isinstance(error, OSError):
             log.error("at %s %r: %s", request.method, request.url.path, error)
-            failure = "this could not be stored, so it does not count"
+            failure = "this did not arrive or could not be stored, so it does not count"
             error = Refusal(503, failure, AGAIN, wait=1)
         elif not isinstance(error, Refusal):
             failure = f"the server has a fault, number {next(self.failures)}"
@@ -264,7 +250,7 @@ def answer(content, status=200):
 
 
 def application(service, board):
-    """Return the web application with the requests of a service and the files of a board."""
+    """Return the web application with the requests of a service and the page of a board."""
     requests = [
         ("POST", "/api/steps", service.play),
         ("POST", "/api/episodes", service.begin),
@@ -276,17 +262,20 @@ def application(service, board):
         Route(path, service.for_team(handle), methods=[method])
         for method, path, handle in requests
     ]
-    routes += [Route(path, service.for_anyone(board, path)) for path in FILES]
+
+    async def show_board(request):
+        service.limit_stranger(request, "requests for the board")
+        return await board.answer(request)
 
     @asynccontextmanager
     async def lifespan(app):
-        gc.freeze()  # a collection of everything loaded by now would stop all for 0.3 s
         yield
         service.room.close()
         board.close()
 
     errors = (Refusal, BadData, HTTPException, ClientDisconnect, OSError, Exception)
     handlers = dict.fromkeys(errors, service.refuse)
+    routes.append(Route("/", show_board))
     app = Starlette(routes=routes, exception_handlers=handlers, lifespan=lifespan)
     app.router.redirect_slashes = False
     return app

@@ -25,7 +25,7 @@ DIGITS = 3  # of shares in Challenge 1
 EPSILON = 64 * np.finfo(float).eps
 
 
-def share_of(expected: np.ndarray, best: np.ndarray) -> list[float]:
+def share_of(expected, best):
     """Return the share of what the catalogue's best earns, and the ends of its 95 % interval, in three decimals.
 
     With other contexts both sums would change together, so the interval is that of their ratio (delta method).
@@ -37,7 +37,7 @@ def share_of(expected: np.ndarray, best: np.ndarray) -> list[float]:
     return [round(value, DIGITS) for value in mean_interval(shares_of(expected, best))]
 
 
-def shares_of(expected: np.ndarray, best: np.ndarray) -> np.ndarray:
+def shares_of(expected, best):
     """Return values per context, float64 (contexts,), with the mean and the spread of the ratio of the sums.
 
     Source:
@@ -53,7 +53,7 @@ def shares_of(expected: np.ndarray, best: np.ndarray) -> np.ndarray:
     return share + (expected - share * best) / best.mean()
 
 
-def ranks(values: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
+def ranks(values, level=0.95):
     """Return ranks as intervals, a DataFrame with the columns first and last and the index of `values`.
 
     A team is behind another one only if the interval of their paired difference lies below zero, at a level at which
@@ -105,7 +105,7 @@ def ranks(values: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
     return pd.DataFrame(table, known.index).reindex(values.index)
 
 
-def standing(values: pd.DataFrame) -> pd.DataFrame:
+def standing(values):
     """Return score, low, high (mean and 95 % t interval), first and last of each team; see `ranks` for `values`.
 
     Teams are sorted by their last possible rank, then by the first, then by score: a lucky episode makes no one first.
@@ -191,7 +191,7 @@ def standings(database: ClassDatabase) -> pd.DataFrame:
     return pd.concat(tables, ignore_index=True)[columns].astype(whole)
 
 
-def curve(steps: pd.DataFrame) -> np.ndarray:
+def curve(steps):
     """Return the learning curve of an episode: the share of what the catalogue's best had earned so far.
 
     Args:

@@ -1,14 +1,14 @@
 """The board of a class: its standings as a page, as JSON and as CSV."""
 
-import json
 import re
 import shutil
 from contextlib import closing
 
 import pytest
 
-from pushlab_classroom import ClassDatabase, Room, new_class
+from pushlab_classroom import ClassDatabase, new_class
 from pushlab_classroom.board import Artist, page
+from pushlab_classroom.room import Room
 from pushlab_classroom.standings import standings
 
 EVIL = "=1+1<script>alert(1)</script>"
@@ -41,9 +41,8 @@ def played(tmp_path_factory):
 
 def test_the_board_shows_scores_curves_and_news(played):
     artist = Artist(played[0])
-    files = artist.draw()
-    board = json.loads(files["/board.json"])
-    text = files["/"].decode()
+    text = artist.draw().decode()
+    board = artist.board()
     assert "&lt;i&gt;Autumn&lt;/i&gt;" in text and "<i>" not in text
     news = "Ada's team finished episode 2 of 3: Challenge 2: the cold start"
     assert board["news"] == news
@@ -74,6 +73,6 @@ def test_bars_show_scores_on_an_axis_with_zero():
     b = {"team": "b", "score": -1.0, "low": None, "high": None} | ranks
     game = {"game": "push", "title": "Arrivals", "teams": [a, b], "curves": {}}
     board = {"as_of": "2026-11-22T22:00:00", "class": "class", "open": True, "news": ""}
-    text = page(board | {"games": [game]}, [])
+    text = page(board | {"games": [game]})
     bars = re.findall(r'class="t0" x="([\d.]+)%" width="([\d.]+)%', text)
     assert [tuple(map(float, bar)) for bar in bars] == [(35, 45), (20, 15)]

@@ -8,7 +8,8 @@ import pytest
 from typer.testing import CliRunner
 
 from pushlab.__main__ import app
-from pushlab_classroom import ClassDatabase, Room
+from pushlab_classroom import ClassDatabase
+from pushlab_classroom.room import Room
 
 SMALL = ("--episodes", 2, "--per-quarter", 100, "--days", 1, "--seed", "rehearsal")
 

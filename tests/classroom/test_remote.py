@@ -5,6 +5,8 @@ import json
 import pickle
 import re
 import socket
+import subprocess
+import sys
 import threading
 import traceback
 import warnings
@@ -15,7 +17,6 @@ from types import SimpleNamespace
 import gymnasium as gym
 import numpy as np
 import pandas as pd
-import psutil
 import pytest
 from gymnasium.utils.env_checker import check_env, data_equivalence
 from typer.testing import CliRunner
@@ -82,6 +83,11 @@ def choose(env, rng):
     return rng.integers(env.action_space.nvec)
 
 
+def as_lists(value):
+    """A value as the JSON of an answer has it."""
+    return json.loads(json.dumps(value, default=lambda part: part.tolist()))
+
+
 def like_remote(info):
     """The info of a local environment, with `fates` as long as the remote one's."""
     if "fates" not in info:
@@ -106,7 +112,11 @@ def test_equals_the_local_environment_to_the_digit(make, room, game, scored):
         words = env.world.decode_one(observation)
         assert words == local.world.decode_one(first)
     for name in names.split():
-        assert str(getattr(env.world, name)) == str(getattr(local.world, name)), name
+        values = [getattr(one.world, name) for one in (env, local)]
+        if name.endswith("space"):
+            assert values[0] == values[1], name
+        else:
+            assert as_lists(values[0]) == as_lists(values[1]), name
     assert data_equivalence((observation, info), (first, like_remote(expected)), True)
     over = False
     while not over:
@@ -119,7 +129,6 @@ def test_equals_the_local_environment_to_the_digit(make, room, game, scored):
             assert env.action_masks().tolist() == local.action_masks().tolist()
     frame = local.frame() | {"user": "not told"}
     if game == "evalumap2":
-        pd.testing.assert_frame_equal(env.engagements(), local.engagements())
         for hidden in ("best", "probability"):
             del frame["push"][hidden]
         assert env.world.left == 2
@@ -316,9 +325,11 @@ def test_an_agent_continues_after_the_server_was_killed(tmp_path):
     [token] = new_class(folder, ["ann"], SEED, episodes=2, per_quarter=100).values()
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
+    command = [sys.executable, "-m", "pushlab", "serve", str(folder), f"--port={port}"]
     seen = []
     for most in (30, 10_000):
-        with running(folder, port=port) as url:
+        with subprocess.Popen(command, stdout=subprocess.PIPE) as server:
+            url = server.stdout.readline().decode().split()[-1]
             if not seen:
                 env = gym.make(ID, url=url, token=token, scored=True, patience=PATIENCE)
                 env.reset()
@@ -327,9 +338,7 @@ def test_an_agent_continues_after_the_server_was_killed(tmp_path):
                 action = [len(seen) % 7] + [0] * 6
                 _, reward, over, *_ = env.step(action)
                 seen.append((action, reward))
-            for server in psutil.Process().children():
-                if str(folder) in server.cmdline():
-                    server.kill()
+            server.kill()
     env.close()
     assert over
     steps = ClassDatabase(folder).steps(1)

@@ -20,8 +20,6 @@ from pushlab.metrics.push import expected_points
 from pushlab.users.simulated import SimulatedUser
 from pushlab_classroom import (
     ClassDatabase,
-    Refusal,
-    Room,
     close_class,
     export,
     new_class,
@@ -33,7 +31,7 @@ from pushlab_classroom.private_users import (
     private_user,
     user_number,
 )
-from pushlab_classroom.room import read_csv
+from pushlab_classroom.room import Refusal, Room, read_csv
 from pushlab_classroom.standings import standings
 
 GAMES = ("evalumap2", "push")
@@ -169,7 +167,7 @@ def test_an_episode_equals_the_local_environment_to_the_digit(room, game):
         assert [row["expected"], row["best"]] == pytest.approx(sums)
 
     # Each step is answered again as before, also after a restart, and counts once.
-    room.forget(episode)
+    room.loaded.pop(episode)
     steps = [(episode, step, action) for step, action in enumerate(actions)]
     assert [room.play(reds, [step])[0] for step in steps] == answers
     other = (actions[3] + 1) % 5 if game == "push" else [0] * 7
@@ -379,7 +377,7 @@ def test_replay_finds_what_was_changed(room):
         [4, "reward"],
         [-1, "expected"],
     ]
-    room.forget(2)
+    room.loaded.pop(2)
     with pytest.raises(Refusal, match="lecturer"):
         room.load(2)
 
