@@ -3,29 +3,25 @@
 import json
 import re
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from pushlab.ground.files import csv_text, json_text, new_folder, safe_cell, write_text
-from pushlab.logs.folders import write_log
 from pushlab.logs.rollout import episode_table, put_together
-from pushlab.users.days import DAY
 from pushlab_classroom.database import EPISODES, GAMES, ClassDatabase, read_episode
 from pushlab_classroom.episode import ReplayedEpisode, as_json
 from pushlab_classroom.private_users import PrivateUser, make_world
 from pushlab_classroom.standings import standings
 
 MARK = "class.json"  # the file by which an export is known
-EXPERIENCE_STEPS = 50  # of evalumap2; in push an experience is a day
 
 
 def replay(folder: Path | str, episode: int) -> tuple[bool, pd.DataFrame]:
     """Replay an episode from the secret and the stored actions, and compare everything to the digit.
 
     Returns:
-        Whether all is the same, and one row per difference: step (-1: the whole episode), what, stored, again.
+        Whether all is the same, and one row per step that differs (-1: the whole episode): step, stored, again.
 
     Raises:
         ValueError: There is no such episode.
@@ -35,23 +31,23 @@ def replay(folder: Path | str, episode: int) -> tuple[bool, pd.DataFrame]:
     if row is None:
         raise ValueError(f"the class has no episode {episode!r:.20}")
     replayed = ReplayedEpisode(settings, row)
-    pairs: list[tuple] = [(-1, "began", row["began"], as_json(replayed.first))]
-    totals: dict[str, Any] = {"total": 0.0, "expected": 0.0}
+    first = as_json(replayed.first)
+    total = expected = 0.0
+    pairs: list[tuple] = []
     for step in steps:
-        answer, *values = replayed.advance(json.loads(step["action"]))
-        totals["total"] += values[0]
-        totals["expected"] += values[1] or 0.0
-        values = [as_json(answer), *values]
-        for what, again in zip(("answer", "reward", "expected", "best"), values):
-            pairs.append((step["step"], what, step[what], again))
-    best = replayed.best and sum(replayed.best)
-    totals |= {"steps": replayed.step, "of": replayed.length, "best": best}
-    pairs += [(-1, what, row[what], again) for what, again in totals.items()]
-    if row["began"] is None:  # it was added at the close, and never shown to the team
-        pairs = []
-    differences = [pair for pair in pairs if pair[2] != pair[3]]
-    columns = ["step", "what", "stored", "again"]
-    return not differences, pd.DataFrame(differences, columns=columns)
+        answer, *points = replayed.advance(json.loads(step["action"]))
+        total += points[0]
+        expected += points[1] or 0.0
+        stored = tuple(step[name] for name in ("answer", "reward", "expected", "best"))
+        pairs.append((step["step"], stored, (as_json(answer), *points)))
+    if row["began"] is not None:  # an episode that was added at the close has none
+        names = ("began", "of", "best", "steps", "total", "expected")
+        best = replayed.best and sum(replayed.best)
+        again = (first, replayed.length, best, replayed.step, total, expected)
+        pairs.append((-1, tuple(row[name] for name in names), again))
+    differences = [pair for pair in pairs if pair[1] != pair[2]]
+    table = pd.DataFrame(differences, columns=["step", "stored", "again"])
+    return table.empty, table
 
 
 def export(folder: Path | str, out: Path | str) -> Path:
@@ -59,9 +55,7 @@ def export(folder: Path | str, out: Path | str) -> Path:
 
     standings.csv, episodes.csv and uploads.csv have one row per team and game, episode, and upload.
     logs/<game>/<team>.csv has the scored episodes as `rollout` logs them: block and task name the user; response_time
-    is the time between two answers. lifetimes/<game>/<team>/ has the same as L2Logger folders, for
-    `pushlab lifelong --recursive`: one block of training per user. An experience is 50 steps of evalumap2 with their
-    mean reward, or a day of push with its return.
+    is the time between two answers. `pushlab.logs.lifetime_log` makes a lifetime from it.
 
     Raises:
         FileExistsError: The folder has other content.
@@ -88,7 +82,6 @@ def export(folder: Path | str, out: Path | str) -> Path:
                     name = f"{number:03d}-{word}"
                     text = log.to_csv(index=False, lineterminator="\n")
                     write_text(new / "logs" / game / f"{name}.csv", text)
-                    write_log(_lifetime(log, game), new / "lifetimes" / game / name)
     return Path(out)
 
 
@@ -127,18 +120,3 @@ def _team_log(database, team, game, world):
         table = episode_table(world, episode.number, rows, observation)
         tables.append(put_together([table], constant))
     return pd.concat(tables, ignore_index=True) if tables else None
-
-
-def _lifetime(log, game):
-    """Return the lifetime log of a team's step log."""
-    if game == "evalumap2":
-        experience = log.groupby("block").cumcount() // EXPERIENCE_STEPS
-        summary = "mean"
-    else:
-        last_day = log["time"].max() // DAY - 1
-        experience = np.minimum(log["time"] // DAY, last_day)
-        summary = "sum"
-    keys = ["phase", "block", "block_type", "task", "params", "experience"]
-    groups = log.assign(experience=experience).groupby(keys, sort=False)["reward"]
-    table = groups.agg(**{"return": summary, "length": "size"}).reset_index()
-    return table.drop(columns="experience").assign(episode=range(len(table)))

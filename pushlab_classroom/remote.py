@@ -72,6 +72,7 @@ class Remote(World):
 
     unlogged = ("fates",)
     task = ""
+    horizon: int | None = None
 
     def __init__(
         self,

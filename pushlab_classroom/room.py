@@ -325,8 +325,8 @@ class Room:
         more = {"episode": episode, "step": current.step}
         right = f"step {current.step}; does another program play with your token? reset() takes a scored episode up"
         if type(step) is not int or not 0 <= step <= current.step:
-            error = f"step {step!r:.20} is not the next of episode {episode}"
-            raise Refusal(409, error, right, **more)
+            what = f"step {step!r:.20} is not the next of episode {episode}"
+            raise Refusal(409, what, right, **more)
         try:
             text = as_json(current.check(action, 1)[0].tolist())
             demand(text == as_json(action), f"as JSON {text}, plain whole numbers")
@@ -338,12 +338,12 @@ class Room:
             query = "SELECT action, answer FROM steps WHERE episode = ? AND step = ?"
             [(played, answer)] = self._rows(query, episode, step)
             if played != text:
-                error = f"step {step} of episode {episode} was another action, {played}"
-                raise Refusal(409, error, right, **more)
+                what = f"step {step} of episode {episode} was another action, {played}"
+                raise Refusal(409, what, right, **more)
             return json.loads(answer)
         if current.over:
-            error = f"episode {episode} is over"
-            raise Refusal(409, error, "reset() begins another", **more)
+            what = f"episode {episode} is over"
+            raise Refusal(409, what, "reset() begins another", **more)
         if current.scored and self._is_closed():
             raise Refusal(*CLOSED)
         return None

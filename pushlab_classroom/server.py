@@ -140,7 +140,7 @@ def serve(
 
 @contextmanager
 def running(
-    folder: Path | str, port: int = 0, behind_proxy: bool = False, **limits: float
+    folder: Path | str, port: int = 0, behind_proxy: bool = False, **limits: Any
 ) -> Iterator[str]:
     """Context manager that serves a class in a thread, for this machine only; yields the address.
 

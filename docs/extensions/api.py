@@ -504,15 +504,7 @@ def page_text(page):
     """The Markdown of a page."""
     title, _ = PAGES[page]
     listed = pages()[page]
-    dotted = (
-        "pushlab"
-        if page == "pushlab"
-        else "pushlab_classroom"
-        if page == "classroom"
-        else "pushlab.plots.widgets"
-        if page == "widgets"
-        else f"pushlab.{page}"
-    )
+    dotted = _package(page)
     lines = [f"# {title}", ""]
     if _is_module(dotted) or dotted == "pushlab":
         lines += ["```{docstring} " + dotted, "```", ""]
@@ -589,7 +581,7 @@ def index_text():
     for page, (title, _) in PAGES.items():
         lines.append(
             f"- [{title}]({page}.md)"
-            + ("" if page == "pushlab" else f": `pushlab.{_package(page)}`")
+            + ("" if page == "pushlab" else f": `{_package(page)}`")
         )
     return "\n".join(
         [*lines, "", "```{toctree}", ":hidden:", "", *PAGES, "commands", "```", ""]
@@ -597,7 +589,13 @@ def index_text():
 
 
 def _package(page):
-    return "plots.widgets" if page == "widgets" else page
+    """The package that a page is about."""
+    others = {
+        "pushlab": "pushlab",
+        "widgets": "pushlab.plots.widgets",
+        "classroom": "pushlab_classroom",
+    }
+    return others.get(page, f"pushlab.{page}")
 
 
 def write(path, text):
