@@ -1,4 +1,3 @@
-from .client import Link as Link
 from .client import Refused as Refused
 from .client import hand_in as hand_in
 from .database import ClassDatabase as ClassDatabase

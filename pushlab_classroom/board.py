@@ -6,7 +6,6 @@ elsewhere: it contains one style and one script, and its Content-Security-Policy
 
 import asyncio
 import base64
-import functools
 import hashlib
 import multiprocessing
 import os
@@ -16,11 +15,10 @@ from datetime import datetime
 from importlib import resources
 from pathlib import Path
 
-import numpy as np
 from jinja2 import Environment, StrictUndefined
 
 from pushlab_classroom.database import ClassDatabase
-from pushlab_classroom.standings import GAMES, curve, standings
+from pushlab_classroom.standings import GAMES, standings
 
 PAGE = (
     resources.files("pushlab_classroom")
@@ -56,36 +54,33 @@ class Board:
 
     def __init__(self, folder):
         self.folder = Path(folder)
+        self._lock = asyncio.Lock()
         self._page = b""
         self._fresh_until = 0.0
-        self._drawing = None
         self._artist = None
         self._pipe = None
 
     async def answer(self, request):
-        """Return the response with the page: 304 if the browser has it, 503 if it could not be drawn yet."""
+        """Return the response with the page: 304 if the browser has it, 503 if it could not be drawn yet.
+
+        If the drawing process fails, the last page stays, and a later request starts the process again.
+        """
         from starlette.responses import Response
 
-        if time.monotonic() > self._fresh_until or not self._page:
-            self._drawing = self._drawing or asyncio.ensure_future(self._update())
-            await asyncio.shield(self._drawing)
+        async with self._lock:
+            if time.monotonic() > self._fresh_until:
+                try:
+                    self._page = await asyncio.to_thread(self._draw)
+                except (OSError, EOFError):
+                    self.close()
+                self._fresh_until = time.monotonic() + SECONDS
         if not self._page:
             headers = HEADERS | {"Refresh": "5", "Retry-After": "5"}
             return Response("The board could not be drawn yet.\n", 503, headers)
-        tag = f'"{hashlib.sha256(self._page).hexdigest()}"'
-        if tag in request.headers.get("if-none-match", ""):
-            return Response(status_code=304, headers=HEADERS | {"ETag": tag})
-        return Response(self._page, headers=HEADERS | {"ETag": tag})
-
-    async def _update(self):
-        """Get a new page. If this fails, the last one stays, and the next request starts the artist again."""
-        try:
-            self._page = await asyncio.to_thread(self._draw)
-        except (OSError, EOFError):
-            self.close()
-        finally:
-            self._fresh_until = time.monotonic() + SECONDS
-            self._drawing = None
+        headers = HEADERS | {"ETag": f'"{hashlib.sha256(self._page).hexdigest()}"'}
+        if headers["ETag"] in request.headers.get("if-none-match", ""):
+            return Response(status_code=304, headers=headers)
+        return Response(self._page, headers=headers)
 
     def _draw(self):
         if self._artist is None:
@@ -125,11 +120,10 @@ def draw_on_request(folder, pipe):
 
 
 class Artist:
-    """Draws a class's board, and keeps what cannot change any more."""
+    """Draws a class's board."""
 
     def __init__(self, folder):
         self.database = ClassDatabase(folder)
-        self._curve = functools.cache(lambda one: curve(self.database.steps(one)))
         self._board = None
         self._page = b""
 
@@ -143,7 +137,7 @@ class Artist:
         return self._page
 
     def board(self):
-        """Return the content of the page: class, open, news; games with teams in order and learning curves."""
+        """Return the content of the page: class, open, news; games with teams in order."""
         settings = self.database.settings
         episodes = self.database.episodes()
         table = standings(self.database)
@@ -153,14 +147,7 @@ class Artist:
         games = []
         for game, title in GAMES.items():
             teams = table[table["game"] == game].to_dict("records")
-            curves = {}
-            if game == "evalumap2":
-                ids = finished[finished["game"] == game].groupby("team")["id"].agg(list)
-                for team in [row["team"] for row in teams if row["team"] in ids]:
-                    shares = np.mean([self._curve(one) for one in ids[team]], axis=0)
-                    curves[team] = shares.round(4).tolist()
-            content = {"game": game, "title": title, "teams": teams, "curves": curves}
-            games.append(content)
+            games.append({"game": game, "title": title, "teams": teams})
         news = ""
         for row in finished.tail(1).itertuples():
             number = f"{row.number + 1} of {settings['episodes']}"
@@ -189,7 +176,7 @@ def page(board):
 
 
 def _axis(game):
-    """Return a function from a score to its place on the axis of bars and curves, in per cent.
+    """Return a function from a score to its place on the axis of bars, in per cent.
 
     The axis of shares reaches from 0 to 1 or more. That of returns reaches a third of their range beyond them.
     """

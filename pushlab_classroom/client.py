@@ -9,7 +9,6 @@ import time
 import warnings
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from pathlib import Path
-from typing import Any, NoReturn
 from urllib.parse import urlsplit
 
 import pandas as pd
@@ -22,7 +21,6 @@ ADDRESS = (
     r"(/[^@?#\s]*)?"
 )
 THIS_MACHINE = r"localhost|::1|127(\.\d+){3}"
-TIMEOUT = 30.0  # seconds for one answer
 MAX_WAIT = 5.0  # seconds between two tries
 FIRST_PATIENCE = 10.0  # seconds until the first answer of all
 MAX_ANSWER = 2**26  # bytes
@@ -36,15 +34,14 @@ class Refused(ValueError):
         content: The answer, a dict with "error", "right" and more.
     """
 
-    def __init__(self, status: int, content: dict):
+    def __init__(self, status, content):
         super().__init__(status, content)
         self.status = status
         self.content = content
 
-    def __str__(self) -> str:
-        error = str(self.content.get("error"))
-        end = "\n" if "\n" in error else ". "  # after a list of faults
-        return f"the server refused ({self.status}): {error}{end}Right: {self.content.get('right')}"
+    def __str__(self):
+        error = self.content.get("error")
+        return f"the server refused ({self.status}): {error}. Right: {self.content.get('right')}"
 
 
 class Link:
@@ -67,9 +64,7 @@ class Link:
         UserWarning: The token could be read on its way.
     """
 
-    def __init__(
-        self, url: str | None = None, token: str | None = None, patience: float = 180.0
-    ):
+    def __init__(self, url=None, token=None, patience=180.0):
         url = os.environ.get("PUSHLAB_URL") if url is None else url
         token = os.environ.get("PUSHLAB_TOKEN") if token is None else token
         match = re.fullmatch(ADDRESS, url) if isinstance(url, str) else None
@@ -93,19 +88,19 @@ class Link:
         self.patience = number("patience", patience, 0)
         self._path = parts.path
         kind = HTTPSConnection if is_encrypted else HTTPConnection
-        self._connect = lambda: kind(parts.hostname, parts.port, timeout=TIMEOUT)
-        self._connections: dict[int, HTTPConnection] = {}  # by process
+        self._connect = lambda: kind(parts.hostname, parts.port, timeout=30.0)
+        self._connections = {}  # by process
         self._was_answered = False
         # In functions, so that neither vars() nor repr() shows it.
         self._authorization = lambda: f"Bearer {token.strip()}"
 
-    def __reduce_ex__(self, protocol: Any) -> NoReturn:
+    def __reduce_ex__(self, protocol):
         raise TypeError(
             f"an environment on {self.url} is neither pickled nor copied, as its token would be, too; make another one "
             "with the token in $PUSHLAB_TOKEN"
         )
 
-    def close(self) -> None:
+    def close(self):
         """Close the connection. The next request opens another."""
         connection = self._connections.pop(os.getpid(), None)
         if connection:
@@ -113,11 +108,11 @@ class Link:
 
     def ask(
         self,
-        method: str,
-        path: str,
-        content: Any = None,
-        kind: str = "application/json",
-    ) -> dict:
+        method,
+        path,
+        content=None,
+        kind="application/json",
+    ):
         """Return the server's answer.
 
         Args:

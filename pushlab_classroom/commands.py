@@ -35,7 +35,7 @@ Tokens = Annotated[
 ]
 
 
-def register(app: typer.Typer) -> None:
+def register(app):
     """Add the commands of this package to those of `pushlab`."""
     app.add_typer(class_app, name="class")
     app.command()(serve)

@@ -149,7 +149,7 @@ class ClassDatabase:
             coalesce(settled, total) AS "return" FROM ({EPISODES}) WHERE ? IN (game, '') ORDER BY id""",
             game or "",
         )
-        numbers = ["begun", "finished", "of", "points", "expected", "best", "return"]
+        numbers = "begun finished of points expected best return".split()
         return table.astype({**dict.fromkeys(numbers, float), "scored": bool})
 
     def steps(self, episode: int) -> pd.DataFrame:
@@ -163,8 +163,9 @@ class ClassDatabase:
 
         The private shares are NaN until the class is closed.
         """
-        shares = ["public", "public_low", "public_high"]
-        shares += ["private", "private_low", "private_high"]
+        shares = (
+            "public public_low public_high private private_low private_high".split()
+        )
         table = self.query(
             f"SELECT name AS team, number, at, {', '.join(shares)} FROM uploads "
             "JOIN teams ON teams.id = team ORDER BY uploads.id"

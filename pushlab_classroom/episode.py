@@ -25,16 +25,9 @@ PUT_OFF = 2  # actions of push
 STAND_BY = 4
 # Attributes of a world that a client has too, if the world has them.
 ATTRIBUTES = (
-    "candidates",
-    "observation_names",
-    "action_names",
-    "action_choices",
-    "actions",
-    "fates",
-    "worths",
-    "weights",
-    "horizon",
-)
+    "candidates observation_names action_names action_choices actions fates worths "
+    "weights horizon"
+).split()
 
 
 def as_plain(value):

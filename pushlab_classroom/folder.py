@@ -25,7 +25,6 @@ from pushlab_classroom.database import (
 from pushlab_classroom.episode import ReplayedEpisode
 from pushlab_classroom.private_users import challenge_user, new_secret, user_number
 
-HISTORY = "robin"  # name of the user of Challenge 1
 MAX_TEAMS = 500
 MAX_LETTERS = 80  # of a name
 
@@ -71,7 +70,7 @@ def new_class(
     user_seed = challenge_user({"secret": secret, "per_quarter": per_quarter}).seed
     with new_folder(Path(folder)) as new:
         new.chmod(0o700)
-        user = make_user(user_seed, HISTORY, per_quarter=per_quarter)
+        user = make_user(user_seed, "robin", per_quarter=per_quarter)
         write_handout(user, new / HANDOUT)
         write_text(new / HANDOUT / "README.md", readme)
         with closing(create(new)) as connection, transaction(connection):

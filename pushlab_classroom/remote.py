@@ -21,17 +21,9 @@ from pushlab_classroom.client import Link, Refused
 
 # Local name of each game, and of its picture.
 GAMES = {"evalumap2": ("evalumap2-v0", "phone"), "push": ("push-v0", "inbox")}
-ARGUMENTS = ("url", "token", "game", "scored", "patience", "render_mode")
+ARGUMENTS = "url token game scored patience render_mode".split()
 # Attributes that the server describes.
-NAMES = (
-    "observation_names",
-    "action_names",
-    "action_choices",
-    "actions",
-    "fates",
-    "weights",
-    "horizon",
-)
+NAMES = "observation_names action_names action_choices actions fates weights horizon".split()
 MAX_ARRIVALS = 256  # per day, for which info["fates"] has room in every episode
 
 
@@ -72,7 +64,6 @@ class Remote(World):
 
     unlogged = ("fates",)
     task = ""
-    horizon: int | None = None
 
     def __init__(
         self,
@@ -107,7 +98,7 @@ class Remote(World):
         self._copies = 0
         self._playing: set[int] = set()
         self._last_answer: dict = {}  # of an episode's end, for copies that rest
-        self._n_fates = MAX_ARRIVALS * (self.horizon or 0)
+        self._n_fates = MAX_ARRIVALS * (content["horizon"] or 0)
 
     # ------------------------------------------------------------ requests
 
@@ -208,7 +199,8 @@ class TokenlessSpec(Spec):
 
     def __set__(self, env, spec):
         if spec is not None:
-            kwargs = {key: spec.kwargs[key] for key in spec.kwargs if key != "token"}
+            kwargs = dict(spec.kwargs)
+            kwargs.pop("token", None)
             spec = replace(spec, kwargs=kwargs)
         super().__set__(env, spec)
 

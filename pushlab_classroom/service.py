@@ -15,7 +15,7 @@ from contextlib import asynccontextmanager
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
-from starlette.responses import Response
+from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 from pushlab.ground.faults import BadData
@@ -32,7 +32,6 @@ MAX_BEGINS = 64
 BURST = 4.0  # seconds' worth that can come at once after a rest
 MAX_NAMES = 10_000  # of teams and addresses
 HASTE_DELAY = 0.2  # seconds before a refusal because of haste, so that haste is no use
-AGAIN = "the same again in a moment"
 HEADERS = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
 log = logging.getLogger("pushlab.serve")
 
@@ -42,26 +41,33 @@ class Buckets:
 
     A name that was not seen for long begins with a full bucket.
 
-    >>> buckets = Buckets(rate=0.5, least=2.0)
-    >>> buckets.wait("a", 2), round(buckets.wait("a")), buckets.wait("b")
-    (0.0, 2, 0.0)
+    >>> buckets = Buckets("requests", rate=0.5, least=2.0)
+    >>> buckets.take("a", 2)
+    >>> buckets.take("b")
+    >>> buckets.take("a")
+    Traceback (most recent call last):
+    pushlab_classroom.room.Refusal: too many requests: 0.5 a second; there is room again in 2.0 s
     """
 
-    def __init__(self, rate, least):
+    def __init__(self, what, rate, least):
+        self.what = what
         self.rate = rate
         self.size = max(rate * BURST, least)
         self._levels = {}
 
-    def wait(self, name, amount=1.0):
-        """Take an amount and return 0.0; or take nothing, and return the seconds until it would be there."""
+    def take(self, name, amount=1.0):
+        """Take an amount from a bucket. Raise Refusal 429 if there is too little in it."""
         now = time.monotonic()
         level, then = self._levels.pop(name, (self.size, now))
         level = min(self.size, level + (now - then) * self.rate)
-        lacking = max(0.0, amount - level)
-        self._levels[name] = (level if lacking else level - amount, now)
+        is_enough = amount <= level
+        self._levels[name] = (level - amount if is_enough else level, now)
         if len(self._levels) > MAX_NAMES:
             del self._levels[next(iter(self._levels))]  # the one seen longest ago
-        return lacking / self.rate
+        if not is_enough:
+            wait = (amount - level) / self.rate
+            right = f"{self.rate:g} a second; there is room again in {wait:.1f} s"
+            raise Refusal(429, f"too many {self.what}", right, wait=wait)
 
 
 class Service:
@@ -76,9 +82,11 @@ class Service:
         self.room = room
         room.max_loaded = limits.loaded
         largest = max(MAX_JSON / JSON_BYTES, MAX_CSV / CSV_BYTES, MAX_STEPS / STEPS)
-        self.requests = Buckets(limits.requests, least=largest)
-        self.begins = Buckets(limits.begins, least=MAX_BEGINS)
-        self.strangers = Buckets(limits.strangers, least=1)
+        self.requests = Buckets("requests", limits.requests, least=largest)
+        self.begins = Buckets("episodes", limits.begins, least=MAX_BEGINS)
+        self.strangers = Buckets(
+            "requests without a token of a team", limits.strangers, 1
+        )
         self.turns = defaultdict(asyncio.Lock)
         self.failures = itertools.count(1)
 
@@ -89,26 +97,19 @@ class Service:
         kind, _, token = request.headers.get("authorization", "").partition(" ")
         team = self.room.team_of(token.strip()) if kind.lower() == "bearer" else None
         if team is None:
-            self.limit_stranger(request, "requests without a token of a team")
+            self.limit_stranger(request, "token")
             raise Refusal(
                 401,
                 "this is no token of a team",
                 "your team's, in $PUSHLAB_TOKEN or as token= (in HTTP: Authorization: Bearer TOKEN). Your lecturer "
                 "can give a new one, which voids the old one",
             )
-        self.limit(self.requests, team.id, 1, "requests")
+        self.requests.take(team.id)
         return team
 
-    def limit(self, buckets, name, amount, what):
-        """Take an amount from a bucket. Raise Refusal 429 if there is too little in it."""
-        if wait := buckets.wait(name, amount):
-            right = f"{buckets.rate:g} a second; there is room again in {wait:.1f} s"
-            raise Refusal(429, f"too many {what}", right, wait=wait)
-
-    def limit_stranger(self, request, what):
+    def limit_stranger(self, request, kind):
         """Count a request without a team. Raise Refusal 429 if there were too many of its kind."""
-        address = request.client and request.client.host
-        self.limit(self.strangers, (what, address), 1, what)
+        self.strangers.take((kind, request.client and request.client.host))
 
     async def body(self, request, team, most, unit):
         """Return the body, whose bytes count as requests. Raise Refusal 413 if it is too long."""
@@ -119,7 +120,7 @@ class Service:
                 if len(data) > most:
                     right = f"at most {most:,} bytes"
                     raise Refusal(413, "the body is too long", right)
-        self.limit(self.requests, team.id, max(0, len(data) / unit - 1), "bytes")
+        self.requests.take(team.id, max(0, len(data) / unit - 1))
         return data
 
     async def fields(self, request, team, *required, **optional):
@@ -164,7 +165,7 @@ class Service:
         if not is_count or type(held) is not list or len(held) > MAX_BEGINS:
             right = f"count (num_envs): 1 to {MAX_BEGINS}; held: at most as many ids"
             raise Refusal(422, "no such episodes", right)
-        self.limit(self.begins, team.id, count, "episodes")
+        self.begins.take(team.id, count)
         episodes = self.room.begin(team, game, scored, count, held)
         with self.room.in_use(episodes):
             await self.load(team, episodes)
@@ -186,7 +187,7 @@ class Service:
         if not is_list or any(type(one) is not list or len(one) != 3 for one in steps):
             right = f"a list of 1 to {MAX_STEPS} times [episode, step, action]"
             raise Refusal(422, "no steps", right)
-        self.limit(self.requests, team.id, max(0, len(steps) / STEPS - 1), "steps")
+        self.requests.take(team.id, max(0, len(steps) / STEPS - 1))
         episodes = [episode for episode, _, _ in steps]
         self.room.require_own(team, episodes)
         with self.room.in_use(episodes):
@@ -214,7 +215,7 @@ class Service:
         """
         if isinstance(error, HTTPException):
             try:
-                self.limit_stranger(request, "requests for what is not there")
+                self.limit_stranger(request, "nothing")
                 right = "url or $PUSHLAB_URL as your lecturer gave it, without /api"
                 right = (error.headers or {}).get("Allow", right)
                 error = Refusal(error.status_code, error.detail, right)
@@ -228,25 +229,23 @@ class Service:
         elif isinstance(error, OSError):
             log.error("at %s %r: %s", request.method, request.url.path, error)
             failure = "this did not arrive or could not be stored, so it does not count"
-            error = Refusal(503, failure, AGAIN, wait=1)
+            error = Refusal(503, failure, "the same again in a moment", wait=1)
         elif not isinstance(error, Refusal):
             failure = f"the server has a fault, number {next(self.failures)}"
             log.error("%s, at %s %r:", failure, request.method, request.url.path)
-            error = Refusal(500, failure, f"{AGAIN}, or your lecturer")
+            right = "the same again in a moment, or your lecturer"
+            error = Refusal(500, failure, right)
         if error.status == 429:
             await asyncio.sleep(HASTE_DELAY)
         return answer(error.content, error.status)
 
 
 def answer(content, status=200):
-    """Return an answer in JSON, which nothing on its way stores and no browser runs."""
+    """Return an answer in JSON, which nothing on its way stores."""
     headers = HEADERS
     if "wait" in content:
         headers = HEADERS | {"retry-after": str(int(content["wait"]) + 1)}
-    text = json.dumps(
-        content, ensure_ascii=False, allow_nan=False, separators=(",", ":")
-    )
-    return Response(text, status, headers, "application/json")
+    return JSONResponse(content, status, headers)
 
 
 def application(service, board):
@@ -264,7 +263,7 @@ def application(service, board):
     ]
 
     async def show_board(request):
-        service.limit_stranger(request, "requests for the board")
+        service.limit_stranger(request, "board")
         return await board.answer(request)
 
     @asynccontextmanager

@@ -20,7 +20,6 @@ GAMES = {
     "push": "Managing arrivals",
 }
 MIN_PAIRS = 3  # two differences can agree by chance, to the digit
-CURVE_POINTS = 40
 DIGITS = 3  # of shares in Challenge 1
 EPSILON = 64 * np.finfo(float).eps
 
@@ -53,7 +52,7 @@ def shares_of(expected, best):
     return share + (expected - share * best) / best.mean()
 
 
-def ranks(values, level=0.95):
+def ranks(values):
     """Return ranks as intervals, a DataFrame with the columns first and last and the index of `values`.
 
     A team is behind another one only if the interval of their paired difference lies below zero, at a level at which
@@ -95,7 +94,7 @@ def ranks(values, level=0.95):
         pairs.append(np.array([count, gap, distance / error]))
     count, gap, size = np.concatenate(pairs, axis=1)
     p_values = np.where(count < MIN_PAIRS, 1, 2 * t.sf(size, count - 1))
-    is_sure = holm(p_values) < 1 - level
+    is_sure = holm(p_values) < 0.05
     one, other = np.triu_indices(len(known), 1)
     losers = np.where(gap > 0, other, one)[is_sure]
     winners = np.where(gap > 0, one, other)[is_sure]
@@ -136,25 +135,24 @@ def earned(database: ClassDatabase, game: str) -> pd.DataFrame:
     settings = database.settings
     is_closed = settings["closed"] is not None
     if game == "evalumap1":
+        half = "private" if is_closed else "public"
         shares = {}
         for team in teams:
             answers = database.answers(team)
             if answers is not None:
-                half = "private" if is_closed else "public"
                 part = answers[answers["half"] == half]
                 shares[team] = shares_of(part["expected"], part["best"])
-        table = pd.DataFrame.from_dict(shares, orient="index")
-        return table.reindex(teams).astype(float)
-    episodes = database.episodes(game)
-    counted = episodes[
-        episodes["scored"] & (episodes["finished"].notna() | is_closed)
-    ].copy()
+        return pd.DataFrame(shares).T.reindex(teams).astype(float)
+    episodes = database.episodes(game).query("scored")
+    if not is_closed:
+        episodes = episodes[episodes["finished"].notna()]
     if game == "push":
-        counted["value"] = counted["return"] / settings["days"]
+        value = episodes["return"] / settings["days"]
     else:
-        share = counted["expected"] / counted["best"]
-        counted["value"] = share.where(counted["steps"] > 0, 0.0)
-    return counted.pivot(index="team", columns="user", values="value").reindex(teams)
+        share = episodes["expected"] / episodes["best"]
+        value = share.where(episodes["steps"] > 0, 0.0)
+    table = episodes.assign(value=value)
+    return table.pivot(index="team", columns="user", values="value").reindex(teams)
 
 
 def standings(database: ClassDatabase) -> pd.DataFrame:
@@ -170,39 +168,19 @@ def standings(database: ClassDatabase) -> pd.DataFrame:
     for game in GAMES:
         table = standing(earned(database, game)).rename_axis("team").reset_index()
         scored = database.episodes(game).query("scored")
-        is_done = scored["finished"].notna()
-        done = scored[is_done]
-        of = settings["episodes"]
+        is_open = scored["finished"].isna()
+        done = scored[~is_open]
+        table["of"] = settings["episodes"]
         if game == "evalumap1":
             done = database.uploads()
-            of = MAX_UPLOADS
+            table["of"] = MAX_UPLOADS
             table = table.round(dict.fromkeys(["score", "low", "high"], DIGITS))
-        is_playing = ~is_done & (settings["closed"] is None)
-        playing = scored[is_playing].groupby("team")["steps"].sum()
-        counts = table["team"].map(done["team"].value_counts())
+        playing = scored[is_open & (settings["closed"] is None)]
+        counts = done["team"].value_counts()
         table["game"] = game
-        table["done"] = counts.fillna(0).astype(int)
-        table["of"] = of
-        table["playing"] = table["team"].map(playing).astype("Int64")
+        table["done"] = table["team"].map(counts).fillna(0).astype(int)
+        table["playing"] = table["team"].map(playing.groupby("team")["steps"].sum())
         tables.append(table)
-    columns = ["game", "first", "last", "team", "score", "low", "high"]
-    columns += ["done", "of", "playing"]
-    whole = {"first": "Int64", "last": "Int64"}
+    columns = "game first last team score low high done of playing".split()
+    whole = dict.fromkeys(["first", "last", "playing"], "Int64")
     return pd.concat(tables, ignore_index=True)[columns].astype(whole)
-
-
-def curve(steps):
-    """Return the learning curve of an episode: the share of what the catalogue's best had earned so far.
-
-    Args:
-        steps: One row per step, in order, with the columns expected and best.
-
-    Returns:
-        The share at CURVE_POINTS places from start to end, float64 (CURVE_POINTS,).
-
-    >>> curve(pd.DataFrame({"expected": [0.0, 1.0], "best": [1.0, 1.0]}))[[0, -1]].tolist()
-    [0.0, 0.5]
-    """
-    places = np.linspace(1 / CURVE_POINTS, 1, CURVE_POINTS) * len(steps)
-    shares = steps["expected"].cumsum() / steps["best"].cumsum()
-    return shares.to_numpy(float)[np.ceil(places).astype(int) - 1]
