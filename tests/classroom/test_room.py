@@ -25,6 +25,7 @@ from pushlab_classroom import (
     new_class,
     replay,
 )
+from pushlab_classroom.episode import ReplayedEpisode
 from pushlab_classroom.private_users import (
     PrivateUser,
     derive,
@@ -359,6 +360,32 @@ def test_a_closed_class_scores_all_episodes_of_who_began_any(room):
             returns[-1] += reward
     assert episodes["return"].tolist() == pytest.approx(returns)
     assert score["push", "reds"] == pytest.approx(sum(returns) / 4)  # of four days
+
+
+def test_an_interrupted_close_is_completed_by_another(room, monkeypatch):
+    reds, blues = room.teams.values()
+    play(room, reds, *room.begin(reds, "push", True))
+    play(room, blues, *room.begin(blues, "push", True), most=3)
+    room.upload(reds, answers_csv(room.folder))
+    database = ClassDatabase(room.folder)
+    before = standings(database)
+
+    def interrupt(_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(ReplayedEpisode, "return_if_left", interrupt)
+        close_class(room.folder)
+    assert database.settings["closed"] is None
+    columns = ["game", "team", "score", "first", "last", "done"]
+    pd.testing.assert_frame_equal(standings(database)[columns], before[columns])
+    assert database.uploads()["private"].isna().all()
+    with pytest.raises(Refusal, match="closed"):
+        play(room, blues, 2, most=4)
+    close_class(room.folder)
+    assert database.settings["closed"] is not None
+    assert standings(database).query("game == 'push'")["score"].notna().all()
+    assert database.uploads()["private"].notna().all()
 
 
 def test_replay_finds_what_was_changed(room):
