@@ -216,7 +216,7 @@ class Room:
         try:
             yield
         finally:
-            self._in_use -= Counter(episodes)
+            self._in_use.subtract(episodes)
 
     def replay(self, episode):
         """Return a stored episode as it stands, which takes some tenths of a second."""

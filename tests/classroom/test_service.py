@@ -284,7 +284,7 @@ def test_what_strangers_send_is_limited(school):
 
 @pytest.mark.slow
 def test_a_body_that_does_not_arrive_ends(school, monkeypatch):
-    monkeypatch.setattr("pushlab_classroom.service.BODY_SECONDS", 0.2)
+    monkeypatch.setattr("pushlab_classroom.service.CSV_SECONDS", 0.2)
     token = school[1]["cat"].encode()
     head = b"POST /api/answers HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\nAuthorization: Bearer "
     with connection(school[2]) as line:
