@@ -60,6 +60,7 @@ PYTEST = [
     "-q",
     "notebooks",
     "pushlab",
+    "pushlab_classroom",
     "tests",
     "--ignore=tests/install",
     # Three workers on two cores: a test with a server or a browser mostly waits. The cells of a notebook need each

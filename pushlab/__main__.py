@@ -8,12 +8,12 @@ stands in the way, such as a user who is not there or a folder that cannot be wr
 import os
 import signal
 import sys
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from pushlab.classroom.command import class_app, serve
 from pushlab.experiments.bench.command import bench
 from pushlab.experiments.command import sweep_command
 from pushlab.ground.commands import ended_by, say
@@ -29,8 +29,6 @@ app = typer.Typer(
 data = typer.Typer(no_args_is_help=True, help="Look at data sets before using them.")
 app.add_typer(data, name="data")
 app.add_typer(experts_app, name="experts")
-app.add_typer(class_app, name="class")
-app.command()(serve)
 app.command()(lifelong)
 app.command("sweep")(sweep_command)
 app.command()(bench)
@@ -383,29 +381,15 @@ def _finish(save, folder, status=0):
     raise typer.Exit(status)
 
 
-@app.command("hand-in")
-def hand_in(
-    answers: Annotated[Path, typer.Argument(help="A CSV file.")],
-    url: Annotated[
-        str, typer.Option(envvar="PUSHLAB_URL", help="Address of the class.")
-    ],
-):
-    """Hand answers to Challenge 1 in at a class's server. The token is $PUSHLAB_TOKEN, or is asked for."""
-    from pushlab.challenges.submissions import hand_in
-    from pushlab.envs.remote.link import Refused
-
-    token = os.environ.get("PUSHLAB_TOKEN") or typer.prompt("token", hide_input=True)
+# Packages beside this one add their commands: pushlab_classroom has `class`, `serve` and `hand-in`.
+for plugin in entry_points(group="pushlab.commands"):
     try:
-        result = hand_in(answers, url, token)
-    except (ValueError, OSError, Refused) as error:
-        say(error, err=True)
-        raise typer.Exit(1) from None
-    for note in result["notes"]:
-        say(f"note: {note}")
-    say(
-        f"{result['public']:.3f} of what the catalogue's best would earn, on the public half (interval "
-        f"{result['low']:.3f} to {result['high']:.3f}); {result['left']} uploads left"
-    )
+        plugin.load()(app)
+    except ImportError as error:
+        say(
+            f"the commands of {plugin.name} are missing ({error}); pip install 'pushlab[serve]'",
+            err=True,
+        )
 
 
 def main():

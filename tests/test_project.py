@@ -23,13 +23,13 @@ PACKAGES = (
     "pushlab",
     "pushlab.agents",
     "pushlab.causal",
-    "pushlab.classroom",
     "pushlab.clients",
     "pushlab.plots",
     "pushlab.metrics.estimate",
     "pushlab.metrics.lifelong",
     "pushlab.metrics.offpolicy",
     "pushlab.users.synthesis",
+    "pushlab_classroom",
 )
 
 

@@ -47,9 +47,6 @@ PAGES = {
             "# People of the credit score",
             "pushlab.envs.credit.people: CreditConfig",
             "pushlab.envs.credit.rules: promise_table",
-            "# A class's server",
-            "pushlab.envs.remote.env: RemoteEnv RemoteVectorEnv",
-            "pushlab.envs.remote.link: Link Refused",
         ],
     ),
     "agents": (
@@ -158,7 +155,7 @@ PAGES = {
         ],
     ),
     "clients": ("Tools of other people", ["pushlab.clients"]),
-    "classroom": ("A class and its server", ["pushlab.classroom"]),
+    "classroom": ("A class and its server", ["pushlab_classroom"]),
 }
 INDEX = """# Reference
 
@@ -262,7 +259,7 @@ def imports(package):
                 if node.level
                 else node.module
             )
-            if module.split(".")[0] == "pushlab":
+            if module.split(".")[0] in ("pushlab", "pushlab_classroom"):
                 found |= {
                     one.asname or one.name: (module, one.name) for one in node.names
                 }
@@ -506,13 +503,7 @@ def page_text(page):
     """The Markdown of a page."""
     title, _ = PAGES[page]
     listed = pages()[page]
-    dotted = (
-        "pushlab"
-        if page == "pushlab"
-        else "pushlab.plots.widgets"
-        if page == "widgets"
-        else f"pushlab.{page}"
-    )
+    dotted = _package(page)
     lines = [f"# {title}", ""]
     if _is_module(dotted) or dotted == "pushlab":
         lines += ["```{docstring} " + dotted, "```", ""]
@@ -589,7 +580,7 @@ def index_text():
     for page, (title, _) in PAGES.items():
         lines.append(
             f"- [{title}]({page}.md)"
-            + ("" if page == "pushlab" else f": `pushlab.{_package(page)}`")
+            + ("" if page == "pushlab" else f": `{_package(page)}`")
         )
     return "\n".join(
         [*lines, "", "```{toctree}", ":hidden:", "", *PAGES, "commands", "```", ""]
@@ -597,7 +588,13 @@ def index_text():
 
 
 def _package(page):
-    return "plots.widgets" if page == "widgets" else page
+    """The package that a page is about."""
+    others = {
+        "pushlab": "pushlab",
+        "widgets": "pushlab.plots.widgets",
+        "classroom": "pushlab_classroom",
+    }
+    return others.get(page, f"pushlab.{page}")
 
 
 def write(path, text):

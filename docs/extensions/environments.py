@@ -339,7 +339,7 @@ def page_text(base, rows, env):
         lines += [
             "## Arguments",
             "",
-            "```{docstring} pushlab.envs.remote.env:RemoteEnv",
+            "```{docstring} pushlab_classroom.remote:RemoteEnv",
             "```",
             "",
         ]
@@ -573,6 +573,8 @@ def made_of():
     for pattern in (
         "pushlab/**/*.py",
         "pushlab/**/*.pyi",
+        "pushlab_classroom/*.py",
+        "pushlab_classroom/*.pyi",
         "docs/extensions/*.py",
         "docs/references.bib",
         "notebooks/*.ipynb",

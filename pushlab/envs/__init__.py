@@ -78,10 +78,10 @@ TABLE = (
     ),
 )
 
-# Not in the table: it is played on a server, and what it is like is the server's to say.
+# Not in the table: it is played on a server, and is part of pushlab_classroom.
 REMOTE = (
     "pushlab/Remote-v0",
-    "pushlab.envs.remote.env:Remote",
+    "pushlab_classroom.remote:Remote",
     "evalumap2-v0 or push-v0 with a private user, on the server of a class",
 )
 
@@ -121,7 +121,16 @@ def register_all() -> None:
     if REMOTE[0] not in registry:
         register(
             REMOTE[0],
-            entry_point=f"{REMOTE[1]}Env",
-            vector_entry_point=f"{REMOTE[1]}VectorEnv",
+            entry_point="pushlab.envs:RemoteEnv",
+            vector_entry_point="pushlab.envs:RemoteVectorEnv",
             nondeterministic=True,
         )  # its chance is the server's, whatever the seed
+
+
+def __getattr__(name: str) -> Any:
+    """Return RemoteEnv or RemoteVectorEnv of pushlab_classroom, which is only imported when they are made."""
+    from pushlab.ground.arguments import bring
+
+    if name not in ("RemoteEnv", "RemoteVectorEnv"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return bring(f"pushlab_classroom:{name}", REMOTE[0], "serve")

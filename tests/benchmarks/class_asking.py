@@ -15,10 +15,16 @@ from itertools import product
 import numpy as np
 import pandas as pd
 
-from pushlab.classroom.chance import derived, new_secret, shuffled
-from pushlab.classroom.lives import Person, world_of, worth_of
 from pushlab.users.candidates import catalogue_candidates
 from pushlab.users.judges import fit_judge
+from pushlab_classroom.private_users import (
+    PrivateUser,
+    derive,
+    make_world,
+    new_secret,
+    points_of,
+    shuffle,
+)
 
 CATEGORY = 1
 SUBJECT = 3
@@ -29,20 +35,20 @@ UPLOADS = (1, 5, 10, 20)
 def shares(number, per_quarter):
     """Private shares after so many uploads, and the best that one could earn."""
     secret = new_secret(f"asking {number}")
-    person = Person(derived(secret, "person", "history", 0), None, per_quarter)
-    world = world_of("evalumap1", person, 0, 0)
-    user = person.live(person.seed, 168, 84)
+    person = PrivateUser(derive(secret, "person", "history", 0), None, per_quarter)
+    world = make_world("evalumap1", person, 0, 0)
+    user = person.simulate(person.seed, 168, 84)
     count = len(world)
-    public = np.isin(np.arange(count), shuffled(secret, count, "halves")[: count // 2])
+    public = np.isin(np.arange(count), shuffle(secret, count, "halves")[: count // 2])
 
     def for_all(code):
         return np.repeat(code[None], count, axis=0)
 
     def earned(code):
-        return worth_of(world, for_all(code))[0]
+        return points_of(world, for_all(code))[0]
 
     candidates = catalogue_candidates(user)
-    best = worth_of(world, for_all(candidates[0]))[1]
+    best = points_of(world, for_all(candidates[0]))[1]
     table = np.array([earned(code) for code in candidates])
     judge = fit_judge(user.history, "logistic")
     contexts = world.period.context_codes

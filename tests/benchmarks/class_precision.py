@@ -10,8 +10,7 @@ from classroom import share
 from scipy.stats import t
 
 from pushlab.agents import EpsilonGreedy, LinUCB, RandomCandidate, ThompsonSampling
-from pushlab.classroom.chance import derived, new_secret
-from pushlab.classroom.lives import person_of
+from pushlab_classroom.private_users import derive, new_secret, private_user
 
 AGENTS = {
     "LinUCB": LinUCB,
@@ -28,8 +27,8 @@ def shares(agent):
     settings = {"secret": secret.hex(), "episodes": PEOPLE, "per_quarter": 1000}
     values = []
     for number in range(PEOPLE):
-        person = person_of(settings, agent, "evalumap2", True, number)
-        user = person.live(derived(secret, "days", number, agent), 84)
+        person = private_user(settings, agent, "evalumap2", True, number)
+        user = person.simulate(derive(secret, "days", number, agent), 84)
         values.append(share(user, AGENTS[agent](), number))
     return values
 

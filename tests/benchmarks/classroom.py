@@ -23,22 +23,20 @@ from pushlab.agents import (
     RandomCandidate,
     ThompsonSampling,
 )
-from pushlab.classroom import Book, close_class, new_class, running
-from pushlab.classroom.chance import derived, new_secret
-from pushlab.classroom.lives import person_of
-from pushlab.classroom.standings import earned, standings
-from pushlab.envs.remote.link import Refused
 from pushlab.ground.files import data_dir
 from pushlab.metrics.estimate import mean_interval, paired_interval
 from pushlab.metrics.push import expected_points
 from pushlab.users.judges import fit_judge
+from pushlab_classroom import ClassDatabase, Refused, close_class, new_class, running
+from pushlab_classroom.private_users import derive, new_secret, private_user
+from pushlab_classroom.standings import earned, standings
 
 SEED = "a simulated class"
 EPISODES = 20
 PER_QUARTER = 300
 PEOPLE = 120  # of a true value
 PRACTICE = 40  # episodes of a team that looks for a lucky seed, or for the optima
-LIMITS = {"requests": 1e6, "steps": 1e6, "begins": 1e6}
+LIMITS = {"requests": 1e6, "begins": 1e6}
 
 HONEST = {
     "random": RandomCandidate,
@@ -130,8 +128,8 @@ def true_shares(number):
     """{honest team: its share} with one person of another class."""
     secret = new_secret("another class")
     settings = {"secret": secret.hex(), "episodes": PEOPLE, "per_quarter": PER_QUARTER}
-    person = person_of(settings, "anybody", "evalumap2", True, number)
-    user = person.live(derived(secret, "life", number), 84)
+    person = private_user(settings, "anybody", "evalumap2", True, number)
+    user = person.simulate(derive(secret, "life", number), 84)
     return {team: share(user, make(), number) for team, make in HONEST.items()}
 
 
@@ -151,7 +149,7 @@ def main(quick=False):
         people = range(0, PEOPLE, 40 if quick else 1)
         truth = pd.DataFrame(list(pool.map(true_shares, people)))
         close_class(folder)
-        book = Book(folder)
+        book = ClassDatabase(folder)
         board = standings(book).query("game == 'evalumap2'").set_index("team")
         shares = earned(book, "evalumap2")
 

@@ -22,8 +22,8 @@ import numpy as np
 import pandas as pd
 import psutil
 
-from pushlab.classroom import Book, new_class
 from pushlab.ground.files import data_dir
+from pushlab_classroom import ClassDatabase, new_class
 
 KILLS_EVERY = (2, 6)  # seconds
 
@@ -138,7 +138,7 @@ def measure(folder, what, clients=100, steps=2000, pause=None, kills=0):
         server.wait()
     stored = {
         (row.episode, row.step): (json.loads(row.action), row.reward)
-        for row in Book(folder).rows("SELECT * FROM steps").itertuples()
+        for row in ClassDatabase(folder).query("SELECT * FROM steps").itertuples()
     }
     answered = {row[:2]: row[2:] for row in chain(*made)}
     waited = 1000 * np.concatenate(waited)

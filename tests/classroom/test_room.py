@@ -14,22 +14,26 @@ import pandas as pd
 import pytest
 
 from pushlab import load_user
-from pushlab.classroom import (
-    Book,
-    Refusal,
-    Room,
+from pushlab.ground.faults import BadData
+from pushlab.logs.folders import lifetime_log
+from pushlab.metrics.push import expected_points
+from pushlab.users.simulated import SimulatedUser
+from pushlab_classroom import (
+    ClassDatabase,
     close_class,
     export,
     new_class,
     replay,
 )
-from pushlab.classroom.chance import derived
-from pushlab.classroom.lives import Person, person_of, whom
-from pushlab.classroom.standings import standings
-from pushlab.ground.faults import BadData
-from pushlab.logs.folders import read_log
-from pushlab.metrics.push import expected_points
-from pushlab.users.simulated import SimulatedUser
+from pushlab_classroom.episode import ReplayedEpisode
+from pushlab_classroom.private_users import (
+    PrivateUser,
+    derive,
+    private_user,
+    user_number,
+)
+from pushlab_classroom.room import Refusal, Room, read_csv
+from pushlab_classroom.standings import standings
 
 GAMES = ("evalumap2", "push")
 SETTINGS = {"seed": "rehearsal", "episodes": 2, "per_quarter": 100, "days": 2}
@@ -48,7 +52,7 @@ def made(tmp_path_factory):
 def room(made, tmp_path):
     """A copy of the class, opened; `room.teams` has its teams by name."""
     folder, tokens = made
-    room = Room.open(shutil.copytree(folder, tmp_path / "autumn"))
+    room = Room(shutil.copytree(folder, tmp_path / "autumn"))
     room.teams = {name: room.team_of(token) for name, token in tokens.items()}
     yield room
     room.close()
@@ -65,7 +69,7 @@ def choose(step, answer):
 
 def play(room, team, episode, most=10_000):
     """Play at most `most` steps from where the episode stands; return the answers."""
-    answer = room.stand(episode)
+    answer = room.state(episode)
     answers = []
     for step in range(answer["step"], answer["step"] + most):
         answer = room.play(team, [(episode, step, choose(step, answer))])[0]
@@ -77,16 +81,16 @@ def play(room, team, episode, most=10_000):
 
 def local_episode(game, user, number):
     """The local environment of a scored episode of the reds, and its reset."""
-    seed = derived(SECRET, "person", "scored", int(user), "reds", game)
-    person = Person(seed, (0.3, 0.7)[user], 100)
-    life = derived(SECRET, "life", "reds", game, 1, number)
+    seed = derive(SECRET, "person", "scored", int(user), "reds", game)
+    person = PrivateUser(seed, (0.3, 0.7)[user], 100)
+    life = derive(SECRET, "life", "reds", game, 1, number)
     if game == "push":
-        user = person.live(life, 16)
+        user = person.simulate(life, 16)
         env = gym.make("pushlab/push-v0", user=user, days=(0, 2), horizon=2)
     else:
-        user = person.live(life, 84)
+        user = person.simulate(life, 84)
         env = gym.make("pushlab/evalumap2-v0", user=user, reveal=True)
-    chance = derived(SECRET, "chance", "reds", game, 1, number)
+    chance = derive(SECRET, "chance", "reds", game, 1, number)
     return env, *env.reset(seed=chance)
 
 
@@ -138,9 +142,9 @@ def test_a_seed_repeats_a_class_but_not_its_tokens(made, tmp_path):
 def test_an_episode_equals_the_local_environment_to_the_digit(room, game):
     reds = room.teams["reds"]
     [episode] = room.begin(reds, game, True)
-    before = room.stand(episode)
+    before = room.state(episode)
     answers = play(room, reds, episode)
-    book = Book(room.folder)
+    book = ClassDatabase(room.folder)
     row = book.episodes(game).iloc[0]
     env, observation, info = local_episode(game, row["user"], 0)
     actions = []
@@ -164,14 +168,17 @@ def test_an_episode_equals_the_local_environment_to_the_digit(room, game):
         assert [row["expected"], row["best"]] == pytest.approx(sums)
 
     # Each step is answered again as before, also after a restart, and counts once.
-    room.forget(episode)
+    room.loaded.pop(episode)
     steps = [(episode, step, action) for step, action in enumerate(actions)]
     assert [room.play(reds, [step])[0] for step in steps] == answers
     other = (actions[3] + 1) % 5 if game == "push" else [0] * 7
     for step, message in ((3, "another action"), (len(steps), "is over")):
         with pytest.raises(Refusal, match=message) as refused:
             room.play(reds, [(episode, step, other)])
-        assert (refused.value.status, refused.value.told["step"]) == (409, len(steps))
+        assert (refused.value.status, refused.value.content["step"]) == (
+            409,
+            len(steps),
+        )
     assert replay(room.folder, episode)[0]
 
 
@@ -181,18 +188,20 @@ def test_each_team_has_its_own_users_as_hard_as_those_of_others():
     seeds = set()
     for team in "abcdef":
         for game in GAMES:
-            order = [whom(settings, team, game, True, number) for number in range(4)]
+            order = [
+                user_number(settings, team, game, True, number) for number in range(4)
+            ]
             assert sorted(order) == [0, 1, 2, 3]
             orders.add(tuple(order))
-            people = [person_of(settings, team, game, True, one) for one in range(4)]
-            rates = [person.rate for person in people]
+            people = [private_user(settings, team, game, True, one) for one in range(4)]
+            rates = [person.open_rate for person in people]
             assert rates == pytest.approx([0.2, 0.4, 0.6, 0.8])
             seeds |= {person.seed for person in people}
     assert len(orders) > 6  # of 12
     assert len(seeds) == 48
-    opened = people[1].live(1, 84).test.opened
+    opened = people[1].simulate(1, 84).test.opened
     assert opened.mean() == pytest.approx(0.4, abs=0.04)
-    practice = {person_of(settings, team, "push", False, 0).seed for team in "abc"}
+    practice = {private_user(settings, team, "push", False, 0).seed for team in "abc"}
     assert len(practice - seeds) == 1
 
 
@@ -215,9 +224,9 @@ def test_refused_requests_change_nothing(room):
         with pytest.raises(Refusal) as refused:
             request(reds, *arguments)
         assert refused.value.status == status, arguments
-        errors.append(refused.value.told["error"])
+        errors.append(refused.value.content["error"])
     assert errors[0].replace(str(foreign), "99") == errors[1]
-    assert not len(Book(room.folder).steps(other))
+    assert not len(ClassDatabase(room.folder).steps(other))
 
 
 def test_scored_episodes_are_few_and_an_open_one_is_resumed(room):
@@ -229,20 +238,19 @@ def test_scored_episodes_are_few_and_an_open_one_is_resumed(room):
     assert room.begin(reds, "evalumap2", True, held=[first]) == both[1:]
     with pytest.raises(Refusal, match="no scored") as refused:
         room.begin(reds, "evalumap2", True, held=both)
-    assert refused.value.told["left"] == 0
+    assert refused.value.content["left"] == 0
     play(room, reds, first)
-    games = room.me(reds)["games"]
-    assert games["evalumap2"] == {"left": 0, "scored": both[1:], "practice": []}
+    assert room.begin(reds, "evalumap2", True) == both[1:]
 
 
 def test_practice_has_three_users_and_keeps_the_episodes_used_last(room, monkeypatch):
     reds = room.teams["reds"]
-    monkeypatch.setattr("pushlab.classroom.room.KEPT", 3)
+    monkeypatch.setattr("pushlab_classroom.room.PRACTICE_EPISODES", 3)
     ids = [room.begin(reds, "push", False)[0] for _ in range(3)]
-    assert sorted(Book(room.folder).episodes()["user"]) == [0, 1, 2]
+    assert sorted(ClassDatabase(room.folder).episodes()["user"]) == [0, 1, 2]
     play(room, reds, ids[0], 2)
     more = room.begin(reds, "push", False, 2, held=ids[1:2])
-    left = Book(room.folder).episodes()["id"].tolist()
+    left = ClassDatabase(room.folder).episodes()["id"].tolist()
     assert left == [*ids[:2], *more]
 
 
@@ -250,13 +258,17 @@ def test_a_full_disk_refuses_steps_and_loses_none(room):
     reds = room.teams["reds"]
     [episode] = room.begin(reds, "evalumap2", True)
     play(room, reds, episode, 20)
-    pragma = room._link.execute
+    pragma = room._connection.execute
     pragma("PRAGMA wal_checkpoint(TRUNCATE)")
     [pages] = pragma("PRAGMA page_count").fetchone()
     pragma(f"PRAGMA max_page_count = {pages}")
     with pytest.raises(OSError, match="full"):
         play(room, reds, episode)
-    assert room.stand(episode)["step"] == len(Book(room.folder).steps(episode)) < 80
+    assert (
+        room.state(episode)["step"]
+        == len(ClassDatabase(room.folder).steps(episode))
+        < 80
+    )
     pragma("PRAGMA max_page_count = 1000000")
     assert play(room, reds, episode)[-1]["terminated"]
     assert replay(room.folder, episode)[0]
@@ -264,8 +276,8 @@ def test_a_full_disk_refuses_steps_and_loses_none(room):
 
 def test_uploads_are_scored_by_the_truth_in_a_public_and_a_private_half(room):
     reds, blues = room.teams.values()
-    seed = derived(SECRET, "person", "history", 0)
-    truth = Person(seed, None, 100).live(seed, 168, 84)
+    seed = derive(SECRET, "person", "history", 0)
+    truth = PrivateUser(seed, None, 100).simulate(seed, 168, 84)
     history = load_user(room.folder / "handout", user="robin").history
     assert (history.opened == truth.history.opened).all()
     data = answers_csv(room.folder)
@@ -276,7 +288,7 @@ def test_uploads_are_scored_by_the_truth_in_a_public_and_a_private_half(room):
     expected = expected_points(truth.test.opened, chance)
 
     score = room.upload(reds, data)
-    book = Book(room.folder)
+    book = ClassDatabase(room.folder)
     points = book.answers("reds")
     np.testing.assert_allclose(points["expected"], expected)
     sums = points.groupby("half")[["expected", "best"]].sum()
@@ -294,9 +306,16 @@ def test_uploads_are_scored_by_the_truth_in_a_public_and_a_private_half(room):
         room.upload(blues, data)
 
 
+def test_an_uploaded_table_is_small():
+    assert read_csv(b"a,b\n1,x\n", "up", 1).values.tolist() == [["1", "x"]]
+    for data in (b"a\n1\n2\n", b"a," * 60, b"a\n1,2\n", b"a\n\xff\n", b""):
+        with pytest.raises(BadData, match="up"):
+            read_csv(data, "up", 1)
+
+
 def test_uploads_are_few_and_faulty_or_repeated_files_do_not_count(room, monkeypatch):
     reds = room.teams["reds"]
-    monkeypatch.setattr("pushlab.classroom.uploads.MOST", 2)
+    monkeypatch.setattr("pushlab_classroom.room.MAX_UPLOADS", 2)
     first = room.upload(reds, answers_csv(room.folder))
     assert room.upload(reds, answers_csv(room.folder)) == first
     with pytest.raises(BadData, match="priority, rows 2, 3"):
@@ -304,7 +323,7 @@ def test_uploads_are_few_and_faulty_or_repeated_files_do_not_count(room, monkeyp
     assert room.upload(reds, answers_csv(room.folder, ongoing="True"))["left"] == 0
     with pytest.raises(Refusal, match="no uploads left"):
         room.upload(reds, answers_csv(room.folder))
-    assert Book(room.folder).uploads()["number"].tolist() == [0, 1]
+    assert ClassDatabase(room.folder).uploads()["number"].tolist() == [0, 1]
 
 
 def test_a_closed_class_scores_all_episodes_of_who_began_any(room):
@@ -313,7 +332,7 @@ def test_a_closed_class_scores_all_episodes_of_who_began_any(room):
     for game in GAMES:
         play(room, reds, *room.begin(reds, game, True), most=5)
     room.begin(blues, "evalumap2", True)
-    book = Book(room.folder)
+    book = ClassDatabase(room.folder)
     assert standings(book)["score"].isna().all()  # no episode is finished
     assert standings(book)["playing"].dropna().tolist() == [0, 5, 5]
     close_class(room.folder)
@@ -343,6 +362,32 @@ def test_a_closed_class_scores_all_episodes_of_who_began_any(room):
     assert score["push", "reds"] == pytest.approx(sum(returns) / 4)  # of four days
 
 
+def test_an_interrupted_close_is_completed_by_another(room, monkeypatch):
+    reds, blues = room.teams.values()
+    play(room, reds, *room.begin(reds, "push", True))
+    play(room, blues, *room.begin(blues, "push", True), most=3)
+    room.upload(reds, answers_csv(room.folder))
+    database = ClassDatabase(room.folder)
+    before = standings(database)
+
+    def interrupt(_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(ReplayedEpisode, "return_if_left", interrupt)
+        close_class(room.folder)
+    assert database.settings["closed"] is None
+    columns = ["game", "team", "score", "first", "last", "done"]
+    pd.testing.assert_frame_equal(standings(database)[columns], before[columns])
+    assert database.uploads()["private"].isna().all()
+    with pytest.raises(Refusal, match="closed"):
+        play(room, blues, 2, most=4)
+    close_class(room.folder)
+    assert database.settings["closed"] is not None
+    assert standings(database).query("game == 'push'")["score"].notna().all()
+    assert database.uploads()["private"].notna().all()
+
+
 def test_replay_finds_what_was_changed(room):
     reds = room.teams["reds"]
     for game in GAMES:
@@ -355,11 +400,9 @@ def test_replay_finds_what_was_changed(room):
         link.execute("UPDATE steps SET answer = '{}' WHERE (episode, step) = (2, 5)")
     same, table = replay(room.folder, 1)
     assert not same
-    assert table[["step", "what"]].to_numpy().tolist() == [
-        [4, "reward"],
-        [-1, "expected"],
-    ]
-    room.forget(2)
+    assert table["step"].tolist() == [4, -1]
+    assert table["stored"][1][-1] == 99
+    room.loaded.pop(2)
     with pytest.raises(Refusal, match="lecturer"):
         room.load(2)
 
@@ -371,19 +414,14 @@ def test_an_export_is_read_as_logs_and_lifetimes(room, tmp_path):
             play(room, reds, *room.begin(reds, game, True))
     out = export(room.folder, tmp_path / "out")
     for game in GAMES:
-        episodes = Book(room.folder).episodes(game)
+        episodes = ClassDatabase(room.folder).episodes(game)
         log = pd.read_csv(out / "logs" / game / "001-reds.csv")
         returns = log.groupby("block")["reward"].sum()
         assert returns.tolist() == pytest.approx(episodes["return"].tolist())
-        lifetime = read_log(out / "lifetimes" / game / "001-reds")
+        lifetime = lifetime_log(log)
         users = [f"{game}:user {user}" for user in episodes["user"]]
         assert lifetime["task"].unique().tolist() == users
-        if game == "push":  # an experience is a day
-            assert len(lifetime) == 4
-            assert lifetime["reward"].sum() == pytest.approx(returns.sum())
-        else:  # an experience is 50 steps, its reward their mean
-            mean = log["reward"][:50].mean()
-            assert lifetime["reward"][0] == pytest.approx(mean)
+        assert lifetime["reward"].tolist() == pytest.approx(returns.tolist())
     export(room.folder, out)  # replaces an earlier export
     with pytest.raises(FileExistsError, match="not empty"):
         export(room.folder, room.folder)

@@ -3,8 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from pushlab.classroom.standings import curve, ranks, standing
-from pushlab.classroom.uploads import share_of, shares_of
+from pushlab_classroom.standings import ranks, share_of, shares_of, standing
 
 
 def test_ranks_come_from_paired_t_tests_corrected_by_holm():
@@ -19,8 +18,9 @@ def test_ranks_come_from_paired_t_tests_corrected_by_holm():
 def test_a_team_is_behind_if_the_paired_difference_is_beyond_chance():
     """Equal gaps have a standard error too, sqrt(1 / 6 / 3): p = 1 - sqrt(18 / 20)."""
     scores = pd.DataFrame([[0.0, 10, 20], [1.0, 11, 21]])
-    assert ranks(scores, 0.95).to_numpy().tolist() == [[1, 2], [1, 2]]
-    assert ranks(scores, 0.94).to_numpy().tolist() == [[2, 2], [1, 1]]
+    assert ranks(scores).to_numpy().tolist() == [[1, 2], [1, 2]]
+    more = pd.DataFrame([[0.0, 10, 20, 30], [1.0, 11, 21, 31]])  # p = 0.018
+    assert ranks(more).to_numpy().tolist() == [[2, 2], [1, 1]]
 
 
 def test_scores_are_means_with_a_t_interval():
@@ -41,9 +41,3 @@ def test_the_interval_of_a_share_is_that_of_a_ratio():
     np.testing.assert_allclose(shares_of(expected, best), [0.5625, 0.9375, 0.75])
     # 0.75 -+ 4.3027 * 0.1875 / sqrt(3)
     assert share_of(expected, best) == [0.75, 0.284, 1.216]
-
-
-def test_a_learning_curve_has_the_share_earned_so_far():
-    steps = pd.DataFrame({"expected": np.ones(80), "best": np.arange(1.0, 81)})
-    so_far = 2 / (np.arange(2, 81, 2) + 1)  # n / (1 + 2 + ... + n)
-    np.testing.assert_allclose(curve(steps), so_far)

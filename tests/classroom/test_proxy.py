@@ -11,8 +11,8 @@ import gymnasium as gym
 import pytest
 from waiting import wait_until
 
-from pushlab.classroom import Book, new_class, running
 from pushlab.ground.files import data_dir
+from pushlab_classroom import ClassDatabase, new_class, running
 
 pytestmark = pytest.mark.slow
 
@@ -94,7 +94,7 @@ def test_a_class_is_played_through_nginx_with_tls(proxy, tmp_path):
         answer = line.getresponse()
         return answer.status, answer.headers, answer.read()
 
-    options = {"port": port, "behind_proxy": True, "strangers": 1, "burst": 4}
+    options = {"port": port, "behind_proxy": True, "strangers": 1}
     with running(folder, **options):
         url = f"https://localhost:{secure}"
         env = gym.make("pushlab/Remote-v0", url=url, token=token, scored=True)
@@ -106,7 +106,7 @@ def test_a_class_is_played_through_nginx_with_tls(proxy, tmp_path):
         assert headers["Strict-Transport-Security"]
         # A client's own X-Forwarded-For is not believed: all count as one address.
         addresses = [{"X-Forwarded-For": f"10.0.0.{number}"} for number in range(8)]
-        assert 429 in [ask("/api/me", **one)[0] for one in addresses]
-    status, headers, _ = ask("/api/me")
+        assert 429 in [ask("/api/games/push", **one)[0] for one in addresses]
+    status, headers, _ = ask("/api/games/push")
     assert (status, headers["Retry-After"]) == (503, "2")
-    assert Book(folder).steps(1)["reward"].tolist() == rewards
+    assert ClassDatabase(folder).steps(1)["reward"].tolist() == rewards

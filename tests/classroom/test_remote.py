@@ -5,6 +5,8 @@ import json
 import pickle
 import re
 import socket
+import subprocess
+import sys
 import threading
 import traceback
 import warnings
@@ -15,7 +17,6 @@ from types import SimpleNamespace
 import gymnasium as gym
 import numpy as np
 import pandas as pd
-import psutil
 import pytest
 from gymnasium.utils.env_checker import check_env, data_equivalence
 from typer.testing import CliRunner
@@ -24,15 +25,16 @@ from waiting import PATIENCE
 import pushlab
 from pushlab import agents, rollout
 from pushlab.__main__ import app
-from pushlab.classroom import Book, new_class, replay, running
-from pushlab.classroom.chance import derived, new_secret
-from pushlab.classroom.lived import Lived
-from pushlab.envs.remote.link import Link, Refused
+from pushlab_classroom import ClassDatabase, new_class, replay, running
+from pushlab_classroom.client import Link, Refused
+from pushlab_classroom.database import EPISODES
+from pushlab_classroom.episode import ReplayedEpisode
+from pushlab_classroom.private_users import derive, new_secret
 
 ID = "pushlab/Remote-v0"
 SEED = "a secret of tests"
 TEAMS = ["ann", "ben", "cem", "dee", "eve", "fay", "gus", "hal", "kim", "leo", "mia"]
-LAVISH = {"requests": 1e6, "steps": 1e6, "begins": 1e4}
+LAVISH = {"requests": 1e6, "begins": 1e4}
 ACTION = [0] * 7
 
 
@@ -65,13 +67,13 @@ def make(room):
 
 def local_env(folder, episode):
     """The local environment with the life of an episode, and what its reset returns."""
-    book = Book(folder)
-    rows = book.rows("SELECT * FROM lived WHERE id = ?", int(episode))
+    book = ClassDatabase(folder)
+    rows = book.query(f"{EPISODES} WHERE episodes.id = ?", int(episode))
     row = rows.to_dict("records")[0]
     secret = new_secret(SEED)
-    env = Lived(book.settings | {"secret": secret.hex()}, row).env
+    env = ReplayedEpisode(book.settings | {"secret": secret.hex()}, row).env
     words = [row[name] for name in ("name", "game", "scored", "number")]
-    return env, *env.reset(seed=derived(secret, "chance", *words))
+    return env, *env.reset(seed=derive(secret, "chance", *words))
 
 
 def choose(env, rng):
@@ -79,6 +81,11 @@ def choose(env, rng):
     if isinstance(env.action_space, gym.spaces.Discrete):
         return int(rng.choice(np.flatnonzero(env.action_masks())))
     return rng.integers(env.action_space.nvec)
+
+
+def as_lists(value):
+    """A value as the JSON of an answer has it."""
+    return json.loads(json.dumps(value, default=lambda part: part.tolist()))
 
 
 def like_remote(info):
@@ -105,7 +112,11 @@ def test_equals_the_local_environment_to_the_digit(make, room, game, scored):
         words = env.world.decode_one(observation)
         assert words == local.world.decode_one(first)
     for name in names.split():
-        assert str(getattr(env.world, name)) == str(getattr(local.world, name)), name
+        values = [getattr(one.world, name) for one in (env, local)]
+        if name.endswith("space"):
+            assert values[0] == values[1], name
+        else:
+            assert as_lists(values[0]) == as_lists(values[1]), name
     assert data_equivalence((observation, info), (first, like_remote(expected)), True)
     over = False
     while not over:
@@ -118,7 +129,6 @@ def test_equals_the_local_environment_to_the_digit(make, room, game, scored):
             assert env.action_masks().tolist() == local.action_masks().tolist()
     frame = local.frame() | {"user": "not told"}
     if game == "evalumap2":
-        pd.testing.assert_frame_equal(env.engagements(), local.engagements())
         for hidden in ("best", "probability"):
             del frame["push"][hidden]
         assert env.world.left == 2
@@ -207,7 +217,7 @@ def test_copies_rest_if_no_scored_episode_is_left(make, room):
         assert not rewards[before].any()
         rested += (before & over).sum()
     assert rested > 0
-    episodes = Book(room.folder).episodes().query("team == 'gus'")
+    episodes = ClassDatabase(room.folder).episodes().query("team == 'gus'")
     assert episodes["finished"].notna().tolist() == [True] * 3
     with pytest.raises(Refused, match="no scored episodes"):
         envs.step(actions)
@@ -258,7 +268,7 @@ def waits(monkeypatch):
     """Seconds for which a Link waited, without waiting."""
     seconds = []
     clock = SimpleNamespace(monotonic=lambda: sum(seconds), sleep=seconds.append)
-    monkeypatch.setattr("pushlab.envs.remote.link.time", clock)
+    monkeypatch.setattr("pushlab_classroom.client.time", clock)
     return seconds
 
 
@@ -272,7 +282,7 @@ def test_other_answers_are_errors_in_words(moody):
     words = {
         "/page": r"answers \(200\), but not as the server of a class",
         "/moved": "https://class.example.org/",
-        "/hasty": r"too much, ask \(429\)\. What it answered before stands",
+        "/hasty": r"too much, ask \(429\)\. Earlier answers count",
     }
     impatient = Link(moody.url, "token", patience=0)
     for path, message in words.items():
@@ -282,7 +292,11 @@ def test_other_answers_are_errors_in_words(moody):
     with pytest.raises(Refused, match=message) as error:
         moody.ask("GET", "/no")
     again = pickle.loads(pickle.dumps(error.value))
-    assert (again.status, again.told["left"], str(again)) == (403, 0, str(error.value))
+    assert (again.status, again.content["left"], str(again)) == (
+        403,
+        0,
+        str(error.value),
+    )
 
 
 def test_the_answer_to_an_interrupted_request_is_dropped(moody, monkeypatch):
@@ -299,9 +313,9 @@ def test_a_server_that_is_not_there_is_asked_for_ten_seconds(waits):
     with socket.create_server(("127.0.0.1", 0)) as free:
         url = f"http://127.0.0.1:{free.getsockname()[1]}"
     message = "for 10 s: .*refused.*address right.*started"
-    with pytest.warns(UserWarning, match="asking on for 7 s"):
+    with pytest.warns(UserWarning, match="trying for another 7 s"):
         with pytest.raises(ConnectionError, match=message):
-            Link(url, "token").ask("GET", "/api/me")
+            Link(url, "token").ask("GET", "/api/games/push")
     assert waits == pytest.approx([0, 0.2, 0.4, 0.8, 1.6, 3.2, 3.8])
 
 
@@ -311,9 +325,11 @@ def test_an_agent_continues_after_the_server_was_killed(tmp_path):
     [token] = new_class(folder, ["ann"], SEED, episodes=2, per_quarter=100).values()
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
+    command = [sys.executable, "-m", "pushlab", "serve", str(folder), f"--port={port}"]
     seen = []
     for most in (30, 10_000):
-        with running(folder, port=port) as url:
+        with subprocess.Popen(command, stdout=subprocess.PIPE) as server:
+            url = server.stdout.readline().decode().split()[-1]
             if not seen:
                 env = gym.make(ID, url=url, token=token, scored=True, patience=PATIENCE)
                 env.reset()
@@ -322,12 +338,10 @@ def test_an_agent_continues_after_the_server_was_killed(tmp_path):
                 action = [len(seen) % 7] + [0] * 6
                 _, reward, over, *_ = env.step(action)
                 seen.append((action, reward))
-            for server in psutil.Process().children():
-                if str(folder) in server.cmdline():
-                    server.kill()
+            server.kill()
     env.close()
     assert over
-    steps = Book(folder).steps(1)
+    steps = ClassDatabase(folder).steps(1)
     assert list(zip(steps["action"].map(json.loads), steps["reward"])) == seen
     assert replay(folder, 1)[0]
 

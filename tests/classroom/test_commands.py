@@ -8,7 +8,8 @@ import pytest
 from typer.testing import CliRunner
 
 from pushlab.__main__ import app
-from pushlab.classroom import Book, Room
+from pushlab_classroom import ClassDatabase
+from pushlab_classroom.room import Room
 
 SMALL = ("--episodes", 2, "--per-quarter", 100, "--days", 1, "--seed", "rehearsal")
 
@@ -32,7 +33,7 @@ def school(tmp_path_factory):
 
 def test_a_new_class_writes_its_tokens_to_a_private_file(school):
     folder, tokens, result = school
-    assert list(Book(folder).teams()["name"]) == ["Ann", "=Ben", "Cat and Dan"]
+    assert list(ClassDatabase(folder).teams()["name"]) == ["Ann", "=Ben", "Cat and Dan"]
     assert stat.S_IMODE(tokens.stat().st_mode) == 0o600
     table = pd.read_csv(tokens)
     assert table["team"].tolist() == ["Ann", "'=Ben", "Cat and Dan"]  # no formula
@@ -43,7 +44,7 @@ def test_without_a_file_tokens_are_printed_and_defaults_hold(school, tmp_path):
     teams = school[0].parent / "teams.csv"
     result = run("class", "new", tmp_path / "class", "--teams", teams)
     assert result.stdout.startswith("team,token\nAnn,")
-    assert Book(tmp_path / "class").settings["episodes"] == 10
+    assert ClassDatabase(tmp_path / "class").settings["episodes"] == 10
 
 
 def test_neither_a_class_nor_tokens_are_replaced(school, tmp_path):
@@ -61,6 +62,7 @@ def test_neither_a_class_nor_tokens_are_replaced(school, tmp_path):
     [
         ("name\nann\n", ["column team, row 1", "missing"]),
         ("team\nann\neve\nAnn\nÅda\nA\u030ada\n", ["row 4", "'ann'", "row 6"]),
+        ("team\nann\n\u202eeve\n", ["row 3", "can be shown"]),
     ],
 )
 def test_every_fault_of_the_teams_is_reported_with_its_row(tmp_path, text, words):
@@ -77,7 +79,7 @@ def test_a_new_token_replaces_the_old_one(school):
     folder, file, _ = school
     tokens = pd.read_csv(file)["token"].tolist()
     new = run("class", "token", folder, "Cat and Dan").stdout.strip()
-    room = Room.open(folder)
+    room = Room(folder)
     teams = [room.team_of(token) for token in [*tokens, new]]
     room.close()
     assert [team and team.name for team in teams] == [
@@ -96,7 +98,7 @@ def test_commands_name_what_is_wrong(school, tmp_path):
             ("is no class", ("class", "board", tmp_path)),
             ("'Zoe'; there are Ann,", ("class", "token", school[0], "Zoe")),
             ("requests", ("serve", school[0], "--port", 0, "--requests", -5)),
-            ("--port", ("serve", school[0], "--port", port)),
+            ("in use", ("serve", school[0], "--port", port)),
             ("2 to 50", ("class", "new", tmp_path / "x", *teams, "--episodes", 1)),
             ("seed", ("class", "new", tmp_path / "x", *teams, "--seed", " ")),
         ]

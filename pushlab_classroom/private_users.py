@@ -1,0 +1,166 @@
+"""The users of a class, drawn from its secret, and stretches of days that nobody has seen before.
+
+A user keeps a week, apps, a taste and a share of opened notifications. Each stretch has its own days, arrivals and
+chance. It becomes a User of the library, so the worlds of the challenges play it like any other.
+
+Each scored user belongs to one team in one game: what other teams learn is about other users. The share that a user
+opens decides most of what can be earned. It follows from the user's number, evenly from low to high, so teams and
+classes meet users of the same difficulty.
+
+HMAC-SHA256 of a few words under the secret gives every random number of the class. Without the secret, known numbers
+say nothing about the others.
+
+Source:
+    HMAC: Krawczyk, Bellare & Canetti (1997), RFC 2104; as a generator of keys: NIST SP 800-108.
+"""
+
+import hashlib
+import hmac
+import json
+import secrets
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+import pandas as pd
+
+from pushlab.datasets.periods import Period, User
+from pushlab.datasets.schema import Schema
+from pushlab.envs.evalumap import EvalUMAP1, EvalUMAP2
+from pushlab.envs.push.world import Push
+from pushlab.metrics.push import expected_points
+from pushlab.users.phone import CATALOGUE, CATALOGUE_COLUMNS, FIRST_DAY, QUARTER
+from pushlab.users.synthesis import SECOND, draw_persona, engage, shared_texts
+
+PRACTICE_USERS = 3
+MIN_OPEN_RATE = 0.1  # the range of `draw_persona`
+MAX_OPEN_RATE = 0.9
+SPARE_DAYS = (
+    14  # beyond an episode of push, which begins on the first day with arrivals
+)
+
+
+def new_secret(seed=None):
+    """Return 32 bytes from the operating system, or the SHA-256 of a seed.
+
+    >>> new_secret("rehearsal") == new_secret("rehearsal"), new_secret() == new_secret()
+    (True, False)
+    """
+    if seed is None:
+        return secrets.token_bytes(32)
+    return hashlib.sha256(str(seed).encode("utf-8")).digest()
+
+
+def derive(secret, *words):
+    """Return the class's number for these words, a whole number of 128 bits.
+
+    >>> derive(bytes(32), "life", 1, 23) == derive(bytes(32), "life", 12, 3)
+    False
+    """
+    digest = hmac.digest(secret, json.dumps(words).encode("utf-8"), "sha256")
+    return int.from_bytes(digest[:16], "big")
+
+
+def shuffle(secret, count, *words):
+    """Return the numbers from 0 to count - 1 in the class's order for these words.
+
+    >>> sorted(shuffle(bytes(32), 5, "users of", "reds"))
+    [0, 1, 2, 3, 4]
+    """
+    return sorted(range(count), key=lambda number: derive(secret, *words, number))
+
+
+@dataclass(frozen=True)
+class PrivateUser:
+    """A user of a class.
+
+    Attributes:
+        seed: Seed of the persona.
+        open_rate: Share of opened arrivals; drawn too if None.
+        per_quarter: Approximate arrivals per quarter.
+    """
+
+    seed: int
+    open_rate: float | None
+    per_quarter: int
+
+    def simulate(self, seed, days, history=0):
+        """Return a User with some days of this one.
+
+        Args:
+            seed: Seed of the days.
+            history: Days at the start that are the history; the rest is the test period. With 0, both are all days.
+        """
+        persona = draw_persona(self.seed, self.open_rate, self.per_quarter)
+        rows, taste = engage(persona, seed, days)
+        start = np.datetime64(FIRST_DAY, "us")
+        table = pd.DataFrame(rows)
+        for name in ("posted", "removed"):
+            table[name] = start + rows[name].astype("timedelta64[us]")
+        table["action"] = np.where(rows["opened"], "opened", "dismissed")
+        table["response_time"] = rows["response"] / SECOND
+        is_past = table["posted"] < start + np.timedelta64(history, "D")
+        schema, catalogue = schema_and_catalogue()
+        periods = {
+            "history": Period(
+                schema, table[is_past | (history == 0)].reset_index(drop=True)
+            ),
+            "test": Period(schema, table[~is_past].reset_index(drop=True)),
+        }
+        return User("somebody", schema, periods, taste, catalogue)
+
+
+@cache
+def schema_and_catalogue():
+    """Return the schema and the catalogue that all users of all classes share."""
+    schema = Schema.from_dict(json.loads(shared_texts()["schema.json"]))
+    return schema, pd.DataFrame(CATALOGUE, columns=CATALOGUE_COLUMNS)
+
+
+def user_number(settings, team, game, scored, episode):
+    """Return the number of the user in a team's episode. Each team meets the users in its own order."""
+    role = "scored" if scored else "practice"
+    count = settings["episodes"] if scored else PRACTICE_USERS
+    secret = bytes.fromhex(settings["secret"])
+    return shuffle(secret, count, "order", team, game, role)[episode % count]
+
+
+def private_user(settings, team, game, scored, number):
+    """Return a user by its number. Scored users belong to a team and game; the practice users are everyone's."""
+    words = ("practice", number)
+    count = PRACTICE_USERS
+    if scored:
+        words = ("scored", number, team, game)
+        count = settings["episodes"]
+    open_rate = MIN_OPEN_RATE + (MAX_OPEN_RATE - MIN_OPEN_RATE) * (number + 0.5) / count
+    seed = derive(bytes.fromhex(settings["secret"]), "person", *words)
+    return PrivateUser(seed, open_rate, settings["per_quarter"])
+
+
+def challenge_user(settings):
+    """Return the user of Challenge 1, whose history is in the hand-out."""
+    seed = derive(bytes.fromhex(settings["secret"]), "person", "history", 0)
+    return PrivateUser(seed, None, settings["per_quarter"])
+
+
+def make_world(game, user, seed, days):
+    """Return the world of an episode with new days of a user; for evalumap1, with the days of the hand-out."""
+    if game == "evalumap1":
+        return EvalUMAP1(user.simulate(user.seed, 2 * QUARTER, QUARTER))
+    if game == "evalumap2":
+        return EvalUMAP2(user.simulate(seed, QUARTER))
+    return Push(user.simulate(seed, days + SPARE_DAYS), days=(0, days), horizon=days)
+
+
+def points_of(world, codes):
+    """Return the expected points of answers to all contexts, and of the best answers, (contexts,) each.
+
+    Args:
+        codes: Notifications, (contexts, components).
+    """
+    state = {"row": np.arange(len(codes)), "user": np.zeros(len(codes), np.int64)}
+    _, outcome = world.advance(state, codes, np.zeros((len(codes), world.uniforms)))
+    return [
+        expected_points(outcome["actual"], outcome[probability])
+        for probability in ("probability", "best")
+    ]
