@@ -77,10 +77,7 @@ PAGES = {
         [
             "pushlab.metrics.lifelong",
             "# The metrics",
-            "pushlab.metrics.lifelong.learning",
-            "pushlab.metrics.lifelong.maintenance",
-            "pushlab.metrics.lifelong.transfer",
-            "pushlab.metrics.lifelong.versus",
+            "pushlab.metrics.lifelong.metrics",
         ],
     ),
     "plots": ("Pictures", ["pushlab.plots"]),

@@ -15,7 +15,7 @@ from pushlab.ground.commands import ended_by, say, with_options
 from pushlab.ground.faults import BadData, Fault
 from pushlab.ground.files import json_text, write_text
 from pushlab.ground.reading import read_json
-from pushlab.metrics.settings import Settings
+from pushlab.metrics.lifelong.settings import Settings
 
 experts_app = typer.Typer(
     no_args_is_help=True,

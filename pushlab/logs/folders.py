@@ -39,7 +39,7 @@ from pushlab.logs.rollout import by_episode
 from pushlab.logs.tables import TABLE, THEIRS, read_table
 from pushlab.logs.typed_csv import read_csv, types_file, write_csv
 from pushlab.metrics.lifelong import SYLLABUS_TYPES
-from pushlab.metrics.lifelong.rows import (
+from pushlab.metrics.lifelong.log import (
     ABOUT,
     find_measure,
     numeric_columns,
