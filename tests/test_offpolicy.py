@@ -13,7 +13,7 @@ from pushlab.agents import SoftmaxItem
 from pushlab.envs.rec.models import NoDrift
 from pushlab.envs.rec.world import RECEnv
 from pushlab.logs.collect import true_value
-from pushlab.metrics import offpolicy, value_models
+from pushlab.metrics import offpolicy
 
 PUBLISHED = json.loads(Path(__file__).with_name("offpolicy_log.json").read_text())
 STEPS = PUBLISHED["steps"]
@@ -86,7 +86,7 @@ def test_estimators_are_exact_over_all_episodes(discount):
         whole_log().sample(frac=1, random_state=1),
         target,
         discount,
-        features=value_models.linear,
+        features=offpolicy.linear,
         penalty=1e-9,
         states=lambda seen: seen[:, 0],
         limits=(-4, 6),
@@ -238,22 +238,22 @@ def test_high_confidence_bounds_are_those_of_the_empirical_bernstein_inequality(
     rewards = np.tile([5.0, 5.5, 6.0, 6.0], 2000)[:, None]
     ratios = np.tile([0.4, 0.4, 1.6, 1.6], 2000)[:, None]
     logarithm = np.log(2 / 0.05)
-    for cut, top in ((1.2, 1.2), (None, 8000 ** (1 / 3))):
-        found = offpolicy.high_confidence(rewards, ratios, 5, 6, cut, level=0.9)
-        ends = []
-        for gain in (rewards - 5, 6 - rewards):
-            gain = np.minimum(ratios * gain, top)
-            allowance = (2 * gain.var(ddof=1) * logarithm / 8000) ** 0.5
-            allowance += 7 * top * logarithm / (3 * 7999)
-            ends.append(gain.mean() - allowance)
-        expected = ((ratios * rewards).mean(), 5 + ends[0], 6 - max(ends[1], 0))
-        assert found[:3] == pytest.approx(expected)
+    top = 8000 ** (1 / 3)
+    found = offpolicy.high_confidence(rewards, ratios, 5, 6, level=0.9)
+    ends = []
+    for gain in (rewards - 5, 6 - rewards):
+        gain = np.minimum(ratios * gain, top)
+        allowance = (2 * gain.var(ddof=1) * logarithm / 8000) ** 0.5
+        allowance += 7 * top * logarithm / (3 * 7999)
+        ends.append(gain.mean() - allowance)
+    expected = ((ratios * rewards).mean(), 5 + ends[0], 6 - max(ends[1], 0))
+    assert found[:3] == pytest.approx(expected)
 
 
 # ---------------------------------------------------------------- models and logs
 
 
-@pytest.mark.parametrize("features", [value_models.linear, value_models.quadratic])
+@pytest.mark.parametrize("features", [offpolicy.linear, offpolicy.quadratic])
 def test_cross_fitted_values_are_ridge_regressions_of_the_other_folds(features):
     rng = np.random.default_rng(0)
     log = pd.DataFrame(rng.normal(size=(60, 7)), columns=[f"obs.{k}" for k in range(7)])
@@ -261,7 +261,7 @@ def test_cross_fitted_values_are_ridge_regressions_of_the_other_folds(features):
     log["action"] = rng.integers(2, size=60)
     log["reward"] = log["obs.0"] * log["action"] + rng.normal(3, 1, 60)
     episodes = offpolicy.episodes_of(log, lambda seen: np.full((60, 2), [0.3, 0.7]))
-    found = value_models.cross_fitted_values(
+    found = offpolicy.cross_fitted_values(
         episodes, folds=3, features=features, penalty=2.0, seed=5
     )
     described = features(episodes.observations[:, 0])[:, 1:]
@@ -287,7 +287,7 @@ def test_value_models_are_0_after_the_end_of_an_episode():
     assert short.alive[:2].tolist() == [[True, True], [True, False]]
     assert short.ratios[1, 1] == 1
     assert short.rewards[1, 1] == 0
-    found, values = value_models.cross_fitted_values(short)
+    found, values = offpolicy.cross_fitted_values(short)
     assert found[short.alive].any()
     assert not found[~short.alive].any()
     assert not values[~short.alive].any()
@@ -302,17 +302,6 @@ def test_few_effective_episodes_warn_and_none_give_no_interval():
         table = offpolicy.off_policy(log, lambda seen: np.eye(2)[[1] * len(seen)])
     weighted = table.set_index("estimator").drop(index=["naive", "direct method"])
     assert weighted[["low", "high"]].isna().all(axis=None)
-
-
-def test_kernel_ratios_are_truncated_normal_densities_over_propensities():
-    rng = np.random.default_rng(0)
-    log = pd.DataFrame(rng.random((50, 3)), columns=["obs.0", "action", "reward"])
-    log = log.assign(episode=np.arange(50), step=0, propensity=0.5)
-    episodes = offpolicy.kernel_episodes(log, lambda seen: seen, low=0, high=1)
-    width = log["action"].std(ddof=0) * 50**-0.2
-    ends = [(end - log["obs.0"]) / width for end in (0, 1)]
-    density = stats.truncnorm.pdf(log["action"], *ends, log["obs.0"], width)
-    assert episodes.ratios[:, 0] == pytest.approx(density / 0.5)
 
 
 @pytest.mark.parametrize(

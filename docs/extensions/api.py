@@ -70,7 +70,7 @@ PAGES = {
     "metrics.estimate": ("How sure one may be", ["pushlab.metrics.estimate"]),
     "metrics.offpolicy": (
         "Off-policy estimators",
-        ["pushlab.metrics.offpolicy", "# Value models", "pushlab.metrics.value_models"],
+        ["pushlab.metrics.offpolicy"],
     ),
     "metrics.lifelong": (
         "Metrics of lifelong learning",
