@@ -409,10 +409,14 @@ LOG = log_of(("train", "a", [1, 2]))
         (lambda: lifelong_report(LOG, measure="points"), "columns are reward"),
         (lambda: lifelong_report(LOG, {"a": [[np.nan]]}), "expert of a: finite"),
         (
-            lambda: Settings(smoothing="round", window=-1, clamp="yes"),
-            "'round' is not one of flat(.|\n)*clamp(.|\n)*window",
+            lambda: Settings.from_dict({"smoothing_method": "round"}, "file.json"),
+            "file.json: smoothing is one of flat, .*; got 'round'",
         ),
-        (lambda: Settings(window=0.1, reference=RELEASE), "window"),
+        (lambda: Settings.from_dict({"smooth": "flat"}), "no setting 'smooth'"),
+        (lambda: Settings(clamp="yes"), "clamp is True or False"),
+        (lambda: Settings(window=-1), "window is a number above 0; got -1"),
+        (lambda: Settings(window=1.5), "window is a whole number"),
+        (lambda: Settings(window=0.1, reference=RELEASE), "window is a whole number"),
         (lambda: Settings(data_range=(3, 1)), "the lower first"),
     ],
 )

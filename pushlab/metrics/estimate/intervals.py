@@ -71,10 +71,7 @@ def paired_interval(
     >>> paired_interval([2.0, 3.0, 4.0], [1.0, 2.5, 3.0]).mean.__round__(3)
     0.833
     """
-    ours = np.asarray(ours, float)
-    theirs = np.asarray(theirs, float)
-    _same_shape(ours, theirs)
-    return mean_interval(ours - theirs, level)
+    return mean_interval(_difference(ours, theirs), level)
 
 
 def share_interval(
@@ -155,11 +152,9 @@ def crossed_interval(
     from scipy.stats import t
 
     arguments.share("level", level)
-    grid = finite_matrix("values", values, ("row", "column"), 2, 2)
     if theirs is not None:
-        theirs = finite_matrix("theirs", theirs, ("row", "column"), 2, 2)
-        _same_shape(grid, theirs)
-        grid = grid - theirs
+        values = _difference(values, theirs)
+    grid = finite_matrix("values", values, ("row", "column"), 2, 2)
     rows, columns = grid.shape
     freedom = np.array([rows - 1, columns - 1, (rows - 1) * (columns - 1)])
     mean = grid.mean()
@@ -472,8 +467,11 @@ def _sample(values):
     return values
 
 
-def _same_shape(ours, theirs):
+def _difference(ours, theirs):
+    ours = np.asarray(ours, float)
+    theirs = np.asarray(theirs, float)
     arguments.demand(
         ours.shape == theirs.shape,
         f"paired runs are as many on both sides; got {ours.shape} and {theirs.shape}",
     )
+    return ours - theirs

@@ -162,8 +162,8 @@ def stratified_interval(
 
     Args:
         scores: Array (runs, tasks), at least two runs.
-        statistic: Function of scores that returns a float or an array, such as `interquartile_mean`. It is called with
-            many draws at once, (draws, runs, tasks), if it returns as many, and otherwise one by one.
+        statistic: Function of scores (…, runs, tasks) that returns an array (…), or more axes behind these, such as
+            `interquartile_mean`.
         theirs: Scores of another agent, (runs, tasks), of the same tasks: the statistic is one of both, such as
             `probability_of_improvement`.
         level: Coverage, between 0 and 1.
@@ -195,7 +195,13 @@ def stratified_interval(
                     is_fixed[:] = True
                 picks[..., is_fixed] = np.arange(len(matrix))[:, None]
             drawn.append(np.take_along_axis(matrix[None], picks, axis=1))
-        return _of_draws(statistic, drawn, value.shape)
+        found = np.asarray(statistic(*drawn))
+        arguments.demand(
+            found.shape == (BATCH, *value.shape),
+            f"a statistic of {BATCH} draws (…, runs, tasks) is an array {(BATCH, *value.shape)}; got "
+            f"{found.shape}. Take means over axis=(-2, -1), for example",
+        )
+        return found
 
     found = np.concatenate([values() for _ in range(-(-resamples // BATCH))])
     alone = []
@@ -207,16 +213,6 @@ def stratified_interval(
     interval = _expanded(value, found, alone, counts, level)
     low, high = np.clip(interval[1:], *BOUNDS.get(statistic, (-np.inf, np.inf)))
     return Interval(*map(plain, (value, low, high)))
-
-
-def _of_draws(statistic, drawn, shape):
-    """Return the statistic of each draw, (draws, …); at once if the function can do that."""
-    found = np.asarray(statistic(*drawn))
-    if found.shape == (BATCH, *shape):
-        first = statistic(*(draws[0] for draws in drawn))
-        if np.allclose(found[0], first):
-            return found
-    return np.array([statistic(*one) for one in zip(*drawn)])
 
 
 def _expanded(value, drawn, alone, counts, level):

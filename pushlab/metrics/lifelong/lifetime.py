@@ -32,6 +32,10 @@ EXPERT_COLUMNS = [
 ]
 
 
+# Columns without a value if only an expert's saturation value is known.
+UNKNOWN = ["expert_time", *EXPERT_COLUMNS[-4:]]
+
+
 class Missing(ValueError):
     """Raised by a metric that can't be computed, with the reason in plain words."""
 
@@ -40,18 +44,14 @@ class ExpertRun(NamedTuple):
     """The training of one expert.
 
     Attributes:
-        pieces: List of arrays, the measure regime by regime.
-        name: Name of the expert's task.
+        curve: Its measure, smoothed as the log is; one value if only its saturation value is known.
+        name: Name of the expert's task; None if only its saturation value is known.
         episodes: Numbers of the experiences, an array, or None if they have none.
     """
 
-    pieces: list
-    name: str
+    curve: np.ndarray
+    name: str | None = None
     episodes: np.ndarray | None = None
-
-    def curve(self) -> np.ndarray:
-        """Return the whole training, one piece after the other."""
-        return np.concatenate([np.zeros(0), *self.pieces])
 
 
 class Lifetime:
@@ -74,8 +74,7 @@ class Lifetime:
         tasks: Names, those learned first, in the order of their blocks.
         settings: Settings.
         measure: Name of the measured column.
-        runs: {task: list of ExpertRun}, smoothed as the log.
-        expert_saturations: {task: value} for experts of which only the saturation value is known.
+        runs: {task: list of ExpertRun}.
     """
 
     # {metric: function} that replaces a metric's own.
@@ -99,7 +98,7 @@ class Lifetime:
             ["block_type", "block"], ascending=[False, True], kind="stable"
         )
         self.tasks = list(by_kind["task"].unique())
-        self.runs, self.expert_saturations = read_experts(experts, self)
+        self.runs = read_experts(experts, self)
         self._prepare()
         described = [self.describe(row) for row in self.regimes.index]
         self.regimes[DESCRIBED] = np.array(described, float)
@@ -117,30 +116,25 @@ class Lifetime:
         return regimes
 
     def _prepare(self):
-        """Smooth, clip and scale the log and the experts."""
-        smoothed = self.log["raw"].to_numpy().copy()
-        values = {task: [] for task in self.tasks}
-        spans = []
-        for regime in self.regimes.itertuples():
-            span = slice(regime.start, regime.start + regime.count)
-            if regime.block_type == TRAIN or self.settings.smooth_tests:
-                smoothed[span] = self.smooth(smoothed[span])
-            values[regime.task].append(smoothed[span])
-            spans.append((regime.task, span))
-        for task, runs in self.runs.items():
-            self.runs[task] = [
-                run._replace(pieces=[self.smooth(piece) for piece in run.pieces])
-                for run in runs
-            ]
-            values[task] += [run.curve() for run in self.runs[task]]
-        for task, value in self.expert_saturations.items():
-            values[task].append(np.array([value]))
+        """Smooth, clip and scale the log."""
+        regimes = self.regimes
+        pieces = np.split(self.log["raw"].to_numpy(), regimes["start"][1:])
+        is_curve = (regimes["block_type"] == TRAIN) | self.settings.smooth_tests
+        smoothed = np.concatenate(
+            [self.smooth(piece) if do else piece for piece, do in zip(pieces, is_curve)]
+        )
+        tasks = np.repeat(regimes["task"].map(self.tasks.index), regimes["count"])
+        rows = {task: np.flatnonzero(tasks == at) for at, task in enumerate(self.tasks)}
+        values = {
+            task: [smoothed[own], *(run.curve for run in self.runs.get(task, []))]
+            for task, own in rows.items()
+        }
         self.scales = curves.find_scales(values, self.settings, self.is_variant)
         normalized = np.empty(len(smoothed))
         for_ratios = np.empty(len(smoothed))
-        for task, span in spans:
-            normalized[span] = self.normalise(smoothed[span], task)
-            for_ratios[span] = self.scale_for_ratios(smoothed[span], task)
+        for task, own in rows.items():
+            normalized[own] = self.normalise(smoothed[own], task)
+            for_ratios[own] = self.scale_for_ratios(smoothed[own], task)
         self.log = self.log.assign(
             smoothed=smoothed, normalized=normalized, for_ratios=for_ratios
         )
@@ -289,25 +283,13 @@ class Lifetime:
             for_ratios: On the scale for divisions, and averaged over time if the settings say so.
         """
         scaled = self.scale_for_ratios if for_ratios else self.normalise
-        found = [
-            (scaled(run.curve(), task, run.name), run.episodes)
-            for run in self.runs.get(task, [])
-        ]
+        runs = self.runs.get(task, [])
+        found = [(scaled(run.curve, task, run.name), run.episodes) for run in runs]
         if found and for_ratios and self.settings.expert_averaging == "time":
             shortest = min(len(curve) for curve, _ in found)
             table = pd.DataFrame([curve[:shortest] for curve, _ in found])
             return [(table.mean().to_numpy(), None)]
         return found
-
-    def expert_saturation(self, task: str) -> float:
-        """Return the mean saturation value of a task's experts on the scale for divisions; NaN without an expert."""
-        if task in self.runs:
-            found = [
-                self.saturation(*run).value for run in self.expert_curves(task, True)
-            ]
-            return float(np.mean(found))
-        value = self.expert_saturations.get(task, np.nan)
-        return float(self.scale_for_ratios(np.array([value]), task)[0])
 
     def mean_by_task(self, column: str, regimes: pd.DataFrame) -> pd.Series:
         """Return the mean of a column of some rows of `regimes` for each task; NaN for tasks without a value."""
@@ -345,26 +327,19 @@ class Lifetime:
             own = self.learning(task, "for_ratios")
             if not np.isfinite(own).any():
                 continue
-            for run, (expert, episodes) in enumerate(self.expert_curves(task, True)):
-                row = {"task": task, "run": run}
-                rows.append(row | self._compare(task, own, expert, episodes))
-            if task in self.expert_saturations:
-                reached = self.saturation(own)
-                known = self.expert_saturation(task)
-                row = {
-                    "task": task,
-                    "run": -1,
-                    "saturation": reached.value,
-                    "time": reached.time,
-                    "expert_saturation": known,
-                    "relative_saturation": divide(reached.value, known),
-                }
+            is_value = self.runs.get(task, [ExpertRun(own)])[0].name is None
+            own_episodes = None if is_value else self.learning(task, "episode")
+            reached = self.saturation(own, own_episodes)
+            for run, expert in enumerate(self.expert_curves(task, True)):
+                row = {"task": task, "run": -1 if is_value else run}
+                row |= self._compare(task, own, reached, *expert)
+                if is_value:
+                    row |= dict.fromkeys(UNKNOWN, np.nan)
                 rows.append(row)
         return pd.DataFrame(rows, columns=EXPERT_COLUMNS)
 
-    def _compare(self, task, own, expert, episodes):
+    def _compare(self, task, own, reached, expert, episodes):
         """Return the comparison of a task's training with one expert, {column: value}."""
-        reached = self.saturation(own, self.learning(task, "episode"))
         known = self.saturation(expert, episodes)
         time = self.episodes_until(reached)
         expert_time = self.episodes_until(known)
@@ -398,48 +373,42 @@ def divide(part: float, whole: float) -> float:
 # ---------------------------------------------------------------- experts
 
 
-def read_experts(
-    experts: Any, life: Lifetime
-) -> tuple[dict[str, list[ExpertRun]], dict[str, float]]:
-    """Return {task: list of ExpertRun} and {task: saturation value} for the tasks of a lifetime that have an expert.
+def read_experts(experts: Any, life: Lifetime) -> dict[str, list[ExpertRun]]:
+    """Return {task: list of ExpertRun} for the tasks of a lifetime that have an expert.
 
     Args:
         experts: A store such as `pushlab.Experts`, or {task: runs}: a list of lifetime logs or of arrays, one of them
             alone, or a number, the saturation value, if only that is known. None: no experts.
         life: The lifetime.
     """
-    if experts is None:
-        return {}, {}
-    if isinstance(experts, dict):
-        entries = {str(task): entry for task, entry in experts.items()}
-        names = list(entries)
-        entry_of = entries.__getitem__
-    elif hasattr(experts, "logs"):
+    if hasattr(experts, "logs"):
         names = experts.tasks
 
         def entry_of(name):
             return experts.logs(name) or experts.saturation(name)
+    elif experts is None or isinstance(experts, dict):
+        entries = {str(task): entry for task, entry in (experts or {}).items()}
+        names = list(entries)
+        entry_of = entries.get
     else:
         raise TypeError(
             f"experts are a store, pushlab.Experts(folder), or a dict of task and runs; got {experts!r:.60}"
         )
-    runs = {}
-    values = {}
+    found = {}
     for task in life.tasks:
-        read = []
-        known = []
+        runs = []
+        values = []
         for name in life.names_of_experts(task, names):
             entry = entry_of(name)
-            if isinstance(entry, Real):
-                known.append(entry)
-            else:
-                read += [_read_run(run, name, life) for run in _as_runs(entry)]
-        known = [value for value in known if np.isfinite(value)]
-        if read:
-            runs[task] = read
-        elif known:
-            values[task] = float(np.mean(known))
-    return runs, values
+            if not isinstance(entry, Real):
+                runs += [_read_run(run, name, life) for run in _as_runs(entry)]
+            elif np.isfinite(entry):
+                values.append(entry)
+        if values and not runs:
+            runs = [ExpertRun(np.array([np.mean(values)]))]
+        if runs:
+            found[task] = runs
+    return found
 
 
 def _as_runs(entry):
@@ -452,24 +421,25 @@ def _as_runs(entry):
 
 
 def _read_run(run, name, life):
-    """Return the training of an expert."""
+    """Return the training of an expert, smoothed regime by regime."""
     file = f"expert of {name}"
     if isinstance(run, pd.DataFrame):
-        rows = run[run["block_type"] == TRAIN] if "block_type" in run else run
         measure = (
-            life.measure if life.measure in rows else log.find_measure(run, file=file)
+            life.measure if life.measure in run else log.find_measure(run, file=file)
         )
-        rows = rows.assign(raw=log.measured(rows, measure))
+        rows = run.assign(raw=log.measured(run, measure))
+        if "block_type" in run:
+            rows = rows[rows["block_type"] == TRAIN]
     else:
         rows = pd.DataFrame({"raw": np.asarray(run, float)})
     if "block" not in rows:
         rows = rows.assign(block=0)
-    raw = rows["raw"]
-    if np.isinf(raw).any() or raw.isna().all():
+    if np.isinf(rows["raw"]).any() or rows["raw"].isna().all():
         right = "finite numbers, at least one of them"
         raise BadData(Fault(file, None, None, None, right))
     rows, columns = life.rows_of_expert(rows)
     numbers = log.regime_numbers(rows, [name for name in columns if name in rows])
-    starts = log.run_starts(numbers)
+    pieces = np.split(rows["raw"].to_numpy(), log.run_starts(numbers)[1:])
+    curve = np.concatenate([life.smooth(piece) for piece in pieces])
     episodes = rows["episode"].to_numpy() if "episode" in rows else None
-    return ExpertRun(np.split(rows["raw"].to_numpy(), starts[1:]), name, episodes)
+    return ExpertRun(curve, name, episodes)

@@ -170,23 +170,16 @@ def name_variants(regimes: pd.DataFrame) -> pd.Series:
 
 def _differing_words(texts):
     """Return {JSON text of parameters: those that differ between the texts, as "key=value"}."""
-    table = {text: read_params(text) for text in sorted(texts)}
-    keys = dict.fromkeys(key for values in table.values() for key in values)
-    differing = []
-    for key in keys:
-        column = {
-            json.dumps(values.get(key), sort_keys=True) for values in table.values()
-        }
-        if len(column) > 1:
-            differing.append(key)
-    words = {}
-    for text, values in table.items():
-        parts = [
-            f"{key}={json.dumps(values[key], ensure_ascii=False)}"
-            for key in differing
-            if key in values
-        ]
-        words[text] = ", ".join(parts)
+    rows = []
+    for text in sorted(texts):
+        params = read_params(text).items()
+        rows.append({k: json.dumps(v, ensure_ascii=False) for k, v in params})
+    table = pd.DataFrame(rows, index=sorted(texts))
+    table = table.loc[:, table.nunique(dropna=False) > 1]
+    words = {
+        text: ", ".join(f"{key}={value}" for key, value in row.dropna().items())
+        for text, row in table.iterrows()
+    }
     is_unique = len(set(words.values())) == len(words)
     return words if is_unique else {text: text for text in words}
 

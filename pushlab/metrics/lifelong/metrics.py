@@ -106,14 +106,12 @@ def unregister(name: str) -> None:
 def metrics_for(
     syllabus_type: str | None = None, settings: Settings | None = None
 ) -> dict[str, Metric]:
-    """Return {name: Metric} of the metrics for a syllabus type (None: any) and for some settings (None: any)."""
-    one_of("syllabus_type", syllabus_type, (None, *SYLLABUS_TYPES))
+    """Return {name: Metric} of the metrics for a syllabus type (None: any) and settings (None: the usual)."""
+    settings = settings or Settings()
     found = {}
     for name, candidate in METRICS.items():
-        choices = (candidate.chosen or {}).items()
-        is_chosen = settings is None or all(
-            getattr(settings, key) in values for key, values in choices
-        )
+        choices = candidate.chosen or {}
+        is_chosen = all(getattr(settings, key) in choices[key] for key in choices)
         if is_chosen and syllabus_type in (None, *candidate.syllabus):
             found[name] = candidate
     return found
@@ -549,17 +547,18 @@ def forward_transfer_expert(life: Lifetime) -> pd.Series:
     regimes = life.regimes
     training = regimes[regimes["block_type"] == TRAIN]
     found = {}
-    for task in _tasks_with_experts(life):
+    _validate_experts(life)
+    for task in life.runs:
         is_own = training["task"] == task
         first = training.index[~is_own].min()  # NaN if there is none
         own = training.index[is_own].min()
         rows = tests.index[tests["task"] == task]
         rows = rows[(rows > first) & ~(rows >= own)]
-        known = life.expert_saturation(task)
+        experts = life.expert_curves(task, for_ratios=True)
+        known = np.mean([life.saturation(*expert).value for expert in experts])
         if len(rows) and known:
-            levels = [
-                life.saturation(life.curve(row, "for_ratios")).value for row in rows
-            ]
+            curves = [life.curve(row, "for_ratios") for row in rows]
+            levels = [life.saturation(curve).value for curve in curves]
             found[task] = np.mean(levels) / known
     if not found:
         raise Missing(
@@ -725,23 +724,17 @@ def sample_efficiency(life: Lifetime) -> pd.Series:
     return _mean_over_experts(life, "sample_efficiency")
 
 
-def _tasks_with_experts(life):
-    """Return the tasks that have an expert. Raises Missing if there are none."""
-    known = [*life.runs, *life.expert_saturations]
-    if not known:
+def _validate_experts(life):
+    if not life.runs:
         raise Missing("there is no single-task expert of any task")
-    return known
 
 
 def _mean_over_experts(life, column):
-    known = _tasks_with_experts(life)
+    _validate_experts(life)
     table = life.expert_table
     if table[column].isna().all():
-        reason = "no task that was learned has an expert whose values can be divided by"
-        if not life.runs:
-            reason = "no expert has a full log of a task that was learned"
-        raise Missing(reason)
+        raise Missing("no task that was learned has an expert with such a value")
     for task in life.tasks:
-        if task not in known and len(life.training(task)):
+        if task not in life.runs and len(life.training(task)):
             life.gap(f"{task} has no single-task expert")
     return life.mean_by_task(column, table)

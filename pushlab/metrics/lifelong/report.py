@@ -202,7 +202,9 @@ def lifelong_report(
         against_experts=life.expert_table,
         curves=life.log.drop(columns="for_ratios"),
         experts={
-            task: [curve for curve, _ in life.expert_curves(task)] for task in life.runs
+            task: [curve for curve, _ in life.expert_curves(task)]
+            for task, runs in life.runs.items()
+            if runs[0].name is not None
         },
         missing=missing,
         settings=settings,

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-from pushlab.ground.arguments import is_number
-from pushlab.ground.faults import BadData, Fault, refuse
+from pushlab.ground.arguments import demand, flag, is_number, number, one_of, whole
 
 # The value of `reference` that computes every number as this release does.
 RELEASE = "l2metrics-3.1"
@@ -21,7 +20,6 @@ CHOICES = {
     "variant_mode": ("aware", "agnostic"),
     "reference": (None, RELEASE),
 }
-SWITCHES = ("clamp", "smooth_tests")
 # Names in a settings file of l2metrics, and its entries that are no settings of metrics.
 RELEASE_KEYS = {
     "smoothing_method": "smoothing",
@@ -63,7 +61,7 @@ class Settings:
         reference: "l2metrics-3.1" computes every number as that release does, faults included.
 
     Raises:
-        BadData: Lists every invalid setting.
+        ValueError: If a setting is invalid.
 
     >>> Settings(window=0.1).to_dict()["window"]
     0.1
@@ -86,66 +84,36 @@ class Settings:
     reference: str | None = None
 
     def __post_init__(self) -> None:
-        valid = {
-            name: f"one of {', '.join(map(str, choices))}"
-            for name, choices in CHOICES.items()
-            if getattr(self, name) not in choices
-        }
-        for name in SWITCHES:
-            if not isinstance(getattr(self, name), bool):
-                valid[name] = "true or false"
-        if not _is_window(self.window, self.reference):
-            share = "" if self.reference else " or a share of the block below 1"
-            valid["window"] = f"a whole number from 1{share}, or nothing"
-        share = self.saturation_share
-        if not is_number(share) or not 0 < share <= 1:
-            valid["saturation_share"] = "a share of the block above 0 and up to 1"
-        faults = [
-            _fault(name, getattr(self, name), text) for name, text in valid.items()
-        ]
-        refuse(faults + self._read_range())
+        for name, choices in CHOICES.items():
+            one_of(name, getattr(self, name), choices)
+        flag("clamp", self.clamp)
+        flag("smooth_tests", self.smooth_tests)
+        number("saturation_share", self.saturation_share, above=0, most=1)
         if self.window is not None:
-            window = int(self.window) if self.window >= 1 else float(self.window)
-            object.__setattr__(self, "window", window)
-
-    def _read_range(self):
-        """Convert `data_range` to pairs of floats. Return the faults of what isn't a range."""
-        ranges = self.data_range
-        if ranges is None:
-            return []
-        is_one = not isinstance(ranges, dict) or ranges.keys() <= {"min", "max"}
-        if is_one:
-            ranges = {"": ranges}
-        pairs = {str(task): _ends(ends) for task, ends in ranges.items()}
-        object.__setattr__(self, "data_range", pairs[""] if is_one else pairs)
-        return [
-            _fault(f"data_range {task}".strip(), ends, "two numbers, the lower first")
-            for (task, pair), ends in zip(pairs.items(), ranges.values())
-            if pair is None
-        ]
+            window = number("window", self.window, above=0)
+            if self.reference or window > 1:
+                window = whole("window", int(window) if window % 1 == 0 else window, 1)
+            object.__setattr__(self, "window", int(window) if window == 1 else window)
+        if self.data_range is not None:
+            object.__setattr__(self, "data_range", _pairs(self.data_range))
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any], file: str = "settings") -> Settings:
         """Return the settings of a dict, of `to_dict` or of a settings file of l2metrics; `file` is for errors."""
-        if not isinstance(values, dict):
-            kind = type(values).__name__
-            raise BadData(Fault(file, None, None, kind, "an object of settings"))
+        demand(isinstance(values, dict), f"{file}: settings are an object of JSON")
         names = [field.name for field in fields(cls)]
         known = {}
-        faults = []
         for key, value in values.items():
             name = RELEASE_KEYS.get(key, key)
             if name in names:
                 known[name] = value
             elif key not in RELEASE_EXTRAS:
-                text = f"no such setting; there are {', '.join(names)}"
-                faults.append(Fault(file, None, str(key), None, text, "item"))
+                text = f"{file}: there is no setting {key!r}"
+                raise ValueError(f"{text}; there are {', '.join(names)}")
         try:
-            settings = cls(**known)
-        except BadData as error:
-            faults += [fault._replace(file=file) for fault in error.faults]
-        refuse(faults)
-        return settings
+            return cls(**known)
+        except ValueError as error:
+            raise ValueError(f"{file}: {error}") from error
 
     def to_dict(self) -> dict[str, Any]:
         """Return all settings as plain values that JSON can hold."""
@@ -160,24 +128,16 @@ class Settings:
         return f"Settings({', '.join(changed)})"
 
 
-def _fault(name, value, valid):
-    text = value if isinstance(value, str) else repr(value)
-    return Fault("settings", None, name, text, valid, "item")
-
-
-def _is_window(window, reference):
-    if window is None or not is_number(window):
-        return window is None
-    return (window >= 1 and window == int(window)) or (
-        0 < window < 1 and reference is None
-    )
-
-
-def _ends(ends):
-    """Return (low, high) of a pair, or of l2metrics' {"min": low, "max": high}; None for anything else."""
-    if isinstance(ends, dict):
-        ends = (ends.get("min"), ends.get("max"))
+def _pairs(ranges):
+    """Return (low, high), or {task: (low, high)}; l2metrics writes a pair as {"min": low, "max": high}."""
+    ends = ranges
+    if isinstance(ranges, dict):
+        if not ranges.keys() <= {"min", "max"}:
+            return {str(task): _pairs(ends) for task, ends in ranges.items()}
+        ends = [ranges.get("min"), ranges.get("max")]
     is_pair = isinstance(ends, list | tuple) and len(ends) == 2
     if not is_pair or not all(map(is_number, ends)) or ends[0] >= ends[1]:
-        return None
+        raise ValueError(
+            f"data_range is made of two numbers, the lower first; got {ranges!r}"
+        )
     return float(ends[0]), float(ends[1])
