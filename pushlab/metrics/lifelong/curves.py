@@ -8,7 +8,6 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from pushlab.ground.faults import Fault, refuse
 from pushlab.metrics.lifelong.log import base_name
 from pushlab.metrics.lifelong.settings import Settings
 
@@ -84,13 +83,12 @@ def smooth(
     reach = min(middle, len(values) - 1)
     kernel = kernel[middle - reach : middle + reach + 1]
     padded = np.concatenate([values[reach:0:-1], values, values[-2 : -reach - 2 : -1]])
-    padded_known = np.isfinite(padded)
-    if padded_known.all():
-        smoothed = _convolve(padded, kernel / kernel.sum())
-    else:
-        weights = _convolve(padded_known.astype(float), kernel)
+    weights = kernel.sum()
+    is_there = np.isfinite(padded)
+    if not is_there.all():
+        weights = _convolve(is_there.astype(float), kernel)
         weights = np.where(is_known & (weights > CLOSE), weights, np.nan)
-        smoothed = _convolve(np.where(padded_known, padded, 0.0), kernel) / weights
+    smoothed = _convolve(np.where(is_there, padded, 0.0), kernel) / weights
     # Rounding makes no new extremes.
     return np.clip(smoothed, values[is_known].min(), values[is_known].max())
 
@@ -207,7 +205,7 @@ def find_scales(
         is_variant: Function (task, name): whether a range of that name belongs to the task.
 
     Raises:
-        BadData: If `data_range` has no range for a task.
+        ValueError: If `data_range` has no range for a task.
     """
     ranges = _given_ranges(values, settings, is_variant)
     scales = {}
@@ -253,16 +251,10 @@ def _given_ranges(tasks, settings, is_variant):
             for task, pairs in variants.items()
             if len(pairs)
         }
-    refuse(
-        Fault(
-            "settings",
-            None,
-            "data_range",
-            None,
-            f"no range for task {task}; there are those of {', '.join(ranges)}",
-            "item",
-        )
-        for task in tasks
-        if task not in ranges
-    )
+    for task in tasks:
+        if task not in ranges:
+            names = ", ".join(ranges)
+            raise ValueError(
+                f"data_range has no range for task {task}; there are those of {names}"
+            )
     return ranges

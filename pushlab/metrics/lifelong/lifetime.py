@@ -10,7 +10,6 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import pandas as pd
 
-from pushlab.ground.faults import BadData, Fault
 from pushlab.metrics.lifelong import curves, log
 from pushlab.metrics.lifelong.log import TEST, TRAIN
 from pushlab.metrics.lifelong.settings import Settings
@@ -435,8 +434,7 @@ def _read_run(run, name, life):
     if "block" not in rows:
         rows = rows.assign(block=0)
     if np.isinf(rows["raw"]).any() or rows["raw"].isna().all():
-        right = "finite numbers, at least one of them"
-        raise BadData(Fault(file, None, None, None, right))
+        raise ValueError(f"{file}: finite numbers are needed, at least one of them")
     rows, columns = life.rows_of_expert(rows)
     numbers = log.regime_numbers(rows, [name for name in columns if name in rows])
     pieces = np.split(rows["raw"].to_numpy(), log.run_starts(numbers)[1:])

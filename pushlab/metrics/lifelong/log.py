@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pandas as pd
 
-from pushlab.ground.faults import BadData, Fault, refuse
+from pushlab.ground.arguments import demand, has_rows, one_of
 
 TRAIN = "train"
 TEST = "test"
@@ -33,7 +33,7 @@ def read_rows(
     `raw` is the measure as floats, NaN if it is missing or the experience wasn't completed.
 
     Raises:
-        BadData: Lists missing columns and invalid values; for an unknown measure, the numeric columns.
+        ValueError: For a missing column or an invalid value; for an unknown measure it lists the numeric columns.
     """
     if not isinstance(log, pd.DataFrame):
         kind = type(log).__name__
@@ -44,13 +44,16 @@ def read_rows(
     measure = find_measure(rows, measure)
     _validate(rows)
     rows["raw"] = measured(rows, measure)
-    for row in np.flatnonzero(np.isinf(rows["raw"])):
-        value = str(rows["raw"][row])
-        right = "a finite number, or empty"
-        raise BadData(Fault("log", int(row), measure, value, right, "item"))
-    if rows["raw"].isna().all():
-        right = "at least one complete experience with a number"
-        raise BadData(Fault("log", None, measure, None, right))
+    infinite = np.flatnonzero(np.isinf(rows["raw"]))
+    if len(infinite):
+        row = infinite[0]
+        raise ValueError(
+            f"log, column {measure}, item {row}: expected a finite number, or nothing; got {rows['raw'][row]}"
+        )
+    demand(
+        rows["raw"].notna().any(),
+        f"log, column {measure}: at least one complete experience with a number is needed",
+    )
     usual = {"block_subtype": "wake", "params": "", "episode": np.arange(len(rows))}
     missing = {name: value for name, value in usual.items() if name not in rows}
     return rows.assign(**missing), measure
@@ -70,7 +73,7 @@ def find_measure(
     """Return the measure's column: the given one, else the one that the log names, else reward or return.
 
     Raises:
-        BadData: Of this `file`; names the numeric columns.
+        ValueError: Of this `file`; lists the numeric columns.
     """
     own = rows.attrs.get("measure")
     for name in [own, "reward", "return"] if measure is None else [measure]:
@@ -80,8 +83,10 @@ def find_measure(
     there = "there is no numeric column"
     if numeric:
         there = f"numeric columns are {', '.join(map(str, numeric))}"
-    right = f"no such numeric column to measure by; {there}"
-    raise BadData(Fault(file, None, str(measure or own or "reward"), None, right))
+    name = measure or own or "reward"
+    raise ValueError(
+        f"{file}: there is no numeric column {name} to measure by; {there}"
+    )
 
 
 def numeric_columns(rows: pd.DataFrame) -> list[str]:
@@ -194,19 +199,11 @@ def read_params(text: str) -> dict:
 
 
 def _validate(rows):
-    """Raise BadData that lists missing columns and invalid entries."""
-    needed = [name for name in ("block", "block_type", "task") if name not in rows]
-    faults = [
-        Fault("log", None, name, None, "a lifetime log has this column")
-        for name in needed
-    ]
-    if not len(rows):
-        faults.append(Fault("log", None, None, None, "at least one row"))
-    for kind in rows["block_type"].unique() if "block_type" in rows else ():
-        if kind not in (TRAIN, TEST):
-            faults.append(Fault("log", None, "block_type", str(kind), "train or test"))
+    """Raise ValueError for missing columns and invalid entries."""
+    has_rows(rows, "block", "block_type", "task", what="the lifetime log")
+    for kind in rows["block_type"].unique():
+        one_of("block_type", kind, (TRAIN, TEST))
     for name in ("block", "task"):
-        if name in rows:
-            for row in np.flatnonzero(rows[name].isna()):
-                faults.append(Fault("log", int(row), name, None, "is empty", "item"))
-    refuse(faults)
+        empty = np.flatnonzero(rows[name].isna())
+        if len(empty):
+            raise ValueError(f"log, column {name}, item {empty[0]} is empty")

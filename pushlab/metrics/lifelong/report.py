@@ -155,8 +155,7 @@ def lifelong_report(
         A Report; `.missing` says why a metric has no value.
 
     Raises:
-        BadData: If no metric can be computed from the log.
-        ValueError: For unknown metrics.
+        ValueError: If no metric can be computed from the log, or for unknown metrics.
 
     >>> from pushlab.metrics.lifelong import log_of
     >>> log = log_of(("train", "a", [0, 8]), ("test", "a", [8]), ("train", "b", [0, 8]), ("test", "a", [2]))
@@ -236,12 +235,8 @@ def aggregate(value: float | pd.Series | pd.DataFrame, settings: Settings) -> fl
         value = value.drop_duplicates(["learned", "tested"])["value"]
     if not isinstance(value, pd.Series):
         return float(value)
-    values = value.to_numpy(float)
-    values = values[~np.isnan(values)]  # inf stays: never, which counts
-    if not len(values):
-        return math.nan
-    mean = np.median if settings.aggregation == "median" else np.mean
-    return float(mean(values))
+    # NaN is left out, inf is not: never counts.
+    return float(value.astype(float).agg(settings.aggregation))
 
 
 def _chosen_names(metrics, kind, settings):

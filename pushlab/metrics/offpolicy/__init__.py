@@ -1,7 +1,6 @@
 """Off-policy estimators: the return a policy would have had, from the log of another policy.
 
-    estimators   naive, importance sampling, per-decision, doubly robust; SWITCH, shrinkage, MAGIC; marginalised over
-                 states; bounds for any number of episodes
+    estimators   naive, importance sampling, per-decision, doubly robust; SWITCH, shrinkage, MAGIC
     logs         a log as arrays, value models, and all estimates of a log in a table
 
 A log is a DataFrame with one row per step and the columns episode, step, action (a number from 0), reward, propensity

@@ -1,12 +1,9 @@
 from .estimators import Estimate as Estimate
-from .estimators import bernstein as bernstein
 from .estimators import direct_method as direct_method
 from .estimators import doubly_robust as doubly_robust
 from .estimators import effective_sample_size as effective_sample_size
-from .estimators import high_confidence as high_confidence
 from .estimators import importance_sampling as importance_sampling
 from .estimators import magic as magic
-from .estimators import marginalised as marginalised
 from .estimators import naive as naive
 from .estimators import on_policy_value as on_policy_value
 from .estimators import per_decision as per_decision

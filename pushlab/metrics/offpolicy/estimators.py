@@ -10,14 +10,13 @@ The arguments are the same everywhere:
     level          coverage of the interval
 """
 
-import warnings
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from pushlab.ground.arguments import demand, has_columns, number, numbers, share
+from pushlab.ground.arguments import demand, has_columns, number, numbers
 from pushlab.metrics.estimate import Interval, half_width, mean_interval
 
 
@@ -337,142 +336,6 @@ def _partial(weighted):
     surprises = np.hstack([np.zeros((len(surprises), 1)), surprises])
     steps = np.minimum(np.arange(surprises.shape[1]), models.shape[1] - 1)
     return surprises + models[:, steps]
-
-
-# ---------------------------------------------------------------- states
-
-
-def marginalised(
-    rewards: ArrayLike,
-    ratios: ArrayLike,
-    states: ArrayLike,
-    discount: float = 1.0,
-    level: float = 0.95,
-) -> Estimate:
-    """Each reward weighted by how much oftener the target comes to its state, times the ratio of that one action.
-
-    Sum over t of discount^t w_t(s_t) ratio_t r_t, where w_t(s), the target's share of episodes that are in s at step t
-    divided by the log's, goes from step to step: w_{t+1}(s') is the mean of w_t(s_t) ratio_t over the episodes that
-    come to s'. Weights of a long episode are not multiplied, so variance does not explode with its length; right if the
-    label is all that the future depends on. Ours: ratios are divided by their mean within a state and step, for a
-    little bias and much less variance. The interval is that of the estimator's influence function; `ess` is the
-    smallest over steps. Warns if the target comes to a state in which the log has none of its actions: its rewards from
-    there on count as 0.
-
-    Args:
-        rewards, ratios, discount, level: See the module.
-        states: Array (episodes, steps) of labels, numbers or words; after the end a label of its own.
-
-    Source:
-        Xie, Ma & Wang (2019), Towards optimal off-policy evaluation for reinforcement learning with marginalized
-        importance sampling, NeurIPS, section 3, tabular.
-
-    >>> marginalised([[1.0, 0.0], [0.0, 2.0]], [[2.0, 1.0], [0.0, 1.0]], [["a", "b"], ["a", "b"]]).value   # 1 + 2 / 2
-    2.0
-    """
-    rewards, ratios = _pair(rewards, ratios)
-    states = np.asarray(states)
-    demand(
-        states.shape == rewards.shape,
-        f"states are labels {rewards.shape}, as rewards; got {states.shape}",
-    )
-    places = [np.unique(labels, return_inverse=True)[1] for labels in states.T]
-
-    def mean_within(step, amounts):
-        """Return the mean over the episodes in the same state, for each episode."""
-        place = places[step]
-        return (np.bincount(place, amounts) / np.bincount(place))[place]
-
-    steps = range(len(places))
-    within = np.transpose([mean_within(step, ratios[:, step]) for step in steps])
-    ratios = ratios / np.maximum(within, 1e-300)
-    values = np.zeros((len(rewards), len(places) + 1))
-    for step in reversed(steps):
-        gained = ratios[:, step] * (rewards[:, step] + discount * values[:, step + 1])
-        values[:, step] = mean_within(step, gained)
-    oftener = np.ones(rewards.shape)
-    for step in steps[1:]:
-        arrived = oftener[:, step - 1] * ratios[:, step - 1]
-        oftener[:, step] = mean_within(step, arrived)
-    weights = oftener * ratios
-    lost = 1 - weights[:, -1].mean()
-    if lost > 1e-6:
-        warnings.warn(
-            f"{lost:.2%} of the target's episodes come to a state and step in which the log has none of its "
-            "actions; their rewards from there on count as 0",
-            stacklevel=2,
-        )
-    surprises = weights * (rewards + discount * values[:, 1:] - values[:, :-1])
-    parts = values[:, 0] + _returns(surprises, discount)
-    return _estimate(parts, min(map(effective_sample_size, weights.T)), level)
-
-
-# ---------------------------------------------------------------- bounds that hold for any number of episodes
-
-
-def bernstein(values: ArrayLike, largest: float, chance: float = 0.05) -> float:
-    """Return how far below the mean of values from 0 to `largest` the true mean can be, but for a chance.
-
-    sqrt(2 s² ln(2 / chance) / n) + 7 largest ln(2 / chance) / (3 (n - 1)), with s² the variance of the sample (n - 1)
-
-    Source:
-        Maurer & Pontil (2009), Empirical Bernstein bounds and sample variance penalization, COLT, theorem 4.
-
-    >>> round(bernstein([0.0, 1.0] * 500, 1.0), 3)
-    0.052
-    """
-    count = np.size(values)
-    logarithm = np.log(2 / chance)
-    spread = np.sqrt(2 * np.var(values, ddof=1) * logarithm / count)
-    return float(spread + 7 * largest * logarithm / (3 * (count - 1)))
-
-
-def high_confidence(
-    rewards: ArrayLike,
-    ratios: ArrayLike,
-    lowest: float,
-    highest: float,
-    discount: float = 1.0,
-    level: float = 0.95,
-) -> Estimate:
-    """Importance sampling with bounds that hold for any number of episodes, however skew the weights are.
-
-    The mean of weight × (return - lowest) cannot be below the mean of the same cut off at some height, which is within
-    known limits; an empirical Bernstein bound of that is a lower bound. The upper one is the same from above, with
-    highest - return: no limit of the weights is needed. Each end errs with a chance of (1 - level) / 2 at most. The cut
-    is at (highest - lowest) times the cube root of the number of episodes. Propensities must be the true ones.
-
-    Args:
-        rewards, ratios, discount, level: See the module.
-        lowest, highest: Limits of an episode's (discounted) return, known beforehand, not read off the log.
-
-    Source:
-        Thomas, Theocharous & Ghavamzadeh (2015), High-confidence off-policy evaluation, AAAI: theorem 1 with one
-        threshold; Maurer & Pontil (2009). Ours: the upper end mirrored, and the threshold.
-    """
-    rewards, ratios = _pair(rewards, ratios)
-    weights = ratios.prod(axis=1)
-    returns = _returns(rewards, discount)
-    rounding = 1e-9 * max(abs(lowest), abs(highest))
-    is_within = (
-        lowest - rounding <= returns.min() and returns.max() <= highest + rounding
-    )
-    demand(
-        is_within and len(returns) > 3,
-        f"bounds need at least 4 episodes and returns from {lowest} to {highest}; got {len(returns)}, "
-        f"{returns.min():.6g} to {returns.max():.6g}",
-    )
-    chance = (1 - share("level", level)) / 2
-    cut = (highest - lowest) * len(weights) ** (1 / 3)
-
-    def at_least(gains):
-        capped = np.minimum(weights * gains, cut)
-        return max(0.0, capped.mean() - bernstein(capped, cut, chance))
-
-    low = lowest + at_least(returns - lowest)
-    high = highest - at_least(highest - returns)
-    value = float(np.mean(weights * returns))
-    return Estimate(value, low, high, effective_sample_size(weights))
 
 
 # ---------------------------------------------------------------- parts of all estimators

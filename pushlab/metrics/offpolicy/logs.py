@@ -215,8 +215,6 @@ def off_policy(
     features: Callable = quadratic_or_linear,
     penalty: float = 1.0,
     seed: int = 0,
-    states: Callable | None = None,
-    limits: tuple[float, float] | None = None,
 ) -> pd.DataFrame:
     """Compute all estimates of the target's value per episode from a log of another policy, one row per estimator.
 
@@ -231,9 +229,6 @@ def off_policy(
         discount: Of later rewards, 0 to 1.
         level: Coverage of the intervals.
         features, penalty, seed: Of the value models, see `cross_fitted_values`.
-        states: Function of observations (rows, features) to labels (rows,): adds a row "marginalised".
-        limits: Lowest and highest possible return of an episode: adds a row "empirical Bernstein", whose interval holds
-            whatever the weights are.
 
     Returns:
         A DataFrame estimator, value, low, high, ess (effective sample size in episodes; NaN if an estimator has no
@@ -267,14 +262,6 @@ def off_policy(
         "DRos": estimators.shrunk(*modelled, **how),
         "MAGIC": estimators.magic(*modelled, **how),
     }
-    if states is not None:
-        labels = states(episodes.observations[episodes.alive])
-        places = np.full(values.shape, -1)
-        places[episodes.alive] = np.unique(labels, return_inverse=True)[1]
-        rows["marginalised"] = estimators.marginalised(*known, places, **how)
-    if limits is not None:
-        bounds = estimators.high_confidence(*known, *limits, **how)
-        rows["empirical Bernstein"] = bounds
     if episodes.ess < ENOUGH:
         warnings.warn(
             f"effective sample size {episodes.ess:.1f} of {len(values):,} episodes: the log hardly ever "
