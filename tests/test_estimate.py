@@ -4,8 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
+from scripts import load_script
 
 from pushlab.metrics import estimate
+
+pigeonhole_interval = load_script("interval_coverage").pigeonhole_interval
 
 OURS = np.array(
     [
@@ -128,7 +131,7 @@ def test_stratified_intervals_end_at_expanded_percentiles(
     assert found == pytest.approx((2 * (runs // 2) / runs, 2 * low, 2 * high))
     if tasks == 1:
         grid = np.tile(scores[:, 0], (2, 1))
-        found = estimate.crossed_bootstrap(grid, level=level, resamples=20_000)
+        found = pigeonhole_interval(grid, level=level, resamples=20_000)
         assert found == pytest.approx((runs // 2 / runs, low, high))
 
 
@@ -145,11 +148,11 @@ def test_bootstrap_intervals_agree_with_the_exact_ones_of_means():
         exact = estimate.mean_interval(values, level)
         assert drawn == pytest.approx(exact, rel=0.03)
     grid = np.random.default_rng(0).normal(size=(20, 1)) + np.arange(28)
-    drawn = estimate.crossed_bootstrap(grid)
+    drawn = pigeonhole_interval(grid)
     exact = estimate.crossed_interval(grid)
     assert drawn == pytest.approx(exact, rel=0.02)
-    assert drawn == estimate.crossed_bootstrap(grid, seed=0)
-    assert drawn != estimate.crossed_bootstrap(grid, seed=1)
+    assert drawn == pigeonhole_interval(grid, seed=0)
+    assert drawn != pigeonhole_interval(grid, seed=1)
 
 
 def test_statistics_of_the_bootstrap_may_be_arrays_or_of_two_agents():

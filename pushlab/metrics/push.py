@@ -251,8 +251,7 @@ def learning_rate(scores: ArrayLike, window: int = 100) -> LearningRate:
         raise ValueError(
             f"the window has from 1 step to one less than there are scores, {len(scores)}; got {window}"
         )
-    total = np.concatenate([[0.0], np.cumsum(scores)])
-    smooth = (total[window:] - total[:-window]) / window
+    smooth = np.lib.stride_tricks.sliding_window_view(scores, window).mean(axis=1)
     steps = np.arange(len(smooth)) - (len(smooth) - 1) / 2
     last = smooth[-max(1, len(smooth) // 4) :]
     level = last.mean()

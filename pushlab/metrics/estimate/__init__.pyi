@@ -12,7 +12,7 @@ from .intervals import runs_needed as runs_needed
 from .intervals import share_interval as share_interval
 from .intervals import simultaneous as simultaneous
 from .scores import Permutation as Permutation
-from .scores import crossed_bootstrap as crossed_bootstrap
+from .scores import expanded_percentiles as expanded_percentiles
 from .scores import interquartile_mean as interquartile_mean
 from .scores import optimality_gap as optimality_gap
 from .scores import performance_profile as performance_profile

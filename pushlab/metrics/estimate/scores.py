@@ -83,9 +83,7 @@ def performance_profile(scores: ArrayLike, thresholds: ArrayLike) -> np.ndarray:
     """
     matrix = _scores(scores)
     at = arguments.numbers("thresholds", thresholds)
-    rows = np.sort(matrix.reshape(-1, matrix.shape[-2] * matrix.shape[-1]), axis=-1)
-    above = [1 - np.searchsorted(row, at, side="right") / len(row) for row in rows]
-    return np.reshape(above, (*matrix.shape[:-2], *at.shape))
+    return (matrix[..., None] > at).mean(axis=(-3, -2))
 
 
 def probability_of_improvement(ours: ArrayLike, theirs: ArrayLike) -> Any:
@@ -191,8 +189,7 @@ def stratified_interval(
             picks = rng.integers(len(matrix), size=(BATCH, *matrix.shape))
             if source is not None:
                 is_fixed = np.arange(matrix.shape[1]) != source[1]
-                if which != source[0]:
-                    is_fixed[:] = True
+                is_fixed |= which != source[0]
                 picks[..., is_fixed] = np.arange(len(matrix))[:, None]
             drawn.append(np.take_along_axis(matrix[None], picks, axis=1))
         found = np.asarray(statistic(*drawn))
@@ -210,13 +207,15 @@ def stratified_interval(
         for task in range(matrix.shape[1]):
             alone.append(values((which, task)))
             counts.append(len(matrix))
-    interval = _expanded(value, found, alone, counts, level)
+    interval = expanded_percentiles(value, found, alone, counts, level)
     low, high = np.clip(interval[1:], *BOUNDS.get(statistic, (-np.inf, np.inf)))
     return Interval(*map(plain, (value, low, high)))
 
 
-def _expanded(value, drawn, alone, counts, level):
-    """Return the expanded percentiles of draws, an Interval of arrays.
+def expanded_percentiles(
+    value: Any, drawn: np.ndarray, alone: Sequence, counts: Sequence[int], level: float
+) -> Interval:
+    """Return the expanded percentiles of draws, an Interval of arrays. See the module.
 
     Args:
         value: The statistic, an array (…).
@@ -250,54 +249,6 @@ def _expanded(value, drawn, alone, counts, level):
     return Interval(
         value, np.minimum(low, value - half), np.maximum(high, value + half)
     )
-
-
-def crossed_bootstrap(
-    values: ArrayLike,
-    statistic: Callable = np.mean,
-    level: float = 0.95,
-    resamples: int = 1000,
-    seed: int = 0,
-) -> Interval:
-    """Compute any statistic of a crossed grid and its interval by the pigeonhole bootstrap.
-
-    Rows and columns are drawn anew, each with replacement, and the statistic is that of the grid where they meet. The
-    ends are expanded percentiles (see above). For a mean `crossed_interval` is to be preferred: if rows and columns are
-    all alike, so that only the rest varies, the pigeonhole bootstrap counts the rest about three times.
-    Of 1,000 simulated studies with 5, 10 or 20 rows of 20 columns, in which rows, columns and the rest vary alike, it
-    held a mean in 94 to 96 %, if these are lognormal in 91 to 92 %.
-
-    Args:
-        values, level: See `crossed_interval`; for another agent its differences.
-        statistic: Function of a grid (rows, columns) that returns a float, such as np.median.
-        resamples: Draws.
-        seed: Of the draws.
-
-    Source:
-        Owen (2007), The pigeonhole bootstrap, Annals of Applied Statistics 1(2), 386-411; for the ends see the module.
-
-    >>> crossed_bootstrap(np.arange(12.0).reshape(3, 4), np.median).mean
-    5.5
-    """
-    arguments.share("level", level)
-    grid = finite_matrix("values", values, ("row", "column"), 2, 2)
-    rng = arguments.generator(seed)
-
-    def drawn(count, *is_new):
-        """Return the statistic of `count` grids whose rows, columns or both are drawn anew."""
-        found = []
-        for _ in range(count):
-            picks = [
-                rng.integers(size, size=size) if new else np.arange(size)
-                for new, size in zip(is_new, grid.shape)
-            ]
-            found.append(statistic(grid[np.ix_(*picks)]))
-        return np.array(found, float)
-
-    alone = [drawn(BATCH, True, False), drawn(BATCH, False, True)]
-    value = statistic(grid)
-    draws = drawn(resamples, True, True)
-    return Interval(*map(float, _expanded(value, draws, alone, grid.shape, level)))
 
 
 # ---------------------------------------------------------------- a test
@@ -399,23 +350,16 @@ def score_matrices(
     """
     names = ["agent", "seed", task]
     arguments.has_rows(table, *names, value, what="the table of scores")
-    repeats = table.loc[table.duplicated(names), names]
-    if len(repeats):
-        where = _where(names, repeats.iloc[0])
-        raise ValueError(f"the table of scores has {where} twice")
     wide = table.pivot(index=["agent", "seed"], columns=task, values=value)
     wide = wide[table[task].unique()]
     if wide.isna().any(axis=None):
-        where = _where(names, wide.isna().stack().idxmax())
+        values = wide.isna().stack().idxmax()
+        where = ", ".join(f"{name} {value}" for name, value in zip(names, values))
         raise ValueError(
             f"there is no {value} of {where}: every agent needs every run of every task. Leave out "
             "tasks or runs that some lack"
         )
     return {agent: wide.loc[agent] for agent in table["agent"].unique()}
-
-
-def _where(names, values):
-    return ", ".join(f"{name} {value}" for name, value in zip(names, values))
 
 
 def score_table(
@@ -485,9 +429,8 @@ def profile_table(
         A DataFrame agent, threshold, share, low, high, runs, tasks, level.
     """
     if thresholds is None:
-        lowest = min(np.min(values) for values in scores.values())
-        highest = max(np.max(values) for values in scores.values())
-        thresholds = np.linspace(min(0.0, lowest), max(1.0, highest), 101)
+        every = np.concatenate([np.ravel(values) for values in scores.values()])
+        thresholds = np.linspace(min(0.0, every.min()), max(1.0, every.max()), 101)
     thresholds = np.asarray(thresholds, float)
     parts = []
     for agent, values in scores.items():

@@ -240,17 +240,13 @@ def _given_ranges(tasks, settings, is_variant):
         return {} if ranges is None else dict.fromkeys(tasks, ranges)
     if settings.variant_mode == "agnostic":
         # A task has the widest range of all its variants.
-        variants = {
-            task: np.array(
-                [pair for name, pair in ranges.items() if is_variant(task, name)]
-            )
-            for task in dict.fromkeys([*map(base_name, ranges), *tasks])
-        }
-        ranges = {
-            task: (float(pairs[:, 0].min()), float(pairs[:, 1].max()))
-            for task, pairs in variants.items()
-            if len(pairs)
-        }
+        widest = {}
+        for task in dict.fromkeys([*map(base_name, ranges), *tasks]):
+            pairs = [pair for name, pair in ranges.items() if is_variant(task, name)]
+            if pairs:
+                lows, highs = zip(*pairs)
+                widest[task] = (min(lows), max(highs))
+        ranges = widest
     for task in tasks:
         if task not in ranges:
             names = ", ".join(ranges)

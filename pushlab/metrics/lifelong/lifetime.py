@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable
 from functools import cached_property
 from numbers import Real
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
+from pushlab.metrics.estimate import median_time
 from pushlab.metrics.lifelong import curves, log
 from pushlab.metrics.lifelong.log import TEST, TRAIN
 from pushlab.metrics.lifelong.settings import Settings
@@ -75,9 +76,6 @@ class Lifetime:
         measure: Name of the measured column.
         runs: {task: list of ExpertRun}.
     """
-
-    # {metric: function} that replaces a metric's own.
-    instead: ClassVar[Mapping[str, Callable]] = {}
 
     def __init__(
         self,
@@ -154,9 +152,8 @@ class Lifetime:
 
     def names_of_experts(self, task: str, names: list[str]) -> list[str]:
         """Return the names under which a task has experts. Names are matched whole."""
-        if self.is_aware:
-            return [name for name in names if name == task]
-        return [name for name in names if log.base_name(name) == task]
+        matched = str if self.is_aware else log.base_name
+        return [name for name in names if matched(name) == task]
 
     def rows_of_expert(
         self, rows: pd.DataFrame
@@ -186,14 +183,33 @@ class Lifetime:
         at = np.flatnonzero(np.isfinite(own))
         if len(at) < 2:
             return False
-        centred = at - at.mean()
-        slope = (centred * own[at]).sum() / (centred**2).sum()
+        slope = np.polyfit(at, own[at], 1)[0]
         return slope * (len(own) - 1) < -POOR * abs(known)
 
     def recovery_time(self, row: int, level: float) -> float:
         """Return how long a block of training takes to reach a level; inf if it doesn't."""
         time = curves.first_reached(self.curve(row), level)
         return np.inf if np.isnan(time) else time
+
+    def typical_recovery(self, task: str, times: pd.Series) -> float:
+        """Return the median of a task's recovery times; inf if half of them were not reached."""
+        median = median_time(times, self.regimes.loc[times.index, "count"])
+        if np.isinf(median.median):
+            self.gap(
+                f"{task} was not back within its block of training: the median is {median.watched:g} or more"
+            )
+        return median.median
+
+    def transfer_pairs(self, pairs: Iterable[tuple]) -> Iterable[tuple]:
+        """Return those `pairs_of_tests` without training of the tested task between them."""
+        for learned, tested, before, after in pairs:
+            own = self.of_variant(tested, TRAIN)
+            if not ((own > before) & (own < after)).any():
+                yield learned, tested, before, after
+
+    def transfer_level(self, row: int) -> float:
+        """Return the level of a test that transfer is computed from."""
+        return curves.known_mean(self.curve(row, "for_ratios"))
 
     def one_per_episode(self, row: int) -> np.ndarray:
         """Return the curve of a regime with one value per episode."""

@@ -79,10 +79,10 @@ def find_measure(
     for name in [own, "reward", "return"] if measure is None else [measure]:
         if name in rows.columns and pd.api.types.is_numeric_dtype(rows[name]):
             return name
-    numeric = [name for name in rows.select_dtypes("number") if name not in NO_MEASURES]
+    numeric = numeric_columns(rows)
     there = "there is no numeric column"
     if numeric:
-        there = f"numeric columns are {', '.join(map(str, numeric))}"
+        there = f"numeric columns are {', '.join(numeric)}"
     name = measure or own or "reward"
     raise ValueError(
         f"{file}: there is no numeric column {name} to measure by; {there}"

@@ -17,8 +17,7 @@ from itertools import permutations
 import numpy as np
 import pandas as pd
 
-from pushlab.ground.arguments import demand, one_of, some_of
-from pushlab.metrics.estimate import median_time
+from pushlab.ground.arguments import demand, some_of
 from pushlab.metrics.lifelong.curves import known_mean
 from pushlab.metrics.lifelong.lifetime import Lifetime, Missing
 from pushlab.metrics.lifelong.log import TEST, TRAIN
@@ -89,7 +88,6 @@ def metric(
     if not isinstance(syllabus, str):
         syllabus = tuple(syllabus)
     syllabus = some_of("syllabus", syllabus, SYLLABUS_TYPES)
-    one_of("better", better, ("higher", "lower", None))
 
     def register(function):
         METRICS[name] = Metric(name, function, syllabus, unit, better, chosen)
@@ -233,15 +231,10 @@ def recovery_time(life: Lifetime) -> pd.Series:
         Learning Metrics, arXiv 2201.08278: the level is the terminal performance, the mean of the last tenth of a
         block.
     """
-    medians = {}
-    for task, own in recovery_times(life):
-        median = median_time(own, life.regimes.loc[own.index, "count"])
-        medians[task] = median.median
-        if np.isinf(median.median):
-            life.gap(
-                f"{task} was not back within its block of training: the median is {median.watched:g} or more"
-            )
-    return pd.Series(medians, dtype=float).reindex(life.tasks)
+    times = {
+        task: life.typical_recovery(task, own) for task, own in recovery_times(life)
+    }
+    return pd.Series(times, dtype=float).reindex(life.tasks)
 
 
 @metric("performance_recovery", unit="episodes per return", better="higher")
@@ -578,13 +571,27 @@ def transfer(life: Lifetime, forward: bool, change: Callable) -> pd.DataFrame:
         forward: Tests of a task that was not learned yet; otherwise of one that was.
         change: Function of the tests' terminal performances before and after; None if it has no value.
     """
-    pairs = []
-    for learned, tested, before, after in pairs_of_tests(life, forward):
-        own = life.of_variant(tested, TRAIN)
-        if not ((own > before) & (own < after)).any():
-            pairs.append((learned, tested, before, after))
-    levels = [known_mean(life.curve(row, "for_ratios")) for row in life.regimes.index]
-    return changes(life, pairs, levels, forward, change)
+    rows = []
+    is_undefined = False
+    for learned, tested, before, after in life.transfer_pairs(
+        pairs_of_tests(life, forward)
+    ):
+        value = change(life.transfer_level(before), life.transfer_level(after))
+        if value is None:
+            is_undefined = True
+        elif np.isfinite(value):
+            block = life.regimes["block"].iat[after]
+            rows.append((learned, tested, block, after, value))
+    if not rows:
+        reason = "no task is tested, after it was learned, before and after another is learned"
+        if forward:
+            reason = "no task is tested before and after another is learned, itself not learned yet"
+        if is_undefined:
+            reason = "all tests before are at 0, of which nothing is a multiple"
+        raise Missing(reason)
+    table = pd.DataFrame(rows, columns=PAIR_COLUMNS)
+    table = table.sort_values("regime", kind="stable", ignore_index=True)
+    return table.assign(regime=life.regimes["regime"].to_numpy()[table["regime"]])
 
 
 def pairs_of_tests(
@@ -610,35 +617,6 @@ def pairs_of_tests(
         between = np.flatnonzero(np.diff(np.searchsorted(causes, tests)))
         for at in between:
             yield learned, tested, tests[at], tests[at + 1]
-
-
-def changes(
-    life: Lifetime,
-    pairs: Iterable[tuple[str, str, int, int]],
-    levels: Iterable[float],
-    forward: bool,
-    change: Callable,
-) -> pd.DataFrame:
-    """Return the table of `transfer` for some `pairs_of_tests`; `levels` are terminal performances by regime."""
-    rows = []
-    is_undefined = False
-    for learned, tested, before, after in pairs:
-        value = change(levels[before], levels[after])
-        if value is None:
-            is_undefined = True
-        elif np.isfinite(value):
-            block = life.regimes["block"].iat[after]
-            rows.append((learned, tested, block, after, value))
-    if not rows:
-        reason = "no task is tested, after it was learned, before and after another is learned"
-        if forward:
-            reason = "no task is tested before and after another is learned, itself not learned yet"
-        if is_undefined:
-            reason = "all tests before are at 0, of which nothing is a multiple"
-        raise Missing(reason)
-    table = pd.DataFrame(rows, columns=PAIR_COLUMNS)
-    table = table.sort_values("regime", kind="stable", ignore_index=True)
-    return table.assign(regime=life.regimes["regime"].to_numpy()[table["regime"]])
 
 
 # ---------------------------------------------------------------- experts

@@ -7,8 +7,7 @@ See `REASONS` for the rest.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Iterable
 
 import numpy as np
 import pandas as pd
@@ -21,13 +20,6 @@ from pushlab.metrics.lifelong.curves import (
 )
 from pushlab.metrics.lifelong.lifetime import Lifetime
 from pushlab.metrics.lifelong.log import regime_numbers
-from pushlab.metrics.lifelong.metrics import (
-    changes,
-    contrast,
-    pairs_of_tests,
-    ratio,
-    recovery_times,
-)
 
 # {our name: the release's} of the metrics that both have.
 RELEASE_NAMES = {
@@ -89,43 +81,12 @@ def release_saturation(values: Values) -> Saturation:
     return Saturation(float(smoothed.max()), float(smoothed.argmax()))
 
 
-def release_recovery(life: Lifetime) -> pd.Series:
-    """Return `recovery_time` of l2metrics 3.1.0: the mean of a task's returns, also of those that were never back."""
-    means = {task: own.mean() for task, own in recovery_times(life)}
-    return pd.Series(means, dtype=float).reindex(life.tasks)
-
-
-def release_transfer(life: Lifetime, forward: bool, change: Callable) -> pd.DataFrame:
-    """Return `transfer` of l2metrics 3.1.0.
-
-    It files a value under the later test alone: of several tasks learned before that test, the last one stays. It also
-    takes a task's own training between the tests for transfer of the other.
-    """
-    last = {pair[-1]: pair for pair in pairs_of_tests(life, forward)}
-    levels = life.regimes["terminal"].to_numpy(float)
-    return changes(life, last.values(), levels, forward, change)
-
-
 class ReleaseLifetime(Lifetime):
     """A lifetime as l2metrics 3.1.0 reads and prepares it, faults included.
 
     It reads rows that are complete and have a number, by experience; several of one experience stay. Names are in small
     letters. Parameters make no variants.
     """
-
-    instead = {
-        "recovery_time": release_recovery,
-        "forward_transfer_ratio": partial(release_transfer, forward=True, change=ratio),
-        "forward_transfer_contrast": partial(
-            release_transfer, forward=True, change=contrast
-        ),
-        "backward_transfer_ratio": partial(
-            release_transfer, forward=False, change=ratio
-        ),
-        "backward_transfer_contrast": partial(
-            release_transfer, forward=False, change=contrast
-        ),
-    }
 
     def in_regimes(self, rows: pd.DataFrame) -> pd.DataFrame:
         """Parameters can change within a regime."""
@@ -186,6 +147,21 @@ class ReleaseLifetime(Lifetime):
         """One more than the block has experiences if the level isn't reached. Rounding is not forgiven."""
         reached = np.flatnonzero(self.one_per_episode(row) >= level)
         return float(reached[0] if len(reached) else self.regimes.at[row, "count"] + 1)
+
+    def typical_recovery(self, task: str, times: pd.Series) -> float:
+        """The mean, also of returns that were never back."""
+        return times.mean()
+
+    def transfer_pairs(self, pairs: Iterable[tuple]) -> Iterable[tuple]:
+        """It files a value under the later test alone: of several tasks learned before that test, the last one stays.
+
+        It also takes a task's own training between the tests for transfer of the other.
+        """
+        return {pair[-1]: pair for pair in pairs}.values()
+
+    def transfer_level(self, row: int) -> float:
+        """Of normalised values, several of one experience being averaged first."""
+        return self.regimes["terminal"].iat[row]
 
     def one_per_episode(self, row: int) -> np.ndarray:
         """Several values of one experience are averaged, but not for the mean of a regime."""

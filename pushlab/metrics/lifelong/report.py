@@ -67,15 +67,14 @@ class Report:
 
     def table(self) -> pd.DataFrame:
         """Return the lifetime's metrics by name: value, unit, better, about; missing ones with the reason."""
-        reasons = {name: f"missing: {reason}" for name, reason in self.missing}
-        rows = []
-        for name in dict.fromkeys([*self.lifetime.index, *reasons]):
-            value = self.lifetime.get(name, np.nan)
-            found = METRICS[name]
-            about = found.about if name in self.lifetime else reasons[name]
-            rows.append((name, value, self.unit(name), found.better or "", about))
-        columns = ["metric", "value", "unit", "better", "about"]
-        return pd.DataFrame(rows, columns=columns).set_index("metric")
+        about = {name: f"missing: {reason}" for name, reason in self.missing}
+        about |= {name: METRICS[name].about for name in self.lifetime.index}
+        names = dict.fromkeys([*self.lifetime.index, *about])
+        table = pd.DataFrame(index=pd.Index(names, name="metric"))
+        table["value"] = self.lifetime
+        table["unit"] = [self.unit(name) for name in names]
+        table["better"] = [METRICS[name].better or "" for name in names]
+        return table.assign(about=[about[name] for name in names])
 
     def unit(self, name: str) -> str:
         """Return the unit of a metric's values; "points" are those of 0 … 100, unless nothing was normalised."""
@@ -85,17 +84,13 @@ class Report:
 
     def counts(self) -> pd.DataFrame:
         """Return by task how many experiences were trained and tested, and the range of the normalised values."""
-        by_task = self.curves.groupby("task", sort=False)
-        is_trained = self.curves["block_type"] == TRAIN
-        trained = is_trained.groupby(self.curves["task"], sort=False).sum()
-        values = by_task["normalized"]
-        return pd.DataFrame(
-            {
-                "trained": trained,
-                "tested": by_task.size() - trained,
-                "min": values.min(),
-                "max": values.max(),
-            }
+        kind = self.curves["block_type"]
+        curves = self.curves.assign(trained=kind == TRAIN, tested=kind == TEST)
+        return curves.groupby("task", sort=False).agg(
+            trained=("trained", "sum"),
+            tested=("tested", "sum"),
+            min=("normalized", "min"),
+            max=("normalized", "max"),
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -255,9 +250,8 @@ def _chosen_names(metrics, kind, settings):
 def _compute(name, life):
     """Return a metric's value, NaN if it is missing, and the reasons for gaps."""
     life.gaps = []
-    function = life.instead.get(name, METRICS[name].function)
     try:
-        value = function(life)
+        value = METRICS[name].function(life)
     except Missing as reason:
         return math.nan, [str(reason)]
     except Exception as error:
@@ -351,9 +345,9 @@ def log_of(*blocks: tuple) -> pd.DataFrame:
     tables: list[pd.DataFrame] = []
     for block, (kind, tasks, *rest) in enumerate(blocks):
         params = rest[-1] if rest and isinstance(rest[-1], dict) else {}
-        for task, values in (
-            tasks.items() if isinstance(tasks, dict) else [(tasks, rest[0])]
-        ):
+        if not isinstance(tasks, dict):
+            tasks = {tasks: rest[0]}
+        for task, values in tasks.items():
             columns = {
                 "block": block,
                 "block_type": kind,

@@ -28,9 +28,6 @@ class Estimate(NamedTuple):
     high: float
     ess: float
 
-    def __str__(self) -> str:
-        return f"{self.value:.3g} [{self.low:.3g}, {self.high:.3g}]"
-
 
 def effective_sample_size(weights: ArrayLike) -> float:
     """Number of equally weighted episodes that are worth as much: (Σ w)² / Σ w².

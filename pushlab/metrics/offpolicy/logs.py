@@ -254,18 +254,21 @@ def off_policy(
     rows = {
         "naive": estimators.naive(episodes.rewards, **how),
         "direct method": estimators.direct_method(values, level),
-        "importance sampling": estimators.importance_sampling(*known, **how),
-        "self-normalised": estimators.self_normalised(*known, **how),
-        "per-decision": estimators.per_decision(*known, **how),
-        "doubly robust": estimators.doubly_robust(*modelled, **how),
-        "SWITCH": estimators.switch(*modelled, **how),
-        "DRos": estimators.shrunk(*modelled, **how),
-        "MAGIC": estimators.magic(*modelled, **how),
     }
+    for name, function, arrays in (
+        ("importance sampling", estimators.importance_sampling, known),
+        ("self-normalised", estimators.self_normalised, known),
+        ("per-decision", estimators.per_decision, known),
+        ("doubly robust", estimators.doubly_robust, modelled),
+        ("SWITCH", estimators.switch, modelled),
+        ("DRos", estimators.shrunk, modelled),
+        ("MAGIC", estimators.magic, modelled),
+    ):
+        rows[name] = function(*arrays, **how)
     if episodes.ess < ENOUGH:
         warnings.warn(
-            f"effective sample size {episodes.ess:.1f} of {len(values):,} episodes: the log hardly ever "
-            "shows the target's actions, and its intervals are not reliable",
+            f"effective sample size {episodes.ess:.1f} of {len(values):,} episodes: the target "
+            "does what the log hardly ever shows, and its intervals are not to be trusted",
             stacklevel=2,
         )
     table = pd.DataFrame(rows.values(), index=pd.Index(rows, name="estimator"))
