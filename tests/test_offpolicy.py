@@ -264,7 +264,7 @@ def test_few_effective_episodes_warn_and_none_give_no_interval():
     ("spoil", "message"),
     [
         (lambda log: log.drop(columns="propensity"), "no column 'propensity'"),
-        (lambda log: log.assign(propensity=0.0), "row 0: 0.0 is no probability"),
+        (lambda log: log.assign(propensity=0.0), "row 0: 0.0 is not valid"),
         (lambda log: log.assign(action=2), "column action: numbers from 0 to 1"),
         (lambda log: log[log["step"] == 1], "row 1: .* without a gap"),
     ],

@@ -252,17 +252,15 @@ def learning_rate(scores: ArrayLike, window: int = 100) -> LearningRate:
             f"the window has from 1 step to one less than there are scores, {len(scores)}; got {window}"
         )
     smooth = np.lib.stride_tricks.sliding_window_view(scores, window).mean(axis=1)
-    steps = np.arange(len(smooth)) - (len(smooth) - 1) / 2
     last = smooth[-max(1, len(smooth) // 4) :]
     level = last.mean()
-    width = 2 * np.abs(last - level).max() + 1e-9 * max(
-        1.0, np.abs(smooth).max()
-    )  # rounding is no departure
+    # Rounding is no departure.
+    rounding = 1e-9 * max(1.0, np.abs(smooth).max())
+    width = 2 * np.abs(last - level).max() + rounding
     away = np.flatnonzero(np.abs(smooth - level) > width)
-    return LearningRate(
-        float(steps @ smooth / (steps @ steps)),
-        int(window + (away[-1] if len(away) else -1)),
-    )
+    settled = window + away[-1] if len(away) else window - 1
+    slope = np.polyfit(np.arange(len(smooth)), smooth, 1)[0]
+    return LearningRate(float(slope), int(settled))
 
 
 # ---------------------------------------------------------------- arrays as they should be

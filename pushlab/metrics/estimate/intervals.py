@@ -202,10 +202,6 @@ def simultaneous(
     True
     """
     arguments.share("level", level)
-    arguments.demand(
-        len(samples),
-        "there is nothing to compare: samples is {name: values} or a list of values",
-    )
     each = 1 - (1 - level) / len(samples)
     if hasattr(samples, "items"):
         return {name: interval(values, level=each) for name, values in samples.items()}

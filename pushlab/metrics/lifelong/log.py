@@ -131,13 +131,15 @@ def in_regimes(rows: pd.DataFrame, is_aware: bool) -> pd.DataFrame:
     """
     if not is_aware:
         rows = rows.assign(task=rows["task"].map(base_name), params="")
-    elif "regime" in rows and pd.api.types.is_integer_dtype(rows["regime"]):
+    numbers = regime_numbers(rows, [*ABOUT])
+    if is_aware and "regime" in rows and pd.api.types.is_integer_dtype(rows["regime"]):
         own = rows["regime"].to_numpy()
         starts = run_starts(regime_numbers(rows, ["regime", "block"]))
         if len(np.unique(own[starts])) == len(starts):
-            return mean_per_experience(rows, "raw", ["regime", "episode"])
-    rows = rows.assign(regime=regime_numbers(rows, [*ABOUT]))
-    return mean_per_experience(rows, "raw", ["regime", "episode"])
+            numbers = own
+    return mean_per_experience(
+        rows.assign(regime=numbers), "raw", ["regime", "episode"]
+    )
 
 
 def mean_per_experience(

@@ -116,12 +116,7 @@ class Report:
         )
 
     def __repr__(self) -> str:
-        sizes = f"{len(self.curves):,} experiences, {len(self.tasks)} tasks"
-        lines = [f"Report of {sizes}, {self.syllabus_type}"]
-        for name, value in self.lifetime.items():
-            lines.append(f"  {name:32} {value:10.4g} {self.unit(name)}")
-        lines += [f"  {name:32} {reason}" for name, reason in self.missing]
-        return "\n".join(lines)
+        return f"Report of {len(self.curves):,} experiences\n{self.table()}"
 
     def _repr_html_(self) -> str:
         return self.table()._repr_html_()
@@ -162,8 +157,7 @@ def lifelong_report(
     """
     settings = settings or Settings()
     if not isinstance(settings, Settings):
-        kind = type(settings).__name__
-        raise TypeError(f"settings are a Settings object; got {kind}")
+        raise TypeError(f"settings are a Settings object; got {settings!r:.60}")
     rules = ReleaseLifetime if settings.reference else Lifetime
     life = rules(log, experts, measure, settings)
     kind = syllabus_type or find_syllabus_type(log, life.regimes)

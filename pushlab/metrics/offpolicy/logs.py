@@ -67,17 +67,16 @@ def _in_order(log):
     has_columns(log, "episode", "step", "reward", "propensity", what="the log")
     log = log.sort_values(["episode", "step"], kind="stable")
     observed = [name for name in log.columns if name.startswith("obs.")]
-    for name in ("step", "reward", "propensity", *observed):
-        values = log[name].to_numpy(float)
-        is_wrong = ~np.isfinite(values)
-        kind = "finite number"
-        if name == "propensity":
-            is_wrong |= (values <= 0) | (values > 1)
-            kind = "probability above 0"
-        if is_wrong.any():
-            at = is_wrong.argmax()
-            row = log.index[at]
-            raise ValueError(f"column {name}, row {row}: {values[at]} is no {kind}")
+    names = ["propensity", "step", "reward", *observed]
+    values = log[names].to_numpy(float)
+    is_valid = np.isfinite(values)
+    is_valid[:, 0] &= (values[:, 0] > 0) & (values[:, 0] <= 1)
+    if not is_valid.all():
+        row, column = np.argwhere(~is_valid)[0]
+        raise ValueError(
+            f"column {names[column]}, row {log.index[row]}: {values[row, column]} is not valid; numbers are "
+            "finite, propensities above 0 and at most 1"
+        )
     row = np.unique(log["episode"].to_numpy(), return_inverse=True)[1]
     column = log.groupby("episode", sort=False).cumcount().to_numpy()
     is_wrong = log["step"].to_numpy() != column
