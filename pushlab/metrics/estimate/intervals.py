@@ -422,20 +422,17 @@ def finite_matrix(
     axes: tuple[str, str],
     rows: int = 1,
     columns: int = 1,
-    stacked: bool = False,
 ) -> np.ndarray:
-    """Return values as a finite float64 array with these two axes; ValueError if they aren't.
+    """Return values as a finite float64 array with these two axes last; ValueError if they aren't.
 
     Args:
         name: Name of the argument for the message.
         values: The values.
         axes: Names of the axes.
         rows, columns: The least number of each.
-        stacked: Whether more axes may lead, such as the draws of a bootstrap.
     """
     matrix = arguments.floats(name, values)
-    is_matrix = matrix.ndim == 2 or (stacked and matrix.ndim > 2)
-    if not is_matrix or matrix.shape[-2] < rows or matrix.shape[-1] < columns:
+    if matrix.ndim < 2 or matrix.shape[-2] < rows or matrix.shape[-1] < columns:
         raise ValueError(
             f"{name} need the axes ({axes[0]}, {axes[1]}), at least {rows} by {columns}; "
             f"got shape {matrix.shape}"

@@ -31,8 +31,8 @@ ROUNDING = (
 )  # of a mean difference, in units of the largest value
 
 
-def _scores(scores, runs=1, stacked=True):
-    return finite_matrix("scores", scores, ("run", "task"), runs, stacked=stacked)
+def _scores(scores, runs=1):
+    return finite_matrix("scores", scores, ("run", "task"), runs)
 
 
 # ---------------------------------------------------------------- statistics
@@ -177,7 +177,7 @@ def stratified_interval(
     arguments.share("level", level)
     resamples = arguments.whole("resamples", resamples, BATCH)
     samples = [scores] if theirs is None else [scores, theirs]
-    matrices = [_scores(sample, 2, stacked=False) for sample in samples]
+    matrices = [_scores(sample, 2) for sample in samples]
     _same_tasks(*matrices)
     rng = arguments.generator(seed)
     value = np.asarray(statistic(*matrices), float)
@@ -296,8 +296,7 @@ def permutation_test(
     from scipy.stats import permutation_test as permute
 
     one, other = (
-        _scores(np.atleast_2d(np.transpose(values)).T, 2, stacked=False)
-        for values in (ours, theirs)
+        _scores(np.atleast_2d(np.transpose(values)).T, 2) for values in (ours, theirs)
     )
     _same_tasks(one, other)
     if paired:

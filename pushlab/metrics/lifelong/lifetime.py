@@ -338,11 +338,11 @@ class Lifetime:
         known. Saturation values are on the scale for divisions.
         """
         rows = []
-        for task in self.tasks:
+        for task, runs in self.runs.items():
             own = self.learning(task, "for_ratios")
             if not np.isfinite(own).any():
                 continue
-            is_value = self.runs.get(task, [ExpertRun(own)])[0].name is None
+            is_value = runs[0].name is None
             own_episodes = None if is_value else self.learning(task, "episode")
             reached = self.saturation(own, own_episodes)
             for run, expert in enumerate(self.expert_curves(task, True)):

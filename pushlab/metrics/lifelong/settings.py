@@ -91,9 +91,10 @@ class Settings:
         number("saturation_share", self.saturation_share, above=0, most=1)
         if self.window is not None:
             window = number("window", self.window, above=0)
+            window = int(window) if window % 1 == 0 else window
             if self.reference or window > 1:
-                window = whole("window", int(window) if window % 1 == 0 else window, 1)
-            object.__setattr__(self, "window", int(window) if window == 1 else window)
+                whole("window", window, 1)
+            object.__setattr__(self, "window", window)
         if self.data_range is not None:
             object.__setattr__(self, "data_range", _pairs(self.data_range))
 
