@@ -27,7 +27,8 @@ def points(actual: ArrayLike, opened: ArrayLike) -> np.ndarray:
     >>> points([True, False, False, True], [True, False, True, False]).tolist()
     [1.0, 0.0, 2.0, -1.0]
     """
-    actual, opened = _as_bool(actual, "actual"), _as_bool(opened, "opened")
+    actual = _as_bool(actual, "actual")
+    opened = _as_bool(opened, "opened")
     demand(
         actual.shape == opened.shape,
         f"actual and opened are of the same length; got {actual.shape} and {opened.shape}",
@@ -165,9 +166,8 @@ def plausibility(notifications: Any, known: Any) -> float:
     notifications, known = _rows_of_both(notifications, known, "notifications", "known")
     demand(len(notifications), "no notification was sent, so there is no plausibility")
     combinations = set(map(tuple, known.tolist()))
-    return sum(tuple(row) in combinations for row in notifications.tolist()) / len(
-        notifications
-    )
+    found = [tuple(row) in combinations for row in notifications.tolist()]
+    return float(np.mean(found))
 
 
 ENTICEMENT = {"low": 0.0, "moderate": 0.5, "high": 1.0}
@@ -301,7 +301,7 @@ def _entropy(column):
     return float(-(shares * np.log(shares)).sum())
 
 
-def _probabilities(values, shape):
+def _probabilities(values, shape) -> np.ndarray:
     """Return one probability for each notification."""
     values = np.asarray(values, float)
     demand(

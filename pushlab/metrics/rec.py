@@ -89,7 +89,7 @@ def filter_bubble(log: pd.DataFrame, items: ArrayLike) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _unit(vectors):
+def _unit(vectors) -> np.ndarray:
     """Return vectors (…, features) divided by their lengths."""
     vectors = np.asarray(vectors, float)
     lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)

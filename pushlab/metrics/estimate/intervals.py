@@ -451,7 +451,7 @@ def plain(value: Any) -> Any:
     return float(value) if np.ndim(value) == 0 else value
 
 
-def _sample(values):
+def _sample(values) -> np.ndarray:
     values = arguments.floats("values", values)
     if values.ndim != 1 or len(values) < 2 or not np.isfinite(values).all():
         raise ValueError(
@@ -460,7 +460,7 @@ def _sample(values):
     return values
 
 
-def _difference(ours, theirs):
+def _difference(ours, theirs) -> np.ndarray:
     ours = np.asarray(ours, float)
     theirs = np.asarray(theirs, float)
     arguments.demand(

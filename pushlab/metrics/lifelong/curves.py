@@ -11,9 +11,7 @@ import pandas as pd
 from pushlab.metrics.lifelong.log import base_name
 from pushlab.metrics.lifelong.settings import Settings
 
-QUANTILES = (0.1, 0.9)  # of a task, to which clamping clips
 TERMINAL = 0.1  # share of a training block whose mean is its terminal performance
-LONG = 512  # longer windows are convolved by Fourier transform
 CLOSE = 1e-9  # values closer than this share of the curve's size are equal
 
 Values = Sequence[float] | np.ndarray
@@ -94,8 +92,8 @@ def smooth(
 
 
 def _convolve(values, kernel):
-    """Return sliding weighted sums where the kernel is wholly inside."""
-    if len(kernel) <= LONG:
+    """Return sliding weighted sums where the kernel is wholly inside; of long kernels by Fourier transform."""
+    if len(kernel) <= 512:
         return np.convolve(values, kernel, mode="valid")
     from scipy.signal import oaconvolve
 
@@ -142,7 +140,7 @@ def first_reached(values: Values, level: float) -> float:
     return float(reached[0]) if len(reached) else np.nan
 
 
-def terminal_performance(values: Values, share: float = TERMINAL) -> float:
+def terminal_performance(values: Values, share: float) -> float:
     """Return the mean of the last `share` of a curve without missing values; NaN if there are no others.
 
     Source:
@@ -214,7 +212,7 @@ def find_scales(
         known = known[np.isfinite(known)]
         limits = (-np.inf, np.inf)
         if settings.clamp and len(known):
-            limits = ranges.get(task) or tuple(np.quantile(known, QUANTILES))
+            limits = ranges.get(task) or tuple(np.quantile(known, (0.1, 0.9)))
             known = np.clip(known, *limits)
         low = known.min() if len(known) else np.nan
         high = known.max() if len(known) else np.nan

@@ -417,8 +417,8 @@ def read_experts(experts: Any, life: Lifetime) -> dict[str, list[ExpertRun]]:
             entry = entry_of(name)
             if not isinstance(entry, Real):
                 runs += [_read_run(run, name, life) for run in _as_runs(entry)]
-            elif np.isfinite(entry):
-                values.append(entry)
+            elif np.isfinite(float(entry)):
+                values.append(float(entry))
         if values and not runs:
             runs = [ExpertRun(np.array([np.mean(values)]))]
         if runs:

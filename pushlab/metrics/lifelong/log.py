@@ -35,14 +35,9 @@ def read_rows(
     Raises:
         ValueError: For a missing column or an invalid value; for an unknown measure it lists the numeric columns.
     """
-    if not isinstance(log, pd.DataFrame):
-        kind = type(log).__name__
-        raise TypeError(
-            f"a lifetime log is a DataFrame, one row an experience; got {kind}"
-        )
+    _validate(log)
     rows = log.reset_index(drop=True)
     measure = find_measure(rows, measure)
-    _validate(rows)
     rows["raw"] = measured(rows, measure)
     infinite = np.flatnonzero(np.isinf(rows["raw"]))
     if len(infinite):
@@ -195,7 +190,7 @@ def read_params(text: str) -> dict:
     """Return the parameters that a log holds as JSON; {} if the text is something else."""
     try:
         values = json.loads(text)
-    except (ValueError, RecursionError):
+    except ValueError:
         return {}
     return values if isinstance(values, dict) else {}
 

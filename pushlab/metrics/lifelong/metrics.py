@@ -193,8 +193,8 @@ def mean_training_performance(life: Lifetime) -> pd.Series:
     Source:
         New et al. (2022), Lifelong Learning Metrics, arXiv 2201.08278; `avg_train_perf` of l2metrics 3.1.
     """
-    rows = life.regimes[life.regimes["block_type"] == TRAIN]
-    return life.mean_by_task("mean", rows)
+    is_trained = life.regimes["block_type"] == TRAIN
+    return life.mean_by_task("mean", life.regimes[is_trained])
 
 
 @metric("mean_evaluation_performance", unit="points", better="higher")

@@ -29,7 +29,6 @@ from pushlab.metrics.lifelong.release import (
 from pushlab.metrics.lifelong.settings import RELEASE, Settings
 
 PAIR_COLUMNS = ["metric", "learned", "tested", "block", "regime", "value"]
-SAME = 1e-9  # smaller differences are rounding
 
 
 @dataclass(repr=False)
@@ -78,9 +77,9 @@ class Report:
 
     def unit(self, name: str) -> str:
         """Return the unit of a metric's values; "points" are those of 0 … 100, unless nothing was normalised."""
-        unit = METRICS[name].unit
-        is_raw = self.settings.normalization == "none"
-        return self.measure if unit == "points" and is_raw else unit
+        if self.settings.normalization == "none" and METRICS[name].unit == "points":
+            return self.measure
+        return METRICS[name].unit
 
     def counts(self) -> pd.DataFrame:
         """Return by task how many experiences were trained and tested, and the range of the normalised values."""
@@ -313,7 +312,7 @@ def compare_references(
     table = pd.DataFrame(columns).dropna(how="all").rename_axis("metric")
     table["difference"] = table["corrected"] - table[RELEASE]
     table["name"] = table.index.map(RELEASE_NAMES)
-    is_equal = table["difference"].abs() <= SAME
+    is_equal = table["difference"].abs() <= 1e-9  # up to rounding
     reasons = [REASONS.get(name, TRANSFER) for name in table.index]
     table["why"] = np.where(is_equal, "", reasons)
     return table

@@ -338,7 +338,7 @@ def _partial(weighted):
 # ---------------------------------------------------------------- parts of all estimators
 
 
-def _pair(rewards, ratios):
+def _pair(rewards, ratios) -> tuple[np.ndarray, np.ndarray]:
     """Return rewards and ratios as valid arrays (episodes, steps)."""
     rewards = numbers("rewards", rewards)
     ratios = numbers("ratios", ratios)

@@ -10,9 +10,6 @@ import pandas as pd
 from pushlab.ground.arguments import demand, has_columns, number, whole
 from pushlab.metrics.offpolicy import estimators
 
-# Effective episodes below which an importance-weighted interval is not reliable; a rule of thumb.
-ENOUGH = 50
-
 
 class Episodes(NamedTuple):
     """A log as arrays, a row an episode and a column a step.
@@ -264,7 +261,7 @@ def off_policy(
         ("MAGIC", estimators.magic, modelled),
     ):
         rows[name] = function(*arrays, **how)
-    if episodes.ess < ENOUGH:
+    if episodes.ess < 50:  # a rule of thumb
         warnings.warn(
             f"effective sample size {episodes.ess:.1f} of {len(values):,} episodes: the target "
             "does what the log hardly ever shows, and its intervals are not to be trusted",
