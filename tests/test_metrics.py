@@ -22,8 +22,6 @@ UNEVEN = (np.log(3) - 2 / 3 * np.log(2)) / np.log(3)
         ("best_performance", ([True, False, False],), 5),
         ("best_performance", ([True, False], [0.9, 0.25]), 0.8 + 0.5),
         ("expected_points", ([True, False], [0.9, 0.25]), [0.8, 0.5]),
-        ("performance_share", (OPENED, CHOSEN), 2 / 6),
-        ("performance_share", (OPENED[:2], CHOSEN[:2], [0.75, 0.5]), 1 / 1.5),
         ("regret", ([0.9, 0.8], [0.4, 0.8]), 0.25),
         ("click_through_rate", ([True, False, False, False],), 0.25),
         ("coverage", (SENT, HISTORY), (2 + 1 + 1) / 6),
@@ -59,11 +57,6 @@ def test_coverage_and_evenness_accept_words_codes_and_tables():
     [
         ("performance", ([True], [True, False]), "same length"),
         ("expected_points", ([True], [1.5]), "from 0 to 1; got 1.5"),
-        (
-            "performance_share",
-            ([True], [False], [0.0]),
-            "is -1; a share needs it above",
-        ),
         ("coverage", ([[np.nan]], [["a"]]), "missing"),
         ("enticement", (["low", "much"],), "low, moderate, high; got 'much'"),
     ],

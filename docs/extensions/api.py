@@ -67,17 +67,14 @@ PAGES = {
     "metrics.estimate": ("How sure one may be", ["pushlab.metrics.estimate"]),
     "metrics.offpolicy": (
         "Off-policy estimators",
-        ["pushlab.metrics.offpolicy", "# Value models", "pushlab.metrics.value_models"],
+        ["pushlab.metrics.offpolicy"],
     ),
     "metrics.lifelong": (
         "Metrics of lifelong learning",
         [
             "pushlab.metrics.lifelong",
             "# The metrics",
-            "pushlab.metrics.lifelong.learning",
-            "pushlab.metrics.lifelong.maintenance",
-            "pushlab.metrics.lifelong.transfer",
-            "pushlab.metrics.lifelong.versus",
+            "pushlab.metrics.lifelong.metrics",
         ],
     ),
     "plots": ("Pictures", ["pushlab.plots"]),

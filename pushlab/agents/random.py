@@ -63,8 +63,8 @@ def sampling_chance(space: spaces.Space, mask: Any = None) -> float | None:
 class GaussianActions(Agent):
     """Draws vector actions around a mean, cut off at the bounds of the action space, and knows their density.
 
-    `rollout` writes the density of each action down as `propensity`; `pushlab.metrics.offpolicy.kernel_episodes` takes
-    such a log. Components are independent, each from a normal distribution truncated at its bounds.
+    `rollout` writes the density of each action down as `propensity`. Components are independent, each from a normal
+    distribution truncated at its bounds.
 
     mean     function of the observation to an action; beyond the bounds it counts as the bound
     spread   standard deviation before the cut, above 0; or one for each component

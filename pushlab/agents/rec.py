@@ -12,8 +12,12 @@ import numpy as np
 from pushlab.agents.protocol import Agent, Deterministic, own_chance
 from pushlab.agents.weights import WeightBlocks
 from pushlab.ground.arguments import demand, function, in_short, number, numbers, whole
-from pushlab.metrics.offpolicy.logs import episodes_of
-from pushlab.metrics.value_models import cross_fitted_values, linear, quadratic
+from pushlab.metrics.offpolicy import (
+    cross_fitted_values,
+    episodes_of,
+    linear,
+    quadratic,
+)
 
 
 def world_of(env: gym.Env, agent: Agent) -> Any:

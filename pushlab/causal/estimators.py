@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pushlab.ground.arguments import number, one_of, whole
-from pushlab.metrics.value_models import linear, quadratic
+from pushlab.metrics.offpolicy import linear, quadratic
 
 CLIP = 0.02  # propensities are taken as no nearer to 0 and 1 than this, unless another `clip` is given
 

@@ -37,7 +37,7 @@ def with_options(settings: type, **more: str) -> Callable[[Callable], Callable]:
         more: Additions to the help, by the field's name.
     """
     told = re.findall(
-        r"^ *(\w+)(?:: | {2,})(.*(?:\n {8,}.*)*)",
+        r"^(?: {4}(?=\w+: ))?(\w+)(?:: | {2,})(.*(?:\n {8,}.*)*)",
         inspect.cleandoc(settings.__doc__ or ""),
         re.MULTILINE,
     )

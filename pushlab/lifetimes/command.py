@@ -14,7 +14,7 @@ import typer
 from pushlab.ground.commands import ended_by, say, with_options
 from pushlab.ground.faults import BadData, Fault
 from pushlab.ground.files import json_text, read_json, write_text
-from pushlab.metrics.settings import Settings
+from pushlab.metrics.lifelong.settings import Settings
 
 experts_app = typer.Typer(
     no_args_is_help=True,

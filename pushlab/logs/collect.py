@@ -17,7 +17,7 @@ from pushlab.agents.protocol import own_chance
 from pushlab.envs import naming_the_nearest
 from pushlab.ground.arguments import whole
 from pushlab.ground.seeds import episode_seed
-from pushlab.metrics.offpolicy.logs import probabilities_of
+from pushlab.metrics.offpolicy import probabilities_of
 
 MOST_STATES = 5_000_000  # in an enumeration
 

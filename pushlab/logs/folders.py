@@ -43,7 +43,7 @@ from pushlab.logs.tables import (
     write_csv,
 )
 from pushlab.metrics.lifelong import SYLLABUS_TYPES
-from pushlab.metrics.lifelong.rows import (
+from pushlab.metrics.lifelong.log import (
     ABOUT,
     find_measure,
     numeric_columns,

@@ -27,7 +27,8 @@ def points(actual: ArrayLike, opened: ArrayLike) -> np.ndarray:
     >>> points([True, False, False, True], [True, False, True, False]).tolist()
     [1.0, 0.0, 2.0, -1.0]
     """
-    actual, opened = _as_bool(actual, "actual"), _as_bool(opened, "opened")
+    actual = _as_bool(actual, "actual")
+    opened = _as_bool(opened, "opened")
     demand(
         actual.shape == opened.shape,
         f"actual and opened are of the same length; got {actual.shape} and {opened.shape}",
@@ -45,20 +46,20 @@ def performance(actual: ArrayLike, opened: ArrayLike) -> float:
 
 
 def best_performance(actual: ArrayLike, probability: ArrayLike | None = None) -> float:
-    """The performance of the best notifications, float: in expectation where the best can only be opened with a chance.
+    """Return the performance of the best notifications, in expectation if the best can only be opened with a chance.
 
-    probability  of opening the best notification in each context (rows,); None means that it is always opened
+    Args:
+        actual: Whether the notification that the user really got was opened, bool (rows,).
+        probability: Of opening the best notification in each context (rows,); None: it is always opened.
 
     >>> best_performance([True, False])
     3.0
     >>> best_performance([True, False], probability=[0.5, 0.5])     # 0.5·1 - 0.5·1, and 0.5·2 + 0.5·0
     1.0
     """
-    return float(
-        expected_points(
-            actual, np.ones(np.shape(actual)) if probability is None else probability
-        ).sum()
-    )
+    if probability is None:
+        probability = np.ones(np.shape(actual))
+    return float(expected_points(actual, probability).sum())
 
 
 def expected_points(actual: ArrayLike, probability: ArrayLike) -> np.ndarray:
@@ -67,35 +68,10 @@ def expected_points(actual: ArrayLike, probability: ArrayLike) -> np.ndarray:
     >>> expected_points([True, False], [1.0, 0.25]).tolist()
     [1.0, 0.5]
     """
-    actual, probability = (
-        _as_bool(actual, "actual").astype(int),
-        np.asarray(probability, float),
-    )
-    demand(
-        actual.shape == probability.shape,
-        f"as many probabilities as notifications; got {probability.shape} and {actual.shape}",
-    )
-    _demand_probabilities(probability)
-    return POINTS[actual, 0] + probability * (POINTS[actual, 1] - POINTS[actual, 0])
-
-
-def performance_share(
-    actual: ArrayLike, opened: ArrayLike, best: ArrayLike | None = None
-) -> float:
-    """Performance as a share of the best possible, float; 1 is the best, below 0 is worse than dismissing nothing new.
-
-    best  probability of opening the best notification in each context (rows,), or None: always opened
-
-    Raises ValueError where the best possible is not above 0, so that a share would say nothing.
-
-    >>> performance_share([True, False, False, True], [True, False, True, False])    # 2 of 1 + 2 + 2 + 1
-    0.3333333333333333
-    """
-    top = best_performance(actual, best)
-    demand(
-        top > 0, f"the best possible performance is {top:g}; a share needs it above 0"
-    )
-    return performance(actual, opened) / top
+    actual = _as_bool(actual, "actual").astype(int)
+    probability = _probabilities(probability, actual.shape)
+    dismissed, opened = POINTS[actual].T
+    return dismissed + probability * (opened - dismissed)
 
 
 def regret(best: ArrayLike, probability: ArrayLike) -> float:
@@ -104,13 +80,8 @@ def regret(best: ArrayLike, probability: ArrayLike) -> float:
     >>> regret([0.9, 0.8], [0.4, 0.8])
     0.25
     """
-    best, probability = np.asarray(best, float), np.asarray(probability, float)
-    demand(
-        best.shape == probability.shape and best.ndim == 1 and len(best),
-        f"best and probability are of the same length, at least 1; got {best.shape} and {probability.shape}",
-    )
-    _demand_probabilities(best)
-    _demand_probabilities(probability)
+    best = _probabilities(best, np.shape(best))
+    probability = _probabilities(probability, best.shape)
     return float((best - probability).mean())
 
 
@@ -146,12 +117,13 @@ def coverage(accepted: Any, history: Any, reference: str | None = None) -> float
     """
     accepted, history = _rows_of_both(accepted, history, "accepted", "the history")
     one_of("reference", reference, (None, "gym-push-0.0.21"))
-    values = [
-        (set(ours.tolist()), set(theirs.tolist()))
-        for ours, theirs in zip(accepted.T, history.T)
-    ]
-    covered = sum(len(ours if reference else ours & theirs) for ours, theirs in values)
-    return covered / sum(len(theirs) for _, theirs in values)
+    covered = 0
+    known = 0
+    for ours, theirs in zip(accepted.T.tolist(), history.T.tolist()):
+        found = set(ours) if reference else set(ours) & set(theirs)
+        covered += len(found)
+        known += len(set(theirs))
+    return covered / known
 
 
 def evenness(accepted: Any, history: Any) -> float:
@@ -171,8 +143,8 @@ def evenness(accepted: Any, history: Any) -> float:
     """
     accepted, history = _rows_of_both(accepted, history, "accepted", "the history")
     spread = []
-    for ours, theirs in zip(accepted.T, history.T):
-        values = max(len(set(ours.tolist())), len(set(theirs.tolist())))
+    for ours, theirs in zip(accepted.T.tolist(), history.T.tolist()):
+        values = max(len(set(ours)), len(set(theirs)))
         if values > 1:
             spread.append(_entropy(ours) / np.log(values))
     demand(
@@ -194,9 +166,8 @@ def plausibility(notifications: Any, known: Any) -> float:
     notifications, known = _rows_of_both(notifications, known, "notifications", "known")
     demand(len(notifications), "no notification was sent, so there is no plausibility")
     combinations = set(map(tuple, known.tolist()))
-    return sum(tuple(row) in combinations for row in notifications.tolist()) / len(
-        notifications
-    )
+    found = [tuple(row) in combinations for row in notifications.tolist()]
+    return float(np.mean(found))
 
 
 ENTICEMENT = {"low": 0.0, "moderate": 0.5, "high": 1.0}
@@ -230,7 +201,7 @@ class ResponseTime(NamedTuple):
 
 
 def response_time(seconds: ArrayLike) -> ResponseTime:
-    """Median and 95th percentile of the seconds an agent took for each notification, a ResponseTime of floats.
+    """Return the median and 95th percentile of the seconds an agent took for each notification.
 
     The percentile is the least of the times that at least 95 % do not exceed, so it is one that really occurred.
 
@@ -238,19 +209,14 @@ def response_time(seconds: ArrayLike) -> ResponseTime:
     ResponseTime(median=0.25, p95=4.0)
     """
     seconds = np.asarray(seconds, float)
-    if (
-        seconds.ndim != 1
-        or not len(seconds)
-        or not (np.isfinite(seconds) & (seconds >= 0)).all()
-    ):
+    is_time = np.isfinite(seconds) & (seconds >= 0)
+    if seconds.ndim != 1 or not len(seconds) or not is_time.all():
         raise ValueError(
-            f"a response time is a finite number of seconds, 0 or more, for each of at least one "
+            "a response time is a finite number of seconds, 0 or more, for each of at least one "
             f"notification; got {seconds!r:.60}"
         )
-    return ResponseTime(
-        float(np.median(seconds)),
-        float(np.quantile(seconds, 0.95, method="inverted_cdf")),
-    )
+    p95 = np.quantile(seconds, 0.95, method="inverted_cdf")
+    return ResponseTime(float(np.median(seconds)), float(p95))
 
 
 class LearningRate(NamedTuple):
@@ -285,65 +251,67 @@ def learning_rate(scores: ArrayLike, window: int = 100) -> LearningRate:
         raise ValueError(
             f"the window has from 1 step to one less than there are scores, {len(scores)}; got {window}"
         )
-    total = np.concatenate([[0.0], np.cumsum(scores)])
-    smooth = (total[window:] - total[:-window]) / window
-    steps = np.arange(len(smooth)) - (len(smooth) - 1) / 2
+    smooth = np.lib.stride_tricks.sliding_window_view(scores, window).mean(axis=1)
     last = smooth[-max(1, len(smooth) // 4) :]
     level = last.mean()
-    width = 2 * np.abs(last - level).max() + 1e-9 * max(
-        1.0, np.abs(smooth).max()
-    )  # rounding is no departure
+    # Rounding is no departure.
+    rounding = 1e-9 * max(1.0, np.abs(smooth).max())
+    width = 2 * np.abs(last - level).max() + rounding
     away = np.flatnonzero(np.abs(smooth - level) > width)
-    return LearningRate(
-        float(steps @ smooth / (steps @ steps)),
-        int(window + (away[-1] if len(away) else -1)),
-    )
+    settled = window + away[-1] if len(away) else window - 1
+    slope = np.polyfit(np.arange(len(smooth)), smooth, 1)[0]
+    return LearningRate(float(slope), int(settled))
 
 
 # ---------------------------------------------------------------- arrays as they should be
 
 
-def _rows_of_both(
-    some: Any, others: Any, name: str, other_name: str
-) -> tuple[np.ndarray, np.ndarray]:
-    """Two arrays (rows, features) with the same features and no value missing; of `some` there may be no row."""
-    import pandas as pd
-
-    some, others = (
-        np.asarray(rows, dtype=None if isinstance(rows, np.ndarray) else object)
-        for rows in (some, others)
-    )
-    if some.shape == (0,):
-        some = some.reshape(0, others.shape[-1])
+def _rows_of_both(some, others, name, other_name):
+    """Return two arrays (rows, features) with the same features and no value missing; the first can have no rows."""
+    others = _rows(others, other_name)
     demand(others.size, f"{other_name} is empty, so there is nothing to compare with")
-    for rows, called in ((some, name), (others, other_name)):
-        demand(
-            rows.ndim == 2,
-            f"{called} is an array (rows, features); got one of shape {rows.shape}",
-        )
-        demand(not pd.isna(rows).any(), f"{called} has a value missing (NaN or None)")
-    if len(some) and some.shape[1] != others.shape[1]:
-        raise ValueError(
-            f"{name} and {other_name} have the same features; got {some.shape[1]} and {others.shape[1]}"
-        )
+    if not len(some):
+        return others[:0], others
+    some = _rows(some, name)
+    demand(
+        some.shape[1] == others.shape[1],
+        f"{name} and {other_name} have the same features; got {some.shape[1]} and {others.shape[1]}",
+    )
     return some, others
 
 
-def _entropy(column):
-    """Shannon entropy of the values of a column, in nats."""
+def _rows(values, name):
+    """Return values as an array (rows, features) without missing values."""
     import pandas as pd
 
-    counts = np.bincount(pd.factorize(column)[0])
-    shares = counts / counts.sum()
+    rows = values if isinstance(values, np.ndarray) else np.asarray(values, object)
+    demand(
+        rows.ndim == 2,
+        f"{name} is an array (rows, features); got one of shape {rows.shape}",
+    )
+    demand(not pd.isna(rows).any(), f"{name} has a value missing (NaN or None)")
+    return rows
+
+
+def _entropy(column):
+    """Return the Shannon entropy of the values of a column, in nats."""
+    import pandas as pd
+
+    shares = pd.Series(column).value_counts(normalize=True, sort=False).to_numpy()
     return float(-(shares * np.log(shares)).sum())
 
 
-def _demand_probabilities(values):
-    wrong = values[~((values >= 0) & (values <= 1))]
+def _probabilities(values, shape) -> np.ndarray:
+    """Return one probability for each notification."""
+    values = np.asarray(values, float)
     demand(
-        not len(wrong),
-        f"a probability is a number from 0 to 1; got {', '.join(f'{one:g}' for one in wrong[:1])}",
+        values.shape == shape and values.size,
+        f"one probability is needed for each notification; got shapes {values.shape} and {shape}",
     )
+    wrong = values[~((values >= 0) & (values <= 1))]
+    if len(wrong):
+        raise ValueError(f"a probability is a number from 0 to 1; got {wrong[0]:g}")
+    return values
 
 
 def _as_bool(values: Any, name: str) -> np.ndarray:

@@ -4,6 +4,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from pushlab.ground.arguments import demand, has_columns
+
 
 def polarisation(preferences: ArrayLike, items: ArrayLike) -> np.ndarray:
     """How near each preference is to being all about one item: the largest |cosine| to any item, 0 to 1.
@@ -17,18 +19,14 @@ def polarisation(preferences: ArrayLike, items: ArrayLike) -> np.ndarray:
     >>> polarisation([[1.0, 0.0], [1.0, 1.0]], [[2.0, 0.0], [0.0, 1.0]]).round(3)
     array([1.   , 0.707])
     """
-    preferences, items = np.asarray(preferences, float), np.asarray(items, float)
+    preferences = _unit(preferences)
+    items = _unit(items)
     if items.ndim != 2 or preferences.shape[-1] != items.shape[1]:
         raise ValueError(
-            f"preferences (…, features) and items (n_items, features) have as many features; got "
+            "preferences (…, features) and items (n_items, features) have as many features; got "
             f"{preferences.shape} and {items.shape}"
         )
-    lengths = np.linalg.norm(preferences, axis=-1), np.linalg.norm(items, axis=1)
-    if not lengths[0].all() or not lengths[1].all():
-        raise ValueError("a vector of zeros has no direction")
-    return np.abs(
-        (preferences / lengths[0][..., None]) @ (items / lengths[1][:, None]).T
-    ).max(axis=-1)
+    return np.abs(preferences @ items.T).max(axis=-1)
 
 
 def turned(preferences: ArrayLike) -> np.ndarray:
@@ -37,8 +35,7 @@ def turned(preferences: ArrayLike) -> np.ndarray:
     >>> turned([[1.0, 0.0], [1.0, 1.0], [0.0, 1.0]]).round()
     array([ 0., 45., 90.])
     """
-    preferences = np.asarray(preferences, float)
-    unit = preferences / np.linalg.norm(preferences, axis=1, keepdims=True)
+    unit = _unit(preferences)
     return np.degrees(np.arccos(np.clip(unit @ unit[0], -1, 1)))
 
 
@@ -53,54 +50,48 @@ def item_diversity(actions: ArrayLike, items: ArrayLike) -> float:
     >>> item_diversity([0, 1, 0], [[1.0, 0.0], [0.0, 1.0]])       # two of three pairs are at a right angle
     0.667
     """
-    items, actions = np.asarray(items, float), np.asarray(actions)
-    if len(actions) < 2:
-        raise ValueError(f"diversity is that of at least 2 steps; got {len(actions)}")
-    shown = items[actions] / np.linalg.norm(items[actions], axis=1, keepdims=True)
+    shown = _unit(items)[np.asarray(actions)]
+    if len(shown) < 2:
+        raise ValueError(f"diversity is that of at least 2 steps; got {len(shown)}")
     first, second = np.triu_indices(len(shown), 1)
     return float(1 - (shown @ shown.T)[first, second].mean())
 
 
-def filter_bubble(
-    log: pd.DataFrame, items: ArrayLike, features: int | None = None
-) -> pd.DataFrame:
-    """How far each episode closed in on its user, a DataFrame with a row an episode.
+def filter_bubble(log: pd.DataFrame, items: ArrayLike) -> pd.DataFrame:
+    """Compute how far each episode closed in on its user, one row per episode.
 
-    log       step log of RECEnv with obs.0, obs.1, … (before each step), info.state.0, … (after it) and action
-    items     array (n_items, features)
-    features  how many components of the state are preference; None takes as many as an item has
-    returns   run columns (agent, seed, episode as far as there), diversity (of the items shown), before and after
-              (polarisation at both ends), bubble (after - before; above 0 the user has become narrower), turned
-              (degrees between both ends)
+    Args:
+        log: Step log of RECEnv with obs.0, obs.1, … (before each step), info.state.0, … (after it) and action.
+        items: Array (n_items, features).
+
+    Returns:
+        A DataFrame of run columns (env, agent, seed, episode as far as the log has them), diversity (of the items
+        shown), before and after (polarisation at both ends), bubble (after - before; above 0 the user has become
+        narrower), turned (degrees between both ends).
     """
-    items = np.asarray(items, float)
-    width = items.shape[1] if features is None else features
-    keys = [
-        column
-        for column in ("env", "agent", "seed", "episode")
-        if column in log.columns
-    ]
+    width = np.shape(items)[1]
     first = [f"obs.{k}" for k in range(width)]
     states = [f"info.state.{k}" for k in range(width)]
-    missing = [
-        column for column in (*first, *states, "action") if column not in log.columns
-    ]
-    if missing or not keys:
-        raise ValueError(
-            f"the log has no column {missing[0] if missing else 'episode'!r}"
-        )
+    has_columns(log, *first, *states, "action", "episode", what="the log")
+    keys = [key for key in ("env", "agent", "seed", "episode") if key in log]
     rows = []
     for key, steps in log.groupby(keys, sort=False):
         ends = np.vstack([steps[first].iloc[0], steps[states].iloc[-1]]).astype(float)
         before, after = polarisation(ends, items)
-        rows.append(
-            {
-                **dict(zip(keys, key)),
-                "diversity": item_diversity(steps["action"].to_numpy(), items),
-                "before": before,
-                "after": after,
-                "bubble": after - before,
-                "turned": turned(ends)[1],
-            }
-        )
+        row = dict(zip(keys, key)) | {
+            "diversity": item_diversity(steps["action"], items),
+            "before": before,
+            "after": after,
+            "bubble": after - before,
+            "turned": turned(ends)[1],
+        }
+        rows.append(row)
     return pd.DataFrame(rows)
+
+
+def _unit(vectors) -> np.ndarray:
+    """Return vectors (…, features) divided by their lengths."""
+    vectors = np.asarray(vectors, float)
+    lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    demand(lengths.all(), "a vector of zeros has no direction")
+    return vectors / lengths

@@ -8,7 +8,7 @@ import pandas as pd
 
 from pushlab.metrics.estimate import half_width
 from pushlab.metrics.lifelong import Report
-from pushlab.metrics.lifelong.rows import read_params
+from pushlab.metrics.lifelong.log import read_params
 from pushlab.plots.style import plain, spoken, tick_name
 
 Reports = Report | Sequence[Report]  # several: lifetimes of one syllabus

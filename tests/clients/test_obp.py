@@ -12,16 +12,14 @@ pytest.importorskip("obp")
 pytest.importorskip("scope_rl")
 
 from obp import ope
-from obp.ope import estimators_continuous
-from scope_rl import utils
 from scope_rl.ope import discrete
 
 KEPT = json.loads(
     (Path(__file__).parents[1] / "offpolicy_log.json").read_text(encoding="utf-8")
 )
-ONE, LONG, DOSE = (
+ONE, LONG = (
     {key: np.array(values) for key, values in KEPT[part].items()}
-    for part in ("one", "long", "dose")
+    for part in ("one", "long")
 )
 ROWS = np.arange(len(ONE["action"]))
 LOGGED = {
@@ -32,12 +30,6 @@ LOGGED = {
     "estimated_rewards_by_reg_model": ONE["model"][:, :, None],
     "position": np.zeros(len(ROWS), int),
 }
-DOSED = {
-    "reward": DOSE["reward"],
-    "action_by_behavior_policy": DOSE["taken"],
-    "pscore": DOSE["density"],
-    "action_by_evaluation_policy": DOSE["aim"],
-}
 LIVED = {
     "step_per_trajectory": KEPT["steps"],
     "action": LONG["action"],
@@ -47,30 +39,10 @@ LIVED = {
     "evaluation_policy_action_dist": LONG["target"],
     "state_action_value_prediction": LONG["model"],
 }
-CONTINUOUS = {
-    "kernel": estimators_continuous.KernelizedInverseProbabilityWeighting,
-    "kernel self-normalised": estimators_continuous.KernelizedSelfNormalizedInverseProbabilityWeighting,
-    "kernel doubly robust": estimators_continuous.KernelizedDoublyRobust,
-}
 
 
 def theirs(name, setting):
     """What the library says."""
-    if name.startswith("kernel"):
-        more = (
-            {"estimated_rewards_by_reg_model": DOSE["model"]}
-            if name == "kernel doubly robust"
-            else {}
-        )
-        return CONTINUOUS[name](
-            kernel="gaussian", bandwidth=setting
-        ).estimate_policy_value(**DOSED, **more)
-    if name == "empirical Bernstein":
-        rewards = ONE["reward"] - ONE["reward"].min()
-        told = utils.estimate_confidence_interval_by_empirical_bernstein(
-            rewards, alpha=setting
-        )
-        return told["mean"] - min(told.values())
     if name == "weighted doubly robust":
         return discrete.SelfNormalizedDR().estimate_policy_value(**LIVED)
     if name == "per-decision":

@@ -88,7 +88,7 @@ class Session:
         import gymnasium
         import matplotlib
 
-        from pushlab.metrics.lifelong.registry import METRICS
+        from pushlab.metrics.lifelong import METRICS
 
         self.context.enter_context(contextlib.chdir(self.folder))
         for registry in (METRICS, gymnasium.registry):

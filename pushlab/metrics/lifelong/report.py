@@ -1,11 +1,11 @@
-"""All metrics of a lifetime at once: by lifetime, by task, by pair of tasks, by regime, with what could not be told."""
+"""All metrics of a lifetime: by lifetime, by task, by pair of tasks, by regime; and lifetimes written by hand."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,37 +13,42 @@ import pandas as pd
 
 from pushlab.ground.arguments import one_of
 from pushlab.metrics.lifelong.lifetime import Lifetime, Missing
-from pushlab.metrics.lifelong.maintenance import maintenance_table
-from pushlab.metrics.lifelong.registry import (
+from pushlab.metrics.lifelong.log import TEST, TRAIN
+from pushlab.metrics.lifelong.metrics import (
     METRICS,
     SYLLABUS_TYPES,
-    Metric,
+    maintenance_table,
     metrics_for,
 )
-from pushlab.metrics.lifelong.rows import TEST, TRAIN
-from pushlab.metrics.settings import Settings
+from pushlab.metrics.lifelong.release import (
+    REASONS,
+    RELEASE_NAMES,
+    TRANSFER,
+    ReleaseLifetime,
+)
+from pushlab.metrics.lifelong.settings import RELEASE, Settings
 
 PAIR_COLUMNS = ["metric", "learned", "tested", "block", "regime", "value"]
 
 
 @dataclass(repr=False)
 class Report:
-    """What `lifelong_report` found.
+    """The result of `lifelong_report`.
 
-    lifetime         Series, metric to value
-    tasks            DataFrame task x metric, of the metrics that have a value for each task
-    pairs            DataFrame metric, learned, tested, block, regime, value, of the metrics that compare tasks
-    regimes          DataFrame, a row a regime: regime, block, block_type, block_subtype, task, variant, params, count,
-                     mean, saturation, time_to_saturation, terminal, time_to_terminal, recovery_time (inf: not
-                     within its `count`), recovered (bool, NaN where it is no return), maintenance_mrlep,
-                     maintenance_mrtlp
-    against_experts  DataFrame, a row a task and expert
-    curves           DataFrame, the log with raw, smoothed and normalized
-    experts          {task: list of arrays}, the experts' curves, smoothed and normalized as the log is
-    missing          list of (metric, reason); a metric that lacks only some tasks is there with "in part: …", and so
-                     is one that is inf, since what it counts was never reached
-    settings, syllabus_type, measure   what it was computed with
-    scales           {task: (low, high)} that were normalised to 0 … 100
+    Attributes:
+        lifetime: Series, metric to value.
+        tasks: DataFrame task x metric, of the metrics that have a value for each task.
+        pairs: DataFrame metric, learned, tested, block, regime, value, of the metrics that compare tasks.
+        regimes: DataFrame, one row per regime: regime, block, block_type, block_subtype, task, variant, params, count,
+            mean, saturation, time_to_saturation, terminal, time_to_terminal, recovery_time (inf: not within its
+            `count`), recovered (bool, NaN if it is no return), maintenance_mrlep, maintenance_mrtlp.
+        against_experts: DataFrame, one row per task and expert.
+        curves: DataFrame, the log with raw, smoothed and normalized.
+        experts: {task: list of arrays}, the experts' curves, smoothed and normalized as the log is.
+        missing: List of (metric, reason). A metric that lacks only some tasks is listed with "in part: …", and so is
+            one that is inf, since the level it counts to was never reached.
+        settings, syllabus_type, measure: As used.
+        scales: {task: (low, high)} that were normalised to 0 … 100.
     """
 
     lifetime: pd.Series
@@ -57,61 +62,42 @@ class Report:
     settings: Settings
     syllabus_type: str
     measure: str
-    scales: dict = field(default_factory=dict)
+    scales: dict
 
     def table(self) -> pd.DataFrame:
-        """The lifetime's metrics, a DataFrame indexed by metric: value, unit, better, about; missing ones with why."""
-        rows = {
-            name: (
-                value,
-                self.unit(name),
-                METRICS[name].better or "",
-                METRICS[name].about,
-            )
-            for name, value in self.lifetime.items()
-        }
-        rows |= {
-            name: (
-                np.nan,
-                self.unit(name),
-                METRICS[name].better or "",
-                f"missing: {reason}",
-            )
-            for name, reason in self.missing
-            if name not in rows
-        }
-        table = pd.DataFrame.from_dict(
-            rows, orient="index", columns=["value", "unit", "better", "about"]
-        )
-        return table.rename_axis("metric")
+        """Return the lifetime's metrics by name: value, unit, better, about; missing ones with the reason."""
+        about = {name: f"missing: {reason}" for name, reason in self.missing}
+        about |= {name: METRICS[name].about for name in self.lifetime.index}
+        names = dict.fromkeys([*self.lifetime.index, *about])
+        table = pd.DataFrame(index=pd.Index(names, name="metric"))
+        table["value"] = self.lifetime
+        table["unit"] = [self.unit(name) for name in names]
+        table["better"] = [METRICS[name].better or "" for name in names]
+        return table.assign(about=[about[name] for name in names])
 
     def unit(self, name: str) -> str:
-        """The unit of a metric's values; "points" are those of 0 … 100, unless nothing was normalised."""
-        unit = METRICS[name].unit
-        return (
-            self.measure
-            if unit == "points" and self.settings.normalization == "none"
-            else unit
-        )
+        """Return the unit of a metric's values; "points" are those of 0 … 100, unless nothing was normalised."""
+        if self.settings.normalization == "none" and METRICS[name].unit == "points":
+            return self.measure
+        return METRICS[name].unit
 
     def counts(self) -> pd.DataFrame:
-        """How many experiences each task was trained and tested, and the range of its values, a DataFrame by task."""
-        curves = self.curves
-        by_task = curves.groupby("task", sort=False)["normalized"]
-        counts = (
-            curves.groupby(["task", "block_type"], sort=False)
-            .size()
-            .unstack(fill_value=0)
-        )
-        table = counts.reindex(columns=[TRAIN, TEST], fill_value=0).rename(
-            columns={TRAIN: "trained", TEST: "tested"}
-        )
-        return table.assign(min=by_task.min(), max=by_task.max()).rename_axis(
-            None, axis=1
+        """Return by task how many experiences were trained and tested, and the range of the normalised values."""
+        kind = self.curves["block_type"]
+        curves = self.curves.assign(trained=kind == TRAIN, tested=kind == TEST)
+        return curves.groupby("task", sort=False).agg(
+            trained=("trained", "sum"),
+            tested=("tested", "sum"),
+            min=("normalized", "min"),
+            max=("normalized", "max"),
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything but the curves as plain values that JSON holds; NaN and inf become None, `missing` says why."""
+        """Return everything but the curves as plain values for JSON; NaN and inf become None, `missing` says why."""
+        ranges = {
+            task: dict(zip(("low", "high"), ends)) for task, ends in self.scales.items()
+        }
+        missing = [{"metric": name, "reason": reason} for name, reason in self.missing]
         return _plain(
             {
                 "measure": self.measure,
@@ -120,29 +106,16 @@ class Report:
                 "lifetime": self.lifetime.to_dict(),
                 "tasks": self.tasks.T.to_dict(),
                 "counts": self.counts().T.to_dict(),
-                "scales": {
-                    task: {"low": low, "high": high}
-                    for task, (low, high) in self.scales.items()
-                },
+                "scales": ranges,
                 "pairs": self.pairs.to_dict("records"),
                 "against_experts": self.against_experts.to_dict("records"),
                 "regimes": self.regimes.to_dict("records"),
-                "missing": [
-                    {"metric": name, "reason": reason} for name, reason in self.missing
-                ],
+                "missing": missing,
             }
         )
 
     def __repr__(self) -> str:
-        lines = [
-            f"Report of {len(self.curves):,} experiences, {len(self.tasks)} tasks, {self.syllabus_type}"
-        ]
-        lines += [
-            f"  {name:32} {value:10.4g} {self.unit(name)}"
-            for name, value in self.lifetime.items()
-        ]
-        lines += [f"  {name:32} {reason}" for name, reason in self.missing]
-        return "\n".join(lines)
+        return f"Report of {len(self.curves):,} experiences\n{self.table()}"
 
     def _repr_html_(self) -> str:
         return self.table()._repr_html_()
@@ -153,21 +126,25 @@ def lifelong_report(
     experts: Any = None,
     measure: str | None = None,
     syllabus_type: str | None = None,
-    metrics: str | Iterable[str | Callable] | None = None,
-    settings: Settings | Mapping[str, Any] | None = None,
+    metrics: Iterable[str | Callable] | None = None,
+    settings: Settings | None = None,
 ) -> Report:
-    """The metrics of one lifetime, a Report.
+    """Compute the metrics of one lifetime.
 
-    log            lifetime log, a DataFrame with a row an experience in the order lived; at least block, block_type,
-                   task, and the measure
-    experts        single-task experts: a store, or {task: [lifetime log or array, ...]}; None for none
-    measure        column to measure by; None takes what the log names, else reward
-    syllabus_type  CL, ANT_A or ANT_B, which chooses the metrics; None takes what the log says, else what it looks like
-    metrics        names of metrics, to compute these and no others; a name and a function alike may stand here
-    settings       Settings
+    Args:
+        log: Lifetime log, a DataFrame with one row per experience in order; at least block, block_type, task, and the
+            measure.
+        experts: Single-task experts: a store, or {task: [lifetime log or array, ...]}; None for none.
+        measure: Column to measure by; None takes the one that the log names, else reward.
+        syllabus_type: CL, ANT_A or ANT_B, which chooses the metrics; None takes the log's own, else the likeliest.
+        metrics: Names or functions of the metrics to compute; None computes all.
+        settings: Settings; None is the usual ones.
 
-    What a metric lacks is said in `.missing`, and the others are computed. Raises BadData for a log that none of them
-    could be computed from, ValueError for names that do not exist.
+    Returns:
+        A Report; `.missing` says why a metric has no value.
+
+    Raises:
+        ValueError: If no metric can be computed from the log, or for unknown metrics.
 
     >>> from pushlab.metrics.lifelong import log_of
     >>> log = log_of(("train", "a", [0, 8]), ("test", "a", [8]), ("train", "b", [0, 8]), ("test", "a", [2]))
@@ -177,47 +154,44 @@ def lifelong_report(
     >>> dict(report.missing)["recovery_time"]
     'no task is trained a second time'
     """
-    settings = (
-        Settings.from_dict(settings)
-        if isinstance(settings, dict)
-        else settings or Settings()
-    )
+    settings = settings or Settings()
     if not isinstance(settings, Settings):
-        raise TypeError(
-            f"settings are Settings or a dict of them; got {type(settings).__name__}"
-        )
-    life = Lifetime.references.get(settings.reference or "", Lifetime)(
-        log, experts, measure, settings
-    )
-    kind = one_of(
-        "a syllabus type",
-        syllabus_type or find_syllabus_type(log, life.regimes),
-        SYLLABUS_TYPES,
-    )
-    by_lifetime, by_task, missing = {}, {}, []
-    pairs = [pd.DataFrame(columns=PAIR_COLUMNS)]
-    for name, chosen in _chosen(metrics, kind, settings).items():
-        value, reasons = _compute(chosen, life)
+        raise TypeError(f"settings are a Settings object; got {settings!r:.60}")
+    rules = ReleaseLifetime if settings.reference else Lifetime
+    life = rules(log, experts, measure, settings)
+    kind = syllabus_type or find_syllabus_type(log, life.regimes)
+    one_of("syllabus_type", kind, SYLLABUS_TYPES)
+    by_lifetime = {}
+    by_task = {}
+    missing = []
+    pairs = []
+    for name in _chosen_names(metrics, kind, settings):
+        value, reasons = _compute(name, life)
         if isinstance(value, pd.Series):
             by_task[name] = value.astype(float)
         elif isinstance(value, pd.DataFrame):
             pairs.append(value.assign(metric=name))
         total = aggregate(value, settings)
+        words = "; ".join(reasons)
         if np.isnan(total):
-            missing.append((name, "; ".join(reasons) or "no task has a value"))
+            missing.append((name, words or "no task has a value"))
         else:
             by_lifetime[name] = total
-            missing += [(name, f"in part: {'; '.join(reasons)}")] if reasons else []
-    pairs = [table for table in pairs if len(table)] or pairs[:1]
+            if reasons:
+                missing.append((name, f"in part: {words}"))
+    no_pairs = [pd.DataFrame(columns=PAIR_COLUMNS)]
+    table = pd.concat(pairs or no_pairs, ignore_index=True)
     return Report(
         lifetime=pd.Series(by_lifetime, dtype=float, name="value"),
         tasks=pd.DataFrame(by_task, index=pd.Index(life.tasks, name="task")),
-        pairs=pd.concat(pairs, ignore_index=True).reindex(columns=PAIR_COLUMNS),
+        pairs=table.reindex(columns=PAIR_COLUMNS),
         regimes=_regime_table(life),
         against_experts=life.expert_table,
         curves=life.log.drop(columns="for_ratios"),
         experts={
-            task: [curve for curve, _ in life.expert_curves(task)] for task in life.runs
+            task: [curve for curve, _ in life.expert_curves(task)]
+            for task, runs in life.runs.items()
+            if runs[0].name is not None
         },
         missing=missing,
         settings=settings,
@@ -228,84 +202,58 @@ def lifelong_report(
 
 
 def find_syllabus_type(log: pd.DataFrame, regimes: pd.DataFrame) -> str:
-    """What the log says of itself, else CL for one task, ANT_B if every test is of all tasks and one comes first."""
-    told = log.attrs.get("syllabus_type") or (log.attrs.get("scenario") or {}).get(
-        "syllabus_type"
-    )
-    if isinstance(told, str) and told.upper().replace("-", "_") in SYLLABUS_TYPES:
-        return told.upper().replace("-", "_")
+    """Return the log's syllabus type, else CL for one task, ANT_B if all tests are of all tasks and one is first."""
+    scenario = log.attrs.get("scenario") or {}
+    own = log.attrs.get("syllabus_type") or scenario.get("syllabus_type")
+    own = str(own).upper().replace("-", "_")
+    if own in SYLLABUS_TYPES:
+        return own
     tasks = set(regimes["task"])
     if len(tasks) == 1:
         return "CL"
-    tests = (
-        regimes[regimes["block_type"] == TEST]
-        .groupby("block", sort=False)["task"]
-        .agg(set)
-    )
-    first = regimes["block_type"].iloc[0] == TEST
-    return "ANT_B" if first and all(tested == tasks for tested in tests) else "ANT_A"
+    is_test = regimes["block_type"] == TEST
+    tested = regimes[is_test].groupby("block")["task"].agg(set)
+    is_full = all(names == tasks for names in tested)
+    return "ANT_B" if is_test.iloc[0] and is_full else "ANT_A"
 
 
 def aggregate(value: float | pd.Series | pd.DataFrame, settings: Settings) -> float:
-    """From what a metric returns to the lifetime's value: over tasks, or over the first of each pair of tasks."""
+    """Return the lifetime's value of a metric: over tasks, or over the first of each pair of tasks."""
     if isinstance(value, pd.DataFrame):
         value = value.drop_duplicates(["learned", "tested"])["value"]
     if not isinstance(value, pd.Series):
         return float(value)
-    values = value.to_numpy(float)
-    values = values[~np.isnan(values)]  # inf stays: never, which counts
-    if not len(values):
-        return math.nan
-    return float(
-        np.median(values) if settings.aggregation == "median" else np.mean(values)
-    )
+    # NaN is left out, inf is not: never counts.
+    return float(value.astype(float).agg(settings.aggregation))
 
 
-def _chosen(metrics, kind, settings) -> dict[str, Metric]:
+def _chosen_names(metrics, kind, settings):
+    """Return the names of the metrics to compute."""
     if metrics is None:
         return metrics_for(kind, settings)
     by_function = {found.function: name for name, found in METRICS.items()}
-    names = (
-        [metrics]
-        if isinstance(metrics, str)
-        else [by_function.get(name, name) for name in metrics]
-    )
-    unknown = [
-        name for name in names if not isinstance(name, str) or name not in METRICS
-    ]
-    if unknown:
-        raise ValueError(
-            f"no metric is called {unknown[0]!r}; there are {', '.join(METRICS)}"
-        )
-    return {name: METRICS[name] for name in names}
+    names = [by_function.get(name, name) for name in metrics]
+    for name in names:
+        if name not in METRICS:
+            known = ", ".join(METRICS)
+            raise ValueError(f"no metric is called {name!r}; there are {known}")
+    return names
 
 
-def _compute(chosen, life):
-    """A metric's value, NaN if it is missing, and the reasons it gave."""
+def _compute(name, life):
+    """Return a metric's value, NaN if it is missing, and the reasons for gaps."""
     life.gaps = []
     try:
-        value = life.instead.get(chosen.name, chosen.function)(life)
+        value = METRICS[name].function(life)
     except Missing as reason:
         return math.nan, [str(reason)]
     except Exception as error:
-        error.add_note(f"while computing the metric {chosen.name!r}")
+        error.add_note(f"while computing the metric {name!r}")
         raise
-    if value is None or not isinstance(
-        value, pd.Series | pd.DataFrame | int | float | np.number
-    ):
+    if not isinstance(value, pd.Series | pd.DataFrame | int | float | np.number):
         raise TypeError(
-            f"metric {chosen.name!r} is to return a number, a Series by task or a DataFrame of pairs; "
+            f"metric {name!r} must return a number, a Series by task or a DataFrame of pairs; "
             f"got {type(value).__name__}"
-        )
-    lacking = (
-        [column for column in ("learned", "tested", "value") if column not in value]
-        if isinstance(value, pd.DataFrame)
-        else []
-    )
-    if lacking:
-        raise ValueError(
-            f"metric {chosen.name!r} returns a DataFrame without the column {lacking[0]!r}; pairs have "
-            "learned, tested and value"
         )
     return value, list(dict.fromkeys(life.gaps))
 
@@ -313,38 +261,72 @@ def _compute(chosen, life):
 def _regime_table(life):
     table = life.regimes.drop(columns=["start", "used"])
     times = life.recovery_times
+    is_back = times <= life.regimes.loc[times.index, "count"]
     table["recovery_time"] = times.reindex(table.index)
-    table["recovered"] = (
-        (times <= life.regimes.loc[times.index, "count"])
-        .astype(object)
-        .reindex(table.index)
-    )
+    table["recovered"] = is_back.astype(object).reindex(table.index)
     return table.join(maintenance_table(life))
 
 
 def _plain(value):
-    """Values that JSON holds: numbers of numpy become Python's, NaN becomes None."""
+    """Return values that JSON holds: numbers of Python instead of NumPy's, None for NaN and inf."""
     if isinstance(value, dict):
         return {str(key): _plain(inner) for key, inner in value.items()}
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return [_plain(inner) for inner in value]
     if isinstance(value, np.generic):
         value = value.item()
-    return (
-        None
-        if isinstance(value, float) and not math.isfinite(value) or value is pd.NA
-        else value
-    )
+    is_number = isinstance(value, float)
+    return None if is_number and not math.isfinite(value) else value
+
+
+def compare_references(
+    log: pd.DataFrame,
+    experts: Any = None,
+    measure: str | None = None,
+    settings: Settings | None = None,
+) -> pd.DataFrame:
+    """Compute the metrics of l2metrics 3.1.0 by our definitions and by the release's.
+
+    Args:
+        log, experts, measure, settings: See `lifelong_report`; the reference of the settings is ignored.
+
+    Returns:
+        A DataFrame by metric: corrected, l2metrics-3.1, difference (corrected - release), name (the release's), why
+        they differ.
+
+    >>> from pushlab.metrics.lifelong import log_of
+    >>> table = compare_references(log_of(("test", {"a": [1], "b": [1]}), ("train", "a", [2, 9]), ("test", {"b": [3]})))
+    >>> table.loc["forward_transfer_ratio", ["corrected", "l2metrics-3.1"]].tolist()       # 3/1, and 101/1
+    [3.0, 101.0]
+    """
+    ours = replace(settings or Settings(), reference=None)
+    window = ours.window
+    if window is not None and window < 1:
+        window = None  # the release knows no shares
+    theirs = replace(ours, reference=RELEASE, window=window)
+    names = [name for name in RELEASE_NAMES if name in metrics_for(None, ours)]
+    columns = {}
+    for column, chosen in (("corrected", ours), (RELEASE, theirs)):
+        report = lifelong_report(log, experts, measure, None, names, chosen)
+        columns[column] = report.lifetime.reindex(names)
+    table = pd.DataFrame(columns).dropna(how="all").rename_axis("metric")
+    table["difference"] = table["corrected"] - table[RELEASE]
+    table["name"] = table.index.map(RELEASE_NAMES)
+    is_equal = table["difference"].abs() <= 1e-9  # up to rounding
+    reasons = [REASONS.get(name, TRANSFER) for name in table.index]
+    table["why"] = np.where(is_equal, "", reasons)
+    return table
 
 
 # ---------------------------------------------------------------- lifetimes written by hand
 
 
 def log_of(*blocks: tuple) -> pd.DataFrame:
-    """A lifetime log of blocks written by hand, a DataFrame.
+    """Return a lifetime log of blocks written by hand.
 
-    blocks  ("train" or "test", task, values of its episodes), a dict of parameters may follow; a block of several
-            tasks is ("test", {task: values})
+    Args:
+        blocks: ("train" or "test", task, values of its episodes); a dict of parameters may follow. A block of several
+            tasks is ("test", {task: values}).
 
     >>> log_of(("train", "a", [1, 2]), ("test", {"a": [2], "b": [0]}))[["block", "block_type", "task", "reward"]]
        block block_type task  reward
@@ -356,34 +338,34 @@ def log_of(*blocks: tuple) -> pd.DataFrame:
     tables: list[pd.DataFrame] = []
     for block, (kind, tasks, *rest) in enumerate(blocks):
         params = rest[-1] if rest and isinstance(rest[-1], dict) else {}
-        for task, values in (
-            tasks.items() if isinstance(tasks, dict) else [(tasks, rest[0])]
-        ):
-            tables.append(
-                pd.DataFrame(
-                    {
-                        "block": block,
-                        "block_type": kind,
-                        "task": task,
-                        "params": json.dumps(params, sort_keys=True),
-                        "regime": len(tables),
-                        "reward": pd.Series(values, dtype=float),
-                    }
-                )
-            )
+        if not isinstance(tasks, dict):
+            tasks = {tasks: rest[0]}
+        for task, values in tasks.items():
+            columns = {
+                "block": block,
+                "block_type": kind,
+                "task": task,
+                "params": json.dumps(params, sort_keys=True),
+                "regime": len(tables),
+                "reward": pd.Series(values, dtype=float),
+            }
+            tables.append(pd.DataFrame(columns))
     log = pd.concat(tables, ignore_index=True)
     log.insert(5, "episode", range(len(log)))
     return log
 
 
 def by_hand(name: str, *blocks: tuple, experts: Any = None, **settings: Any) -> float:
-    """One metric of a lifetime written by hand, neither smoothed nor normalised, to three digits.
+    """Compute one metric of a lifetime written by hand, neither smoothed nor normalised, to three digits.
 
-    name     of a metric
-    blocks   see `log_of`
-    experts  {task: [values, ...]}
-    settings of Settings
-    Raises LookupError with the reason if the metric has no value.
+    Args:
+        name: Name of a metric.
+        blocks: See `log_of`.
+        experts: {task: [values, ...]}.
+        settings: Of Settings.
+
+    Raises:
+        LookupError: With the reason if the metric has no value.
 
     >>> by_hand("saturation", ("train", "a", [1, 2, 3]))
     3.0

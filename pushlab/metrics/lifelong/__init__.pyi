@@ -1,0 +1,17 @@
+from .lifetime import Lifetime as Lifetime
+from .lifetime import Missing as Missing
+from .metrics import METRICS as METRICS
+from .metrics import SYLLABUS_TYPES as SYLLABUS_TYPES
+from .metrics import Metric as Metric
+from .metrics import metric as metric
+from .metrics import metrics_for as metrics_for
+from .metrics import unregister as unregister
+from .release import RELEASE_NAMES as RELEASE_NAMES
+from .report import Report as Report
+from .report import by_hand as by_hand
+from .report import compare_references as compare_references
+from .report import lifelong_report as lifelong_report
+from .report import log_of as log_of
+from .settings import CHOICES as CHOICES
+from .settings import RELEASE as RELEASE
+from .settings import Settings as Settings
