@@ -1,17 +1,22 @@
-"""What an agent is asked for, a function as an agent, and what an agent has learned as JSON."""
+"""The protocol of agents: what an agent does, its state as JSON, a function as an agent, and random actions."""
 
+import copy
 import inspect
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 import gymnasium as gym
 import numpy as np
+from gymnasium import spaces
 
 from pushlab.ground.arguments import function, in_short, naming
 
+FLOATS = partial(np.array, dtype=float)
+
 
 class Transition(NamedTuple):
-    """One step as an agent learns from it: what it saw, what it did, what came of it."""
+    """One step, from which an agent learns."""
 
     observation: Any
     info: dict
@@ -24,66 +29,76 @@ class Transition(NamedTuple):
 
 
 class Agent:
-    """An agent that acts and may learn. A subclass writes `act`, and what else it needs.
+    """An agent that acts and may learn. A subclass defines `act`, and other methods as required.
 
-    `name` labels it in logs and pictures. What an agent has learned stays from episode to episode; a new instance
-    starts afresh.
+    What an agent has learned stays from episode to episode; a new instance starts from the beginning.
 
-    `propensity` is the probability, before any dice, of the action that `act` has just returned, given the observation,
-    info and all that the agent has learned and remembers; of a continuous action its density; None where it cannot
-    tell. `rollout` writes it down, so that other policies can be judged by the log (`pushlab.metrics.offpolicy`, whose
-    intervals take episodes for independent: those of an agent that learns on are not).
+    Attributes:
+        name: Label in logs and pictures.
+        propensity: Probability of the action that `act` has just returned, given the observation, info and all that
+            the agent has learned and remembers; for a continuous action its density; None if unknown. `rollout` logs
+            it, so that other policies can be evaluated from the log (`pushlab.metrics.offpolicy`, whose intervals
+            assume independent episodes: those of an agent that keeps learning aren't).
+        saved: The attributes that are the agent's state, each with a function that restores it from JSON.
     """
 
     name = "agent"
     propensity: Any = None
+    saved: Mapping[str, Callable] = {}
 
     def begin_task(self, task: str, learning: bool) -> None:
-        """In a lifetime (`pushlab.lifetimes.live`) the episodes of a task begin; `learning` is False in tests.
+        """Begin the episodes of a task in a lifetime (`pushlab.lifetimes.live`).
 
-        An agent that is to find out for itself what it is doing leaves this as it is.
+        An agent that recognises tasks by itself doesn't override this.
+
+        Args:
+            task: Name of the task.
+            learning: Whether the agent learns; False in tests.
         """
 
     def begin(self, env: gym.Env, seed: int) -> None:
-        """An episode of `env` begins; `seed` governs the agent's own chance in it."""
+        """Begin an episode of `env`; `seed` determines the agent's random numbers in it."""
 
     def act(
         self, observation: Any, info: Mapping[str, Any], explore: bool = True
     ) -> Any:
-        """The action for an observation; `explore=False` asks for the best known one."""
-        raise NotImplementedError(f"{type(self).__name__} has to say how it acts")
+        """Return the action for an observation; the best known one if `explore` is False."""
+        raise NotImplementedError(f"{type(self).__name__} has no method act")
 
     def learn(self, transition: Transition) -> None:
-        """Takes in one Transition, right after it happened."""
+        """Learn from a step, right after it happened."""
 
     def state(self) -> dict:
-        """All that is to outlast an episode, as a dict of numbers, texts, lists, dicts, arrays and Generators.
+        """Return what outlasts an episode: a dict of numbers, texts, lists, dicts, arrays and Generators.
 
-        Whoever takes it over with `load` goes on from the next `begin` as this agent would. What `begin` makes anew
-        (memory of an episode, a generator out of its seed) does not belong in it; a generator that it does not make
-        anew does, and a model that cannot be written down leaves the data that it was fitted to: `load` fits it again.
-        `plain_state` makes JSON of it.
+        An agent that loads it continues from the next `begin` as this agent would. What `begin` creates doesn't belong
+        in it: memory of an episode, a generator with the episode's seed. A model that can't be written as JSON is
+        replaced by the data that it was fitted to, and `load` fits it again. `plain_state` makes JSON of a state.
         """
-        return {}
+        return {name: copy.deepcopy(getattr(self, name)) for name in self.saved}
 
     def load(self, state: dict) -> None:
-        """Takes over what `state()` gave."""
-        if state:
+        """Restore a state returned by `state()`, also from JSON."""
+        unknown = sorted(set(state) - set(self.saved))
+        if unknown:
             raise ValueError(
-                f"{type(self).__name__} learns nothing, so it has no place for {', '.join(state)}"
+                f"{type(self).__name__} has no place for {', '.join(unknown)}"
             )
+        for name, value in state.items():
+            restored = None if value is None else self.saved[name](value)
+            setattr(self, name, restored)
 
 
 class Deterministic(Agent):
-    """An agent without dice: observation, info and what it remembers leave it one action."""
+    """An agent whose action is certain, given the observation, info and what it remembers."""
 
     propensity = 1.0
 
 
 def own_chance(seed: int) -> np.random.Generator:
-    """A generator for an agent's chance that shares no numbers with an environment reset with the same seed.
+    """Return an agent's generator, which shares no numbers with an environment reset with the same seed.
 
-    Without the spawn key both would draw the same stream, and a random action would foretell the user's answer.
+    Without the spawn key both would draw the same stream, and a random action would predict the user's answer.
     """
     return np.random.Generator(
         np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(1,)))
@@ -93,7 +108,7 @@ def own_chance(seed: int) -> np.random.Generator:
 class FunctionAgent(Agent):
     """A function of the observation, or of observation and info, as an agent that learns nothing.
 
-    A function, or an object that can be called, may tell its `propensity` as an attribute, as an Agent does.
+    A callable object can have the attribute `propensity`, as an Agent has.
     """
 
     propensity = property(lambda self: getattr(self.policy, "propensity", None))
@@ -113,7 +128,7 @@ class FunctionAgent(Agent):
 
 
 def _positional(policy):
-    """How many arguments a function must be given by position."""
+    """Return the number of required positional arguments of a function."""
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     return sum(
         parameter.kind in kinds and parameter.default is parameter.empty
@@ -122,7 +137,7 @@ def _positional(policy):
 
 
 def as_agent(agent: Any) -> Agent:
-    """The agent itself, or a function as one.
+    """Return the agent itself, or a function as an agent.
 
     >>> as_agent(lambda observation: 0).act([1, 2], {})
     0
@@ -140,13 +155,48 @@ def as_agent(agent: Any) -> Agent:
     )
 
 
+class RandomAgent(Agent):
+    """Any allowed action with equal probability, in every world."""
+
+    name = "random"
+
+    def begin(self, env, seed):
+        self._space = copy.deepcopy(env.action_space)
+        self._space.seed(int(own_chance(seed).integers(2**31)))
+        self._unmasked = sampling_chance(self._space)
+
+    def act(self, observation, info, explore=True):
+        mask = info.get("action_mask")
+        self.propensity = self._unmasked
+        if mask is not None:
+            self.propensity = sampling_chance(self._space, mask)
+        return self._space.sample(mask)
+
+
+def sampling_chance(space: spaces.Space, mask: Any = None) -> float | None:
+    """Return the probability of each element of `space.sample(mask)`; of floats the density; None if it varies.
+
+    >>> sampling_chance(spaces.Discrete(5), np.array([1, 1, 0, 0, 1], np.int8)), sampling_chance(spaces.Box(0, 4, (2,)))
+    (0.3333333333333333, 0.0625)
+    """
+    if isinstance(space, spaces.Box) and space.is_bounded():
+        return float(1 / np.prod(space.high.astype(float) - space.low))
+    if isinstance(space, spaces.Discrete):
+        parts = [np.ones(space.n) if mask is None else mask]
+    elif isinstance(space, spaces.MultiDiscrete):
+        parts = [np.ones(n) for n in space.nvec] if mask is None else mask
+    else:
+        return None
+    return float(1 / np.prod([max(np.sum(part), 1) for part in parts]))
+
+
 # ---------------------------------------------------------------- states as JSON
 
 
 def plain_state(state: Any, name: str = "state") -> Any:
-    """What `Agent.state()` gave, as JSON can hold it: arrays as lists, a Generator as what its bit generator tells.
+    """Return a state as JSON: arrays become lists, a Generator the state of its bit generator.
 
-    Raises TypeError naming what is neither.
+    Raises TypeError with the place of any other value.
 
     >>> plain_state({"weights": np.array([[0.5, 1.0]]), "episodes": np.int64(3)})
     {'weights': [[0.5, 1.0]], 'episodes': 3}
@@ -177,7 +227,7 @@ def plain_state(state: Any, name: str = "state") -> Any:
 
 
 def as_generator(state: Any) -> np.random.Generator:
-    """The Generator that goes on where the one stood of which `plain_state` told.
+    """Return the Generator that continues from a state returned by `plain_state`.
 
     >>> here = np.random.default_rng(5)
     >>> there = as_generator(plain_state(here))

@@ -71,7 +71,7 @@ def kernel_episodes(
     """The Episodes of a log of vector actions under a sure target; `off_policy` judges them with all its estimators.
 
     log        DataFrame: episode, step, `action` or `action.…`, reward, propensity (here a density), obs.…; a rollout
-               of `pushlab.agents.GaussianActions` or `RandomAgent` is one
+               of `pushlab.agents.RandomAgent` is one
     target     function of observations (rows, features) to actions (rows,) or (rows, components)
     bandwidth  None takes each component's deviation in the log times n ** (-1 / (4 + d)), with n episodes and d
                components × steps, the rate at which the best one falls (Scott 1992, Multivariate density estimation,
