@@ -74,7 +74,8 @@ def test_one_answer_moves_the_beliefs_of_bandits():
     """
     env = gym.make(COLD, candidates=PAIR)
     context = MIRA.test.context_codes[[0, 0]]
-    logistic = agents.ThompsonSampling(crossed=["time"])
+    logistic = agents.ThompsonSampling()
+    logistic.crossed = ["time"]
     observation = begin(logistic, env)
     answer(logistic, observation, PAIR[1], True)
     scale = 1 + 0.25 * 2.6  # the chance was 1/2
@@ -83,7 +84,8 @@ def test_one_answer_moves_the_beliefs_of_bandits():
     variance = shared + np.array([0.6, 0.6 - 0.25 / scale * 0.6**2])
     chance = 1 / (1 + np.exp(-centre / np.sqrt(1 + np.pi / 8 * variance)))
     assert logistic.probability(context, PAIR) == pytest.approx(chance)
-    linear = agents.LinUCB(crossed=["time"])
+    linear = agents.LinUCB()
+    linear.crossed = ["time"]
     begin(linear, env)
     answer(linear, observation, PAIR[1], True)
     scale = 1 + 4 * 0.12  # the noise has the variance 1/4
@@ -168,6 +170,12 @@ def begin_with_others_weights():
     begun(agent, ARRIVALS)
 
 
+def begin_with_unknown_feature():
+    agent = agents.LinUCB()
+    agent.crossed = ["weather"]
+    begun(agent)
+
+
 def begin_wrapped():
     env = gym.wrappers.FlattenObservation(gym.make(COLD))
     agents.LinUCB().begin(env, 0)
@@ -180,7 +188,7 @@ def begin_wrapped():
         (begin_wrapped, "a wrapper changes the observations"),
         (lambda: begun(agents.LinUCB(), ARRIVALS), "no candidates to choose from"),
         (lambda: begun(agents.QTable()), "nothing arrives.*pushlab/push-v0"),
-        (lambda: begun(agents.LinUCB(crossed=["weather"])), "got .'weather'"),
+        (begin_with_unknown_feature, "got .'weather'"),
     ],
 )
 def test_wrong_arguments_and_worlds_are_named(call, words):

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 SHOW, DISMISS, CACHE, CHECK, STAND_BY = range(5)
 ACTIONS = ("show", "dismiss", "cache", "check-cache", "stand-by")
 NOBODY = -1  # in place of a notification's number
+UNSEEN = ((0.0, 0.0, 0.0),)  # values of a new situation
 
 
 def arrivals_of(env: gym.Env) -> Any:
@@ -271,17 +272,20 @@ class QTable(NotificationLearner):
 
     A situation's first visits count most: the step size of the n-th is 1 / n, but at least `rate`.
 
+    Attributes:
+        situations: {"app\\ttime": [values, visits]} with three of each, for show, dismiss and cache.
+
     Source:
         Watkins (1989), Learning from delayed rewards, PhD thesis, Cambridge.
     """
 
     name = "Q-learning"
     rate = 0.01
+    saved = {"situations": dict, "episodes": int}
 
     def __init__(self) -> None:
         super().__init__()
-        self.values = {}
-        self.visits = {}
+        self.situations = {}
 
     def begin(self, env, seed):
         super().begin(env, seed)
@@ -290,14 +294,14 @@ class QTable(NotificationLearner):
         self._slots = [SLOTS[slot_number(60 * hour)] for hour in range(24)]
 
     def describe(self, codes, observation):
-        return self._words[codes[0]], self._slots[observation[self._hour]]
+        return f"{self._words[codes[0]]}\t{self._slots[observation[self._hour]]}"
 
     def values_of(self, described):
-        return self.values.get(described, (0.0, 0.0, 0.0))
+        return self.situations.get(described, UNSEEN)[0]
 
     def move(self, described, action, target):
-        values = self.values.setdefault(described, [0.0, 0.0, 0.0])
-        visits = self.visits.setdefault(described, [0, 0, 0])
+        new = [0.0, 0.0, 0.0], [0, 0, 0]
+        values, visits = self.situations.setdefault(described, new)
         visits[action] += 1
         values[action] += max(self.rate, 1 / visits[action]) * (target - values[action])
 
@@ -306,32 +310,15 @@ class QTable(NotificationLearner):
         import pandas as pd
 
         rows = []
-        for situation, values in sorted(self.values.items()):
-            visits = self.visits[situation]
+        for situation, (values, visits) in sorted(self.situations.items()):
+            hand, _, time = situation.rpartition("\t")
+            row = {"hand": hand, "time": time, "visits": sum(visits)}
             tried = [action for action in range(3) if visits[action]]
-            row = dict(zip(("hand", "time"), situation))
-            row["visits"] = sum(visits)
             for action in range(3):
                 row[ACTIONS[action]] = values[action] if visits[action] else np.nan
             row["best"] = ACTIONS[max(tried, key=values.__getitem__)]
             rows.append(row)
         return pd.DataFrame(rows)
-
-    def state(self):
-        """Return `situations`, a list of [words, values, visits], and `episodes`."""
-        rows = [
-            [list(one), list(values), list(self.visits[one])]
-            for one, values in self.values.items()
-        ]
-        return {"situations": rows, "episodes": self.episodes}
-
-    def load(self, state):
-        self.episodes = state["episodes"]
-        self.values = {}
-        self.visits = {}
-        for situation, values, visits in state["situations"]:
-            self.values[tuple(situation)] = list(values)
-            self.visits[tuple(situation)] = list(visits)
 
 
 @compiled

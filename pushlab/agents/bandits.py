@@ -38,10 +38,8 @@ from pushlab.ground.arguments import number
 class Bandit(Agent):
     """The common part of the three: the belief, the candidates, and learning.
 
-    Args:
-        crossed: Names of the context features to use; None uses all of the schema.
-
     Attributes:
+        crossed: Names of the context features to use; None uses all of the schema.
         shared: Prior variance, in log-odds, of the weights shared by all notifications.
         single: Of the constant weight of each value of a notification.
         pair: Of each weight of a value in a context.
@@ -49,14 +47,14 @@ class Bandit(Agent):
         candidates: The notifications to choose from, int64 (k, notification components), after `begin`.
     """
 
+    crossed: Sequence[str] | None = None
     shared = 1.0
     single = 0.3
     pair = 0.3
     noise: float | None = None
     saved = {"mean": FLOATS, "covariance": FLOATS}
 
-    def __init__(self, crossed: Sequence[str] | None = None) -> None:
-        self.crossed = crossed
+    def __init__(self) -> None:
         self.mean: Any = None
         self.covariance: Any = None
 
@@ -126,11 +124,12 @@ class Bandit(Agent):
         for row, (context, blocks) in enumerate(zip(contexts, every)):
             active = self.features.active(context)
             sums = block_sums(self.mean, self.covariance, blocks, active)
-            expected[row] = self._chance_of(*map(np.sum, sums))
+            centre, variance = map(np.sum, sums)
+            if self.noise is None:
+                expected[row] = expected_chance(centre, variance)
+            else:
+                expected[row] = np.clip(centre, 0, 1)
         return expected
-
-    def _chance_of(self, centre, variance):
-        return expected_chance(centre, variance)
 
 
 class EpsilonGreedy(Bandit):
@@ -138,7 +137,6 @@ class EpsilonGreedy(Bandit):
 
     Args:
         epsilon: ε at the first step.
-        crossed: See Bandit.
 
     Attributes:
         half_at: Steps after which ε has fallen to half: epsilon / (1 + step / half_at); infinity keeps it.
@@ -148,10 +146,8 @@ class EpsilonGreedy(Bandit):
     half_at = 500.0
     saved = {**Bandit.saved, "steps": int}
 
-    def __init__(
-        self, epsilon: float = 0.2, crossed: Sequence[str] | None = None
-    ) -> None:
-        super().__init__(crossed)
+    def __init__(self, epsilon: float = 0.2) -> None:
+        super().__init__()
         self.epsilon = number("epsilon", epsilon, 0, 1)
         self.steps = 0
 
@@ -175,7 +171,6 @@ class LinUCB(Bandit):
 
     Args:
         width: Number of standard deviations.
-        crossed: See Bandit.
 
     Source:
         Li, Chu, Langford & Schapire (2010), A contextual-bandit approach to personalized news article recommendation,
@@ -188,10 +183,8 @@ class LinUCB(Bandit):
     pair = 0.01
     noise = 0.25
 
-    def __init__(
-        self, width: float = 1.5, crossed: Sequence[str] | None = None
-    ) -> None:
-        super().__init__(crossed)
+    def __init__(self, width: float = 1.5) -> None:
+        super().__init__()
         self.width = number("width", width, 0)
 
     def _explore(self, centre, variance):
@@ -199,9 +192,6 @@ class LinUCB(Bandit):
         own = self._members[:, 1:]  # the shared block makes no candidate better
         deviation = np.sqrt(variance[own].sum(axis=1))
         return (centre[own].sum(axis=1) + self.width * deviation).argmax()
-
-    def _chance_of(self, centre, variance):
-        return min(max(centre, 0.0), 1.0)
 
 
 class ThompsonSampling(Bandit):
@@ -214,7 +204,6 @@ class ThompsonSampling(Bandit):
         width: Factor on the standard deviation of the draws. 1 is the belief itself, and explores for too long: some
             fifty rows of weights are uncertain at once, and the one with the highest draw is sent. A quarter of it
             learns best within three months (the table is in data/studies/README.md).
-        crossed: See Bandit.
 
     Source:
         Thompson (1933), Biometrika 25; Chapelle & Li (2011), An empirical evaluation of Thompson sampling, NIPS.
@@ -222,10 +211,8 @@ class ThompsonSampling(Bandit):
 
     name = "Thompson"
 
-    def __init__(
-        self, width: float = 0.25, crossed: Sequence[str] | None = None
-    ) -> None:
-        super().__init__(crossed)
+    def __init__(self, width: float = 0.25) -> None:
+        super().__init__()
         self.width = number("width", width, 0)
 
     def _explore(self, centre, variance):

@@ -4,7 +4,6 @@ A plain learner keeps one model and goes on learning. `Restarting` begins anew a
 each task's name, and `Recognising` has several too, but finds out by itself which user it serves.
 """
 
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from math import lgamma
 from typing import Any
@@ -108,12 +107,13 @@ class Recognising(Wrapped):
     name = "recognises"
     window = 30
     surprise = 5.0
+    saved = {"now": int, "recent": list, "met": list}
 
     def __init__(self, make: Callable[[], Agent], name: str | None = None) -> None:
         super().__init__(make, name)
         self.users: list[Any] = [[0, 0, self.learner]]
         self.now = 0
-        self.recent = deque()  # 1 for an open, 0 for another answer
+        self.recent = []  # 1 for an open, 0 for another answer
         self.met = []
         self._is_learning = True
 
@@ -155,25 +155,21 @@ class Recognising(Wrapped):
         for answer, first, last in zip((1, 0), before, self._counted):
             self.recent.extend([answer] * int(last - first))
         while len(self.recent) > self.window:
-            answer = self.recent.popleft()
+            answer = self.recent.pop(0)
             if self._is_learning:
                 self.users[self.now][1 - answer] += 1
 
     def state(self):
-        return {
-            "users": [[*counts, one.state()] for *counts, one in self.users],
-            "now": self.now,
-            "recent": list(self.recent),
-            "met": list(self.met),
-        }
+        users = [[*counts, one.state()] for *counts, one in self.users]
+        return {**Agent.state(self), "users": users}
 
     def load(self, state):
+        others = dict(state)
         self.users = [
-            [*counts, self._restored(learner)] for *counts, learner in state["users"]
+            [*counts, self._restored(learner)]
+            for *counts, learner in others.pop("users")
         ]
-        self.now = state["now"]
-        self.recent = deque(state["recent"])
-        self.met = list(state["met"])
+        Agent.load(self, others)
         self.learner = self.users[self.now][2]
 
 

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from pushlab.agents.protocol import Agent, Deterministic, as_generator, own_chance
+from pushlab.agents.protocol import Agent, Deterministic, own_chance
 from pushlab.ground.arguments import demand, function, number, whole
-from pushlab.ground.compiled import compiled
 
 
 class Constant(Deterministic):
@@ -100,6 +99,7 @@ class FittedQIteration(Agent):
 
     name = "fitted Q iteration"
     explore = 0.15
+    saved = {"steps": list, "fitted": int, "episodes": int}
 
     def __init__(
         self,
@@ -124,7 +124,7 @@ class FittedQIteration(Agent):
         self.every = every and whole("every", every, 1)
         self.episodes = 0
         self.steps = []
-        self._fitted = 0  # number of steps that the forests were fitted to
+        self.fitted = 0  # number of steps in the forests
         self.forests = None
         self.begin(None, seed)
 
@@ -157,7 +157,7 @@ class FittedQIteration(Agent):
         """Return the value of each action, float64 (n, actions)."""
         demand(self.forests is not None, "nothing has been learned: call fit() first")
         leaves = self._leaves_of_all(self._inputs(observations))
-        return np.stack([*map(_mean_of_leaves, leaves, self._worth)], axis=1)
+        return np.stack([*map(_mean_over_trees, leaves, self._worth)], axis=1)
 
     def _inputs(self, observations):
         inputs = np.asarray(observations)
@@ -193,35 +193,15 @@ class FittedQIteration(Agent):
             if counts.min() >= self.leaf:
                 self._fit()
 
-    def state(self):
-        """Return `steps`, the number of steps `fitted` to, `episodes` and `chance`.
-
-        Forests aren't stored. They grow again, the same, from the same steps and seed.
-        """
-        rows = []
-        for before, action, reward, after, terminated in self.steps:
-            numbers = int(action), float(reward), np.asarray(after), bool(terminated)
-            rows.append([np.asarray(before), *numbers])
-        return {
-            "steps": rows,
-            "fitted": self._fitted,
-            "episodes": self.episodes,
-            "chance": self._rng,
-        }
-
     def load(self, state):
-        steps = [
-            (np.array(before), action, reward, np.array(after), terminated)
-            for before, action, reward, after, terminated in state["steps"]
-        ]
+        """Restore a state; the forests grow again, the same, from the same steps and seed."""
+        super().load(state)
         self.forests = None
-        self._fitted = 0
-        self.steps = steps[: state["fitted"]]
+        steps = self.steps
+        self.steps = steps[: self.fitted]
         if self.steps:
             self._fit()
         self.steps = steps
-        self.episodes = state["episodes"]
-        self._rng = as_generator(state["chance"])
 
     def _fit(self):
         columns = map(np.array, zip(*self.steps))
@@ -246,12 +226,12 @@ class FittedQIteration(Agent):
             there = self._leaves_of_all(after)
             for _ in range(self.sweeps):
                 self._worth = [
-                    _fill_leaves(leaves, target[taken], len(worth))
+                    _mean_by_leaf(leaves, target[taken], len(worth))
                     for leaves, taken, worth in zip(here, rows, self._worth)
                 ]
-                best = np.max([*map(_mean_of_leaves, there, self._worth)], axis=0)
+                best = np.max([*map(_mean_over_trees, there, self._worth)], axis=0)
                 target = rewards + self.discount * (1.0 - terminated) * best
-        self._fitted = len(self.steps)
+        self.fitted = len(self.steps)
         return self
 
     def _grow(self, inputs, rows, target, growth):
@@ -276,31 +256,21 @@ class FittedQIteration(Agent):
 
 
 def _leaves_of(forest, inputs):
-    """Return the leaf of each input (n, …) in each tree, int64 (n, trees); leaves are numbered over all trees."""
+    """Return the leaf of each input (n, …) in each tree, int64 (trees, n); leaves are numbered over all trees."""
     counts = [tree.tree_.node_count for tree in forest.estimators_]
     starts = np.cumsum([0, *counts[:-1]])
-    leaves = np.empty((len(inputs), len(counts)), np.int64)
-    for column, (tree, start) in enumerate(zip(forest.estimators_, starts)):
-        leaves[:, column] = tree.tree_.apply(inputs) + start
-    return leaves
+    trees = zip(forest.estimators_, starts)
+    return np.stack([tree.tree_.apply(inputs) + start for tree, start in trees])
 
 
-@compiled
-def _fill_leaves(leaves, target, count):
-    """Return the mean target in each leaf, float64 (count,)."""
-    total, number = np.zeros(count), np.zeros(count)
-    for row in range(leaves.shape[0]):
-        for column in range(leaves.shape[1]):
-            total[leaves[row, column]] += target[row]
-            number[leaves[row, column]] += 1
-    return total / np.maximum(number, 1)
+def _mean_by_leaf(leaves, target, size):
+    """Return the mean target in each leaf, float64 (size,)."""
+    targets = np.tile(target, len(leaves))
+    total = np.bincount(leaves.ravel(), targets, size)
+    count = np.bincount(leaves.ravel(), minlength=size)
+    return total / np.maximum(count, 1)
 
 
-@compiled
-def _mean_of_leaves(leaves, worth):
+def _mean_over_trees(leaves, worth):
     """Return the mean over trees of the value of a leaf, float64 (n,)."""
-    mean = np.zeros(leaves.shape[0])
-    for row in range(leaves.shape[0]):
-        for column in range(leaves.shape[1]):
-            mean[row] += worth[leaves[row, column]]
-    return mean / leaves.shape[1]
+    return worth[leaves].sum(axis=0) / len(leaves)

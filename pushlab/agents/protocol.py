@@ -69,7 +69,7 @@ class Agent:
         """Learn from a step, right after it happened."""
 
     def state(self) -> dict:
-        """Return what outlasts an episode: a dict of numbers, texts, lists, dicts, arrays and Generators.
+        """Return what outlasts an episode: a dict of numbers, texts, lists, dicts and arrays.
 
         An agent that loads it continues from the next `begin` as this agent would. What `begin` creates doesn't belong
         in it: memory of an episode, a generator with the episode's seed. A model that can't be written as JSON is
@@ -190,55 +190,22 @@ def sampling_chance(space: spaces.Space, mask: Any = None) -> float | None:
     return float(1 / np.prod([max(np.sum(part), 1) for part in parts]))
 
 
-# ---------------------------------------------------------------- states as JSON
+def plain_state(state: Any) -> Any:
+    """Return a state as JSON: arrays become lists.
 
-
-def plain_state(state: Any, name: str = "state") -> Any:
-    """Return a state as JSON: arrays become lists, a Generator the state of its bit generator.
-
-    Raises TypeError with the place of any other value.
+    Raises TypeError with any other value.
 
     >>> plain_state({"weights": np.array([[0.5, 1.0]]), "episodes": np.int64(3)})
     {'weights': [[0.5, 1.0]], 'episodes': 3}
     """
-    if isinstance(state, dict):
-        wrong = [key for key in state if not isinstance(key, str)]
-        if wrong:
-            raise TypeError(
-                f"{name} has the key {wrong[0]!r}, and keys of JSON are texts; make it a list of pairs"
-            )
-        return {
-            key: plain_state(value, f"{name}[{key!r}]") for key, value in state.items()
-        }
-    if isinstance(state, np.ndarray) and state.dtype != object:
+    if isinstance(state, dict) and all(isinstance(key, str) for key in state):
+        return {key: plain_state(value) for key, value in state.items()}
+    if isinstance(state, (list, tuple)):
+        return [plain_state(value) for value in state]
+    if isinstance(state, (np.ndarray, np.generic)):
         return state.tolist()
-    if isinstance(state, (list, tuple, np.ndarray)):
-        return [plain_state(value, f"{name}[{at}]") for at, value in enumerate(state)]
-    if isinstance(state, np.generic):
-        return state.item()
-    if isinstance(state, np.random.Generator):
-        return plain_state(state.bit_generator.state, name)
     if state is None or isinstance(state, (bool, int, float, str)):
         return state
     raise TypeError(
-        f"{name} is a {type(state).__name__}; a state holds numbers, texts, lists, dicts, arrays and "
-        "Generators, and of a model that cannot be written down the data that it was fitted to"
+        f"a state has numbers, texts, lists, arrays and dicts with texts as keys; got {in_short(state)}"
     )
-
-
-def as_generator(state: Any) -> np.random.Generator:
-    """Return the Generator that continues from a state returned by `plain_state`.
-
-    >>> here = np.random.default_rng(5)
-    >>> there = as_generator(plain_state(here))
-    >>> bool(here.random() == there.random())
-    True
-    """
-    if isinstance(state, np.random.Generator):
-        state = plain_state(state)
-    kind = getattr(np.random, str(state.get("bit_generator")), None)
-    if not (isinstance(kind, type) and issubclass(kind, np.random.BitGenerator)):
-        raise ValueError(f"{state.get('bit_generator')!r} is no bit generator of NumPy")
-    bits = kind(0)
-    bits.state = state
-    return np.random.Generator(bits)

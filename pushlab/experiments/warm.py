@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 WHYNOT = {"reference": "whynot-0.12"}
 
 
@@ -28,7 +26,6 @@ def warm(workers: int | None = None, progress: bool = True) -> int:
         delayed(play)("pushlab/ODE-Opioid-v0", **WHYNOT),
         delayed(learn)("pushlab/evalumap2-v0", "LinUCB"),
         delayed(learn)("pushlab/push-v0", "LinearArrivalQ"),
-        delayed(fit_trees)(),
     ]
     work += [delayed(play)(name) for name, *_ in TABLE if "World3" not in name]
     run = Parallel(workers or -1, batch_size=1, return_as="generator_unordered")
@@ -67,12 +64,3 @@ def learn(name: str, agent: str) -> None:
     from pushlab.logs.rollout import rollout
 
     rollout(name, getattr(agents, agent)(), steps=40, progress=False)
-
-
-def fit_trees() -> None:
-    """Run fitted Q iteration on a few made-up steps."""
-    from pushlab.agents import FittedQIteration
-
-    states = np.arange(20.0)[:, None]
-    planner = FittedQIteration(2, trees=2, growths=1, sweeps=1)
-    planner.fit(states, np.arange(20) % 2, states[:, 0], states)
