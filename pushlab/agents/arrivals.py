@@ -8,11 +8,9 @@ they did with which, and read from info how each stands.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import gymnasium as gym
 import numpy as np
 
 from pushlab.agents.protocol import FLOATS, Agent, Deterministic, own_chance
@@ -31,7 +29,7 @@ NOBODY = -1  # in place of a notification's number
 UNSEEN = ((0.0, 0.0, 0.0),)  # values of a new situation
 
 
-def arrivals_of(env: gym.Env) -> Any:
+def arrivals_of(env):
     """Return the world of an environment in which notifications arrive; raise ValueError for another one."""
     world = getattr(env.unwrapped, "world", None)
     demand(
@@ -77,23 +75,21 @@ class DoNotDisturb(Deterministic):
 
     def begin(self, env, seed):
         world = arrivals_of(env)
-        names = list(world.observation_names)
+        names = world.observation_names
         self._hour = names.index("hour")
-        self._silence = None
+        self._ringer = None
         if "ringerMode" in names:
-            words = world.schema.context["ringerMode"].words
-            if "silent" in words:
-                self._silence = names.index("ringerMode"), words.index("silent")
+            self._ringer = names.index("ringerMode")
+            self._modes = world.schema.context["ringerMode"].words
 
     def is_quiet(self, observation: np.ndarray) -> bool:
         """Return whether nothing should be shown now."""
         start, stop = self.quiet
         if (observation[self._hour] - start) % 24 < (stop - start) % 24:
             return True
-        if self._silence is None:
+        if self._ringer is None:
             return False
-        ringer, silent = self._silence
-        return bool(observation[ringer] == silent)
+        return self._modes[observation[self._ringer]] == "silent"
 
     def act(self, observation, info, explore=True):
         mask = info["action_mask"]
@@ -136,9 +132,9 @@ class NotificationLearner(Agent):
 
     epsilon = 0.2
     settle = 200.0
-    saved: Mapping[str, Any] = {"episodes": int}
+    saved = {"episodes": int}
 
-    def __init__(self) -> None:
+    def __init__(self):
         self.episodes = 0
 
     def begin(self, env, seed):
@@ -162,15 +158,15 @@ class NotificationLearner(Agent):
         # Observation, info and action of a step that wasn't followed yet.
         self._last = None
 
-    def describe(self, codes: np.ndarray, observation: np.ndarray) -> Any:
+    def describe(self, codes, observation):
         """Return the description of a notification (its codes) in the context of an observation."""
         raise NotImplementedError(f"{type(self).__name__} has no method describe")
 
-    def values_of(self, described: Any) -> Sequence[float]:
+    def values_of(self, described):
         """Return the values of show, dismiss and cache."""
         raise NotImplementedError(f"{type(self).__name__} has no method values_of")
 
-    def move(self, described: Any, action: int, target: float) -> None:
+    def move(self, described, action, target):
         """Move the value of an action towards a target."""
         raise NotImplementedError(f"{type(self).__name__} has no method move")
 
@@ -262,7 +258,7 @@ class NotificationLearner(Agent):
                 one.cost = 0.0
 
 
-def gained(info: Mapping[str, Any], later: Mapping[str, Any], *parts: str) -> float:
+def gained(info, later, *parts):
     """Return the sum of these parts of the reward between one info and a later one."""
     return sum(later[f"parts.{part}"] - info[f"parts.{part}"] for part in parts)
 
@@ -283,7 +279,7 @@ class QTable(NotificationLearner):
     rate = 0.01
     saved = {"situations": dict, "episodes": int}
 
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__()
         self.situations = {}
 
@@ -363,10 +359,10 @@ class LinearArrivalQ(NotificationLearner):
     rate = 0.1
     saved = {"weights": FLOATS, "covariances": FLOATS, "episodes": int}
 
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__()
-        self.weights: Any = None
-        self.covariances: Any = None
+        self.weights = None
+        self.covariances = None
 
     def begin(self, env, seed):
         super().begin(env, seed)

@@ -15,7 +15,6 @@ ones.
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -54,9 +53,9 @@ class Bandit(Agent):
     noise: float | None = None
     saved = {"mean": FLOATS, "covariance": FLOATS}
 
-    def __init__(self) -> None:
-        self.mean: Any = None
-        self.covariance: Any = None
+    def __init__(self):
+        self.mean = None
+        self.covariance = None
 
     def begin(self, env, seed):
         self.candidates = candidates_of(env)
@@ -146,7 +145,7 @@ class EpsilonGreedy(Bandit):
     half_at = 500.0
     saved = {**Bandit.saved, "steps": int}
 
-    def __init__(self, epsilon: float = 0.2) -> None:
+    def __init__(self, epsilon: float = 0.2):
         super().__init__()
         self.epsilon = number("epsilon", epsilon, 0, 1)
         self.steps = 0
@@ -183,7 +182,7 @@ class LinUCB(Bandit):
     pair = 0.01
     noise = 0.25
 
-    def __init__(self, width: float = 1.5) -> None:
+    def __init__(self, width: float = 1.5):
         super().__init__()
         self.width = number("width", width, 0)
 
@@ -211,7 +210,7 @@ class ThompsonSampling(Bandit):
 
     name = "Thompson"
 
-    def __init__(self, width: float = 0.25) -> None:
+    def __init__(self, width: float = 0.25):
         super().__init__()
         self.width = number("width", width, 0)
 

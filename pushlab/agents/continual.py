@@ -5,10 +5,6 @@ not forget like this: its Bayesian regression weighs all answers alike, as repla
 each of its blocks of weights).
 """
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 
 from pushlab.agents.arrivals import CACHE, LinearArrivalQ, nudge
@@ -62,7 +58,7 @@ class Replaying(SmallSteps):
     size = 1000
     saved = {**SmallSteps.saved, "memory": _answers, "seen": int}
 
-    def __init__(self, times: int = 1) -> None:
+    def __init__(self, times: int = 1):
         super().__init__()
         self.times = whole("times", times, 0)
         self.memory = []
@@ -114,12 +110,12 @@ class Elastic(SmallSteps):
         "fisher": FLOATS,
     }
 
-    def __init__(self, strength: float = 100.0) -> None:
+    def __init__(self, strength: float = 100.0):
         super().__init__()
         self.strength = number("strength", strength, 0)
-        self.anchor: Any = None
-        self.applied: Any = None
-        self.fisher: Any = None
+        self.anchor = None
+        self.applied = None
+        self.fisher = None
         self.answers = np.zeros(2)
 
     def begin_task(self, task, learning):

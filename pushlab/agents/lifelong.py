@@ -4,7 +4,7 @@ A plain learner keeps one model and goes on learning. `Restarting` begins anew a
 each task's name, and `Recognising` has several too, but finds out by itself which user it serves.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from math import lgamma
 from typing import Any
 
@@ -22,7 +22,7 @@ class Wrapped(Agent):
 
     propensity = property(lambda self: getattr(self.learner, "propensity", None))
 
-    def __init__(self, make: Callable[[], Agent], name: str | None = None) -> None:
+    def __init__(self, make: Callable[[], Agent], name: str | None = None):
         self.make = function("make", make)
         self.name = name or self.name
         self.learner = make()
@@ -66,7 +66,7 @@ class Told(Wrapped):
 
     name = "one a task"
 
-    def __init__(self, make: Callable[[], Agent], name: str | None = None) -> None:
+    def __init__(self, make: Callable[[], Agent], name: str | None = None):
         super().__init__(make, name)
         self.task = ""  # before any task
         self.learners = {"": self.learner}
@@ -109,7 +109,7 @@ class Recognising(Wrapped):
     surprise = 5.0
     saved = {"now": int, "recent": list, "met": list}
 
-    def __init__(self, make: Callable[[], Agent], name: str | None = None) -> None:
+    def __init__(self, make: Callable[[], Agent], name: str | None = None):
         super().__init__(make, name)
         self.users: list[Any] = [[0, 0, self.learner]]
         self.now = 0
@@ -124,7 +124,8 @@ class Recognising(Wrapped):
         self.now = self.recognise()
         self.learner = self.users[self.now][2]
         self.met.append(self.now)
-        self._counted = (0, 0)
+        self._opened = 0
+        self._others = 0
         super().begin(env, seed)
 
     def recognise(self) -> int:
@@ -151,9 +152,12 @@ class Recognising(Wrapped):
 
     def _count(self, info):
         """Remember new answers; those that leave the window are counted for the present user."""
-        before, self._counted = self._counted, answers_so_far(info)
-        for answer, first, last in zip((1, 0), before, self._counted):
-            self.recent.extend([answer] * int(last - first))
+        opened = info["opens"] + info["missed"]
+        others = info["refusals"] + info["spared"]
+        self.recent.extend([1] * int(opened - self._opened))
+        self.recent.extend([0] * int(others - self._others))
+        self._opened = opened
+        self._others = others
         while len(self.recent) > self.window:
             answer = self.recent.pop(0)
             if self._is_learning:
@@ -171,15 +175,6 @@ class Recognising(Wrapped):
         ]
         Agent.load(self, others)
         self.learner = self.users[self.now][2]
-
-
-def answers_so_far(info: Mapping[str, Any]) -> tuple[int, int]:
-    """Return the answers of pushlab/push-v0 in this episode: opens, and others; for the unseen the would-be answers.
-
-    >>> answers_so_far({"opens": 3, "missed": 1, "refusals": 2, "spared": 5})
-    (4, 7)
-    """
-    return info["opens"] + info["missed"], info["refusals"] + info["spared"]
 
 
 def log_likelihood(answers: Sequence[float], known: Sequence[float]) -> float:

@@ -28,8 +28,6 @@ from pushlab.ground.arguments import demand, flag, one_of, whole
 if TYPE_CHECKING:
     import pandas as pd
 
-REFERENCES = (None, "agent-room-env-v0")
-
 
 class Placement(NamedTuple):
     """An event; words or codes, as in the environment."""
@@ -58,7 +56,7 @@ class Episodic:
         capacity: Maximal number of placements; 0 stores none.
     """
 
-    def __init__(self, capacity: int) -> None:
+    def __init__(self, capacity: int):
         self.capacity = whole("capacity", capacity, 0)
         self.items = []  # oldest first
 
@@ -100,7 +98,7 @@ class Semantic:
     (Belief(thing='laptop', place='table', strength=1), Belief(thing='laptop', place='desk', strength=2))
     """
 
-    def __init__(self, capacity: int) -> None:
+    def __init__(self, capacity: int):
         self.capacity = whole("capacity", capacity, 0)
         self.is_frozen = False
         # {(thing, place): strength}, the one strengthened last at the end.
@@ -172,9 +170,9 @@ class MemoryAgent(Agent):
 
     def __init__(
         self, capacity: int, reference: str | None = None, diary: bool = False
-    ) -> None:
+    ):
         self.capacity = whole("capacity", capacity, 1)
-        self.reference = one_of("reference", reference, REFERENCES)
+        self.reference = one_of("reference", reference, (None, "agent-room-env-v0"))
         self.diary = flag("diary", diary)
 
     def begin(self, env, seed):
@@ -353,7 +351,7 @@ class GivenAgent(MemoryAgent):
         reference: str | None = None,
         diary: bool = False,
         usual: Mapping | None = None,
-    ) -> None:
+    ):
         super().__init__(capacity, reference, diary)
         self.usual = usual
 
@@ -413,7 +411,7 @@ class LearnedAgent(GivenAgent):
     horizon = 20
     saved = {"values": FLOATS, "counts": np.array, "usually": float, "answers": int}
 
-    def __init__(self, capacity: int, diary: bool = False) -> None:
+    def __init__(self, capacity: int, diary: bool = False):
         super().__init__(capacity, diary=diary)
         shape = (len(MOMENTS), len(BELIEFS), len(AGES), len(DECISIONS))
         self.values = np.zeros(shape)

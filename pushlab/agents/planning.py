@@ -18,12 +18,12 @@ class Constant(Deterministic):
     3
     """
 
-    def __init__(self, action: Any, name: str | None = None) -> None:
+    def __init__(self, action: Any, name: str | None = None):
         self.action = action
         self.name = name or f"always {action}"
 
     def act(self, observation, info, explore=True):
-        return np.array(self.action) if np.ndim(self.action) else self.action
+        return self.action
 
 
 class BangBang(Deterministic):
@@ -32,7 +32,7 @@ class BangBang(Deterministic):
     Args:
         component: Component of the observation.
         above: Treatment starts when it has reached this value.
-        below: Treatment stops when it has fallen to this value.
+        below: Treatment stops when it has fallen to this value, at most `above`.
         on, off: The two actions.
         name: Label in logs and pictures.
     """
@@ -45,14 +45,10 @@ class BangBang(Deterministic):
         on: Any,
         off: Any = 0,
         name: str = "bang-bang",
-    ) -> None:
+    ):
         self.component = whole("component", component)
         self.above = number("above", above)
-        self.below = number("below", below)
-        demand(
-            below <= above,
-            f"treatment stops at or below the value where it starts, above={above}; got below={below}",
-        )
+        self.below = number("below", below, most=above)
         self.on = on
         self.off = off
         self.name = name
@@ -112,7 +108,7 @@ class FittedQIteration(Agent):
         see: Callable | None = None,
         seed: int = 0,
         every: int | None = None,
-    ) -> None:
+    ):
         self.actions = whole("actions", actions, 1)
         self.discount = number("discount", discount, 0, 1)
         self.trees = whole("trees", trees, 1)

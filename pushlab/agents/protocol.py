@@ -10,7 +10,7 @@ import gymnasium as gym
 import numpy as np
 from gymnasium import spaces
 
-from pushlab.ground.arguments import function, in_short, naming
+from pushlab.ground.arguments import function, in_short
 
 FLOATS = partial(np.array, dtype=float)
 
@@ -113,27 +113,24 @@ class FunctionAgent(Agent):
 
     propensity = property(lambda self: getattr(self.policy, "propensity", None))
 
-    def __init__(self, policy: Callable, name: str | None = None) -> None:
+    def __init__(self, policy: Callable, name: str | None = None):
         self.policy = function("policy", policy)
         self.name = name or getattr(policy, "__name__", "policy").replace("_", " ")
-        with naming("policy", policy):
-            self._with_info = _positional(policy) > 1
+        kinds = (
+            inspect.Parameter.POSITIONAL_ONLY,
+            inspect.Parameter.POSITIONAL_OR_KEYWORD,
+        )
+        required = [
+            one
+            for one in inspect.signature(policy).parameters.values()
+            if one.kind in kinds and one.default is one.empty
+        ]
+        self._with_info = len(required) > 1
 
     def act(self, observation, info, explore=True):
-        return (
-            self.policy(observation, info)
-            if self._with_info
-            else self.policy(observation)
-        )
-
-
-def _positional(policy):
-    """Return the number of required positional arguments of a function."""
-    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    return sum(
-        parameter.kind in kinds and parameter.default is parameter.empty
-        for parameter in inspect.signature(policy).parameters.values()
-    )
+        if self._with_info:
+            return self.policy(observation, info)
+        return self.policy(observation)
 
 
 def as_agent(agent: Any) -> Agent:

@@ -5,10 +5,10 @@ Also the candidates and the context as agents for notifications read them.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import gymnasium as gym
 import numpy as np
 
 from pushlab.agents.protocol import Agent, Deterministic, own_chance
@@ -17,7 +17,6 @@ from pushlab.ground.arguments import demand, in_short, number, some_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pushlab.datasets.features import Features
     from pushlab.datasets.periods import Period
 
 SURE = 1e-6  # a model's 0 and 1 become this and 1 minus this: log-odds must be finite
@@ -26,12 +25,12 @@ SURE = 1e-6  # a model's 0 and 1 become this and 1 minus this: log-odds must be 
 # ---------------------------------------------------------------- candidates and contexts
 
 
-def context_of(observation: Any) -> np.ndarray:
+def context_of(observation):
     """Return the context's codes in an observation of either challenge, int64 (context components,)."""
     return observation["context"] if isinstance(observation, dict) else observation
 
 
-def candidates_of(env: gym.Env) -> np.ndarray:
+def candidates_of(env):
     """Return the notifications that can be chosen in an environment, int64 (k, notification components), each once."""
     world = getattr(env.unwrapped, "world", None)
     candidates = getattr(world, "candidates", None)
@@ -49,7 +48,7 @@ def candidates_of(env: gym.Env) -> np.ndarray:
     return np.ascontiguousarray(once, np.int64)
 
 
-def columns_that_differ(candidates: np.ndarray) -> np.ndarray:
+def columns_that_differ(candidates):
     """Return the components that aren't equal in all candidates, int64 (d,): only they can make one better.
 
     >>> columns_that_differ(np.array([[0, 1, 5], [0, 2, 5]]))
@@ -73,7 +72,7 @@ class ContextFeatures:
     (15, array([ 0, 11]))
     """
 
-    def __init__(self, half: Features, names: Sequence[str] | None = None) -> None:
+    def __init__(self, half, names=None):
         if names is not None:
             some_of("crossed", names, half.names)
         self.half = half
@@ -87,7 +86,7 @@ class ContextFeatures:
             self._places.append((at, self.size - skipped, skipped))
             self.size += codes - skipped
 
-    def active(self, context: np.ndarray) -> np.ndarray:
+    def active(self, context):
         """Return the features that are 1 in a context (components,), int64; the constant, 0, is the first."""
         context = context.tolist()
         found = [0]
@@ -116,18 +115,11 @@ class ReplayHistory(Deterministic):
 
     name = "own history"
 
-    def __init__(self, history: Period) -> None:
+    def __init__(self, history: Period):
         _demand_period(history, self)
         self.codes = history.notification_codes
 
     def begin(self, env, seed):
-        if (
-            self.codes.shape[1:] != env.action_space.shape
-            or (self.codes >= env.action_space.nvec).any()
-        ):
-            raise ValueError(
-                "the history is coded by another schema than the environment's; load both as one user"
-            )
         self._sent = 0
 
     def act(self, observation, info, explore=True):
@@ -170,7 +162,7 @@ class MostOpened(Agent):
     name = "most opened"
     by: Sequence[str] = ("time", "timeOfDay")
 
-    def __init__(self, history: Period | None = None) -> None:
+    def __init__(self, history: Period | None = None):
         if history is not None:
             _demand_period(history, self)
         self.history = history
@@ -196,7 +188,8 @@ class MostOpened(Agent):
             self.history = None
             self.opens.update(zip(map(self._such, contexts), map(tuple, sent.tolist())))
         # Opens by candidate, in each such context and (under None) in all.
-        self._tallies = {None: np.zeros(len(self.candidates), np.int64)}
+        nothing = partial(np.zeros, len(self.candidates), np.int64)
+        self._tallies = defaultdict(nothing)
         for (such, notification), count in self.opens.items():
             self._add(such, np.array(notification), count)
 
@@ -206,9 +199,8 @@ class MostOpened(Agent):
     def _add(self, such, notification, count=1):
         row = self._row_of.get(tuple(notification[self._differ].tolist()))
         if row is not None:
-            nothing = np.zeros(len(self.candidates), np.int64)
             self._tallies[None][row] += count
-            self._tallies.setdefault(such, nothing)[row] += count
+            self._tallies[such][row] += count
 
     def act(self, observation, info, explore=True):
         ever = self._tallies[None]
@@ -254,7 +246,7 @@ class OfflineModel(Deterministic):
 
     name = "offline model"
 
-    def __init__(self, judge: Any, diversity: float = 0.0) -> None:
+    def __init__(self, judge: Any, diversity: float = 0.0):
         if hasattr(judge, "notification_codes"):
             from pushlab.users.judges import fit_judge
 
@@ -277,16 +269,13 @@ class OfflineModel(Deterministic):
             )
         self._sent = np.zeros(len(self.candidates), np.int64)
 
-    def log_odds(self, context: np.ndarray) -> np.ndarray:
-        """Return the model's log-odds of each candidate in a context (components,), float64 (candidates,)."""
+    def act(self, observation, info, explore=True):
+        context = context_of(observation)[None]
         probability = np.empty(len(self.candidates))
         rows = np.zeros(len(self.candidates), np.int64)
-        self.judge.chances(context[None])(rows, self.candidates, probability)
+        self.judge.chances(context)(rows, self.candidates, probability)
         probability = np.clip(probability, SURE, 1 - SURE)
-        return np.log(probability / (1 - probability))
-
-    def act(self, observation, info, explore=True):
-        worth = self.log_odds(context_of(observation))
+        worth = np.log(probability / (1 - probability))
         best = (worth - self.diversity * np.log1p(self._sent)).argmax()
         self._sent[best] += 1
         return self.candidates[best].copy()

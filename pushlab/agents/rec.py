@@ -3,16 +3,15 @@
 import math
 from typing import Any
 
-import gymnasium as gym
 import numpy as np
 
 from pushlab.agents.protocol import FLOATS, Agent, Deterministic, own_chance
 from pushlab.agents.weights import block_sums, observe, prior_covariance
-from pushlab.ground.arguments import demand, in_short, number, numbers, whole
+from pushlab.ground.arguments import demand, number, numbers, whole
 from pushlab.metrics.value_models import quadratic
 
 
-def world_of(env: gym.Env, agent: Agent) -> Any:
+def world_of(env, agent):
     """Return the world of an environment with items; raise ValueError for another."""
     world = getattr(env.unwrapped, "world", None)
     demand(
@@ -52,14 +51,10 @@ class SoftmaxItem(Agent):
 
     name = "softmax"
 
-    def __init__(self, items: Any, sharpness: float = 1.0, floor: float = 0.0) -> None:
+    def __init__(self, items: Any, sharpness: float = 1.0, floor: float = 0.0):
         self.sharpness = number("sharpness", sharpness)
         self.floor = number("floor", floor, 0, 1)
         self.items = numbers("items", items)
-        demand(
-            self.items.ndim == 2 and len(items),
-            f"items is an array (n_items, features); got {in_short(items)}",
-        )
 
     def probabilities(self, observations: np.ndarray) -> np.ndarray:
         """Return the probability of each item (rows, n_items) for observations (rows, features)."""
@@ -102,9 +97,9 @@ class LinUCBItem(Deterministic):
     noise = 0.05
     saved = {"mean": FLOATS, "covariance": FLOATS}
 
-    def __init__(self) -> None:
-        self.mean: Any = None
-        self.covariance: Any = None
+    def __init__(self):
+        self.mean = None
+        self.covariance = None
 
     def begin(self, env, seed):
         shape = (env.action_space.n, env.observation_space.shape[0] + 1)
@@ -158,23 +153,19 @@ class LinearQ(Agent):
         rate: float = 0.2,
         epsilon: float = 0.3,
         half_at: float = 100,
-    ) -> None:
+    ):
         self.discount = number("discount", discount, 0, below=1)
         self.rate = number("rate", rate, 0)
         self.epsilon = number("epsilon", epsilon, 0, 1)
         self.half_at = number("half_at", half_at, above=0, most=math.inf)
-        self.weights: Any = None
+        self.weights = None
         self.episodes = 0
 
     def begin(self, env, seed):
-        nothing = np.zeros((1, *env.observation_space.shape))
-        shape = (env.action_space.n, quadratic(nothing).shape[1])
         if self.weights is None:
-            self.weights = np.zeros(shape)
-        if self.weights.shape != shape:
-            raise ValueError(
-                f"{self.name} has learned weights {self.weights.shape}; this environment needs {shape}"
-            )
+            nothing = np.zeros((1, *env.observation_space.shape))
+            size = quadratic(nothing).shape[1]
+            self.weights = np.zeros((env.action_space.n, size))
         self._rng = own_chance(seed)
 
     def values(self, observation: np.ndarray) -> np.ndarray:
@@ -214,7 +205,7 @@ class Planner(Deterministic):
 
     name = "oracle"
 
-    def __init__(self, beam: int = 300) -> None:
+    def __init__(self, beam: int = 300):
         self.beam = whole("beam", beam, 1)
 
     def begin(self, env, seed):

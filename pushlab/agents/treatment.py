@@ -84,13 +84,12 @@ def treat(
 
 
 def discounted(rewards: np.ndarray) -> Any:
-    """Return the discounted return of rewards (decisions,), a float, or (decisions, patients), an array (patients,).
+    """Return the discounted return of rewards (decisions,), or (decisions, patients), an array (patients,).
 
-    >>> discounted(np.array([1.0, 1.0, 0.0]))
+    >>> print(discounted(np.array([1.0, 1.0, 0.0])))
     1.98
     """
-    total = (DISCOUNT ** np.arange(len(rewards))) @ rewards
-    return total if np.ndim(total) else float(total)
+    return DISCOUNT ** np.arange(len(rewards)) @ rewards
 
 
 def basin(world: HIV, states: Any) -> np.ndarray:

@@ -9,8 +9,6 @@ Source:
     an update creates between two blocks (assumed density filtering).
 """
 
-from typing import Any
-
 import numpy as np
 
 from pushlab.ground.compiled import compiled
@@ -73,18 +71,12 @@ def revise(blocks, active, values, mean, covariance, surprise, precision):
                     covariance[block, one, other] -= step * along[place, other]
 
 
-def prior_covariance(variances: np.ndarray) -> np.ndarray:
+def prior_covariance(variances):
     """Return the covariance (n, d, d) of independent weights with variances (n, d)."""
     return variances[:, :, None] * np.eye(variances.shape[1])
 
 
-def block_sums(
-    mean: np.ndarray,
-    covariance: np.ndarray,
-    blocks: np.ndarray,
-    active: np.ndarray,
-    values: Any = None,
-) -> tuple[np.ndarray, np.ndarray]:
+def block_sums(mean, covariance, blocks, active, values=None):
     """Return mean and variance of each block's weighted sum, two float64 (blocks,); all values are 1 by default."""
     if values is None:
         values = np.ones(len(active))
@@ -94,15 +86,7 @@ def block_sums(
     return centre, variance
 
 
-def observe(
-    mean: np.ndarray,
-    covariance: np.ndarray,
-    blocks: np.ndarray,
-    active: np.ndarray,
-    outcome: float,
-    values: Any = None,
-    noise: float | None = None,
-) -> None:
+def observe(mean, covariance, blocks, active, outcome, values=None, noise=None):
     """Update a belief in place after one outcome of the sum over `blocks`.
 
     Args:
@@ -126,7 +110,7 @@ def observe(
     revise(blocks, active, values, mean, covariance, surprise, precision)
 
 
-def expected_chance(centre: Any, variance: Any) -> Any:
+def expected_chance(centre, variance):
     """Return the probability of a 1 if the log-odds are Gaussian; the larger the variance, the nearer to a half.
 
     >>> round(float(expected_chance(2.0, 0.0)), 3), round(float(expected_chance(2.0, 8 / np.pi * 3)), 3)
