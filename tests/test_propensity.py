@@ -111,11 +111,6 @@ def test_rollouts_log_the_propensity_if_the_agent_reports_one(make, env_id, prop
         (spaces.Discrete(4, start=2), None, 1 / 4),
         (spaces.Discrete(4), np.array([0, 1, 1, 0], np.int8), 1 / 2),
         (spaces.MultiDiscrete([2, 3]), None, 1 / 6),
-        (
-            spaces.MultiDiscrete([2, 3]),
-            (np.array([0, 1], np.int8), np.array([1, 0, 1], np.int8)),
-            1 / 2,
-        ),
         (spaces.MultiBinary(3), None, None),
         (spaces.Box(-1, 2, (2,)), None, 1 / 9),
         (spaces.Box(-np.inf, 2), None, None),

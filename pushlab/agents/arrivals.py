@@ -82,10 +82,11 @@ class DoNotDisturb(Deterministic):
             self._ringer = names.index("ringerMode")
             self._modes = world.schema.context["ringerMode"].words
 
-    def is_quiet(self, observation: np.ndarray) -> bool:
+    def _is_quiet(self, observation):
         """Return whether nothing should be shown now."""
         start, stop = self.quiet
-        if (observation[self._hour] - start) % 24 < (stop - start) % 24:
+        hours = (observation[self._hour] - start) % 24
+        if hours < (stop - start) % 24:
             return True
         if self._ringer is None:
             return False
@@ -94,8 +95,8 @@ class DoNotDisturb(Deterministic):
     def act(self, observation, info, explore=True):
         mask = info["action_mask"]
         if mask[SHOW]:
-            return CACHE if self.is_quiet(observation) else SHOW
-        return CHECK if mask[CHECK] and not self.is_quiet(observation) else STAND_BY
+            return CACHE if self._is_quiet(observation) else SHOW
+        return CHECK if mask[CHECK] and not self._is_quiet(observation) else STAND_BY
 
 
 # ---------------------------------------------------------------- learners
@@ -179,12 +180,15 @@ class NotificationLearner(Agent):
 
     def _choose(self, observation, mask, explore):
         epsilon = 0.0
+        is_random = False
         if explore:
-            epsilon = self.epsilon * max(0.1, 1 - self.episodes / self.settle)
-        draws_any = explore and self._rng.random() < epsilon
+            left = 1 - self.episodes / self.settle
+            epsilon = self.epsilon * max(0.1, left)
+            is_random = self._rng.random() < epsilon
         best = STAND_BY
         if mask[SHOW]:
-            values = self.values_of(self.describe(observation[self._hand], observation))
+            codes = observation[self._hand]
+            values = self.values_of(self.describe(codes, observation))
             best = max((DISMISS, SHOW, CACHE), key=values.__getitem__)
             choice = (SHOW, DISMISS, CACHE)
         elif mask[CHECK]:
@@ -193,8 +197,12 @@ class NotificationLearner(Agent):
                 best = CHECK
         else:
             choice = (STAND_BY,)
-        action = choice[self._rng.integers(len(choice))] if draws_any else best
-        self.propensity = epsilon / len(choice) + (1 - epsilon) * (action == best)
+        action = best
+        if is_random:
+            action = choice[self._rng.integers(len(choice))]
+        self.propensity = epsilon / len(choice)
+        if action == best:
+            self.propensity += 1 - epsilon
         return action
 
     def _is_due(self, number, observation):
@@ -212,7 +220,14 @@ class NotificationLearner(Agent):
         self.episodes += over
 
     def _follow(
-        self, observation, info, action, after, next_info, over=False, learning=False
+        self,
+        observation,
+        info,
+        action,
+        after,
+        next_info,
+        over=False,
+        learning=False,
     ):
         """Record what one step did, and learn from it if `learning`."""
         held = info["hand"]
@@ -235,7 +250,8 @@ class NotificationLearner(Agent):
         self._taken = NOBODY
         self._fresh = next_info["hand"]
         fates = next_info["fates"].tolist()
-        cost = gained(info, next_info, "wait", "idle") / max(len(self._cache), 1)
+        cost = gained(info, next_info, "wait", "idle")
+        cost /= max(len(self._cache), 1)
         for number in list(self._decided):
             if fates[number] > self._open_ended:
                 described, action = self._decided.pop(number)
@@ -287,10 +303,13 @@ class QTable(NotificationLearner):
         super().begin(env, seed)
         notification = self._schema.notification
         self._words = notification[notification.names[0]].words
-        self._slots = [SLOTS[slot_number(60 * hour)] for hour in range(24)]
+        numbers = [slot_number(60 * hour) for hour in range(24)]
+        self._slots = [SLOTS[number] for number in numbers]
 
     def describe(self, codes, observation):
-        return f"{self._words[codes[0]]}\t{self._slots[observation[self._hour]]}"
+        word = self._words[codes[0]]
+        slot = self._slots[observation[self._hour]]
+        return f"{word}\t{slot}"
 
     def values_of(self, described):
         return self.situations.get(described, UNSEEN)[0]
@@ -299,7 +318,8 @@ class QTable(NotificationLearner):
         new = [0.0, 0.0, 0.0], [0, 0, 0]
         values, visits = self.situations.setdefault(described, new)
         visits[action] += 1
-        values[action] += max(self.rate, 1 / visits[action]) * (target - values[action])
+        rate = max(self.rate, 1 / visits[action])
+        values[action] += rate * (target - values[action])
 
     def table(self) -> pd.DataFrame:
         """Return one row per situation: its visits, the value of each action that was tried, and the best of them."""
@@ -308,7 +328,11 @@ class QTable(NotificationLearner):
         rows = []
         for situation, (values, visits) in sorted(self.situations.items()):
             hand, _, time = situation.rpartition("\t")
-            row = {"hand": hand, "time": time, "visits": sum(visits)}
+            row = {
+                "hand": hand,
+                "time": time,
+                "visits": sum(visits),
+            }
             tried = [action for action in range(3) if visits[action]]
             for action in range(3):
                 row[ACTIONS[action]] = values[action] if visits[action] else np.nan
@@ -357,7 +381,11 @@ class LinearArrivalQ(NotificationLearner):
     prior = 0.002
     noise = 0.7
     rate = 0.1
-    saved = {"weights": FLOATS, "covariances": FLOATS, "episodes": int}
+    saved = {
+        "weights": FLOATS,
+        "covariances": FLOATS,
+        "episodes": int,
+    }
 
     def __init__(self):
         super().__init__()
@@ -369,7 +397,8 @@ class LinearArrivalQ(NotificationLearner):
         half = self._schema.notification
         self._features = ContextFeatures(self._schema.context)
         self._starts = 1 + half.starts
-        shape = (1 + int(half.sizes.sum()), self._features.size)
+        count = int(half.sizes.sum())
+        shape = (1 + count, self._features.size)
         if self.weights is None:
             self.weights = np.zeros((3, *shape))
             self.covariances = self._prior_covariances(shape)
@@ -388,7 +417,8 @@ class LinearArrivalQ(NotificationLearner):
     def describe(self, codes, observation):
         if self._seen[0] is not observation:
             self._seen = observation, self._features.active(observation)
-        return np.append(0, codes + self._starts), self._seen[1]
+        blocks = np.append(0, codes + self._starts)
+        return blocks, self._seen[1]
 
     def values_of(self, described):
         return add_up(self.weights, *described)
@@ -400,9 +430,10 @@ class LinearArrivalQ(NotificationLearner):
         belief = self.weights[action], self.covariances[action]
         observe(*belief, *described, target, noise=self.noise)
 
-    def step_towards(self, described: Any, action: int, target: float) -> None:
+    def step_towards(self, described, action, target):
         """Move the weights that apply by a step of stochastic gradient descent."""
         blocks, active = described
         error = target - self.values_of(described)[action]
-        step = self.rate * error / (len(blocks) * len(active))
+        count = len(blocks) * len(active)
+        step = self.rate * error / count
         nudge(self.weights[action], blocks, active, step)

@@ -68,7 +68,8 @@ class Bandit(Agent):
         self._blocks, where = np.unique(own, return_inverse=True)
         self._members = where.reshape(own.shape)
         self._rng = own_chance(seed)
-        shape = (1 + int(schema.notification.sizes.sum()), self.features.size)
+        count = int(schema.notification.sizes.sum())
+        shape = (1 + count, self.features.size)
         if self.mean is None:
             variances = np.full(shape, self.pair)
             variances[:, 0] = self.single
@@ -83,8 +84,10 @@ class Bandit(Agent):
 
     def _blocks_of(self, notifications):
         """Return the blocks that each notification consists of, int64 (rows, 1 + components that differ)."""
-        own = notifications[:, self._differ] + self._starts[self._differ]
-        return np.hstack([np.zeros((len(own), 1), np.int64), own])
+        own = notifications[:, self._differ]
+        own = own + self._starts[self._differ]
+        shared = np.zeros((len(own), 1), np.int64)
+        return np.hstack([shared, own])
 
     def act(self, observation, info, explore=True):
         active = self.features.active(context_of(observation))
@@ -94,8 +97,12 @@ class Bandit(Agent):
             row = self._explore(*sums)
         else:
             self.propensity = 1.0
-            row = sums[0][self._members].sum(axis=1).argmax()
+            row = self._best(sums[0])
         return self.candidates[row].copy()
+
+    def _best(self, sums):
+        """Return the row of the candidate whose blocks have the largest sum."""
+        return sums[self._members].sum(axis=1).argmax()
 
     def _explore(self, centre, variance):
         """Return the row of the candidate to send while learning, from mean and variance of each block's sum.
@@ -106,9 +113,17 @@ class Bandit(Agent):
 
     def learn(self, transition):
         active = self.features.active(context_of(transition.observation))
-        (blocks,) = self._blocks_of(np.asarray(transition.action, np.int64)[None])
+        notification = np.asarray(transition.action, np.int64)
+        blocks = self._blocks_of(notification[None])[0]
         opened = float(transition.next_info["opened"])
-        observe(self.mean, self.covariance, blocks, active, opened, noise=self.noise)
+        observe(
+            self.mean,
+            self.covariance,
+            blocks,
+            active,
+            opened,
+            noise=self.noise,
+        )
 
     def probability(
         self, contexts: np.ndarray, notifications: np.ndarray
@@ -153,9 +168,12 @@ class EpsilonGreedy(Bandit):
     def _explore(self, centre, variance):
         epsilon = self.epsilon / (1 + self.steps / self.half_at)
         count = len(self.candidates)
-        best = centre[self._members].sum(axis=1).argmax()
-        row = self._rng.integers(count) if self._rng.random() < epsilon else best
-        self.propensity = epsilon / count + (1 - epsilon) * bool(row == best)
+        row = best = self._best(centre)
+        if self._rng.random() < epsilon:
+            row = self._rng.integers(count)
+        self.propensity = epsilon / count
+        if row == best:
+            self.propensity += 1 - epsilon
         return row
 
     def learn(self, transition):
@@ -189,8 +207,9 @@ class LinUCB(Bandit):
     def _explore(self, centre, variance):
         self.propensity = 1.0
         own = self._members[:, 1:]  # the shared block makes no candidate better
+        expected = centre[own].sum(axis=1)
         deviation = np.sqrt(variance[own].sum(axis=1))
-        return (centre[own].sum(axis=1) + self.width * deviation).argmax()
+        return (expected + self.width * deviation).argmax()
 
 
 class ThompsonSampling(Bandit):
@@ -216,5 +235,4 @@ class ThompsonSampling(Bandit):
 
     def _explore(self, centre, variance):
         draws = self._rng.standard_normal(len(centre))
-        drawn = centre + self.width * np.sqrt(variance) * draws
-        return drawn[self._members].sum(axis=1).argmax()
+        return self._best(centre + self.width * np.sqrt(variance) * draws)

@@ -79,7 +79,8 @@ class Replaying(SmallSteps):
             place = int(self._draws.integers(self.seen))
         if place < self.size:
             self.memory[place : place + 1] = [(described, action, target)]
-        for at in self._draws.integers(len(self.memory), size=self.times):
+        again = self._draws.integers(len(self.memory), size=self.times)
+        for at in again:
             super().move(*self.memory[at])
 
 
@@ -121,7 +122,8 @@ class Elastic(SmallSteps):
     def begin_task(self, task, learning):
         if learning and self.applied is not None:
             self.anchor = self.weights[:CACHE].copy()
-            self.fisher = self.applied / np.maximum(self.answers, 1)[:, None, None]
+            answers = np.maximum(self.answers, 1)
+            self.fisher = self.applied / answers[:, None, None]
 
     def move(self, described, action, target):
         super().move(described, action, target)
@@ -133,6 +135,8 @@ class Elastic(SmallSteps):
         nudge(self.applied[action], blocks, active, 1.0)
         self.answers[action] += 1
         if self.anchor is not None:
-            rate = self.strength * self.rate / (len(blocks) * len(active))
+            count = len(blocks) * len(active)
+            rate = self.strength * self.rate / count
             pull = np.minimum(rate * self.fisher[action], 1)
-            self.weights[action] += pull * (self.anchor[action] - self.weights[action])
+            back = self.anchor[action] - self.weights[action]
+            self.weights[action] += pull * back

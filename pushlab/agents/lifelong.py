@@ -22,7 +22,11 @@ class Wrapped(Agent):
 
     propensity = property(lambda self: getattr(self.learner, "propensity", None))
 
-    def __init__(self, make: Callable[[], Agent], name: str | None = None):
+    def __init__(
+        self,
+        make: Callable[[], Agent],
+        name: str | None = None,
+    ):
         self.make = function("make", make)
         self.name = name or self.name
         self.learner = make()
@@ -66,7 +70,7 @@ class Told(Wrapped):
 
     name = "one a task"
 
-    def __init__(self, make: Callable[[], Agent], name: str | None = None):
+    def __init__(self, make, name=None):
         super().__init__(make, name)
         self.task = ""  # before any task
         self.learners = {"": self.learner}
@@ -78,8 +82,11 @@ class Told(Wrapped):
             self.learners[task] = self.learner
 
     def state(self):
-        learners = {task: one.state() for task, one in self.learners.items()}
-        return {"task": self.task, "learners": learners}
+        learners = self.learners.items()
+        return {
+            "task": self.task,
+            "learners": {task: one.state() for task, one in learners},
+        }
 
     def load(self, state):
         learners = state["learners"].items()
@@ -109,7 +116,7 @@ class Recognising(Wrapped):
     surprise = 5.0
     saved = {"now": int, "recent": list, "met": list}
 
-    def __init__(self, make: Callable[[], Agent], name: str | None = None):
+    def __init__(self, make, name=None):
         super().__init__(make, name)
         self.users: list[Any] = [[0, 0, self.learner]]
         self.now = 0
@@ -130,13 +137,15 @@ class Recognising(Wrapped):
 
     def recognise(self) -> int:
         """Return the index of the user whose answers the last ones most likely are, of a new one if necessary."""
-        recent = sum(self.recent), len(self.recent) - sum(self.recent)
+        opened = sum(self.recent)
+        recent = opened, len(self.recent) - opened
         if not self.recent:
             return self.now
         likely = [log_likelihood(recent, user) for user in self.users]
         best = likely.index(max(likely))
         is_full = len(self.recent) == self.window
-        is_new = log_likelihood(recent, (0, 0)) > likely[best] + self.surprise
+        of_new = log_likelihood(recent, (0, 0))
+        is_new = of_new > likely[best] + self.surprise
         if self._is_learning and is_full and is_new:
             self.users.append([0, 0, self.make()])
             return len(self.users) - 1
@@ -177,7 +186,10 @@ class Recognising(Wrapped):
         self.learner = self.users[self.now][2]
 
 
-def log_likelihood(answers: Sequence[float], known: Sequence[float]) -> float:
+def log_likelihood(
+    answers: Sequence[float],
+    known: Sequence[float],
+) -> float:
     """Return the natural log of the probability of answers (opened, not) in a row, after known ones (opened, not).
 
     The share that a user opens is unknown and at first any share is as likely: Laplace's rule of succession.
@@ -191,4 +203,5 @@ def log_likelihood(answers: Sequence[float], known: Sequence[float]) -> float:
     opened, not_opened = answers
     before = lgamma(a + b) - lgamma(a) - lgamma(b)
     after = before + lgamma(a + opened) + lgamma(b + not_opened)
-    return after - lgamma(a + b + opened + not_opened)
+    total = a + b + opened + not_opened
+    return after - lgamma(total)

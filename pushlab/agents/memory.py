@@ -67,7 +67,9 @@ class Episodic:
         """Store a placement; return the one that was forgotten for it, or None."""
         if not self.capacity:
             return placement
-        gone = self.make_room() if len(self) >= self.capacity else None
+        gone = None
+        if len(self) >= self.capacity:
+            gone = self.make_room()
         self.items.append(placement)
         return gone
 
@@ -110,9 +112,15 @@ class Semantic:
     @property
     def items(self) -> list[Belief]:
         """The beliefs, the one strengthened longest ago first."""
-        return [Belief(*pair, strength) for pair, strength in self.strengths.items()]
+        pairs = self.strengths.items()
+        return [Belief(*pair, strength) for pair, strength in pairs]
 
-    def strengthen(self, thing: Any, place: Any, by: float = 1) -> Belief | None:
+    def strengthen(
+        self,
+        thing: Any,
+        place: Any,
+        by: float = 1,
+    ) -> Belief | None:
         """Count something once more, or for the first time; return the belief that was forgotten for it, or None."""
         if self.is_frozen or not self.capacity:
             return Belief(thing, place, by)
@@ -127,10 +135,6 @@ class Semantic:
         """Forget the weakest belief and return it."""
         pair = min(self.strengths, key=self.strengths.get)
         return Belief(*pair, self.strengths.pop(pair))
-
-    def weakest(self) -> float:
-        """Return the least strength in a full memory; 0 while there is room."""
-        return min(self.strengths.values()) if len(self) >= self.capacity else 0
 
     def recall(self, thing: Any) -> Belief | None:
         """Return the belief that says where a thing usually is, or None."""
@@ -169,7 +173,10 @@ class MemoryAgent(Agent):
     split = (1.0, 0.0)  # the shares of the capacity that are episodic and semantic
 
     def __init__(
-        self, capacity: int, reference: str | None = None, diary: bool = False
+        self,
+        capacity: int,
+        reference: str | None = None,
+        diary: bool = False,
     ):
         self.capacity = whole("capacity", capacity, 1)
         self.reference = one_of("reference", reference, (None, "agent-room-env-v0"))
@@ -181,14 +188,12 @@ class MemoryAgent(Agent):
         self.memories = [self.new_memory() for _ in range(self.world.n_agents)]
         self.pages = []
 
-    def new_memory(self) -> tuple[Episodic, Semantic]:
+    def new_memory(self):
         """Return an empty pair of memories; a subclass may divide the capacity in another way."""
         episodic = round(self.capacity * self.split[0])
         return Episodic(episodic), Semantic(self.capacity - episodic)
 
-    def keep(
-        self, placement: Placement, episodic: Episodic, semantic: Semantic
-    ) -> Placement | Belief | None:
+    def keep(self, placement, episodic, semantic):
         """Store a placement or not; return what was forgotten for it, or None."""
         raise NotImplementedError(f"{type(self).__name__} has no method keep")
 
@@ -206,28 +211,35 @@ class MemoryAgent(Agent):
         if (
             answer is None and self.world.encoding == "index"
         ):  # an answer must be a code
-            answer = int(self.chance.integers(len(self.world.locations)))
-            self.propensity = 1 / len(self.world.locations)
-        return answer if self.world.n_agents == 1 else (answer,) * self.world.n_agents
+            count = len(self.world.locations)
+            answer = int(self.chance.integers(count))
+            self.propensity = 1 / count
+        if self.world.n_agents == 1:
+            return answer
+        return (answer,) * self.world.n_agents
 
-    def recall(self, person: Any, thing: Any) -> Placement | Belief | None:
+    def recall(self, person, thing):
         """Return the Placement or Belief that answers, or None: the latest episode, else the strongest belief."""
-        episodes = [one.recall(person, thing) for one, _ in self.memories]
-        latest = max(filter(None, episodes), key=lambda one: one.time, default=None)
-        if latest is not None:
-            return latest
-        beliefs = [one.recall(thing) for _, one in self.memories]
-        return max(filter(None, beliefs), key=lambda one: one.strength, default=None)
+        found = [one.recall(person, thing) for one, _ in self.memories]
+        episodes = [*filter(None, found)]
+        if episodes:
+            return max(episodes, key=lambda one: one.time)
+        found = [one.recall(thing) for _, one in self.memories]
+        beliefs = filter(None, found)
+        return max(beliefs, key=lambda one: one.strength, default=None)
 
     def _read(self, observation):
         """Return the placements in view, and the person and thing of the question, in either encoding."""
         if self.world.encoding == "index":
-            codes = observation.tolist()
-            starts = range(0, len(codes) - 2, 4)
-            return [Placement(*codes[at : at + 4]) for at in starts], *codes[-2:]
+            *codes, person, thing = observation.tolist()
+            starts = range(0, len(codes), 4)
+            placements = [Placement(*codes[at : at + 4]) for at in starts]
+            return placements, person, thing
         seen, (head, _) = observation
+        if self.world.n_agents == 1:
+            seen = [seen]
         placements = []
-        for what, _, place, time in (seen,) if self.world.n_agents == 1 else seen:
+        for what, _, place, time in seen:
             owner, _, thing = what.partition(OWNS)
             placements.append(Placement(owner, thing, place, time))
         person, _, thing = head.partition(OWNS)
@@ -241,15 +253,16 @@ class MemoryAgent(Agent):
         elif best is not None:
             source = f"semantic, seen {best.strength:g}×"
         page: dict[str, Any] = {"source": source}
-        kinds = zip(("episodic", "semantic"), self.memories[0], (Placement, Belief))
-        for kind, memory, of_kind in kinds:
+        for kind, memory in zip(("episodic", "semantic"), self.memories[0]):
+            items = [self._in_words(item, item == best) for item in memory.items]
             page[kind] = {
                 "capacity": memory.capacity,
-                "items": [self._in_words(item, item == best) for item in memory.items],
-                "forgotten": self._in_words(gone)
-                if isinstance(gone, of_kind)
-                else None,
+                "items": items,
+                "forgotten": None,
             }
+        if gone is not None:
+            kind = "episodic" if isinstance(gone, Placement) else "semantic"
+            page[kind]["forgotten"] = self._in_words(gone)
         return page
 
     def _in_words(self, item, used=False):
@@ -264,7 +277,10 @@ class MemoryAgent(Agent):
         return words
 
 
-def with_memory(frames: Sequence[dict], pages: Sequence[dict]) -> list[dict]:
+def with_memory(
+    frames: Sequence[dict],
+    pages: Sequence[dict],
+) -> list[dict]:
     """Return the frames of an episode, each with the content of the agent's memory at its answer.
 
     Args:
@@ -324,16 +340,17 @@ class BothAgent(MemoryAgent):
         return gone
 
     def _generalise(self, episodic, semantic):
-        groups = Counter((item.thing, item.place) for item in episodic.items)
-        [(pair, size)] = groups.most_common(1)
+        pairs = [(item.thing, item.place) for item in episodic.items]
+        pair, size = Counter(pairs).most_common(1)[0]
         if size < 2:
             return episodic.make_room()
-        episodic.items = [
-            item for item in episodic.items if (item.thing, item.place) != pair
-        ]
-        if pair in semantic.strengths or semantic.weakest() <= size:
-            return semantic.strengthen(*pair, by=size)
-        return Belief(*pair, size)
+        others = zip(episodic.items, pairs)
+        episodic.items = [item for item, own in others if own != pair]
+        strengths = semantic.strengths
+        is_full = len(semantic) >= semantic.capacity
+        if is_full and pair not in strengths and min(strengths.values()) > size:
+            return Belief(*pair, size)
+        return semantic.strengthen(*pair, by=size)
 
 
 class GivenAgent(MemoryAgent):
@@ -409,17 +426,24 @@ class LearnedAgent(GivenAgent):
     epsilon = 0.1
     discount = 0.8
     horizon = 20
-    saved = {"values": FLOATS, "counts": np.array, "usually": float, "answers": int}
+    saved = {
+        "values": FLOATS,
+        "counts": np.array,
+        "usually": float,
+        "answers": int,
+    }
 
-    def __init__(self, capacity: int, diary: bool = False):
-        super().__init__(capacity, diary=diary)
-        shape = (len(MOMENTS), len(BELIEFS), len(AGES), len(DECISIONS))
+    def __init__(self, capacity: int):
+        super().__init__(capacity)
+        # Moments, beliefs, ages and decisions.
+        shape = (2, 3, len(AGES), 3)
         self.values = np.zeros(shape)
         self.counts = np.zeros(shape, np.int64)
         self.usually = 0.0  # the mean reward of recent answers
         self.answers = 0
         ages = np.arange(AGES[-1] + 1)
-        self._class_of = (np.searchsorted(AGES, ages, side="right") - 1).tolist()
+        classes = np.searchsorted(AGES, ages, side="right") - 1
+        self._class_of = classes.tolist()
 
     def begin(self, env, seed):
         super().begin(env, seed)
@@ -466,7 +490,8 @@ class LearnedAgent(GivenAgent):
         about = 0
         if belief is not None:
             about = 1 if belief.place == placement.place else 2
-        situation = moment, about, self._class_of[min(age, AGES[-1])]
+        age = self._class_of[min(age, AGES[-1])]
+        situation = moment, about, age
         counts = self.counts[situation].tolist()
         values = self.values[situation].tolist()
         if self._explore and self._uniform() < self.epsilon:
@@ -503,7 +528,8 @@ class LearnedAgent(GivenAgent):
         self.usually += surprise / min(self.answers, 1000)
         for tried in self._about[self._asked]:
             tried[2] += surprise * self.discount ** (now - tried[0])
-        while self._tried and (now - self._tried[0][0] >= self.horizon):
+        oldest = now - self.horizon
+        while self._tried and self._tried[0][0] <= oldest:
             tried = self._tried.popleft()
             _, where, reward, thing = tried
             self._about[thing].remove(tried)
@@ -521,7 +547,12 @@ class LearnedAgent(GivenAgent):
             if counts.any():
                 values = np.where(counts > 0, self.values[situation], -np.inf)
                 moment, belief, age = situation
-                words = MOMENTS[moment], BELIEFS[belief], AGES[age]
-                rows.append((*words, DECISIONS[values.argmax()], int(counts.sum())))
-        columns = ["moment", "belief", "age", "decision", "tried"]
-        return pd.DataFrame(rows, columns=columns)
+                row = {
+                    "moment": MOMENTS[moment],
+                    "belief": BELIEFS[belief],
+                    "age": AGES[age],
+                    "decision": DECISIONS[values.argmax()],
+                    "tried": counts.sum(),
+                }
+                rows.append(row)
+        return pd.DataFrame(rows)

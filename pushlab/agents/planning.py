@@ -18,7 +18,11 @@ class Constant(Deterministic):
     3
     """
 
-    def __init__(self, action: Any, name: str | None = None):
+    def __init__(
+        self,
+        action: Any,
+        name: str | None = None,
+    ):
         self.action = action
         self.name = name or f"always {action}"
 
@@ -128,9 +132,14 @@ class FittedQIteration(Agent):
         self._rng = own_chance(seed)
 
     def act(self, observation, info, explore=True):
-        return int(self.act_each(np.asarray(observation)[None], explore)[0])
+        observations = np.asarray(observation)[None]
+        return int(self.act_each(observations, explore)[0])
 
-    def act_each(self, observations: np.ndarray, explore: bool = True) -> np.ndarray:
+    def act_each(
+        self,
+        observations: np.ndarray,
+        explore: bool = True,
+    ) -> np.ndarray:
         """Return an action for each observation (n, …), int64 (n,); `propensity` is then that of the last."""
         n = len(observations)
         share = self.explore if explore else 0.0
@@ -153,11 +162,13 @@ class FittedQIteration(Agent):
         """Return the value of each action, float64 (n, actions)."""
         demand(self.forests is not None, "nothing has been learned: call fit() first")
         leaves = self._leaves_of_all(self._inputs(observations))
-        return np.stack([*map(_mean_over_trees, leaves, self._worth)], axis=1)
+        worth = map(_mean_over_trees, leaves, self._worth)
+        return np.stack([*worth], axis=1)
 
     def _inputs(self, observations):
         inputs = np.asarray(observations)
-        inputs = inputs.astype(np.float64) if self.see is None else self.see(inputs)
+        if self.see is not None:
+            inputs = self.see(inputs)
         return np.ascontiguousarray(inputs, np.float32)
 
     def fit(
@@ -171,7 +182,8 @@ class FittedQIteration(Agent):
         """Learn from n steps: observations and following (n, …); actions, rewards and, if given, terminated (n,)."""
         if terminated is None:
             terminated = np.zeros(len(rewards), bool)
-        self.steps = list(zip(observations, actions, rewards, following, terminated))
+        columns = observations, actions, rewards, following, terminated
+        self.steps = [*zip(*columns)]
         return self._fit()
 
     def learn(self, transition):
@@ -212,6 +224,7 @@ class FittedQIteration(Agent):
             f"each of the {self.actions} actions has to occur at least {self.leaf} times; they occur "
             f"{', '.join(map(str, counts))} times",
         )
+        going_on = 1.0 - terminated
         target = rewards.copy()
         for growth in range(self.growths):
             self._grow(inputs, rows, target, growth)
@@ -225,8 +238,9 @@ class FittedQIteration(Agent):
                     _mean_by_leaf(leaves, target[taken], len(worth))
                     for leaves, taken, worth in zip(here, rows, self._worth)
                 ]
-                best = np.max([*map(_mean_over_trees, there, self._worth)], axis=0)
-                target = rewards + self.discount * (1.0 - terminated) * best
+                worth = map(_mean_over_trees, there, self._worth)
+                best = np.max([*worth], axis=0)
+                target = rewards + self.discount * going_on * best
         self.fitted = len(self.steps)
         return self
 
@@ -255,8 +269,8 @@ def _leaves_of(forest, inputs):
     """Return the leaf of each input (n, …) in each tree, int64 (trees, n); leaves are numbered over all trees."""
     counts = [tree.tree_.node_count for tree in forest.estimators_]
     starts = np.cumsum([0, *counts[:-1]])
-    trees = zip(forest.estimators_, starts)
-    return np.stack([tree.tree_.apply(inputs) + start for tree, start in trees])
+    leaves = [tree.tree_.apply(inputs) for tree in forest.estimators_]
+    return np.stack(leaves) + starts[:, None]
 
 
 def _mean_by_leaf(leaves, target, size):

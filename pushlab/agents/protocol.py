@@ -60,7 +60,10 @@ class Agent:
         """Begin an episode of `env`; `seed` determines the agent's random numbers in it."""
 
     def act(
-        self, observation: Any, info: Mapping[str, Any], explore: bool = True
+        self,
+        observation: Any,
+        info: Mapping[str, Any],
+        explore: bool = True,
     ) -> Any:
         """Return the action for an observation; the best known one if `explore` is False."""
         raise NotImplementedError(f"{type(self).__name__} has no method act")
@@ -100,9 +103,8 @@ def own_chance(seed: int) -> np.random.Generator:
 
     Without the spawn key both would draw the same stream, and a random action would predict the user's answer.
     """
-    return np.random.Generator(
-        np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(1,)))
-    )
+    sequence = np.random.SeedSequence(seed, spawn_key=(1,))
+    return np.random.Generator(np.random.PCG64(sequence))
 
 
 class FunctionAgent(Agent):
@@ -113,19 +115,19 @@ class FunctionAgent(Agent):
 
     propensity = property(lambda self: getattr(self.policy, "propensity", None))
 
-    def __init__(self, policy: Callable, name: str | None = None):
+    def __init__(
+        self,
+        policy: Callable,
+        name: str | None = None,
+    ):
         self.policy = function("policy", policy)
-        self.name = name or getattr(policy, "__name__", "policy").replace("_", " ")
-        kinds = (
-            inspect.Parameter.POSITIONAL_ONLY,
-            inspect.Parameter.POSITIONAL_OR_KEYWORD,
-        )
-        required = [
-            one
-            for one in inspect.signature(policy).parameters.values()
-            if one.kind in kinds and one.default is one.empty
-        ]
-        self._with_info = len(required) > 1
+        own_name = getattr(policy, "__name__", "policy")
+        self.name = name or own_name.replace("_", " ")
+        try:
+            inspect.signature(policy).bind(None)
+            self._with_info = False
+        except TypeError:  # one argument isn't enough
+            self._with_info = True
 
     def act(self, observation, info, explore=True):
         if self._with_info:
@@ -159,7 +161,8 @@ class RandomAgent(Agent):
 
     def begin(self, env, seed):
         self._space = copy.deepcopy(env.action_space)
-        self._space.seed(int(own_chance(seed).integers(2**31)))
+        number = own_chance(seed).integers(2**31)
+        self._space.seed(int(number))
         self._unmasked = sampling_chance(self._space)
 
     def act(self, observation, info, explore=True):
@@ -176,15 +179,15 @@ def sampling_chance(space: spaces.Space, mask: Any = None) -> float | None:
     >>> sampling_chance(spaces.Discrete(5), np.array([1, 1, 0, 0, 1], np.int8)), sampling_chance(spaces.Box(0, 4, (2,)))
     (0.3333333333333333, 0.0625)
     """
-    if isinstance(space, spaces.Box) and space.is_bounded():
-        return float(1 / np.prod(space.high.astype(float) - space.low))
     if isinstance(space, spaces.Discrete):
-        parts = [np.ones(space.n) if mask is None else mask]
-    elif isinstance(space, spaces.MultiDiscrete):
-        parts = [np.ones(n) for n in space.nvec] if mask is None else mask
+        sizes = space.n if mask is None else max(np.sum(mask), 1)
+    elif isinstance(space, spaces.MultiDiscrete) and mask is None:
+        sizes = space.nvec.astype(float)
+    elif isinstance(space, spaces.Box) and space.is_bounded():
+        sizes = space.high.astype(float) - space.low
     else:
         return None
-    return float(1 / np.prod([max(np.sum(part), 1) for part in parts]))
+    return float(1 / np.prod(sizes))
 
 
 def plain_state(state: Any) -> Any:

@@ -79,7 +79,8 @@ class ContextFeatures:
         self._places = []
         self.size = 1
         for at, component in enumerate(half.components):
-            if names is not None and component.partition(".")[0] not in names:
+            feature = component.partition(".")[0]
+            if names is not None and feature not in names:
                 continue
             codes = int(half.sizes[at])
             skipped = codes == 2  # code 0 then means that the feature is 0
@@ -142,7 +143,8 @@ class RandomCandidate(Agent):
         self._rng = own_chance(seed)
 
     def act(self, observation, info, explore=True):
-        return self.candidates[self._rng.integers(len(self.candidates))].copy()
+        row = self._rng.integers(len(self.candidates))
+        return self.candidates[row].copy()
 
 
 class MostOpened(Agent):
@@ -178,15 +180,16 @@ class MostOpened(Agent):
             if name.partition(".")[0] in self.by
         ]
         self._differ = columns_that_differ(self.candidates)
-        kinds = map(tuple, self.candidates[:, self._differ].tolist())
-        self._row_of = {kind: row for row, kind in enumerate(kinds)}
+        kinds = self.candidates[:, self._differ].tolist()
+        self._row_of = {tuple(kind): row for row, kind in enumerate(kinds)}
         self._rng = own_chance(seed)
         if self.history is not None:
             opened = self.history.opened
             contexts = self.history.context_codes[opened]
             sent = self.history.notification_codes[opened]
             self.history = None
-            self.opens.update(zip(map(self._such, contexts), map(tuple, sent.tolist())))
+            notifications = map(tuple, sent.tolist())
+            self.opens.update(zip(map(self._such, contexts), notifications))
         # Opens by candidate, in each such context and (under None) in all.
         nothing = partial(np.zeros, len(self.candidates), np.int64)
         self._tallies = defaultdict(nothing)
@@ -197,7 +200,8 @@ class MostOpened(Agent):
         return tuple(context[self._by].tolist())
 
     def _add(self, such, notification, count=1):
-        row = self._row_of.get(tuple(notification[self._differ].tolist()))
+        kind = notification[self._differ].tolist()
+        row = self._row_of.get(tuple(kind))
         if row is not None:
             self._tallies[None][row] += count
             self._tallies[such][row] += count
@@ -209,7 +213,8 @@ class MostOpened(Agent):
             row = self._rng.integers(len(self.candidates))
         else:
             self.propensity = 1.0
-            here = self._tallies.get(self._such(context_of(observation)), ever)
+            such = self._such(context_of(observation))
+            here = self._tallies.get(such, ever)
             row = (here * (ever.sum() + 1) + ever).argmax()
         return self.candidates[row].copy()
 
@@ -222,7 +227,9 @@ class MostOpened(Agent):
 
     def state(self):
         """Return `opens`, a list of [context's codes, notification's codes, count], and whether a history is in it."""
-        rows = [[*map(list, pair), count] for pair, count in self.opens.items()]
+        rows = []
+        for (such, notification), count in self.opens.items():
+            rows.append([list(such), list(notification), count])
         return {"opens": rows, "counted": self.history is None}
 
     def load(self, state):
@@ -263,8 +270,9 @@ class OfflineModel(Deterministic):
         ours = self.judge.schema
         theirs = env.unwrapped.world.schema
         for half in ("context", "notification"):
+            sizes = getattr(ours, half).sizes
             demand(
-                np.array_equal(getattr(ours, half).sizes, getattr(theirs, half).sizes),
+                np.array_equal(sizes, getattr(theirs, half).sizes),
                 "the model is coded by another schema than the environment's; load both as one user",
             )
         self._sent = np.zeros(len(self.candidates), np.int64)
@@ -276,6 +284,7 @@ class OfflineModel(Deterministic):
         self.judge.chances(context)(rows, self.candidates, probability)
         probability = np.clip(probability, SURE, 1 - SURE)
         worth = np.log(probability / (1 - probability))
-        best = (worth - self.diversity * np.log1p(self._sent)).argmax()
+        worth -= self.diversity * np.log1p(self._sent)
+        best = worth.argmax()
         self._sent[best] += 1
         return self.candidates[best].copy()

@@ -51,29 +51,38 @@ class SoftmaxItem(Agent):
 
     name = "softmax"
 
-    def __init__(self, items: Any, sharpness: float = 1.0, floor: float = 0.0):
+    def __init__(
+        self,
+        items: Any,
+        sharpness: float = 1.0,
+        floor: float = 0.0,
+    ):
         self.sharpness = number("sharpness", sharpness)
         self.floor = number("floor", floor, 0, 1)
         self.items = numbers("items", items)
 
     def probabilities(self, observations: np.ndarray) -> np.ndarray:
         """Return the probability of each item (rows, n_items) for observations (rows, features)."""
-        scores = self.sharpness * (np.asarray(observations) @ self.items.T)
-        likely = np.exp(scores - scores.max(axis=1, keepdims=True))
+        scores = np.asarray(observations) @ self.items.T
+        scores *= self.sharpness
+        scores -= scores.max(axis=1, keepdims=True)
+        likely = np.exp(scores)
         likely /= likely.sum(axis=1, keepdims=True)
-        return (1 - self.floor) * likely + self.floor / len(self.items)
+        any_item = self.floor / len(self.items)
+        return (1 - self.floor) * likely + any_item
 
     def begin(self, env, seed):
         self._rng = own_chance(seed)
 
     def act(self, observation, info, explore=True):
-        likely = self.probabilities(np.asarray(observation)[None])[0]
+        observations = np.asarray(observation)[None]
+        likely = self.probabilities(observations)[0]
         if not explore:
             self.propensity = 1.0
             return int(likely.argmax())
-        item = int(self._rng.choice(len(likely), p=likely))
+        item = self._rng.choice(len(likely), p=likely)
         self.propensity = float(likely[item])
-        return item
+        return int(item)
 
 
 class LinUCBItem(Deterministic):
@@ -170,7 +179,8 @@ class LinearQ(Agent):
 
     def values(self, observation: np.ndarray) -> np.ndarray:
         """Return Q of each item (n_items,)."""
-        return self.weights @ quadratic(np.asarray(observation)[None])[0]
+        observations = np.asarray(observation)[None]
+        return self.weights @ quadratic(observations)[0]
 
     def act(self, observation, info, explore=True):
         n = len(self.weights)
@@ -184,7 +194,8 @@ class LinearQ(Agent):
         return item
 
     def learn(self, transition):
-        features = quadratic(np.asarray(transition.observation)[None])[0]
+        observations = np.asarray(transition.observation)[None]
+        features = quadratic(observations)[0]
         target = transition.reward
         if not transition.terminated:  # at a time limit, later rewards still count
             following = self.values(transition.next_observation)
@@ -217,9 +228,12 @@ class Planner(Deterministic):
     def act(self, observation, info, explore=True):
         state = info["state"]
         if not self._plan or not np.allclose(state, self._expected, atol=1e-9):
-            self._plan = self.plan(self._world, state, self._left)[0].tolist()
+            plan, _ = self.plan(self._world, state, self._left)
+            self._plan = plan.tolist()
         action = self._plan.pop(0)
-        _, [self._expected] = self._world.expect(state[None], np.array([action]))
+        items = np.array([action])
+        _, following = self._world.expect(state[None], items)
+        self._expected = following[0]
         self._left -= 1
         return action
 
@@ -236,12 +250,14 @@ class Planner(Deterministic):
             promise = so_far
             if len(so_far) > self.beam and left:
                 _, _, ahead, _ = _every_item(world, following)
-                best_ahead = ahead.reshape(len(following), -1).max(axis=1)
+                by_state = ahead.reshape(len(following), -1)
+                best_ahead = by_state.max(axis=1)
                 promise = so_far + left * best_ahead
             top = np.argsort(-promise, kind="stable")[: self.beam]
             states = following[top]
             earned = so_far[top]
-            plans = np.column_stack([plans[parents[top]], actions[top]])
+            plans = plans[parents[top]]
+            plans = np.column_stack([plans, actions[top]])
         best = int(earned.argmax())
         return plans[best], float(earned[best])
 

@@ -19,7 +19,15 @@ FLATTENING = (
 
 
 @compiled
-def project(blocks, active, values, mean, covariance, centre, variance):
+def project(
+    blocks,
+    active,
+    values,
+    mean,
+    covariance,
+    centre,
+    variance,
+):
     """Write mean and variance of each block's weighted sum into centre and variance, both (m,).
 
     Args:
@@ -36,12 +44,22 @@ def project(blocks, active, values, mean, covariance, centre, variance):
             along = 0.0
             for j in range(i):
                 along += values[j] * row[active[j]]
-            spread += values[i] * (2 * along + values[i] * row[active[i]])
-        centre[place], variance[place] = total, max(spread, 0.0)
+            own = values[i] * row[active[i]]
+            spread += values[i] * (2 * along + own)
+        centre[place] = total
+        variance[place] = max(spread, 0.0)
 
 
 @compiled
-def revise(blocks, active, values, mean, covariance, surprise, precision):
+def revise(
+    blocks,
+    active,
+    values,
+    mean,
+    covariance,
+    surprise,
+    precision,
+):
     """Update the belief about each block in place after one observation of their sum.
 
     Args:
@@ -60,11 +78,12 @@ def revise(blocks, active, values, mean, covariance, surprise, precision):
                 along[place, other] += values[i] * row[other]
         for i in range(len(active)):
             total += values[i] * along[place, active[i]]
-    shrink = precision / (1 + precision * total)
+    scale = 1 + precision * total
+    shrink = precision / scale
     for place in range(len(blocks)):
         block = blocks[place]
         for one in range(dimension):
-            mean[block, one] += along[place, one] * surprise / (1 + precision * total)
+            mean[block, one] += along[place, one] * surprise / scale
             step = shrink * along[place, one]
             if step != 0:
                 for other in range(dimension):
@@ -76,7 +95,13 @@ def prior_covariance(variances):
     return variances[:, :, None] * np.eye(variances.shape[1])
 
 
-def block_sums(mean, covariance, blocks, active, values=None):
+def block_sums(
+    mean,
+    covariance,
+    blocks,
+    active,
+    values=None,
+):
     """Return mean and variance of each block's weighted sum, two float64 (blocks,); all values are 1 by default."""
     if values is None:
         values = np.ones(len(active))
@@ -86,7 +111,15 @@ def block_sums(mean, covariance, blocks, active, values=None):
     return centre, variance
 
 
-def observe(mean, covariance, blocks, active, outcome, values=None, noise=None):
+def observe(
+    mean,
+    covariance,
+    blocks,
+    active,
+    outcome,
+    values=None,
+    noise=None,
+):
     """Update a belief in place after one outcome of the sum over `blocks`.
 
     Args:
@@ -116,4 +149,5 @@ def expected_chance(centre, variance):
     >>> round(float(expected_chance(2.0, 0.0)), 3), round(float(expected_chance(2.0, 8 / np.pi * 3)), 3)
     (0.881, 0.731)
     """
-    return 1 / (1 + np.exp(-centre / np.sqrt(1 + FLATTENING * variance)))
+    flat = centre / np.sqrt(1 + FLATTENING * variance)
+    return 1 / (1 + np.exp(-flat))
