@@ -17,7 +17,7 @@ from pushlab.envs.shell import Env, at_row
 from pushlab.ground.arguments import demand, has_columns
 from pushlab.ground.libraries import bring
 from pushlab.logs.folders import read_log, write_log
-from pushlab.logs.rollout import CONSTANT, episode_table, put_together
+from pushlab.logs.rollout import episode_table, put_together
 
 __all__ = ["from_minari", "to_minari", "to_sb3_vec"]
 
@@ -27,7 +27,10 @@ LOG = "log.csv"  # the log itself, in the folder of a data set that `to_minari` 
 
 
 def to_sb3_vec(
-    name: str, num_envs: int = 1, scale: bool = False, **arguments: Any
+    name: str,
+    num_envs: int = 1,
+    scale: bool = False,
+    **arguments: Any,
 ) -> Any:
     """Return a native batch as a VecEnv of stable-baselines3, for models, VecNormalize and evaluate_policy.
 
@@ -83,14 +86,22 @@ def to_sb3_vec(
             done = terminated | truncated
             over = np.flatnonzero(done)
             each = _info_per_copy(infos, np.arange(self.num_envs))
-            for row, info in zip(over, _info_per_copy(final, over)):
+            finals = _info_per_copy(final, over)
+            for row, info in zip(over, finals):
                 self.reset_infos[row] = each[row]
                 each[row] = info | {"terminal_observation": last[row]}
-            for info, is_cut in zip(each, (truncated & ~terminated).tolist()):
-                info["TimeLimit.truncated"] = is_cut
+            is_cut = (truncated & ~terminated).tolist()
+            for info, cut in zip(each, is_cut):
+                info["TimeLimit.truncated"] = cut
             return observation, reward.astype(np.float32), done, each
 
-        def env_method(self, method_name, *args, indices=None, **kwargs):
+        def env_method(
+            self,
+            method_name,
+            *args,
+            indices=None,
+            **kwargs,
+        ):
             rows = list(self._get_indices(indices))
             if method_name == "action_masks":
                 return list(world.action_masks()[rows])
@@ -116,7 +127,9 @@ def to_sb3_vec(
             batch.close()
 
     return NativeVecEnv(
-        num_envs, batch.single_observation_space, batch.single_action_space
+        num_envs,
+        batch.single_observation_space,
+        batch.single_action_space,
     )
 
 
@@ -127,16 +140,25 @@ def _info_per_copy(infos, rows):
     [{'time': 2.0}]
     """
     names = [name for name in infos if not name.startswith("_")]
-    columns = [infos[name][rows] for name in names]
-    plain = [column.tolist() if column.ndim == 1 else column for column in columns]
-    return [dict(zip(names, row)) for row in zip(*plain)] or [{} for _ in rows]
+    if not names:
+        return [{} for _ in rows]
+    columns = []
+    for name in names:
+        column = infos[name][rows]
+        if column.ndim == 1:
+            column = column.tolist()
+        columns.append(column)
+    return [dict(zip(names, row)) for row in zip(*columns)]
 
 
 # ---------------------------------------------------------------- Minari
 
 
 def to_minari(
-    log: pd.DataFrame, env: gym.Env | str, dataset_id: str, **about: Any
+    log: pd.DataFrame,
+    env: gym.Env | str,
+    dataset_id: str,
+    **about: Any,
 ) -> Any:
     """Write a log as a data set of Minari in its folder ($MINARI_DATASETS_PATH) and return the MinariDataset.
 
@@ -155,21 +177,26 @@ def to_minari(
     """
     minari = bring("minari", "to_minari")
     has_columns(log, "last", "terminated", "truncated", what="the log")
-    env = gym.make(env) if isinstance(env, str) else env
+    if isinstance(env, str):
+        env = gym.make(env)
     observed = _columns_of(log, "obs")
-    numeric = log.filter(regex=r"^(info\.|propensity$)").select_dtypes(["number", bool])
+    others = log.filter(regex=r"^(info\.|propensity$)")
+    numeric = others.select_dtypes(["number", bool])
+    number = (log["step"] == 0).cumsum()
     buffers = []
-    for _, rows in log.groupby((log["step"] == 0).cumsum().to_numpy()):
+    for _, rows in log.groupby(number.to_numpy()):
         demand(
             (rows["step"] == np.arange(len(rows))).all(),
             f"a log has whole episodes whose steps count from 0; from row {rows.index[0]} on they don't",
         )
-        last = pd.DataFrame([rows["last"].iloc[-1]], columns=observed)
-        seen = pd.concat([rows[observed], last]).astype(log[observed].dtypes)
+        last = rows["last"].iloc[-1]
+        seen = rows[[*observed]]
+        seen = pd.concat([seen, pd.DataFrame([last], columns=observed)])
+        seen = seen.astype(log[observed].dtypes)
         infos = {}
         for name in numeric:
-            values = rows[name].to_numpy()
-            infos[name.removeprefix("info.")] = np.insert(values, 0, 0).tolist()
+            values = np.insert(rows[name].to_numpy(), 0, 0)
+            infos[name.removeprefix("info.")] = values.tolist()
         buffers.append(
             minari.data_collector.EpisodeBuffer(
                 observations=_elements(seen, env.observation_space, "obs"),
@@ -191,11 +218,14 @@ def _columns_of(log, name):
 
 def _elements(log, space, name):
     """Return the columns `name` and `name.…` as a batch of a space's elements."""
-    if isinstance(space, spaces.Dict):
-        return {k: _elements(log, part, f"{name}.{k}") for k, part in space.items()}
     if isinstance(space, spaces.Tuple):
-        parts = enumerate(space)
-        return tuple(_elements(log, part, f"{name}.{at}") for at, part in parts)
+        parts = dict(enumerate(space))
+        return tuple(_elements(log, spaces.Dict(parts), name).values())
+    if isinstance(space, spaces.Dict):
+        elements = {}
+        for key, part in space.items():
+            elements[key] = _elements(log, part, f"{name}.{key}")
+        return elements
     columns = _columns_of(log, name)
     size = int(np.prod(space.shape or ()))
     demand(
@@ -204,7 +234,8 @@ def _elements(log, space, name):
     )
     if isinstance(space, spaces.Text):
         return log[columns[0]].tolist()
-    return log[columns].to_numpy(space.dtype).reshape(len(log), *space.shape)
+    values = log[columns].to_numpy(space.dtype)
+    return values.reshape(len(log), *space.shape)
 
 
 def from_minari(dataset: Any) -> pd.DataFrame:
@@ -215,9 +246,10 @@ def from_minari(dataset: Any) -> pd.DataFrame:
     their order, and response_time is NaN. The same holds if episodes were filtered or combined.
     """
     file = Path(dataset.storage.data_path) / LOG
-    log = read_log(file) if file.exists() else ()
-    if len(log) == dataset.total_steps:
-        return log
+    if file.exists():
+        log = read_log(file)
+        if len(log) == dataset.total_steps:
+            return log
     spec = dataset.spec.env_spec
     world = None
     if spec is not None and spec.id.startswith("pushlab/"):
@@ -228,17 +260,33 @@ def from_minari(dataset: Any) -> pd.DataFrame:
         infos = episode.infos or {}
         steps = []
         for at in range(count):
-            ends = (episode.terminations[at], episode.truncations[at])
-            # Counted from the end, since infos may begin with that of the reset.
-            info = at_row(infos, at - count)
-            seen = at_row(episode.observations, at)
-            taken = at_row(episode.actions, at)
-            steps.append((seen, taken, episode.rewards[at], *ends, info, np.nan, None))
+            step = (
+                at_row(episode.observations, at),
+                at_row(episode.actions, at),
+                episode.rewards[at],
+                episode.terminations[at],
+                episode.truncations[at],
+                # Counted from the end, since infos may begin with that of the reset.
+                at_row(infos, at - count),
+                np.nan,
+                None,
+            )
+            steps.append(step)
         last = at_row(episode.observations, count)
         tables.append(episode_table(world, number, steps, last))
     run = dataset.spec.dataset_id
     name = run if spec is None else spec.id.split("/")[-1]
-    agent = dataset.storage.metadata.get("algorithm_name", "unknown")
-    values = (run, name, agent, 0, 0, "1.train", 0, "train", name, "{}")
-    log = put_together(tables, dict(zip(CONSTANT, values)))
+    constant = {
+        "run": run,
+        "env": name,
+        "agent": dataset.storage.metadata.get("algorithm_name", "unknown"),
+        "seed": 0,
+        "lifetime": 0,
+        "phase": "1.train",
+        "block": 0,
+        "block_type": "train",
+        "task": name,
+        "params": "{}",
+    }
+    log = put_together(tables, constant)
     return log.rename(columns={"info.propensity": "propensity"})
