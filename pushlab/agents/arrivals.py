@@ -425,12 +425,12 @@ class LinearArrivalQ(NotificationLearner):
 
     def move(self, described, action, target):
         if action == CACHE:
-            self.step_towards(described, action, target)
+            self._step_towards(described, action, target)
             return
         belief = self.weights[action], self.covariances[action]
         observe(*belief, *described, target, noise=self.noise)
 
-    def step_towards(self, described, action, target):
+    def _step_towards(self, described, action, target):
         """Move the weights that apply by a step of stochastic gradient descent."""
         blocks, active = described
         error = target - self.values_of(described)[action]

@@ -26,7 +26,7 @@ class SmallSteps(LinearArrivalQ):
         return None
 
     def move(self, described, action, target):
-        self.step_towards(described, action, target)
+        self._step_towards(described, action, target)
 
 
 def _answers(rows):
