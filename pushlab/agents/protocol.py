@@ -180,8 +180,8 @@ def sampling_chance(space: spaces.Space, mask: Any = None) -> float | None:
     (0.3333333333333333, 0.0625)
     """
     if isinstance(space, spaces.Discrete):
-        sizes = space.n if mask is None else max(np.sum(mask), 1)
-    elif isinstance(space, spaces.MultiDiscrete) and mask is None:
+        return float(1 / (space.n if mask is None else max(np.sum(mask), 1)))
+    if isinstance(space, spaces.MultiDiscrete) and mask is None:
         sizes = space.nvec.astype(float)
     elif isinstance(space, spaces.Box) and space.is_bounded():
         sizes = space.high.astype(float) - space.low
