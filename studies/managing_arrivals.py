@@ -35,10 +35,10 @@ from pushlab.agents import (
     QTable,
     ShowAll,
 )
-from pushlab.agents.arrival_days import QUANTITIES, day_means, judge_days, run_day
 from pushlab.envs.push.world import WEIGHTS
 from pushlab.experiments.cells import Cell, run_cells
 from pushlab.ground.seeds import part_seed
+from pushlab.logs.arrival_days import QUANTITIES, day_means, judge_days, run_day
 from pushlab.metrics.estimate import crossed_interval, simultaneous
 
 AGENTS = {
@@ -55,7 +55,7 @@ USERS = ("mira", "noor", "theo", "ines", "omar")
 SEEDS = 20
 ROUNDS = 5  # passes of a learner through its days
 DIGITS = 4
-TRAINING = 0  # parts of a seed; pushlab.agents.arrival_days.JUDGING is 1
+TRAINING = 0  # parts of a seed; pushlab.logs.arrival_days.JUDGING is 1
 ORDER = 2
 
 

@@ -11,11 +11,11 @@ from scripts import load_script
 import pushlab  # noqa: F401  registers the environments
 from pushlab import agents, plots
 from pushlab.agents import Transition
-from pushlab.agents.arrival_days import judge
 from pushlab.agents.arrivals import CACHE, DISMISS, SHOW, NotificationLearner
 from pushlab.agents.protocol import own_chance
-from pushlab.agents.weights import WeightBlocks
+from pushlab.agents.weights import observe
 from pushlab.datasets.reading import load_user
+from pushlab.logs.arrival_days import judge
 from pushlab.logs.rollout import rollout
 from pushlab.users.judges import judge_for
 from pushlab.users.simulated import SimulatedUser
@@ -56,13 +56,15 @@ def test_linear_belief_is_ridge_regression():
     rng = np.random.default_rng(3)
     features = rng.normal(size=(12, 4))
     outcomes = rng.normal(size=12)
-    belief = WeightBlocks(1, 4, variances=2.0, noise=0.5)
+    found = np.zeros((1, 4))
+    covariance = 2.0 * np.eye(4)[None]
+    block = np.array([0])
     for values, outcome in zip(features, outcomes):
-        belief.observe(np.array([0]), np.arange(4), values, outcome)
+        observe(found, covariance, block, np.arange(4), outcome, values, noise=0.5)
     precision = np.eye(4) / 2.0 + features.T @ features / 0.5
     mean = np.linalg.solve(precision, features.T @ outcomes / 0.5)
-    assert belief.mean[0] == pytest.approx(mean)
-    assert belief.covariance[0] == pytest.approx(np.linalg.inv(precision))
+    assert found[0] == pytest.approx(mean)
+    assert covariance[0] == pytest.approx(np.linalg.inv(precision))
 
 
 def test_one_answer_moves_the_beliefs_of_bandits():
@@ -72,7 +74,8 @@ def test_one_answer_moves_the_beliefs_of_bandits():
     """
     env = gym.make(COLD, candidates=PAIR)
     context = MIRA.test.context_codes[[0, 0]]
-    logistic = agents.ThompsonSampling(crossed=["time"])
+    logistic = agents.ThompsonSampling()
+    logistic.crossed = ["time"]
     observation = begin(logistic, env)
     answer(logistic, observation, PAIR[1], True)
     scale = 1 + 0.25 * 2.6  # the chance was 1/2
@@ -81,7 +84,8 @@ def test_one_answer_moves_the_beliefs_of_bandits():
     variance = shared + np.array([0.6, 0.6 - 0.25 / scale * 0.6**2])
     chance = 1 / (1 + np.exp(-centre / np.sqrt(1 + np.pi / 8 * variance)))
     assert logistic.probability(context, PAIR) == pytest.approx(chance)
-    linear = agents.LinUCB(crossed=["time"])
+    linear = agents.LinUCB()
+    linear.crossed = ["time"]
     begin(linear, env)
     answer(linear, observation, PAIR[1], True)
     scale = 1 + 4 * 0.12  # the noise has the variance 1/4
@@ -125,13 +129,14 @@ def test_most_opened_sends_the_candidate_with_most_opens_in_such_a_context():
     named = ["postingApp", "category", "subject"]
     for world, by, keys in (
         (COLD, (), named),
-        (HISTORIC, None, [*SCHEMA.notification.names]),
+        (HISTORIC, ("time",), [*SCHEMA.notification.names]),
     ):
         env = gym.make(world)
-        agent = agents.MostOpened(MIRA.history, by)
+        agent = agents.MostOpened(MIRA.history)
+        agent.by = by
         observation = begin(agent, env)
         time = MIRA.test.contexts["time"][0]
-        here = opened if by == () else opened[opened["time"] == time]
+        here = opened[opened["time"] == time] if by else opened
         counts = here.groupby(keys).size()
         sent = SCHEMA.notification.decode_one(agent.act(observation, {}))
         assert counts[tuple(sent[key] for key in keys)] == counts.max()
@@ -165,6 +170,12 @@ def begin_with_others_weights():
     begun(agent, ARRIVALS)
 
 
+def begin_with_unknown_feature():
+    agent = agents.LinUCB()
+    agent.crossed = ["weather"]
+    begun(agent)
+
+
 def begin_wrapped():
     env = gym.wrappers.FlattenObservation(gym.make(COLD))
     agents.LinUCB().begin(env, 0)
@@ -177,7 +188,7 @@ def begin_wrapped():
         (begin_wrapped, "a wrapper changes the observations"),
         (lambda: begun(agents.LinUCB(), ARRIVALS), "no candidates to choose from"),
         (lambda: begun(agents.QTable()), "nothing arrives.*pushlab/push-v0"),
-        (lambda: begun(agents.MostOpened(by=["weather"])), "got 'weather'"),
+        (begin_with_unknown_feature, "got .'weather'"),
     ],
 )
 def test_wrong_arguments_and_worlds_are_named(call, words):
@@ -193,7 +204,9 @@ def test_rules_for_arrivals_do_what_they_say():
     options = {"episodes": 4, "progress": False}
     shown = rollout(env, agents.ShowAll(), **options)
     hidden = rollout(env, agents.DismissAll(), **options)
-    late = rollout(env, agents.DoNotDisturb((22, 9)), **options)
+    rule = agents.DoNotDisturb()
+    rule.quiet = (22, 9)
+    late = rollout(env, rule, **options)
     ends = [log[log["terminated"]] for log in (shown, hidden)]
     assert ends[0]["info.shown"].tolist() == ends[1]["info.dismissed"].tolist()
     assert ends[0]["info.delay"].sum() == ends[1]["info.shown"].sum() == 0
@@ -207,8 +220,11 @@ def test_rules_for_arrivals_do_what_they_say():
 class Recorder(NotificationLearner):
     """Acts at random and records the targets of its values."""
 
+    epsilon = 1.0
+    settle = math.inf
+
     def __init__(self):
-        super().__init__(epsilon=1.0, settle=math.inf)
+        super().__init__()
         self.targets = []
 
     def describe(self, codes, observation):
@@ -240,23 +256,27 @@ def test_each_reward_goes_to_the_notification_that_earned_it():
 
 
 def test_steps_of_the_arrival_learners_worked_out_by_hand():
-    table = agents.QTable(rate=0.4)
+    table = agents.QTable()
+    table.rate = 0.4
     for target in (1.0, 2.0, 6.0):  # steps of 1, 1/2 and 0.4
         table.move("here", SHOW, target)
     assert table.values_of("here") == pytest.approx([3.3, 0, 0])
     one = np.array([0]), np.array([0])
     both = np.array([0]), np.array([0, 1])
-    linear = begun(agents.LinearArrivalQ(prior=0.002, noise=0.7, rate=0.1), ARRIVALS)
+    linear = begun(agents.LinearArrivalQ(), ARRIVALS)
     rows = np.array([0, 3]), np.array([0])
     for action in (SHOW, CACHE):
         linear.move(rows, action, 1.0)
     # The shared row has ten times the prior variance: 0.022 / (0.022 + 0.7).
     assert linear.values_of(rows) == pytest.approx([0.022 / 0.722, 0, 0.1])
-    small = agents.SmallSteps(rate=0.25)
+    small = agents.SmallSteps()
+    small.rate = 0.25
     small.weights = np.zeros((3, 2, 2))
     small.move(both, DISMISS, 2.0)
     assert small.values_of(both) == pytest.approx([0, 0.5, 0])
-    replaying = begun(agents.Replaying(size=1, times=2, rate=0.5), ARRIVALS)
+    replaying = begun(agents.Replaying(times=2), ARRIVALS)
+    replaying.size = 1
+    replaying.rate = 0.5
     replaying.move(one, SHOW, 1.0)  # and twice more
     replaying.move(one, CACHE, 1.0)  # which is not rehearsed
     assert replaying.values_of(one) == pytest.approx([0.875, 0, 0.5])
@@ -265,7 +285,8 @@ def test_steps_of_the_arrival_learners_worked_out_by_hand():
 def test_elastic_weights_are_pulled_back_to_their_anchor():
     one = np.array([0]), np.array([0])
     both = np.array([0]), np.array([0, 1])
-    agent = agents.Elastic(strength=1.0, rate=0.5)
+    agent = agents.Elastic(strength=1.0)
+    agent.rate = 0.5
     agent.weights = np.zeros((3, 1, 2))
     agent.move(one, SHOW, 1.0)  # 0.5 and 0
     agent.move(both, SHOW, 2.0)  # 0.875 and 0.375
@@ -282,7 +303,8 @@ def test_all_answers_are_equally_likely_to_be_remembered():
     env = gym.make(ARRIVALS)
     found = np.zeros(64)
     for seed in range(150):
-        agent = agents.Replaying(size=8, times=0)
+        agent = agents.Replaying(times=0)
+        agent.size = 8
         agent.begin(env, seed)
         for number in range(64):
             agent.move((np.array([0]), np.array([0])), SHOW, float(number))
@@ -299,7 +321,9 @@ def test_learners_put_notifications_off_until_the_user_opens_them(kind):
     user = user_with(intercept=-odds, context={"time": late})
     env = gym.make(ARRIVALS, user=user, days=(0, 14))
     study = load_script("managing_arrivals")
-    agent = study.train(env, kind(settle=30), rounds=4)
+    learner = kind()
+    learner.settle = 30
+    agent = study.train(env, learner, rounds=4)
     means = judge(env, agent)
     rules = [
         judge(env, rule())["reward"]

@@ -13,16 +13,14 @@ from gymnasium import spaces
 from gymnasium.envs.registration import EnvSpec
 from gymnasium.wrappers import TimeAwareObservation
 
-from pushlab import RandomAgent, clients, rollout
-from pushlab.agents import Constant, SoftmaxItem
+from pushlab import clients, rollout
+from pushlab.agents import Constant
 from pushlab.envs import TABLE
 from pushlab.envs.batch import VectorEnv
 from pushlab.envs.ode.models import load_model
 from pushlab.envs.ode.world import ODE
 from pushlab.envs.shell import Env
 from pushlab.ground.compiled import inlined
-from pushlab.logs.collect import collect
-from pushlab.metrics.offpolicy import off_policy
 
 IDS = [name for name, *_ in TABLE]
 WORLDS = [
@@ -236,79 +234,10 @@ def test_length_without_and_with_a_limit():
     assert longer.spec.max_episode_steps == 50 and len(episode(longer)) == 51
 
 
-@pytest.mark.parametrize("name", IDS)
-def test_log_columns_become_observations_again(name):
-    seen = []
-
-    class Witness(RandomAgent):
-        def act(self, observation, info, explore=True):
-            seen.append(observation)
-            return super().act(observation, info, explore)
-
-    env = gym.make(name)
-    log = rollout(env, Witness(), steps=3, progress=False)
-    space = gym.vector.utils.batch_space(env.observation_space, 3)
-    again = list(gym.vector.utils.iterate(space, clients.observations_of(log, env)))
-    assert len(again) == 3 and all(map(same, again, seen))
-
-
-def collected(steps):
-    agent = SoftmaxItem(np.eye(5), 2.0, 0.2)
-    return collect("pushlab/RECEnv-v0", agent, 400, seed=3, step_per_episode=steps)
-
-
-def test_bandit_feedback_and_trajectories_give_the_estimates_of_off_policy():
-    """As obp and scope-rl compute them, for a target policy that is uniform."""
-
-    def estimates(log):
-        table = off_policy(log, lambda seen: np.full((len(seen), 5), 0.2))
-        return table.set_index("estimator")["value"]
-
-    log = collected(1)
-    feedback = clients.to_bandit_feedback(log, actions=5)
-    weights = 0.2 / feedback["pscore"]
-    ips = np.mean(weights * feedback["reward"])
-    assert ips == pytest.approx(estimates(log)["importance sampling"], rel=1e-12)
-
-    log = collected(3)
-    data = clients.to_scope_rl(log)
-    weights = (0.2 / data["pscore"]).reshape(400, 3).cumprod(axis=1)
-    per_decision = (weights * data["reward"].reshape(400, 3)).sum(axis=1).mean()
-    assert per_decision == pytest.approx(estimates(log)["per-decision"], rel=1e-12)
-
-
-@pytest.mark.parametrize(
-    "call, message",
-    [
-        (
-            lambda log: clients.to_bandit_feedback(log),
-            "every_step=True makes a round of each step",
-        ),
-        (
-            lambda log: clients.to_bandit_feedback(log, 4, True),
-            "0 to 4 are not all of 4 actions",
-        ),
-        (lambda log: clients.to_scope_rl(log.drop(index=[2])), "here are 2 to 3 steps"),
-        (
-            lambda log: clients.observations_of(log, "pushlab/ODE-HIV-v0"),
-            "takes 6 columns obs",
-        ),
-        (
-            lambda log: clients.to_sb3_vec("pushlab/push-v0", num_envs=0),
-            "num_envs is a whole number",
-        ),
-    ],
-)
-def test_logs_of_another_form_are_refused(call, message):
-    with pytest.raises(ValueError, match=message):
-        call(collected(3))
-
-
 @pytest.mark.parametrize(
     "library, call",
     [
         ("minari", lambda log: clients.to_minari(log, "pushlab/RECEnv-v0", "x-v0")),
-        ("d3rlpy", clients.to_d3rlpy),
         ("stable_baselines3", lambda log: clients.to_sb3_vec("pushlab/RECEnv-v0")),
     ],
 )

@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from pushlab.agents import Foresighted, GradientStep, Retrained, TrainedOnce
 from pushlab.datasets.borrowers import make_borrowers
 from pushlab.envs.credit.people import best_response, cost, credit_config, gain
 from pushlab.envs.credit.rules import (
@@ -18,7 +17,6 @@ from pushlab.envs.credit.rules import (
     stable_point,
     theorem_rate,
 )
-from pushlab.logs.rollout import rollout
 
 NAME = "pushlab/Credit-v0"
 PLACES = [0, 5, 7]  # the features that people can change
@@ -143,23 +141,6 @@ def test_promised_and_paid_losses():
     assert row["paid"] == pytest.approx(naive_loss(shifted(theta, 2.0), theta, 0.01))
 
 
-def losses(agent, epsilon=1.0, **arguments):
-    env = box(config={"epsilon": epsilon}, **arguments)
-    return rollout(env, agent, progress=False)["info.loss"].to_numpy()
-
-
-def test_lenders_differ_in_what_they_lose():
-    once, again, slow = map(losses, (TrainedOnce(), Retrained(), GradientStep()))
-    assert len(set(once)) == 1
-    assert again[0] == once[0] > again[-1] + 0.01
-    assert abs(slow[-1] - again[-1]) < 0.2 * (slow[0] - again[-1])
-    wise = losses(Foresighted(), 10.0)
-    assert wise.max() <= losses(Retrained(), 10.0).min() + 1e-9
-    assert losses(Retrained(), observe="table") == pytest.approx(again)
-    with pytest.raises(ValueError, match="actions='box'"):
-        rollout(gym.make(NAME, people=PEOPLE), Retrained(), progress=False)
-
-
 # ------------------------------------------------------------ the environment
 
 
@@ -210,7 +191,8 @@ def test_candidates_are_five_or_ones_own():
     names = list(env.unwrapped.world.candidates)
     found = {name: -env.step(at)[1] for at, name in enumerate(names)}
     assert found["know nothing"] == pytest.approx(np.log(2))
-    assert found["trained on the past"] == losses(TrainedOnce())[0]
+    past = fit(PEOPLE.table, PEOPLE.labels, credit_config())
+    assert found["trained on the past"] == box().step(past)[4]["loss"]
     assert found["trained once more"] == min(found.values())
     own = {"to all": [0] * 10 + [-5], "to none": [0] * 10 + [5]}
     env = gym.make(NAME, people=PEOPLE, candidates=own)

@@ -63,7 +63,8 @@ def test_nothing_is_earned_after_termination():
 
 
 def test_fitted_q_explores_the_share_asked_for_and_learns_between_episodes():
-    agent = learner(growths=9, explore=0.3).fit(*corridor())
+    agent = learner(growths=9).fit(*corridor())
+    agent.explore = 0.3
     agent.begin(None, 3)
     first = agent.act_each(np.full((4000, 1), 3.0))
     assert np.mean(first == 0) == pytest.approx(0.15, abs=0.03)
@@ -135,7 +136,9 @@ def test_linear_q_updates_its_weights_by_the_temporal_difference(small_env):
 
 
 def test_linucb_adds_the_posterior_deviation_to_the_posterior_mean(small_env):
-    agent = rec.LinUCBItem(width=1.0, variance=2.0, noise=0.5)
+    agent = rec.LinUCBItem()
+    agent.variance = 2.0
+    agent.noise = 0.5
     agent.begin(small_env, 0)
     history = [([1.0, 0.0], 0, 1.0), ([0.5, -1.0], 0, 0.2), ([0.0, 1.0], 2, 0.4)]
     for seen, item, reward in history:
@@ -150,8 +153,8 @@ def test_linucb_adds_the_posterior_deviation_to_the_posterior_mean(small_env):
         design = np.reshape(rows, (-1, 3))
         covariance = np.linalg.inv(np.eye(3) / 2.0 + design.T @ design / 0.5)
         mean = covariance @ design.T @ np.array(rewards) / 0.5
-        assert agent.belief.mean[item] == pytest.approx(mean)
-        assert agent.belief.covariance[item] == pytest.approx(covariance)
+        assert agent.mean[item] == pytest.approx(mean)
+        assert agent.covariance[item] == pytest.approx(covariance)
         bounds.append(mean @ described + (described @ covariance @ described) ** 0.5)
     assert agent.act(seen, {}) == np.argmax(bounds) == 1
     assert agent.act(seen, {}, explore=False) == 0

@@ -56,7 +56,7 @@ PAGES = {
             "# Memories of the room",
             "pushlab.agents.memory: Episodic Semantic",
             "# Days of arriving notifications",
-            "pushlab.agents.arrival_days: run_day judge_days judge",
+            "pushlab.logs.arrival_days: run_day judge_days judge",
             "# Treatment of a patient with HIV",
             "pushlab.agents.treatment: make_world make_agent learn_in_rounds treat "
             "examine basin discounted near_unhealthy",

@@ -101,11 +101,10 @@ AGENTS = {
     "push-v0": "ShowAll DismissAll DoNotDisturb QTable LinearArrivalQ SmallSteps Replaying Elastic Restarting Told "
     "Recognising",
     "Remote-v0": "MostOpened EpsilonGreedy LinUCB ThompsonSampling DoNotDisturb LinearArrivalQ",
-    "RECEnv-v0": "GreedyItem SoftmaxItem LinUCBItem LinearQ Planner policy_from_log",
+    "RECEnv-v0": "GreedyItem SoftmaxItem LinUCBItem LinearQ Planner",
     "RoomEnv-v0": "EpisodicAgent SemanticAgent BothAgent GivenAgent LearnedAgent",
-    "ODE-HIV-v0": "Constant BangBang FittedQIteration GaussianActions",
+    "ODE-HIV-v0": "Constant BangBang FittedQIteration",
     "ODE-HIV-Goal-v0": "Constant",
-    "Credit-v0": "TrainedOnce Retrained GradientStep Foresighted",
 }
 SIMULATORS = (
     "Constant BangBang FittedQIteration"  # of every ODE-… that is not in AGENTS

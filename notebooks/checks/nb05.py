@@ -7,7 +7,7 @@ import numpy as np
 from checks import Checks, demand
 from pushlab import as_agent
 from pushlab.agents import DoNotDisturb
-from pushlab.agents.arrival_days import judge_days
+from pushlab.logs.arrival_days import judge_days
 from pushlab.metrics import estimate
 
 check = Checks("5 · Managing arrivals")

@@ -1,4 +1,4 @@
-"""Small reference agents behind one protocol; `__init__.pyi` lists them, each loaded when it is first asked for."""
+"""Small reference agents with one protocol; `__init__.pyi` lists them, and each is loaded at its first use."""
 
 import lazy_loader
 

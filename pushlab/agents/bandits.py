@@ -9,212 +9,176 @@ which is why some thousand answers are enough to learn habits out of some thousa
 They differ in how they try things out: by the roll of a die (ε-greedy), by the benefit of the doubt (LinUCB), or by
 believing a draw from what may be true (Thompson sampling).
 
-**The agent held against the baselines in the cold-start study is ThompsonSampling with its defaults.** The choice, and
-the prior variances, were made before the shipped users were looked at, on private ones
-(`pushlab.users.synthesis.make_user`, seeds from 100 on).
+**The cold-start study compares ThompsonSampling with its defaults with the baselines.** It and the prior variances were
+chosen on private users (`pushlab.users.synthesis.make_user`, seeds from 100 on), before anyone looked at the shipped
+ones.
 """
 
-import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
-from pushlab.agents.features import (
+from pushlab.agents.protocol import FLOATS, Agent, own_chance
+from pushlab.agents.push import (
     ContextFeatures,
     candidates_of,
     columns_that_differ,
     context_of,
 )
-from pushlab.agents.protocol import Agent, own_chance
-from pushlab.agents.weights import WeightBlocks, expected_chance
+from pushlab.agents.weights import (
+    block_sums,
+    expected_chance,
+    observe,
+    prior_covariance,
+)
 from pushlab.ground.arguments import number
 
 
 class Bandit(Agent):
-    """What the three have in common: the belief, the candidates, and learning.
+    """The common part of the three: the belief, the candidates, and learning.
 
-    crossed   names of the context features to look at, by default all of the schema
-    shared    prior variance, in log-odds, of the weights shared by all notifications
-    single    of the constant weight of each value of a notification
-    pair      of each weight of a value in a context
-
-    After `begin`, `candidates` are the notifications it chooses from, int64 (k, notification components).
+    Attributes:
+        crossed: Names of the context features to use; None uses all of the schema.
+        shared: Prior variance, in log-odds, of the weights shared by all notifications.
+        single: Of the constant weight of each value of a notification.
+        pair: Of each weight of a value in a context.
+        noise: Variance of an answer in a linear model; None for a logistic one.
+        candidates: The notifications to choose from, int64 (k, notification components), after `begin`.
     """
 
-    link, noise = "logistic", 0.25
+    crossed: Sequence[str] | None = None
+    shared = 1.0
+    single = 0.3
+    pair = 0.3
+    noise: float | None = None
+    saved = {"mean": FLOATS, "covariance": FLOATS}
 
-    def __init__(
-        self,
-        crossed: Sequence[str] | None = None,
-        shared: float = 1.0,
-        single: float = 0.3,
-        pair: float = 0.3,
-    ) -> None:
-        self.crossed = crossed
-        self.shared, self.single = (
-            number("shared", shared, above=0),
-            number("single", single, above=0),
-        )
-        self.pair = number("pair", pair, above=0)
-        self.belief: Any = None  # WeightBlocks, once it is known how many
-        self._loaded: Any = None
+    def __init__(self):
+        self.mean = None
+        self.covariance = None
 
     def begin(self, env, seed):
-        self.candidates, schema = candidates_of(env), env.unwrapped.world.schema
+        self.candidates = candidates_of(env)
+        schema = env.unwrapped.world.schema
         self.features = ContextFeatures(schema.context, self.crossed)
-        self._starts = (
-            schema.notification.starts + 1
-        )  # block 0 is shared by all notifications
+        # Block 0 is shared by all notifications.
+        self._starts = schema.notification.starts + 1
         self._differ = columns_that_differ(self.candidates)
-        self._blocks, where = np.unique(
-            self._rows_of(self.candidates), return_inverse=True
-        )
-        self._members = where.reshape(len(self.candidates), -1)
+        own = self._blocks_of(self.candidates)
+        self._blocks, where = np.unique(own, return_inverse=True)
+        self._members = where.reshape(own.shape)
         self._rng = own_chance(seed)
-        self._believe(1 + int(schema.notification.sizes.sum()))
-
-    def _believe(self, count):
-        """The prior, or what was learned or loaded if it fits this schema."""
-        belief = WeightBlocks(
-            count, self.features.size, self._variances(count), self.link, self.noise
-        )
-        if self._loaded is not None:
-            belief.mean, belief.covariance = self._loaded
-        elif self.belief is not None:
-            belief.mean, belief.covariance = self.belief.mean, self.belief.covariance
-        if belief.mean.shape != (count, self.features.size):
+        count = int(schema.notification.sizes.sum())
+        shape = (1 + count, self.features.size)
+        if self.mean is None:
+            variances = np.full(shape, self.pair)
+            variances[:, 0] = self.single
+            variances[0] = self.shared
+            self.mean = np.zeros(shape)
+            self.covariance = prior_covariance(variances)
+        if self.mean.shape != shape:
             raise ValueError(
-                f"what {self.name} learned is {belief.mean.shape[0]} rows of {belief.mean.shape[1]} "
-                f"weights, and this environment's schema needs {count} of {self.features.size}; load "
-                "users with one shared schema"
+                f"{self.name} has learned weights {self.mean.shape} (rows, features), and this environment's schema "
+                f"needs {shape}; load users with one shared schema"
             )
-        self.belief, self._loaded = belief, None
 
-    def _variances(self, count):
-        variances = np.full((count, self.features.size), float(self.pair))
-        variances[:, 0] = self.single
-        variances[0] = self.shared
-        return variances
-
-    def _rows_of(self, notifications):
-        """The blocks that make up each notification, int64 (rows, 1 + components that differ)."""
-        own = notifications[:, self._differ] + self._starts[self._differ]
-        return np.hstack([np.zeros((len(own), 1), np.int64), own])
-
-    def _sums(self, observation):
-        """Mean and variance of what each block adds in this context, (blocks,) each."""
-        active = self.features.active(context_of(observation))
-        return self.belief.sums(self._blocks, active, np.ones(len(active)))
+    def _blocks_of(self, notifications):
+        """Return the blocks that each notification consists of, int64 (rows, 1 + components that differ)."""
+        own = notifications[:, self._differ]
+        own = own + self._starts[self._differ]
+        shared = np.zeros((len(own), 1), np.int64)
+        return np.hstack([shared, own])
 
     def act(self, observation, info, explore=True):
-        centre, variance = self._sums(observation)
-        self.propensity = None if explore else 1.0
-        row = (
-            self._try(centre, variance)
-            if explore
-            else centre[self._members].sum(axis=1).argmax()
-        )
+        active = self.features.active(context_of(observation))
+        sums = block_sums(self.mean, self.covariance, self._blocks, active)
+        if explore:
+            self.propensity = None
+            row = self._explore(*sums)
+        else:
+            self.propensity = 1.0
+            row = self._best(sums[0])
         return self.candidates[row].copy()
 
-    def _try(self, centre, variance):
-        """Which candidate to send while learning, from mean and variance of what each block adds.
+    def _best(self, sums):
+        """Return the row of the candidate whose blocks have the largest sum."""
+        return sums[self._members].sum(axis=1).argmax()
 
-        One who can tell how likely that was sets `propensity`.
+    def _explore(self, centre, variance):
+        """Return the row of the candidate to send while learning, from mean and variance of each block's sum.
+
+        It sets `propensity` if that is known.
         """
-        raise NotImplementedError(
-            f"{type(self).__name__} has to say how it tries things out"
-        )
+        raise NotImplementedError(f"{type(self).__name__} has no method _explore")
 
     def learn(self, transition):
         active = self.features.active(context_of(transition.observation))
-        blocks = self._rows_of(np.asarray(transition.action, np.int64)[None])[0]
-        self.belief.observe(
-            blocks, active, np.ones(len(active)), float(transition.next_info["opened"])
+        notification = np.asarray(transition.action, np.int64)
+        blocks = self._blocks_of(notification[None])[0]
+        opened = float(transition.next_info["opened"])
+        observe(
+            self.mean,
+            self.covariance,
+            blocks,
+            active,
+            opened,
+            noise=self.noise,
         )
 
     def probability(
         self, contexts: np.ndarray, notifications: np.ndarray
     ) -> np.ndarray:
-        """The probability of opening that the agent expects by now (rows,), for codes of both, a row each.
+        """Return the probability of opening that the agent expects now (rows,), for codes of both, one row each.
 
-        For what it sends this is close to the truth; of what it never sends again after a bad start it thinks too
-        little, since nothing corrects it.
+        For what it sends this is close to the truth. For what it never sends again after a bad start it is too low,
+        since nothing corrects it.
         """
         expected = np.empty(len(contexts))
-        for row, (context, blocks) in enumerate(
-            zip(contexts, self._rows_of(np.asarray(notifications)))
-        ):
+        every = self._blocks_of(np.asarray(notifications))
+        for row, (context, blocks) in enumerate(zip(contexts, every)):
             active = self.features.active(context)
-            centre, variance = self.belief.sums(blocks, active, np.ones(len(active)))
-            expected[row] = self._chance_of(centre.sum(), variance.sum())
+            sums = block_sums(self.mean, self.covariance, blocks, active)
+            centre, variance = map(np.sum, sums)
+            if self.noise is None:
+                expected[row] = expected_chance(centre, variance)
+            else:
+                expected[row] = np.clip(centre, 0, 1)
         return expected
-
-    def _chance_of(self, centre, variance):
-        return expected_chance(centre, variance)
-
-    def state(self):
-        """`mean` (rows, weights) and `covariance` (rows, weights, weights) of the belief."""
-        if self._loaded is not None:
-            return {
-                key: array.copy()
-                for key, array in zip(("mean", "covariance"), self._loaded)
-            }
-        if self.belief is None:
-            return {}
-        return self.belief.state()
-
-    def load(self, state):
-        self._loaded = (
-            tuple(np.array(state[key], float) for key in ("mean", "covariance"))
-            if "mean" in state
-            else None
-        )
-        if self._loaded is not None and self.belief is not None:
-            self._believe(len(self.belief.mean))
 
 
 class EpsilonGreedy(Bandit):
-    """Sends what it believes to be best, and now and then, with probability ε, any candidate.
+    """Sends what it believes to be best, and with probability ε any candidate.
 
-    epsilon  at the first step
-    half_at  steps after which ε has fallen to half: epsilon / (1 + step / half_at); None keeps it
-    others   see Bandit
+    Args:
+        epsilon: ε at the first step.
+
+    Attributes:
+        half_at: Steps after which ε has fallen to half: epsilon / (1 + step / half_at); infinity keeps it.
     """
 
     name = "eps-greedy"
+    half_at = 500.0
+    saved = {**Bandit.saved, "steps": int}
 
-    def __init__(
-        self, epsilon: float = 0.2, half_at: float | None = 500, **belief: Any
-    ) -> None:
-        super().__init__(**belief)
-        number("epsilon", epsilon, 0, 1)
-        self.half_at = (
-            None if half_at is None else number("half_at", half_at, 0, math.inf)
-        )
-        self.epsilon, self._steps = epsilon, 0
+    def __init__(self, epsilon: float = 0.2):
+        super().__init__()
+        self.epsilon = number("epsilon", epsilon, 0, 1)
+        self.steps = 0
 
-    def _try(self, centre, variance):
-        epsilon = (
-            self.epsilon / (1 + self._steps / self.half_at)
-            if self.half_at
-            else self.epsilon
-        )
-        best, count = centre[self._members].sum(axis=1).argmax(), len(self.candidates)
-        row = self._rng.integers(count) if self._rng.random() < epsilon else best
-        self.propensity = epsilon / count + (1 - epsilon) * bool(row == best)
+    def _explore(self, centre, variance):
+        epsilon = self.epsilon / (1 + self.steps / self.half_at)
+        count = len(self.candidates)
+        row = best = self._best(centre)
+        if self._rng.random() < epsilon:
+            row = self._rng.integers(count)
+        self.propensity = epsilon / count
+        if row == best:
+            self.propensity += 1 - epsilon
         return row
 
     def learn(self, transition):
         super().learn(transition)
-        self._steps += 1
-
-    def state(self):
-        return super().state() | {"steps": self._steps}
-
-    def load(self, state):
-        super().load(state)
-        self._steps = int(state.get("steps", 0))
+        self.steps += 1
 
 
 class LinUCB(Bandit):
@@ -222,60 +186,53 @@ class LinUCB(Bandit):
 
     A linear model of opened (1) or not (0), as in the paper, with prior variances in its units.
 
-    width    how far the benefit of the doubt goes
-    others   see Bandit
-    Source   Li, Chu, Langford & Schapire (2010), A contextual-bandit approach to personalized news article
-             recommendation, WWW. Ours: independent blocks in place of one matrix, which a step could not afford.
+    Args:
+        width: Number of standard deviations.
+
+    Source:
+        Li, Chu, Langford & Schapire (2010), A contextual-bandit approach to personalized news article recommendation,
+        WWW. Ours: independent blocks instead of one matrix, which would make a step too slow.
     """
 
     name = "LinUCB"
-    link = "linear"
+    shared = 0.04
+    single = 0.03
+    pair = 0.01
+    noise = 0.25
 
-    def __init__(
-        self,
-        width: float = 1.5,
-        crossed: Sequence[str] | None = None,
-        shared: float = 0.04,
-        single: float = 0.03,
-        pair: float = 0.01,
-    ) -> None:
-        super().__init__(crossed, shared, single, pair)
+    def __init__(self, width: float = 1.5):
+        super().__init__()
         self.width = number("width", width, 0)
 
-    def _try(self, centre, variance):
+    def _explore(self, centre, variance):
         self.propensity = 1.0
-        own = self._members[
-            :, 1:
-        ]  # what all notifications share makes none of them better
-        return (
-            centre[own].sum(axis=1) + self.width * np.sqrt(variance[own].sum(axis=1))
-        ).argmax()
-
-    def _chance_of(self, centre, variance):
-        return min(max(centre, 0.0), 1.0)
+        own = self._members[:, 1:]  # the shared block makes no candidate better
+        expected = centre[own].sum(axis=1)
+        deviation = np.sqrt(variance[own].sum(axis=1))
+        return (expected + self.width * deviation).argmax()
 
 
 class ThompsonSampling(Bandit):
-    """Draws weights from what it believes possible, and sends what would be best if they were true.
+    """Draws weights from its belief, and sends what would be best if they were true.
 
-    Where it is unsure its draws differ, so it tries; where it is sure they do not. In a given context only the sum
-    that each block adds matters, so that one normal number a block is drawn.
+    Uncertain weights have differing draws, so it explores them. In a given context only the sum of each block
+    matters, so one normal number is drawn per block.
 
-    width    factor on the standard deviation of what is drawn. 1 is the belief itself, and tries for too long: some
-             fifty rows of weights are unsure at once, and the one that happens to claim most is sent. A quarter of it
-             learns best within three months (the table is in data/studies/README.md)
-    others   see Bandit
-    Source   Thompson (1933), Biometrika 25; Chapelle & Li (2011), An empirical evaluation of Thompson sampling, NIPS
+    Args:
+        width: Factor on the standard deviation of the draws. 1 is the belief itself, and explores for too long: some
+            fifty rows of weights are uncertain at once, and the one with the highest draw is sent. A quarter of it
+            learns best within three months (the table is in data/studies/README.md).
+
+    Source:
+        Thompson (1933), Biometrika 25; Chapelle & Li (2011), An empirical evaluation of Thompson sampling, NIPS.
     """
 
     name = "Thompson"
 
-    def __init__(self, width: float = 0.25, **belief: Any) -> None:
-        super().__init__(**belief)
+    def __init__(self, width: float = 0.25):
+        super().__init__()
         self.width = number("width", width, 0)
 
-    def _try(self, centre, variance):
-        drawn = centre + self.width * np.sqrt(variance) * self._rng.standard_normal(
-            len(centre)
-        )
-        return drawn[self._members].sum(axis=1).argmax()
+    def _explore(self, centre, variance):
+        draws = self._rng.standard_normal(len(centre))
+        return self._best(centre + self.width * np.sqrt(variance) * draws)

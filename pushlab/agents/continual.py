@@ -1,155 +1,131 @@
-"""Learners of arrivals that are to keep what they learned of a user before: by rehearsing it, or by holding on to it.
+"""Learners of arrivals that try to keep what they learned of an earlier user: by replay, or by elastic weights.
 
-All three learn by small steps, so that what comes later pushes aside what came before. `LinearArrivalQ`, which they are
-made of, does not: its Bayesian regression weighs all that it has ever seen alike, as rehearsing everything would
-(exactly within each of its blocks of weights).
+All three learn by small steps, so later answers displace what earlier ones taught. `LinearArrivalQ`, their base, does
+not forget like this: its Bayesian regression weighs all answers alike, as replaying everything would (exactly within
+each of its blocks of weights).
 """
-
-from __future__ import annotations
-
-from copy import copy
-from typing import Any
 
 import numpy as np
 
-from pushlab.agents.arrival_values import LinearArrivalQ, nudge
-from pushlab.agents.arrivals import CACHE
+from pushlab.agents.arrivals import CACHE, LinearArrivalQ, nudge
+from pushlab.agents.protocol import FLOATS
 from pushlab.ground.arguments import number, whole
 
 
 class SmallSteps(LinearArrivalQ):
     """Linear Q-learning in which each answer moves the weights that apply a little: stochastic gradient descent.
 
-    rate   share of the error that one answer takes away, divided evenly among the weights that apply
+    Attributes:
+        rate: Share of the error that one answer removes, divided evenly among the weights that apply.
     """
 
     name = "small steps"
+    saved = {"weights": FLOATS, "episodes": int}
 
-    def __init__(
-        self, epsilon: float = 0.2, settle: int = 200, rate: float = 0.1
-    ) -> None:
-        super().__init__(epsilon, settle, rate=rate)
+    def _prior_covariances(self, shape):
+        return None
 
-    def _believe(self, weights):
-        self.weights, self.beliefs = weights, []
+    def move(self, described, action, target):
+        self._step_towards(described, action, target)
 
-    def move(self, described: Any, action: int, target: float) -> None:
-        blocks, active = described
-        step = (
-            self.rate
-            * (target - self.values_of(described)[action])
-            / (len(blocks) * len(active))
-        )
-        nudge(self.weights[action], blocks, active, step)
 
-    def state(self):
-        """`weights` (3, blocks, size), and `episodes` learned from."""
-        return (
-            {}
-            if self.weights is None
-            else {"weights": self.weights.copy(), "episodes": self.episodes}
-        )
-
-    def load(self, state):
-        self.weights, self.episodes = None, int(state.get("episodes", 0))
-        if "weights" in state:
-            self._believe(np.array(state["weights"], float))
+def _answers(rows):
+    """Restore answers from JSON."""
+    return [
+        ((np.array(blocks), np.array(active)), action, outcome)
+        for (blocks, active), action, outcome in rows
+    ]
 
 
 class Replaying(SmallSteps):
-    """Keeps a reservoir of answers and rehearses some of them after each new one.
+    """Keeps a reservoir of answers and learns again from some of them after each new one.
 
-    Every answer met so far has the same chance to be in the reservoir, however long ago it was. What became of putting
-    off is not kept: it is an estimate, which gets old.
+    Every answer so far has the same chance to be in the reservoir, however old it is. Outcomes of putting off aren't
+    stored: they are estimates, which get old.
 
-    size   how many answers it keeps
-    times  how many of them it rehearses after each new one
+    Args:
+        times: Number of stored answers to learn from after each new one.
 
-    Source  Vitter (1985), Random sampling with a reservoir, ACM Trans. Math. Softw. 11(1), algorithm R; Chaudhry et
-            al. (2019), On tiny episodic memories in continual learning, arXiv 1902.10486
+    Attributes:
+        size: Number of answers in the reservoir.
+
+    Source:
+        Vitter (1985), Random sampling with a reservoir, ACM Trans. Math. Softw. 11(1), algorithm R; Chaudhry et al.
+        (2019), On tiny episodic memories in continual learning, arXiv 1902.10486.
     """
 
     name = "replays"
+    size = 1000
+    saved = {**SmallSteps.saved, "memory": _answers, "seen": int}
 
-    def __init__(self, size: int = 1000, times: int = 1, rate: float = 0.1) -> None:
-        super().__init__(rate=rate)
-        self.size, self.times, self.memory, self.met = (
-            whole("size", size, 1),
-            whole("times", times, 0),
-            [],
-            0,
-        )
+    def __init__(self, times: int = 1):
+        super().__init__()
+        self.times = whole("times", times, 0)
+        self.memory = []
+        self.seen = 0
 
     def begin(self, env, seed):
         super().begin(env, seed)
-        self._draws = self._rng.spawn(1)[
-            0
-        ]  # what is tried stays the same, whatever is rehearsed
+        # Exploration is the same, whatever is replayed.
+        (self._draws,) = self._rng.spawn(1)
 
-    def move(self, described: Any, action: int, target: float) -> None:
+    def move(self, described, action, target):
         super().move(described, action, target)
         if action == CACHE:
             return
-        self.met += 1
-        place = (
-            len(self.memory)
-            if self.met <= self.size
-            else int(self._draws.integers(self.met))
-        )
+        self.seen += 1
+        place = len(self.memory)
+        if self.seen > self.size:
+            place = int(self._draws.integers(self.seen))
         if place < self.size:
             self.memory[place : place + 1] = [(described, action, target)]
-        for at in self._draws.integers(len(self.memory), size=self.times):
+        again = self._draws.integers(len(self.memory), size=self.times)
+        for at in again:
             super().move(*self.memory[at])
-
-    def state(self):
-        """As its parent's, with `memory`, a list of [blocks, active, action, outcome], and `met`, how many answers."""
-        memory = [
-            [blocks.tolist(), active.tolist(), action, target]
-            for (blocks, active), action, target in self.memory
-        ]
-        return {**super().state(), "memory": memory, "met": self.met}
-
-    def load(self, state):
-        super().load(state)
-        self.met = state.get("met", 0)
-        self.memory = [
-            ((np.array(blocks), np.array(active)), action, target)
-            for blocks, active, action, target in state.get("memory", [])
-        ]
 
 
 class Elastic(SmallSteps):
-    """Holds on to the weights of before, each the more, the more often it had a say: elastic weights.
+    """Pulls weights back to their earlier values, the more, the more answers they took part in: elastic weights.
 
-    Is told of a change of task, not of the task. Then what it knows becomes the anchor w*, and every later step also
-    goes down the penalty strength / 2 · Σ F (w - w*)². F is the diagonal of the Fisher information of all answers so
-    far, per answer; for a sum of weights with Gaussian noise of variance 1 that is the share of the answers in which a
-    weight applied. With the whole matrix for its diagonal, and the sum over the answers for their mean, the penalty
-    would lose nothing of a linear model's old answers: that is Bayesian regression. `LinearArrivalQ` keeps the matrix
-    of each block of weights.
+    It gets the signal of a change of task, but not the task. Then its weights become the anchor w*, and every later
+    step also descends the penalty strength / 2 · Σ F (w - w*)². F is the diagonal of the Fisher information of all
+    answers so far, per answer; for a sum of weights with Gaussian noise of variance 1 that is the share of the answers
+    in which a weight applied. With the whole matrix instead of its diagonal, and the sum over the answers instead of
+    their mean, the penalty would lose nothing of a linear model's old answers: that is Bayesian regression.
+    `LinearArrivalQ` keeps the matrix of each block of weights.
 
-    strength  0 holds on to nothing
+    Args:
+        strength: Strength of the penalty; 0 is none.
 
-    Source  Kirkpatrick et al. (2017), Overcoming catastrophic forgetting in neural networks, PNAS 114(13), equation 3;
-            one anchor for all tasks before, as in Huszár (2018), PNAS 115(11)
+    Source:
+        Kirkpatrick et al. (2017), Overcoming catastrophic forgetting in neural networks, PNAS 114(13), equation 3; one
+        anchor for all tasks before, as in Huszár (2018), PNAS 115(11).
     """
 
     name = "elastic"
+    saved = {
+        **SmallSteps.saved,
+        "answers": FLOATS,
+        "applied": FLOATS,
+        "anchor": FLOATS,
+        "fisher": FLOATS,
+    }
 
-    def __init__(self, strength: float = 100.0, rate: float = 0.1) -> None:
-        super().__init__(rate=rate)
+    def __init__(self, strength: float = 100.0):
+        super().__init__()
         self.strength = number("strength", strength, 0)
-        self.anchor: np.ndarray | None = None
-        self.applied: np.ndarray | None = None
-        self.fisher: np.ndarray | None = None
+        self.anchor = None
+        self.applied = None
+        self.fisher = None
         self.answers = np.zeros(2)
 
     def begin_task(self, task, learning):
         if learning and self.applied is not None:
             self.anchor = self.weights[:CACHE].copy()
-            self.fisher = self.applied / np.maximum(self.answers, 1)[:, None, None]
+            answers = np.maximum(self.answers, 1)
+            self.fisher = self.applied / answers[:, None, None]
 
-    def move(self, described: Any, action: int, target: float) -> None:
+    def move(self, described, action, target):
         super().move(described, action, target)
         if action == CACHE:
             return
@@ -158,28 +134,9 @@ class Elastic(SmallSteps):
             self.applied = np.zeros_like(self.weights[:CACHE])
         nudge(self.applied[action], blocks, active, 1.0)
         self.answers[action] += 1
-        if self.fisher is not None and self.anchor is not None:
-            pull = (
-                self.strength
-                * self.rate
-                / (len(blocks) * len(active))
-                * self.fisher[action]
-            )
-            self.weights[action] += np.minimum(pull, 1) * (
-                self.anchor[action] - self.weights[action]
-            )
-
-    def state(self):
-        """As its parent's, with `answers` (2,), `applied`, `anchor` and `fisher` (2, blocks, size), or None."""
-        more = ("answers", "applied", "anchor", "fisher")
-        return {**super().state(), **{name: copy(getattr(self, name)) for name in more}}
-
-    def load(self, state):
-        super().load(state)
-        for name in ("applied", "anchor", "fisher"):
-            setattr(
-                self,
-                name,
-                None if state.get(name) is None else np.array(state[name], float),
-            )
-        self.answers = np.array(state.get("answers", (0, 0)), float)
+        if self.anchor is not None:
+            count = len(blocks) * len(active)
+            rate = self.strength * self.rate / count
+            pull = np.minimum(rate * self.fisher[action], 1)
+            back = self.anchor[action] - self.weights[action]
+            self.weights[action] += pull * back

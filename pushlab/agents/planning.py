@@ -1,4 +1,4 @@
-"""Agents for dynamical models: always the same dose, a rule of two thresholds, and fitted Q iteration."""
+"""Agents for dynamical models: always the same action, a rule with two thresholds, and fitted Q iteration."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from pushlab.agents.protocol import Agent, Deterministic, as_generator, own_chance
-from pushlab.ground.arguments import function, number, whole
-from pushlab.ground.compiled import compiled
+from pushlab.agents.protocol import Agent, Deterministic, own_chance
+from pushlab.ground.arguments import demand, function, number, whole
 
 
 class Constant(Deterministic):
@@ -19,21 +18,27 @@ class Constant(Deterministic):
     3
     """
 
-    def __init__(self, action: Any, name: str | None = None) -> None:
+    def __init__(
+        self,
+        action: Any,
+        name: str | None = None,
+    ):
         self.action = action
         self.name = name or f"always {action}"
 
     def act(self, observation, info, explore=True):
-        return np.array(self.action) if np.ndim(self.action) else self.action
+        return self.action
 
 
 class BangBang(Deterministic):
     """Full treatment while one observed variable is high, none while it is low, and between the two as before.
 
-    component    which component of the observation is watched
-    above        treat once it has reached this value
-    below        stop once it has fallen to this one
-    on, off      the two actions
+    Args:
+        component: Component of the observation.
+        above: Treatment starts when it has reached this value.
+        below: Treatment stops when it has fallen to this value, at most `above`.
+        on, off: The two actions.
+        name: Label in logs and pictures.
     """
 
     def __init__(
@@ -44,49 +49,57 @@ class BangBang(Deterministic):
         on: Any,
         off: Any = 0,
         name: str = "bang-bang",
-    ) -> None:
-        if not number("below", below) <= number("above", above):
-            raise ValueError(
-                f"treatment stops at or below the value where it starts, above={above}; got below={below}"
-            )
-        self.component, self.above, self.below = (
-            whole("component", component),
-            above,
-            below,
-        )
-        self.on, self.off, self.name = on, off, name
+    ):
+        self.component = whole("component", component)
+        self.above = number("above", above)
+        self.below = number("below", below, most=above)
+        self.on = on
+        self.off = off
+        self.name = name
 
     def begin(self, env, seed):
-        self._treating = False
+        self._is_treating = False
 
     def act(self, observation, info, explore=True):
         value = observation[self.component]
-        self._treating = value >= self.above or (self._treating and value > self.below)
-        return self.on if self._treating else self.off
+        threshold_reached = value >= self.above
+        self._is_treating = threshold_reached or (
+            self._is_treating and value > self.below
+        )
+        return self.on if self._is_treating else self.off
 
 
 class FittedQIteration(Agent):
-    """Learns from stored steps alone what each action is worth, with extremely randomised trees.
+    """Learns the value of each action from stored steps, with extremely randomised trees.
 
-    A forest an action maps an observation to the return from there on. Its targets are r + discount * max Q of the
-    state that followed, again and again, until rewards far ahead have come through: at a discount of 0.98 that takes
-    some hundreds of iterations. Growing trees is the slow part, and the shape of a tree changes little from one
-    iteration to the next; so a forest is grown `growths` times, and between two growths only the values in its leaves
-    are worked out anew, `sweeps` times: `growths * sweeps` iterations in all. (Where many rewards are equal, grow more
-    often: the first forest sees nothing but rewards and cannot part what they do not.)
+    One forest per action maps an observation to the return from there on. Its targets are r + discount * max Q of the
+    following state, again and again, until rewards far ahead have propagated: at a discount of 0.98 that takes some
+    hundreds of iterations. Growing trees is the slow part, and the shape of a tree changes little from one iteration
+    to the next. So a forest is grown `growths` times, and between two growths only the values in its leaves are
+    computed again, `sweeps` times: `growths * sweeps` iterations in all. (If many rewards are equal, grow more often:
+    the first forest sees only rewards and can't separate equal ones.)
 
-    actions    number of actions
-    discount   worth of a reward one step later
-    trees      of each forest
-    leaf       fewest steps in a leaf
-    explore    share of actions drawn at random while exploring
-    see        function of observations (n, …) → inputs of the forests (n, inputs); None takes them as they are
-    every      episodes after which it learns anew from all the steps it was shown by learn(); None: only by fit()
-    Source     Ernst, Geurts & Wehenkel (2005), JMLR 6, 503-556; the trees kept over iterations as in their section 4.4;
-               for HIV Ernst, Stan, Gonçalves & Wehenkel (2006), Proc. 45th IEEE CDC, 667-672
+    Args:
+        actions: Number of actions.
+        discount: Weight of a reward one step later.
+        trees: Number of trees in each forest.
+        leaf: Minimal number of steps in a leaf.
+        growths, sweeps: See above.
+        see: Function of observations (n, …) that returns inputs of the forests (n, inputs), or None.
+        seed: Seed of the forests.
+        every: Number of episodes after which it learns again from all steps that `learn` got; None: only in `fit`.
+
+    Attributes:
+        explore: Share of actions drawn at random while exploring.
+
+    Source:
+        Ernst, Geurts & Wehenkel (2005), JMLR 6, 503-556; trees that stay over iterations as in their section 4.4; for
+        HIV Ernst, Stan, Gonçalves & Wehenkel (2006), Proc. 45th IEEE CDC, 667-672.
     """
 
     name = "fitted Q iteration"
+    explore = 0.15
+    saved = {"steps": list, "fitted": int, "episodes": int}
 
     def __init__(
         self,
@@ -96,27 +109,22 @@ class FittedQIteration(Agent):
         leaf: int = 2,
         growths: int = 10,
         sweeps: int = 40,
-        explore: float = 0.15,
         see: Callable | None = None,
         seed: int = 0,
         every: int | None = None,
-    ) -> None:
-        self.actions, self.discount = (
-            whole("actions", actions, 1),
-            number("discount", discount, 0, 1),
-        )
-        self.trees, self.leaf = whole("trees", trees, 1), whole("leaf", leaf, 1)
-        self.growths, self.sweeps = (
-            whole("growths", growths, 1),
-            whole("sweeps", sweeps, 1),
-        )
-        self.explore, self.seed = (
-            number("explore", explore, 0, 1),
-            whole("seed", seed, 0),
-        )
-        self.see = None if see is None else function("see", see)
-        self.every = None if every is None else whole("every", every, 1)
-        self.episodes, self.steps, self._fitted = 0, [], 0
+    ):
+        self.actions = whole("actions", actions, 1)
+        self.discount = number("discount", discount, 0, 1)
+        self.trees = whole("trees", trees, 1)
+        self.leaf = whole("leaf", leaf, 1)
+        self.growths = whole("growths", growths, 1)
+        self.sweeps = whole("sweeps", sweeps, 1)
+        self.see = see and function("see", see)
+        self.seed = whole("seed", seed, 0)
+        self.every = every and whole("every", every, 1)
+        self.episodes = 0
+        self.steps = []
+        self.fitted = 0  # number of steps in the forests
         self.forests = None
         self.begin(None, seed)
 
@@ -124,45 +132,43 @@ class FittedQIteration(Agent):
         self._rng = own_chance(seed)
 
     def act(self, observation, info, explore=True):
-        return int(self.act_each(np.asarray(observation)[None], explore)[0])
+        observations = np.asarray(observation)[None]
+        return int(self.act_each(observations, explore)[0])
 
-    def act_each(self, observations: np.ndarray, explore: bool = True) -> np.ndarray:
-        """An action for each of many observations (n, …), int64 (n,); `propensity` is then that of the last."""
-        n, share = len(observations), self.explore if explore else 0.0
-        chance = self._rng.random(n) < share if explore else np.zeros(n, bool)
+    def act_each(
+        self,
+        observations: np.ndarray,
+        explore: bool = True,
+    ) -> np.ndarray:
+        """Return an action for each observation (n, …), int64 (n,); `propensity` is then that of the last."""
+        n = len(observations)
+        share = self.explore if explore else 0.0
+        is_random = np.zeros(n, bool)
+        if explore:
+            is_random = self._rng.random(n) < share
         if self.forests is None:
             self.propensity = 1 / self.actions
             return self._rng.integers(self.actions, size=n)
         best = self.values(observations).argmax(axis=1)
-        chosen = (
-            np.where(chance, self._rng.integers(self.actions, size=n), best)
-            if explore
-            else best
-        )
-        self.propensity = share / self.actions + (1 - share) * float(
-            chosen[-1] == best[-1]
-        )
+        chosen = best
+        if explore:
+            drawn = self._rng.integers(self.actions, size=n)
+            chosen = np.where(is_random, drawn, best)
+        is_best = float(chosen[-1] == best[-1])
+        self.propensity = share / self.actions + (1 - share) * is_best
         return chosen
 
     def values(self, observations: np.ndarray) -> np.ndarray:
-        """What each action is worth, float64 (n, actions)."""
-        if self.forests is None:
-            raise ValueError("nothing has been learned yet: call fit() first")
-        inputs = self._inputs(observations)
-        return np.stack(
-            [
-                _mean_of_leaves(_leaves_of(forest, inputs), worth)
-                for forest, worth in zip(self.forests, self._worth)
-            ],
-            axis=1,
-        )
+        """Return the value of each action, float64 (n, actions)."""
+        demand(self.forests is not None, "nothing has been learned: call fit() first")
+        leaves = self._leaves_of_all(self._inputs(observations))
+        worth = map(_mean_over_trees, leaves, self._worth)
+        return np.stack([*worth], axis=1)
 
     def _inputs(self, observations):
-        inputs = (
-            np.asarray(observations, np.float64)
-            if self.see is None
-            else self.see(np.asarray(observations))
-        )
+        inputs = np.asarray(observations)
+        if self.see is not None:
+            inputs = self.see(inputs)
         return np.ascontiguousarray(inputs, np.float32)
 
     def fit(
@@ -172,122 +178,77 @@ class FittedQIteration(Agent):
         rewards: np.ndarray,
         following: np.ndarray,
         terminated: np.ndarray | None = None,
-        progress: bool = False,
     ) -> FittedQIteration:
-        """Learns from n steps: observations and following (n, …); actions, rewards and, if given, terminated (n,)."""
-        self.steps = list(
-            zip(
-                observations,
-                actions,
-                rewards,
-                following,
-                np.zeros(len(rewards), bool) if terminated is None else terminated,
-            )
-        )
-        return self._fit(progress)
+        """Learn from n steps: observations and following (n, …); actions, rewards and, if given, terminated (n,)."""
+        if terminated is None:
+            terminated = np.zeros(len(rewards), bool)
+        columns = observations, actions, rewards, following, terminated
+        self.steps = [*zip(*columns)]
+        return self._fit()
 
     def learn(self, transition):
-        """Keeps a step, and after each `every` episodes learns anew from all of them, once each action occurs."""
+        """Store a step; after each `every` episodes learn again from all of them, once each action occurs."""
         if self.every is None:
             return
-        self.steps.append(
-            (
-                transition.observation,
-                transition.action,
-                transition.reward,
-                transition.next_observation,
-                transition.terminated,
-            )
-        )
-        self.episodes += transition.terminated or transition.truncated
-        if (
-            transition.terminated or transition.truncated
-        ) and self.episodes % self.every == 0:
-            taken = np.bincount(
-                [int(action) for _, action, *_ in self.steps], minlength=self.actions
-            )
-            if taken.min() >= self.leaf:
+        before, _, action, reward, after, _, terminated, truncated = transition
+        self.steps.append((before, action, reward, after, terminated))
+        if not (terminated or truncated):
+            return
+        self.episodes += 1
+        if self.episodes % self.every == 0:
+            taken = [int(action) for _, action, *_ in self.steps]
+            counts = np.bincount(taken, minlength=self.actions)
+            if counts.min() >= self.leaf:
                 self._fit()
 
-    def state(self):
-        """`steps`: [observation, action, reward, following, terminated]; `fitted`: to how many of them; `chance`.
-
-        Forests are not written down. They grow again, the same, from the same steps and seed.
-        """
-        return {
-            "steps": [
-                [
-                    np.asarray(before),
-                    int(action),
-                    float(reward),
-                    np.asarray(after),
-                    bool(over),
-                ]
-                for before, action, reward, after, over in self.steps
-            ],
-            "fitted": self._fitted,
-            "episodes": self.episodes,
-            "chance": self._rng,
-        }
-
     def load(self, state):
-        steps = [
-            (np.array(before), action, reward, np.array(after), over)
-            for before, action, reward, after, over in state.get("steps", [])
-        ]
-        self.forests, self.episodes = None, int(state.get("episodes", 0))
-        self.steps, self._fitted = steps[: state.get("fitted", 0)], 0
+        """Restore a state; the forests grow again, the same, from the same steps and seed."""
+        super().load(state)
+        self.forests = None
+        steps = self.steps
+        self.steps = steps[: self.fitted]
         if self.steps:
             self._fit()
         self.steps = steps
-        if "chance" in state:
-            self._rng = as_generator(state["chance"])
 
-    def _fit(self, progress=False):
-        from tqdm.auto import tqdm
-
-        observations, actions, rewards, following, terminated = (
-            np.array(part) for part in zip(*self.steps)
-        )
-        inputs, after = self._inputs(observations), self._inputs(following)
+    def _fit(self):
+        columns = map(np.array, zip(*self.steps))
+        observations, actions, rewards, following, terminated = columns
+        inputs = self._inputs(observations)
+        after = self._inputs(following)
         rewards = rewards.astype(np.float64)
         rows = [np.flatnonzero(actions == action) for action in range(self.actions)]
-        if min(map(len, rows)) < self.leaf:
-            raise ValueError(
-                f"each of the {self.actions} actions has to occur at least {self.leaf} times; they occur "
-                f"{', '.join(str(len(taken)) for taken in rows)} times"
-            )
+        counts = [*map(len, rows)]
+        demand(
+            min(counts) >= self.leaf,
+            f"each of the {self.actions} actions has to occur at least {self.leaf} times; they occur "
+            f"{', '.join(map(str, counts))} times",
+        )
         going_on = 1.0 - terminated
         target = rewards.copy()
-        for growth in tqdm(
-            range(self.growths), disable=not progress, desc="growing forests"
-        ):
+        for growth in range(self.growths):
             self._grow(inputs, rows, target, growth)
             here = [
                 _leaves_of(forest, inputs[taken])
                 for forest, taken in zip(self.forests, rows)
             ]
-            there = [_leaves_of(forest, after) for forest in self.forests]
+            there = self._leaves_of_all(after)
             for _ in range(self.sweeps):
                 self._worth = [
-                    _fill_leaves(leaves, target[taken], len(worth))
+                    _mean_by_leaf(leaves, target[taken], len(worth))
                     for leaves, taken, worth in zip(here, rows, self._worth)
                 ]
-                best = np.max(
-                    [
-                        _mean_of_leaves(leaves, worth)
-                        for leaves, worth in zip(there, self._worth)
-                    ],
-                    axis=0,
-                )
+                worth = map(_mean_over_trees, there, self._worth)
+                best = np.max([*worth], axis=0)
                 target = rewards + self.discount * going_on * best
-        self._fitted = len(self.steps)
+        self.fitted = len(self.steps)
         return self
 
     def _grow(self, inputs, rows, target, growth):
         from sklearn.ensemble import ExtraTreesRegressor
 
-        self.forests, self._worth = [], []
+        self.forests = []
+        self._worth = []
         for action, taken in enumerate(rows):
             forest = ExtraTreesRegressor(
                 self.trees,
@@ -297,37 +258,29 @@ class FittedQIteration(Agent):
             )
             forest.fit(inputs[taken], target[taken])
             self.forests.append(forest)
-            self._worth.append(
-                np.zeros(sum(tree.tree_.node_count for tree in forest.estimators_))
-            )
+            size = sum(tree.tree_.node_count for tree in forest.estimators_)
+            self._worth.append(np.zeros(size))
+
+    def _leaves_of_all(self, inputs):
+        return [_leaves_of(forest, inputs) for forest in self.forests]
 
 
 def _leaves_of(forest, inputs):
-    """The leaf that each input (n, …) falls into, int64 (n, trees); leaves of all trees are numbered on."""
+    """Return the leaf of each input (n, …) in each tree, int64 (trees, n); leaves are numbered over all trees."""
     counts = [tree.tree_.node_count for tree in forest.estimators_]
     starts = np.cumsum([0, *counts[:-1]])
-    leaves = np.empty((len(inputs), len(counts)), np.int64)
-    for column, (tree, start) in enumerate(zip(forest.estimators_, starts)):
-        leaves[:, column] = tree.tree_.apply(inputs) + start
-    return leaves
+    leaves = [tree.tree_.apply(inputs) for tree in forest.estimators_]
+    return np.stack(leaves) + starts[:, None]
 
 
-@compiled
-def _fill_leaves(leaves, target, count):
-    """The mean target in each leaf, float64 (count,)."""
-    total, number = np.zeros(count), np.zeros(count)
-    for row in range(leaves.shape[0]):
-        for column in range(leaves.shape[1]):
-            total[leaves[row, column]] += target[row]
-            number[leaves[row, column]] += 1
-    return total / np.maximum(number, 1)
+def _mean_by_leaf(leaves, target, size):
+    """Return the mean target in each leaf, float64 (size,)."""
+    targets = np.tile(target, len(leaves))
+    total = np.bincount(leaves.ravel(), targets, size)
+    count = np.bincount(leaves.ravel(), minlength=size)
+    return total / np.maximum(count, 1)
 
 
-@compiled
-def _mean_of_leaves(leaves, worth):
-    """The mean over trees of what a leaf is worth, float64 (n,)."""
-    mean = np.zeros(leaves.shape[0])
-    for row in range(leaves.shape[0]):
-        for column in range(leaves.shape[1]):
-            mean[row] += worth[leaves[row, column]]
-    return mean / leaves.shape[1]
+def _mean_over_trees(leaves, worth):
+    """Return the mean over trees of the value of a leaf, float64 (n,)."""
+    return worth[leaves].sum(axis=0) / len(leaves)

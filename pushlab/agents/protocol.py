@@ -1,17 +1,22 @@
-"""What an agent is asked for, a function as an agent, and what an agent has learned as JSON."""
+"""The protocol of agents: what an agent does, its state as JSON, a function as an agent, and random actions."""
 
+import copy
 import inspect
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 import gymnasium as gym
 import numpy as np
+from gymnasium import spaces
 
-from pushlab.ground.arguments import function, in_short, naming
+from pushlab.ground.arguments import function, in_short
+
+FLOATS = partial(np.array, dtype=float)
 
 
 class Transition(NamedTuple):
-    """One step as an agent learns from it: what it saw, what it did, what came of it."""
+    """One step, from which an agent learns."""
 
     observation: Any
     info: dict
@@ -24,105 +29,114 @@ class Transition(NamedTuple):
 
 
 class Agent:
-    """An agent that acts and may learn. A subclass writes `act`, and what else it needs.
+    """An agent that acts and may learn. A subclass defines `act`, and other methods as required.
 
-    `name` labels it in logs and pictures. What an agent has learned stays from episode to episode; a new instance
-    starts afresh.
+    What an agent has learned stays from episode to episode; a new instance starts from the beginning.
 
-    `propensity` is the probability, before any dice, of the action that `act` has just returned, given the observation,
-    info and all that the agent has learned and remembers; of a continuous action its density; None where it cannot
-    tell. `rollout` writes it down, so that other policies can be judged by the log (`pushlab.metrics.offpolicy`, whose
-    intervals take episodes for independent: those of an agent that learns on are not).
+    Attributes:
+        name: Label in logs and pictures.
+        propensity: Probability of the action that `act` has just returned, given the observation, info and all that
+            the agent has learned and remembers; for a continuous action its density; None if unknown. `rollout` logs
+            it, so that other policies can be evaluated from the log (`pushlab.metrics.offpolicy`, whose intervals
+            assume independent episodes: those of an agent that keeps learning aren't).
+        saved: The attributes that are the agent's state, each with a function that restores it from JSON.
     """
 
     name = "agent"
     propensity: Any = None
+    saved: Mapping[str, Callable] = {}
 
     def begin_task(self, task: str, learning: bool) -> None:
-        """In a lifetime (`pushlab.lifetimes.live`) the episodes of a task begin; `learning` is False in tests.
+        """Begin the episodes of a task in a lifetime (`pushlab.lifetimes.live`).
 
-        An agent that is to find out for itself what it is doing leaves this as it is.
+        An agent that recognises tasks by itself doesn't override this.
+
+        Args:
+            task: Name of the task.
+            learning: Whether the agent learns; False in tests.
         """
 
     def begin(self, env: gym.Env, seed: int) -> None:
-        """An episode of `env` begins; `seed` governs the agent's own chance in it."""
+        """Begin an episode of `env`; `seed` determines the agent's random numbers in it."""
 
     def act(
-        self, observation: Any, info: Mapping[str, Any], explore: bool = True
+        self,
+        observation: Any,
+        info: Mapping[str, Any],
+        explore: bool = True,
     ) -> Any:
-        """The action for an observation; `explore=False` asks for the best known one."""
-        raise NotImplementedError(f"{type(self).__name__} has to say how it acts")
+        """Return the action for an observation; the best known one if `explore` is False."""
+        raise NotImplementedError(f"{type(self).__name__} has no method act")
 
     def learn(self, transition: Transition) -> None:
-        """Takes in one Transition, right after it happened."""
+        """Learn from a step, right after it happened."""
 
     def state(self) -> dict:
-        """All that is to outlast an episode, as a dict of numbers, texts, lists, dicts, arrays and Generators.
+        """Return what outlasts an episode: a dict of numbers, texts, lists, dicts and arrays.
 
-        Whoever takes it over with `load` goes on from the next `begin` as this agent would. What `begin` makes anew
-        (memory of an episode, a generator out of its seed) does not belong in it; a generator that it does not make
-        anew does, and a model that cannot be written down leaves the data that it was fitted to: `load` fits it again.
-        `plain_state` makes JSON of it.
+        An agent that loads it continues from the next `begin` as this agent would. What `begin` creates doesn't belong
+        in it: memory of an episode, a generator with the episode's seed. A model that can't be written as JSON is
+        replaced by the data that it was fitted to, and `load` fits it again. `plain_state` makes JSON of a state.
         """
-        return {}
+        return {name: copy.deepcopy(getattr(self, name)) for name in self.saved}
 
     def load(self, state: dict) -> None:
-        """Takes over what `state()` gave."""
-        if state:
+        """Restore a state returned by `state()`, also from JSON."""
+        unknown = sorted(set(state) - set(self.saved))
+        if unknown:
             raise ValueError(
-                f"{type(self).__name__} learns nothing, so it has no place for {', '.join(state)}"
+                f"{type(self).__name__} has no place for {', '.join(unknown)}"
             )
+        for name, value in state.items():
+            restored = None if value is None else self.saved[name](value)
+            setattr(self, name, restored)
 
 
 class Deterministic(Agent):
-    """An agent without dice: observation, info and what it remembers leave it one action."""
+    """An agent whose action is certain, given the observation, info and what it remembers."""
 
     propensity = 1.0
 
 
 def own_chance(seed: int) -> np.random.Generator:
-    """A generator for an agent's chance that shares no numbers with an environment reset with the same seed.
+    """Return an agent's generator, which shares no numbers with an environment reset with the same seed.
 
-    Without the spawn key both would draw the same stream, and a random action would foretell the user's answer.
+    Without the spawn key both would draw the same stream, and a random action would predict the user's answer.
     """
-    return np.random.Generator(
-        np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(1,)))
-    )
+    sequence = np.random.SeedSequence(seed, spawn_key=(1,))
+    return np.random.Generator(np.random.PCG64(sequence))
 
 
 class FunctionAgent(Agent):
     """A function of the observation, or of observation and info, as an agent that learns nothing.
 
-    A function, or an object that can be called, may tell its `propensity` as an attribute, as an Agent does.
+    A callable object can have the attribute `propensity`, as an Agent has.
     """
 
     propensity = property(lambda self: getattr(self.policy, "propensity", None))
 
-    def __init__(self, policy: Callable, name: str | None = None) -> None:
+    def __init__(
+        self,
+        policy: Callable,
+        name: str | None = None,
+    ):
         self.policy = function("policy", policy)
-        self.name = name or getattr(policy, "__name__", "policy").replace("_", " ")
-        with naming("policy", policy):
-            self._with_info = _positional(policy) > 1
+        own_name = getattr(policy, "__name__", "policy")
+        self.name = name or own_name.replace("_", " ")
+        try:
+            inspect.signature(policy).bind(None)
+            self._with_info = False
+        except TypeError:  # one argument isn't enough
+            self._with_info = True
 
     def act(self, observation, info, explore=True):
-        return (
-            self.policy(observation, info)
-            if self._with_info
-            else self.policy(observation)
-        )
-
-
-def _positional(policy):
-    """How many arguments a function must be given by position."""
-    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    return sum(
-        parameter.kind in kinds and parameter.default is parameter.empty
-        for parameter in inspect.signature(policy).parameters.values()
-    )
+        if self._with_info:
+            return self.policy(observation, info)
+        return self.policy(observation)
 
 
 def as_agent(agent: Any) -> Agent:
-    """The agent itself, or a function as one.
+    """Return the agent itself, or a function as an agent.
 
     >>> as_agent(lambda observation: 0).act([1, 2], {})
     0
@@ -140,55 +154,58 @@ def as_agent(agent: Any) -> Agent:
     )
 
 
-# ---------------------------------------------------------------- states as JSON
+class RandomAgent(Agent):
+    """Any allowed action with equal probability, in every world."""
+
+    name = "random"
+
+    def begin(self, env, seed):
+        self._space = copy.deepcopy(env.action_space)
+        number = own_chance(seed).integers(2**31)
+        self._space.seed(int(number))
+        self._unmasked = sampling_chance(self._space)
+
+    def act(self, observation, info, explore=True):
+        mask = info.get("action_mask")
+        self.propensity = self._unmasked
+        if mask is not None:
+            self.propensity = sampling_chance(self._space, mask)
+        return self._space.sample(mask)
 
 
-def plain_state(state: Any, name: str = "state") -> Any:
-    """What `Agent.state()` gave, as JSON can hold it: arrays as lists, a Generator as what its bit generator tells.
+def sampling_chance(space: spaces.Space, mask: Any = None) -> float | None:
+    """Return the probability of each element of `space.sample(mask)`; of floats the density; None if it varies.
 
-    Raises TypeError naming what is neither.
+    >>> sampling_chance(spaces.Discrete(5), np.array([1, 1, 0, 0, 1], np.int8)), sampling_chance(spaces.Box(0, 4, (2,)))
+    (0.3333333333333333, 0.0625)
+    """
+    if isinstance(space, spaces.Discrete):
+        return float(1 / (space.n if mask is None else max(np.sum(mask), 1)))
+    if isinstance(space, spaces.MultiDiscrete) and mask is None:
+        sizes = space.nvec.astype(float)
+    elif isinstance(space, spaces.Box) and space.is_bounded():
+        sizes = space.high.astype(float) - space.low
+    else:
+        return None
+    return float(1 / np.prod(sizes))
+
+
+def plain_state(state: Any) -> Any:
+    """Return a state as JSON: arrays become lists.
+
+    Raises TypeError with any other value.
 
     >>> plain_state({"weights": np.array([[0.5, 1.0]]), "episodes": np.int64(3)})
     {'weights': [[0.5, 1.0]], 'episodes': 3}
     """
-    if isinstance(state, dict):
-        wrong = [key for key in state if not isinstance(key, str)]
-        if wrong:
-            raise TypeError(
-                f"{name} has the key {wrong[0]!r}, and keys of JSON are texts; make it a list of pairs"
-            )
-        return {
-            key: plain_state(value, f"{name}[{key!r}]") for key, value in state.items()
-        }
-    if isinstance(state, np.ndarray) and state.dtype != object:
+    if isinstance(state, dict) and all(isinstance(key, str) for key in state):
+        return {key: plain_state(value) for key, value in state.items()}
+    if isinstance(state, (list, tuple)):
+        return [plain_state(value) for value in state]
+    if isinstance(state, (np.ndarray, np.generic)):
         return state.tolist()
-    if isinstance(state, (list, tuple, np.ndarray)):
-        return [plain_state(value, f"{name}[{at}]") for at, value in enumerate(state)]
-    if isinstance(state, np.generic):
-        return state.item()
-    if isinstance(state, np.random.Generator):
-        return plain_state(state.bit_generator.state, name)
     if state is None or isinstance(state, (bool, int, float, str)):
         return state
     raise TypeError(
-        f"{name} is a {type(state).__name__}; a state holds numbers, texts, lists, dicts, arrays and "
-        "Generators, and of a model that cannot be written down the data that it was fitted to"
+        f"a state has numbers, texts, lists, arrays and dicts with texts as keys; got {in_short(state)}"
     )
-
-
-def as_generator(state: Any) -> np.random.Generator:
-    """The Generator that goes on where the one stood of which `plain_state` told.
-
-    >>> here = np.random.default_rng(5)
-    >>> there = as_generator(plain_state(here))
-    >>> bool(here.random() == there.random())
-    True
-    """
-    if isinstance(state, np.random.Generator):
-        state = plain_state(state)
-    kind = getattr(np.random, str(state.get("bit_generator")), None)
-    if not (isinstance(kind, type) and issubclass(kind, np.random.BitGenerator)):
-        raise ValueError(f"{state.get('bit_generator')!r} is no bit generator of NumPy")
-    bits = kind(0)
-    bits.state = state
-    return np.random.Generator(bits)

@@ -30,7 +30,11 @@ def make_world() -> HIV:
     return HIV(initial_state="unhealthy", timestep=5.0, config=config)
 
 
-def make_agent(trees: int = 50, growths: int = 10, seed: int = 0) -> FittedQIteration:
+def make_agent(
+    trees: int = 50,
+    growths: int = 10,
+    seed: int = 0,
+) -> FittedQIteration:
     """Return fitted Q iteration with 400 iterations a fit."""
     return FittedQIteration(
         actions=4,
@@ -48,9 +52,14 @@ def in_logarithms(states: np.ndarray) -> np.ndarray:
     return np.log10(np.maximum(states, 1e-6))
 
 
-def near_unhealthy(world: HIV, patients: int, rng: np.random.Generator) -> np.ndarray:
+def near_unhealthy(
+    world: HIV,
+    patients: int,
+    rng: np.random.Generator,
+) -> np.ndarray:
     """Draw first states (patients, 6): the unhealthy steady state, each number a log-normal factor off."""
-    return world.model.state("unhealthy") * rng.lognormal(0.0, 0.2, (patients, 6))
+    factors = rng.lognormal(0.0, 0.2, (patients, 6))
+    return world.model.state("unhealthy") * factors
 
 
 def treat(
@@ -84,13 +93,12 @@ def treat(
 
 
 def discounted(rewards: np.ndarray) -> Any:
-    """Return the discounted return of rewards (decisions,), a float, or (decisions, patients), an array (patients,).
+    """Return the discounted return of rewards (decisions,), or (decisions, patients), an array (patients,).
 
-    >>> discounted(np.array([1.0, 1.0, 0.0]))
+    >>> print(discounted(np.array([1.0, 1.0, 0.0])))
     1.98
     """
-    total = (DISCOUNT ** np.arange(len(rewards))) @ rewards
-    return total if np.ndim(total) else float(total)
+    return DISCOUNT ** np.arange(len(rewards)) @ rewards
 
 
 def basin(world: HIV, states: Any) -> np.ndarray:
@@ -107,7 +115,8 @@ def basin(world: HIV, states: Any) -> np.ndarray:
         for _ in range(round(1000 / world.timestep)):
             states, _, _ = world.flow(states, nothing, dose)
         ratios = np.maximum(states[:, None], 1e-12) / steady
-        distances = np.abs(np.log10(ratios)).max(axis=2)
+        distances = np.abs(np.log10(ratios))
+        distances = distances.max(axis=2)
         unsettled = distances.min(axis=1) >= SETTLED
         if not unsettled.any():
             return np.array(BASINS)[distances.argmin(axis=1)]
@@ -148,7 +157,11 @@ def examine(
 
 
 def learn_in_rounds(
-    world: HIV, agent: FittedQIteration, rounds: int, patients: int, seed: int
+    world: HIV,
+    agent: FittedQIteration,
+    rounds: int,
+    patients: int,
+    seed: int,
 ) -> Iterator[int]:
     """Treat patients, fit the agent to all steps so far, and yield their number; again in each round."""
     parts = []
@@ -158,6 +171,6 @@ def learn_in_rounds(
         before = states[:-1].reshape(-1, 6)
         after = states[1:].reshape(-1, 6)
         parts.append((before, actions.ravel(), rewards.ravel(), after))
-        observations, taken, earned, following = map(np.concatenate, zip(*parts))
-        agent.fit(observations, taken, earned, following)
+        columns = map(np.concatenate, zip(*parts))
+        agent.fit(*columns)
         yield len(agent.steps)

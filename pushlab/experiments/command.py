@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 import typer
 
 from pushlab.experiments.cells import CellsFailed, labels_text, status
@@ -176,12 +175,9 @@ def warm(workers: int | None = None) -> int:
     from pushlab.envs import TABLE
     from pushlab.logs.rollout import rollout
 
-    states = np.arange(20.0)[:, None]
-    few_trees = agents.FittedQIteration(2, trees=2, growths=1, sweeps=1)
     work = [
         delayed(_play)("pushlab/ODE-World3-v1", **WHYNOT),
         delayed(_play)("pushlab/ODE-Opioid-v0", **WHYNOT),
-        delayed(few_trees.fit)(states, np.arange(20) % 2, states[:, 0], states),
     ]
     for name, agent in (
         ("pushlab/evalumap2-v0", agents.LinUCB()),

@@ -80,7 +80,8 @@ def run_syllabus(
         log.attrs = attrs
         return log
     learns = getattr(type(agent), "learn", Agent.learn) is not Agent.learn
-    has_state = getattr(type(agent), "state", Agent.state) is not Agent.state
+    own_state = getattr(type(agent), "state", Agent.state) is not Agent.state
+    has_state = own_state or getattr(agent, "saved", {})
     demand(
         has_state or not learns,
         f"{type(agent).__name__} learns and has no state(), so it couldn't continue after an "

@@ -113,17 +113,17 @@ def rollout(
             finish(episode)
         return log_so_far()
 
-    episode = _Episode()
+    episode = Episode()
     try:
         numbers = range(first, first + episodes)
         for number in tqdm(
             numbers, desc=agent.name, disable=not progress, unit="episode"
         ):
-            episode = _Episode()
+            episode = Episode()
             own_seed = episode_seed(seed, number)
-            _run_episode(env, agent, own_seed, learn, explore, steps, record, episode)
+            run_episode(env, agent, own_seed, learn, explore, steps, record, episode)
             finish(episode)
-            episode = _Episode()
+            episode = Episode()
     except BaseException as error:
         keep_lived(error, log_with_unfinished)
         raise
@@ -134,7 +134,7 @@ def rollout(
 
 
 @dataclass(slots=True)
-class _Episode:
+class Episode:
     """An episode while it runs.
 
     Attributes:
@@ -204,9 +204,11 @@ def _plain(value):
     return getattr(value, "name", repr(value))
 
 
-def _run_episode(env, agent, seed, learn, explore, max_steps, record, episode):
+def run_episode(
+    env, agent, seed, learn, explore, max_steps, record, episode, options=None
+):
     """Run one episode and fill `episode` step by step, so that its steps survive an interruption."""
-    observation, info = env.reset(seed=seed)
+    observation, info = env.reset(seed=seed, options=options)
     episode.last = observation
     agent.begin(env, seed)
     frame = getattr(env.unwrapped, "frame", None) if record == "frames" else None

@@ -38,6 +38,13 @@ PEOPLE = 120  # of a true value
 PRACTICE = 40  # episodes of a team that looks for a lucky seed, or for the optima
 LIMITS = {"requests": 1e6, "begins": 1e6}
 
+
+class TimeOnly(ThompsonSampling):
+    """Looks at the time of day alone."""
+
+    crossed = ["time"]
+
+
 HONEST = {
     "random": RandomCandidate,
     "most opened": MostOpened,
@@ -46,7 +53,7 @@ HONEST = {
     "LinUCB 0.3": lambda: LinUCB(0.3),
     "LinUCB 1.5": LinUCB,
     "Thompson": ThompsonSampling,
-    "Thompson, time only": lambda: ThompsonSampling(crossed=["time"]),
+    "Thompson, time only": TimeOnly,
 }
 CHEATS = ["judge of the hand-out", "lucky seed", "optima of practice", "tricks"]
 

@@ -341,11 +341,9 @@ def both_ways(name, **settings):
     pd.testing.assert_frame_equal(back, log)
 
 
-@client("DiscreteCQL or CQL on to_d3rlpy", "d3rlpy")
+@client("DiscreteCQL or CQL on a log", "d3rlpy")
 def cql(name, **settings):
     import d3rlpy
-
-    from pushlab.clients import to_d3rlpy
 
     env = gym.make(name, **settings)
     continuous = isinstance(env.action_space, Box)
@@ -359,7 +357,16 @@ def cql(name, **settings):
         observation_scaler=d3rlpy.preprocessing.StandardObservationScaler(),
     )
     config.create(device="cpu:0").fit(
-        to_d3rlpy(log),
+        d3rlpy.dataset.MDPDataset(
+            log.filter(regex=r"^obs(\.|$)").to_numpy(np.float32),
+            log.filter(regex=r"^action").to_numpy(),
+            log["reward"].to_numpy(np.float32),
+            log["terminated"].to_numpy(),
+            (log["step"].shift(-1, fill_value=0) == 0) & ~log["terminated"],
+            action_size=log.filter(regex=r"^action").shape[1]
+            if continuous
+            else log["action"].max() + 1,
+        ),
         n_steps=20,
         n_steps_per_epoch=20,
         show_progress=False,
@@ -374,14 +381,21 @@ def chances(log, actions):
     return np.full((len(log), actions), 1 / actions)
 
 
-@client("IPS on to_bandit_feedback", "obp")
+@client("IPS on a log", "obp")
 def bandit(name, **settings):
     from obp.ope import InverseProbabilityWeighting, OffPolicyEvaluation
 
-    from pushlab.clients import to_bandit_feedback
-
     log, how = discrete_log(name, **settings)
-    feedback = to_bandit_feedback(log, every_step=True)
+    feedback = {
+        "n_rounds": len(log),
+        "n_actions": log["action"].max() + 1,
+        "context": log.filter(regex=r"^obs(\.|$)").to_numpy(float),
+        "action": log["action"].to_numpy(),
+        "reward": log["reward"].to_numpy(float),
+        "pscore": log["propensity"].to_numpy(float),
+        "position": None,
+        "expected_reward": None,
+    }
     values = OffPolicyEvaluation(
         feedback, [InverseProbabilityWeighting()]
     ).estimate_policy_values(
@@ -391,24 +405,21 @@ def bandit(name, **settings):
     return how
 
 
-@client("PDIS on to_scope_rl", "scope-rl")
+@client("PDIS on a log", "scope-rl")
 def trajectories(name, **settings):
     from scope_rl.ope.discrete import PerDecisionImportanceSampling
-
-    from pushlab.clients import to_scope_rl
 
     log, how = discrete_log(name, **settings)
     if (
         log["step"].max() >= 100
     ):  # it multiplies the chances of all steps, which comes to 0 / 0
         log, how = log[log["step"] < 8], how + '; log[log["step"] < 8]'
-    told = to_scope_rl(log)
     value = PerDecisionImportanceSampling().estimate_policy_value(
-        step_per_trajectory=told["step_per_trajectory"],
-        action=told["action"],
-        reward=told["reward"],
-        pscore=told["pscore"],
-        evaluation_policy_action_dist=chances(log, told["n_actions"]),
+        step_per_trajectory=log["step"].max() + 1,
+        action=log["action"].to_numpy(),
+        reward=log["reward"].to_numpy(float),
+        pscore=log["propensity"].to_numpy(float),
+        evaluation_policy_action_dist=chances(log, log["action"].max() + 1),
     )
     assert np.isfinite(value)
     return how
@@ -597,7 +608,7 @@ def main() -> None:
             version = metadata.version(library)
         except metadata.PackageNotFoundError:
             continue
-        if library in ("gymnasium", "d3rlpy") and not metadata_has("stable-baselines3"):
+        if library == "gymnasium" and not metadata_has("stable-baselines3"):
             continue  # once is enough
         if chosen and not any(one in f"{library} {name}" for one in chosen):
             continue

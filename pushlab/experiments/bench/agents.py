@@ -38,7 +38,6 @@ import numpy as np
 from pushlab import agents
 from pushlab.agents.lifelong import Wrapped
 from pushlab.agents.protocol import Agent
-from pushlab.clients.sb3 import SB3Agent
 from pushlab.experiments.bench.protocol import DoesNotFit, Trial, call_maker
 from pushlab.ground.arguments import bring
 
@@ -153,7 +152,7 @@ def workbook(trial: Trial) -> Agent:
 # ---------------------------------------------------------------- learners of other libraries
 
 
-class Outside(SB3Agent):
+class Outside(Agent):
     """An algorithm with the interface of stable-baselines3 as an agent with its own training loop.
 
     It gets environments in the benchmark's standard form (`standard`). `model` is the library's object after training.
@@ -173,7 +172,9 @@ class Outside(SB3Agent):
     def __init__(
         self, name: str, algorithm: str, rollout: int, policy: str = "MlpPolicy"
     ) -> None:
-        super().__init__(bring(algorithm, name), policy, name=name)
+        self.name = name
+        self._make = partial(bring(algorithm, name), policy, device="cpu")
+        self._has_masks = algorithm.endswith(":MaskablePPO")
         self._rollout = rollout
 
     def train(self, env: gym.Env, steps: int, seed: int) -> None:
@@ -181,8 +182,20 @@ class Outside(SB3Agent):
         bring("torch", self.name).set_num_threads(1)
         rollout = min(self._rollout, max(steps // BATCH * BATCH, 4))
         settings = {"n_steps": rollout} if rollout < self._rollout else {}
-        model = self._new(env, seed=seed, **settings)
-        self.model = model.learn(steps // rollout * rollout)
+        self.model = self._make(env, seed=seed, **settings)
+        self.model.learn(steps // rollout * rollout)
+
+    def begin(self, env, seed):
+        self._memory = None
+
+    def act(self, observation, info, explore=True):
+        masks = {}
+        if self._has_masks and "action_mask" in info:
+            masks = {"action_masks": info["action_mask"]}
+        action, self._memory = self.model.predict(
+            observation, self._memory, deterministic=not explore, **masks
+        )
+        return int(action)
 
 
 # Mnih et al. (2015), Human-level control through deep reinforcement learning, Nature 518.

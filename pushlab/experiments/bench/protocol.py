@@ -50,8 +50,7 @@ import gymnasium as gym
 import numpy as np
 from gymnasium import spaces, wrappers
 
-from pushlab.agents.memory_agents import MemoryAgent
-from pushlab.agents.memory_policy import BELIEF, DECISIONS, EPISODE
+from pushlab.agents.memory import BELIEF, DECISIONS, EPISODE, MemoryAgent
 from pushlab.agents.protocol import Agent, as_agent
 from pushlab.experiments.bench.tasks import Task
 from pushlab.ground.seeds import episode_seed, part_seed

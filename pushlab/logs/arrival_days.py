@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pushlab.agents.protocol import Agent, Transition
+from pushlab.agents.protocol import Agent
 from pushlab.ground.seeds import part_seed
+from pushlab.logs.rollout import Episode, run_episode
 
 QUANTITIES = ("reward", "opens", "interruptions", "delay", "missed")
 JUDGING = 1  # the part of a seed that is for judged days; a study's training has others
@@ -16,38 +17,21 @@ JUDGING = 1  # the part of a seed that is for judged days; a study's training ha
 
 def run_day(env: Any, agent: Agent, day: int, seed: int, learn: bool) -> dict:
     """Run one day and return its last info. Without `learn` the agent neither learns nor explores."""
-    observation, info = env.reset(seed=seed, options={"day": day})
-    agent.begin(env, seed)
-    terminated = False
-    while not terminated:
-        action = agent.act(observation, info, explore=learn)
-        following, reward, terminated, truncated, next_info = env.step(action)
-        if learn:
-            agent.learn(
-                Transition(
-                    observation,
-                    info,
-                    action,
-                    reward,
-                    following,
-                    next_info,
-                    terminated,
-                    truncated,
-                )
-            )
-        observation = following
-        info = next_info
+    episode = Episode()
+    options = {"day": day}
+    run_episode(env, agent, seed, learn, learn, None, "steps", episode, options)
+    *_, info, _, _ = episode.steps[-1]
     return info
 
 
 def judge_days(env: Any, agent: Agent, seed: int = 0) -> pd.DataFrame:
-    """Run each day of the environment once, without learning or exploring; return a row a day.
+    """Run each day of the environment once, without learning or exploring; return one row per day.
 
-    Under one seed all agents meet the same days and the same chance.
+    Under one seed all agents get the same days and the same random numbers.
 
-    returns  day; reward and its parts; opens; interruptions, the notifications shown; delay, the mean minutes from
-             arrival to showing, NaN if nothing was shown; missed, the notifications that the user would have opened
-             and never saw; forbidden, the actions chosen against the mask
+    Columns: day; reward and its parts; opens; interruptions, the notifications shown; delay, the mean minutes from
+    arrival to showing, NaN if nothing was shown; missed, the notifications that the user would have opened and never
+    saw; forbidden, the actions chosen against the mask.
     """
     rows = []
     for day in env.unwrapped.world.start_days.tolist():
