@@ -110,7 +110,7 @@ def fading(time, y, constants, dose, slope):
 
 def own_model():
     model = replace(load_model("hiv"), name="fading", derivative=fading)
-    return ODE(model, actions="box", solver="rk4")
+    return ODE(model, actions="box", dt=0.1)
 
 
 def begun(env):

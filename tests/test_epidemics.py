@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from pushlab.envs.ode.models import load_model
-from pushlab.envs.ode.models.opioid import illicit_trend, misuse_trend
+from pushlab.envs.ode.opioid import illicit_trend, misuse_trend
 from pushlab.envs.ode.world import ODEEnv
 
 USERS = ["nonmedical_users", "oud_users", "illicit_users"]

@@ -45,7 +45,7 @@ PAGES = {
             "# Users of the recommender",
             "pushlab.envs.rec.models: BaseUserModel UserModel NoDrift Satiation",
             "# People of the credit score",
-            "pushlab.envs.credit.people: CreditConfig",
+            "pushlab.envs.credit.rules: CreditConfig",
             "pushlab.envs.credit.rules: promise_table",
             "# A class's server",
             "pushlab.envs.remote.env: RemoteEnv RemoteVectorEnv",

@@ -1,6 +1,6 @@
 """`pushlab warm`: compile the loops of all environments and agents, so that later runs start without a delay.
 
-Loops for rare arguments, such as another solver, are compiled when they are first used.
+Loops for rare arguments, such as another user model, are compiled when they are first used.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ def warm(workers: int | None = None, progress: bool = True) -> int:
     from pushlab.envs import TABLE
 
     work = [
-        delayed(play_world3)(),
+        delayed(play)("pushlab/ODE-World3-v1", **WHYNOT),
         delayed(play)("pushlab/ODE-Opioid-v0", **WHYNOT),
         delayed(learn)("pushlab/evalumap2-v0", "LinUCB"),
         delayed(learn)("pushlab/push-v0", "LinearArrivalQ"),
         delayed(fit_trees)(),
     ]
-    work += [delayed(play)(name) for name, *_ in TABLE if "World3" not in name]
+    work += [delayed(play)(name) for name, *_ in TABLE]
     run = Parallel(workers or -1, batch_size=1, return_as="generator_unordered")
     done = tqdm(run(work), "compiling", len(work), unit="part", disable=not progress)
     return sum(1 for _ in done)
@@ -49,16 +49,6 @@ def play(name: str, **arguments: Any) -> None:
         for _ in range(3):
             env.step(env.action_space.sample())
         env.close()
-
-
-def play_world3() -> None:
-    """Run World3 with all loops that are compiled from its equations."""
-    from pushlab.envs.ode.models import load_model
-    from pushlab.envs.ode.models.world3 import indicators
-
-    play("pushlab/ODE-World3-v1")
-    play("pushlab/ODE-World3-v1", **WHYNOT)
-    indicators(load_model("world3").state()[None])
 
 
 def learn(name: str, agent: str) -> None:
