@@ -41,7 +41,7 @@ DATA = causal.CausalData(pd.DataFrame({"x": X, "other": OTHER}), TREATED, OUTCOM
         (
             "lotka_volterra",
             {"outcome": "foxes / 10"},
-            {"config": {"end_time": 4.0}, "timestep": 2.0},
+            {"config": {"end_time": 4.0}, "timestep": 2.0, "preset": "whynot"},
             ([1, 1], [0, 1]),
             lambda log: log["foxes"].iloc[-1] / 10,
         ),

@@ -227,6 +227,7 @@ EXPERIMENTS = {
         "noise": 1.0,
         "cost": 6.5,
         "confounder": "rabbits",
+        "world": {"preset": "whynot"},
         "strength": 0.8,
         "mediator": "rabbits",
         "halfway": 1.0,

@@ -12,9 +12,9 @@ import numpy as np
 from gymnasium.spaces import Box, Dict
 
 from pushlab.envs.ode.models import (
-    Intervention,
     Model,
     config_class,
+    read_interventions,
     read_variables,
 )
 from pushlab.envs.ode.world import DETECTED, ODE
@@ -57,16 +57,6 @@ S           1000    ml/cells         worth of immune effectors in the reward
 start_time  0       days             when an episode begins
 end_time    400     days             when an episode ends
 """,
-)
-VARIABLES = read_variables(
-    """
-T1   cells/ml   healthy CD4+ cells
-T1*  cells/ml   infected CD4+ cells
-T2   cells/ml   healthy macrophages
-T2*  cells/ml   infected macrophages
-V    copies/ml  free virus
-E    cells/ml   immune effectors
-"""
 )
 
 
@@ -114,7 +104,7 @@ def reward(before, values, dose, constants, earned):
         earned[i] = p.S * E - p.Q * V - drugs - p.R2 * dose[i, 1] ** 2
 
 
-def upper(p, start):
+def upper(p, start, ranges):
     """Return upper bounds of the state: cells are at most produced and never die faster than they must, and so on.
 
     Effectors have no bound of their own. They can't grow faster than at the number of infected cells that suits them
@@ -141,7 +131,16 @@ MODEL = Model(
     time_unit="day",
     timestep=1.0,
     Config=HIVConfig,
-    variables=VARIABLES,
+    variables=read_variables(
+        """
+T1   cells/ml   healthy CD4+ cells
+T1*  cells/ml   infected CD4+ cells
+T2   cells/ml   healthy macrophages
+T2*  cells/ml   infected macrophages
+V    copies/ml  free virus
+E    cells/ml   immune effectors
+"""
+    ),
     initial_states={
         "early infection": (1e6, 1e-4, 3198.0, 1e-4, 1.0, 10.0),
         "unhealthy": (163573.0, 11945.0, 5.0, 46.0, 63919.0, 24.0),
@@ -150,11 +149,12 @@ MODEL = Model(
     derivative=derivative,
     reward=reward,
     upper=upper,
-    interventions=(
-        Intervention("epsilon_1", "RT inhibitor", (0.0, 0.7)),
-        Intervention("epsilon_2", "protease inhibitor", (0.0, 0.3)),
+    interventions=read_interventions(
+        """
+epsilon_1  RT inhibitor        0  0.7  -
+epsilon_2  protease inhibitor  0  0.3  -
+"""
     ),
-    source="Adams, Banks, Kwon & Tran (2004), Math. Biosci. Eng. 1(2), 223-241",
     presets={"whynot": {}, "ernst2006": {"R2": 2000.0}},
     edges={
         "T1": (2e4, 1e5, 3e5, 6e5, 9e5),
@@ -201,7 +201,7 @@ class HIV(ODE):
         "time", days.
 
     Args:
-        arguments: Those of `ODE` except the model.
+        Those of `ODE` except the model.
 
     Source:
         Adams, Banks, Kwon & Tran (2004), Math. Biosci. Eng. 1(2), 223-241. As an environment in WhyNot 0.12, where all
@@ -219,9 +219,6 @@ class HIV(ODE):
     """
 
     name = "ODE-HIV-v0"
-
-    def __init__(self, **arguments: Any) -> None:
-        super().__init__("hiv", **arguments)
 
 
 class HIVGoal(HIV):

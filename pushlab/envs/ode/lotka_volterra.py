@@ -1,21 +1,18 @@
 """Rabbits and foxes: the smallest model with dynamics of its own; actions set the growth of the foxes.
 
 Source: Lotka (1925), Elements of Physical Biology; Volterra (1926), Nature 118, 558-560. The parameters are those of
-the simulator in WhyNot 0.12. With the preset "crowded", rabbits crowd each other as populations do in Verhulst (1838),
-Correspondance mathématique et physique 10, 113-121, and prey in Murray (2002), Mathematical Biology I, chapter 3: there
-are 2,000 rabbits at most, a hundred times as many as in balance with the foxes.
+the simulator in WhyNot 0.12, where nothing crowds the rabbits. Here rabbits crowd each other as populations do in
+Verhulst (1838), Correspondance mathématique et physique 10, 113-121, and prey in Murray (2002), Mathematical Biology I,
+chapter 3: there are 2,000 rabbits at most, a hundred times as many as in balance with the foxes.
 """
-
-from typing import Any
 
 import numpy as np
 
 from pushlab.envs.ode.models import (
-    Intervention,
     Model,
     config_class,
+    read_interventions,
     read_variables,
-    whynot_preset,
 )
 from pushlab.envs.ode.world import ODE
 from pushlab.ground.compiled import inlined
@@ -28,17 +25,11 @@ rabbit_growth  1     1/time          births of rabbits, a rabbit
 rabbit_death   0.1   1/(foxes time)  rabbits eaten, a rabbit and fox
 fox_death      1.5   1/time          deaths of foxes, a fox
 fox_growth     0.75  foxes/rabbits   foxes born for a rabbit eaten
-crowding       0     1/rabbits       share of the births that each rabbit keeps from happening
+crowding       5e-4  1/rabbits       share of the births that each rabbit keeps from happening
 cost           10    -               cost in the reward of a change of the foxes' growth by 1
 start_time     0     time            when an episode begins
 end_time       100   time            when an episode ends
 """,
-)
-VARIABLES = read_variables(
-    """
-rabbits  animals  prey
-foxes    animals  predators
-"""
 )
 
 
@@ -63,7 +54,7 @@ def reward(before, values, dose, constants, earned):
         earned[i] = min(values[i, 0], values[i, 1]) - p.cost * change**2
 
 
-def upper(p, start):
+def upper(p, start, ranges):
     """Return upper bounds: rabbits multiply undisturbed, and foxes eat all these rabbits.
 
     If rabbits crowd each other, there are never more than 1 / crowding or those of the start, and at most a quarter of
@@ -86,16 +77,22 @@ MODEL = Model(
     time_unit="time",
     timestep=0.5,
     Config=LotkaVolterraConfig,
-    variables=VARIABLES,
+    variables=read_variables(
+        """
+rabbits  animals  prey
+foxes    animals  predators
+"""
+    ),
     initial_states={"default": (10.0, 5.0), "balance": (20.0, 10.0)},
     derivative=derivative,
     reward=reward,
     upper=upper,
-    interventions=(
-        Intervention("fox_growth", "foxes' growth", (0.0, 2.0), (0.4, 0.75)),
+    interventions=read_interventions(
+        """
+fox_growth  foxes' growth  0  2  0.4 0.75
+"""
     ),
-    source="Lotka (1925); Volterra (1926), Nature 118, 558-560",
-    presets={"crowded": {"crowding": 1 / 2000}, "whynot": {}},
+    presets={"whynot": {"crowding": 0.0}},
     edges={"rabbits": (5, 10, 20, 40), "foxes": (2, 5, 10, 20)},
 )
 
@@ -124,8 +121,8 @@ class LotkaVolterra(ODE):
 
     Args:
         reference: "whynot-0.12" has the preset "whynot".
-        preset: "crowded", the default: rabbits crowd each other, so that there are 2,000 at most, 1 / crowding.
-            "whynot": they don't, as in the simulator of WhyNot.
+        preset: By default rabbits crowd each other, so that there are 2,000 at most, 1 / crowding. "whynot": they
+            don't, as in the simulator of WhyNot.
         arguments: Those of `ODE` except the model.
 
     Source:
@@ -146,10 +143,4 @@ class LotkaVolterra(ODE):
     array([10.,  5.])
     """
 
-    name = "ODE-LotkaVolterra-v1"
-
-    def __init__(
-        self, reference: str | None = None, preset: str | None = None, **arguments: Any
-    ) -> None:
-        preset = whynot_preset(reference, preset) or "crowded"
-        super().__init__("lotka_volterra", preset=preset, **arguments)
+    name, simulator = "ODE-LotkaVolterra-v1", "lotka_volterra"

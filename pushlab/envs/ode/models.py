@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SIMULATORS = ("hiv", "lotka_volterra", "opioid", "world3", "zika")
-REFERENCE = "whynot-0.12"
 MOST = 1e15  # largest parameter, and largest variable of an initial state
 
 
@@ -51,7 +50,8 @@ class Model:
             slope) that fills slope (variables, n).
         reward: Inlined function (before (n, variables), values, dose (n, interventions), constants, earned) that fills
             earned (n,) for the states before and after a step.
-        upper: Function (config, start (variables,)) that returns an upper bound of each variable under any doses.
+        upper: Function (config, start (variables,), ranges) that returns an upper bound of each variable under any
+            doses in ranges, {intervention: doses}.
         interventions: What actions can set. The parameter of the same name in Config is the dose without an action.
         presets: Named sets of parameters.
         signed: Names of parameters that can be negative, such as changes of a rate.
@@ -76,7 +76,6 @@ class Model:
     reward: Callable
     upper: Callable
     interventions: tuple
-    source: str
     presets: dict = field(default_factory=dict)
     signed: tuple = ()
     dt: float | None = None
@@ -223,7 +222,7 @@ def load_model(model: str | Model) -> Model:
 
 def whynot_preset(reference: str | None, preset: str | None) -> str | None:
     """Return the preset, which is "whynot" by default with a reference."""
-    one_of("reference", reference, (None, REFERENCE))
+    one_of("reference", reference, (None, "whynot-0.12"))
     return "whynot" if preset is None and reference else preset
 
 
@@ -248,6 +247,16 @@ def read_table(text: str) -> list[list[str]]:
 def read_variables(text: str) -> tuple[Variable, ...]:
     """Return the variables in a table of name, unit and meaning."""
     return tuple(Variable(*row) for row in read_table(text))
+
+
+def read_interventions(text: str) -> tuple[Intervention, ...]:
+    """Return the interventions in a table of name, words, lower and upper bound, and options."""
+    interventions = []
+    for name, words, low, high, options in read_table(text):
+        choices = tuple(map(float, options.split()))
+        bounds = (float(low), float(high))
+        interventions.append(Intervention(name, words, bounds, choices))
+    return tuple(interventions)
 
 
 def config_class(module: str, name: str, text: str) -> type:

@@ -35,11 +35,10 @@ from typing import Any
 import numpy as np
 
 from pushlab.envs.ode.models import (
-    Intervention,
     Model,
     config_class,
+    read_interventions,
     read_variables,
-    whynot_preset,
 )
 from pushlab.envs.ode.world import Epidemic
 from pushlab.ground.compiled import compiled_numeric, inlined
@@ -83,16 +82,6 @@ end_time                   2030     year         when an episode ends
 """,
 )
 CHANGES = tuple(name for name in vars(OpioidConfig()) if "change" in name)
-VARIABLES = read_variables(
-    """
-nonmedical_users  people  nonmedical users of prescription opioids
-oud_users         people  people with a prescription opioid use disorder
-illicit_users     people  users of illicit opioids
-misuse_share      -       incidence of misuse, a share of that with nothing done
-illicit_share     -       incidence of illicit use, a share of that with nothing done
-overdose_deaths   people  deaths by overdose since the start
-"""
-)
 
 
 @compiled_numeric
@@ -209,7 +198,7 @@ def settled(config, levels):
     return np.array([*levels, 1.0, 1.0, 0.0])
 
 
-def upper(p, start):
+def upper(p, start, ranges):
     """Return upper bounds: each group balances where as many come as ever can and as few leave."""
     span = p.end_time - p.start_time
     since_2002 = max(0.0, p.end_time - 2002.0)
@@ -258,7 +247,16 @@ MODEL = Model(
     time_unit="year",
     timestep=1.0,
     Config=OpioidConfig,
-    variables=VARIABLES,
+    variables=read_variables(
+        """
+nonmedical_users  people  nonmedical users of prescription opioids
+oud_users         people  people with a prescription opioid use disorder
+illicit_users     people  users of illicit opioids
+misuse_share      -       incidence of misuse, a share of that with nothing done
+illicit_share     -       incidence of illicit use, a share of that with nothing done
+overdose_deaths   people  deaths by overdose since the start
+"""
+    ),
     initial_states={
         "2002": (10029859.0, 1369218.0, 328371.0),
         "2015": (8054200.0, 1473602.0, 951344.0),
@@ -267,11 +265,12 @@ MODEL = Model(
     reward=reward,
     upper=upper,
     settled=settled,
-    interventions=(
-        Intervention("misuse_reduction", "less misuse", (0.0, 0.3), (0.0, 0.075)),
-        Intervention("illicit_reduction", "less illicit use", (0.0, 0.3), (0.0, 0.075)),
+    interventions=read_interventions(
+        """
+misuse_reduction   less misuse       0  0.3  0 0.075
+illicit_reduction  less illicit use  0  0.3  0 0.075
+"""
     ),
-    source="Chen et al. (2019), JAMA Network Open 2(2), e187621",
     presets={
         "whynot": {"misuse_change_3": -0.0747, "stable_year": 2025.0},
         "pessimistic": {"stable_year": 2025.0},
@@ -342,10 +341,10 @@ def whynot_reward(before, values, dose, constants, earned):
         earned[i] = -1e6 * (p.C * deaths + growth + p.C2 * dose[i, 1] * illicit)
 
 
-def whynot_upper(p, start):
+def whynot_upper(p, start, ranges):
     """Return upper bounds: all who are there or come, if misuse grows by 10 % a year at most."""
     span = p.end_time - p.start_time
-    others = upper(p, np.array([0.0, 0, 0, 0, 1, 0]))[5]
+    others = upper(p, np.array([0.0, 0, 0, 0, 1, 0]), ranges)[5]
     coming = p.misuse_incidence * 1.1**span + others
     return np.full(3, start.sum() + 2 * span * coming)
 
@@ -354,13 +353,15 @@ WHYNOT = replace(
     MODEL,
     name="opioid_whynot",
     title="The opioid epidemic, as in WhyNot 0.12",
-    variables=VARIABLES[:3],
+    variables=MODEL.variables[:3],
     derivative=whynot_derivative,
     reward=whynot_reward,
     upper=whynot_upper,
-    interventions=(
-        Intervention("misuse_reduction", "misuse", (-0.1, 0.1), (0.0, 0.05)),
-        Intervention("illicit_reduction", "illicit use", (-0.1, 0.1), (0.0, 0.05)),
+    interventions=read_interventions(
+        """
+misuse_reduction   misuse       -0.1  0.1  0 0.05
+illicit_reduction  illicit use  -0.1  0.1  0 0.05
+"""
     ),
     signed=(*CHANGES, "misuse_reduction", "illicit_reduction"),
 )
@@ -424,13 +425,9 @@ class Opioid(Epidemic):
 
     name = "ODE-Opioid-v0"
 
-    def __init__(
-        self, reference: str | None = None, preset: str | None = None, **arguments: Any
-    ) -> None:
-        preset = whynot_preset(reference, preset)
-        self.reference = reference
+    def __init__(self, reference: str | None = None, **arguments: Any) -> None:
         model = WHYNOT if reference else MODEL
-        super().__init__(model, preset=preset, **arguments)
+        super().__init__(model, reference=reference, **arguments)
 
     def flow(
         self, values: np.ndarray, step: np.ndarray, dose: np.ndarray

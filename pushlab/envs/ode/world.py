@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +11,7 @@ from gymnasium.spaces import Box, Discrete, MultiDiscrete
 
 from pushlab.envs.actions import reader_of
 from pushlab.envs.ode.integrate import LANES, integrator
-from pushlab.envs.ode.models import Intervention, Model, load_model
+from pushlab.envs.ode.models import Model, load_model, whynot_preset
 from pushlab.envs.shell import Env
 from pushlab.envs.world import World, reading
 from pushlab.ground.arguments import (
@@ -33,7 +32,6 @@ TOLERANCE = 1e-7  # an episode then has a relative error below 1e-6
 DETECTED = 1e-6  # smaller values count as this one in logarithms
 FEW = 12  # fewer copies than this are advanced one by one, not LANES at a time
 ONE = np.array(1)  # NumPy adds it to an array of one in half the time of a plain 1
-MOST_STEPS = 10_000_000  # timesteps of an episode
 LARGEST_NORMAL = 9.0  # the Box-Muller rule gives no larger number
 
 
@@ -65,6 +63,7 @@ class ODE(World):
         model: A name, or a Model.
         config: {parameter: value} to change, or a whole Config. It is never changed in place.
         preset: A named set of parameters of the model. `config` overrides it.
+        reference: "whynot-0.12" has the preset "whynot", and WhyNot's rules in worlds that say so.
         initial_state: A name, {variable: value} or numbers; None is the model's first.
         timestep: Time between decisions.
         actions: "discrete" or "box".
@@ -83,6 +82,7 @@ class ODE(World):
     """
 
     name, drawing = "ODE-v0", "patient"
+    simulator: str | Model = "hiv"
     options: tuple[str, ...] = ("initial_state",)
     trail_of = ("before",)
     exports: tuple[str, ...] = (
@@ -96,9 +96,10 @@ class ODE(World):
 
     def __init__(
         self,
-        model: str | Model = "hiv",
+        model: str | Model | None = None,
         config: Any = None,
         preset: str | None = None,
+        reference: str | None = None,
         initial_state: Any = None,
         timestep: float | None = None,
         actions: str = "discrete",
@@ -110,14 +111,15 @@ class ODE(World):
         tolerance: float = TOLERANCE,
         dt: float | None = None,
     ) -> None:
-        self.model = load_model(model)
-        self.config = self.model.config(config, preset)
+        self.model = load_model(model or self.simulator)
+        self.reference = reference
+        self.config = self.model.config(config, whynot_preset(reference, preset))
         self._start = self.model.state(initial_state, self.config)
         self._constants = self.model.constants(self.config)
         length = self.config.end_time - self.config.start_time
         called = f"timestep ({self.model.time_unit})"
         timestep = self.model.timestep if timestep is None else timestep
-        self.timestep = float(number(called, timestep, length / MOST_STEPS, length))
+        self.timestep = float(number(called, timestep, above=0, most=length))
         self.steps = self.most_steps = int(np.ceil(length / self.timestep - 1e-9))
         self._last = np.array(self.steps)
         self.dt = self.model.dt if dt is None else float(number("dt", dt, above=0))
@@ -127,8 +129,7 @@ class ODE(World):
         self._compile()
         self.noise = float(number("noise", noise, 0, 5))
         is_box = one_of("actions", actions, ("discrete", "box")) == "box"
-        self.interventions = self._chosen(interventions, is_box)
-        self._set_actions(is_box)
+        self._set_actions(interventions, is_box)
         self._set_observations(observe, flag("bins", bins), log_observation)
 
     def _compile(self):
@@ -145,21 +146,45 @@ class ODE(World):
         vars(self).update(stored)
         self._compile()
 
-    def _chosen(self, interventions, is_box) -> tuple[Intervention, ...]:
-        """Return the interventions that actions set, with their options or bounds."""
-        if interventions is None:
-            return self.model.interventions
+    def _set_actions(self, interventions, is_box):
+        known = {item.name: item for item in self.model.interventions}
+        ranges = {}
+        for name, item in known.items():
+            ranges[name] = item.bounds if is_box else item.options or item.bounds
+        if interventions is not None:
+            ranges = self._chosen(interventions, known, is_box)
+        self._ranges = ranges
+        self.told = self.model.told(self.config, ranges)
+        # An intervention that actions don't set keeps the parameter's own value.
+        self._dose = self.model.dose(self.config)
+        self._columns = [list(known).index(name) for name in ranges]
+        if is_box:
+            low, high = np.array(list(ranges.values())).T
+            self.action_space = Box(low, high, dtype=np.float64)
+            self.action_names = list(ranges)
+            self.doses = None
+            return
+        self.doses = np.array(list(product(*ranges.values())), np.float64)
+        self._table = np.repeat(self._dose[None], len(self.doses), axis=0)
+        self._table[:, self._columns] = self.doses
+        self.action_space = Discrete(len(self.doses))
+        words = [known[name].words for name in ranges]
+        is_switch = all(len(each) == 2 and each[0] == 0 for each in ranges.values())
+        choices = [_in_words(words, dose, is_switch) for dose in self.doses]
+        self.action_choices = [("action", choices)]
+
+    def _chosen(self, interventions, known, is_box):
+        """Return the options or bounds given, {intervention: numbers}."""
         demand(
             isinstance(interventions, dict) and interventions,
             f"interventions is {{name: options or (low, high)}}, of at least one; got {in_short(interventions)}",
         )
-        known = {item.name: item for item in self.model.interventions}
-        chosen = []
+        chosen = {}
         for name, given in interventions.items():
             one_of(f"interventions: an intervention of {self.model.name}", name, known)
             low, high = known[name].bounds
             values = numbers(f"interventions: {name}", given)
-            is_valid = values.ndim == 1 and len(values) and not is_box
+            is_valid = values.ndim == 1 and len(values)
             if is_box:
                 is_valid = values.shape == (2,) and values[0] < values[1]
             demand(
@@ -167,37 +192,8 @@ class ODE(World):
                 f"interventions: {name} has a list of options, or (low, high) with actions='box', from {low:g} to "
                 f"{high:g}; got {in_short(given)}",
             )
-            change = {"bounds" if is_box else "options": tuple(values.tolist())}
-            chosen.append(replace(known[name], **change))
-        return tuple(chosen)
-
-    def _set_actions(self, is_box):
-        names = [item.name for item in self.interventions]
-        known = [item.name for item in self.model.interventions]
-        self.told = self.model.told(self.config, names)
-        # An intervention that actions don't set keeps the parameter's own value.
-        self._dose = self.model.dose(self.config)
-        self._columns = [known.index(name) for name in names]
-        if is_box:
-            low, high = np.array([item.bounds for item in self.interventions]).T
-            self.action_space = Box(low, high, dtype=np.float64)
-            self.action_names = names
-            self.doses = None
-            return
-        options = [item.options or item.bounds for item in self.interventions]
-        self.doses = np.array(list(product(*options)), np.float64)
-        self._table = np.repeat(self._dose[None], len(self.doses), axis=0)
-        self._table[:, self._columns] = self.doses
-        self.action_space = Discrete(len(self.doses))
-        is_switch = all(len(each) == 2 and each[0] == 0 for each in options)
-        words = [self._in_words(dose, is_switch) for dose in self.doses]
-        self.action_choices = [("action", words)]
-
-    def _in_words(self, dose, is_switch):
-        pairs = list(zip(self.interventions, dose))
-        if is_switch:
-            return " + ".join(item.words for item, value in pairs if value) or "nothing"
-        return ", ".join(f"{item.words} {value:g}" for item, value in pairs)
+            chosen[name] = tuple(values.tolist())
+        return chosen
 
     def _set_observations(self, observe, bins, log_observation):
         names = self.model.names
@@ -235,7 +231,7 @@ class ODE(World):
 
     def _upper(self, start):
         """Upper bounds of the variables from a start, under any actions."""
-        return self.model.upper(self.config, start)
+        return self.model.upper(self.config, start, self._ranges)
 
     def initial(self, draws: np.ndarray, options: Mapping[str, Any]) -> dict:
         start = self._start
@@ -465,6 +461,14 @@ class ODE(World):
         start = self.config.start_time
         times = [start + steps * self.timestep for steps in (step, step + 1)]
         return [np.minimum(time, self.config.end_time) for time in times]
+
+
+def _in_words(words, dose, is_switch):
+    """Return the words of an action, from those of its interventions."""
+    pairs = list(zip(words, dose))
+    if is_switch:
+        return " + ".join(each for each, value in pairs if value) or "nothing"
+    return ", ".join(f"{each} {value:g}" for each, value in pairs)
 
 
 class Epidemic(ODE):

@@ -38,11 +38,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pushlab.envs.ode.models import (
-    Intervention,
     Model,
     config_class,
+    read_interventions,
     read_variables,
-    whynot_preset,
 )
 from pushlab.envs.ode.world import ODE
 from pushlab.envs.ode.world3_equations import (
@@ -113,41 +112,6 @@ start_time                              1900    year              when an episod
 end_time                                2100    year              when an episode ends
 """,
 )
-# The 12 levels, then the 18 variables of the delays.
-VARIABLES = read_variables(
-    """
-population_0_to_14              persons         people of 0 to 14 years (P1, 2)
-population_15_to_44             persons         people of 15 to 44 years (P2, 6)
-population_45_to_64             persons         people of 45 to 64 years (P3, 10)
-population_65_and_over          persons         people of 65 years and more (P4, 14)
-industrial_capital              dollars         industrial capital (IC, 52)
-service_capital                 dollars         service capital (SC, 67)
-arable_land                     ha              arable land (AL, 85)
-potentially_arable_land         ha              land that could be made arable (PAL, 86)
-urban_industrial_land           ha              land of towns and industry (UIL, 120)
-land_fertility                  kg/(ha year)    yield of land left to itself (LFERT, 121)
-nonrenewable_resources          resource units  resources left (NR, 129)
-persistent_pollution            pollution units  persistent pollution (PPOL, 142)
-nonrenewable_resources_initial  resource units  resources that those left are a fraction of (NRI, 129.2); constant
-effective_health_services_per_capita  dollars/(person year)  (EHSPC, 22)
-average_industrial_output_per_capita  dollars/(person year)  (AIOPC, 43)
-labor_utilization_fraction_delayed  -               (LUFD, 82)
-agricultural_inputs             dollars/year    (AI, 99)
-perceived_food_ratio            -               food per head as perceived, in subsistences (PFR, 128)
-perceived_life_expectancy_1     years           life expectancy as perceived (PLE, 37), stage 1 of 3
-perceived_life_expectancy_2     years           life expectancy as perceived (PLE, 37), stage 2 of 3
-perceived_life_expectancy_3     years           life expectancy as perceived (PLE, 37), stage 3 of 3
-delayed_industrial_output_per_capita_1  dollars/(person year)  (DIOPC, 40), stage 1 of 3
-delayed_industrial_output_per_capita_2  dollars/(person year)  (DIOPC, 40), stage 2 of 3
-delayed_industrial_output_per_capita_3  dollars/(person year)  (DIOPC, 40), stage 3 of 3
-fertility_control_facilities_per_capita_1  dollars/(person year)  (FCFPC, 46), stage 1 of 3
-fertility_control_facilities_per_capita_2  dollars/(person year)  (FCFPC, 46), stage 2 of 3
-fertility_control_facilities_per_capita_3  dollars/(person year)  (FCFPC, 46), stage 3 of 3
-persistent_pollution_appearance_rate_1  pollution units/year  (PPAPR, 141), stage 1 of 3
-persistent_pollution_appearance_rate_2  pollution units/year  (PPAPR, 141), stage 2 of 3
-persistent_pollution_appearance_rate_3  pollution units/year  (PPAPR, 141), stage 3 of 3
-"""
-)
 
 
 @inlined
@@ -167,7 +131,7 @@ def reward(before, values, dose, constants, earned):
 
 def settled(config, levels):
     """Return the state (variables,) with delays in equilibrium with `levels` (12,)."""
-    y = np.zeros((len(VARIABLES), 1))
+    y = np.zeros((len(MODEL.variables), 1))
     y[: len(levels), 0] = levels
     time = np.array([float(config.start_time)])
     settle(y, time, MODEL.constants(config), MODEL.dose(config)[:, None])
@@ -202,7 +166,7 @@ def indicators(values, dose, config):
     return dict(zip(names, np.array(rows).T))
 
 
-def upper(p, start, ranges=None):
+def upper(p, start, ranges):
     """Return upper bounds under any doses; they follow one from another, from land to food to people.
 
     Births are at most so many children as the food of all land can keep alive, wherever the people stand, since life
@@ -214,10 +178,8 @@ def upper(p, start, ranges=None):
     Args:
         p: The parameters.
         start: A state, (variables,).
-        ranges: {intervention: doses}; other interventions keep the parameters' own values. None allows all bounds.
+        ranges: {intervention: doses}; other interventions keep the parameters' own values.
     """
-    if ranges is None:
-        ranges = {item.name: item.bounds for item in MODEL.interventions}
     low = {}
     high = {}
     for item in MODEL.interventions:
@@ -297,7 +259,40 @@ MODEL = Model(
     time_unit="year",
     timestep=1.0,
     Config=World3Config,
-    variables=VARIABLES,
+    variables=read_variables(
+        """
+population_0_to_14              persons         people of 0 to 14 years (P1, 2)
+population_15_to_44             persons         people of 15 to 44 years (P2, 6)
+population_45_to_64             persons         people of 45 to 64 years (P3, 10)
+population_65_and_over          persons         people of 65 years and more (P4, 14)
+industrial_capital              dollars         industrial capital (IC, 52)
+service_capital                 dollars         service capital (SC, 67)
+arable_land                     ha              arable land (AL, 85)
+potentially_arable_land         ha              land that could be made arable (PAL, 86)
+urban_industrial_land           ha              land of towns and industry (UIL, 120)
+land_fertility                  kg/(ha year)    yield of land left to itself (LFERT, 121)
+nonrenewable_resources          resource units  resources left (NR, 129)
+persistent_pollution            pollution units  persistent pollution (PPOL, 142)
+nonrenewable_resources_initial  resource units  resources that those left are a fraction of (NRI, 129.2); constant
+effective_health_services_per_capita  dollars/(person year)  (EHSPC, 22)
+average_industrial_output_per_capita  dollars/(person year)  (AIOPC, 43)
+labor_utilization_fraction_delayed  -               (LUFD, 82)
+agricultural_inputs             dollars/year    (AI, 99)
+perceived_food_ratio            -               food per head as perceived, in subsistences (PFR, 128)
+perceived_life_expectancy_1     years           life expectancy as perceived (PLE, 37), stage 1 of 3
+perceived_life_expectancy_2     years           life expectancy as perceived (PLE, 37), stage 2 of 3
+perceived_life_expectancy_3     years           life expectancy as perceived (PLE, 37), stage 3 of 3
+delayed_industrial_output_per_capita_1  dollars/(person year)  (DIOPC, 40), stage 1 of 3
+delayed_industrial_output_per_capita_2  dollars/(person year)  (DIOPC, 40), stage 2 of 3
+delayed_industrial_output_per_capita_3  dollars/(person year)  (DIOPC, 40), stage 3 of 3
+fertility_control_facilities_per_capita_1  dollars/(person year)  (FCFPC, 46), stage 1 of 3
+fertility_control_facilities_per_capita_2  dollars/(person year)  (FCFPC, 46), stage 2 of 3
+fertility_control_facilities_per_capita_3  dollars/(person year)  (FCFPC, 46), stage 3 of 3
+persistent_pollution_appearance_rate_1  pollution units/year  (PPAPR, 141), stage 1 of 3
+persistent_pollution_appearance_rate_2  pollution units/year  (PPAPR, 141), stage 2 of 3
+persistent_pollution_appearance_rate_3  pollution units/year  (PPAPR, 141), stage 3 of 3
+"""
+    ),
     # The levels alone: the delays start in equilibrium with them.
     initial_states={
         "1900": (
@@ -312,29 +307,18 @@ MODEL = Model(
     indicators=indicators,
     dt=0.5,
     presets={"whynot": {"normal_life_expectancy": 32.0}},
-    interventions=(
-        Intervention(
-            "industrial_capital_output_ratio", "capital per output", (2.0, 5.0)
-        ),
-        Intervention(
-            "average_lifetime_of_industrial_capital",
-            "lifetime of industry",
-            (7.0, 28.0),
-        ),
-        Intervention(
-            "fraction_of_industrial_output_allocated_to_consumption_constant",
-            "consumption",
-            (0.2, 0.8),
-        ),
-        Intervention(
-            "average_lifetime_of_service_capital", "lifetime of services", (10.0, 40.0)
-        ),
-        Intervention("service_capital_output_ratio", "capital per service", (0.5, 2.0)),
-        Intervention("land_yield_factor", "land yield", (0.5, 2.0)),
-        Intervention(USAGE, "resource use", (0.0, 2.0)),
-        Intervention(GENERATION, "pollution made", (0.0, 2.0)),
+    interventions=read_interventions(
+        """
+industrial_capital_output_ratio         capital per output    2    5    -
+average_lifetime_of_industrial_capital  lifetime of industry  7    28   -
+fraction_of_industrial_output_allocated_to_consumption_constant  consumption  0.2  0.8  -
+average_lifetime_of_service_capital     lifetime of services  10   40   -
+service_capital_output_ratio            capital per service   0.5  2    -
+land_yield_factor                       land yield            0.5  2    -
+nonrenewable_resource_usage_factor      resource use          0    2    -
+persistent_pollution_generation_factor  pollution made        0    2    -
+"""
     ),
-    source="Meadows et al. (1974), Dynamics of Growth in a Finite World",
 )
 
 
@@ -407,33 +391,17 @@ class World3(ODE):
         interventions: dict | None = None,
         observe: Any = None,
         dt: float | None = None,
-        reference: str | None = None,
-        preset: str | None = None,
         **arguments: Any,
     ) -> None:
-        preset = whynot_preset(reference, preset)
-        self.reference = reference
         if interventions is None:
             doses = (0.8, 1.2) if actions == "box" else (0.8, 1.0, 1.2)
             interventions = {USAGE: doses, GENERATION: doses}
+        if observe is None:
+            observe = MODEL.levels
         if dt is not None:
             number("dt", dt, above=0, most=1, of="years")  # levels may fall below zero
-        super().__init__(
-            MODEL,
-            preset=preset,
-            actions=actions,
-            interventions=interventions,
-            observe=MODEL.levels if observe is None else observe,
-            dt=dt,
-            **arguments,
-        )
-
-    def _upper(self, start):
-        ranges = {
-            item.name: item.bounds if self.doses is None else item.options
-            for item in self.interventions
-        }
-        return upper(self.config, start, ranges)
+        given = {"interventions": interventions, "observe": observe, "dt": dt}
+        super().__init__(MODEL, actions=actions, **given, **arguments)
 
     def flow(
         self, values: np.ndarray, step: np.ndarray, dose: np.ndarray

@@ -19,11 +19,10 @@ from typing import Any
 import numpy as np
 
 from pushlab.envs.ode.models import (
-    Intervention,
     Model,
     config_class,
+    read_interventions,
     read_variables,
-    whynot_preset,
 )
 from pushlab.envs.ode.world import Epidemic
 from pushlab.ground.compiled import inlined
@@ -71,19 +70,6 @@ C4                     40          -           twice the cost of full use of spr
 start_time             0           days        when an episode begins
 end_time               100         days        when an episode ends
 """,
-)
-VARIABLES = read_variables(
-    """
-susceptible_humans      people      people who can be infected
-asymptomatic_humans     people      infected people without symptoms
-symptomatic_humans      people      infected people with symptoms
-recovered_humans        people      people immune for a time
-susceptible_mosquitoes  mosquitoes  mosquitoes that can be infected
-exposed_mosquitoes      mosquitoes  infected mosquitoes, not infectious yet
-infectious_mosquitoes   mosquitoes  mosquitoes that infect
-human_population        people      all people
-mosquito_population     mosquitoes  all mosquitoes
-"""
 )
 
 
@@ -151,7 +137,7 @@ def settled(config, levels):
     return np.array([*levels, sum(levels[:4]), sum(levels[4:])])
 
 
-def upper(p, start):
+def upper(p, start, ranges):
     """Return upper bounds: no group exceeds its population, which gains by recruitment until deaths balance it."""
     born = p.lambda_h * p.human_scale
     hatched = p.lambda_v * p.mosquito_scale
@@ -172,7 +158,19 @@ MODEL = Model(
     time_unit="day",
     timestep=1.0,
     Config=ZikaConfig,
-    variables=VARIABLES,
+    variables=read_variables(
+        """
+susceptible_humans      people      people who can be infected
+asymptomatic_humans     people      infected people without symptoms
+symptomatic_humans      people      infected people with symptoms
+recovered_humans        people      people immune for a time
+susceptible_mosquitoes  mosquitoes  mosquitoes that can be infected
+exposed_mosquitoes      mosquitoes  infected mosquitoes, not infectious yet
+infectious_mosquitoes   mosquitoes  mosquitoes that infect
+human_population        people      all people
+mosquito_population     mosquitoes  all mosquitoes
+"""
+    ),
     initial_states={
         "outbreak": (750.0, 250.0, 10.0, 20.0, 10000.0, 500.0, 100.0),
         "first case": (1029.0, 0.0, 1.0, 0.0, 10600.0, 0.0, 0.0),
@@ -181,13 +179,14 @@ MODEL = Model(
     reward=reward,
     upper=upper,
     settled=settled,
-    interventions=(
-        Intervention("treated_bednet_use", "bednets", (0.0, 1.0)),
-        Intervention("condom_use", "condoms", (0.0, 1.0)),
-        Intervention("treatment_of_infected", "treatment", (0.0, 1.0)),
-        Intervention("indoor_spray_use", "spray", (0.0, 1.0)),
+    interventions=read_interventions(
+        """
+treated_bednet_use     bednets    0  1  -
+condom_use             condoms    0  1  -
+treatment_of_infected  treatment  0  1  -
+indoor_spray_use       spray      0  1  -
+"""
     ),
-    source="Momoh & Fügenschuh (2018), Operations Research for Health Care 18, 99-111",
     presets={"whynot": {"human_scale": 1.0, "mosquito_scale": 1.0}},
 )
 
@@ -244,20 +243,16 @@ class Zika(Epidemic):
     def __init__(
         self,
         reference: str | None = None,
-        preset: str | None = None,
         actions: str | None = None,
         observe: Any = None,
         **arguments: Any,
     ) -> None:
-        preset = whynot_preset(reference, preset)
-        self.reference = reference
         if actions is None:
             actions = "box" if reference else "discrete"
         if observe is None and not reference:
             observe = MODEL.levels
-        super().__init__(
-            MODEL, preset=preset, actions=actions, observe=observe, **arguments
-        )
+        given = {"reference": reference, "actions": actions, "observe": observe}
+        super().__init__(MODEL, **given, **arguments)
 
     def flow(
         self, values: np.ndarray, step: np.ndarray, dose: np.ndarray
