@@ -11,7 +11,8 @@ from sklearn.model_selection import StratifiedKFold
 from pushlab import causal, plots
 from pushlab.causal.estimators import Scores, logistic, ridge
 from pushlab.envs.credit.rules import best_response
-from pushlab.envs.ode.world import ODEEnv
+from pushlab.envs.ode.world import ODE
+from pushlab.envs.shell import Env
 from pushlab.ground.files import data_dir
 from pushlab.ground.seeds import episode_seed
 
@@ -54,7 +55,7 @@ def test_both_outcomes_of_a_unit_are_those_of_the_environment(
     units = trial.units(2, np.random.default_rng(5))
     start = 10 ** units.covariates.iloc[1].to_numpy()
     for arm, dose in enumerate(doses):
-        log = ODEEnv(model, initial_state=start, **env).simulate(dose)
+        log = Env(ODE, model=model, initial_state=start, **env).simulate(dose)
         assert units.outcomes[1, arm] == pytest.approx(measure(log), rel=1e-6)
     assert units.effects == pytest.approx(units.outcomes[:, 1] - units.outcomes[:, 0])
 

@@ -200,7 +200,7 @@ LENGTHS = [
     ("pushlab/ODE-HIV-Goal-v0", {}, 200),
     ("pushlab/ODE-Opioid-v0", {}, 28),
     ("pushlab/ODE-World3-v1", {}, 200),
-    ("pushlab/Credit-v0", {"config": {"end_time": 9}, "timestep": 2}, 5),
+    ("pushlab/Credit-v0", {"config": {"end_time": 9}}, 9),
 ]
 
 

@@ -197,7 +197,7 @@ def test_reference_pays_the_loss_of_people_who_moved_twice(memory):
 
 
 def test_summary_holds_the_means_and_refusals_of_both_groups():
-    env = box(config={"changeable": ["age", 4]})
+    env = box(config={"changeable": ["age", "MonthlyIncome"]})
     observation, _, _, _, info = env.step(WEIGHTS[2])
     table = env.unwrapped.features
     means = [table[PEOPLE.labels == group][:, [1, 4]].mean(axis=0) for group in (0, 1)]

@@ -8,7 +8,8 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from pushlab.envs.ode.models import Intervention, Model, Variable, load_model
-from pushlab.envs.ode.world import ODE, ODEEnv
+from pushlab.envs.ode.world import ODE
+from pushlab.envs.shell import Env
 from pushlab.ground.compiled import inlined
 
 HIV_ID = "pushlab/ODE-HIV-v0"
@@ -62,7 +63,7 @@ TANK = Model(
 
 
 def test_own_model_follows_its_exact_path():
-    env = ODEEnv(TANK, config={"leak": 0.2})
+    env = Env(ODE, model=TANK, config={"leak": 0.2})
     path = env.simulate(1)
     hours = np.arange(9) / 4
     water = path["water"].to_numpy()
@@ -181,7 +182,7 @@ def test_environments_of_a_large_batch_are_integrated_apart(dt):
 
 
 def test_a_config_goes_before_its_preset_and_never_changes():
-    env = ODEEnv("hiv", config={"R1": 5.0}, preset="ernst2006")
+    env = Env(ODE, model="hiv", config={"R1": 5.0}, preset="ernst2006")
     assert (env.config.R1, env.config.R2) == (5, 2000)
     with pytest.raises(FrozenInstanceError):
         env.config.R2 = 1.0
@@ -193,7 +194,7 @@ def test_a_config_goes_before_its_preset_and_never_changes():
     [(4, 1.0, [1, 2, 3, 4]), (10, 3.0, [3, 6, 9, 10]), (0.3, 0.1, [0.1, 0.2, 0.3])],
 )
 def test_the_last_step_is_cut_at_the_terminal_time(end, timestep, times):
-    env = ODEEnv("lotka_volterra", config={"end_time": end}, timestep=timestep)
+    env = Env(ODE, model="lotka_volterra", config={"end_time": end}, timestep=timestep)
     env.reset(seed=0)
     for time in times:
         *_, truncated, info = env.step(1)
@@ -208,8 +209,8 @@ def test_actions_are_combinations_of_options_or_the_doses_themselves():
     assert world.action_choices[0][1][3] == "RT inhibitor 0.35, protease inhibitor 0.3"
     one = ODE("hiv", interventions={"epsilon_2": [0, 0.3]}, config={"epsilon_1": 0.5})
     assert one.dose_of(np.array([1])).tolist() == [[0.5, 0.3]]
-    box = ODEEnv("hiv", actions="box").simulate(np.array([0.7, 0.3]))
-    assert box.equals(ODEEnv("hiv").simulate(3))
+    box = Env(ODE, model="hiv", actions="box").simulate(np.array([0.7, 0.3]))
+    assert box.equals(Env(ODE, model="hiv").simulate(3))
 
 
 def test_observations_are_chosen_logged_and_binned():
@@ -238,7 +239,7 @@ def test_noise_changes_only_what_is_seen():
 
 
 def test_simulate_gives_the_steps_of_an_episode():
-    env = ODEEnv("hiv", timestep=5.0)
+    env = Env(ODE, model="hiv", timestep=5.0)
     env.reset(seed=0)
     steps = [env.step(action) for action in range(4)]
     table = env.simulate(range(4))
@@ -253,7 +254,7 @@ def test_simulate_gives_the_steps_of_an_episode():
 
 
 def test_counterfactual_replays_the_episode_under_other_actions():
-    env = ODEEnv("hiv", noise=0.5)
+    env = Env(ODE, model="hiv", noise=0.5)
     env.reset(seed=3, options={"initial_state": "unhealthy"})
     for action in (0, 3, 3):
         env.step(action)
@@ -280,14 +281,16 @@ HEALTHY = [967839, 76, 621, 6, 415, 353108]
     ],
 )
 def test_untreated_patients_reach_the_published_steady_states(start, steady, rel):
-    env = ODEEnv("hiv", initial_state=start, timestep=5, config={"end_time": 3000})
+    env = Env(
+        ODE, model="hiv", initial_state=start, timestep=5, config={"end_time": 3000}
+    )
     last = env.simulate(0).iloc[-1][CELLS].to_numpy()
     assert last.round() == pytest.approx(steady, rel=rel)
 
 
 def test_first_days_are_those_of_whynot():
     """WhyNot 0.12.0, HIV-v0, actions 0 1 2 3, at its default tolerance."""
-    rewards = ODEEnv("hiv").simulate([0, 1, 2, 3])["reward"][1:].tolist()
+    rewards = Env(ODE, model="hiv").simulate([0, 1, 2, 3])["reward"][1:].tolist()
     expected = [10012.1278, 8416.2817, 1209.3459, 681.6537]
     assert rewards == pytest.approx(expected, rel=1e-5)
 
@@ -315,7 +318,7 @@ def test_goals_are_reached_within_a_factor_of_two():
 
 
 def test_uncrowded_rabbits_and_foxes_keep_their_invariant():
-    env = ODEEnv("lotka_volterra", preset="whynot")
+    env = Env(ODE, model="lotka_volterra", preset="whynot")
     path = env.simulate(1)[["rabbits", "foxes"]].to_numpy()
     p = env.config
     constant = p.fox_growth * p.rabbit_death * path[:, 0]

@@ -40,7 +40,7 @@ PAGES = {
             "pushlab.envs.shell: Env",
             "pushlab.envs.batch: VectorEnv",
             "# Simulators",
-            "pushlab.envs.ode.world: ODE ODEEnv",
+            "pushlab.envs.ode.world: ODE",
             "pushlab.envs.ode.models: Model Variable Intervention load_model",
             "# Users of the recommender",
             "pushlab.envs.rec.models: BaseUserModel UserModel NoDrift Satiation",

@@ -17,7 +17,6 @@ the penalty. `penalise_bias` counts it, since the loss is strongly convex only t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
@@ -25,12 +24,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pushlab.datasets.borrowers import BIAS, FEATURES, Borrowers
+from pushlab.envs.ode.models import changed
 from pushlab.ground.arguments import (
-    demand,
     flag,
-    in_short,
     number,
-    one_of,
     some_of,
     whole,
 )
@@ -79,39 +76,23 @@ class CreditConfig:
         return penalties
 
 
-def credit_config(
-    changes: Mapping[str, Any] | CreditConfig | None = None, preset: str | None = None
-) -> CreditConfig:
+def credit_config(changes: Any = None, preset: str | None = None) -> CreditConfig:
     """Return the parameters, changed by a preset and then by `changes`, a dict or a CreditConfig.
 
-    Features in `changeable` can be names or numbers. Raises ValueError naming what is wrong.
+    Raises ValueError naming what is wrong.
 
-    >>> credit_config({"epsilon": 3.0, "changeable": [0]}).changeable
-    ('RevolvingUtilizationOfUnsecuredLines',)
+    >>> credit_config({"epsilon": 3.0, "changeable": ["age"]}).changeable
+    ('age',)
     """
-    one_of("preset of credit", preset, (None, *PRESETS))
-    demand(
-        changes is None or isinstance(changes, (Mapping, CreditConfig)),
-        f"config is None, a dict of parameters, or a CreditConfig; got {in_short(changes)}",
-    )
-    config = changes
-    if not isinstance(changes, CreditConfig):
-        for name in changes or {}:
-            one_of("config: a parameter of credit", name, vars(CreditConfig()))
-        config = replace(
-            CreditConfig(), **{**PRESETS.get(preset, {}), **(changes or {})}
-        )
-    names = config.changeable
-    if isinstance(names, (list, tuple)):
-        numbers = range(len(FEATURES))
-        names = [FEATURES[one] if one in numbers else one for one in names]
+    config = changed("credit", CreditConfig(), PRESETS, changes, preset)
     for name in ("epsilon", "l2_penalty"):
         number(f"config: {name}", getattr(config, name), 0, MOST)
     for name in ("penalise_bias", "memory"):
         flag(f"config: {name}", getattr(config, name))
     start = whole("config: start_time", config.start_time)
     whole("config: end_time", config.end_time, start + 1)
-    return replace(config, changeable=some_of("config: changeable", names, FEATURES))
+    names = some_of("config: changeable", config.changeable, FEATURES)
+    return replace(config, changeable=names)
 
 
 def best_response(theta: Any, config: CreditConfig) -> np.ndarray:

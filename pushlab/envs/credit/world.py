@@ -33,7 +33,6 @@ from pushlab.ground.arguments import (
     numbers,
     one_of,
     some_of,
-    whole,
 )
 
 GROUPS = ("repaid", "behind")  # label 0 and label 1
@@ -84,7 +83,6 @@ class Credit(World):
         config: {parameter: value} to change, or a CreditConfig: epsilon, changeable, l2_penalty, penalise_bias, memory,
             start_time, end_time.
         preset: "whynot": WhyNot's epsilon 0.1, no penalty, 5 rounds. `config` overrides it.
-        timestep: Rounds between decisions, 1.
         actions: "discrete" or "box".
         candidates: {name: weights} for "discrete"; None computes five from the people.
         bound: Of every weight, 20.
@@ -120,14 +118,13 @@ class Credit(World):
 
     name, drawing = "Credit-v0", "credit_scores"
     options = ("theta",)
-    exports = ("config", "time", "timestep", "people", "features", "labels")
+    exports = ("config", "time", "people", "features", "labels")
 
     def __init__(
         self,
         people: Any = None,
         config: Any = None,
         preset: str | None = None,
-        timestep: int = 1,
         actions: str = "discrete",
         candidates: Mapping[str, Any] | None = None,
         bound: float = 20.0,
@@ -143,10 +140,7 @@ class Credit(World):
             self.config = replace(self.config, penalise_bias=False)
         with naming("people", people):
             self.people = load_borrowers(people)
-        self.length = self.config.end_time - self.config.start_time
-        called = "rounds of the episode"
-        self.timestep = whole("timestep", timestep, 1, self.length, of=called)
-        self.steps = self.most_steps = -(-self.length // self.timestep)
+        self.steps = self.most_steps = self.config.end_time - self.config.start_time
         self.bound = float(number("bound", bound, above=0, most=1_000_000))
         self.visible = FEATURES
         if visible is not None:
@@ -165,10 +159,6 @@ class Credit(World):
             return
         if candidates is None:
             candidates = candidate_classifiers(self.people, self.config)
-        demand(
-            isinstance(candidates, dict) and candidates,
-            f"candidates is a dict of at least one name and its weights; got {in_short(candidates)}",
-        )
         self.candidates = {
             str(name): self._as_weights(f"candidates: {name!r}", weights)
             for name, weights in candidates.items()
@@ -197,7 +187,7 @@ class Credit(World):
         seen = [FEATURES.index(name) for name in self.visible]
         self.seen = np.array([*seen, len(FEATURES)])
         # With memory every round can add a step, and the start another one.
-        rounds = self.length + 1 if config.memory else 1
+        rounds = self.steps + 1 if config.memory else 1
         reach = config.epsilon * self.bound * rounds * (1 + SLACK) + SLACK
         if self.observed == "table":
             self.observation_space = self._table_space(reach)
@@ -266,13 +256,8 @@ class Credit(World):
 
     def _publish(self, state, theta):
         shift = move = best_response(theta, self.config)
-        spent = cost(move, self.config)
-        step = state["step"]
         if self.config.memory:
-            left = self.length - step * self.timestep
-            rounds = np.minimum(self.timestep, left)
-            shift = state["shift"] + rounds[:, None] * move
-            spent = rounds * spent
+            shift = state["shift"] + move
         judged = shift if self.reference is None else shift + move
         risk = published_risk(self.people, theta, judged, self.config)
         loss = risk["loss"]
@@ -285,10 +270,10 @@ class Credit(World):
             "refused_repaid": refused[:, 0],
             "refused_behind": refused[:, 1],
             "moved": np.sqrt(np.sum(shift * shift, axis=1)),
-            "cost": spent,
+            "cost": cost(move, self.config),
             "reward": -loss if self.reference is None else loss,
         }
-        return {"shift": shift, "refused": refused, "step": step + 1}, outcome
+        return {"shift": shift, "refused": refused, "step": state["step"] + 1}, outcome
 
     def observe(self, state: dict) -> Any:
         shift = state["shift"]
@@ -308,20 +293,15 @@ class Credit(World):
         if outcome is None:
             outcome = dict.fromkeys(TOLD, np.zeros(len(state["step"])))
         return {
-            "time": self._time(state["step"]),
+            "time": self.config.start_time + state["step"].astype(np.float64),
             **{key: outcome[key] for key in TOLD},
         }
-
-    def _time(self, step):
-        rounds = np.minimum(step * self.timestep, self.length)
-        return (self.config.start_time + rounds).astype(np.float64)
 
     @reading
     def time(self, env: Any) -> float:
         """The current round; before the first reset the start time."""
-        if env.state is None:
-            return float(self.config.start_time)
-        return float(self._time(env.state["step"])[0])
+        step = 0 if env.state is None else env.state["step"][0]
+        return float(self.config.start_time + step)
 
     @reading
     def features(self, env: Any) -> np.ndarray:

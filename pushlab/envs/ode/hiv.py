@@ -133,12 +133,12 @@ MODEL = Model(
     Config=HIVConfig,
     variables=read_variables(
         """
-T1   cells/ml   healthy CD4+ cells
-T1*  cells/ml   infected CD4+ cells
-T2   cells/ml   healthy macrophages
-T2*  cells/ml   infected macrophages
-V    copies/ml  free virus
-E    cells/ml   immune effectors
+T1   cells/ml   healthy CD4+ cells      2e4 1e5 3e5 6e5 9e5
+T1*  cells/ml   infected CD4+ cells     10 100 1e3 1e4 1e5
+T2   cells/ml   healthy macrophages     5 50 300 1e3 2e3
+T2*  cells/ml   infected macrophages    1 10 50 200
+V    copies/ml  free virus              50 500 5e3 5e4 5e5
+E    cells/ml   immune effectors        30 300 3e3 3e4 3e5
 """
     ),
     initial_states={
@@ -156,14 +156,6 @@ epsilon_2  protease inhibitor  0  0.3  -
 """
     ),
     presets={"whynot": {}, "ernst2006": {"R2": 2000.0}},
-    edges={
-        "T1": (2e4, 1e5, 3e5, 6e5, 9e5),
-        "T1*": (10, 100, 1e3, 1e4, 1e5),
-        "T2": (5, 50, 300, 1e3, 2e3),
-        "T2*": (1, 10, 50, 200),
-        "V": (50, 500, 5e3, 5e4, 5e5),
-        "E": (30, 300, 3e3, 3e4, 3e5),
-    },
     logarithmic=True,
     goal={"T1": 967839.0, "V": 415.0, "E": 353108.0},
 )
@@ -305,14 +297,12 @@ class HIVGoal(HIV):
         ]
         return np.log10(values)
 
-    def initial(self, draws: np.ndarray, options: Mapping[str, Any]) -> dict:
+    def initial(self, draws, options):
         goal = self._as_goal(options["goal"]) if "goal" in options else self._goal
         state = super().initial(draws, options)
         return {**state, "goal": np.repeat(goal[None], len(draws), axis=0)}
 
-    def advance(
-        self, state: dict, action: np.ndarray, draws: np.ndarray
-    ) -> tuple[dict, dict]:
+    def advance(self, state, action, draws):
         state, outcome = super().advance(state, action, draws)
         achieved = self._achieved(state)
         outcome["reward"] = self.compute_reward(None, achieved, state["goal"], None)
@@ -321,7 +311,7 @@ class HIVGoal(HIV):
     def _achieved(self, state):
         return np.log10(np.maximum(state["values"][:, self._aims], DETECTED))
 
-    def observe(self, state: dict) -> dict[str, np.ndarray]:
+    def observe(self, state):
         return {
             "observation": super().observe(state),
             "achieved_goal": self._achieved(state),
@@ -336,12 +326,12 @@ class HIVGoal(HIV):
         reward = np.where(distances.max(axis=-1) <= self.within, 0.0, -1.0)
         return reward if reward.ndim else float(reward)
 
-    def info(self, state: dict, outcome: dict | None) -> dict:
+    def info(self, state, outcome):
         achieved = self._achieved(state)
         reward = self.compute_reward(None, achieved, state["goal"], None)
         return {**super().info(state, outcome), "is_success": reward == 0}
 
-    def frame(self, state: dict, outcome: dict | None, at: int = 0) -> dict:
+    def frame(self, state, outcome, at=0):
         region = {
             name: (10 ** (value - self.within), 10 ** (value + self.within))
             for name, value in zip(self.model.goal, state["goal"][at].tolist())

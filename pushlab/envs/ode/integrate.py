@@ -19,7 +19,10 @@ import numpy as np
 from pushlab.ground.compiled import compiled_numeric, inlined, inner, specialised
 
 LANES = 64  # copies advanced together; `integrator` can choose another number
-VARIABLES = 1  # `integrator` puts the model's number in its place
+# `integrator` puts the numbers and functions of a model in the place of these.
+VARIABLES = 1
+derivative: Callable = None  # fills the slopes
+reward: Callable = None
 MOST_TRIES = 100_000  # steps tried by a copy before it counts as diverged
 REJECTED = 1e10  # error of a step that leads below the lowest value or to no number
 STAGES = 7
@@ -44,30 +47,18 @@ ERRORS = (71 / 57600, 0.0, -71 / 16695, 71 / 1920, -17253 / 339200, 22 / 525, -1
 
 
 @inlined
-def fill_point(weights, stage, y, step, slopes, point):
+def fill_point(weights, y, step, slopes, point):
     """Fill `point` (variables, copies), where the slope of this stage is computed."""
-    a = weights[0]
-    b = weights[1]
-    c = weights[2]
-    d = weights[3]
-    e = weights[4]
-    f = weights[5]
     for v in range(y.shape[0]):
-        if stage <= 3:  # no more than three slopes to add
-            for i in range(y.shape[1]):
-                point[v, i] = y[v, i] + step[i] * (
-                    a * slopes[0, v, i] + b * slopes[1, v, i] + c * slopes[2, v, i]
-                )
-        else:
-            for i in range(y.shape[1]):
-                point[v, i] = y[v, i] + step[i] * (
-                    a * slopes[0, v, i]
-                    + b * slopes[1, v, i]
-                    + c * slopes[2, v, i]
-                    + d * slopes[3, v, i]
-                    + e * slopes[4, v, i]
-                    + f * slopes[5, v, i]
-                )
+        for i in range(y.shape[1]):
+            point[v, i] = y[v, i] + step[i] * (
+                weights[0] * slopes[0, v, i]
+                + weights[1] * slopes[1, v, i]
+                + weights[2] * slopes[2, v, i]
+                + weights[3] * slopes[3, v, i]
+                + weights[4] * slopes[4, v, i]
+                + weights[5] * slopes[5, v, i]
+            )
 
 
 @inlined
@@ -119,16 +110,6 @@ def set_next_steps(worst, now, left, tries, step):
         root = np.sqrt(np.sqrt(np.sqrt(np.sqrt(worst[i]))))
         growth = 0.9 / (root * root * root)
         step[i] = min(left[i], step[i] * min(5.0, max(0.1, growth)))
-
-
-def derivative(time, y, constants, dose, slope):
-    """Fill `slope` (variables, copies); `integrator` puts a model's function in its place."""
-    raise NotImplementedError
-
-
-def reward(before, values, dose, constants, earned):
-    """Fill `earned` (n,); `integrator` puts a model's function in its place."""
-    raise NotImplementedError
 
 
 @compiled_numeric
@@ -210,7 +191,7 @@ def advance_adaptively(
                 break
         # The first slope is that of the last stage before, unless a copy has just begun.
         for stage in range(0 if has_ended else 1, STAGES):
-            fill_point(WEIGHTS[stage], stage, y, step, slopes, point)
+            fill_point(WEIGHTS[stage], y, step, slopes, point)
             for i in range(LANES):
                 moment[i] = now[i] + TIMES[stage] * step[i]
             derivative(moment, point, constants, given, slopes[stage])

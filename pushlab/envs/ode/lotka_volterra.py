@@ -79,8 +79,8 @@ MODEL = Model(
     Config=LotkaVolterraConfig,
     variables=read_variables(
         """
-rabbits  animals  prey
-foxes    animals  predators
+rabbits  animals  prey       5 10 20 40
+foxes    animals  predators  2 5 10 20
 """
     ),
     initial_states={"default": (10.0, 5.0), "balance": (20.0, 10.0)},
@@ -93,7 +93,6 @@ fox_growth  foxes' growth  0  2  0.4 0.75
 """
     ),
     presets={"whynot": {"crowding": 0.0}},
-    edges={"rabbits": (5, 10, 20, 40), "foxes": (2, 5, 10, 20)},
 )
 
 

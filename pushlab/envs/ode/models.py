@@ -21,11 +21,12 @@ MOST = 1e15  # largest parameter, and largest variable of an initial state
 
 @dataclass(frozen=True)
 class Variable:
-    """A state variable."""
+    """A state variable; bins=True divides its values at increasing edges."""
 
     name: str
     unit: str
     meaning: str
+    edges: tuple = ()
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,6 @@ class Model:
         presets: Named sets of parameters.
         signed: Names of parameters that can be negative, such as changes of a rate.
         dt: Length of Euler's steps; None is the adaptive solver.
-        edges: {variable: increasing edges} of observations with bins=True.
         logarithmic: Whether states span orders of magnitude; pictures and goals then use logarithms.
         goal: {variable: value} to reach, for the environment with a goal.
         settled: Function (config, levels) that returns the whole state (variables,), for a model whose last variables
@@ -79,7 +79,6 @@ class Model:
     presets: dict = field(default_factory=dict)
     signed: tuple = ()
     dt: float | None = None
-    edges: dict = field(default_factory=dict)
     logarithmic: bool = False
     goal: dict = field(default_factory=dict)
     settled: Callable | None = None
@@ -101,16 +100,7 @@ class Model:
         >>> load_model("hiv").config({"R2": 2000.0}).R2
         2000.0
         """
-        own = self.Config()
-        one_of(f"preset of {self.name}", preset, (None, *self.presets))
-        demand(
-            changes is None or isinstance(changes, (Mapping, self.Config)),
-            f"config is None, a dict of parameters of {self.name}, or its Config; got {in_short(changes)}",
-        )
-        changes = vars(changes) if isinstance(changes, self.Config) else changes or {}
-        for name in changes:
-            one_of(f"config: a parameter of {self.name}", name, vars(own))
-        config = replace(own, **{**self.presets.get(preset, {}), **changes})
+        config = changed(self.name, self.Config(), self.presets, changes, preset)
         signed = ("start_time", "end_time", *self.signed)
         for name, value in vars(config).items():
             least = -MOST if name in signed else 0
@@ -220,6 +210,23 @@ def load_model(model: str | Model) -> Model:
     return import_module(f"pushlab.envs.ode.{one_of('model', model, SIMULATORS)}").MODEL
 
 
+def changed(
+    name: str, config: Any, presets: Mapping, changes: Any, preset: str | None
+) -> Any:
+    """Return a Config, changed by a preset and then by `changes`, a dict or another Config."""
+    one_of(f"preset of {name}", preset, (None, *presets))
+    if isinstance(changes, type(config)):
+        return changes
+    demand(
+        changes is None or isinstance(changes, Mapping),
+        f"config is None, a dict of parameters of {name}, or its Config; got {in_short(changes)}",
+    )
+    known = [item.name for item in fields(config)]
+    for parameter in changes or {}:
+        one_of(f"config: a parameter of {name}", parameter, known)
+    return replace(config, **{**presets.get(preset, {}), **(changes or {})})
+
+
 def whynot_preset(reference: str | None, preset: str | None) -> str | None:
     """Return the preset, which is "whynot" by default with a reference."""
     one_of("reference", reference, (None, "whynot-0.12"))
@@ -245,8 +252,12 @@ def read_table(text: str) -> list[list[str]]:
 
 
 def read_variables(text: str) -> tuple[Variable, ...]:
-    """Return the variables in a table of name, unit and meaning."""
-    return tuple(Variable(*row) for row in read_table(text))
+    """Return the variables in a table of name, unit, meaning and, if there are any, edges."""
+    variables = []
+    for name, unit, meaning, *edges in read_table(text):
+        numbers = map(float, " ".join(edges).split())
+        variables.append(Variable(name, unit, meaning, tuple(numbers)))
+    return tuple(variables)
 
 
 def read_interventions(text: str) -> tuple[Intervention, ...]:

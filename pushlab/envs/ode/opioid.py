@@ -429,9 +429,7 @@ class Opioid(Epidemic):
         model = WHYNOT if reference else MODEL
         super().__init__(model, reference=reference, **arguments)
 
-    def flow(
-        self, values: np.ndarray, step: np.ndarray, dose: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def flow(self, values, step, dose):
         if self.reference:
             dose = np.column_stack([dose, *self.years(step)])
         return super().flow(values, step, dose)

@@ -12,7 +12,6 @@ from gymnasium.spaces import Box, Discrete, MultiDiscrete
 from pushlab.envs.actions import reader_of
 from pushlab.envs.ode.integrate import LANES, integrator
 from pushlab.envs.ode.models import Model, load_model, whynot_preset
-from pushlab.envs.shell import Env
 from pushlab.envs.world import World, reading
 from pushlab.ground.arguments import (
     demand,
@@ -74,11 +73,16 @@ class ODE(World):
         noise: Standard deviation of the natural logarithm of observed over true values.
         tolerance: Relative error allowed in each step of the adaptive solver.
         dt: Length of the steps of Euler's method, in the model's unit. None is the model's own choice: the adaptive
-            solver for all simulators except World3.
+            solver for all simulators except World3. At most 1: with longer steps variables can fall below zero.
 
     Attributes:
         config, time, state, timestep, initial_state: Of the environment, as in WhyNot.
         simulate(actions), counterfactual(actions): Trajectories, as DataFrames.
+
+    >>> from pushlab.envs.shell import Env
+    >>> env = Env(ODE, model="lotka_volterra", config={"end_time": 10})
+    >>> env.config.end_time, env.time, env.timestep, env.initial_state
+    (10, 0.0, 0.5, {'rabbits': 10.0, 'foxes': 5.0})
     """
 
     name, drawing = "ODE-v0", "patient"
@@ -122,7 +126,9 @@ class ODE(World):
         self.timestep = float(number(called, timestep, above=0, most=length))
         self.steps = self.most_steps = int(np.ceil(length / self.timestep - 1e-9))
         self._last = np.array(self.steps)
-        self.dt = self.model.dt if dt is None else float(number("dt", dt, above=0))
+        self.dt = (
+            self.model.dt if dt is None else float(number("dt", dt, above=0, most=1))
+        )
         self._limit = float(number("tolerance", tolerance, 1e-13, 1e-2))
         if self.dt is not None:
             self._limit = self.dt
@@ -130,7 +136,7 @@ class ODE(World):
         self.noise = float(number("noise", noise, 0, 5))
         is_box = one_of("actions", actions, ("discrete", "box")) == "box"
         self._set_actions(interventions, is_box)
-        self._set_observations(observe, flag("bins", bins), log_observation)
+        self._set_observations(observe, bins, log_observation)
 
     def _compile(self):
         model = self.model
@@ -175,10 +181,6 @@ class ODE(World):
 
     def _chosen(self, interventions, known, is_box):
         """Return the options or bounds given, {intervention: numbers}."""
-        demand(
-            isinstance(interventions, dict) and interventions,
-            f"interventions is {{name: options or (low, high)}}, of at least one; got {in_short(interventions)}",
-        )
         chosen = {}
         for name, given in interventions.items():
             one_of(f"interventions: an intervention of {self.model.name}", name, known)
@@ -205,9 +207,10 @@ class ODE(World):
         self.uniforms = 2 * len(observe) if self.noise else 0
         self.edges = None
         if bins:
-            demand(self.model.edges, f"{self.model.name} has no bins")
-            self.edges = {name: np.array(self.model.edges[name]) for name in observe}
-            sizes = [len(edges) + 1 for edges in self.edges.values()]
+            edges = {item.name: np.array(item.edges) for item in self.model.variables}
+            self.edges = {name: edges[name] for name in observe}
+            sizes = [len(edges[name]) + 1 for name in observe]
+            demand(min(sizes) > 1, f"{self.model.name} has no bins")
             self.observation_space = MultiDiscrete(sizes)
             return
         low = np.zeros(len(observe))
@@ -339,14 +342,13 @@ class ODE(World):
         return dict(zip(self.model.names, self._start.tolist()))
 
     @reading
-    def time(self, env: Env) -> float:
+    def time(self, env: Any) -> float:
         """The time now, in the model's unit; before the first reset the start time."""
-        if env.state is None:
-            return float(self.config.start_time)
-        return float(env.state["time"][0])
+        start = self.config.start_time
+        return float(start if env.state is None else env.state["time"][0])
 
     def simulate(
-        self, env: Env, actions: Any, initial_state: Any = None
+        self, env: Any, actions: Any, initial_state: Any = None
     ) -> pd.DataFrame:
         """Return the trajectory from a start to the end of an episode; the environment's episode isn't changed.
 
@@ -365,7 +367,7 @@ class ODE(World):
             start = self.model.state(initial_state, self.config)
         return self._trajectory(actions, start, self.steps)
 
-    def counterfactual(self, env: Env, actions: Any) -> pd.DataFrame:
+    def counterfactual(self, env: Any, actions: Any) -> pd.DataFrame:
         """Return the episode so far under other actions: the same start and number of steps, without noise.
 
         Arguments and result are those of `simulate`; a list has as many actions as there were steps.
@@ -476,31 +478,14 @@ class Epidemic(ODE):
 
     drawing = "epidemic"
 
-    def initial(self, draws: np.ndarray, options: Mapping[str, Any]) -> dict:
+    def initial(self, draws, options):
         state = super().initial(draws, options)
         return {**state, "start": state["values"]}
 
-    def frame(self, state: dict, outcome: dict | None, at: int = 0) -> dict:
+    def frame(self, state, outcome, at=0):
         """Return the frame of `ODE` with "idle", {variable: value} if nothing had been done since the start."""
         values = state["start"][at : at + 1]
         for step in range(int(state["step"][at])):
             values, *_ = self.flow(values, np.array([step]), self._dose[None])
         idle = dict(zip(self.model.names, values[0].tolist()))
         return {**super().frame(state, outcome, at), "idle": idle}
-
-
-class ODEEnv(Env):
-    """Environment of any model. The arguments are those of `ODE`.
-
-    >>> env = ODEEnv("lotka_volterra", config={"end_time": 10})
-    >>> env.config.end_time, env.time, env.timestep, env.initial_state
-    (10, 0.0, 0.5, {'rabbits': 10.0, 'foxes': 5.0})
-    """
-
-    def __init__(
-        self,
-        model: str | Model = "hiv",
-        render_mode: str | None = None,
-        **arguments: Any,
-    ) -> None:
-        super().__init__(ODE, render_mode, model=model, **arguments)

@@ -30,10 +30,8 @@ wanted all arable land. The book's own run never comes near. Per head means per 
 or more, so that an empty world divides by no zero.
 """
 
-from __future__ import annotations
-
 from copy import copy
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -51,11 +49,7 @@ from pushlab.envs.ode.world3_equations import (
     find_output,
     settle,
 )
-from pushlab.ground.arguments import number
 from pushlab.ground.compiled import inlined
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 USAGE = "nonrenewable_resource_usage_factor"
 GENERATION = "persistent_pollution_generation_factor"
@@ -390,7 +384,6 @@ class World3(ODE):
         actions: str = "discrete",
         interventions: dict | None = None,
         observe: Any = None,
-        dt: float | None = None,
         **arguments: Any,
     ) -> None:
         if interventions is None:
@@ -398,14 +391,10 @@ class World3(ODE):
             interventions = {USAGE: doses, GENERATION: doses}
         if observe is None:
             observe = MODEL.levels
-        if dt is not None:
-            number("dt", dt, above=0, most=1, of="years")  # levels may fall below zero
-        given = {"interventions": interventions, "observe": observe, "dt": dt}
+        given = {"interventions": interventions, "observe": observe}
         super().__init__(MODEL, actions=actions, **given, **arguments)
 
-    def flow(
-        self, values: np.ndarray, step: np.ndarray, dose: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def flow(self, values, step, dose):
         if self.reference is None:
             return super().flow(values, step, dose)
         begin, end = self.years(step)
@@ -430,9 +419,7 @@ class World3(ODE):
         reward(values, after, dose, self._constants, earned)
         return after, end, earned
 
-    def simulate(
-        self, env: Any, actions: Any, initial_state: Any = None
-    ) -> pd.DataFrame:
+    def simulate(self, env, actions, initial_state=None):
         """Return the trajectory as `ODE.simulate` does; with a reference, one run without a break."""
         world = copy(self)
         world.crowding = np.zeros((2, 1))

@@ -254,9 +254,7 @@ class Zika(Epidemic):
         given = {"reference": reference, "actions": actions, "observe": observe}
         super().__init__(MODEL, **given, **arguments)
 
-    def flow(
-        self, values: np.ndarray, step: np.ndarray, dose: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def flow(self, values, step, dose):
         after, time, reward = super().flow(values, step, dose)
         if self.reference:
             reward *= np.exp(-WHYNOT_DISCOUNT * time)
