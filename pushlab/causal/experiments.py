@@ -8,29 +8,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, fields, replace
 from functools import cache, cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from pushlab.causal.simulators import CreditUnits, ODEUnits, Units
 from pushlab.ground.arguments import demand, number, one_of, whole
 
 REFERENCE = 20_000  # units for the spread of the confounder
 POPULATION = 50_000  # units for the mean effect in the population
 OWN_SEED = 2020  # of both
-
-
-class Units(NamedTuple):
-    """Units of an experiment, a row each. The second axis of `outcomes` and `mediators` is untreated, treated."""
-
-    covariates: pd.DataFrame  # every variable at the decision
-    outcomes: np.ndarray  # (units, 2)
-    mediators: np.ndarray  # (units, 2), on the way from the treatment to the outcome
-
-    @property
-    def effects(self) -> np.ndarray:
-        """The effect of treatment on each unit, (units,)."""
-        return self.outcomes[:, 1] - self.outcomes[:, 0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,8 +94,6 @@ class Experiment:
     @cached_property
     def bench(self) -> Any:
         """The object that simulates the units: `column(variable)`, `begin(n, rng)`, `units(n, rng)`."""
-        from pushlab.causal.simulators import CreditUnits, ODEUnits
-
         return CreditUnits(self) if self.model == "credit" else ODEUnits(self)
 
     @property

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from pushlab.causal.experiments import Units
 from pushlab.datasets.borrowers import FEATURES, WORDS, load_borrowers
 from pushlab.envs.credit.rules import (
     WEIGHTS,
@@ -21,17 +20,27 @@ from pushlab.envs.ode.models import load_model
 from pushlab.envs.ode.world import ODE
 from pushlab.ground.arguments import demand, number, numbers, one_of
 
-if TYPE_CHECKING:
-    from pushlab.causal.experiments import Experiment
-
 LEAST = 1e-12  # smaller values count as this one in logarithms
 REACH = 3.0  # deviations from the start beyond which no unit begins
+
+
+class Units(NamedTuple):
+    """Units of an experiment, a row each. The second axis of `outcomes` and `mediators` is untreated, treated."""
+
+    covariates: pd.DataFrame  # every variable at the decision
+    outcomes: np.ndarray  # (units, 2)
+    mediators: np.ndarray  # (units, 2), on the way from the treatment to the outcome
+
+    @property
+    def effects(self) -> np.ndarray:
+        """The effect of treatment on each unit, (units,)."""
+        return self.outcomes[:, 1] - self.outcomes[:, 0]
 
 
 class ODEUnits:
     """Draws units of a dynamical model; both potential outcomes of all units are one batch."""
 
-    def __init__(self, experiment: Experiment):
+    def __init__(self, experiment: Any):
         self.experiment = experiment
         self.model = model = load_model(experiment.model)
         self.names = model.levels
@@ -143,7 +152,7 @@ class CreditUnits:
 
     names = FEATURES
 
-    def __init__(self, experiment: Experiment):
+    def __init__(self, experiment: Any):
         self.experiment = experiment
         world = experiment.world
         for name in world:

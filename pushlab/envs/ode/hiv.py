@@ -274,8 +274,7 @@ class HIVGoal(HIV):
             log_observation=log_observation,
             **arguments,
         )
-        limits = {"above": 0, "most": 20, "of": "powers of ten"}
-        self.within = float(number("within", within, **limits))
+        self.within = float(number("within", within, above=0, most=20))
         self._aims = [self.model.names.index(name) for name in self.model.goal]
         self._reach = self._bound()[self._aims]
         self._goal = self._as_goal(self.model.goal if goal is None else goal)
