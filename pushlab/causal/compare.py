@@ -86,8 +86,17 @@ def estimate(
         ess = effective_sample_size(np.where(data.treated, 1 / e, 1 / (1 - e)))
         lowest = float(e.min())
         highest = float(e.max())
-    limits = (low, high, ess, lowest, highest, scores.clipped)
-    return EffectEstimate(estimator.name, value, error, *limits)
+    return EffectEstimate(
+        estimator=estimator.name,
+        estimate=value,
+        standard_error=error,
+        low=low,
+        high=high,
+        ess=ess,
+        lowest=lowest,
+        highest=highest,
+        clipped=scores.clipped,
+    )
 
 
 def compare(

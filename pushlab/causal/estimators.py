@@ -102,8 +102,11 @@ class InverseWeighting:
             for arm in (treated, ~treated)
         ]
         left = outcome - np.where(treated, *means)
-        shares = np.where(treated, (weights * t).mean(), (weights * (1 - t)).mean())
-        influence = np.where(treated, 1.0, -1.0) * weights * left / shares
+        share_treated = (weights * t).mean()
+        share_others = (weights * (1 - t)).mean()
+        shares = np.where(treated, share_treated, share_others)
+        signs = np.where(treated, 1.0, -1.0)
+        influence = signs * weights * left / shares
         # Less what the logistic regression learned from the unit.
         design = linear(x)
         odds = np.where(treated, (1 - e) / e, e / (1 - e))
@@ -149,8 +152,10 @@ class DoublyRobust:
                 model = ridge().fit(x[rows], outcome[rows])
                 low = outcome[rows].min()
                 high = outcome[rows].max()
-                limits = 1.5 * low - 0.5 * high, 1.5 * high - 0.5 * low
-                predicted[arm, test] = np.clip(model.predict(x[test]), *limits)
+                lowest = 1.5 * low - 0.5 * high
+                highest = 1.5 * high - 0.5 * low
+                expected = model.predict(x[test])
+                predicted[arm, test] = np.clip(expected, lowest, highest)
             classifier = logistic(penalty=1.0).fit(x[train], treated[train])
             raw[test] = classifier.predict_proba(x[test])[:, 1]
         e = np.clip(raw, CLIP, 1 - CLIP)

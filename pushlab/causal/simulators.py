@@ -95,8 +95,11 @@ class ODEUnits:
             if moment == trial.halfway:
                 mediators = self._measure(trial.mediator, both)
         outcomes = self._measure(trial.outcome, both)
-        pairs = [each.reshape(2, n).T for each in (outcomes, mediators)]
-        return Units(self._table(values), *pairs)
+        return Units(
+            covariates=self._table(values),
+            outcomes=outcomes.reshape(2, n).T,
+            mediators=mediators.reshape(2, n).T,
+        )
 
     def _measure(self, quantity, values):
         """Return a quantity such as "log10 E", "E / 1000" or "population_*" of states (n, variables)."""

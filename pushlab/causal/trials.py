@@ -16,8 +16,17 @@ from pushlab.ground.seeds import episode_seed
 from pushlab.metrics.estimate import share_interval
 
 COLUMNS = [
-    *("kind", "n", "draw", "estimator", "estimate", "standard_error", "low", "high"),
-    *("clipped", "truth", "sample_effect"),
+    "kind",
+    "n",
+    "draw",
+    "estimator",
+    "estimate",
+    "standard_error",
+    "low",
+    "high",
+    "clipped",
+    "truth",
+    "sample_effect",
 ]
 
 

@@ -237,8 +237,19 @@ def upper(p, start, ranges):
     pollution = max(start[11], absorbed)
     jobs = 0.00037 * industry + 0.0011 * service + 2.0 * max(land, 1.0)
     levels = [
-        *(p1, p2, p3, p4, industry, service, land, start[7], start[8] + land),
-        *(fertility, start[10], pollution, start[12]),
+        p1,
+        p2,
+        p3,
+        p4,
+        industry,
+        service,
+        land,
+        start[7],
+        start[8] + land,
+        fertility,
+        start[10],
+        pollution,
+        start[12],
     ]
     food_ratio = food / p.subsistence_food_per_capita
     delays = np.maximum(start[13:18], [230.0, output, jobs, inputs, food_ratio])
@@ -290,8 +301,18 @@ persistent_pollution_appearance_rate_3  pollution units/year  (PPAPR, 141), stag
     # The levels alone: the delays start in equilibrium with them.
     initial_states={
         "1900": (
-            *(6.5e8, 7.0e8, 1.9e8, 6.0e7, 2.1e11, 1.44e11),
-            *(0.9e9, 2.3e9, 8.2e6, 600.0, 1.0e12, 2.5e7),
+            6.5e8,
+            7.0e8,
+            1.9e8,
+            6.0e7,
+            2.1e11,
+            1.44e11,
+            0.9e9,
+            2.3e9,
+            8.2e6,
+            600.0,
+            1.0e12,
+            2.5e7,
         )
     },
     derivative=derivative,
