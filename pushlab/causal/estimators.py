@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pushlab.ground.arguments import number
-from pushlab.metrics.value_models import linear
 
 CLIP = 0.02  # propensities are clipped to lie between this and 1 less this
 FOLDS = 5
@@ -56,8 +55,8 @@ class RegressionAdjustment:
     name = "regression"
 
     def scores(self, covariates: Any, treated: Any, outcome: Any, rng: Any) -> Scores:
-        design = linear(standardised(covariates))
         n = len(outcome)
+        design = np.column_stack([np.ones(n), standardised(covariates)])
         difference = np.zeros(n)
         influence = np.zeros(n)
         centre = design.mean(axis=0)
@@ -108,7 +107,7 @@ class InverseWeighting:
         signs = np.where(treated, 1.0, -1.0)
         influence = signs * weights * left / shares
         # Less what the logistic regression learned from the unit.
-        design = linear(x)
+        design = np.column_stack([np.ones(len(t)), x])
         odds = np.where(treated, (1 - e) / e, e / (1 - e))
         slope = (odds * left) @ design / len(t)
         information = (design * (e * (1 - e))[:, None]).T @ design / len(t)
