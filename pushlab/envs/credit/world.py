@@ -159,6 +159,10 @@ class Credit(World):
             return
         if candidates is None:
             candidates = candidate_classifiers(self.people, self.config)
+        demand(
+            isinstance(candidates, dict) and candidates,
+            f"candidates is {{name: weights}}; got {in_short(candidates)}",
+        )
         self.candidates = {
             str(name): self._as_weights(f"candidates: {name!r}", weights)
             for name, weights in candidates.items()

@@ -136,7 +136,7 @@ class ODE(World):
         self.noise = float(number("noise", noise, 0, 5))
         is_box = one_of("actions", actions, ("discrete", "box")) == "box"
         self._set_actions(interventions, is_box)
-        self._set_observations(observe, bins, log_observation)
+        self._set_observations(observe, flag("bins", bins), log_observation)
 
     def _compile(self):
         model = self.model
@@ -181,6 +181,10 @@ class ODE(World):
 
     def _chosen(self, interventions, known, is_box):
         """Return the options or bounds given, {intervention: numbers}."""
+        demand(
+            isinstance(interventions, dict) and interventions,
+            f"interventions is {{name: options or (low, high)}}; got {in_short(interventions)}",
+        )
         chosen = {}
         for name, given in interventions.items():
             one_of(f"interventions: an intervention of {self.model.name}", name, known)
@@ -226,10 +230,6 @@ class ODE(World):
             self.model.state(name, self.config) for name in self.model.initial_states
         ]
         high = np.max([self._upper(start) for start in [*named, self._start]], axis=0)
-        demand(
-            np.isfinite(high).all(),
-            f"config: {self.model.name} has no bounds with these parameters; got {self.config}",
-        )
         return 1.001 * high * np.exp(LARGEST_NORMAL * self.noise)
 
     def _upper(self, start):
