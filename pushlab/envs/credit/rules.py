@@ -22,6 +22,7 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy import ndarray
 
 from pushlab.datasets.borrowers import BIAS, FEATURES, Borrowers
 from pushlab.envs.ode.models import changed
@@ -64,12 +65,12 @@ class CreditConfig:
     end_time: int = 25
 
     @cached_property
-    def places(self) -> np.ndarray:
+    def places(self) -> ndarray:
         """Positions of the features that can be changed, int64 (k,)."""
         return np.array([FEATURES.index(name) for name in self.changeable], np.int64)
 
     @cached_property
-    def penalties(self) -> np.ndarray:
+    def penalties(self) -> ndarray:
         """The l2 penalty of each weight, (11,)."""
         penalties = np.full(len(WEIGHTS), self.l2_penalty, np.float64)
         penalties[-1] *= self.penalise_bias
@@ -95,12 +96,12 @@ def credit_config(changes: Any = None, preset: str | None = None) -> CreditConfi
     return replace(config, changeable=names)
 
 
-def best_response(theta: Any, config: CreditConfig) -> np.ndarray:
+def best_response(theta: Any, config: CreditConfig) -> ndarray:
     """Return how far people move the features in config.changeable, (..., 11) → (..., k)."""
     return -config.epsilon * np.asarray(theta)[..., config.places]
 
 
-def cost(move: Any, config: CreditConfig) -> np.ndarray:
+def cost(move: Any, config: CreditConfig) -> ndarray:
     """Return the cost of a move (..., k) for a person, in the unit of the score; infinite if epsilon is 0."""
     squares = np.sum(np.square(move), axis=-1)
     if config.epsilon == 0:
@@ -217,7 +218,7 @@ def risk_each(
 
 
 def published_risk(
-    people: Borrowers, theta: np.ndarray, shift: np.ndarray, config: CreditConfig
+    people: Borrowers, theta: ndarray, shift: ndarray, config: CreditConfig
 ) -> dict:
     """Return losses, accuracies and refusals of classifiers on people who have moved, a dict of arrays.
 
@@ -253,7 +254,7 @@ def published_risk(
 SCORES = np.linspace(-6, 6, 49)
 
 
-def share_by_score(score: np.ndarray) -> list[float]:
+def share_by_score(score: ndarray) -> list[float]:
     """Return the share of people in each bin of SCORES; those beyond the ends are in the outermost bins."""
     counts = np.histogram(np.clip(score, SCORES[0], SCORES[-1]), SCORES)[0]
     return (counts / len(score)).tolist()
@@ -262,14 +263,14 @@ def share_by_score(score: np.ndarray) -> list[float]:
 # ---------------------------------------------------------------- training
 
 
-def probability(score: np.ndarray) -> np.ndarray:
+def probability(score: ndarray) -> ndarray:
     """Return 1 / (1 + exp(-score)), without overflow."""
     fall = np.exp(-np.abs(score))
     return np.where(score >= 0, 1.0, fall) / (1.0 + fall)
 
 
 def logistic_loss(
-    table: np.ndarray, labels: np.ndarray, theta: np.ndarray, config: CreditConfig
+    table: ndarray, labels: ndarray, theta: ndarray, config: CreditConfig
 ) -> tuple:
     """Return the mean logistic loss and penalty of a classifier theta (p,) on a table (n, p), and its gradient."""
     score = table @ theta
@@ -282,8 +283,8 @@ def logistic_loss(
 
 
 def fit(
-    table: np.ndarray, labels: np.ndarray, config: CreditConfig, start: Any = None
-) -> np.ndarray:
+    table: ndarray, labels: ndarray, config: CreditConfig, start: Any = None
+) -> ndarray:
     """Return the weights (p,) with the smallest `logistic_loss`, by Newton's method with halved steps.
 
     Args:
@@ -317,19 +318,19 @@ def fit(
     return theta
 
 
-def moved(people: Borrowers, shift: Any, config: CreditConfig) -> np.ndarray:
+def moved(people: Borrowers, shift: Any, config: CreditConfig) -> ndarray:
     """Return a new table (n, 11) of people who have moved by shift (k,)."""
     table = people.table.copy()
     table[:, config.places] += shift
     return table
 
 
-def answered(people: Borrowers, theta: np.ndarray, config: CreditConfig) -> np.ndarray:
+def answered(people: Borrowers, theta: ndarray, config: CreditConfig) -> ndarray:
     """Return a new table (n, 11) of people who have moved in response to weights (11,)."""
     return moved(people, best_response(theta, config), config)
 
 
-def retrain(people: Borrowers, theta: np.ndarray, config: CreditConfig) -> np.ndarray:
+def retrain(people: Borrowers, theta: ndarray, config: CreditConfig) -> ndarray:
     """Return the weights that are best on the people whom weights (11,) have moved: the paper's map G(theta)."""
     return fit(answered(people, theta, config), people.labels, config, start=theta)
 
@@ -367,7 +368,7 @@ def promise_table(people: Borrowers, epsilon: float = 1.0) -> pd.DataFrame:
 # ---------------------------------------------------------------- without memory
 
 
-def stable_point(people: Borrowers, config: CreditConfig) -> np.ndarray:
+def stable_point(people: Borrowers, config: CreditConfig) -> ndarray:
     """Return weights that are best on the very people whom they move: retraining leaves them as they are.
 
     They are a root of the gradient, so they are found even if repeated retraining runs in circles. Raises
@@ -388,7 +389,7 @@ def stable_point(people: Borrowers, config: CreditConfig) -> np.ndarray:
     return found.x
 
 
-def optimum(people: Borrowers, config: CreditConfig) -> np.ndarray:
+def optimum(people: Borrowers, config: CreditConfig) -> ndarray:
     """Return the weights with the smallest loss after people have responded, as a lender with foresight publishes.
 
     The loss can have several minima. The better of two descents is returned: from the weights that are best on unmoved

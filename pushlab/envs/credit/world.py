@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from gymnasium.spaces import Box, Dict, Discrete
+from numpy import ndarray
 
 from pushlab.datasets.borrowers import FEATURES, WORDS, load_borrowers
 from pushlab.envs.credit.rules import (
@@ -220,7 +221,7 @@ class Credit(World):
             }
         )
 
-    def initial(self, draws: np.ndarray, options: Mapping[str, Any]) -> dict:
+    def initial(self, draws, options):
         n = len(draws)
         shift = np.zeros((n, len(self._places)))
         if "theta" in options:
@@ -232,7 +233,7 @@ class Credit(World):
             "step": np.zeros(n, np.int64),
         }
 
-    def advance(self, state: dict, action: Any, draws: np.ndarray) -> tuple[dict, dict]:
+    def advance(self, state, action, draws):
         if self._known is None:
             theta = action
             if self.candidates is not None:
@@ -279,7 +280,7 @@ class Credit(World):
         }
         return {"shift": shift, "refused": refused, "step": state["step"] + 1}, outcome
 
-    def observe(self, state: dict) -> Any:
+    def observe(self, state):
         shift = state["shift"]
         n = len(shift)
         if self.observed == "table":
@@ -290,10 +291,10 @@ class Credit(World):
         means = self._means + shift[:, None, self._shown]
         return np.concatenate([means.reshape(n, -1), state["refused"]], axis=1)
 
-    def truncated(self, state: dict) -> np.ndarray:
+    def truncated(self, state):
         return state["step"] >= self.steps
 
-    def info(self, state: dict, outcome: dict | None) -> dict:
+    def info(self, state, outcome):
         if outcome is None:
             outcome = dict.fromkeys(TOLD, np.zeros(len(state["step"])))
         return {
@@ -308,23 +309,23 @@ class Credit(World):
         return float(self.config.start_time + step)
 
     @reading
-    def features(self, env: Any) -> np.ndarray:
+    def features(self, env: Any) -> ndarray:
         """Everybody's current features and a column of ones, (n, 11), a new array."""
         shift = 0.0 if env.state is None else env.state["shift"][0]
         return moved(self.people, shift, self.config)
 
     @property
-    def labels(self) -> np.ndarray:
+    def labels(self) -> ndarray:
         """Who fell behind, (n,), read-only."""
         return self.people.labels
 
     @cached_property
-    def past(self) -> np.ndarray:
+    def past(self) -> ndarray:
         """The weights that are best on people who haven't moved, (11,)."""
         return fit(self.people.table, self.people.labels, self.config)
 
     @cached_property
-    def foreseen(self) -> np.ndarray:
+    def foreseen(self) -> ndarray:
         """The weights with the smallest loss after people have answered them, (11,).
 
         Raises ValueError with memory, since people never come to rest then, and with a reference, whose loss differs.
@@ -344,7 +345,7 @@ class Credit(World):
         move = best_response(theta, self.config)
         return published_risk(self.people, theta, move, self.config)["loss"].item()
 
-    def frame(self, state: dict, outcome: dict | None, at: int = 0) -> dict:
+    def frame(self, state, outcome, at=0):
         """Return the data that `pushlab.plots.credit_scores` draws, a plain dict.
 
         env, step, of         Name of the world, round, number of rounds.

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, fields, make_dataclass, replace
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -19,8 +19,7 @@ SIMULATORS = ("hiv", "lotka_volterra", "opioid", "world3", "zika")
 MOST = 1e15  # largest parameter, and largest variable of an initial state
 
 
-@dataclass(frozen=True)
-class Variable:
+class Variable(NamedTuple):
     """A state variable; bins=True divides its values at increasing edges."""
 
     name: str
@@ -29,8 +28,7 @@ class Variable:
     edges: tuple = ()
 
 
-@dataclass(frozen=True)
-class Intervention:
+class Intervention(NamedTuple):
     """A parameter that an action can set: bounds of a Box, options of a Discrete action (by default the bounds)."""
 
     name: str

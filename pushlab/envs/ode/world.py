@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from gymnasium.spaces import Box, Discrete, MultiDiscrete
+from numpy import ndarray
 
 from pushlab.envs.actions import reader_of
 from pushlab.envs.ode.integrate import LANES, integrator
@@ -236,7 +236,7 @@ class ODE(World):
         """Upper bounds of the variables from a start, under any actions."""
         return self.model.upper(self.config, start, self._ranges)
 
-    def initial(self, draws: np.ndarray, options: Mapping[str, Any]) -> dict:
+    def initial(self, draws, options):
         start = self._start
         if "initial_state" in options:
             given = options["initial_state"]
@@ -260,7 +260,7 @@ class ODE(World):
             state["error"] = np.exp(self.noise * normal)
         return state
 
-    def dose_of(self, action: np.ndarray) -> np.ndarray:
+    def dose_of(self, action: ndarray) -> ndarray:
         """Return the dose of each intervention of the model, (n, interventions), under actions (n, ...)."""
         if self.doses is not None:
             return self._table.take(action, axis=0)
@@ -268,9 +268,7 @@ class ODE(World):
         dose[:, self._columns] = action
         return dose
 
-    def advance(
-        self, state: dict, action: np.ndarray, draws: np.ndarray
-    ) -> tuple[dict, dict]:
+    def advance(self, state, action, draws):
         dose = self.dose_of(action)
         values, time, reward = self.flow(state["values"], state["step"], dose)
         outcome = {"before": state["values"], "dose": dose, "reward": reward}
@@ -278,8 +276,8 @@ class ODE(World):
         return self._with_noise(state, draws), outcome
 
     def flow(
-        self, values: np.ndarray, step: np.ndarray, dose: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        self, values: ndarray, step: ndarray, dose: ndarray
+    ) -> tuple[ndarray, ndarray, ndarray]:
         """Return states (n, variables), times and rewards (n,) after one more timestep.
 
         Args:
@@ -316,7 +314,7 @@ class ODE(World):
             )
         return after, time, reward
 
-    def observe(self, state: dict) -> Any:
+    def observe(self, state):
         values = state["values"]
         if not self._sees_all:
             values = values.take(self._seen, axis=1)
@@ -330,10 +328,10 @@ class ODE(World):
             return np.log10(np.maximum(values, DETECTED))
         return values.copy()
 
-    def truncated(self, state: dict) -> np.ndarray:
+    def truncated(self, state):
         return state["step"] >= self._last
 
-    def info(self, state: dict, outcome: dict | None) -> dict:
+    def info(self, state, outcome):
         return {"time": state["time"]}
 
     @property
@@ -422,7 +420,7 @@ class ODE(World):
         table.attrs["model"] = self.told
         return table
 
-    def frame(self, state: dict, outcome: dict | None, at: int = 0) -> dict:
+    def frame(self, state, outcome, at=0):
         """Return the data that `pushlab.plots.patient` and similar functions draw, a plain dict.
 
         env, step, of     Name of the world, steps so far, and the number of steps.
@@ -458,7 +456,7 @@ class ODE(World):
             frame["indicators"] = {name: value.item() for name, value in shown.items()}
         return frame
 
-    def years(self, step: np.ndarray) -> list[np.ndarray]:
+    def years(self, step: ndarray) -> list[ndarray]:
         """Return the times (n,) before and after the next timestep."""
         start = self.config.start_time
         times = [start + steps * self.timestep for steps in (step, step + 1)]

@@ -412,8 +412,13 @@ class World3(ODE):
             interventions = {USAGE: doses, GENERATION: doses}
         if observe is None:
             observe = MODEL.levels
-        given = {"interventions": interventions, "observe": observe}
-        super().__init__(MODEL, actions=actions, **given, **arguments)
+        super().__init__(
+            MODEL,
+            actions=actions,
+            interventions=interventions,
+            observe=observe,
+            **arguments,
+        )
 
     def flow(self, values, step, dose):
         if self.reference is None:

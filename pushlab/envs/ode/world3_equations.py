@@ -366,11 +366,13 @@ def fill_delays(y, slope, constants):
 @inner
 def guess_first(y):
     """Set all delays to the book's first guess: 5e9 dollars of inputs, food and labour as they should be."""
-    y[12] = y[10]
-    y[13:] = 0.0
-    y[15] = 1.0
-    y[16] = 5e9
-    y[17] = 1.0
+    for i in range(y.shape[1]):
+        y[12, i] = y[10, i]
+        for v in range(13, len(y)):
+            y[v, i] = 0.0
+        y[15, i] = 1.0
+        y[16, i] = 5e9
+        y[17, i] = 1.0
 
 
 @compiled_numeric
@@ -386,8 +388,13 @@ def settle(y, time, constants, dose):
         derivative(time, y, constants, dose, slope)
         before = y.copy()
         fill_delays(y, slope, constants)
-        y[:] = 0.5 * (before + y)
-        if (np.abs(y - before) <= AGREED * np.abs(y)).all():
+        has_agreed = True
+        for v in range(len(y)):
+            for i in range(y.shape[1]):
+                y[v, i] = 0.5 * (before[v, i] + y[v, i])
+                change = abs(y[v, i] - before[v, i])
+                has_agreed = has_agreed and change <= AGREED * abs(y[v, i])
+        if has_agreed:
             break
 
 
@@ -406,8 +413,17 @@ LATE_ROUNDS = 3  # health affects life expectancy, and that affects fertility co
 @compiled_numeric
 def guess_nothing(y):
     """Replace an input of 0, which its simulator takes for none, by the guess: agricultural inputs, perceived food."""
-    y[16] = np.where(y[16] == 0.0, 5e9, y[16])
-    y[17] = np.where(y[17] == 0.0, 1.0, y[17])
+    for i in range(y.shape[1]):
+        y[16, i] = y[16, i] if y[16, i] != 0.0 else 5e9
+        y[17, i] = y[17, i] if y[17, i] != 0.0 else 1.0
+
+
+@inlined
+def put_back(y, late):
+    """Put the three late delays back, by loops: numba is slow to compile assignments to slices."""
+    for v in range(3):
+        for i in range(y.shape[1]):
+            y[15 + v, i] = late[v, i]
 
 
 @compiled_numeric
@@ -417,7 +433,7 @@ def refill_delays(y, time, constants, dose, slope, crowding):
     for _ in range(LATE_ROUNDS):
         find_rates(time, y, constants, dose, slope, crowding)
         fill_delays(y, slope, constants)
-        y[15:18] = late
+        put_back(y, late)
 
 
 @compiled_numeric
@@ -454,8 +470,10 @@ def advance_run(y, time, length, parts, is_first, constants, dose, crowding):
         filled = y.copy()
         fill_delays(filled, slope, constants)
         guess_nothing(filled)
-        y += length / parts * slope
-        now = time + (part + 1) * length / parts
+        for i in range(y.shape[1]):
+            for v in range(len(y)):
+                y[v, i] += length[i] / parts * slope[v, i]
+            now[i] = time[i] + (part + 1) * length[i] / parts
         if is_first and part == 0:
-            y[15:18] = filled[15:18]
+            put_back(y, filled[15:18])
             refill_delays(y, now, constants, dose, slope, crowding)

@@ -251,8 +251,9 @@ class Zika(Epidemic):
             actions = "box" if reference else "discrete"
         if observe is None and not reference:
             observe = MODEL.levels
-        given = {"reference": reference, "actions": actions, "observe": observe}
-        super().__init__(MODEL, **given, **arguments)
+        super().__init__(
+            MODEL, reference=reference, actions=actions, observe=observe, **arguments
+        )
 
     def flow(self, values, step, dose):
         after, time, reward = super().flow(values, step, dose)
