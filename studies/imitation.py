@@ -40,7 +40,7 @@ from pushlab.agents.treatment import (
     near_unhealthy,
     treat,
 )
-from pushlab.envs.ode.worlds import HIV
+from pushlab.envs.ode.hiv import HIV
 
 TEACHER_SEED = 6  # ends healthy; interventions.py counts how often
 PATIENTS = 4

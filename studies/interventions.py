@@ -36,7 +36,7 @@ from pushlab.agents.treatment import (
     make_world,
     treat,
 )
-from pushlab.envs.ode.worlds import HIV
+from pushlab.envs.ode.hiv import HIV
 from pushlab.experiments.cells import Cell, run_cells
 
 BOTH = 3  # the action of both drugs

@@ -71,11 +71,7 @@ def test_every_argument_and_option_of_a_world_is_checked(world):
             {"initial_state": {"T1": 1}},
             "initial_state of hiv has the variables T1, ",
         ),
-        (
-            HIV,
-            {"bins": {"V": [2, 1]}, "observe": "V"},
-            "the edges of V are numbers that",
-        ),
+        (HIV, {"bins": {"V": [1, 2]}}, "bins is True or False; got"),
         (
             CREDIT,
             {"bound": 0.5},

@@ -108,7 +108,7 @@ def fading(time, y, constants, dose, slope):
 
 def own_model():
     model = replace(load_model("hiv"), name="fading", derivative=fading)
-    return ODE(model, actions="box", solver="rk4")
+    return ODE(model, actions="box", dt=0.1)
 
 
 def begun(env):
@@ -198,7 +198,7 @@ LENGTHS = [
     ("pushlab/ODE-HIV-Goal-v0", {}, 200),
     ("pushlab/ODE-Opioid-v0", {}, 28),
     ("pushlab/ODE-World3-v1", {}, 200),
-    ("pushlab/Credit-v0", {"config": {"end_time": 9}, "timestep": 2}, 5),
+    ("pushlab/Credit-v0", {"config": {"end_time": 9}}, 9),
 ]
 
 

@@ -5,8 +5,9 @@ import numpy as np
 import pytest
 
 from pushlab.envs.ode.models import load_model
-from pushlab.envs.ode.models.opioid import illicit_trend, misuse_trend
-from pushlab.envs.ode.world import ODEEnv
+from pushlab.envs.ode.opioid import illicit_trend, misuse_trend
+from pushlab.envs.ode.world import ODE
+from pushlab.envs.shell import Env
 
 USERS = ["nonmedical_users", "oud_users", "illicit_users"]
 ZIKA = list(load_model("zika").names)
@@ -17,11 +18,11 @@ BEDNETS = 8
 
 
 def opioid(action=0, **arguments):
-    return ODEEnv("opioid", **arguments).simulate(action).set_index("time")
+    return Env(ODE, model="opioid", **arguments).simulate(action).set_index("time")
 
 
 def zika(action=0, **arguments):
-    return ODEEnv("zika", **arguments).simulate(action).set_index("time")
+    return Env(ODE, model="zika", **arguments).simulate(action).set_index("time")
 
 
 # ------------------------------------------------------------ WhyNot 0.12.0

@@ -5,11 +5,12 @@ import numpy as np
 import pytest
 
 from pushlab.envs.ode.models import load_model
-from pushlab.envs.ode.whynot_worlds import GENERATION, USAGE, World3
+from pushlab.envs.ode.world3 import GENERATION, USAGE, World3
 
 MODEL = load_model("world3")
 LEVELS = list(MODEL.levels)
 NAMES = list(MODEL.names)
+OWN_DOSES = MODEL.dose(MODEL.Config()).tolist()
 BOUNDS = {item.name: item.bounds for item in MODEL.interventions}
 LEFT_ALONE = 4
 ID = "pushlab/ODE-World3-v1"
@@ -103,7 +104,6 @@ def test_from_its_own_start_the_run_is_that_of_pyworld3(times, doses, levels):
     start[12] *= times
     # its medicine of 1940 acts a step later
     config = {"start_time": 1900.5, "health_policy_year": 1940.25}
-    own = MODEL.dose()
     world = World3(
         config=config,
         timestep=0.5,
@@ -112,7 +112,7 @@ def test_from_its_own_start_the_run_is_that_of_pyworld3(times, doses, levels):
         interventions=BOUNDS,
     )
     table = world.simulate(
-        None, lambda values, year: doses if doses and year >= 1975 else own
+        None, lambda values, year: doses if doses and year >= 1975 else OWN_DOSES
     )
     run = table.set_index("time")
     for year, expected in levels.items():
@@ -192,4 +192,4 @@ def test_reward_by_hand():
     assert reward == pytest.approx(worth - costs)
     world = env.unwrapped.world
     assert world.doses[2].tolist() == [0.8, 1.2]
-    assert world.dose_of(np.array([LEFT_ALONE]))[0].tolist() == MODEL.dose().tolist()
+    assert world.dose_of(np.array([LEFT_ALONE]))[0].tolist() == OWN_DOSES

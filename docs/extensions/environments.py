@@ -51,13 +51,13 @@ POLICIES = {
     "RECEnv-v0": (lambda agents, env: agents.GreedyItem(), 9),
     "ODE-HIV-v0": (interrupted, 120),
     "ODE-HIV-Goal-v0": (interrupted, 60),
-    "ODE-LotkaVolterra": (
+    "ODE-LotkaVolterra-v1": (
         lambda agents, env: lambda observation: int(observation[1] <= 15),
         160,
     ),
     "ODE-Opioid-v0": (lambda agents, env: agents.Constant(3), 18),
     "ODE-Zika-v0": (lambda agents, env: agents.Constant(3), 40),
-    "ODE-World3": (lambda agents, env: agents.Constant(0), 150),
+    "ODE-World3-v1": (lambda agents, env: agents.Constant(0), 150),
     "Credit-v0": (lambda agents, env: agents.Constant(1), 4),
     "push-v0": (lambda agents, env: agents.DoNotDisturb(), 60),
 }
@@ -80,13 +80,13 @@ SHOWN = {
     "treatment should lead: the virus comes back each time, and the immune response stays far below.",
     "ODE-HIV-Goal-v0": "The patient over 300 days with the goal tinted green, treated for forty days and left alone for twenty in "
     "turn: the virus falls through the goal and comes back, and the immune response never nears it.",
-    "ODE-LotkaVolterra": "Rabbits and foxes over time, and as a path of one number against the other. Foxes were held back once, at "
+    "ODE-LotkaVolterra-v1": "Rabbits and foxes over time, and as a path of one number against the other. Foxes were held back once, at "
     "their first peak, which is marked in a lane; from then on both rise and fall only a little.",
     "ODE-Opioid-v0": "People who misuse opioids, have a disorder or use illicit ones, and deaths a year, from 2002 to 2020 with "
     "both interventions every year; dotted the deaths had nothing been done.",
     "ODE-Zika-v0": "People and mosquitoes over 40 days of treatment and spray, infected ones and others; dotted how many people "
     "would have symptoms had nothing been done.",
-    "ODE-World3": "Population, resources, food, industry and pollution (dotted) from 1900 to 2050 where a fifth less is used and "
+    "ODE-World3-v1": "Population, resources, food, industry and pollution (dotted) from 1900 to 2050 where a fifth less is used and "
     "polluted than in the book, which two lanes show.",
     "Credit-v0": "Scores of those who paid back and of those who fell behind, grey as they were and in colour after people "
     "answered a score trained on the past: fewer are refused in both groups. Beside it the loss promised and paid "

@@ -6,8 +6,7 @@ import numpy as np
 
 from checks import Checks, demand
 from pushlab.datasets.borrowers import load_borrowers
-from pushlab.envs.credit.people import credit_config
-from pushlab.envs.credit.rules import fit, logistic_loss, retrain
+from pushlab.envs.credit.rules import credit_config, fit, logistic_loss, retrain
 
 check = Checks("10 · When the world answers back")
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from pushlab.agents.planning import FittedQIteration
-from pushlab.envs.ode.worlds import HIV
+from pushlab.envs.ode.hiv import HIV
 
 DISCOUNT = 0.98
 DECISIONS = 200  # of 5 days each: 1,000 days of treatment

@@ -1,8 +1,9 @@
 from .compare import EffectEstimate as EffectEstimate
 from .compare import compare as compare
 from .compare import estimate as estimate
+from .compare import highest_mean as highest_mean
 from .compare import overlap_table as overlap_table
-from .compare import without_mediator as without_mediator
+from .compare import sensitivity_table as sensitivity_table
 from .draws import KINDS as KINDS
 from .draws import CausalData as CausalData
 from .draws import confounded as confounded
@@ -18,11 +19,6 @@ from .experiments import EXPERIMENTS as EXPERIMENTS
 from .experiments import Experiment as Experiment
 from .experiments import experiment as experiment
 from .experiments import experiment_table as experiment_table
-from .policies import TreatmentPolicy as TreatmentPolicy
-from .policies import learn_policy as learn_policy
-from .policies import policy_values as policy_values
-from .sensitivity import highest_mean as highest_mean
-from .sensitivity import sensitivity_table as sensitivity_table
 from .trials import by_size as by_size
 from .trials import repeat as repeat
 from .trials import summary as summary

@@ -1,16 +1,20 @@
-"""One data set, one or several estimators: estimates, intervals by bootstrap, and whom the data can tell about."""
+"""Estimates on one data set: intervals by bootstrap, overlap of the groups, and sensitivity to hidden confounders."""
+
+from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from pushlab.causal.draws import CausalData
 from pushlab.causal.estimators import CLIP, logistic, standard_estimators, standardised
-from pushlab.ground.arguments import demand, one_of, share, whole
+from pushlab.ground.arguments import demand, number, whole
 from pushlab.metrics.offpolicy import effective_sample_size
 
+LEVEL = 0.95  # of all intervals
 TOGETHER = 2_000_000  # numbers drawn at once by the bootstrap
 
 
@@ -22,89 +26,76 @@ class EffectEstimate(NamedTuple):
     standard_error: float
     low: float
     high: float
-    ess: float  # effective sample size: units that, weighted alike, would tell as much
-    lowest: float  # estimated propensity, before which NaN if the estimator has none
+    ess: float  # effective sample size: number of equally weighted units with the same information
+    lowest: float  # estimated propensity; NaN if the estimator has none
     highest: float
     clipped: int  # units whose propensity was clipped
-    adjusts: str  # the covariates it adjusts for
 
     def __str__(self) -> str:
         return f"{self.estimate:.3g} [{self.low:.3g}, {self.high:.3g}]"
 
 
 def estimate(
-    data: CausalData,
-    estimator: Any,
-    adjust: Any = None,
-    level: float = 0.95,
-    resamples: int = 1000,
-    interval: str = "studentised",
-    resample: str = "scores",
-    jobs: int = 1,
-    seed: int = 0,
+    data: CausalData, estimator: Any, resamples: int = 1000, seed: int = 0
 ) -> EffectEstimate:
-    """An average effect with a bootstrap interval: an EffectEstimate.
+    """Estimate an average effect with a 95 % bootstrap interval.
 
-    data       CausalData
-    estimator  one of `pushlab.causal.estimators`, or an object of one's own with `name` and `scores`
-    adjust     names of the covariates to adjust for; None is all there are, a mediator among them
-    resamples  of the bootstrap
-    interval   "studentised": each resample's distance in its own standard errors (better with few units), or
-               "percentile", which it always is with an estimator whose scores are not `exact`
-    resample   what is drawn again. "scores": the units' scores, whose means then spread as the estimate does; all that
-               was fitted, folds and clipping among it, stays as it is, which takes milliseconds. "units": each arm
-               anew, with as many units as it has, and everything is fitted anew, folds and all; so it always is where
-               scores are not `exact`. A unit drawn twice may then be in the fold that is predicted and in one fitted to
-    jobs       processes for "units"
-    seed       of folds and resamples
+    The scores of the units are resampled, and the distance of each resample is taken in its own standard errors. Models
+    aren't fitted again, so fitting adds to the error only to first order, by the influence of a unit in its score. The
+    interval doesn't cover a bias: of clipping, of a hidden confounder, of a curve taken for a line.
 
-    With scores, what fitting adds to the error is known to first order alone, from the influence of a unit that is part
-    of its score. Neither way knows of a bias: of clipping, of a hidden confounder, of a curve taken for a line.
+    Args:
+        data: CausalData. All covariates are adjusted for, a mediator too.
+        estimator: One of `pushlab.causal.estimators`, or another object with `name` and `scores`.
+        resamples: Of the bootstrap.
+        seed: Of folds and resamples.
 
-    Source  Efron & Tibshirani (1993), An Introduction to the Bootstrap, chapters 12 and 13.
+    Source:
+        Efron & Tibshirani (1993), An Introduction to the Bootstrap, chapters 12 and 13.
 
     >>> from pushlab.causal import DifferenceInMeans, randomised
     >>> found = estimate(randomised("lotka_volterra", 300, seed=7), DifferenceInMeans())
     >>> found.low < found.estimate < found.high, found.ess
     (True, 300.0)
     """
-    one_of("interval", interval, ("studentised", "percentile"))
-    one_of("resample", resample, ("scores", "units"))
     whole("resamples", resamples, 50)
-    share("level", level)
-    covariates, names = _adjusted(data, adjust)
+    n = len(data)
+    treated = int(data.treated.sum())
+    demand(
+        2 <= treated <= n - 2,
+        f"an effect needs at least 2 treated units and 2 others; got {treated} and {n - treated}",
+    )
     rng = np.random.default_rng(seed)
+    covariates = data.covariates.to_numpy(np.float64)
     scores = estimator.scores(covariates, data.treated, data.outcome, rng)
-    value, error = _mean_and_error(scores.values)
-    if resample == "units" or not scores.exact:
-        again = _refitted(data, covariates, estimator, resamples, jobs, rng)
-        error = float(again[:, 0].std(ddof=1)) if not scores.exact else error
-    else:
-        again = _resampled(scores.values, resamples, rng)
-    if interval == "percentile" or not scores.exact:
-        low, high = np.quantile(again[:, 0], [(1 - level) / 2, (1 + level) / 2])
-    else:
-        distances = (again[:, 0] - value) / np.maximum(again[:, 1], 1e-300)
-        high, low = value - error * np.quantile(
-            distances, [(1 - level) / 2, (1 + level) / 2]
-        )
-    ess, ends = float(len(data)), (np.nan, np.nan)
-    if scores.propensity is not None:
-        weights = np.where(
-            data.treated, 1 / scores.propensity, 1 / (1 - scores.propensity)
-        )
-        ess = effective_sample_size(weights)
-        ends = float(scores.propensity.min()), float(scores.propensity.max())
+    value = float(scores.values.mean())
+    error = float(scores.values.std(ddof=1) / np.sqrt(n))
+    distances = []
+    rows = max(1, TOGETHER // n)
+    for begin in range(0, resamples, rows):
+        shape = (min(rows, resamples - begin), n)
+        drawn = scores.values[rng.integers(n, size=shape)]
+        errors = np.maximum(drawn.std(axis=1, ddof=1) / np.sqrt(n), 1e-300)
+        distances.append((drawn.mean(axis=1) - value) / errors)
+    ends = np.quantile(np.concatenate(distances), [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    high, low = (value - error * ends).tolist()
+    ess = float(n)
+    lowest = highest = np.nan
+    e = scores.propensity
+    if e is not None:
+        ess = effective_sample_size(np.where(data.treated, 1 / e, 1 / (1 - e)))
+        lowest = float(e.min())
+        highest = float(e.max())
     return EffectEstimate(
-        estimator.name,
-        value,
-        error,
-        float(low),
-        float(high),
-        ess,
-        *ends,
-        scores.clipped,
-        "nothing" if estimator.name == "difference in means" else ", ".join(names),
+        estimator=estimator.name,
+        estimate=value,
+        standard_error=error,
+        low=low,
+        high=high,
+        ess=ess,
+        lowest=lowest,
+        highest=highest,
+        clipped=scores.clipped,
     )
 
 
@@ -112,42 +103,40 @@ def compare(
     data: CausalData,
     estimators: Sequence | None = None,
     truth: float | None = None,
-    adjust: Any = None,
+    resamples: int = 1000,
     seed: int = 0,
-    **more: Any,
 ) -> pd.DataFrame:
-    """Several estimators on the same data, a DataFrame with a row each.
+    """Estimate the effect with several estimators on the same data.
 
-    estimators  None takes the four of `standard_estimators()`
-    truth       the effect to compare with; None is the mean effect on these very units
-    adjust, seed, more   as in `estimate`
-    returns     the fields of EffectEstimate, then truth, bias (estimate less truth) and covers, which is None where
-                nobody knows the truth
+    Args:
+        data: CausalData.
+        estimators: None is the four of `standard_estimators()`.
+        truth: The effect to compare with; None is the mean effect on these units.
+        resamples, seed: As in `estimate`.
+
+    Returns:
+        DataFrame with a row for each estimator: the fields of EffectEstimate, then truth, bias (estimate less truth)
+        and covers, which is None if the truth is unknown.
 
     >>> from pushlab.causal import confounded
     >>> table = compare(confounded("lotka_volterra", 500, seed=7)).set_index("estimator")
     >>> table["covers"].to_dict()["difference in means"], table["covers"].to_dict()["doubly robust"]
     (False, True)
     """
-    found = [
-        estimate(data, one, adjust, seed=seed, **more)
-        for one in estimators or standard_estimators()
-    ]
     truth = data.average_effect if truth is None else float(truth)
+    estimators = estimators or standard_estimators()
+    found = [estimate(data, one, resamples, seed) for one in estimators]
     table = pd.DataFrame(found).assign(truth=truth)
     table["bias"] = table["estimate"] - truth
-    table["covers"] = (
-        None if np.isnan(truth) else (table["low"] <= truth) & (truth <= table["high"])
-    )
+    table["covers"] = None
+    if not np.isnan(truth):
+        table["covers"] = (table["low"] <= truth) & (truth <= table["high"])
     return table
 
 
-def overlap_table(
-    data: CausalData, adjust: Any = None, clip: float = CLIP
-) -> pd.DataFrame:
-    """How unlike the treated and the others are, a DataFrame with a row a covariate.
+def overlap_table(data: CausalData) -> pd.DataFrame:
+    """Compare the treated with the others, a DataFrame with a row for each covariate.
 
-    clip              propensities are taken as no nearer to 0 and 1 than this
     treated, others   means of the covariate
     apart             their distance in standard deviations; beyond 0.1 the groups are not alike
     weighted          the same distance when units are weighted by a logistic propensity
@@ -157,94 +146,121 @@ def overlap_table(
     >>> bool(table["apart"]["log10 rabbits"] > 0.5), bool(table["weighted"].abs().max() < 0.1)
     (True, True)
     """
-    covariates, names = _adjusted(data, adjust)
-    x, t = standardised(covariates), data.treated
-    e = np.clip(logistic().fit(x, t).predict_proba(x)[:, 1], clip, 1 - clip)
-    weighted = np.average(x[t], axis=0, weights=1 / e[t]) - np.average(
-        x[~t], axis=0, weights=1 / (1 - e[~t])
-    )
+    t = data.treated
+    covariates = data.covariates.to_numpy(np.float64)
+    x = standardised(covariates)
+    e = fitted_propensities(x, t)
+    treated = np.average(x[t], axis=0, weights=1 / e[t])
+    others = np.average(x[~t], axis=0, weights=1 / (1 - e[~t]))
     return pd.DataFrame(
         {
             "treated": covariates[t].mean(axis=0),
             "others": covariates[~t].mean(axis=0),
             "apart": x[t].mean(axis=0) - x[~t].mean(axis=0),
-            "weighted": weighted,
+            "weighted": treated - others,
         },
-        index=pd.Index(names, name="covariate"),
+        index=data.covariates.columns.rename("covariate"),
     )
 
 
-def without_mediator(data: CausalData) -> list[str]:
-    """Names of the covariates that were known at the decision, for `adjust`.
+def fitted_propensities(x: np.ndarray, treated: np.ndarray) -> np.ndarray:
+    """Return clipped propensities (units,) by logistic regression on standardised covariates."""
+    chances = logistic().fit(x, treated).predict_proba(x)[:, 1]
+    return np.clip(chances, CLIP, 1 - CLIP)
 
-    >>> from pushlab.causal import mediated
-    >>> without_mediator(mediated("lotka_volterra", 100))
-    ['log10 rabbits', 'log10 foxes']
+
+# ---------------------------------------------------------------- hidden confounders
+
+
+def highest_mean(outcome: ArrayLike, odds_against: ArrayLike, factor: float) -> float:
+    """Return the highest weighted mean when each weight is 1 + odds_against · z, with any z from 1 / factor to factor.
+
+    The highest mean gives the large weights to the highest outcomes; every number of large weights is tried.
+
+    Args:
+        outcome: Array (units,) of one arm.
+        odds_against: Array (units,): odds of the *other* treatment by what is seen, (1 - e) / e for the treated.
+        factor: 1 or more: by how much a hidden confounder can change those odds.
+
+    >>> highest_mean([100, 150, 200], [1, 1, 1], 1), highest_mean([100, 150, 200], [1, 1, 1], 2)
+    (150.0, 162.5)
     """
-    return [name for name in data.covariates.columns if name != data.mediator]
+    number("factor", factor, 1)
+    order = np.argsort(outcome)[::-1]
+    y = np.asarray(outcome, np.float64)[order]
+    odds = np.asarray(odds_against, np.float64)[order]
+    large = 1 + factor * odds
+    small = 1 + odds / factor
+
+    def sums(values):
+        """Return the sum with k large weights and then small ones, for each k."""
+        first = np.cumsum(large * values)
+        rest = np.cumsum((small * values)[::-1])[::-1]
+        return np.append(0, first) + np.append(rest, 0)
+
+    return float((sums(y) / sums(np.ones(len(y)))).max())
 
 
-# ---------------------------------------------------------------- the bootstrap
+def sensitivity_table(
+    data: CausalData,
+    factors: Sequence = (1, 1.5, 2, 3, 5),
+    resamples: int = 200,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Bound what inverse weighting could have found with a confounder that changes the odds of treatment.
 
+    In the marginal sensitivity model the odds of treatment given all confounders, seen and hidden, are at most `factor`
+    times those given the seen ones, and at least 1 / `factor` times. The model says nothing of outcomes.
 
-def _adjusted(data, adjust):
-    """Covariates (units, features) to adjust for, and their names."""
-    demand(
-        isinstance(data, CausalData), f"data is a CausalData; got {type(data).__name__}"
-    )
-    names = list(
-        data.covariates.columns
-        if adjust is None
-        else [adjust]
-        if isinstance(adjust, str)
-        else adjust
-    )
-    for name in names:
-        one_of("a covariate", name, data.covariates.columns)
-    demand(names, "adjust names at least one covariate")
-    treated = int(data.treated.sum())
-    demand(
-        2 <= treated <= len(data) - 2,
-        f"an effect needs at least 2 treated units and 2 others; got {treated} and "
-        f"{len(data) - treated}",
-    )
-    return data.covariates[names].to_numpy(np.float64), names
+    Args:
+        data: CausalData.
+        factors: Each 1 or more; 1 is no hidden confounder.
+        resamples, seed: Of the bootstrap.
 
+    Returns:
+        DataFrame: factor; low, high, the bounds of the estimate; low_end, high_end, a 95 % interval for the mean
+        effect, by percentile bootstrap that fits propensities again.
 
-def _mean_and_error(scores):
-    return float(scores.mean()), float(scores.std(ddof=1) / np.sqrt(len(scores)))
+    Source:
+        Tan (2006), JASA 101, 1619-1637; Zhao, Small & Bhattacharya (2019), J. R. Stat. Soc. B 81, 735-761.
 
-
-def _resampled(scores, resamples, rng):
-    """Estimate and standard error (resamples, 2) of units drawn again with their scores."""
-    n, found = len(scores), np.empty((resamples, 2))
-    rows = max(1, TOGETHER // n)
-    for begin in range(0, resamples, rows):
-        drawn = scores[rng.integers(n, size=(min(rows, resamples - begin), n))]
-        found[begin : begin + rows] = np.stack(
-            [drawn.mean(axis=1), drawn.std(axis=1, ddof=1) / np.sqrt(n)], axis=1
-        )
-    return found
-
-
-def _refitted(data, covariates, estimator, resamples, jobs, rng):
-    """The same, with everything fitted anew; both arms keep their sizes, so that none is ever empty."""
-    from joblib import Parallel, delayed
-
-    seeds = rng.integers(2**63, size=resamples)
-    return np.array(
-        Parallel(jobs)(
-            delayed(_once_more)(covariates, data.treated, data.outcome, estimator, seed)
-            for seed in seeds
-        )
-    )
-
-
-def _once_more(covariates, treated, outcome, estimator, seed):
+    >>> from pushlab.causal import unobserved
+    >>> table = sensitivity_table(unobserved("lotka_volterra", 200, seed=7), (1, 2), resamples=50)
+    >>> bool(table["high"][0] - table["low"][0] < 1e-9), bool(table["low"][1] < table["low"][0] < table["high"][1])
+    (True, True)
+    """
+    demand(len(factors), "factors names at least one factor")
+    x = standardised(data.covariates)
+    treated = data.treated
     rng = np.random.default_rng(seed)
-    rows = np.concatenate(
-        [rng.choice(np.flatnonzero(arm), arm.sum()) for arm in (treated, ~treated)]
+    found = _bounds(x, treated, data.outcome, factors)
+    resampled = []
+    for _ in range(whole("resamples", resamples, 50)):
+        arms = [np.flatnonzero(arm) for arm in (treated, ~treated)]
+        rows = np.concatenate([rng.choice(arm, len(arm)) for arm in arms])
+        resampled.append(_bounds(x[rows], treated[rows], data.outcome[rows], factors))
+    ends = np.quantile(resampled, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
+    return pd.DataFrame(
+        {
+            "factor": np.asarray(factors, float),
+            "low": found[:, 0],
+            "high": found[:, 1],
+            "low_end": ends[0][:, 0],
+            "high_end": ends[1][:, 1],
+        }
     )
-    return _mean_and_error(
-        estimator.scores(covariates[rows], treated[rows], outcome[rows], rng).values
-    )
+
+
+def _bounds(x, treated, outcome, factors):
+    """Return the lowest and highest difference of the two weighted means, (factors, 2)."""
+    e = fitted_propensities(x, treated)
+    of_treated = (outcome[treated], ((1 - e) / e)[treated])
+    of_others = (outcome[~treated], (e / (1 - e))[~treated])
+    rows = []
+    for factor in factors:
+        highest = [highest_mean(*arm, factor) for arm in (of_treated, of_others)]
+        lowest = [
+            -highest_mean(-y, odds, factor) for y, odds in (of_treated, of_others)
+        ]
+        rows.append((lowest[0] - highest[1], highest[0] - lowest[1]))
+    return np.array(rows)

@@ -1,4 +1,6 @@
-"""Data sets of which the truth is known: randomised, confounded, with a hidden confounder, with a mediator."""
+"""Data sets with known effects: randomised, confounded, with a hidden confounder, with a mediator."""
+
+from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
@@ -10,21 +12,20 @@ from pushlab.causal.estimators import logistic, standardised
 from pushlab.causal.experiments import Experiment, experiment
 from pushlab.ground.arguments import demand, number, one_of, whole
 
-OUTCOME, TREATED, EFFECT, PROPENSITY = "outcome", "treated", "effect", "propensity"
-
 
 @dataclass(frozen=True, eq=False)
 class CausalData:
-    """Who was treated, and what came of it; from a simulator also what would have come of it otherwise.
+    """Treatments and outcomes of units; from a simulator also the effects.
 
-    covariates   DataFrame, a row a unit: what is known of it, at the decision (but for the mediator)
-    treated      array (units,) bool
-    outcome      array (units,): what was measured
-    effects      array (units,): outcome treated less outcome untreated, without error of measurement; None if unknown
-    propensity   array (units,): how likely each was to be treated; None if unknown
-    mediator     name of the covariate that was measured after treatment began; None without one
-    description  a sentence
-    source       the Experiment it was drawn from; None for data from elsewhere
+    Attributes:
+        covariates: DataFrame, a row a unit: what is known of it, at the decision (except for the mediator).
+        treated: Array (units,) bool.
+        outcome: Array (units,).
+        effects: Array (units,): outcome treated less outcome untreated, without error of measurement; None if unknown.
+        propensity: Array (units,): probability of treatment; None if unknown.
+        mediator: Name of the covariate that was measured after treatment began; None without one.
+        description: A sentence.
+        source: The Experiment that it was drawn from; None for other data.
     """
 
     covariates: pd.DataFrame
@@ -37,36 +38,25 @@ class CausalData:
     source: Experiment | None = None
 
     def __post_init__(self):
-        treated = np.asarray(self.treated)
+        n = len(self.covariates)
+        for name in ("treated", "outcome", "effects", "propensity"):
+            values = getattr(self, name)
+            if values is not None:
+                values = np.asarray(values, np.float64)
+                demand(
+                    values.shape == (n,),
+                    f"{name} has a value for each of {n} units; got {values.shape}",
+                )
+                object.__setattr__(self, name, values)
         demand(
-            np.isin(treated, (0, 1)).all(),
+            np.isin(self.treated, (0, 1)).all(),
             "treated is True or False, or 1 or 0, for each unit",
         )
-        object.__setattr__(self, "treated", treated.astype(bool))
-        demand(
-            len(self.covariates) == len(treated),
-            f"there are covariates of {len(self.covariates)} units, and "
-            f"{len(treated)} that are treated or not",
-        )
-        for name in (
-            "outcome",
-            *(
-                name
-                for name in ("effects", "propensity")
-                if getattr(self, name) is not None
-            ),
-        ):
-            object.__setattr__(self, name, np.asarray(getattr(self, name), np.float64))
-            shape = getattr(self, name).shape
-            demand(
-                shape == treated.shape,
-                f"{name} has a value for each of {len(treated)} units; got {shape}",
-            )
+        object.__setattr__(self, "treated", self.treated.astype(bool))
         for name, values in self.frame().items():
             finite = np.isfinite(values.to_numpy(np.float64))
-            what = f"covariate {name}" if name in self.covariates else name
             demand(
-                finite.all(), f"{what}, unit {np.argmin(finite)}: not a finite number"
+                finite.all(), f"{name}, unit {np.argmin(finite)}: not a finite number"
             )
         if self.mediator is not None:
             one_of("mediator, a covariate,", self.mediator, self.covariates.columns)
@@ -80,8 +70,9 @@ class CausalData:
         return float("nan") if self.effects is None else float(self.effects.mean())
 
     def treatment_chances(self) -> np.ndarray:
-        """How likely each unit was to be treated, an array (units,): `propensity`, or where that is unknown an estimate
-        by logistic regression on the covariates.
+        """Return the probability of treatment, (units,): `propensity`, or an estimate if that is unknown.
+
+        The estimate is a logistic regression on the covariates.
         """
         if self.propensity is not None:
             return self.propensity
@@ -89,28 +80,28 @@ class CausalData:
         return logistic().fit(x, self.treated).predict_proba(x)[:, 1]
 
     def frame(self) -> pd.DataFrame:
-        """All of it as one DataFrame: covariates, treated, outcome, and propensity and effect where known."""
-        known = {
-            TREATED: self.treated,
-            OUTCOME: self.outcome,
-            PROPENSITY: self.propensity,
-            EFFECT: self.effects,
+        """Return one DataFrame: covariates, treated, outcome, and propensity and effect if they are known."""
+        columns = {
+            "treated": self.treated,
+            "outcome": self.outcome,
+            "propensity": self.propensity,
+            "effect": self.effects,
         }
-        return self.covariates.assign(
-            **{name: values for name, values in known.items() if values is not None}
-        )
+        known = {name: values for name, values in columns.items() if values is not None}
+        return self.covariates.assign(**known)
 
 
 def randomised(
     model: Any = "hiv", n: int = 1000, seed: int = 0, share: float = 0.5, **changes: Any
 ) -> CausalData:
-    """A data set in which a coin decided who was treated.
+    """Draw a data set in which a coin decided about treatment.
 
-    model    a simulator's name, an Experiment or a Model, see `experiment`
-    n        units
-    seed     the same seed gives the same units to every kind of data set
-    share    how likely each unit is to be treated
-    changes  to the experiment's fields
+    Args:
+        model: A simulator's name, an Experiment or a Model, see `experiment`.
+        n: Number of units.
+        seed: The same seed gives the same units to every kind of data set.
+        share: Probability of treatment.
+        changes: To the experiment's fields.
 
     >>> data = randomised("lotka_volterra", 200, seed=7)
     >>> len(data), data.propensity[0].item(), data.covariates.columns.to_list()
@@ -118,90 +109,57 @@ def randomised(
     """
     number("share", share, above=0, below=1)
     trial = experiment(model, **changes)
-    return _draw(
-        trial,
-        n,
-        seed,
-        lambda covariates: np.full(len(covariates), share),
-        trial.seen,
-        f"{trial.words}; {100 * share:g} % treated by lot",
-    )
+    return _draw(trial, n, seed, trial.seen, f"{100 * share:g} % treated by lot", share)
 
 
 def confounded(
     model: Any = "hiv", n: int = 1000, seed: int = 0, **changes: Any
 ) -> CausalData:
-    """A data set in which a covariate that matters for the outcome also decided, with some chance, who was treated.
+    """Draw a data set in which a covariate that affects the outcome also affected treatment.
 
-    Arguments as of `randomised`; the experiment's `confounder` and `strength` say how.
+    The experiment's `confounder` and `strength` say how. Arguments as in `randomised`.
 
     >>> data = confounded("lotka_volterra", 500, seed=7)
     >>> bool(data.propensity.std() > 0.1)
     True
     """
-    trial = _that_shows_its_confounder(model, changes)
-    return _draw(
-        trial,
-        n,
-        seed,
-        trial.propensities,
-        trial.seen,
-        f"{trial.words}; treated by {_spoken(trial.confounder)}, which is seen",
-    )
+    trial = _with_seen_confounder(model, changes)
+    return _draw(trial, n, seed, trial.seen, _words(trial, "is seen"))
 
 
 def unobserved(
     model: Any = "hiv", n: int = 1000, seed: int = 0, **changes: Any
 ) -> CausalData:
-    """As `confounded`, but the confounder is not among the covariates (nor what else the experiment's `hidden` names).
+    """Draw a data set as `confounded`, without the confounder (and the experiment's `hidden`) among the covariates.
 
     >>> unobserved("lotka_volterra", 100, seed=7).covariates.columns.to_list()
     ['log10 foxes']
     """
     trial = experiment(model, **changes)
-    demand(
-        trial.hidden is None or trial.confounder in trial.hidden,
-        f"hidden names the confounder, {trial.confounder}, before others; got {trial.hidden!r}",
-    )
-    hidden = {trial.bench.column(name) for name in trial.hidden or (trial.confounder,)}
+    names = {trial.confounder, *(trial.hidden or ())}
+    hidden = {trial.bench.column(name) for name in names}
     seen = [name for name in trial.seen if name not in hidden]
-    demand(
-        seen,
-        "nothing is left to be seen; let the experiment have more covariates, or hide fewer",
-    )
-    return _draw(
-        trial,
-        n,
-        seed,
-        trial.propensities,
-        seen,
-        f"{trial.words}; treated by {_spoken(trial.confounder)}, which is not seen",
-    )
+    demand(seen, "no covariate is left; let the experiment have more, or hide fewer")
+    return _draw(trial, n, seed, seen, _words(trial, "is not seen"))
 
 
 def mediated(
     model: Any = "hiv", n: int = 1000, seed: int = 0, **changes: Any
 ) -> CausalData:
-    """As `confounded`, but one more covariate was measured after treatment began, on its way to the outcome.
+    """Draw a data set as `confounded`, with a covariate measured after treatment began, on its way to the outcome.
 
     >>> data = mediated("lotka_volterra", 100, seed=7)
     >>> data.mediator, data.covariates.columns.to_list()
     ('rabbits at 1', ['log10 rabbits', 'log10 foxes', 'rabbits at 1'])
     """
-    trial = _that_shows_its_confounder(model, changes)
-    return _draw(
-        trial,
-        n,
-        seed,
-        trial.propensities,
-        trial.seen,
-        f"{trial.words}; treated by {_spoken(trial.confounder)}, which is seen, as is "
-        f"{_spoken(trial.mediator)} later on",
-        mediator=f"{trial.mediator} at {trial.halfway:g}",
-    )
+    trial = _with_seen_confounder(model, changes)
+    later = trial.mediator.replace("_", " ")
+    words = _words(trial, f"is seen, as is {later} later on")
+    mediator = f"{trial.mediator} at {trial.halfway:g}"
+    return _draw(trial, n, seed, trial.seen, words, mediator=mediator)
 
 
-def _that_shows_its_confounder(model, changes):
+def _with_seen_confounder(model, changes):
     trial = experiment(model, **changes)
     demand(
         trial.confounder_column in trial.seen,
@@ -211,35 +169,36 @@ def _that_shows_its_confounder(model, changes):
     return trial
 
 
-def _spoken(name):
-    return name.replace("_", " ")
+def _words(trial, which):
+    return f"treated by {trial.confounder.replace('_', ' ')}, which {which}"
 
 
-def _draw(trial, n, seed, propensities, seen, description, mediator=None):
+def _draw(trial, n, seed, seen, words, share=None, mediator=None):
+    """Draw a data set. `share` is the probability of treatment; by default the confounder decides."""
     whole("n", n, 4, of="units")
-    begins, lots, errors = (
-        np.random.default_rng(one) for one in np.random.SeedSequence(seed).spawn(3)
-    )
-    units = trial.units(n, begins)
-    propensity = propensities(units.covariates)
+    seeds = np.random.SeedSequence(seed).spawn(3)
+    starts, lots, errors = map(np.random.default_rng, seeds)
+    units = trial.units(n, starts)
+    propensity = np.full(n, share)
+    if share is None:
+        propensity = trial.propensities(units.covariates)
     treated = lots.random(n) < propensity
     demand(
         0 < treated.sum() < n,
         f"of {n} units all or none are treated; take more units or another seed",
     )
-    arm, rows = treated.astype(int), np.arange(n)
+    rows = np.arange(n), treated.astype(int)
     covariates = units.covariates[seen]
     if mediator is not None:
-        covariates = covariates.assign(**{mediator: units.mediators[rows, arm]})
-    outcome = units.outcomes[rows, arm] + trial.noise * errors.normal(size=n)
+        covariates = covariates.assign(**{mediator: units.mediators[rows]})
     return CausalData(
         covariates,
         treated,
-        outcome,
+        units.outcomes[rows] + trial.noise * errors.normal(size=n),
         units.effects,
         propensity,
         mediator,
-        description,
+        f"{trial.words}; {words}",
         trial,
     )
 

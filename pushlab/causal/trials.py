@@ -1,4 +1,6 @@
-"""The same estimators on many data sets: how far off they are, and how often their intervals hold the truth."""
+"""The same estimators on many data sets: their errors, and how often their intervals contain the truth."""
+
+from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,14 +8,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pushlab.causal.compare import compare, without_mediator
+from pushlab.causal.compare import compare
 from pushlab.causal.draws import KINDS
 from pushlab.causal.experiments import experiment
 from pushlab.ground.arguments import one_of, whole
 from pushlab.ground.seeds import episode_seed
 from pushlab.metrics.estimate import share_interval
 
-COLUMNS = (
+COLUMNS = [
     "kind",
     "n",
     "draw",
@@ -25,7 +27,7 @@ COLUMNS = (
     "clipped",
     "truth",
     "sample_effect",
-)
+]
 
 
 def repeat(
@@ -34,68 +36,55 @@ def repeat(
     n: int = 500,
     draws: int = 200,
     estimators: Any = None,
-    adjust: Any = None,
+    resamples: int = 1000,
     seed: int = 0,
-    jobs: int = 1,
-    progress: bool = False,
-    **more: Any,
 ) -> pd.DataFrame:
-    """Estimates from many data sets of one kind, a DataFrame with a row for each draw and estimator.
+    """Estimate the effect on many data sets of one kind.
 
-    model     a simulator's name or an Experiment
-    kind      "randomised", "confounded", "unobserved" or "mediated"
-    n, draws  units in a data set; data sets, of which number i has `episode_seed(seed, i)`: the first has `seed`
-    adjust    names of covariates, "known at the decision" (all but the mediator), or None for all
-    jobs      processes
-    more      for `estimate`: level, resamples, interval …
-    returns   kind, n, draw, estimator, estimate, standard_error, low, high, clipped (units), truth (the mean effect in
-              the population), sample_effect (that on the units of the draw)
+    Args:
+        model: A simulator's name or an Experiment.
+        kind: "randomised", "confounded", "unobserved" or "mediated".
+        n: Units in a data set.
+        draws: Number of data sets. Number i has the seed `episode_seed(seed, i)`: the first has `seed`.
+        estimators, resamples: As in `compare`.
+
+    Returns:
+        DataFrame with a row for each draw and estimator: kind, n, draw, estimator, estimate, standard_error, low, high,
+        clipped (units), truth (the mean effect in the population), sample_effect (that on the units of the draw).
 
     >>> from pushlab.causal import DifferenceInMeans
     >>> table = repeat("lotka_volterra", "randomised", n=100, draws=3, estimators=[DifferenceInMeans()])
     >>> len(table), table["truth"].nunique()
     (3, 1)
     """
-    from joblib import Parallel, delayed
     from threadpoolctl import threadpool_limits
-    from tqdm.auto import tqdm
 
     one_of("kind", kind, KINDS)
-    trial, numbers = (
-        experiment(model),
-        tqdm(range(whole("draws", draws, 1)), disable=not progress),
-    )
-    truth = trial.population_effect
-    with threadpool_limits(
-        1, user_api="blas"
-    ):  # matrices are small: more threads than one wait for each other
-        tables = Parallel(jobs)(
-            delayed(_one_draw)(
-                trial, kind, n, number, seed, estimators, adjust, truth, more
-            )
-            for number in numbers
-        )
-    return pd.concat(tables, ignore_index=True).assign(kind=kind, n=n)[list(COLUMNS)]
-
-
-def _one_draw(trial, kind, n, number, seed, estimators, adjust, truth, more):
-    own = episode_seed(seed, number)
-    data = KINDS[kind](trial, n, own)
-    if isinstance(adjust, str) and adjust == "known at the decision":
-        adjust = without_mediator(data)
-    table = compare(data, estimators, truth, adjust, seed=own, **more)
-    return table.assign(draw=number, sample_effect=data.average_effect)
+    trial = experiment(model)
+    tables = []
+    with threadpool_limits(1, user_api="blas"):  # matrices are too small for threads
+        for draw in range(whole("draws", draws, 1)):
+            own = episode_seed(seed, draw)
+            data = KINDS[kind](trial, n, own)
+            table = compare(data, estimators, trial.population_effect, resamples, own)
+            effect = data.average_effect
+            tables.append(table.assign(draw=draw, sample_effect=effect))
+    return pd.concat(tables, ignore_index=True).assign(kind=kind, n=n)[COLUMNS]
 
 
 def summary(
     table: pd.DataFrame, by: Sequence[str] = ("kind", "n", "estimator")
 ) -> pd.DataFrame:
-    """What many draws say of each estimator, a DataFrame with a row each.
+    """Summarise the errors of each estimator over many draws.
 
-    table     as of `repeat`; with further columns, which `by` then names too
-    returns   by, truth, mean, bias (mean less truth), spread (deviation of the estimates), rmse (root of the mean
-              squared error), covers (share of the intervals that hold the truth) with its Wilson interval covers_low
-              and covers_high, width (of the interval, median), draws, and clipped (units, mean) where the table has it
+    Args:
+        table: As of `repeat`; with further columns, which `by` then names too.
+
+    Returns:
+        DataFrame with a row for each: by, truth, mean, bias (mean less truth), spread (deviation of the estimates),
+        rmse (root of the mean squared error), covers (share of the intervals that contain the truth) with its Wilson
+        interval covers_low and covers_high, width (of the interval, median), draws, and clipped (units, mean) if the
+        table has it.
 
     >>> import pandas as pd
     >>> found = pd.DataFrame({"estimator": "a", "estimate": [1.0, 3.0], "truth": 1.0, "low": [0.0, 2.0],
@@ -103,10 +92,11 @@ def summary(
     >>> summary(found, by=["estimator"])[["bias", "covers", "width"]].values.tolist()
     [[1.0, 0.5, 2.0]]
     """
+    truth = table["truth"]
     rows = table.assign(
-        error=table["estimate"] - table["truth"],
+        error=table["estimate"] - truth,
         width=table["high"] - table["low"],
-        covers=(table["low"] <= table["truth"]) & (table["truth"] <= table["high"]),
+        covers=(table["low"] <= truth) & (truth <= table["high"]),
     )
     groups = rows.groupby(list(by), sort=False, observed=True)
     found = groups.agg(
@@ -130,15 +120,14 @@ def summary(
 def by_size(
     model: Any = "hiv",
     sizes: Sequence[int] = (50, 100, 200, 400, 800, 1600),
-    kind: str = "confounded",
     draws: int = 100,
     **more: Any,
 ) -> pd.DataFrame:
-    """How much data an estimator needs: `summary` for data sets of several sizes. `more` as in `repeat`.
+    """Return the `summary` for data sets of several sizes. `more` as in `repeat`.
 
-    An estimator that is right comes nearer to the truth with the root of the number of units; the error of one that is
+    The error of an estimator that is right decreases with the root of the number of units. The error of one that is
     wrong stays, and more data only make it surer.
     """
     trial = experiment(model)
-    tables = [repeat(trial, kind, int(n), draws, **more) for n in sizes]
+    tables = [repeat(trial, n=n, draws=draws, **more) for n in sizes]
     return summary(pd.concat(tables, ignore_index=True))

@@ -28,43 +28,33 @@ TABLE = (
     ),
     (
         "pushlab/ODE-HIV-v0",
-        "pushlab.envs.ode.worlds:HIV",
+        "pushlab.envs.ode.hiv:HIV",
         "treat an HIV infection with two drugs, in a system that answers back",
     ),
     (
         "pushlab/ODE-HIV-Goal-v0",
-        "pushlab.envs.ode.worlds:HIVGoal",
+        "pushlab.envs.ode.hiv:HIVGoal",
         "the same patient with a goal to be reached",
     ),
     (
         "pushlab/ODE-LotkaVolterra-v1",
-        "pushlab.envs.ode.worlds:LotkaVolterra",
+        "pushlab.envs.ode.lotka_volterra:LotkaVolterra",
         "keep rabbits and foxes from dying out",
     ),
     (
-        "pushlab/ODE-LotkaVolterra-v0",
-        "pushlab.envs.ode.worlds:LotkaVolterraV0",
-        "the same with rabbits that nothing crowds, which grow without end where there are no foxes",
-    ),
-    (
         "pushlab/ODE-Opioid-v0",
-        "pushlab.envs.ode.whynot_worlds:Opioid",
+        "pushlab.envs.ode.opioid:Opioid",
         "keep people from dying of opioids by holding down how many begin to use them",
     ),
     (
         "pushlab/ODE-Zika-v0",
-        "pushlab.envs.ode.whynot_worlds:Zika",
+        "pushlab.envs.ode.zika:Zika",
         "hold down Zika in a small town with bednets, condoms, treatment and spray",
     ),
     (
         "pushlab/ODE-World3-v1",
-        "pushlab.envs.ode.whynot_worlds:World3",
+        "pushlab.envs.ode.world3:World3",
         "steer what the world of The Limits to Growth uses and pollutes",
-    ),
-    (
-        "pushlab/ODE-World3-v0",
-        "pushlab.envs.ode.whynot_worlds:World3V0",
-        "the same with WhyNot's normal life expectancy of 32 years in place of the book's 28",
     ),
     (
         "pushlab/Credit-v0",

@@ -9,83 +9,103 @@ from typing import Any
 
 import numpy as np
 from gymnasium.spaces import Box, Dict, Discrete
+from numpy import ndarray
 
 from pushlab.datasets.borrowers import FEATURES, WORDS, load_borrowers
-from pushlab.envs.credit.people import WEIGHTS, best_response, cost, credit_config
 from pushlab.envs.credit.rules import (
+    WEIGHTS,
+    best_response,
     candidate_classifiers,
+    cost,
+    credit_config,
     fit,
     moved,
     optimum,
     published_risk,
     share_by_score,
 )
+from pushlab.envs.ode.models import whynot_preset
 from pushlab.envs.world import World, reading
 from pushlab.ground.arguments import (
     demand,
     in_short,
     naming,
     number,
+    numbers,
     one_of,
     some_of,
-    whole,
 )
 
 GROUPS = ("repaid", "behind")  # label 0 and label 1
-REFERENCES = (None, "whynot-0.12")
-SLACK = 1e-9  # what rounding may add to a bound
+TOLD = ("loss", "accuracy", "refused_repaid", "refused_behind", "moved", "cost")
+SLACK = 1e-9  # what rounding can add to a bound
 
 
 class Credit(World):
     """Publish the weights of a credit score each round; people change their features to look better.
 
     The score of a person is weights · features + bias, the log-odds of falling 90 days behind; above 0 they are
-    refused. Whoever is scored moves the features that can be changed, epsilon times the weight, against the weight
-    (`pushlab.envs.credit.people`); who falls behind stays as it is.
+    refused. Everybody moves the features that can be changed against the weights, by epsilon times the weight
+    (`pushlab.envs.credit.rules`). Who falls behind stays as it is.
 
-    Observation  "summary": Box (8,) float64: the mean of each of the three features that can be changed, of those who
-                 paid back, the same of those who fell behind, in standard units, and the shares of both groups that
-                 were refused (0 at the start). "table": Dict of "features", Box (n, 11) float64, everybody's features
-                 as they now are and a column of ones, and "labels", Box (n,), 1 for those who fell behind
-    Action       "discrete": Discrete, one of `candidates`, whose names are in `world.candidates`. "box": Box (11,)
-                 float64, the weights in the order of FEATURES, then the bias, within -bound and bound: what a lender
-                 who trains publishes, and the original's action
-    Reward       minus the loss: the mean logistic loss on people after they have moved, plus l2_penalty / 2 times the
-                 squared length of the weights
-    Dynamics     without memory, each round people answer the weights from where they began; with memory from where
-                 they are, so that they go on moving
-    Start        nobody has moved; or everybody has answered the weights options={"theta": …}, (11,) or one row for
-                 each copy
-    End          never terminated; truncated at `config.end_time`, after 25 rounds
-    Info         "time", rounds; and of the last step, 0 before the first: "loss"; "accuracy", the share told apart
-                 rightly; "refused_repaid" and "refused_behind", the shares of both groups; "moved", how far everybody
-                 now is from where they began, in standard units; "cost", what the step cost a person, in units of the
-                 score
-    Arguments    people       None for 18,357 generated people, the path of a table like Kaggle's cs-training.csv, or
-                              Borrowers (`pushlab.datasets.borrowers`)
-                 config       {parameter: value} to change, or a CreditConfig: epsilon, changeable, l2_penalty,
-                              penalise_bias, memory, start_time, end_time
-                 preset       "whynot": WhyNot's epsilon 0.1, no penalty, 5 rounds; `config` goes before it
-                 timestep     rounds between decisions, 1
-                 actions      "discrete" or "box"
-                 candidates   {name: weights} for "discrete"; None takes five that are worked out from the people
-                 bound        of every weight, 20
-                 observe      "summary" or "table". The table is what the original shows and what a lender retrains
-                              on, 1.6 MB a step; a log or a learning agent wants the summary, beside which
-                              `env.unwrapped.features` gives the table when it is needed
-                 visible      names of the features that are seen; None means all. The summary shows those of them that
-                              can be changed: the others' means stay as they are
-                 reference    "whynot-0.12" brings the original's rules back, see below, and its preset; with
-                              actions="box" and observe="table" that is WhyNot's environment
-    Attributes   of the environment: config, time, people; features (n, 11) as they now are; labels (n,)
-    Source       Perdomo, Zrnic, Mendler-Dünner & Hardt (2020), Performative Prediction, ICML; Hardt, Megiddo,
-                 Papadimitriou & Wootters (2016), Strategic Classification, ITCS; the simulator in WhyNot 0.12
+    Observation:
+        "summary": Box(8,) float64: the mean of each of the three features that can be changed, of those who paid back,
+        the same of those who fell behind, in standard units, and the shares of both groups that were refused (0 at the
+        start). "table": Dict of "features", Box(n, 11) float64, everybody's features now and a column of ones, and
+        "labels", Box(n,), 1 for those who fell behind.
 
-    Where WhyNot is wrong this is right. There the loss itself is the reward, so that the best agent is the one who
-    scores worst; the loss is taken after people have answered the same weights twice; the penalty leaves the bias out,
-    and a free bias ends retraining in two rounds for every epsilon (everybody moves alike, and the bias takes it back),
-    so that the circles of a large epsilon are never seen; large scores overflow; spaces are infinite; and an episode
-    registered with 100 steps ends after 5. reference="whynot-0.12" brings back the first three.
+    Action:
+        "discrete": Discrete, one of `candidates`, whose names are in `world.candidates`. "box": Box(11,) float64, the
+        weights in the order of FEATURES, then the bias, within -bound and bound: what a lender who trains publishes,
+        and the original's action.
+
+    Reward:
+        Minus the loss: the mean logistic loss on people after they have moved, plus l2_penalty / 2 times the squared
+        length of the weights.
+
+    Dynamics:
+        Without memory, people answer the weights in each round from where they began. With memory they answer from
+        where they are, so that they go on moving.
+
+    Start:
+        Nobody has moved; or everybody has answered the weights options={"theta": ...}, (11,) or one row for each copy.
+
+    End:
+        Never terminated; truncated at `config.end_time`, after 25 rounds.
+
+    Info:
+        "time", rounds; and of the last step, 0 before the first: "loss"; "accuracy", the share of right decisions;
+        "refused_repaid" and "refused_behind", the shares of both groups; "moved", how far everybody is from where they
+        began, in standard units; "cost", the cost of the step for a person, in units of the score.
+
+    Args:
+        people: None for 18,357 generated people, the path of a table like Kaggle's cs-training.csv, or Borrowers
+            (`pushlab.datasets.borrowers`).
+        config: {parameter: value} to change, or a CreditConfig: epsilon, changeable, l2_penalty, penalise_bias, memory,
+            start_time, end_time.
+        preset: "whynot": WhyNot's epsilon 0.1, no penalty, 5 rounds. `config` overrides it.
+        actions: "discrete" or "box".
+        candidates: {name: weights} for "discrete"; None computes five from the people.
+        bound: Of every weight, 20.
+        observe: "summary" or "table". The table is what the original shows and what a lender retrains on, 1.6 MB a
+            step. For logs and learning agents the summary is better; `env.unwrapped.features` has the table then.
+        visible: Names of the features that are seen; None is all. The summary shows those of them that can be changed:
+            the others' means don't change.
+        reference: "whynot-0.12" has the original's rules, see below, and its preset. With actions="box" and
+            observe="table" that is WhyNot's environment.
+
+    Attributes:
+        config, time, people, features, labels: Of the environment; features (n, 11) are the current ones.
+
+    Source:
+        Perdomo, Zrnic, Mendler-Dünner & Hardt (2020), Performative Prediction, ICML; Hardt, Megiddo, Papadimitriou &
+        Wootters (2016), Strategic Classification, ITCS; the simulator in WhyNot 0.12.
+
+    WhyNot has faults that this world doesn't have. There the loss itself is the reward, so that the best agent is the
+    one who scores worst. The loss is taken after people have answered the same weights twice. The penalty leaves the
+    bias out, and a free bias ends retraining in two rounds for every epsilon (everybody moves alike, and the bias takes
+    it back), so that the circles of a large epsilon are never seen. Large scores overflow, spaces are infinite, and an
+    episode registered with 100 steps ends after 5. reference="whynot-0.12" brings back the first three.
 
     >>> import gymnasium as gym, pushlab
     >>> env = gym.make("pushlab/Credit-v0")
@@ -93,20 +113,19 @@ class Credit(World):
     >>> observation.shape, list(env.unwrapped.world.candidates)[1]
     ((8,), 'trained on the past')
     >>> observation, reward, terminated, truncated, info = env.step(1)
-    >>> round(reward, 3), round(info["moved"], 3)       # half of those who fall behind get through
+    >>> round(reward, 3), round(info["moved"], 3)       # half of those who fall behind are accepted
     (-0.508, 0.667)
     """
 
     name, drawing = "Credit-v0", "credit_scores"
     options = ("theta",)
-    exports = ("config", "time", "timestep", "people", "features", "labels")
+    exports = ("config", "time", "people", "features", "labels")
 
     def __init__(
         self,
         people: Any = None,
         config: Any = None,
         preset: str | None = None,
-        timestep: int = 1,
         actions: str = "discrete",
         candidates: Mapping[str, Any] | None = None,
         bound: float = 20.0,
@@ -114,261 +133,202 @@ class Credit(World):
         visible: Any = None,
         reference: str | None = None,
     ):
-        one_of("reference", reference, REFERENCES)
         one_of("actions", actions, ("discrete", "box"))
         self.observed = one_of("observe", observe, ("summary", "table"))
+        self.config = credit_config(config, whynot_preset(reference, preset))
         self.reference = reference
-        with naming("people", people):
-            self.people = load_borrowers(people)
-        self.config = credit_config(
-            config, "whynot" if preset is None and reference is not None else preset
-        )
         if reference is not None:
             self.config = replace(self.config, penalise_bias=False)
-        length = int(self.config.end_time - self.config.start_time)
-        whole("timestep", timestep, 1, length, of="rounds of the episode")
-        self.timestep, self.length = int(timestep), length
-        self.steps = self.most_steps = -(-length // int(timestep))
-        number("bound", bound, above=0, most=1_000_000)
-        self.bound, self._places = float(bound), self.config.places
+        with naming("people", people):
+            self.people = load_borrowers(people)
+        self.steps = self.most_steps = self.config.end_time - self.config.start_time
+        self.bound = float(number("bound", bound, above=0, most=1_000_000))
+        self.visible = FEATURES
+        if visible is not None:
+            self.visible = some_of("visible", visible, FEATURES)
+        self._places = self.config.places
         self._set_actions(actions, candidates)
-        self._set_observations(visible)
-
-    # ------------------------------------------------------------ spaces
+        self._set_observations()
 
     def _set_actions(self, actions, candidates):
         if actions == "box":
             demand(candidates is None, "candidates are for actions='discrete'")
             self.candidates = None
-            self.action_space = Box(
-                -self.bound, self.bound, (len(WEIGHTS),), np.float64
-            )
+            shape = (len(WEIGHTS),)
+            self.action_space = Box(-self.bound, self.bound, shape, np.float64)
             self.action_names = WEIGHTS
             return
         if candidates is None:
-            candidates = dict(candidate_classifiers(self.people, self.config))
-        if not isinstance(candidates, dict) or not candidates:
-            raise ValueError(
-                f"candidates is a dict of at least one name and its weights; got {in_short(candidates)}"
-            )
+            candidates = candidate_classifiers(self.people, self.config)
+        demand(
+            isinstance(candidates, dict) and candidates,
+            f"candidates is {{name: weights}}; got {in_short(candidates)}",
+        )
         self.candidates = {
-            str(name): self._as_weights(weights, f"candidates: {name!r}")
+            str(name): self._as_weights(f"candidates: {name!r}", weights)
             for name, weights in candidates.items()
         }
         self._weights = np.array(list(self.candidates.values()))
         self.action_space = Discrete(len(self.candidates))
         self.action_choices = [("classifier", list(self.candidates))]
 
-    def _as_weights(self, weights, what, copies=None):
-        """Weights as an array (11,), or (copies, 11); ValueError says what is wrong with them."""
-        try:
-            array = np.array(weights, np.float64)
-        except (TypeError, ValueError, OverflowError):
-            raise ValueError(
-                f"{what} has {len(WEIGHTS)} numbers as weights; got {in_short(weights)}"
-            ) from None
-        shapes = [(len(WEIGHTS),)] + (
-            [] if copies is None else [(copies, len(WEIGHTS))]
+    def _as_weights(self, name, weights, copies=None):
+        """Return weights as an array (11,), or (copies, 11)."""
+        array = numbers(name, weights)
+        n = len(WEIGHTS)
+        demand(
+            array.shape in ((n,), (copies, n)),
+            f"{name} has {n} weights, one for each feature and the bias; got the shape {array.shape}",
         )
-        if array.shape not in shapes:
-            raise ValueError(
-                f"{what} has {len(WEIGHTS)} weights, one for each feature and the bias; got the shape "
-                f"{array.shape}"
-            )
-        if not (np.abs(array) <= self.bound).all():
-            raise ValueError(
-                f"{what} has weights from {-self.bound:g} to {self.bound:g}, the bound; got "
-                f"{array.tolist()}"
-            )
+        demand(
+            (np.abs(array) <= self.bound).all(),
+            f"{name} has weights from {-self.bound:g} to {self.bound:g}, the bound; got {in_short(weights)}",
+        )
         return array
 
-    def _set_observations(self, visible):
-        self.visible = visible = (
-            FEATURES if visible is None else some_of("visible", visible, FEATURES)
-        )
-        self.seen = np.array(
-            [*(FEATURES.index(name) for name in visible), len(FEATURES)]
-        )  # and the bias
-        # With memory every round may add a step, and the start another one.
-        reach = (
-            self.config.epsilon
-            * self.bound
-            * (self.length + 1 if self.config.memory else 1)
-            * (1 + SLACK)
-            + SLACK
-        )
+    def _set_observations(self):
+        config = self.config
+        # Positions of the visible features and of the bias.
+        seen = [FEATURES.index(name) for name in self.visible]
+        self.seen = np.array([*seen, len(FEATURES)])
+        # With memory every round can add a step, and the start another one.
+        rounds = self.steps + 1 if config.memory else 1
+        reach = config.epsilon * self.bound * rounds * (1 + SLACK) + SLACK
         if self.observed == "table":
             self.observation_space = self._table_space(reach)
             return
-        self._shown = [
-            at for at, name in enumerate(self.config.changeable) if name in visible
-        ]
+        names = [name for name in config.changeable if name in self.visible]
+        self._shown = [config.changeable.index(name) for name in names]
         self._means = self.people.means[:, self._places[self._shown]]
-        bounds = (
-            np.append(np.ravel(self._means - reach), [0, 0]),
-            np.append(np.ravel(self._means + reach), [1, 1]),
-        )
-        self.observation_space = Box(*bounds, dtype=np.float64)
-        shown = [self.config.changeable[at] for at in self._shown]
-        self.observation_names = tuple(
-            f"{name}.{group}" for group in GROUPS for name in shown
-        ) + tuple(f"refused.{group}" for group in GROUPS)
+        low = np.append(self._means - reach, [0, 0])
+        high = np.append(self._means + reach, [1, 1])
+        self.observation_space = Box(low, high, dtype=np.float64)
+        names = [f"{name}.{group}" for group in GROUPS for name in names]
+        self.observation_names = (*names, *(f"refused.{group}" for group in GROUPS))
 
     def _table_space(self, reach):
-        features, n = self.people.features, len(self.people)
-        low, high = features.min(axis=0) - SLACK, features.max(axis=0) + SLACK
+        features = self.people.features
+        n = len(features)
+        low = np.append(features.min(axis=0) - SLACK, 0.0)
+        high = np.append(features.max(axis=0) + SLACK, 1.0)
         low[self._places] -= reach
         high[self._places] += reach
-        low, high = np.append(low, 0.0)[self.seen], np.append(high, 1.0)[self.seen]
+        rows = [np.tile(bound[self.seen], (n, 1)) for bound in (low, high)]
         return Dict(
             {
-                "features": Box(
-                    np.tile(low, (n, 1)), np.tile(high, (n, 1)), dtype=np.float64
-                ),
+                "features": Box(*rows, dtype=np.float64),
                 "labels": Box(0.0, 1.0, (n,), np.float64),
             }
         )
 
-    # ------------------------------------------------------------ the world
-
-    def initial(self, draws: np.ndarray, options: Mapping[str, Any]) -> dict:
-        n, shift = len(draws), np.zeros((len(draws), len(self._places)))
+    def initial(self, draws, options):
+        n = len(draws)
+        shift = np.zeros((n, len(self._places)))
         if "theta" in options:
-            shift = shift + best_response(
-                self._as_weights(options["theta"], "theta", n), self.config
-            )
+            theta = self._as_weights("theta", options["theta"], n)
+            shift = shift + best_response(theta, self.config)
         return {
             "shift": shift,
             "refused": np.zeros((n, 2)),
             "step": np.zeros(n, np.int64),
         }
 
-    def advance(self, state: dict, action: Any, draws: np.ndarray) -> tuple[dict, dict]:
-        if self._known is not None:
-            outcome = {
-                key: values.take(action, axis=0) for key, values in self._known.items()
-            }
-            after = {
-                "shift": outcome.pop("shift"),
-                "refused": outcome.pop("refused"),
-                "step": state["step"] + 1,
-            }
-            outcome["before"] = state["shift"]
-            return after, outcome
-        theta = (
-            action if self.candidates is None else self._weights.take(action, axis=0)
-        )
-        return self._publish(state, theta)
+    def advance(self, state, action, draws):
+        if self._known is None:
+            theta = action
+            if self.candidates is not None:
+                theta = self._weights.take(action, axis=0)
+            return self._publish(state, theta)
+        outcome = {
+            key: values.take(action, axis=0) for key, values in self._known.items()
+        }
+        after = {
+            "shift": outcome.pop("shift"),
+            "refused": outcome.pop("refused"),
+            "step": state["step"] + 1,
+        }
+        outcome["before"] = state["shift"]
+        return after, outcome
 
     @cached_property
     def _known(self):
-        """What each candidate leads to where people have no memory, the same in every round; None elsewhere."""
+        """The outcome of each candidate if people have no memory, the same in every round; otherwise None."""
         if self.candidates is None or self.config.memory:
             return None
-        n = len(self._weights)
-        after, outcome = self._publish(
-            {"shift": np.zeros((n, len(self._places))), "step": np.zeros(n, np.int64)},
-            self._weights,
-        )
+        start = self.initial(self._weights, {})
+        after, outcome = self._publish(start, self._weights)
         return {**outcome, "shift": after["shift"], "refused": after["refused"]}
 
     def _publish(self, state, theta):
-        move, step = best_response(theta, self.config), state["step"]
+        shift = move = best_response(theta, self.config)
         if self.config.memory:
-            rounds = np.minimum(self.timestep, self.length - step * self.timestep)[
-                :, None
-            ]
-            shift, spent = (
-                state["shift"] + rounds * move,
-                rounds[:, 0] * cost(move, self.config),
-            )
-        else:
-            shift, spent = move, cost(move, self.config)
-        risk = published_risk(
-            self.people,
-            theta,
-            shift if self.reference is None else shift + move,
-            self.config,
-        )
+            shift = state["shift"] + move
+        judged = shift if self.reference is None else shift + move
+        risk = published_risk(self.people, theta, judged, self.config)
+        loss = risk["loss"]
+        refused = risk["refused"]
         outcome = {
             "theta": theta,
             "before": state["shift"],
-            "loss": risk["loss"],
+            "loss": loss,
             "accuracy": risk["accuracy"],
-            "refused_repaid": risk["refused"][:, 0],
-            "refused_behind": risk["refused"][:, 1],
+            "refused_repaid": refused[:, 0],
+            "refused_behind": refused[:, 1],
             "moved": np.sqrt(np.sum(shift * shift, axis=1)),
-            "cost": spent,
-            "reward": -risk["loss"] if self.reference is None else risk["loss"],
+            "cost": cost(move, self.config),
+            "reward": -loss if self.reference is None else loss,
         }
-        return {"shift": shift, "refused": risk["refused"], "step": step + 1}, outcome
+        return {"shift": shift, "refused": refused, "step": state["step"] + 1}, outcome
 
-    def observe(self, state: dict) -> Any:
+    def observe(self, state):
         shift = state["shift"]
+        n = len(shift)
         if self.observed == "table":
-            table = np.repeat(self.people.table[None], len(shift), axis=0)
+            table = np.repeat(self.people.table[None], n, axis=0)
             table[:, :, self._places] += shift[:, None]
-            labels = np.repeat(self.people.labels[None], len(shift), axis=0)
+            labels = np.repeat(self.people.labels[None], n, axis=0)
             return {"features": table[:, :, self.seen], "labels": labels}
         means = self._means + shift[:, None, self._shown]
-        return np.concatenate([means.reshape(len(shift), -1), state["refused"]], axis=1)
+        return np.concatenate([means.reshape(n, -1), state["refused"]], axis=1)
 
-    def truncated(self, state: dict) -> np.ndarray:
+    def truncated(self, state):
         return state["step"] >= self.steps
 
-    def info(self, state: dict, outcome: dict | None) -> dict:
-        told = {
-            key: np.zeros(len(state["step"])) if outcome is None else outcome[key]
-            for key in (
-                "loss",
-                "accuracy",
-                "refused_repaid",
-                "refused_behind",
-                "moved",
-                "cost",
-            )
+    def info(self, state, outcome):
+        if outcome is None:
+            outcome = dict.fromkeys(TOLD, np.zeros(len(state["step"])))
+        return {
+            "time": self.config.start_time + state["step"].astype(np.float64),
+            **{key: outcome[key] for key in TOLD},
         }
-        return {"time": self._time(state["step"]), **told}
-
-    def _time(self, step):
-        return (
-            self.config.start_time + np.minimum(step * self.timestep, self.length)
-        ).astype(np.float64)
-
-    # ------------------------------------------------------------ what an environment offers
 
     @reading
     def time(self, env: Any) -> float:
-        """The round now; that of the start before the first reset."""
-        return float(
-            self.config.start_time
-            if env.state is None
-            else self._time(env.state["step"])[0]
-        )
+        """The current round; before the first reset the start time."""
+        step = 0 if env.state is None else env.state["step"][0]
+        return float(self.config.start_time + step)
 
     @reading
-    def features(self, env: Any) -> np.ndarray:
-        """Everybody's features as they now are and a column of ones, (n, 11), made when it is asked for."""
+    def features(self, env: Any) -> ndarray:
+        """Everybody's current features and a column of ones, (n, 11), a new array."""
         shift = 0.0 if env.state is None else env.state["shift"][0]
         return moved(self.people, shift, self.config)
 
     @property
-    def labels(self) -> np.ndarray:
+    def labels(self) -> ndarray:
         """Who fell behind, (n,), read-only."""
         return self.people.labels
 
-    # ------------------------------------------------------------ pictures
-
     @cached_property
-    def past(self) -> np.ndarray:
-        """The weights that are best on people who have not moved, (11,)."""
+    def past(self) -> ndarray:
+        """The weights that are best on people who haven't moved, (11,)."""
         return fit(self.people.table, self.people.labels, self.config)
 
     @cached_property
-    def foreseen(self) -> np.ndarray:
-        """The weights with the smallest loss after people have answered them, (11,); ValueError where there are none.
+    def foreseen(self) -> ndarray:
+        """The weights with the smallest loss after people have answered them, (11,).
 
-        There are none with memory, where people never come to rest, and under a reference, whose loss is another.
+        Raises ValueError with memory, since people never come to rest then, and with a reference, whose loss differs.
         """
         demand(
             not self.config.memory and self.reference is None,
@@ -378,16 +338,15 @@ class Credit(World):
 
     @cached_property
     def best_loss(self) -> float | None:
-        """The loss of `foreseen`, or None."""
+        """The loss of `foreseen`; None if it raises."""
         if self.config.memory or self.reference is not None:
             return None
         theta = self.foreseen[None]
-        return published_risk(
-            self.people, theta, best_response(theta, self.config), self.config
-        )["loss"].item()
+        move = best_response(theta, self.config)
+        return published_risk(self.people, theta, move, self.config)["loss"].item()
 
-    def frame(self, state: dict, outcome: dict | None, at: int = 0) -> dict:
-        """Return what `pushlab.plots.credit_scores` draws, a plain dict.
+    def frame(self, state, outcome, at=0):
+        """Return the data that `pushlab.plots.credit_scores` draws, a plain dict.
 
         env, step, of         Name of the world, round, number of rounds.
         people, source, epsilon, memory  How many people, from where, how easily they move, and whether they stay there.
@@ -401,29 +360,27 @@ class Credit(World):
         shift, words          {feature: standard deviations that people have moved}, {feature: its name in words}.
         loss, accuracy, cost, reward  Of the last round; missing before the first.
         """
-        shift, published = state["shift"][at], outcome is not None
-        theta = outcome["theta"][at] if published else self.past
-        before = outcome["before"][at] if published else shift
-        losses = published_risk(
-            self.people,
-            np.stack([theta] * 3),
-            np.stack([0 * shift, before, shift]),
-            self.config,
-        )
-        score, step = self.people.table @ theta, theta[self._places] @ shift
-        choice = None  # the name of a candidate; there are none where weights are free
-        if published and self.candidates is not None:
-            choice = list(self.candidates)[
-                int((self._weights == theta).all(axis=1).argmax())
-            ]
-        told = (
-            {
-                key: float(outcome[key][at])
-                for key in ("loss", "accuracy", "cost", "reward")
-            }
-            if published
-            else {}
-        )
+        shift = state["shift"][at]
+        theta = self.past
+        before = shift
+        choice = None
+        last_round = {}
+        if outcome is not None:
+            theta = outcome["theta"][at]
+            before = outcome["before"][at]
+            for key in ("loss", "accuracy", "cost", "reward"):
+                last_round[key] = float(outcome[key][at])
+            if self.candidates is not None:
+                is_published = (self._weights == theta).all(axis=1)
+                choice = list(self.candidates)[int(is_published.argmax())]
+        shifts = np.stack([0 * shift, before, shift])
+        risk = published_risk(self.people, np.stack([theta] * 3), shifts, self.config)
+        score = self.people.table @ theta
+        moved_by = theta[self._places] @ shift
+        scores = []
+        for group in (0, 1):
+            first = score[self.people.labels == group]
+            scores.append([share_by_score(first), share_by_score(first + moved_by)])
         return {
             "env": self.name,
             "step": int(state["step"][at]),
@@ -434,17 +391,11 @@ class Credit(World):
             "memory": self.config.memory,
             "theta": dict(zip(WEIGHTS, theta.tolist())),
             "choice": choice,
-            "scores": [
-                [
-                    share_by_score(score[self.people.labels == group] + moved_by)
-                    for moved_by in (0.0, step)
-                ]
-                for group in (0, 1)
-            ],
-            "refused": losses["refused"][[0, 2]].T.tolist(),
-            "promised": losses["loss"][1].item(),
+            "scores": scores,
+            "refused": risk["refused"][[0, 2]].T.tolist(),
+            "promised": risk["loss"][1].item(),
             "best": self.best_loss,
             "shift": dict(zip(self.config.changeable, shift.tolist())),
             "words": dict(zip(FEATURES, WORDS)),
-            **told,
+            **last_round,
         }

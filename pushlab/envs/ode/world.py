@@ -1,68 +1,92 @@
-"""A dynamical model under intervention as a world; `worlds.py` and `whynot_worlds.py` have the registered ones."""
+"""ODE: a dynamical model some of whose parameters an agent sets; the module of each simulator has its worlds."""
 
-from collections.abc import Mapping
-from dataclasses import replace
+from __future__ import annotations
+
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from gymnasium import spaces
+from gymnasium.spaces import Box, Discrete, MultiDiscrete
+from numpy import ndarray
 
-from pushlab.envs.ode.integrate import LANES, METHODS, integrator
-from pushlab.envs.ode.models import Model, load_model
-from pushlab.envs.ode.trajectories import counterfactual, failure, simulate
-from pushlab.envs.shell import Env
+from pushlab.envs.actions import reader_of
+from pushlab.envs.ode.integrate import LANES, integrator
+from pushlab.envs.ode.models import Model, load_model, whynot_preset
 from pushlab.envs.world import World, reading
-from pushlab.ground.arguments import demand, flag, in_short, number, one_of, some_of
+from pushlab.ground.arguments import (
+    demand,
+    flag,
+    in_short,
+    naming,
+    number,
+    numbers,
+    one_of,
+    some_of,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
 
-TOLERANCE = 1e-7  # estimated relative error of a step of the integrator; an episode stays within 1e-6
-DETECTED = 1e-6  # a smaller value is seen as this one where logarithms are observed
+TOLERANCE = 1e-7  # an episode then has a relative error below 1e-6
+DETECTED = 1e-6  # smaller values count as this one in logarithms
 FEW = 12  # fewer copies than this are advanced one by one, not LANES at a time
-ONE = np.array(1)  # adding a plain number to an array of one takes numpy twice as long
-MOST_STEPS, MOST_PARTS = (
-    10_000_000,
-    1_000_000,
-)  # timesteps of an episode, and fixed steps of one of them
-NORMAL_REACH = (
-    9.0  # no normal number that Box and Muller's rule makes of two uniforms is larger
-)
+ONE = np.array(1)  # NumPy adds it to an array of one in half the time of a plain 1
+LARGEST_NORMAL = 9.0  # the Box-Muller rule gives no larger number
 
 
 class ODE(World):
-    """A simulator as an environment: an action sets parameters, the model runs on for a timestep, and so on.
+    """Advance a simulator from decision to decision, while actions set some of its parameters.
 
-    Observation  Box, float64: the variables named by `observe`, in the model's order and units; their logarithms to
-                 base 10 with `log_observation` (below 1e-6 as 1e-6); MultiDiscrete codes with `bins`: how many of a
-                 variable's edges its value reaches, edges being `world.edges`
-    Action       "discrete": Discrete, a number for each combination of the interventions' options, the last one
-                 changing fastest; "box": Box, a value for each intervention between its bounds
-    Reward       the model's, of the state after the step and the doses of the step
-    Start        `initial_state`, or reset(options={"initial_state": …})
-    End          never terminated; truncated at `config.end_time`, to which the last step is cut short
-    Info         "time", in the model's unit
-    Arguments    model            a name, or a Model of one's own
-                 config           {parameter: value} to change, or a whole Config; it is never changed in place
-                 preset           a named set of parameters of the model; `config` goes before it
-                 initial_state    a name, {variable: value} or numbers; None is the model's first
-                 timestep         time between decisions
-                 actions          "discrete" or "box"
-                 interventions    {name: options or (low, high)} to take in place of the model's own
-                 observe          names of the variables that are seen; None means all
-                 bins             None, True (the model's edges) or {variable: edges}
-                 log_observation  see above
-                 noise            standard deviation of the natural logarithm of what is seen over what is
-                 solver           "compiled", which chooses its own steps; "euler" or "rk4", which take fixed ones; or
-                                  "scipy": LSODA at a relative tolerance of 1e-10, to check against
-                 tolerance        of the compiled solver, relative, for each step that it takes
-                 dt               length of a fixed step; None is a hundredth of the timestep
-    Attributes   of the environment, as in WhyNot: config, time, state, timestep, initial_state; and
-                 simulate(actions), counterfactual(actions), which return DataFrames
+    Observation:
+        Box, float64: the variables in `observe`, in the model's order and units. With `log_observation`, their base-10
+        logarithms; values below 1e-6 count as 1e-6. With `bins`, MultiDiscrete: the number of edges that a variable
+        reaches; `world.edges` has the edges.
+
+    Action:
+        "discrete": Discrete, a number for each combination of the interventions' options; the last intervention
+        changes fastest. "box": Box, a value for each intervention.
+
+    Reward:
+        The model's, of the state after the step and the doses of the step.
+
+    Start:
+        `initial_state`, or reset(options={"initial_state": ...}).
+
+    End:
+        Never terminated; truncated at `config.end_time`. The last step is shorter if it has to be.
+
+    Info:
+        "time", in the model's unit.
+
+    Args:
+        model: A name, or a Model.
+        config: {parameter: value} to change, or a whole Config. It is never changed in place.
+        preset: A named set of parameters of the model. `config` overrides it.
+        reference: "whynot-0.12" has the preset "whynot", and WhyNot's rules in worlds that say so.
+        initial_state: A name, {variable: value} or numbers; None is the model's first.
+        timestep: Time between decisions.
+        actions: "discrete" or "box".
+        interventions: {name: options or (low, high)} instead of the model's own.
+        observe: Names of the variables in observations; None is all.
+        bins: True observes the model's bins.
+        log_observation: True observes logarithms.
+        noise: Standard deviation of the natural logarithm of observed over true values.
+        tolerance: Relative error allowed in each step of the adaptive solver.
+        dt: Length of the steps of Euler's method, in the model's unit. None is the model's own choice: the adaptive
+            solver for all simulators except World3. At most 1: with longer steps variables can fall below zero.
+
+    Attributes:
+        config, time, state, timestep, initial_state: Of the environment, as in WhyNot.
+        simulate(actions), counterfactual(actions): Trajectories, as DataFrames.
+
+    >>> from pushlab.envs.shell import Env
+    >>> env = Env(ODE, model="lotka_volterra", config={"end_time": 10})
+    >>> env.config.end_time, env.time, env.timestep, env.initial_state
+    (10, 0.0, 0.5, {'rabbits': 10.0, 'foxes': 5.0})
     """
 
     name, drawing = "ODE-v0", "patient"
+    simulator: str | Model = "hiv"
     options: tuple[str, ...] = ("initial_state",)
     trail_of = ("before",)
     exports: tuple[str, ...] = (
@@ -76,308 +100,328 @@ class ODE(World):
 
     def __init__(
         self,
-        model: str | Model = "hiv",
+        model: str | Model | None = None,
         config: Any = None,
         preset: str | None = None,
+        reference: str | None = None,
         initial_state: Any = None,
         timestep: float | None = None,
         actions: str = "discrete",
         interventions: dict | None = None,
         observe: Any = None,
-        bins: Any = None,
+        bins: bool = False,
         log_observation: bool = False,
         noise: float = 0.0,
-        solver: str = "compiled",
         tolerance: float = TOLERANCE,
         dt: float | None = None,
     ) -> None:
-        self.model = load_model(model)
-        self.config = self.model.config(config, preset)
+        self.model = load_model(model or self.simulator)
+        self.reference = reference
+        self.config = self.model.config(config, whynot_preset(reference, preset))
         self._start = self.model.state(initial_state, self.config)
+        self._constants = self.model.constants(self.config)
         length = self.config.end_time - self.config.start_time
+        called = f"timestep ({self.model.time_unit})"
         timestep = self.model.timestep if timestep is None else timestep
-        self.timestep = float(
-            number(
-                f"timestep ({self.model.time_unit})",
-                timestep,
-                length / MOST_STEPS,
-                length,
-            )
-        )
-        dt = self.timestep / 100 if dt is None else dt
-        self.dt = float(number("dt", dt, self.timestep / MOST_PARTS, self.timestep))
+        self.timestep = float(number(called, timestep, above=0, most=length))
         self.steps = self.most_steps = int(np.ceil(length / self.timestep - 1e-9))
         self._last = np.array(self.steps)
-        self.noise, tolerance = (
-            float(number("noise", noise, 0, 5)),
-            number("tolerance", tolerance, 1e-13, 1e-2),
+        self.dt = (
+            self.model.dt if dt is None else float(number("dt", dt, above=0, most=1))
         )
-        self.solver = one_of("solver", solver, ("compiled", *METHODS, "scipy"))
-        self._fineness = self.dt if solver in METHODS else float(tolerance)
-        self._set_loops()
-        one_of("actions", actions, ("discrete", "box"))
-        self.interventions = _chosen(self.model, interventions, actions)
-        self.told = self.model.told(
-            self.config, [item.name for item in self.interventions]
-        )
-        self._constants = self.model.constants(self.config)
-        self._set_actions(actions)
-        self._set_observations(observe, bins, log_observation)
+        self._limit = float(number("tolerance", tolerance, 1e-13, 1e-2))
+        if self.dt is not None:
+            self._limit = self.dt
+        self._compile()
+        self.noise = float(number("noise", noise, 0, 5))
+        is_box = one_of("actions", actions, ("discrete", "box")) == "box"
+        self._set_actions(interventions, is_box)
+        self._set_observations(observe, flag("bins", bins), log_observation)
 
-    def _set_loops(self):
-        parts = self.model.derivative, self.model.reward, len(self.model.names)
-        self._one, self._many = (
-            integrator(*parts, lanes, self.solver) for lanes in (1, LANES)
-        )
+    def _compile(self):
+        model = self.model
+        parts = (model.derivative, model.reward, len(model.names))
+        self._one = integrator(*parts, 1, self.dt is not None)
+        self._many = integrator(*parts, LANES, self.dt is not None)
 
     def __getstate__(self):
-        return {
-            **vars(self),
-            "_one": None,
-            "_many": None,
-        }  # which are made for a model, and known by no name
+        # Pickle finds no name for compiled loops.
+        return {**vars(self), "_one": None, "_many": None}
 
-    def __setstate__(self, kept):
-        vars(self).update(kept)
-        self._set_loops()
+    def __setstate__(self, stored):
+        vars(self).update(stored)
+        self._compile()
 
-    # ------------------------------------------------------------ spaces
-
-    def _set_actions(self, actions):
-        names, known = (
-            [item.name for item in items]
-            for items in (self.interventions, self.model.interventions)
-        )
-        # An intervention that is not in the hands of the agent keeps the parameter's own value.
-        self._dose, self._columns = (
-            self.model.dose(self.config),
-            [known.index(name) for name in names],
-        )
-        if actions == "box":
-            low, high = np.array(
-                [item.bounds for item in self.interventions], np.float64
-            ).T
-            self.action_space, self.action_names, self.doses = (
-                spaces.Box(low, high, dtype=np.float64),
-                names,
-                None,
-            )
+    def _set_actions(self, interventions, is_box):
+        known = {item.name: item for item in self.model.interventions}
+        ranges = {}
+        for name, item in known.items():
+            ranges[name] = item.bounds if is_box else item.options or item.bounds
+        if interventions is not None:
+            ranges = self._chosen(interventions, known, is_box)
+        self._ranges = ranges
+        self.told = self.model.told(self.config, ranges)
+        # An intervention that actions don't set keeps the parameter's own value.
+        self._dose = self.model.dose(self.config)
+        self._columns = [list(known).index(name) for name in ranges]
+        if is_box:
+            low, high = np.array(list(ranges.values())).T
+            self.action_space = Box(low, high, dtype=np.float64)
+            self.action_names = list(ranges)
+            self.doses = None
             return
-        self.doses = np.array(
-            list(product(*(item.options for item in self.interventions))), np.float64
-        )
+        self.doses = np.array(list(product(*ranges.values())), np.float64)
         self._table = np.repeat(self._dose[None], len(self.doses), axis=0)
         self._table[:, self._columns] = self.doses
-        self.action_space = spaces.Discrete(len(self.doses))
-        self.action_choices = [
-            ("action", [self._in_words(dose) for dose in self.doses])
-        ]
+        self.action_space = Discrete(len(self.doses))
+        words = [known[name].words for name in ranges]
+        is_switch = all(len(each) == 2 and each[0] == 0 for each in ranges.values())
+        choices = [_in_words(words, dose, is_switch) for dose in self.doses]
+        self.action_choices = [("action", choices)]
 
-    def _in_words(self, dose):
-        if all(
-            len(item.options) == 2 and item.options[0] == 0
-            for item in self.interventions
-        ):
-            return (
-                " + ".join(
-                    item.words for item, value in zip(self.interventions, dose) if value
-                )
-                or "nothing"
-            )
-        return ", ".join(
-            f"{item.words} {value:g}" for item, value in zip(self.interventions, dose)
+    def _chosen(self, interventions, known, is_box):
+        """Return the options or bounds given, {intervention: numbers}."""
+        demand(
+            isinstance(interventions, dict) and interventions,
+            f"interventions is {{name: options or (low, high)}}; got {in_short(interventions)}",
         )
+        chosen = {}
+        for name, given in interventions.items():
+            one_of(f"interventions: an intervention of {self.model.name}", name, known)
+            low, high = known[name].bounds
+            values = numbers(f"interventions: {name}", given)
+            is_valid = values.ndim == 1 and len(values)
+            if is_box:
+                is_valid = values.shape == (2,) and values[0] < values[1]
+            demand(
+                is_valid and ((values >= low) & (values <= high)).all(),
+                f"interventions: {name} has a list of options, or (low, high) with actions='box', from {low:g} to "
+                f"{high:g}; got {in_short(given)}",
+            )
+            chosen[name] = tuple(values.tolist())
+        return chosen
 
     def _set_observations(self, observe, bins, log_observation):
-        observe = (
-            self.model.names
-            if observe is None
-            else some_of("observe", observe, self.model.names)
-        )
-        self.observation_names, self._sees_all = observe, observe == self.model.names
-        self._seen = np.array([self.model.names.index(name) for name in observe])
+        names = self.model.names
+        observe = names if observe is None else some_of("observe", observe, names)
+        self.observation_names = observe
+        self._sees_all = observe == names
+        self._seen = np.array([names.index(name) for name in observe])
         self.log_observation = flag("log_observation", log_observation)
         self.uniforms = 2 * len(observe) if self.noise else 0
-        self.edges = self.model.edges(observe, bins)
-        if self.edges is not None:
-            self.observation_space = spaces.MultiDiscrete(
-                [len(edges) + 1 for edges in self.edges.values()]
-            )
+        self.edges = None
+        if bins:
+            edges = {item.name: np.array(item.edges) for item in self.model.variables}
+            self.edges = {name: edges[name] for name in observe}
+            sizes = [len(edges[name]) + 1 for name in observe]
+            demand(min(sizes) > 1, f"{self.model.name} has no bins")
+            self.observation_space = MultiDiscrete(sizes)
             return
-        low, high = np.zeros(len(observe)), self._bound(self._start)[self._seen]
+        low = np.zeros(len(observe))
+        high = self._bound()[self._seen]
         if self.log_observation:
-            low, high = (
-                np.full(len(observe), np.log10(DETECTED)),
-                np.log10(np.maximum(high, 10 * DETECTED)),
-            )
-        self.observation_space = spaces.Box(low, high, dtype=np.float64)
+            low = np.full(len(observe), np.log10(DETECTED))
+            high = np.log10(np.maximum(high, 10 * DETECTED))
+        self.observation_space = Box(low, high, dtype=np.float64)
 
-    def _bound(self, start):
-        """What no observation passes, from the largest of the named starts and `start`."""
-        starts = [
+    def _bound(self):
+        """Upper bounds of observed values, from all named initial states and the environment's own."""
+        named = [
             self.model.state(name, self.config) for name in self.model.initial_states
-        ] + [start]
-        try:
-            high = np.max([self._upper(begin) for begin in starts], axis=0).astype(
-                np.float64
-            )
-        except ArithmeticError:
-            high = np.array(np.nan)
-        if not np.isfinite(high).all():
-            raise ValueError(
-                f"config: with these parameters {self.model.name} divides by 0 or has no bounds; got "
-                f"{vars(self.config)}"
-            )
-        return 1.001 * high * np.exp(NORMAL_REACH * self.noise)
+        ]
+        high = np.max([self._upper(start) for start in [*named, self._start]], axis=0)
+        return 1.001 * high * np.exp(LARGEST_NORMAL * self.noise)
 
     def _upper(self, start):
-        """What no variable passes from a start, whatever is done."""
-        return self.model.upper(self.config, start)
+        """Upper bounds of the variables from a start, under any actions."""
+        return self.model.upper(self.config, start, self._ranges)
 
-    # ------------------------------------------------------------ the world
-
-    def initial(self, draws: np.ndarray, options: Mapping[str, Any]) -> dict:
-        n, start = len(draws), self._start
+    def initial(self, draws, options):
+        start = self._start
         if "initial_state" in options:
-            start = self.model.state(options["initial_state"], self.config)
+            given = options["initial_state"]
+            start = self.model.state(given, self.config)
             demand(
-                self.edges is not None
-                or (self._upper(start) <= self._bound(self._start)).all(),
-                f"the observation space does not reach as far as from {in_short(options['initial_state'])}; "
+                self.edges is not None or (self._upper(start) <= self._bound()).all(),
+                f"the observation space does not reach as far as from {in_short(given)}; "
                 f"give that as the argument initial_state of the environment instead",
             )
-        return self._with_noise(
-            {
-                "values": np.repeat(start[None], n, axis=0),
-                "step": np.zeros(n, np.int64),
-                "time": np.full(n, float(self.config.start_time)),
-            },
-            draws,
-        )
+        state = {
+            "values": np.repeat(start[None], len(draws), axis=0),
+            "step": np.zeros(len(draws), np.int64),
+            "time": np.full(len(draws), float(self.config.start_time)),
+        }
+        return self._with_noise(state, draws)
 
     def _with_noise(self, state, draws):
-        if self.noise:
-            uniform, turn = (
-                draws[:, ::2],
-                draws[:, 1::2],
-            )  # Box and Muller: two uniforms make a normal
-            normal = np.sqrt(-2 * np.log1p(-uniform)) * np.cos(2 * np.pi * turn)
+        if self.noise:  # two uniform numbers make a normal one (Box and Muller)
+            radius = np.sqrt(-2 * np.log1p(-draws[:, ::2]))
+            normal = radius * np.cos(2 * np.pi * draws[:, 1::2])
             state["error"] = np.exp(self.noise * normal)
         return state
 
-    def dose_of(self, action: np.ndarray) -> np.ndarray:
-        """What an action sets each intervention of the model to: (n,) numbers or (n, interventions) values."""
+    def dose_of(self, action: ndarray) -> ndarray:
+        """Return the dose of each intervention of the model, (n, interventions), under actions (n, ...)."""
         if self.doses is not None:
             return self._table.take(action, axis=0)
         dose = np.repeat(self._dose[None], len(action), axis=0)
         dose[:, self._columns] = action
         return dose
 
-    def advance(
-        self, state: dict, action: np.ndarray, draws: np.ndarray
-    ) -> tuple[dict, dict]:
+    def advance(self, state, action, draws):
         dose = self.dose_of(action)
         values, time, reward = self.flow(state["values"], state["step"], dose)
         outcome = {"before": state["values"], "dose": dose, "reward": reward}
-        return self._with_noise(
-            {**state, "values": values, "step": state["step"] + ONE, "time": time},
-            draws,
-        ), outcome
+        state = {**state, "values": values, "step": state["step"] + ONE, "time": time}
+        return self._with_noise(state, draws), outcome
 
     def flow(
-        self, values: np.ndarray, step: np.ndarray, dose: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """States (n, variables), times and rewards (n,) a timestep after `step` (n,) steps, under doses held constant.
+        self, values: ndarray, step: ndarray, dose: ndarray
+    ) -> tuple[ndarray, ndarray, ndarray]:
+        """Return states (n, variables), times and rewards (n,) after one more timestep.
 
-        The compiled loop takes its steps from a copy's error alone, so what becomes of it does not depend on others.
+        Args:
+            values: States before, (n, variables).
+            step: Number of timesteps done so far, (n,).
+            dose: Doses during the timestep, (n, interventions).
+
+        Raises:
+            ArithmeticError: A copy could not be integrated.
         """
         n = len(values)
-        after, time, reward = np.empty(values.shape), np.empty(n), np.empty(n)
+        after = np.empty(values.shape)
+        time = np.empty(n)
+        reward = np.empty(n)
         advance = self._one if n < FEW else self._many
-        if advance(
+        failed = advance(
             values,
             step,
             self.timestep,
             self._constants,
             dose,
-            self._fineness,
+            self._limit,
             0.0,
             after,
             time,
             reward,
-        ):
-            raise failure(self, values, step, dose)
+        )
+        if failed >= 0:
+            how = "to a tolerance" if self.dt is None else "in steps"
+            state = dict(zip(self.model.names, values[failed].tolist()))
+            raise ArithmeticError(
+                f"{self.model.name} could not be integrated {how} of {self._limit:g} from the state {state} of copy "
+                f"{failed}: something changes too fast; timestep: {self.timestep:g}, config: {self.config}"
+            )
         return after, time, reward
 
-    def observe(self, state: dict) -> Any:
-        values = (
-            state["values"]
-            if self._sees_all
-            else state["values"].take(self._seen, axis=1)
-        )
+    def observe(self, state):
+        values = state["values"]
+        if not self._sees_all:
+            values = values.take(self._seen, axis=1)
         if self.noise:
             values = values * state["error"]
         if self.edges is not None:
-            return np.stack(
-                [
-                    np.searchsorted(edges, values[:, at], side="right")
-                    for at, edges in enumerate(self.edges.values())
-                ],
-                axis=1,
-            )
+            columns = zip(self.edges.values(), values.T)
+            codes = [np.searchsorted(*column, side="right") for column in columns]
+            return np.stack(codes, axis=1)
         if self.log_observation:
             return np.log10(np.maximum(values, DETECTED))
         return values.copy()
 
-    def truncated(self, state: dict) -> np.ndarray:
+    def truncated(self, state):
         return state["step"] >= self._last
 
-    def info(self, state: dict, outcome: dict | None) -> dict:
+    def info(self, state, outcome):
         return {"time": state["time"]}
-
-    # ------------------------------------------------------------ what an environment offers
 
     @property
     def initial_state(self) -> dict[str, float]:
-        """Where episodes begin, {variable: value}."""
+        """The state at the start of episodes, {variable: value}."""
         return dict(zip(self.model.names, self._start.tolist()))
 
     @reading
-    def time(self, env: Env) -> float:
-        """The time now, in the model's unit; that of the start before the first reset."""
-        return float(
-            self.config.start_time if env.state is None else env.state["time"][0]
-        )
+    def time(self, env: Any) -> float:
+        """The time now, in the model's unit; before the first reset the start time."""
+        start = self.config.start_time
+        return float(start if env.state is None else env.state["time"][0])
 
     def simulate(
-        self, env: Env, actions: Any, initial_state: Any = None
-    ) -> "pd.DataFrame":
-        """The trajectory from a start to the end, or for as long as there are actions; the episode stays as it is.
+        self, env: Any, actions: Any, initial_state: Any = None
+    ) -> pd.DataFrame:
+        """Return the trajectory from a start to the end of an episode; the environment's episode isn't changed.
 
-        actions        one action for all steps, a list of one for each step, or a function of (values, time)
-        initial_state  None is that of the environment
-        returns        DataFrame, a row a decision and one for the end: time, the variables, the doses set for the step
-                       that follows, the reward of the step that led here, and the model's indicators if it has any;
-                       `attrs["model"]` is what pictures are told of the model
+        Args:
+            actions: One action for all steps, a list of one for each step, or a function of (values, time). A list may
+                be shorter than the episode.
+            initial_state: None is the environment's.
+
+        Returns:
+            DataFrame, a row for each decision and one for the end: time, the variables, the doses of the step that
+            follows, the reward of the step before, and the model's indicators. `attrs["model"]` describes the model
+            for pictures.
         """
-        start = (
-            self._start
-            if initial_state is None
-            else self.model.state(initial_state, self.config)
+        start = self._start
+        if initial_state is not None:
+            start = self.model.state(initial_state, self.config)
+        return self._trajectory(actions, start, self.steps)
+
+    def counterfactual(self, env: Any, actions: Any) -> pd.DataFrame:
+        """Return the episode so far under other actions: the same start and number of steps, without noise.
+
+        Arguments and result are those of `simulate`; a list has as many actions as there were steps.
+        """
+        steps = len(env.trail)
+        demand(
+            steps, "counterfactual() repeats the steps since reset(): there are none"
         )
-        return simulate(self, actions, start)
+        table = self._trajectory(actions, env.trail[0][0], steps)
+        taken = len(table) - 1
+        demand(taken == steps, f"actions: {steps} are needed; got {taken}")
+        return table
 
-    def counterfactual(self, env: Env, actions: Any) -> "pd.DataFrame":
-        """The episode so far as it would have been under other actions: same start, same steps, no noise.
+    def _trajectory(self, actions, start, steps):
+        import pandas as pd
 
-        actions and the result are as in `simulate`; a list has as many actions as there were steps.
-        """
-        return counterfactual(self, env.trail, actions)
+        is_policy = callable(actions)
+        if not is_policy:
+            with naming("actions", actions):
+                is_one = np.ndim(actions) == len(self.action_space.shape)
+                actions = [actions] * steps if is_one else list(actions)
+            demand(
+                len(actions) <= steps,
+                f"actions: there are {steps} steps to the end; got {len(actions)} actions",
+            )
+            steps = len(actions)
+        read = reader_of(self)
+        values = start[None].copy()
+        time = float(self.config.start_time)
+        reward = np.nan
+        rows = []
+        doses = []
+        for step in range(steps):
+            action = actions(values[0].copy(), time) if is_policy else actions[step]
+            try:
+                dose = self.dose_of(read(action, 1))
+            except ValueError as error:
+                raise ValueError(f"actions, step {step}: {error}") from None
+            rows.append((time, *values[0], *dose[0], reward))
+            doses.append(dose[0])
+            values, (time,), (reward,) = self.flow(values, np.array([step]), dose)
+            time = float(time)
+        rows.append((time, *values[0], *(np.nan * self._dose), reward))
+        names = [item.name for item in self.model.interventions]
+        columns = ["time", *self.model.names, *names, "reward"]
+        table = pd.DataFrame(rows, columns=columns)
+        if self.model.indicators is not None:
+            # Each state has the dose that led to it, and the first state that of the first step.
+            led = np.array([*doses[:1], *doses] or [self._dose])
+            states = table[list(self.model.names)].to_numpy()
+            table = table.assign(**self.model.indicators(states, led, self.config))
+        table.attrs["model"] = self.told
+        return table
 
-    # ------------------------------------------------------------ pictures
-
-    def frame(self, state: dict, outcome: dict | None, at: int = 0) -> dict:
-        """Return what `pushlab.plots.patient` and its like draw, a plain dict.
+    def frame(self, state, outcome, at=0):
+        """Return the data that `pushlab.plots.patient` and similar functions draw, a plain dict.
 
         env, step, of     Name of the world, steps so far, and the number of steps.
         model             See `told` of the models.
@@ -387,10 +431,9 @@ class ODE(World):
         goal              {variable: (low, high)} that counts as reached; empty if the model has none.
         doses, reward     {intervention: dose} held in the last step, and its reward; None after a reset.
         """
-        dose = self._dose if outcome is None else outcome["dose"][at]
-        spread = (
-            2.0 if self.model.logarithmic else 1.25
-        )  # of the region that counts as the goal
+        values = state["values"]
+        spread = 2.0 if self.model.logarithmic else 1.25  # of the goal's region
+        goal = self.model.goal.items()
         frame = {
             "env": self.name,
             "model": self.told,
@@ -398,73 +441,49 @@ class ODE(World):
             "of": self.steps,
             "time": state["time"][at].item(),
             "end": self.config.end_time,
-            "state": dict(zip(self.model.names, state["values"][at].tolist())),
-            "goal": {
-                name: (value / spread, value * spread)
-                for name, value in self.model.goal.items()
-            },
-            "doses": None
-            if outcome is None
-            else dict(zip(self.told["interventions"], dose.tolist())),
-            "reward": None if outcome is None else float(outcome["reward"][at]),
+            "state": dict(zip(self.model.names, values[at].tolist())),
+            "goal": {name: (value / spread, value * spread) for name, value in goal},
+            "doses": None,
+            "reward": None,
         }
+        dose = self._dose
+        if outcome is not None:
+            dose = outcome["dose"][at]
+            frame["doses"] = dict(zip(self.told["interventions"], dose.tolist()))
+            frame["reward"] = float(outcome["reward"][at])
         if self.model.indicators is not None:
-            shown = self.model.indicators(
-                state["values"][at : at + 1], dose[None], self.config
-            )
+            shown = self.model.indicators(values[at : at + 1], dose[None], self.config)
             frame["indicators"] = {name: value.item() for name, value in shown.items()}
         return frame
 
-
-class ODEEnv(Env):
-    """The environment of any model: `ODEEnv("hiv", timestep=5)`; its arguments are those of `ODE`.
-
-    >>> env = ODEEnv("lotka_volterra", config={"end_time": 10})
-    >>> env.config.end_time, env.time, env.timestep, env.initial_state
-    (10, 0.0, 0.5, {'rabbits': 10.0, 'foxes': 5.0})
-    """
-
-    def __init__(
-        self,
-        model: str | Model = "hiv",
-        render_mode: str | None = None,
-        **arguments: Any,
-    ) -> None:
-        super().__init__(ODE, render_mode, model=model, **arguments)
+    def years(self, step: ndarray) -> list[ndarray]:
+        """Return the times (n,) before and after the next timestep."""
+        start = self.config.start_time
+        times = [start + steps * self.timestep for steps in (step, step + 1)]
+        return [np.minimum(time, self.config.end_time) for time in times]
 
 
-# ---------------------------------------------------------------- arguments
+def _in_words(words, dose, is_switch):
+    """Return the words of an action, from those of its interventions."""
+    pairs = list(zip(words, dose))
+    if is_switch:
+        return " + ".join(each for each, value in pairs if value) or "nothing"
+    return ", ".join(f"{each} {value:g}" for each, value in pairs)
 
 
-def _chosen(model, interventions, actions):
-    """The interventions that actions set, with the options or bounds asked for."""
-    if interventions is None:
-        return model.interventions
-    demand(
-        isinstance(interventions, dict) and interventions,
-        f"interventions is {{name: options or (low, high)}}, of at least one; got {in_short(interventions)}",
-    )
-    known, chosen = {item.name: item for item in model.interventions}, []
-    for name, values in interventions.items():
-        own = known[
-            one_of(f"interventions: an intervention of {model.name}", name, known)
-        ]
-        values = values.tolist() if isinstance(values, np.ndarray) else values
-        demand(
-            isinstance(values, (list, tuple)) and values,
-            f"interventions: {name} has a list of options, or (low, high); got {in_short(values)}",
-        )
-        values = tuple(
-            float(number(f"interventions: {name}", value, *own.bounds))
-            for value in values
-        )
-        demand(
-            actions != "box" or len(values) == 2 and values[0] < values[1],
-            f"interventions: actions='box' takes (low, high) for {name}; got {values}",
-        )
-        chosen.append(
-            replace(
-                own, options=values, bounds=values if actions == "box" else own.bounds
-            )
-        )
-    return tuple(chosen)
+class Epidemic(ODE):
+    """An epidemic; its frames also have the state without any action so far."""
+
+    drawing = "epidemic"
+
+    def initial(self, draws, options):
+        state = super().initial(draws, options)
+        return {**state, "start": state["values"]}
+
+    def frame(self, state, outcome, at=0):
+        """Return the frame of `ODE` with "idle", {variable: value} if nothing had been done since the start."""
+        values = state["start"][at : at + 1]
+        for step in range(int(state["step"][at])):
+            values, *_ = self.flow(values, np.array([step]), self._dose[None])
+        idle = dict(zip(self.model.names, values[0].tolist()))
+        return {**super().frame(state, outcome, at), "idle": idle}

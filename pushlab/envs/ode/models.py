@@ -1,0 +1,284 @@
+"""Dynamical models: parameters, variables, interventions and equations. `load_model` returns that of a simulator."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, fields, make_dataclass, replace
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from pushlab.ground.arguments import demand, in_short, number, numbers, one_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SIMULATORS = ("hiv", "lotka_volterra", "opioid", "world3", "zika")
+MOST = 1e15  # largest parameter, and largest variable of an initial state
+
+
+class Variable(NamedTuple):
+    """A state variable; bins=True divides its values at increasing edges."""
+
+    name: str
+    unit: str
+    meaning: str
+    edges: tuple = ()
+
+
+class Intervention(NamedTuple):
+    """A parameter that an action can set: bounds of a Box, options of a Discrete action (by default the bounds)."""
+
+    name: str
+    words: str
+    bounds: tuple
+    options: tuple = ()
+
+
+@dataclass(frozen=True)
+class Model:
+    """A dynamical model; see `pushlab.envs.ode.hiv` for an example.
+
+    Attributes:
+        Config: Frozen dataclass of parameters, among them start_time and end_time.
+        variables: The state, in the order of every array.
+        initial_states: Named states; the first is the default.
+        derivative: Inlined function (time (n,), y (variables, n), constants (1,) records, dose (interventions, n),
+            slope) that fills slope (variables, n).
+        reward: Inlined function (before (n, variables), values, dose (n, interventions), constants, earned) that fills
+            earned (n,) for the states before and after a step.
+        upper: Function (config, start (variables,), ranges) that returns an upper bound of each variable under any
+            doses in ranges, {intervention: doses}.
+        interventions: What actions can set. The parameter of the same name in Config is the dose without an action.
+        presets: Named sets of parameters.
+        signed: Names of parameters that can be negative, such as changes of a rate.
+        dt: Length of Euler's steps; None is the adaptive solver.
+        logarithmic: Whether states span orders of magnitude; pictures and goals then use logarithms.
+        goal: {variable: value} to reach, for the environment with a goal.
+        settled: Function (config, levels) that returns the whole state (variables,), for a model whose last variables
+            follow from the others at the start. Named states then give the first variables only.
+        indicators: Function (values (n, variables), dose (n, interventions), config) that returns {name: (n,)}:
+            quantities for pictures.
+    """
+
+    name: str
+    title: str
+    time_unit: str
+    timestep: float
+    Config: type
+    variables: tuple
+    initial_states: dict
+    derivative: Callable
+    reward: Callable
+    upper: Callable
+    interventions: tuple
+    presets: dict = field(default_factory=dict)
+    signed: tuple = ()
+    dt: float | None = None
+    logarithmic: bool = False
+    goal: dict = field(default_factory=dict)
+    settled: Callable | None = None
+    indicators: Callable | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the state variables, in their order."""
+        return tuple(variable.name for variable in self.variables)
+
+    @property
+    def levels(self) -> tuple[str, ...]:
+        """Names of the variables that an initial state has to give: all, unless the model has `settled`."""
+        return self.names[: len(next(iter(self.initial_states.values())))]
+
+    def config(self, changes: Any = None, preset: str | None = None) -> Any:
+        """Return the parameters, changed by a preset and then by `changes`, a dict or a Config.
+
+        >>> load_model("hiv").config({"R2": 2000.0}).R2
+        2000.0
+        """
+        config = changed(self.name, self.Config(), self.presets, changes, preset)
+        signed = ("start_time", "end_time", *self.signed)
+        for name, value in vars(config).items():
+            least = -MOST if name in signed else 0
+            number(f"config: parameter {name}", value, least, MOST)
+        demand(
+            config.end_time > config.start_time,
+            f"config: end_time comes after start_time ({config.start_time}); got {config.end_time}",
+        )
+        return config
+
+    def constants(self, config: Any) -> np.ndarray:
+        """Return the parameters as one record (1,), which the model's functions read by name."""
+        columns = [(name, np.float64) for name in vars(config)]
+        records = np.array([tuple(vars(config).values())], columns)
+        # Plain Python reads attributes of a recarray only; compiled code loads faster from a plain record.
+        if hasattr(self.derivative, "py_func"):
+            return records
+        return records.view(np.recarray)
+
+    def dose(self, config: Any) -> np.ndarray:
+        """Return the doses without an action, (interventions,)."""
+        own = [getattr(config, item.name) for item in self.interventions]
+        return np.array(own, np.float64)
+
+    def parameters(self) -> pd.DataFrame:
+        """Return a DataFrame of the parameters: name, value, unit, meaning."""
+        import pandas as pd
+
+        rows = [
+            {"parameter": item.name, "value": item.default, **item.metadata}
+            for item in fields(self.Config)
+        ]
+        return pd.DataFrame(rows).set_index("parameter")
+
+    def told(
+        self, config: Any = None, held: Collection[str] | None = None
+    ) -> dict[str, Any]:
+        """Return what pictures need of the model, a plain dict: the "model" of frames.
+
+        name, title, time_unit  Of the model.
+        logarithmic             Whether states span orders of magnitude.
+        variables               {name: meaning and unit}.
+        interventions           {name: {"words": a short name, "own": the dose of doing nothing, "reach": how far from
+                                it a dose can go, "held": whether the agent sets it}}.
+
+        Args:
+            config: The parameters, to which interventions return; None for the default ones.
+            held: Names of the interventions that the agent sets; None for all.
+        """
+        own = vars(config or self.Config())
+        interventions = {}
+        for item in self.interventions:
+            dose = own[item.name]
+            interventions[item.name] = {
+                "words": item.words,
+                "own": dose,
+                "held": held is None or item.name in held,
+                "reach": max(abs(bound - dose) for bound in item.bounds),
+            }
+        return {
+            "name": self.name,
+            "title": self.title,
+            "time_unit": self.time_unit,
+            "logarithmic": self.logarithmic,
+            "variables": {
+                item.name: f"{item.meaning or item.name}, {item.unit}"
+                for item in self.variables
+            },
+            "interventions": interventions,
+        }
+
+    def state(self, state: Any = None, config: Any = None) -> np.ndarray:
+        """Return a state as an array (variables,).
+
+        Args:
+            state: None for the default, a name, {variable: value}, or numbers in the order of the variables.
+            config: Parameters for `settled`; None for the default ones.
+        """
+        called = f"initial_state of {self.name}"
+        if state is None:
+            state = next(iter(self.initial_states))
+        if isinstance(state, str):
+            state = self.initial_states[one_of(called, state, self.initial_states)]
+        order = ", ".join(self.levels)
+        if isinstance(state, dict):
+            demand(
+                set(state) in (set(self.names), set(self.levels)),
+                f"{called} has the variables {order}; got {in_short(list(state))}",
+            )
+            state = [state[name] for name in self.names if name in state]
+        values = numbers(called, state, of=f"in the order {order}")
+        demand(
+            values.shape in ((len(self.names),), (len(self.levels),))
+            and ((values >= 0) & (values <= MOST)).all(),
+            f"{called} is {len(self.levels)} numbers from 0 to {MOST:g}, in the order {order}; "
+            f"got {in_short(state)}",
+        )
+        if len(values) == len(self.names):
+            return values
+        return self.settled(config or self.Config(), values)
+
+
+def load_model(model: str | Model) -> Model:
+    """Return the model of a simulator, by its name, or the model given."""
+    if isinstance(model, Model):
+        return model
+    return import_module(f"pushlab.envs.ode.{one_of('model', model, SIMULATORS)}").MODEL
+
+
+def changed(
+    name: str, config: Any, presets: Mapping, changes: Any, preset: str | None
+) -> Any:
+    """Return a Config, changed by a preset and then by `changes`, a dict or another Config."""
+    one_of(f"preset of {name}", preset, (None, *presets))
+    if isinstance(changes, type(config)):
+        return changes
+    demand(
+        changes is None or isinstance(changes, Mapping),
+        f"config is None, a dict of parameters of {name}, or its Config; got {in_short(changes)}",
+    )
+    known = [item.name for item in fields(config)]
+    for parameter in changes or {}:
+        one_of(f"config: a parameter of {name}", parameter, known)
+    return replace(config, **{**presets.get(preset, {}), **(changes or {})})
+
+
+def whynot_preset(reference: str | None, preset: str | None) -> str | None:
+    """Return the preset, which is "whynot" by default with a reference."""
+    one_of("reference", reference, (None, "whynot-0.12"))
+    return "whynot" if preset is None and reference else preset
+
+
+# ---------------------------------------------------------------- tables of data
+
+
+def read_table(text: str) -> list[list[str]]:
+    """Return the rows of a table in text: a row a line, cells two blanks or more apart, "-" for an empty cell.
+
+    >>> read_table('''
+    ... k_1  8e-7  -  infection of type 1 cells
+    ... ''')
+    [['k_1', '8e-7', '', 'infection of type 1 cells']]
+    """
+    lines = filter(None, map(str.strip, text.splitlines()))
+    return [
+        ["" if cell == "-" else cell for cell in re.split(r"\s{2,}", line)]
+        for line in lines
+    ]
+
+
+def read_variables(text: str) -> tuple[Variable, ...]:
+    """Return the variables in a table of name, unit, meaning and, if there are any, edges."""
+    variables = []
+    for name, unit, meaning, *edges in read_table(text):
+        numbers = map(float, " ".join(edges).split())
+        variables.append(Variable(name, unit, meaning, tuple(numbers)))
+    return tuple(variables)
+
+
+def read_interventions(text: str) -> tuple[Intervention, ...]:
+    """Return the interventions in a table of name, words, lower and upper bound, and options."""
+    interventions = []
+    for name, words, low, high, options in read_table(text):
+        choices = tuple(map(float, options.split()))
+        bounds = (float(low), float(high))
+        interventions.append(Intervention(name, words, bounds, choices))
+    return tuple(interventions)
+
+
+def config_class(module: str, name: str, text: str) -> type:
+    """Return a frozen dataclass with the parameters in a table of name, value, unit and meaning.
+
+    Args:
+        module, name: Where the class is stored, so that its instances can be pickled.
+    """
+    columns = []
+    for parameter, value, unit, meaning in read_table(text):
+        metadata = {"unit": unit, "meaning": meaning}
+        column = field(default=float(value), metadata=metadata)
+        columns.append((parameter, float, column))
+    config = make_dataclass(name, columns, frozen=True)
+    config.__module__ = module
+    return config
