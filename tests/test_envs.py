@@ -452,7 +452,7 @@ WRONG = [
     ("RoomEnv-v0", {"p_new_object": 1.5}, "p_new_object is a number from 0 to 1"),
     ("RoomEnv-v0", {"p_commonsense": 1, "reference": "room-env-3"}, "both excluded"),
     ("RECEnv-v0", {"reward_std": np.nan}, "reward_std is a number"),
-    ("RECEnv-v0", {"UserModel": 3}, "lacks user_preference_dynamics"),
+    ("RECEnv-v0", {"UserModel": 3}, "or an instance of BaseUserModel; got 3"),
     ("RECEnv-v0", {"user_feature_vector": np.eye(100, 5)}, "is all 0 in row 5"),
     ("RECEnv-v0", {"user_feature_dim": 3}, "must be equal for the user model"),
     ("ODE-HIV-v0", {"config": {"lambda_9": 1.0}}, "one of lambda_1, .* 'lambda_9'"),
