@@ -409,6 +409,7 @@ def test_ended_environments_are_named_when_autoreset_is_off():
 
 def test_seeds_of_a_batch_stay_until_new_ones_come():
     envs = gym.make_vec("pushlab/RECEnv-v0", num_envs=3)
+    envs.reset()
     assert len(set(envs.np_random_seed)) == 3
     first = envs.reset(seed=4)[0]
     envs.reset()

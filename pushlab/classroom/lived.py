@@ -13,8 +13,7 @@ import numpy as np
 
 from pushlab.classroom.chance import derived
 from pushlab.classroom.lives import Person, person_of, world_of, worth_of
-from pushlab.envs.actions import reader_of
-from pushlab.envs.shell import Env
+from pushlab.envs.shell import Env, reader_of
 from pushlab.metrics.push import POINTS
 from pushlab.users.synthesis.user import shared_texts
 

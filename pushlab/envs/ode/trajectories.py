@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pushlab.envs.actions import reader_of
 from pushlab.envs.ode.integrate import METHODS
+from pushlab.envs.shell import reader_of
 from pushlab.ground.arguments import demand, naming
 
 if TYPE_CHECKING:

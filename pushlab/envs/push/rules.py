@@ -11,7 +11,7 @@ since      int32 (n, width)    the moment at which it was shown, dismissed, or f
 
 import numpy as np
 
-from pushlab.envs.stream import number
+from pushlab.envs.chance import number
 from pushlab.ground.compiled import compiled_in_place, inner_in_place
 
 ACTIONS = ("show", "dismiss", "cache", "check-cache", "stand-by")

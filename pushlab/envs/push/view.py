@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from pushlab.envs.actions import reader_of
 from pushlab.envs.push import rules
 from pushlab.envs.push.rules import act, is_allowed
+from pushlab.envs.shell import reader_of
 from pushlab.ground.compiled import compiled_in_place, inner_in_place
 
 PLAIN = (

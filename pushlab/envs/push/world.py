@@ -161,7 +161,7 @@ class Push(UserWorld):
     options = ("day", "user")
     exports = ("events",)
     unlogged = ("fates",)
-    rests = True
+    advances_ended = True
     actions, fates = rules.ACTIONS, rules.FATES
 
     def __init__(

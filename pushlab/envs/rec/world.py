@@ -91,6 +91,7 @@ class RECEnv(World):
     name = "RECEnv-v0"
     drawing = "shelf"
     options = ("user_id",)
+    advances_ended = True
 
     def __init__(
         self,

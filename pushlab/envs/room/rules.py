@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from pushlab.envs.actions import reader_of
-from pushlab.envs.stream import number
+from pushlab.envs.chance import number
+from pushlab.envs.shell import reader_of
 from pushlab.ground.arguments import in_short
 from pushlab.ground.compiled import compiled
 
