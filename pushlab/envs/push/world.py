@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 from gymnasium.spaces import Discrete, MultiDiscrete
 
+from pushlab.envs.evalumap import UserWorld, for_each_copy
 from pushlab.envs.push import rules, view
 from pushlab.envs.push.days import lay_out, span
 from pushlab.envs.push.story import frame_of, table_of
-from pushlab.envs.user_world import UserWorld, one_each
 from pushlab.ground.arguments import demand, in_short, is_number, number, one_of, whole
 from pushlab.users.days import DAY
 
@@ -348,8 +348,8 @@ class Push(UserWorld):
         """The day on which each copy starts, int64 (n,): as asked for, else by chance."""
         n = len(u)
         who, day = (
-            self.users_asked(options.get("user"), n),
-            one_each("day", options.get("day"), n),
+            self.requested_users(options, n),
+            for_each_copy("day", options["day"], n) if "day" in options else None,
         )
         if who is None and day is None:
             return self._starts[(u * len(self._starts)).astype(np.int64)]
