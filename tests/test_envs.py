@@ -18,7 +18,7 @@ from gymnasium.vector.utils import iterate
 from pushlab.datasets.borrowers import make_borrowers
 from pushlab.envs import TABLE
 from pushlab.envs.batch import VectorEnv
-from pushlab.envs.room.world import Room
+from pushlab.envs.room import Room
 from pushlab.envs.shell import MOST_FRAMES, Env, keep_frame
 
 pytestmark = pytest.mark.filterwarnings(

@@ -19,7 +19,7 @@ from pushlab.datasets.commonsense import (
     usual_places,
     write_facts,
 )
-from pushlab.envs.room.world import Room
+from pushlab.envs.room import Room
 from pushlab.ground.faults import BadData
 from pushlab.ground.files import data_dir
 
