@@ -126,17 +126,18 @@ class VectorEnv(GymVectorEnv):
 
         reward = np.zeros(self.num_envs)
         parts = []
-        if on is ALL or len(on):
+        if on is ALL:
+            self.state, self.outcome = self.world.advance(self.state, actions, draws)
+            reward[:] = self.world.reward(self.outcome)
+            parts.append((ALL, self._infos_of(self.state, self.outcome)))
+        elif len(on):
             state, outcome = self.world.advance(
                 at_row(self.state, on), at_row(actions, on), draws[on]
             )
             reward[on] = self.world.reward(outcome)
             parts.append((on, self._infos_of(state, outcome)))
-            if on is not ALL:
-                state = with_rows(self.state, on, state)
-                outcome = {key: self._spread(x, on) for key, x in outcome.items()}
-            self.state = state
-            self.outcome = outcome
+            self.state = with_rows(self.state, on, state)
+            self.outcome = {key: self._spread(x, on) for key, x in outcome.items()}
         self._elapsed += 1
         if len(over):
             reward[over] = 0
@@ -242,11 +243,14 @@ class VectorEnv(GymVectorEnv):
         infos: dict = {}
         for rows, some in parts:
             for name, values in some.items():
+                if rows is ALL:
+                    infos[name] = values.copy()
+                    infos[f"_{name}"] = np.ones(self.num_envs, bool)
+                    continue
                 if name not in infos:
-                    infos[name] = self._spread(values, rows)
+                    infos[name] = self._spread(values[:0], rows[:0])
                     infos[f"_{name}"] = np.zeros(self.num_envs, bool)
-                else:
-                    infos[name][rows] = values
+                infos[name][rows] = values
                 infos[f"_{name}"][rows] = True
         return infos
 

@@ -265,7 +265,8 @@ class EvalUMAP1(UserWorld):
         return self._contexts.take(state["row"], axis=0)
 
     def terminated(self, state: dict) -> np.ndarray:
-        return state["row"] == self._last.take(state["user"])
+        last = self._last
+        return state["row"] == (last if len(last) == 1 else last.take(state["user"]))
 
     def info(self, state: dict, outcome: dict | None) -> dict:
         n = len(state["row"])

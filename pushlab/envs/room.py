@@ -368,20 +368,24 @@ class Room(World):
         for answers in action if self.n_agents > 1 else [action]:
             if not isinstance(answers, (list, tuple, np.ndarray)):
                 answers = [answers]
-            codes.append([self.code_of(answer) for answer in answers])
+            words = map(lower_case, answers)
+            codes.append([self.location_code.get(word, -1) for word in words])
         if list(map(len, codes)) != [n] * self.n_agents:
             raise ValueError(
                 f"expected {n} answers of each agent, {self.n_agents} in all; got {in_short(action)}"
             )
         return np.array(codes, np.int64).T
 
-    def code_of(self, answer: str | None) -> int:
-        """Return the code of an answer, -1 for None or a word that is no location."""
-        if answer is not None and not isinstance(answer, str):
-            raise TypeError(
-                f"an answer is a word for a place, a str, or None for no answer; got {in_short(answer)}"
-            )
-        return self.location_code.get(answer and answer.lower(), -1)  # type: ignore
+
+def lower_case(answer: str | None) -> str | None:
+    """Return an answer as it is compared; TypeError for anything but a str or None."""
+    if answer is None:
+        return None
+    if not isinstance(answer, str):
+        raise TypeError(
+            f"an answer is a word for a place, a str, or None for no answer; got {in_short(answer)}"
+        )
+    return answer.lower()
 
 
 def _text_space(words):
@@ -527,6 +531,9 @@ class RoomAlone:
     def __init__(self, world: Room):
         self.world = world
         self.is_text = world.encoding == "text"
+        self.heads = world.heads
+        self.relation = world.relation
+        self.locations = world.locations
         self._read = reader_of(world)
         self.start: Any = None
 
@@ -544,24 +551,25 @@ class RoomAlone:
     ) -> tuple[Any, float, bool, bool, dict]:
         """Return observation, reward, terminated, truncated and info."""
         if self.is_text:
-            code = self.world.code_of(action)
+            answer = action.lower() if type(action) is str else lower_case(action)
+            is_right = answer == self.locations[self.right]
         else:
-            code = self._read(action, 1).item()
-        reward = RIGHT if code == self.right else 0.0
+            is_right = self._read(action, 1).item() == self.right
+        reward = RIGHT if is_right else 0.0
         at = self.at
         if at == len(self.rights):
             self._live_on()
             at = 0
-        self.code = code
+        self.action = action
         self.at = at + 1
         self.right = self.rights[at]
         if not self.is_text:
             return self.seen[at].copy(), reward, False, False, {}
         who, what, place, time, whose, which = self.rows[at]
-        world = self.world
-        relation = world.relation
-        placement = world.heads[who][what], relation, world.locations[place], time
-        question = world.heads[whose][which], relation
+        heads = self.heads
+        relation = self.relation
+        placement = heads[who][what], relation, self.locations[place], time
+        question = heads[whose][which], relation
         return (placement, question), reward, False, False, {}
 
     def _live_on(self):
@@ -581,4 +589,4 @@ class RoomAlone:
         if self.start is None or self.at == 0:
             return self.start, None
         before = self._after(self.at - 1)
-        return self.world.advance(before, np.array([self.code]), None)  # type: ignore
+        return self.world.advance(before, self._read(self.action, 1), None)  # type: ignore

@@ -49,11 +49,11 @@ def build_world(world: World | type[World] | str, params: Mapping[str, Any]) -> 
 
 def at_row(values: Any, row: Any) -> Any:
     """Return copy `row` of observations, or several copies: an array, or a dict or tuple of them."""
+    if isinstance(values, np.ndarray):
+        return values[row]
     if isinstance(values, dict):
         return {key: at_row(value, row) for key, value in values.items()}
-    if isinstance(values, tuple):
-        return tuple(at_row(value, row) for value in values)
-    return values[row]
+    return tuple(at_row(value, row) for value in values)
 
 
 def check_options(world: World, options: Mapping[str, Any] | None) -> dict:
@@ -73,6 +73,9 @@ def check_options(world: World, options: Mapping[str, Any] | None) -> dict:
 
 
 # ---------------------------------------------------------------- actions
+
+NUMBERS = (int, np.int64)
+WHOLE = np.dtype(np.int64)
 
 
 def reader_of(world: World) -> Callable[[Any, int], Any]:
@@ -102,14 +105,17 @@ def _unread(action, n):
 
 
 def _read_number(least, most, world, low, beyond, action, n):
-    if type(action) in (int, np.int64) and n == 1 and least <= action < most:
-        return np.array([action])  # the commonest case, in a quarter of the time
+    if n == 1 and type(action) in NUMBERS and least <= action < most:
+        array = low.copy()  # the commonest case, in a quarter of the time
+        array[0] = action
+        return array
     return _read_codes(world, low, beyond, action, n)
 
 
 def _read_codes(world, low, beyond, action, n):
-    array = _as_array(world, action, n, "iub", "whole numbers").astype(np.int64)
-    codes = array.reshape(n, len(low))
+    array = _as_array(world, action, n, "iub", "whole numbers")
+    array = array.astype(WHOLE, copy=False)
+    codes = array if array.ndim == 2 else array.reshape(n, len(low))
     wrong = _first_outside(codes, low, beyond)
     if wrong >= 0:
         row, column = divmod(wrong, len(low))
@@ -168,10 +174,12 @@ def _as_array(world, action, n, kinds, content):
             f"an action is made of {content}; got {kind}{in_short(action)}{advice}"
         )
     shape = world.action_space.shape
-    if array.shape != (n, *shape) and not (n == 1 and array.shape == shape):
+    if n == 1 and array.shape == shape:
+        return array[None]
+    if array.shape != (n, *shape):
         expected = (n, *shape) if n > 1 else shape
         raise ValueError(f"an action has shape {expected}; got {array.shape}")
-    return array.reshape(n, *shape)
+    return array
 
 
 def _component(world, row, column, n):

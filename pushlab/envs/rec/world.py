@@ -19,6 +19,9 @@ ITEM_NAMES = (
 ).split()
 
 
+ONE = np.array(1)  # arithmetic with an array is quicker than with a number of Python
+
+
 class RECEnv(World):
     """Recommend items to a user whose preference drifts towards what is shown.
 
@@ -91,7 +94,6 @@ class RECEnv(World):
     name = "RECEnv-v0"
     drawing = "shelf"
     options = ("user_id",)
-    advances_ended = True
 
     def __init__(
         self,
@@ -112,6 +114,7 @@ class RECEnv(World):
     ):
         self.step_per_episode = whole("step_per_episode", step_per_episode, 1)
         self.most_steps = self.step_per_episode
+        self._length = np.array(self.step_per_episode)
         self.n_items = whole("n_items", n_items, 1)
         self.n_users = whole("n_users", n_users, 1)
         item_dim = whole("item_feature_dim", item_feature_dim, 1)
@@ -176,7 +179,7 @@ class RECEnv(World):
         reward, following = self.user_model.respond(
             state["state"], action, self.items, draws
         )
-        state = {"user": state["user"], "step": state["step"] + 1, "state": following}
+        state = {"user": state["user"], "step": state["step"] + ONE, "state": following}
         return self._with_noise(state, draws), {"action": action, "reward": reward}
 
     def observe(self, state: dict) -> np.ndarray:
@@ -186,7 +189,7 @@ class RECEnv(World):
         return clipped
 
     def truncated(self, state: dict) -> np.ndarray:
-        return state["step"] >= self.step_per_episode
+        return state["step"] >= self._length
 
     def info(self, state: dict, outcome: dict | None) -> dict:
         return {"user_id": state["user"], "state": state["state"]}
