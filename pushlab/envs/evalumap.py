@@ -71,14 +71,15 @@ class UserWorld(World):
 
     def requested_users(self, options: Mapping[str, Any], n: int) -> np.ndarray | None:
         """Return the indices of the users that a reset option names, int64 (n,); None without one."""
-        if "user" not in options:
+        wanted = options.get("user")
+        if wanted is None:
             return None
         names = [user.name for user in self.users]
-        found = [
-            names.index(one_of("the option user", name, names))
-            for name in for_each_copy("user", options["user"], n)
-        ]
-        return np.array(found, np.int64)
+        wanted = for_each_copy("user", wanted, n)
+        return np.array(
+            [names.index(one_of("the option user", name, names)) for name in wanted],
+            np.int64,
+        )
 
 
 def for_each_copy(name: str, value: Any, n: int) -> list:

@@ -12,7 +12,7 @@ from gymnasium.spaces import Dict, Discrete, MultiDiscrete
 from gymnasium.vector.utils import concatenate, create_empty_array
 
 from pushlab.datasets.schema import Schema
-from pushlab.envs.push.view import words_of
+from pushlab.envs.push.story import words_of
 from pushlab.envs.remote.link import Link, Refused
 from pushlab.envs.world import World
 from pushlab.ground.arguments import meant, one_of
