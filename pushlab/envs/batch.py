@@ -142,7 +142,11 @@ class VectorEnv(GymVectorEnv):
         if len(over):
             reward[over] = 0
             parts.append((over, self._infos_of(first, None)))
-            self.state = with_rows(self.state, over, first)
+            if len(over) == self.num_envs:
+                self.state = first
+            else:  # its arrays are new
+                for key, values in first.items():
+                    self.state[key][over] = values
             self._start(over)
 
         terminated = np.array(self.world.terminated(self.state), bool)

@@ -160,7 +160,6 @@ class EvalUMAP1(UserWorld):
     drawing = "phone"
     uniforms = 2
     options = ("user",)
-    advances_ended = True
 
     def __init__(
         self,

@@ -268,7 +268,7 @@ class Room(World):
     def observe(self, state: dict) -> Any:
         seen = state["seen"]
         if self.encoding == "index":
-            return seen.copy()
+            return seen
         # As the text spaces of a batch have them: tuples of arrays of str.
         relation = np.full(len(seen), self.relation, object)
         columns = seen.T

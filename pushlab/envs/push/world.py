@@ -342,7 +342,7 @@ class Push(UserWorld):
         return state, {"reward": reward, "action": action}
 
     def observe(self, state: dict) -> np.ndarray:
-        return state["seen"].copy()
+        return state["seen"]
 
     def mask(self, state: dict) -> np.ndarray:
         return state["mask"]
@@ -397,7 +397,7 @@ class PushAlone:
 
     def __init__(self, world: Push):
         self.world = world
-        self.state: dict | None = None
+        self.state: Any = None
         self._read = reader_of(world)
 
     def reset(self, draws: np.ndarray, options: Mapping[str, Any]) -> tuple[Any, dict]:
@@ -406,6 +406,7 @@ class PushAlone:
         self.state = world.initial(draws, options)
         self.outcome: dict | None = None
         self._phone = [self.state[name] for name in rules.Phone._fields]
+        self._reward = np.zeros(1)
         first = self.state["core"][:, rules.FIRST_DAY]
         self._begin = float(world.life.times[world.first[first[0]]])
         self._day = int(world._day_numbers(first)[0])
@@ -416,10 +417,16 @@ class PushAlone:
     ) -> tuple[Any, float, bool, bool, dict]:
         """Return observation, reward, terminated, truncated and info."""
         action = self._read(action, 1)
-        self.state, reward = self.world._live(self._phone, action)
-        self.outcome = {"reward": reward, "action": action}
+        seen = np.empty((1, len(self.world.life.top)), np.int64)
+        mask = np.empty((1, len(rules.ACTIONS)), np.int8)
+        rules.live_each(
+            action, self._reward, *self._phone, seen, mask, *self.world.life
+        )
+        self.state["seen"] = seen
+        self.state["mask"] = mask
+        self.outcome = {"reward": self._reward.copy(), "action": action}
         info = self._info()
-        return self.state["seen"][0], reward.item(), self._is_over, False, info
+        return seen[0], self._reward.item(), self._is_over, False, info
 
     def _info(self):
         world = self.world
