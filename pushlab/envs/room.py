@@ -67,8 +67,8 @@ class Room(World):
         max_step: The last step that the clock can show; a longer episode needs a larger one.
         encoding: "text", or "index" for the same world in integers. The observation is MultiDiscrete, int64: person,
             object, location, time (for each agent), then person and object asked for. The action is Discrete, or
-            MultiDiscrete for several agents. `world.to_words` and `world.to_codes` translate observations,
-            `world.locations` and `world.location_code` answers.
+            MultiDiscrete for several agents. `world.to_words` translates observations, `world.locations` and
+            `world.location_code` answers.
         commonsense: Table of usual places: "commonsense" (default), "elsewhere", a file, or facts.
         reference: None; "room-env-3" for the original's rule: placing again always moves the object.
 
@@ -176,7 +176,6 @@ class Room(World):
         ]
         self._heads = np.array(self.heads, object)
         self._places = np.array(self.locations, object)
-        self._head_code = {head: code for code, head in np.ndenumerate(self._heads)}
         self._set_spaces()
 
     def _set_spaces(self):
@@ -202,7 +201,7 @@ class Room(World):
         else:
             self.read_action = self._read_words
             head, relation, place = map(
-                _text_space, (self._head_code, [self.relation], self.locations)
+                _text_space, (self._heads.ravel(), [self.relation], self.locations)
             )
             seen = Tuple((head, relation, place, Discrete(clock)))
             answer = Text(LONGEST_ANSWER, min_length=1, charset=PRINTABLE)
@@ -348,19 +347,6 @@ class Room(World):
         )
         question = self.heads[person][thing], self.relation
         return (quadruples if self.n_agents > 1 else quadruples[0]), question
-
-    def to_codes(self, words: tuple) -> np.ndarray:
-        """Return an observation in integers for one in words. KeyError names an unknown word.
-
-        >>> room = Room()
-        >>> room.to_codes((("james's laptop", "atlocation", "desk", 42), ("mary's cup", "atlocation"))).tolist()
-        [0, 0, 0, 42, 1, 1]
-        """
-        observation, question = words
-        codes = []
-        for head, _, place, time in observation if self.n_agents > 1 else [observation]:
-            codes += [*self._head_code[head], self.location_code[place], time]
-        return np.array([*codes, *self._head_code[question[0]]], np.int64)
 
     def _read_words(self, action, n):
         """Answers in words of n copies, or a list of them for each agent, as codes (n, n_agents); -1 for no place."""

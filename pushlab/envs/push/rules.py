@@ -97,17 +97,7 @@ FATES = (
 AHEAD, IN_HAND, WAITING, SHOWN, UNSEEN, OPENED, REFUSED, MISSED, SPARED = range(9)
 LATE = 2  # added to MISSED and SPARED
 
-PARTS = (
-    "opened",
-    "dismissed",
-    "missed",
-    "spared",
-    "look",
-    "idle",
-    "wait",
-    "endless",
-    "forbidden",
-)
+# Parts of the reward, in the order of `pushlab.envs.push.world.WEIGHTS`.
 # A plain number makes its caller's copy of an inner function, one of NumPy's type does not.
 (
     P_OPENED,

@@ -192,7 +192,7 @@ def places_of(world: Any, moment: int, begin: float) -> list[tuple[float, float,
 def frame_of(world: Any, state: dict, outcome: dict | None, at: int = 0) -> dict:
     """Return the data that `pushlab.plots.inbox` draws; what is in hand or waits is among the events as well."""
     core = state["core"][at]
-    parts = dict(zip(rules.PARTS, state["sums"][at].tolist()))
+    parts = dict(zip(world.weights, state["sums"][at].tolist()))
     moment = min(core[rules.MOMENT], core[rules.STOP] - 1)
     begin = world.life.times[world.first[core[rules.FIRST_DAY]]]
     events = events_of(world, state, at)

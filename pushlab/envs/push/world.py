@@ -44,6 +44,8 @@ WEIGHTS_2019 = {
 }
 # With the number of deferrals that cost nothing.
 REWARDS = {"default": (WEIGHTS, 3), "2019": (WEIGHTS_2019, 15)}
+PARTS = tuple(WEIGHTS)
+PART_INFOS = [f"parts.{part}" for part in PARTS]
 SPANS = {"train": (0.0, 2 / 3), "test": (2 / 3, 1.0)}  # shares of the days
 # Infos of the columns of core from SHOWN_IN_ALL up to BEFORE.
 COUNTS = (
@@ -199,7 +201,7 @@ class Push(UserWorld):
         usual, usual_patience = REWARDS[one_of("rewards", rewards, REWARDS)]
         self.weights = dict(usual)
         for part, worth in weights.items():
-            one_of("an argument for a part of the reward", part, rules.PARTS)
+            one_of("an argument for a part of the reward", part, PARTS)
             self.weights[part] = float(number(part, worth))
         self.max_age = float(number("max_age", max_age, 0, math.inf, of="minutes"))
         self.max_forbidden = whole("max_forbidden", max_forbidden, 1)
@@ -230,7 +232,7 @@ class Push(UserWorld):
         limits = [self.max_age, self.max_forbidden, self.patience]
         self.life = rules.Life(
             **tables,
-            weights=np.array([self.weights[part] for part in rules.PARTS]),
+            weights=np.array(list(self.weights.values())),
             limits=np.nan_to_num(np.array(limits, float)),
             top=top,
         )
@@ -387,9 +389,6 @@ class Push(UserWorld):
     def events(self, env: Any) -> pd.DataFrame:
         """Return the notifications that arrived so far, a DataFrame with one row each; see `story.table_of`."""
         return story.table_of(self, env.state)
-
-
-PART_INFOS = [f"parts.{part}" for part in rules.PARTS]
 
 
 class PushAlone:
