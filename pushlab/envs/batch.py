@@ -155,7 +155,7 @@ class VectorEnv(GymVectorEnv):
             truncated |= self._elapsed >= self.max_episode_steps
         self._is_over = terminated | truncated
         if self.render_mode is not None:
-            for row in np.flatnonzero(self._elapsed):
+            for row in np.flatnonzero(self._elapsed).tolist():
                 frame = self.world.frame(self.state, self.outcome, row)
                 keep_frame(self._frames[row], frame)
         if self.autoreset_mode == AutoresetMode.SAME_STEP and self._is_over.any():

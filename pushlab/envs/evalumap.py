@@ -384,7 +384,7 @@ class EvalUMAP2(EvalUMAP1):
     trail_of = ("row", "action", "opened")
 
     def __init__(self, *given: Any, candidates: Any = "catalogue", **more: Any):
-        super().__init__(*given, candidates=candidates, **more)
+        super().__init__(*given, candidates=candidates, **more)  # type: ignore[misc]
         context = self.schema.context
         notification = self.schema.notification
         self._none = np.concatenate([context.sizes, notification.sizes, [NO_ANSWER]])

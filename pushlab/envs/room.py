@@ -575,4 +575,4 @@ class RoomAlone:
         if self.start is None or self.at == 0:
             return self.start, None
         before = self._after(self.at - 1)
-        return self.world.advance(before, self._read(self.action, 1), None)  # type: ignore
+        return self.world.advance(before, self._read(self.action, 1), None)
