@@ -14,7 +14,7 @@ from gymnasium.spaces import Discrete, MultiDiscrete
 from pushlab.datasets.periods import User
 from pushlab.envs.evalumap import UserWorld, for_each_copy
 from pushlab.envs.push import rules, story
-from pushlab.envs.shell import reader_of
+from pushlab.envs.shell import NUMBERS, reader_of
 from pushlab.ground.arguments import demand, in_short, is_number, number, one_of, whole
 from pushlab.users.days import DAY, ResponseTimes, days_of, slot_number
 from pushlab.users.judges import cutoff
@@ -44,8 +44,6 @@ WEIGHTS_2019 = {
 }
 # With the number of deferrals that cost nothing.
 REWARDS = {"default": (WEIGHTS, 3), "2019": (WEIGHTS_2019, 15)}
-PARTS = tuple(WEIGHTS)
-PART_INFOS = [f"parts.{part}" for part in PARTS]
 SPANS = {"train": (0.0, 2 / 3), "test": (2 / 3, 1.0)}  # shares of the days
 # Infos of the columns of core from SHOWN_IN_ALL up to BEFORE.
 COUNTS = (
@@ -59,6 +57,9 @@ COUNTS = (
     "missed",
     "spared",
 )
+PARTS = tuple(WEIGHTS)
+FIRST_INFOS = ("time", "day", *COUNTS)
+PART_INFOS = [f"parts.{part}" for part in PARTS]
 
 
 class Push(UserWorld):
@@ -296,7 +297,7 @@ class Push(UserWorld):
         reward = np.empty(n)
         seen = np.empty((n, len(self.life.top)), np.int64)
         mask = np.empty((n, len(self.actions)), np.int8)
-        rules.live_each(action, reward, *phone, seen, mask, *self.life)
+        rules.live_each(action, reward, seen, mask, *phone, *self.life)
         state = dict(zip(rules.Phone._fields, phone))
         return {**state, "seen": seen, "mask": mask}, reward
 
@@ -403,56 +404,61 @@ class PushAlone:
         """Start an episode; return observation and info."""
         world = self.world
         self.state = world.initial(draws, options)
-        self.outcome: dict | None = None
-        self._phone = [self.state[name] for name in rules.Phone._fields]
+        self._action = np.array([rules.NO_ACTION])
+        phone = [self.state[name] for name in rules.Phone._fields]
+        self._core, self._sums, self._fate = phone[:3]
+        self._arrays = (*phone, *world.life)
         self._reward = np.zeros(1)
+        self._seen_shape = self.state["seen"].shape
         first = self.state["core"][:, rules.FIRST_DAY]
         self._begin = float(world.life.times[world.first[first[0]]])
         self._day = int(world._day_numbers(first)[0])
-        return self.state["seen"][0], self._info()
+        return self.state["seen"][0], self._info(self.state["mask"][0])
 
     def step(
         self, action: Any, draws: np.ndarray
     ) -> tuple[Any, float, bool, bool, dict]:
         """Return observation, reward, terminated, truncated and info."""
-        action = self._read(action, 1)
-        seen = np.empty((1, len(self.world.life.top)), np.int64)
-        mask = np.empty((1, len(rules.ACTIONS)), np.int8)
-        rules.live_each(
-            action, self._reward, *self._phone, seen, mask, *self.world.life
-        )
+        if type(action) not in NUMBERS or not 0 <= action < len(rules.ACTIONS):
+            action = self._read(action, 1)[0]
+        self._action[0] = action
+        seen = np.empty(self._seen_shape, np.int64)
+        mask = np.empty((1, 5), np.int8)
+        rules.live_each(self._action, self._reward, seen, mask, *self._arrays)
         self.state["seen"] = seen
         self.state["mask"] = mask
-        self.outcome = {"reward": self._reward.copy(), "action": action}
-        info = self._info()
+        info = self._info(mask[0])
         return seen[0], self._reward.item(), self._is_over, False, info
 
-    def _info(self):
+    def _info(self, mask):
         world = self.world
-        core = self.state["core"][0].tolist()
-        sums = self.state["sums"][0].tolist()
+        core = self._core[0].tolist()
+        sums = self._sums[0].tolist()
         self._is_over = core[rules.OVER] == 1
         time = world.horizon * float(DAY)
         if not self._is_over:
             time = float(world.life.times[core[rules.MOMENT]]) - self._begin
         shown = core[rules.SHOWN_IN_ALL]
-        info = {"time": time, "day": self._day}
-        info.update(zip(COUNTS, core[rules.SHOWN_IN_ALL : rules.BEFORE]))
+        counts = core[rules.SHOWN_IN_ALL : rules.BEFORE]
+        info = dict(zip(FIRST_INFOS, (time, self._day, *counts)))
         info["load"] = shown / (core[rules.DAY_NOW] - core[rules.FIRST_DAY] + 1)
         info["delay"] = sums[rules.DELAY] / max(shown, 1)
         info.update(zip(PART_INFOS, sums))
         if len(world.users) > 1:
             info["user"] = core[rules.WHO]
         info["hand"] = core[rules.HAND]
-        info["fates"] = self.state["fate"][0].copy()
-        info["action_mask"] = self.state["mask"][0]
+        info["fates"] = self._fate[0].copy()
+        info["action_mask"] = mask
         return info
 
     def now(self) -> tuple[dict | None, dict | None]:
         """Return state and outcome as the methods for batches do; both are None before the first reset."""
         if self.state is None:
             return None, None
-        return {key: values.copy() for key, values in self.state.items()}, self.outcome
+        state = {key: values.copy() for key, values in self.state.items()}
+        if self._action[0] == rules.NO_ACTION:
+            return state, None
+        return state, {"reward": self._reward.copy(), "action": self._action.copy()}
 
 
 def lay_out(
