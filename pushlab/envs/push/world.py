@@ -58,7 +58,6 @@ COUNTS = (
     "spared",
 )
 PARTS = tuple(WEIGHTS)
-FIRST_INFOS = ("time", "day", *COUNTS)
 PART_INFOS = [f"parts.{part}" for part in PARTS]
 
 
@@ -411,7 +410,9 @@ class PushAlone:
         self._reward = np.zeros(1)
         self._seen_shape = self.state["seen"].shape
         first = self.state["core"][:, rules.FIRST_DAY]
-        self._begin = float(world.life.times[world.first[first[0]]])
+        self._times = world.life.times
+        self._begin = float(self._times[world.first[first[0]]])
+        self._end = world.horizon * float(DAY)
         self._day = int(world._day_numbers(first)[0])
         return self.state["seen"][0], self._info(self.state["mask"][0])
 
@@ -435,12 +436,12 @@ class PushAlone:
         core = self._core[0].tolist()
         sums = self._sums[0].tolist()
         self._is_over = core[rules.OVER] == 1
-        time = world.horizon * float(DAY)
+        time = self._end
         if not self._is_over:
-            time = float(world.life.times[core[rules.MOMENT]]) - self._begin
+            time = self._times.item(core[rules.MOMENT]) - self._begin
         shown = core[rules.SHOWN_IN_ALL]
-        counts = core[rules.SHOWN_IN_ALL : rules.BEFORE]
-        info = dict(zip(FIRST_INFOS, (time, self._day, *counts)))
+        info = {"time": time, "day": self._day}
+        info.update(zip(COUNTS, core[rules.SHOWN_IN_ALL : rules.BEFORE]))
         info["load"] = shown / (core[rules.DAY_NOW] - core[rules.FIRST_DAY] + 1)
         info["delay"] = sums[rules.DELAY] / max(shown, 1)
         info.update(zip(PART_INFOS, sums))
