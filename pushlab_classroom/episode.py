@@ -9,8 +9,7 @@ from functools import cache
 
 import numpy as np
 
-from pushlab.envs.actions import reader_of
-from pushlab.envs.shell import Env
+from pushlab.envs.shell import Env, reader_of
 from pushlab.metrics.push import POINTS
 from pushlab.users.synthesis import shared_texts
 from pushlab_classroom.private_users import (

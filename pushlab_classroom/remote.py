@@ -13,7 +13,7 @@ from gymnasium.vector.utils import concatenate, create_empty_array
 
 from pushlab.datasets.schema import Schema
 from pushlab.envs.batch import VectorEnv
-from pushlab.envs.push.view import words_of
+from pushlab.envs.push.story import words_of
 from pushlab.envs.shell import Env, Spec
 from pushlab.envs.world import World
 from pushlab.ground.arguments import demand, meant, one_of

@@ -18,7 +18,7 @@ from gymnasium.vector.utils import iterate
 from pushlab.datasets.borrowers import make_borrowers
 from pushlab.envs import TABLE
 from pushlab.envs.batch import VectorEnv
-from pushlab.envs.room.world import Room
+from pushlab.envs.room import Room
 from pushlab.envs.shell import MOST_FRAMES, Env, keep_frame
 
 pytestmark = pytest.mark.filterwarnings(
@@ -403,6 +403,7 @@ def test_ended_environments_are_named_when_autoreset_is_off():
 
 def test_seeds_of_a_batch_stay_until_new_ones_come():
     envs = gym.make_vec("pushlab/RECEnv-v0", num_envs=3)
+    envs.reset()
     assert len(set(envs.np_random_seed)) == 3
     first = envs.reset(seed=4)[0]
     envs.reset()
@@ -446,7 +447,7 @@ WRONG = [
     ("RoomEnv-v0", {"p_new_object": 1.5}, "p_new_object is a number from 0 to 1"),
     ("RoomEnv-v0", {"p_commonsense": 1, "reference": "room-env-3"}, "both excluded"),
     ("RECEnv-v0", {"reward_std": np.nan}, "reward_std is a number"),
-    ("RECEnv-v0", {"UserModel": 3}, "lacks user_preference_dynamics"),
+    ("RECEnv-v0", {"UserModel": 3}, "or an instance of BaseUserModel; got 3"),
     ("RECEnv-v0", {"user_feature_vector": np.eye(100, 5)}, "is all 0 in row 5"),
     ("RECEnv-v0", {"user_feature_dim": 3}, "must be equal for the user model"),
     ("ODE-HIV-v0", {"config": {"lambda_9": 1.0}}, "one of lambda_1, .* 'lambda_9'"),

@@ -18,7 +18,7 @@ TABLE = (
     ),
     (
         "pushlab/RoomEnv-v0",
-        "pushlab.envs.room.world:Room",
+        "pushlab.envs.room:Room",
         "answer where people's things are, remembering one placement a step",
     ),
     (

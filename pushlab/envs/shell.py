@@ -1,9 +1,9 @@
-"""The one Env around every world: seeding, time limit, info and rendering; `batch.py` has the one VectorEnv."""
+"""The one Env around every world: actions, seeding, info and rendering; `batch.py` has the one VectorEnv."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from copy import copy, deepcopy
+from copy import copy
 from functools import partial
 from importlib import import_module
 from operator import itemgetter
@@ -11,119 +11,229 @@ from typing import Any
 
 import gymnasium as gym
 import numpy as np
+from gymnasium import spaces
 from gymnasium.envs.registration import EnvSpec
 from gymnasium.error import ResetNeeded
 
-from pushlab.envs.actions import choices, masks, reader_of
 from pushlab.envs.chance import Chance
 from pushlab.envs.world import World
 from pushlab.ground.arguments import demand, in_short, one_of
+from pushlab.ground.compiled import compiled_in_place
 
 RENDER_MODES = ["rgb_array", "human"]
 
-# How many frames of an episode are kept for its pictures. Registered episodes have up to 3,330 (evalumap) and are drawn
-# whole; of one that is longer, or never ends, pictures show the first frame and the last MOST_FRAMES / 2 or more.
+# Frames stored for the pictures of an episode. Registered episodes have up to 3,330 (evalumap).
 MOST_FRAMES = 10_000
 
 
 def keep_frame(frames: list[dict], frame: dict) -> None:
-    """Adds a frame to those of an episode; of MOST_FRAMES the older half goes first, all but the first one.
-
-    Half of them at once, and not one a step, costs next to nothing, and pictures go on getting a list.
-    """
+    """Append a frame; before the list exceeds MOST_FRAMES, remove the older half, all but the first frame."""
     if len(frames) >= MOST_FRAMES:
         del frames[1 : MOST_FRAMES // 2]
     frames.append(frame)
 
 
 def build_world(world: World | type[World] | str, params: Mapping[str, Any]) -> World:
-    """A world from an instance, a class or "module:Class" and its keyword arguments."""
+    """Return a world from an instance, or from a class or "module:Class" and its keyword arguments."""
+    if isinstance(world, World):
+        if params:
+            raise TypeError(
+                f"{world.name} is an instance; give {', '.join(params)} to its class"
+            )
+        return world
     if isinstance(world, str):
         module, name = world.split(":")
-        return getattr(import_module(module), name)(**params)
-    if isinstance(world, type):
-        return world(**params)
-    if params:
-        raise TypeError(
-            f"{world.name} is made already; give the arguments {', '.join(params)} to its class"
-        )
-    return world
+        world = getattr(import_module(module), name)
+    return world(**params)  # type: ignore[operator]
 
 
 def at_row(values: Any, row: Any) -> Any:
-    """Copy `row` of observations: an array, or a dict or tuple of them."""
+    """Return copy `row` of observations, or several copies: an array, or a dict or tuple of them."""
     if isinstance(values, np.ndarray):
         return values[row]
     if isinstance(values, dict):
-        return {
-            key: value[row]
-            if value.__class__ is np.ndarray
-            else at_row(value, row)  # the commonest is quick
-            for key, value in values.items()
-        }
-    if isinstance(values, tuple):
-        return tuple(at_row(value, row) for value in values)
-    return values[row]
+        return {key: at_row(value, row) for key, value in values.items()}
+    return tuple(at_row(value, row) for value in values)
 
 
 def check_options(world: World, options: Mapping[str, Any] | None) -> dict:
-    """The reset options a world understands; ValueError names one that it does not."""
+    """Return the options of a reset; ValueError names one that the world doesn't accept."""
     demand(
         options is None or isinstance(options, Mapping),
         f"options is None or a dict; got {in_short(options)}",
     )
     options = dict(options or {})
-    unknown = sorted(set(options) - set(world.options), key=str)
-    if unknown:
-        known = ", ".join(world.options) or "none"
-        raise ValueError(
-            f"{world.name} does not understand the reset option {in_short(unknown[0])}; it understands: "
-            f"{known}"
-        )
+    for name in options:
+        if name not in world.options:
+            raise ValueError(
+                f"{world.name} does not understand the reset option {in_short(name)}; "
+                f"it understands: {', '.join(world.options) or 'none'}"
+            )
     return options
 
 
+# ---------------------------------------------------------------- actions
+
+NUMBERS = (int, np.int64)
+WHOLE = np.dtype(np.int64)
+
+
+def reader_of(world: World) -> Callable[[Any, int], Any]:
+    """Return a function (action, n) → array (n, ...) of a world; it raises ValueError for an invalid action.
+
+    Discrete and MultiDiscrete become int64, Box its own dtype. A world with a `read_action` reads actions itself, and
+    actions of other spaces are returned unchecked. A number beyond the bounds of a Box by a rounding error of float32
+    becomes the bound. The function can be pickled.
+    """
+    space = world.action_space
+    if hasattr(world, "read_action"):
+        return world.read_action
+    if isinstance(space, spaces.Box):
+        return partial(_read_box, world)
+    if isinstance(space, spaces.Discrete):
+        low = np.array([space.start], np.int64)
+        beyond = low + space.n
+        return partial(_read_number, int(low[0]), int(beyond[0]), world, low, beyond)
+    if isinstance(space, spaces.MultiDiscrete):
+        low = space.start.astype(np.int64)
+        return partial(_read_codes, world, low, low + space.nvec)
+    return _unread
+
+
+def _unread(action, n):
+    return action
+
+
+def _read_number(least, most, world, low, beyond, action, n):
+    if n == 1 and type(action) in NUMBERS and least <= action < most:
+        array = low.copy()  # the commonest case, in a quarter of the time
+        array[0] = action
+        return array
+    return _read_codes(world, low, beyond, action, n)
+
+
+def _read_codes(world, low, beyond, action, n):
+    array = _as_array(world, action, n, "iub", "whole numbers")
+    array = array.astype(WHOLE, copy=False)
+    codes = array if array.ndim == 2 else array.reshape(n, len(low))
+    wrong = _first_outside(codes, low, beyond)
+    if wrong >= 0:
+        row, column = divmod(wrong, len(low))
+        raise ValueError(
+            f"{_component(world, row, column, n)} is {codes[row, column]}; "
+            f"it must be from {low[column]} to {beyond[column] - 1}"
+        )
+    return array
+
+
+@compiled_in_place
+def _first_outside(codes, low, beyond):
+    """Return the flat index of the first code that isn't in [low, beyond), or -1."""
+    rows, columns = codes.shape
+    for row in range(rows):
+        for column in range(columns):
+            if not low[column] <= codes[row, column] < beyond[column]:
+                return row * columns + column
+    return -1
+
+
+def _read_box(world, action, n):
+    space = world.action_space
+    array = _as_array(world, action, n, "iubf", "numbers").astype(space.dtype)
+    inside = np.clip(array, space.low, space.high)
+    rounding = 2 * np.finfo(np.float32).eps
+    largest = rounding * np.maximum(abs(space.low), abs(space.high))
+    wrong = ~(abs(array - inside) <= largest)  # NaN is wrong, too
+    if wrong.any():
+        at = np.argwhere(wrong)[0]
+        value = array[tuple(at)].item()
+        low, high = (bound[tuple(at[1:])].item() for bound in (space.low, space.high))
+        raise ValueError(
+            f"{_component(world, *at, n)} is {value!r}; it must be a number from {low!r} to {high!r}, "
+            f"and is {abs(array - inside)[tuple(at)]:.3g} beyond"
+        )
+    return inside
+
+
+def _as_array(world, action, n, kinds, content):
+    """Return the action as an array (n, ...) of its own; ValueError says what would make one of it."""
+    try:
+        array = np.array(action)
+    except (TypeError, ValueError):  # rows of different lengths
+        array = np.empty(0, object)
+    if array.dtype.kind not in kinds:
+        advice = ""
+        if action is None:
+            advice = ": does the policy return its action?"
+        elif array.dtype.kind == "f":
+            advice = "; action.astype(int) or int(action) makes one of it"
+        elif hasattr(world, "schema"):
+            advice = "; schema.notification.encode_one makes one of a dict of words"
+        kind = "a dict, " if isinstance(action, dict) else ""
+        raise ValueError(
+            f"an action is made of {content}; got {kind}{in_short(action)}{advice}"
+        )
+    shape = world.action_space.shape
+    if n == 1 and array.shape == shape:
+        return array[None]
+    if array.shape != (n, *shape):
+        expected = (n, *shape) if n > 1 else shape
+        raise ValueError(f"an action has shape {expected}; got {array.shape}")
+    return array
+
+
+def _component(world, row, column, n):
+    name = "action"
+    if world.action_space.shape:
+        names = world.action_names
+        name += f" component {column}" + (f" ({names[column]})" if names else "")
+    return f"{name} of copy {row}" if n > 1 else name
+
+
+# ---------------------------------------------------------------- one copy
+
+
 class Alone:
-    """One copy of a world as a batch of one; `World.solo` may have a faster way, with the same three methods."""
+    """One copy of a world as a batch of one. `World.solo` can return an object with the same methods."""
 
     def __init__(self, world: World):
         self.world = world
         self.state: Any = None
         self.outcome: dict | None = None
         self._read = reader_of(world)
-        # Where a world has no answer of its own to one of these, nobody asks it.
-        self._has_end, self._has_clock, self._has_mask = (
-            getattr(type(world), question, None) is not getattr(World, question)
+        # A world's default answer to one of these costs time and is always the same.
+        self._can_terminate, self._can_truncate, self._has_mask = (
+            getattr(type(world), question) is not getattr(World, question)
             for question in ("terminated", "truncated", "mask")
         )
 
     def reset(self, draws: np.ndarray, options: Mapping[str, Any]) -> tuple[Any, dict]:
-        """Begins an episode: observation and info."""
-        self.state, self.outcome = self.world.initial(draws, options), None
+        """Start an episode; return observation and info."""
+        self.state = self.world.initial(draws, options)
+        self.outcome = None
         return at_row(self.world.observe(self.state), 0), self._info()
 
     def step(
         self, action: Any, draws: np.ndarray
     ) -> tuple[Any, float, bool, bool, dict]:
-        """One step: observation, reward, terminated, truncated, info."""
+        """Return observation, reward, terminated, truncated and info."""
         world = self.world
-        state, outcome = self.state, self.outcome = world.advance(
-            self.state, self._read(action, 1), draws
-        )
+        action = self._read(action, 1)
+        state, self.outcome = world.advance(self.state, action, draws)
+        self.state = state
         return (
             at_row(world.observe(state), 0),
-            float(world.reward(outcome)[0]),
-            self._has_end and world.terminated(state).item(),
-            self._has_clock and world.truncated(state).item(),
+            float(world.reward(self.outcome)[0]),
+            self._can_terminate and world.terminated(state).item(),
+            self._can_truncate and world.truncated(state).item(),
             self._info(),
         )
 
     def now(self) -> tuple[dict | None, dict | None]:
-        """State and outcome; None and None before the first reset."""
+        """Return state and outcome; both are None before the first reset."""
         return self.state, self.outcome
 
     def _info(self):
-        """What is told, as plain numbers, or arrays of one's own."""
         info = {}
         for key, values in self.world.info(self.state, self.outcome).items():
             info[key] = values.item() if values.ndim == 1 else values[0].copy()
@@ -132,66 +242,37 @@ class Alone:
         return info
 
 
-def life_of(world: World) -> Any:
-    """How one copy of a world lives: in its own faster way, unless a subclass has changed one of its methods."""
-    kinds = type(world).__mro__
-    home = next(place for place, kind in enumerate(kinds) if "solo" in vars(kind))
-    changed = {
-        name
-        for kind in kinds[:home]
-        for name, value in vars(kind).items()
-        if callable(value) and not name.startswith("__") and hasattr(kinds[home], name)
-    }
-    return (None if changed else world.solo()) or Alone(world)
-
-
-class ToldSpec(EnvSpec):
-    """A spec that tells how long its environment's episodes are. On disk it does not: that world ends by itself."""
-
-    own: int | None = (
-        None  # the length that the world has; a TimeLimit tells another one
-    )
-
-    def to_json(self) -> str:
-        """As that of EnvSpec, from which gym.make makes the same environment, without a TimeLimit that nobody gave."""
-        told = copy(self)
-        if told.max_episode_steps == self.own:
-            told.max_episode_steps = None
-        return super(ToldSpec, told).to_json()
-
-
 class Spec:
-    """The attribute `spec` of an Env or VectorEnv, which says how many steps an episode lasts at most if it is fixed.
+    """The attribute `spec` of an Env or VectorEnv: gym.make's, with the most steps of an episode if they are fixed.
 
-    gym.make sets it, with None there: its own limits are those of wrappers. `env.spec.max_episode_steps` is what
-    clocks look at, such as Gymnasium's TimeAwareObservation. gym.make(env.spec) cannot tell it from a limit that was
-    given, and puts a TimeLimit of as many steps around the environment: the last step of a world that ends by itself is
-    then truncated as well, and longer episodes are cut. gym.make(env.spec, max_episode_steps=-1) puts none.
+    Gymnasium's TimeAwareObservation needs them. gym.make(env.spec) therefore limits the steps by a TimeLimit, too.
     """
 
     def __get__(self, env: Any, kind: Any = None) -> EnvSpec | None:
         return None if env is None else vars(env).get("_spec")
 
     def __set__(self, env: Any, spec: EnvSpec | None) -> None:
-        limits = [
-            limit
-            for limit in (env.world.most_steps, vars(env).get("max_episode_steps"))
-            if limit is not None
-        ]
         env._spec = copy(spec)
-        if spec is not None and limits:
-            env._spec.__class__ = ToldSpec
-            env._spec.max_episode_steps = env._spec.own = min(limits)
+        if spec is not None and spec.max_episode_steps is None:
+            env._spec.max_episode_steps = env.world.most_steps
 
 
 class Env(gym.Env):
-    """One copy of a world as a Gymnasium environment; `env.unwrapped.world` is the world, whose docstring is the page.
+    """One copy of a world as a Gymnasium environment.
 
-    world        a World, its class or "module:Class"; the other keyword arguments are the world's
-    render_mode  None, "rgb_array" (render() returns a uint8 array (height, width, 3)) or "human" (shown at each step)
+    Args:
+        world: A World, its class or "module:Class".
+        render_mode: None, "rgb_array" (render() returns a uint8 array (height, width, 3)) or "human" (shown at each
+            step).
+        params: Keyword arguments of the world's class.
 
-    Attributes: `state` (dict of arrays with a leading axis of 1), `frame()` (a plain dict for pictures).
-    Raises ValueError for an action outside the space or an unknown reset option.
+    Attributes:
+        world: The world, whose docstring is the environment's page.
+        state, outcome: The world's state, and the outcome of the last step: dicts of arrays with a leading axis of 1.
+        trail: For each step of the episode the entries of its outcome that the world names in `trail_of`.
+
+    Raises:
+        ValueError: For an action outside the space or an unknown reset option.
     """
 
     metadata = {"render_modes": RENDER_MODES, "render_fps": 4}
@@ -205,71 +286,57 @@ class Env(gym.Env):
     ):
         self.render_mode = one_of("render_mode", render_mode, (None, *RENDER_MODES))
         self.world = build_world(world, params)
-        self.observation_space, self.action_space = (
-            self.world.observation_space,
-            self.world.action_space,
-        )
+        self.observation_space = self.world.observation_space
+        self.action_space = self.world.action_space
+        self.trail: list = []
         self._copy = life_of(self.world)
-        self.trail: list = []  # what the world wants kept of each step, in the order of its `trail_of`
-        self._trail_of = (
-            itemgetter(*self.world.trail_of) if self.world.trail_of else None
-        )
-        self._over = True
+        self._trail_of = self.world.trail_of and itemgetter(*self.world.trail_of)
+        self._is_over = True
         self._frames: list[dict] = []
-        self._chance = Chance(1, self.world.uniforms)
-
-    def __copy__(self) -> Env:
-        return deepcopy(
-            self, {id(self.world): self.world}
-        )  # a world never changes, and copies may share it
+        self._chance = Chance([None], self.world.uniforms)
 
     def reset(
         self, *, seed: int | None = None, options: dict | None = None
     ) -> tuple[Any, dict]:
-        """Starts an episode. A seed repeats it exactly; without one the generator goes on where it stands."""
+        """Start an episode. A seed repeats it exactly; without one the generator goes on."""
         super().reset(seed=seed)
         options = check_options(self.world, options)
-        self._chance.seed(0, self.np_random)
-        self._over = False
-        self._frames, self.trail = [], []
-        begun = self._copy.reset(self._chance.take(), options)
+        if self._chance.generators != [self.np_random]:
+            self._chance = Chance([self.np_random], self.world.uniforms)
+        first = self._copy.reset(self._chance.take(), options)
+        self._is_over = False
+        self._frames = []
+        self.trail = []
         self._show()
-        return begun
+        return first
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict]:
-        """One step: observation, reward, terminated, truncated, info. Time limits of gym.make come on top of it."""
-        if self._over:
+        """Return observation, reward, terminated, truncated and info. Time limits of gym.make come on top."""
+        if self._is_over:
             raise ResetNeeded("the episode is over, or never began: call reset() first")
-        told = self._copy.step(action, self._chance.take())
-        self._over = told[2] or told[3]
-        if self._trail_of is not None:
+        result = self._copy.step(action, self._chance.take())
+        self._is_over = result[2] or result[3]
+        if self._trail_of:
             self.trail.append(self._trail_of(self.outcome))
         if self.render_mode is not None:
             self._show()
-        return told
+        return result
 
     @property
     def state(self) -> dict | None:
-        """The world's state, arrays with a leading axis of 1; None before the first reset."""
         return self._copy.now()[0]
 
     @property
     def outcome(self) -> Any:
-        """What came of the last step, arrays with a leading axis of 1; None after a reset."""
         return self._copy.now()[1]
 
-    @property
-    def action_masks(self) -> Callable[[], np.ndarray]:
-        """action_masks() tells which actions are allowed now, bool (n,), as sb3-contrib asks it.
-
-        Of MultiDiscrete, where no world restricts anything, (sum of nvec,). A Box, and words, have no such attribute.
-        """
-        choices(self.action_space)
-        return lambda: masks(self.world, self.state, 1)[0]
+    def action_masks(self) -> np.ndarray:
+        """Return which actions are allowed now, bool, as sb3-contrib expects; of MultiDiscrete (sum of nvec,)."""
+        return masks(self.world, self.state, 1)[0]
 
     def __getattr__(self, name: str) -> Any:
-        """What the world exports: a plain attribute as it is, a method with this environment as its first argument."""
-        world = self.__dict__.get("world")
+        """Return an attribute that the world exports; a method gets this environment as its first argument."""
+        world = vars(self).get("world")
         if world is None or name not in world.exports:
             raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
         value = getattr(world, name)
@@ -278,7 +345,7 @@ class Env(gym.Env):
         return partial(value, self) if callable(value) else value
 
     def frame(self) -> dict:
-        """What a picture of this moment needs, as a plain dict."""
+        """Return all that a picture of this moment needs, as a plain dict."""
         state, outcome = self._copy.now()
         if state is None:
             raise ResetNeeded("there is no moment to show before reset()")
@@ -293,9 +360,9 @@ class Env(gym.Env):
             show(self.world.picture(self._frames), self)
 
     def render(self) -> np.ndarray | None:
-        """The moment as a uint8 array (height, width, 3) in the mode "rgb_array"; None otherwise.
+        """Return this moment as a uint8 array (height, width, 3) in the mode "rgb_array", else None.
 
-        Of an episode of more than MOST_FRAMES steps it shows the latest and the first; see `keep_frame`.
+        After more than MOST_FRAMES steps the picture shows the first frame and the latest ones; see `keep_frame`.
         """
         if self.render_mode != "rgb_array":
             return None
@@ -306,8 +373,24 @@ class Env(gym.Env):
         return pixels(self.world.picture(self._frames))
 
     def close(self) -> None:
-        """Closes the window of the mode "human"; more than once does no harm."""
+        """Close the window of the mode "human"."""
         if self.render_mode == "human":
             from pushlab.plots.style import hide
 
             hide(self)
+
+
+def life_of(world: World) -> Any:
+    """Return what runs one copy. A subclass that doesn't define `solo` itself can have changed any method."""
+    solo = world.solo() if "solo" in vars(type(world)) else None
+    return solo or Alone(world)
+
+
+def masks(world: World, state: dict | None, n: int) -> np.ndarray:
+    """Return which actions each of n copies can take, bool (n, actions): the world's mask, or all of them."""
+    if state is None:
+        raise ResetNeeded("there are no masks of actions before reset()")
+    mask = world.mask(state)
+    if mask is None:
+        return np.ones((n, spaces.flatdim(world.action_space)), bool)
+    return mask.astype(bool)

@@ -1,4 +1,4 @@
-"""The questions that every world answers, whatever it is about."""
+"""World: the questions that every world answers, whatever it is about."""
 
 from __future__ import annotations
 
@@ -13,133 +13,124 @@ if TYPE_CHECKING:
 
 
 def reading(method: Callable) -> Callable:
-    """Marks an exported method of a world as read without brackets: `env.time`, and not `env.time()`."""
+    """Mark an exported method of a world as read without brackets: `env.time`, not `env.time()`."""
     method.is_reading = True  # type: ignore[attr-defined]
     return method
 
 
 class World:
-    """A small world of pure functions on a batch: every array has a leading axis of n independent copies.
+    """A world of pure functions on a batch: every array has a leading axis of n independent copies.
 
-    A state is a dict of arrays; a world never changes one, it returns the next. Chance comes only as `draws`, numbers
-    uniform on [0, 1) that the shell takes from its generators, so that the same draws give the same life, alone or in
-    a batch. The shell (`pushlab.envs.shell`) does the rest: seeding, time limits, autoreset, rendering.
+    A state is a dict of arrays. A world never changes one; it returns the next. Random numbers come only as `draws`,
+    uniform on [0, 1), which the shell takes from its generators. The same draws give the same episode, alone or in a
+    batch. The shell (`pushlab.envs.shell`) adds seeding, time limits, autoreset and rendering.
 
     A subclass sets `observation_space` and `action_space` (of one copy) in its constructor, whose keyword arguments
-    are the environment's, and writes the methods below. Observations, outcomes and infos are arrays, or dicts and
-    tuples of arrays, always with the leading axis.
+    are the environment's, and has the methods below. Observations, outcomes and infos are arrays, or dicts and
+    tuples of arrays, always with the leading axis. The shell checks and converts actions of the spaces Discrete,
+    MultiDiscrete and Box. A world with other actions can have a method read_action(action, n) that does this.
+
+    Attributes:
+        observation_space, action_space: Gymnasium spaces of one copy.
+        name: The id without its namespace, for logs and pictures.
+        drawing: Name of the function of `pushlab.plots` that draws its frames.
+        uniforms: Uniform numbers that a copy needs at each reset and each step.
+        options: Names that reset(options=...) accepts.
+        observation_names, action_names: Names of the components of a vector, for logs; None numbers them.
+        action_choices: What a person can choose, [(feature, [value, ...]), ...] in the order of the components.
+        exports: Names of attributes and methods that the Env offers as its own; a method gets the Env.
+        trail_of: Names of outcome entries that the Env stores in `trail` for each step of the episode.
+        most_steps: Steps after which an episode has ended, if the arguments fix it.
+        advances_ended: Whether `advance` accepts copies whose episode has ended. The shell discards the result. A
+            batch is faster if it doesn't have to be divided.
     """
 
     observation_space: gym.Space
     action_space: gym.Space
-    name = "world"  # the id without its namespace, for logs and pictures
-    stands_for: str | None = (
-        None  # the name that logs give a world which is another one, played elsewhere
-    )
-    drawing = (
-        "numbers"  # the function of `pushlab.plots` that draws its frames, by name
-    )
-    uniforms = 0  # numbers drawn for one copy at each reset and again at each step
-    options: tuple[str, ...] = ()  # names that reset(options=…) understands
-    observation_names: Any = (
-        None  # a name for each component of a vector observation, for the log
-    )
-    action_names: Sequence[str] | None = (
-        None  # a name for each component of a vector action
-    )
-    exports: tuple[
-        str, ...
-    ] = ()  # names of what the Env offers as its own; a method is given the Env
-    most_steps: int | None = (
-        None  # how long an episode lasts at most, if the arguments fix it: `spec` tells it
-    )
-    rests = False  # whether advance() leaves a copy that has ended as it is, gives new arrays only, and
-    # info() tells the same with and without an outcome: a batch then need not be parted
-    trail_of: tuple[
-        str, ...
-    ] = ()  # names of outcome entries that the Env keeps of each step of the episode, in
-    # `trail`: for worlds whose episodes end by themselves
-    unlogged: tuple[
-        str, ...
-    ] = ()  # names of info entries that a log leaves out, as they have a table of their own
-    read_action: Callable | None = (
-        None  # (action, n) → array (n, …) for actions that are no numbers, such as words
-    )
-    action_choices: list | None = (
-        None  # [(feature, [value, …]), …]: what a person may choose, in component order
-    )
+    name = "world"
+    drawing = "numbers"
+    uniforms = 0
+    options: tuple[str, ...] = ()
+    observation_names: Any = None
+    action_names: Sequence[str] | None = None
+    action_choices: list | None = None
+    exports: tuple[str, ...] = ()
+    trail_of: tuple[str, ...] = ()
+    most_steps: int | None = None
+    advances_ended = False
 
     @property
     def task(self) -> str:
-        """The task that the lifelong metrics see in this world."""
+        """Name of the task for lifelong metrics."""
         return self.name
 
     def initial(self, draws: np.ndarray, options: Mapping[str, Any]) -> dict:
-        """The state of len(draws) copies at the start of an episode; draws (n, uniforms), lent for this call alone."""
-        raise NotImplementedError(f"{type(self).__name__} has to say how it starts")
+        """Return the state of len(draws) copies at the start of an episode.
+
+        Args:
+            draws: Array (n, uniforms), which the shell overwrites after the call.
+            options: Those of reset().
+        """
+        raise NotImplementedError
 
     def advance(self, state: dict, action: Any, draws: np.ndarray) -> tuple[dict, dict]:
-        """The next state, and the outcome: a dict of arrays (n, …) that reward, info and frame are made of.
+        """Return the next state, and the outcome: a dict of arrays (n, ...) for `reward`, `info` and `frame`.
 
-        draws  (n, uniforms), lent for this call alone: they are drawn into again, so what is kept is a copy
+        Args:
+            action: Array (n, ...), checked.
+            draws: Array (n, uniforms), which the shell overwrites after the call.
         """
-        raise NotImplementedError(f"{type(self).__name__} has to say how it moves on")
+        raise NotImplementedError
 
     def observe(self, state: dict) -> Any:
-        """What an agent sees of the state."""
-        raise NotImplementedError(f"{type(self).__name__} has to say what is seen")
+        """Return the observations of a state."""
+        raise NotImplementedError
 
     def reward(self, outcome: dict) -> np.ndarray:
-        """The reward of each copy, float64 (n,)."""
+        """Return the reward of each copy, float64 (n,)."""
         return outcome["reward"]
 
     def terminated(self, state: dict) -> np.ndarray:
-        """Whether the world itself has come to its end, bool (n,)."""
+        """Return whether the world itself has come to its end, bool (n,)."""
         return np.zeros(len(next(iter(state.values()))), bool)
 
     def truncated(self, state: dict) -> np.ndarray:
-        """Whether the world's own clock has run out, bool (n,); time limits of gym.make are the shell's."""
+        """Return whether the world's own clock has run out, bool (n,); limits of gym.make are the shell's."""
         return np.zeros(len(next(iter(state.values()))), bool)
 
     def mask(self, state: dict) -> np.ndarray | None:
-        """Which actions are allowed, int8 (n, actions), for `info["action_mask"]`; None where all always are."""
+        """Return which actions are allowed, int8 (n, actions), for `info["action_mask"]`; None if all always are."""
         return None
 
     def info(self, state: dict, outcome: dict | None) -> dict:
-        """What else is told, a dict of arrays (n, …); `outcome` is None right after a reset.
+        """Return further infos, a dict of arrays (n, ...).
 
-        The keys, types and shapes are the same then, for recorders that lay out their tables by the first info: what
-        has no value before the first step is False or 0.
+        `outcome` is None after a reset. Keys, types and shapes must be the same then, because recorders lay out their
+        tables by the first info. An entry without a value before the first step is False or 0.
         """
         return {}
 
     def solo(self) -> Any:
-        """One copy alone where a world can live it faster than a batch of one, else None.
+        """Return an object that runs one copy faster than a batch of one does; None if there is no such way.
 
-        It has reset(draws, options) → observation, info; step(action, draws) → observation, reward, terminated,
-        truncated, info; and now() → the state and outcome that the methods above would have given for the same draws.
-        `Alone` in `pushlab.envs.shell` is the one of a world that has no faster way.
+        See `Alone` in `pushlab.envs.shell` for its methods.
         """
         return None
 
     def frame(self, state: dict, outcome: dict | None, at: int = 0) -> dict:
-        """All that a picture of copy `at` needs, as a plain dict; `outcome` is None right after a reset.
+        """Return all that a picture of copy `at` needs, a plain dict; `outcome` is None after a reset.
 
-        Where a world does not say, its numbers by name: what state and outcome have one of for each copy.
+        By default these are the entries of state and outcome with one number for each copy.
         """
-        told = {**state, **(outcome or {})}
-        return {
-            "env": self.name,
-            **{
-                name: values[at].item()
-                for name, values in told.items()
-                if values.ndim == 1
-            },
-        }
+        frame = {"env": self.name}
+        for name, values in {**state, **(outcome or {})}.items():
+            if values.ndim == 1:
+                frame[name] = values[at].item()
+        return frame
 
     @property
     def picture(self) -> Callable[..., Figure]:
-        """A function (frames so far, **more) → Matplotlib Figure of the last one; `more` may hold a figure to reuse."""
+        """A function (frames so far, **more) → Matplotlib Figure of the last one; `more` can have a figure to reuse."""
         from pushlab import plots
 
         return getattr(plots, self.drawing)

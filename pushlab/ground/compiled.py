@@ -150,7 +150,7 @@ def specialised(loop: Any, name: str, **parts: Any) -> Any:
     Args:
         name: Suffix of the copy's name, different for each copy.
 
-    >>> from pushlab.envs.stream import number
+    >>> from pushlab.envs.chance import number
     >>> specialised(number.py_func, "example").py_func.__qualname__
     'number_example'
     """

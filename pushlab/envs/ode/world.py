@@ -9,9 +9,9 @@ import numpy as np
 from gymnasium.spaces import Box, Discrete, MultiDiscrete
 from numpy import ndarray
 
-from pushlab.envs.actions import reader_of
 from pushlab.envs.ode.integrate import LANES, integrator
 from pushlab.envs.ode.models import Model, load_model, whynot_preset
+from pushlab.envs.shell import reader_of
 from pushlab.envs.world import World, reading
 from pushlab.ground.arguments import (
     demand,

@@ -1,21 +1,47 @@
-"""What happens when arriving notifications are managed: loops on plain arrays, for one copy and for many.
+"""What happens when arriving notifications are managed, and what the agent sees of it: loops on plain arrays.
 
-The state of a copy, all in place:
+The state of one copy is a Phone, whose arrays are changed in place:
 
-core       int32 (n, 29)       the columns named below
-sums       float64 (n, 11)     each part of the reward so far, minutes of delay so far, and the key of its chance
-fate       int8 (n, width)     of each notification of the horizon, in the order of arrival
-deferrals  int16 (n, width)    how often it was put off
-since      int32 (n, width)    the moment at which it was shown, dismissed, or found expired
+core       int32 (29,)       the columns named below
+sums       float64 (11,)     each part of the reward so far, minutes of delay so far, and the key of its stream
+fate       int8 (width,)     of each notification of the horizon, in the order of arrival
+deferrals  int16 (width,)    how often it was put off
+since      int32 (width,)    the moment at which it was shown, dismissed, or found expired
 """
+
+from collections import namedtuple
 
 import numpy as np
 
-from pushlab.envs.stream import number
+from pushlab.envs.chance import number
 from pushlab.ground.compiled import compiled_in_place, inner_in_place
+
+Phone = namedtuple("Phone", "core sums fate deferrals since")
+
+# What is the same in every episode; `pushlab.envs.push.world.lay_out` makes it.
+#
+# plan           int32 (moments, 4), columns below
+# times          float64 (moments,) minutes since the first midnight of the user
+# contexts       int32 (moments, context components) codes
+# came           int64 (arrivals,) the moment of each arrival
+# first_chance   int64 (arrivals,) where its chances begin
+# notifications  int32 (arrivals, notification components) codes
+# chance         float64 (chances,) of being opened, for each arrival at its moment and those until it expires
+# minutes, cells   response times, and where those of a user, action and slot begin, (users, 2, 5, 2)
+# weights        float64 (9,) of the parts of the reward
+# limits         float64 (3,) maximum age, forbidden actions in a row, patience
+# top            int64 (components,) highest code of each component of the observation
+Life = namedtuple(
+    "Life",
+    "plan times contexts came first_chance notifications chance minutes cells "
+    "weights limits top",
+)
+ARRIVAL, SLOT, ITS_DAY, HOUR = range(4)  # columns of the plan
+MAX_AGE, MAX_FORBIDDEN, PATIENCE = range(3)  # of the limits
 
 ACTIONS = ("show", "dismiss", "cache", "check-cache", "stand-by")
 SHOW, DISMISS, CACHE, CHECK, STAND_BY = range(5)
+NO_ACTION = -1  # only look
 
 # Columns of core. Moments, days and arrivals are counted over the whole of a world's days, notifications from the first
 # of the horizon. LOW is the first notification that is not closed yet; TAKEN the last one taken out of the cache at
@@ -54,21 +80,7 @@ SHOW, DISMISS, CACHE, CHECK, STAND_BY = range(5)
 ) = range(29)
 NOBODY = -1
 
-# Fates. Up to OPEN_ENDED something is still to come; the others are settled, and paid with one part of the reward.
-(
-    AHEAD,
-    IN_HAND,
-    WAITING,
-    SHOWN,
-    UNSEEN,
-    OPENED,
-    REFUSED,
-    MISSED,
-    SPARED,
-    LATE_MISSED,
-    LATE_SPARED,
-) = range(11)
-OPEN_ENDED = UNSEEN
+# Up to UNSEEN something is still to come; the others are settled, and paid with one part of the reward.
 FATES = (
     "ahead",
     "in hand",
@@ -82,19 +94,11 @@ FATES = (
     "expired, missed",
     "expired, spared",
 )
+AHEAD, IN_HAND, WAITING, SHOWN, UNSEEN, OPENED, REFUSED, MISSED, SPARED = range(9)
+LATE = 2  # added to MISSED and SPARED
 
-PARTS = (
-    "opened",
-    "dismissed",
-    "missed",
-    "spared",
-    "look",
-    "idle",
-    "wait",
-    "endless",
-    "forbidden",
-)
-# A plain number makes its caller's copy of an inner function, one of numpy's type does not.
+# Parts of the reward, in the order of `pushlab.envs.push.world.WEIGHTS`.
+# A plain number makes its caller's copy of an inner function, one of NumPy's type does not.
 (
     P_OPENED,
     P_DISMISSED,
@@ -106,217 +110,152 @@ PARTS = (
     P_ENDLESS,
     P_FORBIDDEN,
 ) = np.arange(9)
-DELAY, KEY = len(PARTS), len(PARTS) + 1  # further columns of sums
-PAID_AS = {
-    OPENED: P_OPENED,
-    REFUSED: P_DISMISSED,
-    MISSED: P_MISSED,
-    SPARED: P_SPARED,
-    LATE_MISSED: P_MISSED,
-    LATE_SPARED: P_SPARED,
-}  # the part of the reward that a settled notification was paid with
+DELAY, KEY = 9, 10  # further columns of sums
+PAID_AS = (0, 0, 0, 0, 0, 1, 2, 3, 4, 3, 4)  # 1 + part that each fate is paid with
 
-LATE, IN_TIME, ALONE = np.True_, np.False_, np.int64(0)
-
-MAX_AGE, MAX_FORBIDDEN, PATIENCE = range(3)  # of the limits
-ARRIVAL, SLOT, ITS_DAY, HOUR = range(4)  # columns of the plan, a row a moment
-ITS_MOMENT, ITS_CHANCES = range(2)  # columns of the arrivals
+# Lower ends of all codes but the first, for counts, and for ages in minutes.
+COUNT_EDGES = np.array([1, 2, 3, 4, 5, 7, 10, 15, 20, 30, 50])
+COUNT_CODES = np.searchsorted(COUNT_EDGES, np.arange(51), side="right")
+AGE_EDGES = np.array([15, 60, 120, 240, 480])
+MOST_DEFERRALS = 5  # this many and more have one code
 
 
 # ---------------------------------------------------------------- the user
 
 
 @inner_in_place
-def would_open(copy, one, moment, core, sums, arrivals, chance):
-    """Whether the user opens notification `one` if it is shown at this moment.
+def would_open(one, moment, phone, life):
+    """Return whether the user opens notification `one` if it is shown at this moment.
 
-    A notification has one uniform number for its whole life, so that what it meets depends on when it is shown and on
-    nothing else the agent does.
+    A notification has one uniform number for its whole life, so the answer depends on when it is shown and on nothing
+    else that the agent does.
     """
-    arrival = core[copy, BASE] + one
-    ahead = moment - arrivals[arrival, ITS_MOMENT]
-    return (
-        number(sums[copy, KEY], 2 * one)
-        < chance[arrivals[arrival, ITS_CHANCES] + ahead]
-    )
+    arrival = phone.core[BASE] + one
+    at = life.first_chance[arrival] + moment - life.came[arrival]
+    return number(phone.sums[KEY], 2 * one) < life.chance[at]
 
 
 @inner_in_place
-def answer_after(copy, one, opened, moment, core, sums, plan, minutes, cells):
-    """Minutes that the user takes to answer notification `one`, out of the history's of that action and time of day."""
-    who, slot = core[copy, WHO], plan[moment, SLOT]
-    start, count = cells[who, int(opened), slot, 0], cells[who, int(opened), slot, 1]
-    return minutes[start + int(number(sums[copy, KEY], 2 * one + 1) * count)]
+def answer_after(one, opened, moment, phone, life):
+    """Return minutes until notification `one` is answered, drawn from the history's of that action and time of day."""
+    cell = life.cells[phone.core[WHO], int(opened), life.plan[moment, SLOT]]
+    drawn = number(phone.sums[KEY], 2 * one + 1)
+    return life.minutes[cell[0] + int(drawn * cell[1])]
 
 
 # ---------------------------------------------------------------- what is possible
 
 
 @inner_in_place
-def next_in_cache(copy, core, fate):
-    """The oldest waiting notification that was not yet in hand at this moment, or -1."""
-    found = NOBODY
-    if core[copy, WAITING_NOW] > 0:
-        one = max(core[copy, LOW], core[copy, TAKEN] + 1)
-        while one < core[copy, BEFORE] and fate[copy, one] != WAITING:
-            one += 1
-        if one < core[copy, BEFORE]:
-            found = one
-    return found
+def next_in_cache(phone):
+    """Return the oldest waiting notification that was not yet in hand at this moment, or -1."""
+    core = phone.core
+    if core[WAITING_NOW] > 0:
+        for one in range(max(core[LOW], core[TAKEN] + 1), core[BEFORE]):
+            if phone.fate[one] == WAITING:
+                return one
+    return NOBODY
 
 
 @inner_in_place
-def is_allowed(copy, action, core, fate):
-    """Whether the action does anything now."""
-    if core[copy, HAND] >= 0:
-        allowed = action == SHOW or action == DISMISS or action == CACHE
-    else:
-        allowed = action == STAND_BY or (
-            action == CHECK and next_in_cache(copy, core, fate) >= 0
-        )
-    return allowed and not core[copy, OVER]
+def is_allowed(action, phone):
+    """Return whether the action has an effect now."""
+    if phone.core[OVER]:
+        return False
+    if phone.core[HAND] >= 0:
+        return action <= CACHE
+    return action == STAND_BY or (action == CHECK and next_in_cache(phone) >= 0)
 
 
 # ---------------------------------------------------------------- time passes
 
 
 @inner_in_place
-def earn(copy, part, times, sums, weights):
-    """Books a part of the reward `times` times; returns what it is worth."""
-    worth = times * weights[part]
-    sums[copy, part] += worth
+def earn(part, times, phone, life):
+    """Add a part of the reward `times` times; return its worth."""
+    worth = times * life.weights[part]
+    phone.sums[part] += worth
     return worth
 
 
 @inner_in_place
-def settle_unseen(copy, one, late, core, sums, fate, arrivals, chance, weights):
-    """Closes an unseen notification, `late` if it expired; its worth: would the user have opened it as it arrived?"""
-    at_arrival = arrivals[core[copy, BASE] + one, ITS_MOMENT]
-    would = would_open(copy, one, at_arrival, core, sums, arrivals, chance)
-    if late:
-        fate[copy, one] = LATE_MISSED if would else LATE_SPARED
-    else:
-        fate[copy, one] = MISSED if would else SPARED
-    core[copy, MISSED_IN_ALL if would else SPARED_IN_ALL] += 1
-    return earn(copy, P_MISSED if would else P_SPARED, 1.0, sums, weights)
+def settle_unseen(one, late, phone, life):
+    """Close an unseen notification; it is paid by whether the user would have opened it as it arrived."""
+    at_arrival = life.came[phone.core[BASE] + one]
+    if would_open(one, at_arrival, phone, life):
+        phone.fate[one] = MISSED + late
+        phone.core[MISSED_IN_ALL] += 1
+        return earn(P_MISSED, 1.0, phone, life)
+    phone.fate[one] = SPARED + late
+    phone.core[SPARED_IN_ALL] += 1
+    return earn(P_SPARED, 1.0, phone, life)
 
 
 @inner_in_place
-def settle(
-    copy,
-    now,
-    core,
-    sums,
-    fate,
-    since,
-    plan,
-    times,
-    arrivals,
-    chance,
-    minutes,
-    cells,
-    weights,
-    limits,
-):
-    """Books what has become known up to now, which at the end of the horizon is infinite; returns its worth."""
-    reward, base = 0.0, core[copy, BASE]
-    for one in range(core[copy, LOW], core[copy, ARRIVED]):
-        came = arrivals[base + one, ITS_MOMENT]
-        if fate[copy, one] == WAITING and now - times[came] > limits[MAX_AGE]:
-            since[copy, one] = core[copy, MOMENT]
-            core[copy, EXPIRED_IN_ALL] += 1
-            core[copy, WAITING_NOW] -= 1
-            reward += settle_unseen(
-                copy, one, LATE, core, sums, fate, arrivals, chance, weights
-            )
-        elif fate[copy, one] == SHOWN:
-            shown = since[copy, one]
-            opened = would_open(copy, one, shown, core, sums, arrivals, chance)
-            if (
-                times[shown]
-                + answer_after(
-                    copy, one, opened, shown, core, sums, plan, minutes, cells
-                )
-                <= now
-            ):
-                fate[copy, one] = OPENED if opened else REFUSED
-                core[copy, OPENS_IN_ALL if opened else REFUSALS_IN_ALL] += 1
-                core[copy, PENDING_NOW] -= 1
-                reward += earn(
-                    copy, P_OPENED if opened else P_DISMISSED, 1.0, sums, weights
-                )
-        elif fate[copy, one] == UNSEEN:
-            would = would_open(copy, one, came, core, sums, arrivals, chance)
-            if (
-                times[came]
-                + answer_after(copy, one, would, came, core, sums, plan, minutes, cells)
-                <= now
-            ):
-                core[copy, PENDING_NOW] -= 1
-                reward += settle_unseen(
-                    copy, one, IN_TIME, core, sums, fate, arrivals, chance, weights
-                )
-    while (
-        core[copy, LOW] < core[copy, ARRIVED]
-        and fate[copy, core[copy, LOW]] > OPEN_ENDED
-    ):
-        core[copy, LOW] += 1
+def has_answered(one, opened, moment, now, phone, life):
+    """Return whether notification `one`, shown at this moment, is answered by now."""
+    minutes = answer_after(one, opened, moment, phone, life)
+    return life.times[moment] + minutes <= now
+
+
+@inner_in_place
+def settle(now, phone, life):
+    """Add what has become known up to now, which at the end of the horizon is infinite; return its worth."""
+    core = phone.core
+    fate = phone.fate
+    reward = 0.0
+    for one in range(core[LOW], core[ARRIVED]):
+        came = life.came[core[BASE] + one]
+        if fate[one] == WAITING and now - life.times[came] > life.limits[MAX_AGE]:
+            phone.since[one] = core[MOMENT]
+            core[EXPIRED_IN_ALL] += 1
+            core[WAITING_NOW] -= 1
+            reward += settle_unseen(one, LATE, phone, life)
+        elif fate[one] == SHOWN:
+            shown = phone.since[one]
+            opened = would_open(one, shown, phone, life)
+            if has_answered(one, opened, shown, now, phone, life):
+                fate[one] = OPENED if opened else REFUSED
+                core[OPENS_IN_ALL if opened else REFUSALS_IN_ALL] += 1
+                core[PENDING_NOW] -= 1
+                part = P_OPENED if opened else P_DISMISSED
+                reward += earn(part, 1.0, phone, life)
+        elif fate[one] == UNSEEN:
+            opened = would_open(one, came, phone, life)
+            if has_answered(one, opened, came, now, phone, life):
+                core[PENDING_NOW] -= 1
+                reward += settle_unseen(one, 0, phone, life)
+    while core[LOW] < core[ARRIVED] and fate[core[LOW]] > UNSEEN:
+        core[LOW] += 1
     return reward
 
 
 @inner_in_place
-def pass_time(
-    copy,
-    core,
-    sums,
-    fate,
-    since,
-    plan,
-    times,
-    arrivals,
-    chance,
-    minutes,
-    cells,
-    weights,
-    limits,
-):
-    """Goes on to the next moment: the waiting wait, answers come in, old ones expire, and one may arrive."""
-    reward = earn(copy, P_WAIT, float(core[copy, WAITING_NOW]), sums, weights)
-    if next_in_cache(copy, core, fate) >= 0:
-        reward += earn(copy, P_IDLE, 1.0, sums, weights)
-    core[copy, MOMENT] += 1
-    moment = core[copy, MOMENT]
-    core[copy, TAKEN], core[copy, BEFORE] = NOBODY, core[copy, ARRIVED]
-    core[copy, OVER] = int(moment == core[copy, STOP])
-    at_end = moment == core[copy, STOP]
-    if core[copy, WAITING_NOW] + core[copy, PENDING_NOW] > 0:
-        now = np.inf if at_end else times[moment]
-        reward += settle(
-            copy,
-            now,
-            core,
-            sums,
-            fate,
-            since,
-            plan,
-            times,
-            arrivals,
-            chance,
-            minutes,
-            cells,
-            weights,
-            limits,
-        )
+def pass_time(phone, life):
+    """Go on to the next moment: the waiting wait, answers come in, old ones expire, and one can arrive."""
+    core = phone.core
+    reward = earn(P_WAIT, float(core[WAITING_NOW]), phone, life)
+    if next_in_cache(phone) >= 0:
+        reward += earn(P_IDLE, 1.0, phone, life)
+    core[MOMENT] += 1
+    moment = core[MOMENT]
+    core[TAKEN] = NOBODY
+    core[BEFORE] = core[ARRIVED]
+    at_end = moment == core[STOP]
+    core[OVER] = int(at_end)
+    if core[WAITING_NOW] + core[PENDING_NOW] > 0:
+        now = np.inf if at_end else life.times[moment]
+        reward += settle(now, phone, life)
     if not at_end:
-        if plan[moment, ITS_DAY] != core[copy, DAY_NOW]:
-            core[copy, DAY_NOW] = plan[moment, ITS_DAY]
-            core[copy, SHOWN_TODAY] = core[copy, DISMISSED_TODAY] = core[
-                copy, CACHED_TODAY
-            ] = 0
-        if plan[moment, ARRIVAL] >= 0:
-            core[copy, HAND] = plan[moment, ARRIVAL] - core[copy, BASE]
-            fate[copy, core[copy, HAND]] = IN_HAND
-            core[copy, ARRIVED] = core[copy, HAND] + 1
+        plan = life.plan[moment]
+        if plan[ITS_DAY] != core[DAY_NOW]:
+            core[DAY_NOW] = plan[ITS_DAY]
+            core[SHOWN_TODAY : CACHED_TODAY + 1] = 0
+        if plan[ARRIVAL] >= 0:
+            one = plan[ARRIVAL] - core[BASE]
+            core[HAND] = one
+            phone.fate[one] = IN_HAND
+            core[ARRIVED] = one + 1
     return reward
 
 
@@ -324,100 +263,141 @@ def pass_time(
 
 
 @inner_in_place
-def put_off(copy, core, sums, fate, deferrals, weights, limits):
-    """Lays what is in hand into the cache; returns what too many deferrals cost."""
-    one = core[copy, HAND]
-    fate[copy, one], core[copy, HAND] = WAITING, NOBODY
-    deferrals[copy, one] += 1
-    core[copy, WAITING_NOW] += 1
-    core[copy, CACHED_TODAY] += 1
-    core[copy, CACHED_IN_ALL] += 1
-    too_many = deferrals[copy, one] > limits[PATIENCE]
-    return earn(
-        copy, P_ENDLESS, float(deferrals[copy, one] if too_many else 0), sums, weights
-    )
+def put_off(phone, life):
+    """Lay what is in hand into the cache; return what too many deferrals cost."""
+    core = phone.core
+    one = core[HAND]
+    core[HAND] = NOBODY
+    phone.fate[one] = WAITING
+    phone.deferrals[one] += 1
+    core[WAITING_NOW] += 1
+    core[CACHED_TODAY] += 1
+    core[CACHED_IN_ALL] += 1
+    deferrals = phone.deferrals[one]
+    too_many = deferrals if deferrals > life.limits[PATIENCE] else 0
+    return earn(P_ENDLESS, float(too_many), phone, life)
 
 
 @inner_in_place
-def act(
-    copy,
-    action,
-    core,
-    sums,
-    fate,
-    deferrals,
-    since,
-    plan,
-    times,
-    arrivals,
-    chance,
-    minutes,
-    cells,
-    weights,
-    limits,
-):
-    """Takes one step of a copy; returns the reward. One that has come to its end stays as it is."""
-    one, reward, passes = core[copy, HAND], 0.0, False
-    core[copy, ACTED_ON] = one
-    core[copy, WAS_FORBIDDEN] = int(not is_allowed(copy, action, core, fate))
-    if core[copy, OVER]:
-        passes = False
-    elif core[copy, WAS_FORBIDDEN]:
-        reward = earn(copy, P_FORBIDDEN, 1.0, sums, weights)
-        core[copy, FORBIDDEN_IN_ALL] += 1
-        core[copy, IN_A_ROW] += 1
-        passes = core[copy, IN_A_ROW] >= limits[MAX_FORBIDDEN]
-    else:
-        core[copy, IN_A_ROW] = 0
-        passes = action == STAND_BY
+def act(action, phone, life):
+    """Take one step; return the reward. A phone that has come to its end stays as it is."""
+    core = phone.core
+    one = core[HAND]
+    reward = 0.0
+    core[ACTED_ON] = one
+    core[WAS_FORBIDDEN] = int(not is_allowed(action, phone))
+    if core[OVER]:
+        return reward
+    passes = action == STAND_BY
+    puts_off = action == CACHE
+    if core[WAS_FORBIDDEN]:
+        reward = earn(P_FORBIDDEN, 1.0, phone, life)
+        core[FORBIDDEN_IN_ALL] += 1
+        core[IN_A_ROW] += 1
+        passes = core[IN_A_ROW] >= life.limits[MAX_FORBIDDEN]
+        puts_off = passes and one >= 0
+    elif action == CHECK:
+        one = next_in_cache(phone)
+        phone.fate[one] = IN_HAND
+        core[HAND] = one
+        core[TAKEN] = one
+        core[ACTED_ON] = one
+        core[WAITING_NOW] -= 1
+        reward = earn(P_LOOK, 1.0, phone, life)
+    elif action == SHOW or action == DISMISS:
+        phone.fate[one] = SHOWN if action == SHOW else UNSEEN
+        core[SHOWN_TODAY + action] += 1
+        core[SHOWN_IN_ALL + action] += 1
+        phone.since[one] = core[MOMENT]
+        core[HAND] = NOBODY
+        core[PENDING_NOW] += 1
         if action == SHOW:
-            fate[copy, one] = SHOWN
-            core[copy, SHOWN_TODAY] += 1
-            core[copy, SHOWN_IN_ALL] += 1
-            came = arrivals[core[copy, BASE] + one, ITS_MOMENT]
-            sums[copy, DELAY] += times[core[copy, MOMENT]] - times[came]
-        elif action == DISMISS:
-            fate[copy, one] = UNSEEN
-            core[copy, DISMISSED_TODAY] += 1
-            core[copy, DISMISSED_IN_ALL] += 1
-        elif action == CHECK:
-            one = next_in_cache(copy, core, fate)
-            fate[copy, one] = IN_HAND
-            core[copy, HAND] = core[copy, TAKEN] = core[copy, ACTED_ON] = one
-            core[copy, WAITING_NOW] -= 1
-            reward = earn(copy, P_LOOK, 1.0, sums, weights)
-        if action == SHOW or action == DISMISS:
-            since[copy, one], core[copy, HAND] = core[copy, MOMENT], NOBODY
-            core[copy, PENDING_NOW] += 1
-    put_back = action == CACHE and not core[copy, WAS_FORBIDDEN]
+            came = life.came[core[BASE] + one]
+            phone.sums[DELAY] += life.times[core[MOMENT]] - life.times[came]
+    if passes or not core[WAS_FORBIDDEN]:
+        core[IN_A_ROW] = 0
+    if puts_off:
+        reward += put_off(phone, life)
     if passes:
-        core[copy, IN_A_ROW] = 0
-        put_back = core[copy, HAND] >= 0
-    if put_back:
-        reward += put_off(copy, core, sums, fate, deferrals, weights, limits)
-    if passes:
-        reward += pass_time(
-            copy,
-            core,
-            sums,
-            fate,
-            since,
-            plan,
-            times,
-            arrivals,
-            chance,
-            minutes,
-            cells,
-            weights,
-            limits,
-        )
+        reward += pass_time(phone, life)
     return reward
 
 
+# ---------------------------------------------------------------- what the agent sees
+
+
+@inner_in_place
+def count_code(count):
+    return COUNT_CODES[min(count, len(COUNT_CODES) - 1)]
+
+
+@inner_in_place
+def age_code(minutes):
+    code = 0
+    for edge in AGE_EDGES:
+        code += int(minutes >= edge)
+    return code
+
+
+@inner_in_place
+def describe(one, at, phone, life, seen):
+    """Write a notification's codes and deferrals into seen[at:]; return where the next component goes.
+
+    Without a notification they are the highest codes, which mean none.
+    """
+    wide = life.notifications.shape[1]
+    for column in range(wide + 1):
+        seen[at + column] = life.top[at + column]
+    if one >= 0:
+        for column in range(wide):
+            seen[at + column] = life.notifications[phone.core[BASE] + one, column]
+        seen[at + wide] = min(phone.deferrals[one], MOST_DEFERRALS)
+    return at + wide + 1
+
+
+@inner_in_place
+def look(phone, life, seen):
+    """Write the observation; the world's `observation_names` name its components."""
+    core = phone.core
+    moment = min(core[MOMENT], core[STOP] - 1)
+    now = life.times[moment]
+    head = NOBODY
+    oldest = now + 1.0  # when the first notification without an answer was shown
+    pending = 0
+    if core[WAITING_NOW] + core[PENDING_NOW] > 0:
+        for one in range(core[LOW], core[ARRIVED]):
+            if phone.fate[one] == WAITING and head < 0:
+                head = one
+            elif phone.fate[one] == SHOWN:
+                pending += 1
+                oldest = min(oldest, life.times[phone.since[one]])
+    wide = life.contexts.shape[1]
+    for column in range(wide):
+        seen[column] = life.contexts[moment, column]
+    at = describe(int(core[HAND]), wide, phone, life, seen)
+    seen[at] = count_code(core[WAITING_NOW])
+    at = describe(head, at + 1, phone, life, seen)
+    seen[at] = life.top[at]
+    if head >= 0:
+        seen[at] = age_code(now - life.times[life.came[core[BASE] + head]])
+    seen[at + 1] = count_code(pending)
+    seen[at + 2] = age_code(now - oldest) if pending else life.top[at + 2]
+    for column in range(3):
+        seen[at + 3 + column] = count_code(core[SHOWN_TODAY + column])
+    plan = life.plan[moment]
+    seen[at + 6] = plan[HOUR]
+    seen[at + 7] = core[FIRST_DAY] + life.top[at + 7] - plan[ITS_DAY]
+
+
+# ---------------------------------------------------------------- all copies
+
+
 @compiled_in_place
-def act_each(
+def live_each(
     action,
     reward,
+    seen,
+    mask,
     core,
     sums,
     fate,
@@ -425,29 +405,41 @@ def act_each(
     since,
     plan,
     times,
-    arrivals,
+    contexts,
+    came,
+    first_chance,
+    notifications,
     chance,
     minutes,
     cells,
     weights,
     limits,
+    top,
 ):
-    """One step of every copy, in place; fills reward (n,)."""
-    for copy in range(len(action)):
-        reward[copy] = act(
-            copy,
-            action[copy],
-            core,
-            sums,
-            fate,
-            deferrals,
-            since,
-            plan,
-            times,
-            arrivals,
-            chance,
-            minutes,
-            cells,
-            weights,
-            limits,
-        )
+    """Take one step of every copy, or only look if the action is NO_ACTION.
+
+    Fills reward (n,), seen (n, components) and mask (n, 5), which says what is allowed next. After the end that is
+    stand-by, for agents that must always choose something.
+    """
+    life = Life(
+        plan,
+        times,
+        contexts,
+        came,
+        first_chance,
+        notifications,
+        chance,
+        minutes,
+        cells,
+        weights,
+        limits,
+        top,
+    )
+    for i in range(len(action)):
+        phone = Phone(core[i], sums[i], fate[i], deferrals[i], since[i])
+        if action[i] != NO_ACTION:
+            reward[i] = act(action[i], phone, life)
+        look(phone, life, seen[i])
+        for each in range(STAND_BY):
+            mask[i, each] = is_allowed(each, phone)
+        mask[i, STAND_BY] = core[i, HAND] < 0

@@ -1,10 +1,8 @@
-"""RECEnv: a recommender whose user drifts."""
+"""RECEnv: a recommender whose user's preference drifts."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from copy import copy
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,83 +10,76 @@ from gymnasium.spaces import Box, Discrete
 
 from pushlab.envs.rec import models
 from pushlab.envs.world import World
-from pushlab.ground.arguments import in_short, naming, number, numbers, one_of, whole
+from pushlab.ground.arguments import in_short, number, numbers, one_of, whole
 from pushlab.ground.compiled import compiled_in_place
 
-WORDS = (
-    "news",
-    "jazz",
-    "sport",
-    "cooking",
-    "travel",
-    "garden",
-    "film",
-    "chess",
-    "science",
-    "fashion",
-    "history",
-    "games",
-    "poetry",
-    "cars",
-    "theatre",
-    "nature",
-    "crafts",
-    "fitness",
-    "finance",
-    "comics",
-)
-REFERENCES = (None, "recgym-0.2.1")
-MOST, MOST_FEATURES, MOST_STEPS = (
-    1_000_000,
-    1000,
-    10_000_000,
-)  # items or users; of one; in an episode
-ONE = np.array(
-    1
-)  # beside a small array an array takes half as long as a number of Python's
+ITEM_NAMES = (
+    "news jazz sport cooking travel garden film chess science fashion history games "
+    "poetry cars theatre nature crafts fitness finance comics"
+).split()
+
+
+ONE = np.array(1)  # arithmetic with an array is quicker than with a number of Python
 
 
 class RECEnv(World):
-    """Choose which item to show a user whose preference moves with what is shown.
+    """Recommend items to a user whose preference drifts towards what is shown.
 
-    Observation  Box (user_feature_dim,) float64 in [-1, 1]: the user's preference, a vector of length 1, plus normal
-                 noise of deviation obs_std, clipped
-    Action       Discrete(n_items): the item to show, an int or an array of shape (1,)
-    Reward       the engagement with the item, by the preference before it was shown: preference · item plus normal
-                 noise of deviation reward_std; or, if reward_type is "binary", 1 with probability
-                 sigmoid(preference · item), else 0
-    Dynamics     the preference becomes preference + alpha (preference · item) item, divided by its length; other user
-                 models in `pushlab.envs.rec.models` (NoDrift, Satiation), and one's own as `UserModel`
-    Start        one of n_users users, all equally likely, or options={"user_id": …} (in a batch also a list, one for
-                 each copy)
-    End          truncated after step_per_episode steps, never terminated
-    Info         "user_id", int; "state", float64: the user's true state, the preference first (user models may keep
-                 more behind it). Neither is meant for the agent.
-    Arguments    step_per_episode     steps in an episode, 10
-                 n_items, n_users     5 and 100
-                 item_feature_dim, user_feature_dim      5 and 5; equal for the standard user model
-                 item_feature_vector  array (n_items, item_feature_dim); None draws it, uniform on [-1, 1)
-                 user_feature_vector  array (n_users, user_feature_dim); None draws it likewise
-                 reward_type          "continuous" or "binary"
-                 reward_std, obs_std  deviations of the noise, 0 and 0; the first only of continuous rewards
-                 UserModel            class or instance of a BaseUserModel; an instance's own reward_type and reward_std
-                                      go before the environment's. For files also the name of one of pushlab's, or
-                                      {"name": "UserModel", "alpha": 0.5}, a name and its arguments
-                 random_state         int that fixes catalogue and users, as in RECGym; None means 0. reset(seed)
-                                      governs who comes, and all noise
-                 item_names           words for pictures and buttons; None takes made-up ones
-                 reference            "recgym-0.2.1" begins episodes with the users' features as they are, see below
-                 Both feature matrices are divided by their spectral norm.
-    Source       Dean & Morgenstern (2022), Preference dynamics under personalized recommendations, EC '22;
-                 RECGym in scope-rl 0.2.1 (Kiyohara et al. 2023), whose `RECEnv` this follows
+    Observation:
+        Box(user_feature_dim,), float64 in [-1, 1]: the user's preference, a vector of length 1, plus normal noise of
+        standard deviation obs_std, clipped.
 
-    Where RECGym is wrong this is right. There, binary rewards raise an error; `step` resets at the end of an episode
-    and returns the next user's first observation; the step limit is reported as an end of the world (terminated);
-    reset(seed) leaves the reward's noise unseeded; item -1 is accepted; unequal feature dimensions fail at the first
-    step; random_state=None is an error, and n_items is said to be 100 and is 5. And an episode begins with a preference
-    much shorter than the length 1 it has from the first step on. Here it has length 1 from the start, which
-    changes the first observation and the first reward of an episode and nothing after them; `reference="recgym-0.2.1"`
-    brings that one rule back.
+    Action:
+        Discrete(n_items): the item to show, an int or an array of shape (1,).
+
+    Reward:
+        Engagement with the item, computed from the preference before it is shown. "continuous": preference · item plus
+        normal noise of standard deviation reward_std. "binary": 1 with probability sigmoid(preference · item),
+        otherwise 0.
+
+    Dynamics:
+        The preference becomes preference + alpha (preference · item) item, divided by its length. Other user models are
+        in `pushlab.envs.rec.models` (NoDrift, Satiation), and your own can be passed as `UserModel`.
+
+    Start:
+        One of n_users users, all equally likely, or options={"user_id": ...}, in a batch also a list with one for
+        each copy.
+
+    End:
+        Truncated after step_per_episode steps, never terminated.
+
+    Info:
+        "user_id", int; "state", float64: the user's true state, the preference first. User models can append more.
+        Both are for analysis only: agents should not read them.
+
+    Args:
+        step_per_episode: Steps in an episode.
+        n_items, n_users: Numbers of items and users.
+        item_feature_dim, user_feature_dim: Numbers of features; equal for the standard user model.
+        item_feature_vector: Array (n_items, item_feature_dim). None draws it, uniform on [-1, 1). Both feature matrices
+            are divided by their spectral norm.
+        user_feature_vector: Array (n_users, user_feature_dim). None draws it likewise.
+        reward_type: "continuous" or "binary".
+        reward_std, obs_std: Standard deviations of the noise; the first only of continuous rewards.
+        UserModel: Class or instance of a BaseUserModel. An instance's own reward_type and reward_std override the
+            environment's. Files can have the name of one of pushlab's models, or a name and its arguments such as
+            {"name": "UserModel", "alpha": 0.5}.
+        random_state: Seed of the items and users, as in RECGym; None means 0. `reset(seed=...)` controls everything
+            else.
+        item_names: Labels for pictures and buttons; None takes made-up ones.
+        reference: "recgym-0.2.1" starts episodes from unnormalised preferences, as RECGym does.
+
+    Source:
+        Dean & Morgenstern (2022), Preference dynamics under personalized recommendations, EC '22;
+        RECGym in scope-rl 0.2.1 (Kiyohara et al. 2023), whose `RECEnv` this follows
+
+    This environment is right where RECGym is wrong. There, binary rewards raise an error; `step` resets at the end of
+    an episode and returns the next user's first observation; the step limit is reported as terminated; reset(seed)
+    leaves the reward's noise unseeded; item -1 is accepted; unequal feature dimensions fail at the first step;
+    random_state=None is an error, and n_items is documented as 100 and is 5. Also, an episode begins with a preference
+    much shorter than the length 1 that it has after the first step. Here it has length 1 from the start, which changes
+    the first observation and the first reward of an episode and nothing after them. `reference="recgym-0.2.1"` restores
+    that one rule.
 
     >>> import gymnasium as gym, pushlab
     >>> env = gym.make("pushlab/RECEnv-v0", random_state=12345)
@@ -100,7 +91,8 @@ class RECEnv(World):
     (0.202, 26)
     """
 
-    name, drawing = "RECEnv-v0", "shelf"
+    name = "RECEnv-v0"
+    drawing = "shelf"
     options = ("user_id",)
 
     def __init__(
@@ -120,171 +112,81 @@ class RECEnv(World):
         item_names: Sequence[str] | None = None,
         reference: str | None = None,
     ):
-        self.step_per_episode = self.most_steps = whole(
-            "step_per_episode", step_per_episode, 1, MOST_STEPS
+        self.step_per_episode = whole("step_per_episode", step_per_episode, 1)
+        self.most_steps = self.step_per_episode
+        self._length = np.array(self.step_per_episode)
+        self.n_items = whole("n_items", n_items, 1)
+        self.n_users = whole("n_users", n_users, 1)
+        item_dim = whole("item_feature_dim", item_feature_dim, 1)
+        user_dim = self.user_feature_dim = whole(
+            "user_feature_dim", user_feature_dim, 1
         )
-        self._length = np.array(self.step_per_episode)  # see ONE
-        self.n_items, self.n_users = (
-            whole("n_items", n_items, 1, MOST),
-            whole("n_users", n_users, 1, MOST),
-        )
-        self.item_feature_dim = whole(
-            "item_feature_dim", item_feature_dim, 1, MOST_FEATURES
-        )
-        self.user_feature_dim = whole(
-            "user_feature_dim", user_feature_dim, 1, MOST_FEATURES
-        )
+        self.obs_std = number("obs_std", obs_std, 0)
+        number("reward_std", reward_std, 0)
         one_of("reward_type", reward_type, models.REWARD_TYPES)
-        self.obs_std = float(number("obs_std", obs_std, 0, MOST))
-        reward_std = float(number("reward_std", reward_std, 0, MOST))
-        one_of("reference", reference, REFERENCES)
-        seed = (
-            0
-            if random_state is None
-            else whole("random_state", random_state, 0, 2**32 - 1)
-        )
-        # Users before items, out of NumPy's frozen old stream: a random_state gives RECGym's users and items.
-        stream = np.random.RandomState(seed)
-        self.users = features(
+        one_of("reference", reference, (None, "recgym-0.2.1"))
+        seed = whole("random_state", random_state or 0, 0)
+
+        # RECGym draws users before items from NumPy's legacy generator; the same seed
+        # gives the same users and items here.
+        legacy = np.random.RandomState(seed)
+        self.users = feature_matrix(
             "user_feature_vector",
             user_feature_vector,
-            (self.n_users, self.user_feature_dim),
-            "(n_users, user_feature_dim)",
-            stream,
+            (self.n_users, user_dim),
+            legacy,
         )
-        self.items = features(
+        self.items = feature_matrix(
             "item_feature_vector",
             item_feature_vector,
-            (self.n_items, self.item_feature_dim),
-            "(n_items, item_feature_dim)",
-            stream,
+            (self.n_items, item_dim),
+            legacy,
         )
         self.item_names = self._names(item_names)
-        self.user_model = self._model(UserModel, reward_type, reward_std, random_state)
-        self.reward_type = getattr(self.user_model, "reward_type", reward_type)
-        self._respond = models.batch_method(self.user_model)
-        self.starts = self._first_states(
-            as_they_are=reference is not None
-        )  # (n_users, …)
-        self._noise_from = max(1, getattr(self.user_model, "draws", 1))
-        self.uniforms = self._noise_from + (
-            self.user_feature_dim if self.obs_std else 0
+
+        self.user_model = models.user_model(
+            UserModel,
+            seed,
+            user_feature_dim=user_dim,
+            item_feature_dim=item_dim,
+            reward_type=reward_type,
+            reward_std=reward_std,
         )
-        self.observation_space = Box(-1.0, 1.0, (self.user_feature_dim,), np.float64)
+        if self.user_model.equal_dims and user_dim != item_dim:
+            raise ValueError(
+                f"user_feature_dim {user_dim} and item_feature_dim {item_dim} must be equal for the user model "
+                f"{type(self.user_model).__name__}, which multiplies the two"
+            )
+        self.reward_type = self.user_model.reward_type
+        self.starts = self._initial_states(is_normalised=reference is None)
+
+        self._noise_column = max(1, self.user_model.draws)
+        self.uniforms = self._noise_column + (user_dim if self.obs_std else 0)
+        self.observation_space = Box(-1.0, 1.0, (user_dim,), np.float64)
         self.action_space = Discrete(self.n_items)
         self.action_choices = [("item", list(self.item_names))]
-
-    def _names(self, names):
-        if names is None:
-            return WORDS[: self.n_items] + tuple(
-                f"item {at}" for at in range(len(WORDS), self.n_items)
-            )
-        if not isinstance(names, (list, tuple)) or len(names) != self.n_items:
-            raise ValueError(
-                f"item_names is a list of a name for each of the {self.n_items} items; got "
-                f"{in_short(names)}"
-            )
-        return tuple(map(str, names))
-
-    def _model(self, model, reward_type, reward_std, random_state):
-        """The user model of this world alone, told what the environment says where it says nothing itself."""
-        told = {
-            "user_feature_dim": self.user_feature_dim,
-            "item_feature_dim": self.item_feature_dim,
-            "reward_type": reward_type,
-            "reward_std": reward_std,
-        }
-        with naming("UserModel", model):
-            model = (
-                models.named_model(model) if isinstance(model, (str, dict)) else model
-            )
-        for method in ("user_preference_dynamics", "reward_function"):
-            if not callable(getattr(model, method, None)):
-                raise ValueError(
-                    f"UserModel is a class or an instance with the methods user_preference_dynamics and "
-                    f"reward_function, as a BaseUserModel has; {in_short(model)} lacks {method}"
-                )
-        if isinstance(model, type):
-            model = model(
-                **told, random_state=0 if random_state is None else random_state
-            )
-        else:
-            model = copy(model)
-        for name, value in told.items():
-            if getattr(model, name, None) is None:
-                setattr(model, name, value)
-            elif (
-                name.endswith("dim")
-                and whole(f"{name} of UserModel", getattr(model, name)) != value
-            ):
-                raise ValueError(
-                    f"UserModel has {name} {getattr(model, name)}, and the environment has {value}"
-                )
-        one_of("reward_type of UserModel", model.reward_type, models.REWARD_TYPES)
-        number("reward_std of UserModel", model.reward_std, 0, MOST)
-        if (
-            getattr(model, "equal_dims", False)
-            and self.user_feature_dim != self.item_feature_dim
-        ):
-            raise ValueError(
-                f"user_feature_dim {self.user_feature_dim} and item_feature_dim {self.item_feature_dim} "
-                f"must be equal for the user model {type(model).__name__}, which multiplies the two"
-            )
-        return model
-
-    def _first_states(self, as_they_are):
-        """The state in which each user begins, (n_users, …)."""
-        lengths = np.linalg.norm(self.users, axis=1, keepdims=True)
-        if not lengths.all():
-            raise ValueError(
-                f"user_feature_vector is all 0 in row {int(np.argmin(lengths))}: a user without a "
-                "preference has no direction to drift from"
-            )
-        preferences = self.users if as_they_are else self.users / lengths
-        begin = getattr(
-            self.user_model, "initial_state", lambda preferences, n_items: preferences
-        )
-        return np.ascontiguousarray(begin(preferences, self.n_items), float)
-
-    # ------------------------------------------------------------ the questions that a world answers
 
     def initial(self, draws: np.ndarray, options: Mapping[str, Any]) -> dict:
         users = (draws[:, 0] * self.n_users).astype(np.int64)
         if "user_id" in options:
-            users = self._chosen(options["user_id"], len(draws))
-        state = {
-            "user": users,
-            "step": np.zeros(len(draws), np.int64),
-            "state": self.starts[users],
-        }
-        if self.obs_std:
-            state["seen"] = self.seen(state["state"], draws)
-        return state
+            users = self._requested_users(options["user_id"], len(draws))
+        steps = np.zeros(len(draws), np.int64)
+        return self._with_noise(
+            {"user": users, "step": steps, "state": self.starts[users]}, draws
+        )
 
     def advance(self, state: dict, action: Any, draws: np.ndarray) -> tuple[dict, dict]:
-        reward, following = self._respond(state["state"], action, self.items, draws)
-        state = {"user": state["user"], "step": state["step"] + ONE, "state": following}
-        if self.obs_std:
-            state["seen"] = self.seen(following, draws)
-        return state, {"action": action, "reward": reward}
-
-    def expect(
-        self, states: np.ndarray, actions: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """What planners ask: expected rewards (n,) and next states (n, …) of true states (n, …) and items (n,)."""
-        model = self.user_model
-        ask = (
-            model.expect
-            if models.has_batch_method(model)
-            else partial(models.BaseUserModel.expect, model)
+        reward, following = self.user_model.respond(
+            state["state"], action, self.items, draws
         )
-        return ask(states, actions, self.items)
+        state = {"user": state["user"], "step": state["step"] + ONE, "state": following}
+        return self._with_noise(state, draws), {"action": action, "reward": reward}
 
     def observe(self, state: dict) -> np.ndarray:
-        values = state["seen" if self.obs_std else "state"]
-        seen = np.empty((len(values), self.user_feature_dim))
-        clip_each(values, seen)
-        return seen
+        observations = state["noisy" if self.obs_std else "state"]
+        clipped = np.empty((len(observations), self.user_feature_dim))
+        clip_each(observations, clipped)
+        return clipped
 
     def truncated(self, state: dict) -> np.ndarray:
         return state["step"] >= self._length
@@ -292,8 +194,14 @@ class RECEnv(World):
     def info(self, state: dict, outcome: dict | None) -> dict:
         return {"user_id": state["user"], "state": state["state"]}
 
+    def expect(
+        self, states: np.ndarray, actions: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return expected rewards (n,) and next states (n, state_dim), for planners."""
+        return self.user_model.expect(states, actions, self.items)
+
     def frame(self, state: dict, outcome: dict | None, at: int = 0) -> dict:
-        """Return what `pushlab.plots.shelf` draws, a plain dict.
+        """Return the data that `pushlab.plots.shelf` draws, a plain dict.
 
         env, user, step, of  Name of the world, number of the user, steps so far, and the number of steps.
         preference           The user's true preference now, a list (user_feature_dim,).
@@ -314,23 +222,41 @@ class RECEnv(World):
             "reward": None if outcome is None else float(outcome["reward"][at]),
         }
 
-    # ------------------------------------------------------------ parts
+    def _with_noise(self, state, draws):
+        if self.obs_std:
+            noise = models.standard_normal(draws[:, self._noise_column :])
+            preferences = state["state"][:, : self.user_feature_dim]
+            state["noisy"] = preferences + self.obs_std * noise
+        return state
 
-    def seen(self, states: np.ndarray, draws: np.ndarray) -> np.ndarray:
-        """What noise makes of the preference in true states, (n, user_feature_dim), before it is clipped."""
-        return states[
-            :, : self.user_feature_dim
-        ] + self.obs_std * models.standard_normal(draws[:, self._noise_from :])
+    def _initial_states(self, is_normalised):
+        """Initial state of each user, shape (n_users, state_dim)."""
+        lengths = np.linalg.norm(self.users, axis=1, keepdims=True)
+        if not lengths.all():
+            raise ValueError(
+                f"user_feature_vector is all 0 in row {np.argmin(lengths)}, so this user has no direction"
+            )
+        preferences = self.users / lengths if is_normalised else self.users
+        states = self.user_model.initial_state(preferences, self.n_items)
+        return np.ascontiguousarray(states, float)
 
-    def _chosen(self, user_id, n):
-        """The users asked for at reset, int64 (n,)."""
-        with naming("user_id", user_id):
-            users = np.asarray(user_id)
+    def _names(self, names):
+        if names is None:
+            more = [f"item {at}" for at in range(len(ITEM_NAMES), self.n_items)]
+            return (*ITEM_NAMES[: self.n_items], *more)
+        if not isinstance(names, (list, tuple)) or len(names) != self.n_items:
+            raise ValueError(
+                f"item_names is a list of {self.n_items} names, one for each item; got {in_short(names)}"
+            )
+        return tuple(map(str, names))
+
+    def _requested_users(self, user_id, n):
+        users = np.asarray(user_id)
         if users.dtype.kind not in "iu" or users.shape not in ((), (n,)):
             raise ValueError(
                 f"user_id is a whole number, or one for each of the {n} copies; got {in_short(user_id)}"
             )
-        if (users < 0).any() or (users >= self.n_users).any():
+        if users.min() < 0 or users.max() >= self.n_users:
             raise ValueError(
                 f"user_id is from 0 to {self.n_users - 1}; got {in_short(user_id)}"
             )
@@ -339,24 +265,24 @@ class RECEnv(World):
 
 @compiled_in_place
 def clip_each(values, clipped):
-    """Fills clipped (n, width) with the first columns of the values (n, width or more), within -1 and 1."""
+    """Fill clipped (n, width) with the first columns of values (n, width or more), clipped to [-1, 1]."""
     rows, width = clipped.shape
     for row in range(rows):
         for k in range(width):
             clipped[row, k] = min(max(values[row, k], -1.0), 1.0)
 
 
-def features(
-    name: str, given: Any, shape: tuple, meaning: str, stream: np.random.RandomState
+def feature_matrix(
+    name: str, given: Any, shape: tuple[int, int], legacy: np.random.RandomState
 ) -> np.ndarray:
-    """A feature matrix divided by its spectral norm, read-only; drawn uniform on [-1, 1) where none is given."""
+    """Return a read-only feature matrix divided by its spectral norm; drawn from [-1, 1) if None is given."""
     if given is None:
-        matrix = stream.uniform(-1.0, 1.0, shape)
+        matrix = legacy.uniform(-1.0, 1.0, shape)
     else:
-        matrix = numbers(name, given, shape, of=meaning)
+        matrix = numbers(name, given, shape)
     norm = np.linalg.norm(matrix, ord=2)
     if norm == 0:
-        raise ValueError(f"{name} is all 0, so that it cannot be scaled")
-    matrix = matrix / norm
+        raise ValueError(f"{name} is all 0, so it cannot be normalised")
+    matrix /= norm
     matrix.flags.writeable = False
     return matrix

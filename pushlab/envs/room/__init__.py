@@ -1,1 +1,0 @@
-"""`pushlab/RoomEnv-v0`: where are people's things?"""
