@@ -107,10 +107,10 @@ class Course:
                 lanes.append((name, item["words"], moves, next(colours)))
         return lanes
 
-    def stage(self, figure: Figure | None, title: str, lead: str, agent: str) -> Stage:
+    def stage(self, title: str, lead: str, agent: str) -> Stage:
         """Return a sheet of 9 x 4.8 inches with a heading; its default says how far the episode is."""
         now = f"{self.model['time_unit']} {self.time[-1]:g} of {self.end:g}"
-        stage = Stage(900, 480, figure)
+        stage = Stage(900, 480)
         stage.heading(
             title or f"{self.model['title']}: {now}",
             lead or "   ·   ".join(filter(None, (self.env, agent))),
@@ -299,7 +299,6 @@ def _shade(ax, time, opacity, colour, ends, **more):
 @house_style()
 def numbers(
     frames: Sequence[Mapping[str, Any]],
-    figure: Figure | None = None,
     title: str = "",
     **more: Any,
 ) -> Figure:
@@ -307,7 +306,6 @@ def numbers(
 
     Args:
         frames: Plain dicts. Values that are no numbers are left out.
-        figure: A figure to clear and use again.
 
     Returns:
         Figure of 9 x 4.8 inches.
@@ -328,7 +326,7 @@ def numbers(
             )
             panels.append(Panel(plain(name), [line], limits))
     steps = len(frames) - 1
-    stage = Stage(900, 480, figure)
+    stage = Stage(900, 480)
     stage.heading(title or f"After {steps} steps", plain(frames[-1].get("env", "")))
     draw_panels(stage, panels, (0, max(1, steps)), "step", 92, 720)
     return stage.figure
@@ -405,7 +403,6 @@ def _draw_course(stage, course, panels, width):
 @house_style()
 def patient(
     days: Any,
-    figure: Figure | None = None,
     model: Mapping | None = None,
     goal: Mapping | None = None,
     title: str = "",
@@ -416,7 +413,6 @@ def patient(
 
     Args:
         days: The frames of an episode up to now, or a table as `simulate()` returns it.
-        figure: A figure to clear and use again.
         model: For a table from a file: `load_model(name).told()`.
         goal: {variable: (low, high)}. The default is that of the frames.
 
@@ -424,7 +420,7 @@ def patient(
         Figure of 9 x 4.8 inches.
     """
     course = course_of(days, model, goal)
-    stage = course.stage(figure, title, lead, agent)
+    stage = course.stage(title, lead, agent)
     for ax in _draw_course(stage, course, _panels(course), 400):
         over = ax.get_xaxis_transform()
         for _, _, moves, colour in course.lanes:
@@ -472,7 +468,6 @@ def _draw_path(stage, course):
 @house_style()
 def epidemic(
     days: Any,
-    figure: Figure | None = None,
     title: str = "",
     lead: str = "",
     agent: str = "",
@@ -481,13 +476,12 @@ def epidemic(
 
     Args:
         days: The frames of an episode up to now, or a table as `simulate()` returns it, which has no dotted lines.
-        figure: A figure to clear and use again.
 
     Returns:
         Figure of 9 x 4.8 inches.
     """
     course = course_of(days)
-    stage = course.stage(figure, title, lead, agent)
+    stage = course.stage(title, lead, agent)
     _draw_course(stage, course, _panels(course), 640)
     return stage.figure
 
@@ -505,7 +499,6 @@ CURVES = {
 @house_style()
 def limits_to_growth(
     days: Any,
-    figure: Figure | None = None,
     title: str = "",
     lead: str = "",
     agent: str = "",
@@ -516,14 +509,13 @@ def limits_to_growth(
 
     Args:
         days: The frames of an episode of World3 up to now, or a table as `simulate()` returns it.
-        figure: A figure to clear and use again.
 
     Returns:
         Figure of 9 x 4.8 inches.
     """
     course = course_of(days)
     lead = lead or "bars: above their line more than the model's own, below it less"
-    stage = course.stage(figure, title, lead, agent)
+    stage = course.stage(title, lead, agent)
     lines = []
     scales = []
     for (name, look), dash in zip(CURVES.items(), (*DASHES, DOTS)):

@@ -45,23 +45,19 @@ CHANCES = np.array([0.02, 0.1, 0.5, 0.9, 0.98])  # ticks of the axis of scores
 
 @house_style()
 def credit_scores(
-    frames: Sequence[Mapping],
-    figure: Figure | None = None,
-    title: str = "",
-    agent: str = "",
+    frames: Sequence[Mapping], title: str = "", agent: str = ""
 ) -> Figure:
     """Draw both groups' scores before and after they moved, the loss promised and paid, and what was moved.
 
     Args:
         frames: The frames of an episode of Credit up to now, see its `frame`.
-        figure: A figure to clear and use again.
 
     Returns:
         Figure of 9 x 4.8 inches.
     """
     demand(len(frames), "credit_scores() needs at least one frame")
     last = frames[-1]
-    stage = Stage(900, 480, figure)
+    stage = Stage(900, 480)
     lead = f"{last['people']:,} people, {last['source']}, epsilon {last['epsilon']:g}"
     choice = last["choice"] or ""
     stage.heading(
@@ -86,9 +82,9 @@ def _draw_group(stage, last, row, name, colour, highest):
     edges = np.linspace(-6, 6, len(now) + 1)
     ax = stage.axes(MARGIN, top, 456, 148)
     ax.axvspan(0, 6, fc=SOFT, lw=0)
-    ax.stairs(began, edges, fill=True, fc=LINE, lw=0)
-    ax.stairs(now, edges, fill=True, fc=colour, alpha=BAND, lw=0)
-    ax.stairs(now, edges, color=colour, lw=2, ls="-")
+    for shares, look in ((began, {"fc": LINE}), (now, {"fc": colour, "alpha": BAND})):
+        ax.fill_between(edges, [*shares, 0], step="post", lw=0, **look)
+    ax.step(edges, [*now, 0], where="post", color=colour, lw=2, ls="-")
     ax.axvline(0, color=INK, lw=1.6)
     ax.set(xlim=(-6, 6), ylim=(0, 1.12 * highest), yticks=[])
     ax.set_xticks(
@@ -166,7 +162,6 @@ def promise(
     strength: float = 1.0,
     title: str = "",
     lead: str = "",
-    figure: Figure | None = None,
 ) -> Figure:
     """Plot what a score promises and what it costs, against how much it trusts what people can change.
 
@@ -185,7 +180,6 @@ def promise(
         lead or table.attrs.get("source", ""),
         "loss",
         "strength of the weights on what people can change",
-        figure=figure,
     )
     ends = []
     for (name, (colour, dash)), marked in zip(LOOKS.items(), marks):

@@ -3,7 +3,6 @@
 It draws the frames of the world in which an agent manages arriving notifications, plain dicts; see `inbox`.
 """
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import date
 
@@ -30,7 +29,7 @@ from pushlab.plots.phone_words import (
     value_words,
     words_by_role,
 )
-from pushlab.plots.stage import Stage, app_colour, mark, tile
+from pushlab.plots.stage import CIRCLE, Stage, app_colour, mark, tile
 from pushlab.plots.style import (
     BLUE,
     DISMISSED,
@@ -66,10 +65,7 @@ RESULTS = {
 
 @house_style()
 def inbox(
-    frames: Sequence[Mapping],
-    figure: Figure | None = None,
-    agent: str = "agent",
-    choosing: bool = False,
+    frames: Sequence[Mapping], agent: str = "agent", choosing: bool = False
 ) -> Figure:
     """Draw the phone of one user at the last frame, the notifications in its cache, and the day up to now.
 
@@ -89,7 +85,6 @@ def inbox(
             last: None, or {action, forbidden, notification} of the step that led here;
             reward: so far;
             labels: optional, {feature: {value: friendlier words}}.
-        figure: A figure to clear and use again, for players.
         agent: Name of the agent that chose.
         choosing: Whether a person decides now: the card shows the actions allowed, not the decision just taken.
 
@@ -102,7 +97,7 @@ def inbox(
     is_over = now["now"] >= now["of"]
     midnight = DAY * int((now["now"] - is_over) // DAY)
     time = clock_time(now["now"] - midnight)
-    stage = Stage(900, 460, figure)
+    stage = Stage(900, 460)
     stage.heading(fit(_title(now, time), 608, TITLE, "bold"), _lead(now, agent), LEFT)
     _draw_screen(stage, now, time, agent, choosing)
     _draw_cache(stage, now)
@@ -267,7 +262,7 @@ def _draw_cache(stage, now):
         edge = LINE if place else INK
         stage.box(x, 102, 188, 76, 10, edge=edge, line=1 if place else 1.5, z=4)
         draw_app(stage, x + 10, 111, waiting["notification"], labels, 136)
-        mark(stage, "waiting", x + 23, 159)
+        mark(stage, "waiting", [(x + 23, 159)])
         waited = length_of_time(now["now"] - waiting["arrived"])
         stage.text(x + 44, 159, waited, weight="bold")
         stage.label(x + 178, 159, f"put off {waiting['deferrals']}×", align="right")
@@ -320,34 +315,34 @@ def _draw_places(stage, places, now, midnight, words):
 
 def _draw_lanes(stage, now, midnight):
     """Draw a lane for each thing that can happen to a notification, with its number on this day."""
-    until = now["now"]
-    found = []
+    minutes = {name: [] for name in (*LANES, "expired")}
     for event in now["events"]:
-        found.append(("arrived", event["arrived"]))
-        found.append(("shown", event["shown"]))
-        found.append((event["outcome"], event["closed"]))
-    counts = Counter(waiting=len(now["cache"]))
-    for kind, minute in found:
-        if minute is not None and midnight <= minute <= until:
-            lane = "unseen" if kind == "expired" else kind
-            counts[lane] += 1
-            y = 255 + 29 * LANES.index(lane)
-            x = _at(minute - midnight)
-            radius = 7 if kind == "arrived" else 6
-            if kind in ("opened", "dismissed", "unseen", "expired"):
-                stage.disc(x, y, radius + 1.6, PAPER, z=11)
-            mark(stage, kind, x, y, radius)
+        minutes["arrived"].append(event["arrived"])
+        minutes["shown"].append(event["shown"])
+        minutes.setdefault(event["outcome"], []).append(event["closed"])
+    for kind, found in minutes.items():
+        known = np.array([minute for minute in found if minute is not None])
+        minutes[kind] = known[(known >= midnight) & (known <= now["now"])]
+    end = _at(now["now"] - midnight)
     for lane, name in enumerate(LANES):
         y = 255 + 29 * lane
-        stage.line([(376, y), (_at(until - midnight), y)], LINE, 1.0, z=2)
-        mark(stage, name, LEFT + 10, y, 7)
+        kinds = ("unseen", "expired") if name == "unseen" else (name,)
+        count = len(now["cache"]) if name == "waiting" else 0
+        for kind in kinds:
+            points = [(_at(minute - midnight), y) for minute in minutes[kind]]
+            count += len(points)
+            if name in ("opened", "dismissed", "unseen"):
+                stage.stamp(CIRCLE, points, 7.6, PAPER, z=11)
+            mark(stage, kind, points, 7 if kind == "arrived" else 6)
+        stage.line([(376, y), (end, y)], LINE, 1.0, z=2)
+        mark(stage, name, [(LEFT + 10, y)], 7)
         stage.text(LEFT + 26, y, name)
-        stage.text(RIGHT - 4, y, f"{counts[name]:,}", LEAD, INK, "bold", "right")
+        stage.text(RIGHT - 4, y, f"{count:,}", LEAD, INK, "bold", "right")
     for hour in range(0, 25, 3):
         x = _at(60 * hour)
         stage.label(x, 427, clock_time(60 * hour), align="center")
-    if any(kind == "expired" for kind, _ in found):
-        mark(stage, "expired", LEFT + 10, 446, 6)
+    if len(minutes["expired"]):
+        mark(stage, "expired", [(LEFT + 10, 446)], 6)
         stage.label(LEFT + 26, 446, "expired: unseen, because its time was over")
     _draw_waiting(stage, now, midnight)
 
@@ -365,7 +360,8 @@ def _draw_waiting(stage, now, midnight):
         return
     minutes, steps = np.transpose(sorted(changes))
     number = np.cumsum(steps)
-    x = np.repeat(_at(minutes - midnight), 2)
-    y = 291 - min(8, 25 / number.max()) * np.r_[0, np.repeat(number, 2)[:-1]]
-    look = {"fc": WAITING, "ec": WAITING_EDGE, "lw": 0.9, "zorder": 3}
-    stage.ax.fill_between(x, y, 291, where=y < 291, **look)
+    ax = stage.axes(376, 266, 456, 25, zorder=3)
+    ax.set_axis_off()
+    ax.set(xlim=(midnight, midnight + DAY), ylim=(0, max(25 / 8, number.max())))
+    look = {"fc": WAITING, "ec": WAITING_EDGE, "lw": 0.9, "step": "post"}
+    ax.fill_between(minutes, number, where=number > 0, **look)

@@ -130,7 +130,6 @@ def report_sheet(
     metrics: Sequence[str] | None = None,
     title: str = "",
     lead: str = "",
-    figure: Figure | None = None,
 ) -> Figure:
     """Draw a lifetime and its metrics: the curves above, a card for each metric below.
 
@@ -142,7 +141,7 @@ def report_sheet(
     names = shown_metrics(report, metrics)
     rows = -(-len(names) // 4)
     height = 3.9 + 0.66 * rows
-    figure = sheet(9, height, title or LIFETIME, lead or TESTS_AND_CURVES, figure)
+    figure = sheet(9, height, title or LIFETIME, lead or TESTS_AND_CURVES)
     grid = figure.add_gridspec(2, 1, height_ratios=(3, 0.66 * rows))
     _draw_lifetime(
         figure.add_subplot(grid[0]), [report], ("saturation", "forgetting"), None

@@ -18,7 +18,7 @@ from pushlab.plots.phone_words import (
     words_by_role,
     words_of,
 )
-from pushlab.plots.stage import Stage, app_colour, icon, mark, tile
+from pushlab.plots.stage import Stage, app_colour, draw_last_outcomes, icon, mark, tile
 from pushlab.plots.style import (
     BLUE,
     BOUND_DASH,
@@ -28,7 +28,6 @@ from pushlab.plots.style import (
     LEAD,
     LINE,
     OPENED,
-    PAPER,
     SMALL,
     SURFACE,
     TEXT,
@@ -62,10 +61,7 @@ BARS = {"min": 0, "low": 1, "default": 2, "high": 3, "max": 3}  # of a priority
 
 @house_style()
 def phone(
-    frames: Sequence[Mapping],
-    figure: Figure | None = None,
-    agent: str = "agent",
-    choosing: bool = False,
+    frames: Sequence[Mapping], agent: str = "agent", choosing: bool = False
 ) -> Figure:
     """Draw the phone of one user after the last of `frames`, with the agent's score so far.
 
@@ -76,7 +72,6 @@ def phone(
             context: {feature: value} that now waits for a notification;
             push: None at reset, else {context, notification, opened, actual, reward, probability, best};
             labels: optional, {feature: {value: friendlier words}}.
-        figure: A figure to clear and use again, for players.
         agent: Name at the end of the agent's curve.
         choosing: Whether to show the context that waits and an empty card, in place of the last push.
 
@@ -96,7 +91,7 @@ def phone(
     last = pushes[-1] if pushes and not choosing else None
     context = last["context"] if last else now["context"] or {}
 
-    stage = Stage(900, 420, figure)
+    stage = Stage(900, 420)
     _draw_screen(stage, now, pushes, last, words_by_role(context, labels), choosing)
     title = "Nothing has been pushed yet"
     if pushes:
@@ -161,12 +156,12 @@ def draw_phone(
         stage.box(right - 20, 40, max(1.5, 16 * charge), 6, 1.2, SURFACE, z=6)
         right -= 30
     if known.get("charging") == "yes":
-        icon(stage, "charging", right - 1, 43, 6, SURFACE, 1.1)
+        icon(stage, "charging", [(right - 1, 43)], 6, SURFACE, 1.1)
         right -= 14
     ringer = known.get("ringer")
     if ringer:
         bell = "vibrate" if ringer == "vibrate" else "ringer"
-        icon(stage, bell, right - 3, 42.5, 6, SURFACE, 1.1)
+        icon(stage, bell, [(right - 3, 42.5)], 6, SURFACE, 1.1)
     if ringer == "silent":
         stage.line([(right - 10, 36), (right + 4, 50)], SURFACE, 1.3, z=9)
 
@@ -232,7 +227,7 @@ def draw_past_card(
     room = CARD_WIDTH - 64 - text_width(when, SMALL)
     draw_app(stage, CARD + 10, y + 11, notification, labels, room, 106)
     stage.label(CARD + CARD_WIDTH - 12, y + 17, when, align="right")
-    mark(stage, kind, CARD + CARD_WIDTH - 20, y + 35, 7.5)
+    mark(stage, kind, [(CARD + CARD_WIDTH - 20, y + 35)], 7.5)
 
 
 def _draw_screen(stage, now, pushes, last, known, choosing):
@@ -276,7 +271,8 @@ def _draw_card(stage, y, push, labels):
     left = right - 38 - text_width(kind, SMALL, "bold")
     edge = OPENED if opened else DISMISSED
     stage.box(left, y + 59, right - 7 - left, 20, 10, fill, edge, 1.4, z=12)
-    icon(stage, "check" if opened else "cross", left + 12, y + 69, 8, colour, 1.8, z=13)
+    symbol = "check" if opened else "cross"
+    icon(stage, symbol, [(left + 12, y + 69)], 8, colour, 1.8, z=13)
     stage.text(right - 17, y + 69, kind, SMALL, colour, "bold", "right", z=13)
     level = words_of(push["notification"], labels).get("priority")
     if level:
@@ -307,7 +303,7 @@ def _draw_context(stage, words):
 def _draw_chip(stage, x, y, width, feature, said):
     """Draw the icon, name and value of a feature, an unknown value in plain grey."""
     stage.box(x, y, width, 46, 9, SURFACE, LINE)
-    icon(stage, symbol(feature), x + 18, y + 23, 7.5, BLUE, 1.4)
+    icon(stage, symbol(feature), [(x + 18, y + 23)], 7.5, BLUE, 1.4)
     name = fit(role(feature) or spoken(feature), width - 39, SMALL)
     stage.text(x + 34, y + 15, name, SMALL, TEXT)
     known = said.lower() not in UNKNOWN
@@ -346,13 +342,8 @@ def _draw_score(stage, pushes, last, agent, top):
 def _draw_last_pushes(stage, pushes, top):
     left = LEFT + 472
     stage.label(left, top, "last 20 pushes")
-    for place in range(20):
-        x = left + 9 + place % 5 * 27
-        y = top + 26 + place // 5 * 23
-        if place < len(pushes):
-            mark(stage, outcome(pushes[place]), x, y, 8)
-        else:
-            stage.disc(x, y, 7.4, PAPER, LINE)
+    outcomes = [outcome(push) for push in pushes]
+    draw_last_outcomes(stage, outcomes, left + 9, top + 26, 5, 27, 23, 8)
     opened = sum(push["opened"] for push in pushes)
     dismissed = len(pushes) - opened
     stage.text(left, top + 120, f"{opened} opened", LEAD, OPENED, "bold")

@@ -76,14 +76,11 @@ def angle_between(one: Any, other: Any) -> float:
 
 
 @house_style()
-def shelf(
-    frames: Sequence[Mapping], figure: Figure | None = None, agent: str = ""
-) -> Figure:
+def shelf(frames: Sequence[Mapping], agent: str = "") -> Figure:
     """Draw items as points, the user's preference as an arrow with its trail, and the rewards so far.
 
     Args:
         frames: The frames of an episode of RECEnv up to now, see its `frame`.
-        figure: A figure to clear and use again.
 
     Returns:
         Figure of 6.4 x 4.8 inches.
@@ -94,7 +91,7 @@ def shelf(
     event = "before the first item"
     if shown is not None:
         event = f"{plain(last['item_names'][shown])} is shown"
-    stage = Stage(640, 480, figure)
+    stage = Stage(640, 480)
     stage.heading(
         f"{last['env']}: user {last['user']}, step {last['step']} of {last['of']}",
         "   ·   ".join(filter(None, (event, agent))),
@@ -103,10 +100,10 @@ def shelf(
     ax = stage.axes(24, 76, 388, 300)
     ax.set_axis_off()
     ax.set(xlim=(-194 / UNIT, 194 / UNIT), ylim=(-150 / UNIT, 150 / UNIT))
-    _draw_preference(ax, frames)
-    _draw_items(ax, item_places(last["items"]), last["item_names"], shown)
-    words = "arrow: preference now, dots: before"
-    stage.text(218, 364, words, SMALL, deep(BLUE), align="center")
+    places = item_places(last["items"])
+    trail = _draw_preference(ax, frames)
+    _draw_items(ax, places, shown)
+    _write_names(ax, places, last["item_names"], shown, trail)
     rewards = [frame["reward"] for frame in frames if frame["reward"] is not None]
     _write_numbers(stage, frames, rewards)
     _draw_rewards(stage, last, rewards)
@@ -114,43 +111,63 @@ def shelf(
 
 
 def _draw_preference(ax, frames):
-    trail = np.array([frame["preference"] for frame in frames])
+    """Draw the preference as an arrow, with a dot for each of the last steps; return the dots' places."""
+    trail = np.array([frame["preference"] for frame in frames[-STEPS:]])
     trail = trail @ plane(frames[-1]["items"], trail.shape[1]).T
-    recent = trail[-STEPS:]
     ax.add_patch(Circle((0, 0), 1, fc="none", ec=LINE, lw=1.2))
     ax.plot([-1, 1, np.nan, 0, 0], [0, 0, np.nan, -1, 1], color=LINE, lw=0.8, ls="-")
-    alpha = np.linspace(0.2, 0.9, len(recent))
-    ax.scatter(*recent.T, s=8 + 32 * alpha, color=BLUE, alpha=alpha, zorder=4)
+    alpha = np.linspace(0.2, 0.9, len(trail))
+    ax.scatter(*trail.T, s=8 + 32 * alpha, color=BLUE, alpha=alpha, zorder=4)
     arrow = {"arrowstyle": "-|>", "mutation_scale": 17, "lw": 3.2, "color": BLUE}
     arrow.update(shrinkA=0, shrinkB=0)
     ax.annotate("", trail[-1], (0, 0), arrowprops=arrow, zorder=8.5)
     ax.plot(0, 0, "o", color=BLUE, ms=6.5)
+    return trail
 
 
-def _draw_items(ax, places, names, shown):
-    """Draw items with their names as far as there is room; the one shown is lit and always named."""
+def _draw_items(ax, places, shown):
+    """Draw items as points; the one shown is lit."""
     ax.scatter(*places.T, s=52 if len(places) <= 30 else 19, color=GREY, zorder=6)
     if shown is not None:
         x, y = places[shown]
         ax.plot([0, x], [0, y], color=ORANGE, lw=1.6, ls=(0, (3, 2)))
         ax.plot(x, y, "o", ms=19, mfc=LIT, mec=ORANGE, mew=1.6, zorder=7)
         ax.plot(x, y, "o", ms=9, color=ORANGE, zorder=8)
-    named: list[tuple] = []
-    for item in sorted(range(len(places)), key=lambda item: item != shown):
-        x, y = places[item]
-        look = {"size": SMALL, "color": TEXT}
-        gap = 10
-        if item == shown:
-            look = {"size": LEAD, "color": INK, "weight": "bold"}
-            gap = 19
-        words = fit(plain(names[item]), 180 - gap - UNIT * abs(x), look["size"], "bold")
-        wide = (gap + text_width(words, look["size"], "bold")) / UNIT
-        near = [max(wide, w) > abs(x - a) for a, b, w in named if abs(y - b) < 0.13]
-        if not any(near):
-            named.append((x, y, wide))
-            look["ha"] = "left" if x >= 0 else "right"
-            out = gap / UNIT if x >= 0 else -gap / UNIT
-            ax.text(x + out, y, words, va="center", path_effects=HALO, zorder=9, **look)
+
+
+def _write_names(ax, places, names, shown, trail):
+    """Write names beside their points as far as there is room: the item shown, the preference, the other items."""
+    taken: list[tuple] = []
+
+    def write(place, gap, words, **look):
+        x, y = place
+        side = 1 if x >= 0 else -1
+        words = fit(plain(words), 180 - gap - UNIT * abs(x), look["size"], "bold")
+        near = x + side * gap / UNIT
+        far = near + side * text_width(words, look["size"], "bold") / UNIT
+        low, high = sorted((near, far))
+        for start, end, height in taken:
+            if low < end and start < high and abs(y - height) < 0.13:
+                return False
+        taken.append((low, high, y))
+        look["ha"] = "left" if side > 0 else "right"
+        ax.text(near, y, words, va="center", path_effects=HALO, zorder=9, **look)
+        return True
+
+    if shown is not None:
+        name = names[shown]
+        write(places[shown], 19, name, size=LEAD, color=INK, weight="bold")
+    bold_blue = {"size": SMALL, "color": deep(BLUE), "weight": "bold"}
+    tip = trail[-1]
+    beside_origin = (0.001 if tip[0] < 0 else -0.001, -0.12 * np.sign(tip[1]))
+    for place in (1.04 * tip, beside_origin):
+        if write(place, 14, "preference now", **bold_blue):
+            break
+    for item, name in enumerate(names):
+        if item != shown:
+            write(places[item], 10, name, size=SMALL, color=TEXT)
+    if 1 < len(trail) < STEPS:
+        write(trail[0], 10, "start", size=SMALL, color=deep(BLUE))
 
 
 def _write_numbers(stage, frames, rewards):

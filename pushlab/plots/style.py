@@ -15,6 +15,7 @@ import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.resources import files
+from threading import get_ident
 from typing import Any
 from weakref import WeakKeyDictionary, finalize
 
@@ -120,6 +121,18 @@ def series_styles(names: Iterable[Any]) -> dict[Any, tuple]:
 # ---------------------------------------------------------------- figures
 
 
+@functools.lru_cache(maxsize=8)
+def _renderer(width, height, dpi, thread):
+    return RendererAgg(width, height, dpi)
+
+
+class Canvas(FigureCanvasAgg):
+    """A canvas that shares its renderer with others of its size: a renderer remembers the sizes of words."""
+
+    def get_renderer(self):
+        return _renderer(*self.figure.bbox.size, self.figure.dpi, get_ident())
+
+
 class Sheet(Figure):
     """A Matplotlib figure that a notebook shows as the last expression of a cell; its label is the alternative text."""
 
@@ -131,28 +144,16 @@ class Sheet(Figure):
         return self.bbox_inches
 
 
-def sheet(
-    width: float,
-    height: float,
-    title: str = "",
-    lead: str = "",
-    figure: Figure | None = None,
-) -> Figure:
+def sheet(width: float, height: float, title: str = "", lead: str = "") -> Figure:
     """Return an empty figure with a heading; axes added to it are laid out below the heading.
 
     Args:
         width, height: Inches.
         title: What the reader should see. It becomes the alternative text too.
         lead: Where the numbers come from.
-        figure: A figure to clear and use again, for widgets.
     """
-    if figure is None:
-        figure = Sheet(dpi=DPI)
-        FigureCanvasAgg(figure)
-    for ax in figure.axes:
-        figure.delaxes(ax)  # clear() alone takes 5 ms for each
-    figure.clear()
-    figure.set_size_inches(width, height)
+    figure = Sheet(figsize=(width, height), dpi=DPI)
+    Canvas(figure)
     top = (write_heading(figure, title, lead) + 8) / 100
     margin = MARGIN / 100
     below = (
@@ -171,7 +172,6 @@ def chart(
     ylabel: str = "",
     xlabel: str = "",
     size: tuple[float, float] = (6, 4),
-    figure: Figure | None = None,
 ) -> Axes:
     """Return the axes of a new chart: see `sheet` for the heading.
 
@@ -179,7 +179,7 @@ def chart(
         ylabel: Name of the y axis, written upright above it.
         xlabel: Name of the x axis, at its right end.
     """
-    ax = sheet(*size, title, lead, figure).add_subplot()
+    ax = sheet(*size, title, lead).add_subplot()
     name_axes(ax, ylabel, xlabel)
     return ax
 
@@ -233,10 +233,11 @@ def png(figure: Figure) -> bytes:
 
 def pixels(figure: Figure) -> np.ndarray:
     """Return a figure as an array (height, width, 3), uint8."""
-    canvas = figure.canvas
+    canvas: Any = figure.canvas
     if not isinstance(canvas, FigureCanvasAgg):
-        canvas = FigureCanvasAgg(figure)
-    canvas.draw()  # with its renderer, which remembers the sizes of words
+        canvas = Canvas(figure)
+    with matplotlib.rc_context({"text.hinting": _style()["text.hinting"]}):
+        canvas.draw()
     return np.asarray(canvas.buffer_rgba())[..., :3].copy()
 
 
