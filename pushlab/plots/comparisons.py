@@ -9,7 +9,7 @@ from matplotlib.patheffects import withStroke
 
 from pushlab.ground.arguments import has_rows
 from pushlab.metrics.estimate import crossed_interval
-from pushlab.plots.curve_tables import (
+from pushlab.plots.curves import (
     earnings,
     mean_over_runs,
     policy_table,

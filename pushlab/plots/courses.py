@@ -17,7 +17,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.collections import LineCollection
-from matplotlib.colors import LinearSegmentedColormap, to_rgb
+from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator, NullLocator
@@ -58,7 +58,7 @@ from pushlab.plots.style import (
 
 LEFT, TOP, BOTTOM = 62, 78, 430  # of lanes and panels, in hundredths of an inch
 GAP = 32  # between two panels, for the name of the lower one
-PITCH, LANE = 18, 0.67  # from lane to lane, and the share of it that a lane fills
+PITCH, LANE = 18, 12  # from lane to lane, and the height of a lane
 LANE_COLOURS = (DRUG_1, DRUG_2, PURPLE, GREY, ORANGE)
 DOTS = (0, (1.2, 1.6))
 GOAL_LOOK = {"fc": GOAL, "ec": GOAL_EDGE, "lw": 1.2, "ls": BOUND_DASH, "zorder": 1}
@@ -116,6 +116,11 @@ class Course:
             lead or "   ·   ".join(filter(None, (self.env, agent))),
         )
         return stage
+
+    def across(self, width: float) -> np.ndarray:
+        """Return x of each time on a stage, shape (n,)."""
+        begin = self.time[0]
+        return LEFT + width * (self.time - begin) / (self.end - begin)
 
 
 def course_of(
@@ -197,7 +202,7 @@ def draw_panels(
     drawn = []
     for panel in panels:
         stage.text(MARGIN, top - 14, panel.name, SMALL, weight="bold")
-        ax = stage.axes(LEFT, top, width, height * panel.share, xlim=span)
+        ax = stage.axes(LEFT, top, width, height * panel.share, xlim=span, fc="none")
         name_axes(ax)
         ends = []
         for times, values, words, colour, dash in panel.lines:
@@ -230,7 +235,7 @@ def set_limits(
     axis.axes.set(**{f"{axis.axis_name}scale": "log"})
     first = np.ceil(np.log10(low))
     last = np.floor(np.log10(high))
-    powers = np.arange(first, last + 1, 1 + (last - first) // 4)
+    powers = np.arange(first, last + 1, 1 + (last - first) // 4) + 0
     names = ["10" + f"{power:.0f}".translate(SUPERSCRIPTS) for power in powers]
     axis.set_ticks(10**powers, names)
     axis.set_minor_locator(NullLocator())
@@ -253,44 +258,23 @@ def draw_lanes(stage: Stage, course: Course, width: float) -> float:
 
     A dose that can be lowered too is a bar above or below the middle of its lane.
     """
-    lanes = course.lanes
-    if not lanes:
-        return TOP
-    height = PITCH * len(lanes)
-    ax = stage.axes(LEFT, TOP, width, height)
-    ax.set(xlim=(course.time[0], course.end), ylim=(len(lanes), 0))
-    ax.set_axis_off()
-    for row, (name, words, moves, colour) in enumerate(lanes):
-        middle = row + LANE / 2
-        ax.axhspan(row, row + LANE, fc=SOFT, lw=0)
+    x = course.across(width)
+    top = TOP
+    for name, words, moves, colour in course.lanes:
+        middle = top + LANE / 2
+        stage.box(LEFT, top, width, LANE, 0, SOFT, z=1)
         if course.model["name"] == "world3":
             words += "".join(f" {dose:.3g}" for dose in course.doses[name][-1:])
             bars = LANE / 2 * moves / max(0.25, np.abs(moves).max(initial=0))
-            bars = middle - np.append(bars, 0)
-            ax.fill_between(course.time, middle, bars, step="post", fc=colour, lw=0)
-            ax.axhline(middle, color=MUTED, lw=0.8)
+            stage.bars(x[:-1], x[1:], middle - bars, middle, colour)
+            stage.line([(LEFT, middle), (LEFT + width, middle)], MUTED, 0.8)
         else:
             opacity = np.where(moves != 0, 0.25 + 0.75 * np.abs(moves), 0)
-            _shade(ax, course.time, opacity, colour, (row, row + LANE))
-        ax.text(
-            1.015,
-            middle,
-            fit(words, 870 - LEFT - width, SMALL),
-            size=SMALL,
-            va="center",
-            transform=ax.get_yaxis_transform(),
-        )
-    return TOP + height
-
-
-def _shade(ax, time, opacity, colour, ends, **more):
-    """Fill the stretches of time between two heights, each with an opacity of its own."""
-    if not len(opacity):
-        return
-    cells = np.empty((1, len(opacity), 4))
-    cells[..., :3] = to_rgb(colour)
-    cells[..., 3] = np.clip(opacity, 0, 1)
-    ax.pcolormesh(time, ends, cells, **more)
+            stage.bars(x[:-1], x[1:], top, top + LANE, colour, opacity)
+        words = fit(words, 860 - LEFT - width, SMALL)
+        stage.text(LEFT + width + 10, middle, words, SMALL)
+        top += PITCH
+    return top
 
 
 # ---------------------------------------------------------------- any world
@@ -335,62 +319,50 @@ def numbers(
 # ---------------------------------------------------------------- dynamical models
 
 
-@dataclass(frozen=True)
-class View:
-    """How variables of a model are drawn in a panel.
-
-    Attributes:
-        name: Name of the panel, with the unit.
-        lines: {variable: (words, colour)}, the colour by its name in `style` or as hexadecimal digits.
-        unit: Divides the values.
-        share: Height in comparison with the other panels.
-        idle: The variable that is also drawn as it had been without interventions.
-        is_rate: Whether the variables count events, so that their growth in a unit of time is drawn.
-    """
-
-    name: str
-    lines: Mapping[str, tuple[str, str]]
-    unit: float = 1
-    share: int = 1
-    idle: str = ""
-    is_rate: bool = False
-
-
+# {model: {"panels": arguments of `_panel`, "path": {variable: name of its axis}}}.
 VIEWS = json.loads(files("pushlab.plots").joinpath("views.json").read_text())
 
 
 def _panels(course):
     """Return the panels of a model; one without a view shows its first three variables."""
     shown = zip(list(course.model["variables"].items())[:3], SERIES)
-    views = [View(words, {name: (name, hue)}) for (name, words), hue in shown]
+    views = [{"name": words, "lines": {n: (n, hue)}} for (n, words), hue in shown]
     if course.model["name"] in VIEWS:
-        views = [View(**view) for view in VIEWS[course.model["name"]]["panels"]]
-    return [_panel(course, view) for view in views]
+        views = VIEWS[course.model["name"]]["panels"]
+    return [_panel(course, **view) for view in views]
 
 
-def _panel(course, view):
+def _panel(course, name, lines, unit=1, share=1, idle="", is_rate=False):
+    """Return the panel of some variables of a model.
+
+    Args:
+        lines: {variable: (words, colour)}, the colour by its name in `style` or as hexadecimal digits.
+        unit: Divides the values.
+        idle: The variable that is also drawn as it had been without interventions.
+        is_rate: Whether the variables count events, so that their growth in a unit of time is drawn.
+    """
     curves = [
-        (course.values[name], words, getattr(style, colour, colour), dash)
-        for (name, (words, colour)), dash in zip(view.lines.items(), DASHES)
+        (course.values[variable], words, getattr(style, colour, colour), dash)
+        for (variable, (words, colour)), dash in zip(lines.items(), DASHES)
     ]
-    if view.idle in course.idle:
-        curves.insert(0, (course.idle[view.idle], "nothing done", GREY, DOTS))
-    lines = []
+    if idle in course.idle:
+        curves.insert(0, (course.idle[idle], "nothing done", GREY, DOTS))
+    drawn = []
     for values, words, *look in curves:
         times = course.time
-        if view.is_rate:
+        if is_rate:
             values = np.diff(values) / np.diff(times)
             times = times[1:]
-        values = values / view.unit
+        values = values / unit
         words += "".join(f" {short_number(last)}" for last in values[-1:])
-        lines.append((times, values, words, *look))
-    seen = np.concatenate([line[1] for line in lines])
+        drawn.append((times, values, words, *look))
+    seen = np.concatenate([line[1] for line in drawn])
     limits = (0.0, max(seen, default=0.0) or 1.0)
     is_log = course.model["logarithmic"]
     if is_log:
         limits = min(1.0, seen.min() / 2), max(3e6, 2 * seen.max())
-    goal = course.goal.get(next(iter(view.lines))) if len(view.lines) == 1 else None
-    return Panel(view.name, lines, limits, view.share, is_log, goal)
+    goal = course.goal.get(next(iter(lines))) if len(lines) == 1 else None
+    return Panel(name, drawn, limits, share, is_log, goal)
 
 
 def _draw_course(stage, course, panels, width):
@@ -421,11 +393,11 @@ def patient(
     """
     course = course_of(days, model, goal)
     stage = course.stage(title, lead, agent)
+    x = course.across(400)
     for ax in _draw_course(stage, course, _panels(course), 400):
-        over = ax.get_xaxis_transform()
+        ends = 480 * (1 - ax.get_position().intervaly)
         for _, _, moves, colour in course.lanes:
-            opacity = 0.15 * np.abs(moves)
-            _shade(ax, course.time, opacity, colour, (0, 1), transform=over, zorder=0)
+            stage.bars(x[:-1], x[1:], *ends, colour, 0.15 * np.abs(moves))
     _draw_path(stage, course)
     return stage.figure
 
@@ -447,8 +419,8 @@ def _draw_path(stage, course):
     if all(goal):
         (left, right), (bottom, top) = goal
         ax.add_patch(Rectangle((left, bottom), right - left, top - bottom, **GOAL_LOOK))
-        look = {"size": SMALL, "color": GOAL_EDGE, "weight": "bold", "ha": "right"}
-        ax.text(right, 1.1 * top, "goal", **look)
+        look = {"size": SMALL, "color": GOAL_EDGE, "weight": "bold", "va": "top"}
+        ax.text(left, bottom / 1.1, "goal", **look)
     shades = LinearSegmentedColormap.from_list("", [blend(BLUE, 0.3), BLUE, INK])
     pieces = np.stack([points[:-1], points[1:]], axis=1)
     colours = shades(np.linspace(0, 1, len(pieces)))

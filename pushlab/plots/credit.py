@@ -137,20 +137,14 @@ def _draw_shifts(stage, shift, words):
     """Draw how far each feature that can be changed has gone: a bar from the middle."""
     stage.text(SIDE, 283, "moved, in standard deviations", SMALL, weight="bold")
     names = list(shift)[:6]
-    if not names:
-        return
-    values = [shift[name] for name in names]
-    reach = max(1.0, *np.abs(values))
-    rows = range(len(names))
-    ax = stage.axes(734, 300, 88, 24 * len(names))
-    ax.barh(rows, values, 0.58, color=blend(PURPLE, 0.8))
-    ax.axvline(0, color=LINE, lw=1, zorder=0)
-    ax.set(xlim=(-reach, reach), ylim=(len(names) - 0.5, -0.5), xticks=[])
-    ax.set_yticks(rows, [fit(words[name], 102, SMALL) for name in names], size=SMALL)
-    ax.grid(False)
-    ax.spines["bottom"].set_visible(False)
-    for row, value in enumerate(values):
-        stage.text(876, 312 + 24 * row, short_number(value), TICK, INK, "bold", "right")
+    unit = 44 / max([1.0, *map(abs, shift.values())])
+    stage.line([(778, 300), (778, 300 + 24 * len(names))], LINE, 1)
+    for row, name in enumerate(names):
+        y = 312 + 24 * row
+        end = 778 + unit * shift[name]
+        stage.text(724, y, fit(words[name], 102, SMALL), SMALL, TEXT, align="right")
+        stage.bars(min(778, end), max(778, end), y - 7, y + 7, blend(PURPLE, 0.8))
+        stage.text(876, y, short_number(shift[name]), TICK, INK, "bold", "right")
     if len(shift) > len(names):
         more = f"and {len(shift) - len(names)} more"
         stage.text(SIDE, 318 + 24 * len(names), more, SMALL, TEXT)

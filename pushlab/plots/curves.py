@@ -1,7 +1,16 @@
-"""Line charts of how agents do, with 95 % intervals over their runs."""
+"""Learning curves and other line charts of how agents do, with the tables behind them.
+
+An agent that learns carries what it learned from one episode into the next. All its episodes under one seed are
+therefore one run. A log cannot say whether its agent learns: `runs="episode"` says that it does not, so that its
+episodes are as independent as seeds.
+
+In several environments a run is one seed in all of them, and its number is the mean over them: users that every agent
+meets under every seed are no more runs than there are seeds.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,13 +19,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from pushlab.ground.arguments import demand, has_rows
-from pushlab.plots.curve_tables import (
-    curve_table,
-    earnings,
-    policy_table,
-    run_numbers,
-)
+from pushlab.ground.arguments import demand, has_rows, one_of
+from pushlab.metrics.estimate import half_width
 from pushlab.plots.style import (
     BOUND_DASH,
     INK,
@@ -34,6 +38,202 @@ from pushlab.plots.style import (
     spoken,
     tick_name,
 )
+
+# The columns that tell one run from another.
+RUN = ("run", "env", "agent", "seed", "lifetime")
+
+
+def run_numbers(
+    rows: pd.DataFrame, runs: str = "seed", without: Sequence[str] = ()
+) -> pd.Series:
+    """Return the number of the run that each row belongs to.
+
+    Args:
+        runs: "seed" counts all episodes under one seed as one run, "episode" each of them.
+        without: Columns of RUN to ignore.
+
+    >>> log = pd.DataFrame({"seed": [7, 7, 8], "episode": [0, 1, 0]})
+    >>> run_numbers(log).tolist(), run_numbers(log, "episode").tolist()
+    ([0, 0, 1], [0, 1, 2])
+    """
+    keys = [key for key in RUN if key in rows and key not in without]
+    if one_of("runs", runs, ("seed", "episode")) == "episode":
+        has_rows(rows, "episode", what="the log")
+        keys.append("episode")
+    groups = [rows[key] for key in keys] or np.zeros(len(rows))
+    return rows.groupby(groups, sort=False, observed=True, dropna=False).ngroup()
+
+
+def mean_over_runs(runs: Any) -> pd.DataFrame:
+    """Return mean, low, high and runs of each row: the mean over its columns and the 95 % t-interval.
+
+    Args:
+        runs: Shape (rows, runs), NaN where a run has no value. The ends of a single run's interval are NaN.
+
+    >>> mean_over_runs([[1.0, 2.0, 3.0, np.nan]]).round(2)
+       mean   low  high  runs
+    0   2.0 -0.48  4.48     3
+    """
+    runs = pd.DataFrame(runs).astype(float)
+    mean = runs.mean(axis=1)
+    count = runs.count(axis=1)
+    half = half_width(runs.std(axis=1), count.clip(lower=1))
+    return pd.DataFrame(
+        {"mean": mean, "low": mean - half, "high": mean + half, "runs": count}
+    )
+
+
+def run_scores(
+    log: pd.DataFrame,
+    value: str,
+    by: str = "agent",
+    along: Sequence[str] = (),
+    statistic: str = "mean",
+    runs: str = "seed",
+) -> pd.DataFrame:
+    """Return a column a run: `value` averaged over its episodes, then over its environments.
+
+    Args:
+        along: Columns such as "step" that, besides `by`, get a row for each of their values.
+        statistic: "mean" or "sum" over the rows of each episode.
+
+    Raises:
+        ValueError: Runs differ in their environments, so that their means do not compare.
+    """
+    has_rows(log, value, by, *along, what="the log")
+    one_of("statistic", statistic, ("mean", "sum"))
+    keys = [log[name] for name in (by, *along)]
+    keys.append(_whole_runs(log, value, by, runs))
+    keys.append(run_numbers(log))
+    keys.append(log["episode"] if "episode" in log else np.zeros(len(log)))
+    options = {"sort": False, "observed": True, "dropna": False}
+    scores = log[value].astype(float).groupby(keys, **options).agg(statistic)
+    levels = list(range(len(keys)))
+    scores = scores.groupby(level=levels[:-1], **options).mean()
+    environments = scores.groupby(level=levels[:-2], **options)
+    # Environments can end apart: a mean counts as far as all of them go.
+    counts = environments.count()
+    most = counts.groupby(level=[0, -1], **options).transform("max")
+    wide = environments.mean().where(counts == most).unstack()
+    return wide
+
+
+def _whole_runs(rows, value, by, runs):
+    """Return the number of each row's run, which is one seed in all environments."""
+    own = run_numbers(rows, runs)
+    if "env" not in rows or rows["env"].nunique() < 2:
+        return own
+    # A run's name usually holds its environment, and adds nothing to the other columns.
+    adds_nothing = own.max() == run_numbers(rows, runs, ["run"]).max()
+    whole = run_numbers(rows, runs, ["env", "run"] if adds_nothing else ["env"])
+    if by == "env":
+        return whole
+    found = rows.assign(_whole=whole)[rows[value].notna()]
+    met = found.groupby([by, "_whole", "env"], observed=True).size().unstack()
+    # A name that is not an agent's, such as a user's, can belong to one environment.
+    envs_of_name = met.groupby(level=0).any().sum(axis=1)
+    lacking = met[met.isna().any(axis=1)]
+    if len(lacking) and (by == "agent" or envs_of_name.max() > 1):
+        name, number = lacking.index[0]
+        first = rows[whole == number].iloc[0]
+        where = [f"{key} {first[key]}" for key in ("seed", "lifetime") if key in rows]
+        env = lacking.columns[lacking.iloc[0].isna()][0]
+        raise ValueError(
+            f"runs differ in their environments: there is no {value} of {by} {name}, "
+            f"{', '.join(where)}, in {env!r}. Leave out what not all have, or use by='env'"
+        )
+    return whole
+
+
+def earnings(log: pd.DataFrame, over: str = "step") -> tuple[str, str]:
+    """Return the column of what was earned, and how the rows of an episode are combined: "mean" or "sum"."""
+    if "return" in log and (over == "episode" or "reward" not in log):
+        return "return", "mean"
+    return "reward", "sum" if over == "episode" else "mean"
+
+
+def policy_table(
+    log: pd.DataFrame,
+    value: str | None = None,
+    by: str = "agent",
+    statistic: str = "mean",
+    runs: str = "seed",
+) -> pd.DataFrame:
+    """Return each policy's mean over its runs, with a 95 % interval.
+
+    Args:
+        log: A tidy log, a row a step or a row an episode.
+        value: The column to average; None takes the reward, or the return.
+        statistic: "mean" or "sum" over the steps of an episode. A run's number is the mean of its episodes.
+        runs: What the interval ranges over. "seed": runs under different seeds. "episode": single episodes, which is
+            right for a policy that does not learn. For one that learns meanwhile such an interval is too narrow.
+
+    Returns:
+        A table with the columns `by`, mean, low, high, runs.
+
+    >>> log = pd.DataFrame({"agent": "a", "seed": 7, "episode": [0, 1, 2], "return": [1.0, 2.0, 3.0]})
+    >>> policy_table(log).values.tolist()
+    [['a', 2.0, nan, nan, 1]]
+    >>> policy_table(log, runs="episode").round(2).values.tolist()
+    [['a', 2.0, -0.48, 4.48, 3]]
+    """
+    scores = run_scores(log, value or earnings(log)[0], by, (), statistic, runs)
+    return mean_over_runs(scores).reset_index()
+
+
+def curve_table(
+    log: pd.DataFrame,
+    value: str | None = None,
+    by: str = "agent",
+    window: int | None = None,
+    over: str | None = None,
+    runs: str = "seed",
+    statistic: str = "mean",
+) -> pd.DataFrame:
+    """Return learning curves: a rolling mean of `value`, then its mean and 95 % interval over the runs.
+
+    Args:
+        log: A tidy log, a row a step or a row an episode, with the columns that tell runs apart: RUN.
+        value: None takes the reward of steps, the return of episodes.
+        window: Steps or episodes averaged, None for 100 or 10. A curve begins where there are a fifth of them.
+        over: "step" within an episode, or "episode". None takes steps if the log has them.
+        runs: What the interval ranges over, see `policy_table`. "episode" goes with steps only.
+        statistic: "mean" or "sum" over the steps of an episode, for curves over episodes.
+
+    Returns:
+        A table with the columns `by`, step or episode, mean, low, high, runs.
+
+    >>> log = pd.DataFrame({"agent": "a", "seed": [0, 0, 1, 1], "step": [1, 2, 1, 2], "reward": [0, 1, 1, 1]})
+    >>> curve_table(log, window=1)[["agent", "step", "mean", "runs"]].values.tolist()
+    [['a', 1, 0.5, 2], ['a', 2, 1.0, 2]]
+    >>> curve_table(log.rename(columns={"step": "episode"}), window=1)["mean"].tolist()
+    [0.5, 1.0]
+    """
+    over = over or ("step" if "step" in log else "episode")
+    one_of("over", over, ("step", "episode"))
+    demand(over == "step" or runs == "seed", "runs='episode' needs over='step'")
+    if window is None:
+        window = 100 if over == "step" else 10
+    demand(window >= 1, f"window must be at least 1 {over}, got {window}")
+    if value is None:
+        value, statistic = earnings(log, over)
+
+    places = [name for name in ("episode", "step") if name in log]
+    if log.assign(_run=run_numbers(log)).duplicated(["_run", *places]).any():
+        raise ValueError(
+            f"a {places[-1]} stands more than once in one run: the columns "
+            f"{', '.join(RUN)} and episode must tell runs apart"
+        )
+
+    def smooth(values):
+        least = max(1, min(window // 5, len(values) // 5))
+        means = values.rolling(window, min_periods=least).mean()
+        return means.where(values.notna())
+
+    scores = run_scores(log, value, by, [over], statistic, runs)
+    curves = scores.groupby(level=0, sort=False, group_keys=False).apply(smooth)
+    return mean_over_runs(curves.dropna(how="all")).reset_index()
+
 
 POINTS = 250  # of a line; dashes blur when there are more
 STUDY_AGENTS = ("Thompson", "LinUCB", "eps-greedy", "most opened", "random")

@@ -136,38 +136,45 @@ def _draw_items(ax, places, shown):
 
 
 def _write_names(ax, places, names, shown, trail):
-    """Write names beside their points as far as there is room: the item shown, the preference, the other items."""
-    taken: list[tuple] = []
-
-    def write(place, gap, words, **look):
-        x, y = place
+    """Write names beside their points as far as there is room: the preference, the item shown, the other items."""
+    taken = [_write_preference(ax, places, trail[-1])]
+    for item in sorted(range(len(names)), key=lambda item: item != shown):
+        look = {"size": SMALL, "color": TEXT}
+        gap = 10
+        if item == shown:
+            look = {"size": LEAD, "color": INK, "weight": "bold"}
+            gap = 19
+        x, y = places[item]
         side = 1 if x >= 0 else -1
-        words = fit(plain(words), 180 - gap - UNIT * abs(x), look["size"], "bold")
+        words = fit(plain(names[item]), 180 - gap - UNIT * abs(x), look["size"], "bold")
         near = x + side * gap / UNIT
         far = near + side * text_width(words, look["size"], "bold") / UNIT
         low, high = sorted((near, far))
-        for start, end, height in taken:
-            if low < end and start < high and abs(y - height) < 0.13:
-                return False
-        taken.append((low, high, y))
-        look["ha"] = "left" if side > 0 else "right"
-        ax.text(near, y, words, va="center", path_effects=HALO, zorder=9, **look)
-        return True
+        is_free = all(
+            high < start or end < low or abs(y - height) > 0.13
+            for start, end, height in taken
+        )
+        if is_free or item == shown:
+            taken.append((low, high, y))
+            look["ha"] = "left" if side > 0 else "right"
+            ax.text(near, y, words, va="center", path_effects=HALO, zorder=9, **look)
 
-    if shown is not None:
-        name = names[shown]
-        write(places[shown], 19, name, size=LEAD, color=INK, weight="bold")
-    bold_blue = {"size": SMALL, "color": deep(BLUE), "weight": "bold"}
-    tip = trail[-1]
-    beside_origin = (0.001 if tip[0] < 0 else -0.001, -0.12 * np.sign(tip[1]))
-    for place in (1.04 * tip, beside_origin):
-        if write(place, 14, "preference now", **bold_blue):
-            break
-    for item, name in enumerate(names):
-        if item != shown:
-            write(places[item], 10, name, size=SMALL, color=TEXT)
-    if 1 < len(trail) < STEPS:
-        write(trail[0], 10, "start", size=SMALL, color=deep(BLUE))
+
+def _write_preference(ax, places, tip):
+    """Name the arrow where it covers the fewest items: beyond its tip or opposite; return left, right and height."""
+    words = "preference now"
+    half = text_width(words, SMALL, "bold") / UNIT / 2
+    x = np.clip(tip[0], half - 1.4, 1.4 - half)
+    beyond = 0.15 if tip[1] >= 0 else -0.15
+
+    def items_covered(place):
+        return np.sum(np.all(np.abs(places - place) < (half + 0.1, 0.16), axis=1))
+
+    spots = [(x, tip[1] + beyond), (0, -beyond), (0, -3 * beyond)]
+    x, y = min(spots, key=items_covered)
+    look = {"size": SMALL, "color": deep(BLUE), "weight": "bold", "ha": "center"}
+    ax.text(x, y, words, va="center", path_effects=HALO, zorder=9, **look)
+    return x - half, x + half, y
 
 
 def _write_numbers(stage, frames, rewards):

@@ -14,8 +14,8 @@ from typing import Any, Literal
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.collections import PathCollection
-from matplotlib.colors import to_rgb
+from matplotlib.collections import PathCollection, PolyCollection
+from matplotlib.colors import to_rgb, to_rgba_array
 from matplotlib.image import BboxImage
 from matplotlib.lines import Line2D
 from matplotlib.patches import FancyBboxPatch
@@ -185,6 +185,24 @@ class Stage:
         """Draw one line through the points (x, y)."""
         xs, ys = np.transpose(points)
         return self._add(Line2D(xs, ys, color=colour, lw=line, ls=dash), z)
+
+    def bars(
+        self,
+        left: Any,
+        right: Any,
+        top: Any,
+        bottom: Any,
+        colour: str,
+        opacity: Any = 1.0,
+        z: float = 1.5,
+    ) -> None:
+        """Fill rectangles between these sides, each with an opacity of its own."""
+        sides = np.broadcast_arrays(
+            left, top, right, top, right, bottom, left, bottom, opacity
+        )
+        corners = np.column_stack(sides[:8]).reshape(-1, 4, 2)
+        fills = to_rgba_array([colour] * len(corners), np.clip(sides[8], 0, 1))
+        self._add(PolyCollection(corners, fc=fills, lw=0, antialiased=False), z)
 
     def wash(
         self,

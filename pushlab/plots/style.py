@@ -29,7 +29,6 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg, RendererAgg
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
-from matplotlib.patheffects import withStroke
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 from PIL import Image
 
@@ -186,8 +185,10 @@ def chart(
 
 def name_axes(ax: Axes, ylabel: str = "", xlabel: str = "") -> None:
     """Write the name of the y axis above it and that of the x axis at its right end; format numbers on both."""
-    ax.set_title(ylabel, loc="left", size=SMALL, weight="normal", color=TEXT, pad=8)
-    ax.set_xlabel(xlabel, loc="right", size=TICK, color=TEXT)
+    if ylabel:
+        ax.set_title(ylabel, loc="left", size=SMALL, weight="normal", color=TEXT, pad=8)
+    if xlabel:
+        ax.set_xlabel(xlabel, loc="right", size=TICK, color=TEXT)
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_major_formatter(FuncFormatter(lambda value, _: tick_name(value)))
         axis.isDefault_majfmt = True  # names of categories replace it
@@ -343,7 +344,6 @@ def label_line_ends(ax: Axes, labels: Sequence[tuple[float, float, str, str]]) -
             weight="bold",
             va="center",
             annotation_clip=False,
-            path_effects=[withStroke(linewidth=3, foreground=PAPER)],
         )
 
 
