@@ -121,7 +121,7 @@ def test_the_intervals_of_a_trade_off_can_cross_runs_with_days():
     days = pd.DataFrame(grid).stack().rename_axis(["seed", "day"]).rename("reward")
     days = days.reset_index().assign(agent="a", cost=1.0)
     axes = plots.trade_off(days, "reward", "cost", cross="day").axes[0]
-    (bar,) = axes.collections[0].get_segments()
+    bar = axes.lines[0].get_xydata()
     mean, low, high = crossed_interval(grid)
     assert bar[:, 0].tolist() == pytest.approx([low, high])
     assert bar[:, 0].mean() == pytest.approx(mean)

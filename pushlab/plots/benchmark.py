@@ -30,7 +30,7 @@ from pushlab.plots.style import (
     banded_line,
     chart,
     deep,
-    draw_rows,
+    draw_mean,
     draw_upright,
     house_style,
     interval_words,
@@ -64,7 +64,7 @@ def task_means(scores: pd.DataFrame, value: str = "normalised") -> pd.DataFrame:
     >>> task_means(scores)[["mean", "runs", "failed"]].values.tolist()
     [[0.5, 2.0, 0.0]]
     """
-    has_rows(scores, "agent", "task", "seed", value, what="the table of scores")
+    has_rows(scores, "agent", "task", "seed", value)
     scores = scores.assign(failed=scores.get("failed", False))
     table = scores.groupby(["agent", "task"], sort=False).agg(
         mean=(value, "mean"),
@@ -98,7 +98,7 @@ def ability_table(
     >>> ability_table(scores, tasks, "a")[["ability", "value", "tasks", "of"]].values.tolist()
     [['memory', 1.0, 2, 2], ['delay', 2.0, 1, 1], ['planning', nan, 0, 1]]
     """
-    has_columns(tasks, "name", "abilities", what="the table of tasks")
+    has_columns(tasks, "name", "abilities")
     grids = {}
     for _, own in scores.groupby("agent", sort=False):
         grids |= score_matrices(own, "normalised")
@@ -138,7 +138,7 @@ def task_scores(
         scores: A row a run: agent, task, seed, normalised.
         tasks: A row a task: name.
     """
-    has_rows(tasks, "name", what="the table of tasks")
+    has_rows(tasks, "name")
     places = pd.Series(range(len(tasks)), tasks["name"])
     runs = scores[scores["agent"] == agent]
     means = task_means(scores)
@@ -161,7 +161,8 @@ def task_scores(
         said = short_number(line.mean) if line.runs > 0 else "not done"
         words.append(f"{said}, {line.failed:.0f} failed" if line.failed > 0 else said)
     intervals = own[["mean", "low", "high"]].clip(*ENDS)
-    draw_rows(ax, intervals.to_numpy(), [(BLUE, "-", "o")] * len(own))
+    for row, (value, *ends) in enumerate(intervals.to_numpy()):
+        draw_mean(ax, (BLUE, "-", "o"), value, row, ends)
     name_rows(ax, list(own.index), words)
     draw_upright(ax, 0, "random", ":")
     draw_upright(ax, 1, "best known")
@@ -231,22 +232,23 @@ def score_words(value: float, low: float = 0.0, high: float = 1.0) -> str:
     return f"{rounded:,.{digits}f}".replace("-", "−")
 
 
+POWER = 0.8  # enough
 EVEN = "improvement"  # a statistic with this word is 1/2 if neither agent is better
 
 
 @house_style()
-def score_intervals(table: pd.DataFrame, title: str = "", lead: str = "") -> Figure:
+def score_intervals(
+    table: pd.DataFrame, title: str = "Statistics of each agent", lead: str = ""
+) -> Figure:
     """Draw a statistic of each agent with its interval, a panel a statistic. Marks of chance are hollow.
 
     Args:
         table: Of `estimate.score_table`: statistic, agent, value, low, high.
     """
-    what = "the table of statistics"
-    has_rows(table, "statistic", "agent", "value", "low", "high", what=what)
+    has_rows(table, "statistic", "agent", "value", "low", "high")
     table = table.rename(columns={"agent": "name"})
     table["hollow"] = table["name"] == CHANCE
     blocks = dict(list(table.groupby("statistic", sort=False)))
-    title = title or "Statistics of each agent"
     figure = row_panels(blocks, series_styles(table["name"]), title, lead)
     for ax, (statistic, block) in zip(figure.axes, blocks.items()):
         limits = [block["low"].min(), block["high"].max()]
@@ -259,7 +261,10 @@ def score_intervals(table: pd.DataFrame, title: str = "", lead: str = "") -> Fig
 
 @house_style()
 def performance_profiles(
-    table: pd.DataFrame, title: str = "", lead: str = "", unit: str = "score"
+    table: pd.DataFrame,
+    title: str = "How many runs reach a score",
+    lead: str = "",
+    unit: str = "score",
 ) -> Figure:
     """Draw the share of runs that score more than a threshold, by the threshold, with bands of their intervals.
 
@@ -269,9 +274,7 @@ def performance_profiles(
     Args:
         table: Of `estimate.profile_table`: agent, threshold, share, low, high.
     """
-    what = "the table of profiles"
-    has_rows(table, "agent", "threshold", "share", "low", "high", what=what)
-    title = title or "How many runs reach a score"
+    has_rows(table, "agent", "threshold", "share", "low", "high")
     ax = chart(title, lead, "share of runs above it", unit, (7.4, 4.4))
     styles = series_styles(table["agent"])
     for name, line in table.groupby("agent", sort=False):
@@ -286,24 +289,22 @@ def performance_profiles(
 
 @house_style()
 def power_curve(
-    table: pd.DataFrame, wanted: float = 0.8, title: str = "", lead: str = ""
+    table: pd.DataFrame, title: str = "Power by the number of runs", lead: str = ""
 ) -> Figure:
-    """Draw the chance to find a difference by the number of runs, with a mark where it is enough.
+    """Draw the chance to find a difference by the number of runs, with a mark where it reaches 0.8.
 
     Args:
         table: Of `estimate.power_table`: difference, runs, power.
-        wanted: The power that is enough.
     """
-    has_rows(table, "difference", "runs", "power", what="the table of power")
-    title = title or "Power by the number of runs"
+    has_rows(table, "difference", "runs", "power")
     ax = chart(title, lead, "power", "runs", (6.4, 4))
-    ax.axhline(wanted, color=INK, lw=1.6, ls=BOUND_DASH)
+    ax.axhline(POWER, color=INK, lw=1.6, ls=BOUND_DASH)
     styles = series_styles(table["difference"])
     labels = []
     for difference, line in table.groupby("difference", sort=False):
         colour, dash, marker = styles[difference]
         ax.plot(line["runs"], line["power"], color=colour, ls=dash)
-        enough = line[line["power"] >= wanted].head(1)
+        enough = line[line["power"] >= POWER].head(1)
         look = {"color": colour, "ms": 8, "mec": PAPER, "zorder": 6}
         ax.plot(enough["runs"], enough["power"], marker, **look)
         words = f"{short_number(difference)}: over {line['runs'].max()} runs"
@@ -311,6 +312,6 @@ def power_curve(
             words = f"{short_number(difference)}: {enough['runs'].iloc[0]} runs"
         labels.append((line["runs"].iloc[-1], line["power"].iloc[-1], words, colour))
     ax.set(xlim=(table["runs"].min(), table["runs"].max()), ylim=(0, 1.01))
-    ax.set_yticks(sorted({0, 0.25, 0.5, wanted, 1}))
+    ax.set_yticks(sorted({0, 0.25, 0.5, POWER, 1}))
     label_line_ends(ax, labels)
     return ax.figure

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
-from matplotlib.patheffects import withStroke
 
 from pushlab.ground.arguments import has_rows
 from pushlab.metrics.estimate import crossed_interval
@@ -18,13 +17,14 @@ from pushlab.plots.curves import (
 from pushlab.plots.style import (
     CHANCE,
     GREY,
+    HALO,
     INK,
-    PAPER,
     SMALL,
     TEXT,
     TICK,
     chart,
     deep,
+    draw_mean,
     house_style,
     name_rows,
     round_limits,
@@ -32,9 +32,8 @@ from pushlab.plots.style import (
     short,
     short_number,
     spoken,
+    write_beside,
 )
-
-HALO = [withStroke(linewidth=5, foreground=PAPER)]
 
 
 @house_style()
@@ -72,41 +71,13 @@ def compare_policies(
         # Equal scores must not hide each other.
         offsets = 0.5 * ((np.arange(len(dots)) * 0.618) % 1 - 0.5) * (len(dots) > 1)
         ax.scatter(dots, row + offsets, s=20, color=styles[name][0], alpha=0.4)
-        is_chance = str(name).lower() == CHANCE
-        _draw_mean(ax, styles[name], is_chance, line["mean"], row, line["high"])
+        ends = line[["low", "high"]]
+        hollow = str(name).lower() == CHANCE
+        draw_mean(ax, styles[name], line["mean"], row, ends, hollow=hollow)
     means = [short_number(mean) for mean in table["mean"]]
     name_rows(ax, table.index, means, [look[0] for look in styles.values()])
     ax.tick_params(axis="y", pad=12)
     return ax.figure
-
-
-def _draw_mean(ax, look, is_hollow, x, y, high_x, high_y=np.nan):
-    """Draw a mean as a mark with its intervals in both directions."""
-    colour, _, marker = look
-    _, _, bars = ax.errorbar(
-        x,
-        y,
-        yerr=high_y - y,
-        xerr=high_x - x,
-        fmt=marker,
-        ms=8,
-        color=colour,
-        mfc=PAPER if is_hollow else colour,
-        clip_on=False,
-        zorder=6,
-    )
-    for bar in bars:
-        bar.set_path_effects(HALO)
-    if high_x - x < 0.018 * np.ptp(ax.get_xlim()):  # hidden by the mark
-        ax.plot(
-            [2 * x - high_x, high_x],
-            [y, y],
-            color=colour if is_hollow else PAPER,
-            lw=1.2,
-            ls="-",
-            solid_capstyle="butt",
-            zorder=7,
-        )
 
 
 @house_style()
@@ -114,10 +85,8 @@ def trade_off(
     log: pd.DataFrame,
     x: str,
     y: str,
-    by: str = "agent",
     better: str | None = None,
     cross: str | None = None,
-    runs: str = "seed",
     title: str = "",
     lead: str = "",
     xlabel: str = "",
@@ -130,7 +99,6 @@ def trade_off(
         better: The corner to aim at: "upper left", "upper right", "lower left" or "lower right".
         cross: A column whose values all runs share, such as "day". Intervals then range over runs and over its values,
             see `pushlab.metrics.estimate.crossed_interval`.
-        runs: What intervals range over, see `policy_table`.
     """
     ax = chart(
         title or f"{spoken(y)} against {spoken(x)}".capitalize(),
@@ -140,21 +108,21 @@ def trade_off(
         (6, 4.4),
     )
     ax.grid(True, axis="both")
-    across = _intervals(log, x, by, cross, runs)
-    upward = _intervals(log, y, by, cross, runs)
+    across = _intervals(log, x, cross)
+    upward = _intervals(log, y, cross)
     for axis, table in ((ax.xaxis, across), (ax.yaxis, upward)):
         ends = table[["mean", "low", "high"]]
         round_limits(axis, ends.min(axis=None), ends.max(axis=None))
-    for name, look in series_styles(log[by]).items():
-        x_mean, x_high = across.loc[name, ["mean", "high"]]
-        y_mean, y_high = upward.loc[name, ["mean", "high"]]
+    for name, look in series_styles(log["agent"]).items():
+        x_mean, *x_ends = across.loc[name, ["mean", "low", "high"]]
+        y_mean, *y_ends = upward.loc[name, ["mean", "low", "high"]]
         if np.isnan(x_mean + y_mean):
             continue
-        is_chance = str(name).lower() == CHANCE
-        _draw_mean(ax, look, is_chance, x_mean, y_mean, x_high, y_high)
+        hollow = str(name).lower() == CHANCE
+        draw_mean(ax, look, x_mean, y_mean, x_ends, y_ends, hollow)
         ax.annotate(
             short(name, 28),
-            (np.nanmax([x_mean, x_high]), y_mean),
+            (np.nanmax([x_mean, *x_ends]), y_mean),
             (9, 0),
             textcoords="offset points",
             va="center",
@@ -180,14 +148,14 @@ def trade_off(
     return ax.figure
 
 
-def _intervals(log, value, by, cross, runs):
-    """Return mean, low and high of each name's interval, over runs or over runs and the values of `cross`."""
-    table = policy_table(log, value, by, runs=runs).set_index(by)
+def _intervals(log, value, cross):
+    """Return mean, low and high of each agent's interval, over runs or over runs and the values of `cross`."""
+    table = policy_table(log, value).set_index("agent")
     if cross is None:
         return table
     for name in table.index:
-        rows = log[log[by] == name]
-        grid = run_scores(rows, value, by, [cross]).to_numpy()
+        rows = log[log["agent"] == name]
+        grid = run_scores(rows, value, along=[cross]).to_numpy()
         ends = (np.nan, np.nan)
         if min(grid.shape) > 1 and np.isfinite(grid).all():
             ends = crossed_interval(grid.T)[1:]
@@ -197,7 +165,9 @@ def _intervals(log, value, by, cross, runs):
 
 @house_style()
 def study_differences(
-    comparison: pd.DataFrame, title: str = "", lead: str = ""
+    comparison: pd.DataFrame,
+    title: str = "Difference in regret by user",
+    lead: str = "",
 ) -> Figure:
     """Plot the regret of a chosen agent less that of each baseline, a row a user, with 95 % intervals.
 
@@ -207,7 +177,7 @@ def study_differences(
     has_rows(comparison, "user", "against", "difference", "low", "high", "sure")
     users = list(comparison["user"].unique())
     ax = chart(
-        title or "Difference in regret by user",
+        title,
         lead,
         xlabel="difference in regret; hollow: the interval includes 0",
         size=(6, 1.5 + 0.45 * len(users)),
@@ -220,19 +190,10 @@ def study_differences(
         place = baselines.index(line.against) - (len(baselines) - 1) / 2
         row = users.index(line.user) + 0.4 * place
         look = styles[line.against]
-        _draw_mean(ax, look, not line.sure, line.difference, row, line.high)
+        ends = (line.low, line.high)
+        draw_mean(ax, look, line.difference, row, ends, hollow=not line.sure)
         if line.user == users[0]:
-            ax.annotate(
-                f"to {line.against}",
-                (1, row),
-                (12, 0),
-                xycoords=("axes fraction", "data"),
-                textcoords="offset points",
-                va="center",
-                size=TICK,
-                weight="bold",
-                color=deep(look[0]),
-            )
+            write_beside(ax, row, f"to {line.against}", deep(look[0]), "bold")
     ax.axvline(0, color=INK, lw=1.6, clip_on=False)
     name_rows(ax, users)
     return ax.figure

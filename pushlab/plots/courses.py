@@ -24,7 +24,7 @@ from matplotlib.ticker import MaxNLocator, NullLocator
 
 from pushlab.ground.arguments import demand
 from pushlab.plots import style
-from pushlab.plots.stage import Stage
+from pushlab.plots.stage import Stage, latest
 from pushlab.plots.style import (
     BLUE,
     BOUND_DASH,
@@ -140,8 +140,7 @@ def course_of(
         doses = {name: values[name][:-1] for name in model["interventions"]}
         time = values["time"]
         return Course(model, "", goal or {}, time, values, {}, doses, time[-1])
-    demand(days, "a picture needs at least one frame, or a table")
-    last = days[-1]
+    last = latest(days)
     doses = {name: np.empty(0) for name in last["model"]["interventions"]}
     return Course(
         model=last["model"],
@@ -294,9 +293,8 @@ def numbers(
     Returns:
         Figure of 9 x 4.8 inches.
     """
-    demand(frames, "a picture needs at least one frame")
     panels = []
-    for name, last in frames[-1].items():
+    for name, last in latest(frames).items():
         if isinstance(last, Real) and len(panels) < 5:
             values = np.array([frame.get(name, np.nan) for frame in frames], float)
             known = values[np.isfinite(values)]
@@ -472,7 +470,7 @@ CURVES = {
 def limits_to_growth(
     days: Any,
     title: str = "",
-    lead: str = "",
+    lead: str = "bars: above their line more than the model's own, below it less",
     agent: str = "",
 ) -> Figure:
     """Draw people, resources, food, industrial output and pollution, each on its own scale from zero.
@@ -486,7 +484,6 @@ def limits_to_growth(
         Figure of 9 x 4.8 inches.
     """
     course = course_of(days)
-    lead = lead or "bars: above their line more than the model's own, below it less"
     stage = course.stage(title, lead, agent)
     lines = []
     scales = []

@@ -10,8 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from pushlab.ground.arguments import demand, has_columns
-from pushlab.plots.stage import Stage
+from pushlab.ground.arguments import has_columns
+from pushlab.plots.stage import Stage, latest
 from pushlab.plots.style import (
     BAND,
     BLUE,
@@ -55,8 +55,7 @@ def credit_scores(
     Returns:
         Figure of 9 x 4.8 inches.
     """
-    demand(len(frames), "credit_scores() needs at least one frame")
-    last = frames[-1]
+    last = latest(frames)
     stage = Stage(900, 480)
     lead = f"{last['people']:,} people, {last['source']}, epsilon {last['epsilon']:g}"
     choice = last["choice"] or ""

@@ -58,7 +58,7 @@ def run_numbers(
     """
     keys = [key for key in RUN if key in rows and key not in without]
     if one_of("runs", runs, ("seed", "episode")) == "episode":
-        has_rows(rows, "episode", what="the log")
+        has_rows(rows, "episode")
         keys.append("episode")
     groups = [rows[key] for key in keys] or np.zeros(len(rows))
     return rows.groupby(groups, sort=False, observed=True, dropna=False).ngroup()
@@ -100,7 +100,7 @@ def run_scores(
     Raises:
         ValueError: Runs differ in their environments, so that their means do not compare.
     """
-    has_rows(log, value, by, *along, what="the log")
+    has_rows(log, value, by, *along)
     one_of("statistic", statistic, ("mean", "sum"))
     keys = [log[name] for name in (by, *along)]
     keys.append(_whole_runs(log, value, by, runs))
@@ -348,7 +348,7 @@ def sweep_curve(
         log: A tidy log with a column `over`, the number that was varied.
         runs: What the intervals range over, see `policy_table`.
     """
-    has_rows(log, over, what="the log")
+    has_rows(log, over)
     tables = {}
     for setting, rows in log.groupby(over):
         tables[setting] = policy_table(rows, value, by, runs=runs)
@@ -423,7 +423,7 @@ def reward_parts(
     """
     columns = [name for name in log if str(name).startswith(parts)]
     demand(columns, f"no column of the log begins with {parts!r}")
-    has_rows(log, by, "episode", what="the log")
+    has_rows(log, by, "episode")
     last = log.groupby(run_numbers(log, "episode"), sort=False).tail(1)
     last = last.assign(**{parts + "all parts": last[columns].sum(axis=1)})
     columns = [parts + "all parts", *(name for name in columns if last[name].any())]

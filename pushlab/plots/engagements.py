@@ -31,7 +31,7 @@ from pushlab.plots.style import (
     TEXT,
     blend,
     chart,
-    draw_rows,
+    draw_mean,
     draw_upright,
     house_style,
     name_rows,
@@ -39,7 +39,6 @@ from pushlab.plots.style import (
     spoken,
 )
 
-TABLE = "the table of engagements"
 OPEN_WORDS = {"opened": True, "true": True, "dismissed": False, "false": False}
 ORDER = (  # of values that have one
     "0 1 2 3 4 5 6 monday tuesday wednesday thursday friday saturday sunday "
@@ -48,7 +47,7 @@ ORDER = (  # of values that have one
     "none min low medium moderate default high max near med far "
     "silent vibrate normal false true"
 ).split()
-WEEK = ORDER[7:14]
+DAYS = [name.capitalize() for name in ORDER[7:14]]
 FEW = 10  # a share of fewer notifications is hollow or hatched: it may be chance
 MOST = 12  # values in a picture; the rarest share the last
 
@@ -58,7 +57,7 @@ MOST = 12  # values in a picture; the rarest share the last
 
 def was_opened(engagements: pd.DataFrame) -> pd.Series:
     """Return which of the engagements were opened, from the column `action`."""
-    has_rows(engagements, "action", what=TABLE)
+    has_rows(engagements, "action")
     actions = engagements["action"]
     opened = actions.astype(str).str.lower().map(OPEN_WORDS)
     for row in opened.index[opened.isna()]:
@@ -113,7 +112,7 @@ def open_rate_table(
     >>> open_rate_table(table)[["time", "opened", "notifications"]].values.tolist()
     [['morning', 1.0, 1], ['night', 0.5, 2]]
     """
-    has_rows(engagements, by, what=TABLE)
+    has_rows(engagements, by)
     values = folded(engagements[by], order)
     counts = was_opened(engagements).groupby(values, observed=False)
     counts = counts.agg(["sum", "count"])
@@ -144,7 +143,7 @@ def open_heatmap_table(
     Returns:
         A table: row, column, opened (share, NaN if there is no notification), notifications.
     """
-    has_rows(engagements, row, column, what=TABLE)
+    has_rows(engagements, row, column)
     demand(row != column, f"row and column must be two features, got {row!r} twice")
     cells = [
         folded(engagements[row], None, most),
@@ -179,7 +178,7 @@ def open_rates(
     order: Sequence | None = None,
     labels: Mapping | None = None,
     title: str = "",
-    lead: str = "",
+    lead: str = "95 % intervals",
 ) -> Figure:
     """Draw the share opened for each value of a feature, with its 95 % interval and its number of notifications.
 
@@ -190,13 +189,14 @@ def open_rates(
     table = open_rate_table(engagements, by, order)
     ax = chart(
         title or f"Share opened by {spoken(by)}",
-        lead or f"{len(engagements):,} notifications, 95 % intervals",
+        lead,
         xlabel="share opened",
         size=(6, 1.6 + 0.3 * len(table)),
     )
-    rows = table[["opened", "low", "high"]].to_numpy()
-    few = np.flatnonzero(table["notifications"] < FEW)
-    draw_rows(ax, rows, [(OPENED, "-", "o")] * len(rows), few)
+    for row, line in enumerate(table.itertuples()):
+        few = line.notifications < FEW
+        ends = (line.low, line.high)
+        draw_mean(ax, (OPENED, "-", "o"), line.opened, row, ends, hollow=few)
     names = [shown_value(by, value, labels) for value in table[by]]
     name_rows(ax, names, [f"of {count:,}" for count in table["notifications"]])
     overall = was_opened(engagements).mean()
@@ -226,7 +226,7 @@ def open_heatmap(
     counts = table.pivot_table("notifications", row, column, sort=False).astype(int)
     ax = chart(
         title or f"Share opened by {spoken(row)} and {spoken(column)}",
-        lead or f"{len(engagements):,} notifications",
+        lead,
         f"share opened; hatched: fewer than {FEW}, with their number",
         size=(6.4, 2 + 0.38 * len(shares)),
     )
@@ -273,15 +273,6 @@ def name_cells(ax: Axes, table: pd.DataFrame) -> None:
     ax.spines.bottom.set_visible(False)
 
 
-DAYS = (
-    "Monday",
-    "Tuesday",
-    "Wednesday",
-    "Thursday",
-    "Friday",
-    "Saturday",
-    "Sunday",
-)
 LANES = 8  # apps that get a lane of their own in a day
 CHECK, CROSS = Path([(-1, -0.1), (-0.3, -0.8), (1, 0.8)]), "x"
 
@@ -304,7 +295,7 @@ def arrival_table(engagements: pd.DataFrame) -> pd.DataFrame:
         roles = {role(str(name)): name for name in engagements}
         day = roles.get("day", "day")
         time = roles.get("time", "time")
-        has_rows(engagements, day, time, what=TABLE)
+        has_rows(engagements, day, time)
         counts = pd.crosstab(engagements[day], engagements[time])
         times = ordered_values(engagements[time])
         counts = counts.reindex(ordered_values(engagements[day]), columns=times)
@@ -315,16 +306,14 @@ def arrival_table(engagements: pd.DataFrame) -> pd.DataFrame:
     return counts.stack().rename("notifications").reset_index()
 
 
-def day_table(
-    engagements: pd.DataFrame, date: Any, app: str = "postingApp"
-) -> pd.DataFrame:
+def day_table(engagements: pd.DataFrame, date: Any) -> pd.DataFrame:
     """Return the notifications of one day, in order, with the columns posted, app, opened.
 
     Args:
-        engagements: A row for each notification, with `posted` (datetime), `action` and the column `app`.
+        engagements: A row for each notification, with `posted` (datetime), `action` and `postingApp`.
         date: A date, or text such as "2019-03-05".
     """
-    has_rows(engagements, "posted", "action", app, what=TABLE)
+    has_rows(engagements, "posted", "action", "postingApp")
     posted = pd.to_datetime(engagements["posted"])
     day = pd.Timestamp(date).normalize()
     that_day = (posted.dt.normalize() == day).to_numpy()
@@ -333,8 +322,9 @@ def day_table(
             f"no notification was posted on {day.date()}; the table goes from "
             f"{posted.min().date()} to {posted.max().date()}"
         )
-    opened = was_opened(engagements)
-    table = pd.DataFrame({"posted": posted, "app": engagements[app], "opened": opened})
+    table = engagements.rename(columns={"postingApp": "app"})[["app"]]
+    table = table.assign(posted=posted, opened=was_opened(engagements))
+    table = table[["posted", "app", "opened"]]
     return table[that_day].sort_values("posted", kind="stable", ignore_index=True)
 
 
@@ -351,24 +341,17 @@ def arrivals(engagements: pd.DataFrame, title: str = "", lead: str = "") -> Figu
     most = counts.to_numpy().max()
     ax = chart(
         title or f"Notifications by day and {slot}",
-        lead or f"{len(engagements):,} notifications",
+        lead,
         f"notifications, by day and {slot}; the strongest shade is {most:,.0f}",
         size=(6.4, 1.4 + 0.32 * len(counts)),
     )
     ends = [blend(BLUE, 0.06, SURFACE), BLUE]
     shades = LinearSegmentedColormap.from_list("arrivals", ends)
     ax.pcolormesh(counts, cmap=shades, vmin=0, vmax=most, edgecolors=PAPER, lw=2)
-    ax.set_yticks(np.arange(len(counts)) + 0.5, counts.index)
-    names = [value_words(name) for name in counts.columns]
-    step = 1
+    name_cells(ax, counts)
     if slot == "hour":
-        names = [f"{hour:02}:00" for hour in range(24)]
-        step = 3
-    ax.set_xticks(np.arange(len(names))[::step] + 0.5, names[::step])
-    ax.set_ylim(len(counts), 0)
-    ax.grid(False)
-    ax.spines.bottom.set_visible(False)
-    ax.tick_params(length=0)
+        hours = range(0, 24, 3)
+        ax.set_xticks(np.add(hours, 0.5), [f"{hour:02}:00" for hour in hours])
     return ax.figure
 
 
@@ -432,11 +415,11 @@ def _draw_outcomes(ax: Axes, row: int, hours: np.ndarray, opened: np.ndarray) ->
     """Draw opened and dismissed notifications, pushed apart so that each can be counted."""
     places = min(0.38, 24 / len(hours)) * np.arange(len(hours))
     hours = np.clip(isotonic_regression(hours - places).x + places, 0, 24)
-    for x, was in zip(hours, opened):
-        colour = OPENED if was else DISMISSED
-        fill = OPENED if was else PAPER
-        on = PAPER if was else DISMISSED
-        look: Any = {"color": colour, "mfc": fill, "mew": 1.6, "zorder": 5}
-        ax.plot(x, row, "o", ms=10, clip_on=False, **look)
-        look = {"mfc": "none", "mec": on, "mew": 1.5, "zorder": 5}
-        ax.plot(x, row, marker=CHECK if was else CROSS, ms=5, clip_on=False, **look)
+    for some, colour, face, symbol, on in (
+        (hours[opened], OPENED, OPENED, CHECK, PAPER),
+        (hours[~opened], DISMISSED, PAPER, CROSS, DISMISSED),
+    ):
+        rows = np.full(len(some), row)
+        look: Any = {"ls": "", "clip_on": False, "zorder": 5}
+        ax.plot(some, rows, marker="o", ms=10, mec=colour, mfc=face, mew=1.6, **look)
+        ax.plot(some, rows, marker=symbol, ms=5, mec=on, mfc="none", mew=1.5, **look)

@@ -48,7 +48,6 @@ EFFECT_LOOKS = series_styles(
     ["doubly robust", "regression", "inverse weighting", "other"]
 )
 EFFECT_LOOKS["difference in means"] = CHANCE_LOOK
-TABLE = "the table of estimates"
 
 
 # ---------------------------------------------------------------- values of policies
@@ -58,7 +57,7 @@ TABLE = "the table of estimates"
 def estimator_spread(
     estimates: pd.DataFrame,
     truth: float,
-    title: str = "",
+    title: str = "Estimates",
     lead: str = "",
     unit: str = "estimated reward per episode",
 ) -> Figure:
@@ -70,7 +69,7 @@ def estimator_spread(
         estimates: A row an estimate: estimator, value, low, high.
         truth: The true value.
     """
-    has_rows(estimates, "estimator", "value", "low", "high", what=TABLE)
+    has_rows(estimates, "estimator", "value", "low", "high")
     rows = []
     for name, found in estimates.groupby("estimator", sort=False):
         values = found["value"]
@@ -81,7 +80,7 @@ def estimator_spread(
         rows.append((name, values.mean(), lowest, highest, low, high, words, True))
     columns = ["name", "value", "low", "high", "from", "to", "words", "hollow"]
     table = pd.DataFrame(rows, columns=columns)
-    figure = row_panels({"": table}, VALUE_LOOKS, title or "Estimates", lead)
+    figure = row_panels({"": table}, VALUE_LOOKS, title, lead)
     for row, ends in enumerate(table[["from", "to"]].to_numpy()):
         colour = figure.axes[0].lines[2 * row].get_color()
         figure.axes[0].plot(ends, (row, row), color=colour, lw=7)
@@ -93,7 +92,7 @@ def estimator_spread(
 def estimator_intervals(
     estimates: pd.DataFrame,
     truth: float,
-    title: str = "",
+    title: str = "Estimates",
     lead: str = "",
     unit: str = "estimated reward per episode",
 ) -> Figure:
@@ -102,9 +101,9 @@ def estimator_intervals(
     Args:
         estimates: A row an estimator: estimator, value, low, high.
     """
-    has_rows(estimates, "estimator", "value", "low", "high", what=TABLE)
+    has_rows(estimates, "estimator", "value", "low", "high")
     table = estimates.rename(columns={"estimator": "name"})
-    figure = row_panels({"": table}, VALUE_LOOKS, title or "Estimates", lead)
+    figure = row_panels({"": table}, VALUE_LOOKS, title, lead)
     _draw_truth(figure.axes[0], table, truth, unit)
     return figure
 
@@ -124,7 +123,7 @@ def _draw_truth(ax, table, truth, unit):
 @house_style()
 def effect_estimates(
     tables: pd.DataFrame | Mapping[str, pd.DataFrame],
-    title: str = "",
+    title: str = "Effects",
     lead: str = "",
     unit: str = "estimated average effect",
 ) -> Figure:
@@ -140,7 +139,7 @@ def effect_estimates(
     for heading, table in tables.items():
         is_missed = table["covers"].isin([False])
         tables[heading] = table.rename(columns=names).assign(hollow=is_missed)
-    figure = row_panels(tables, EFFECT_LOOKS, title or "Effects", lead, True)
+    figure = row_panels(tables, EFFECT_LOOKS, title, lead, True)
     for ax, table in zip(figure.axes, tables.values()):
         ax.axvline(0, color=TEXT, lw=0.8, zorder=1)
         truth = table["truth"].iloc[0]
@@ -154,7 +153,10 @@ def effect_estimates(
 
 @house_style()
 def data_needed(
-    table: pd.DataFrame, title: str = "", lead: str = "", unit: str = "units"
+    table: pd.DataFrame,
+    title: str = "Error and coverage by size",
+    lead: str = "",
+    unit: str = "units",
 ) -> Figure:
     """Draw the error and the coverage of each estimator by the number of units.
 
@@ -162,8 +164,8 @@ def data_needed(
         table: Of `pushlab.causal.by_size`: n, estimator, rmse, covers, covers_low, covers_high.
         unit: Name of the units, such as "towns".
     """
-    has_rows(table, "n", "estimator", "rmse", "covers", what="the table of sizes")
-    figure = sheet(9, 4.2, title or "Error and coverage by size", lead)
+    has_rows(table, "n", "estimator", "rmse", "covers")
+    figure = sheet(9, 4.2, title, lead)
     error, cover = figure.subplots(1, 2)
     cover.axhspan(0.90, 0.99, color=BLUE, alpha=BAND / 2, lw=0)
     cover.axhline(0.95, color=INK, lw=1.6, ls=BOUND_DASH)
@@ -192,7 +194,12 @@ def data_needed(
 
 
 @house_style()
-def overlap(data: Any, title: str = "", lead: str = "", unit: str = "units") -> Figure:
+def overlap(
+    data: Any,
+    title: str = "Probability of treatment",
+    lead: str = "",
+    unit: str = "units",
+) -> Figure:
     """Draw how likely each unit was to be treated: the treated above the line, the others below it.
 
     If one side of a bar is empty, the log has nothing to compare these units with.
@@ -205,7 +212,7 @@ def overlap(data: Any, title: str = "", lead: str = "", unit: str = "units") -> 
     xlabel = "probability of being treated"
     if data.propensity is None:
         xlabel += ", estimated"
-    ax = chart(title or "Probability of treatment", lead, unit, xlabel)
+    ax = chart(title, lead, unit, xlabel)
     chances = data.treatment_chances()
     for words, arm, sign, colour in (
         ("treated", data.treated, 1, BLUE),
@@ -232,7 +239,7 @@ def causal_graph(
     treatment: str = "",
     outcome: str = "",
     hidden: Collection[str] = (),
-    title: str = "",
+    title: str = "Causes and effects",
     lead: str = "",
 ) -> Figure:
     """Draw a box a variable: the treatment blue, the outcome orange, unrecorded ones dashed.
@@ -242,7 +249,7 @@ def causal_graph(
         places: Middle (x, y) of each box, from 0 to 1, to the right and downwards.
         hidden: Variables that are not recorded.
     """
-    ax = chart(title or "Causes and effects", lead, size=(7.4, 4))
+    ax = chart(title, lead, size=(7.4, 4))
     ax.set(xlim=(-0.04, 1.04), ylim=(1.1, -0.1))
     ax.set_axis_off()
     boxes = {}

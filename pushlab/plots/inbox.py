@@ -29,7 +29,7 @@ from pushlab.plots.phone_words import (
     value_words,
     words_by_role,
 )
-from pushlab.plots.stage import CIRCLE, Stage, app_colour, mark, tile
+from pushlab.plots.stage import CIRCLE, Stage, app_colour, latest, mark, tile
 from pushlab.plots.style import (
     BLUE,
     DISMISSED,
@@ -91,9 +91,7 @@ def inbox(
     Returns:
         A figure of 9 x 4.6 inches.
     """
-    if not frames:
-        raise ValueError("inbox() needs at least one frame: the one after reset()")
-    now = frames[-1]
+    now = latest(frames)
     is_over = now["now"] >= now["of"]
     midnight = DAY * int((now["now"] - is_over) // DAY)
     time = clock_time(now["now"] - midnight)

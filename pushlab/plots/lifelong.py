@@ -84,8 +84,8 @@ def lifetime_curve(
     reports: Reports,
     marks: Sequence[str] = ("saturation", "forgetting"),
     task: str | None = None,
-    title: str = "",
-    lead: str = "",
+    title: str = LIFETIME,
+    lead: str = TESTS_AND_CURVES,
 ) -> Figure:
     """Draw a lifetime: learning curves in their blocks, raw and smoothed, and tests with intervals in grey columns.
 
@@ -96,7 +96,7 @@ def lifetime_curve(
         task: The task that the marks are about. None chooses the one with most to see.
     """
     reports = as_list(reports)
-    ax = chart(title or LIFETIME, lead or TESTS_AND_CURVES, size=(9, 4.3))
+    ax = chart(title, lead, size=(9, 4.3))
     _draw_lifetime(ax, reports, marks, task)
     return ax.figure
 
@@ -106,7 +106,7 @@ def metric_on_curve(
     metric: str,
     task: str | None = None,
     title: str = "",
-    lead: str = "",
+    lead: str = TESTS_AND_CURVES,
 ) -> Figure:
     """Draw one metric where it is read from; a metric with no place on a curve leaves the lifetime unmarked.
 
@@ -128,8 +128,8 @@ def report_sheet(
     report: Report,
     before: Report | None = None,
     metrics: Sequence[str] | None = None,
-    title: str = "",
-    lead: str = "",
+    title: str = LIFETIME,
+    lead: str = TESTS_AND_CURVES,
 ) -> Figure:
     """Draw a lifetime and its metrics: the curves above, a card for each metric below.
 
@@ -141,7 +141,7 @@ def report_sheet(
     names = shown_metrics(report, metrics)
     rows = -(-len(names) // 4)
     height = 3.9 + 0.66 * rows
-    figure = sheet(9, height, title or LIFETIME, lead or TESTS_AND_CURVES)
+    figure = sheet(9, height, title, lead)
     grid = figure.add_gridspec(2, 1, height_ratios=(3, 0.66 * rows))
     _draw_lifetime(
         figure.add_subplot(grid[0]), [report], ("saturation", "forgetting"), None
@@ -155,14 +155,18 @@ def report_sheet(
 
 
 @house_style()
-def evaluation_blocks(reports: Reports, title: str = "", lead: str = "") -> Figure:
+def evaluation_blocks(
+    reports: Reports,
+    title: str = "Tests of a lifetime",
+    lead: str = "means and 95 % intervals",
+) -> Figure:
     """Draw the tests alone: how each task is mastered after each block of learning, with 95 % intervals."""
     reports = as_list(reports)
     table = evaluation_table(reports)
-    has_rows(table, what="the table of tests")
+    has_rows(table)
     ax = chart(
-        title or "Tests of a lifetime",
-        lead or "means and 95 % intervals",
+        title,
+        lead,
         _height_words(reports[0]),
         "learned before the test",
         (6.4, 4),
@@ -188,7 +192,7 @@ def against_expert(
     task: str | None = None,
     metrics: Sequence[str] = ("relative_performance", "sample_efficiency"),
     title: str = "",
-    lead: str = "",
+    lead: str = "dashed: the expert, who learned nothing else",
 ) -> Figure:
     """Draw how a task was learned in the lifetime, beside the expert who learned it alone.
 
@@ -215,7 +219,7 @@ def against_expert(
     look = series_styles(report.curves["task"])[task]
     ax = chart(
         title or f"{task} in the lifetime, and learned alone",
-        lead or "dashed: the expert, who learned nothing else",
+        lead,
         spoken(report.measure),
         "experiences",
         (6.4, 4.2),
@@ -243,7 +247,11 @@ def against_expert(
 
 
 @house_style()
-def smoothed_curves(reports: Reports, title: str = "", lead: str = "") -> Figure:
+def smoothed_curves(
+    reports: Reports,
+    title: str = "Experiences, raw and smoothed",
+    lead: str = "grey: raw   ·   a mark where each curve is highest",
+) -> Figure:
     """Draw the first stretch of learning raw and as each report smoothed it, with a mark where each is highest.
 
     Args:
@@ -255,8 +263,8 @@ def smoothed_curves(reports: Reports, title: str = "", lead: str = "") -> Figure
     curves = [report.curves[report.curves["regime"] == regime] for report in reports]
     raw = curves[0]["raw"].to_numpy(float)
     ax = chart(
-        title or f"{len(raw):,} experiences, raw and smoothed",
-        lead or "grey: raw   ·   a mark where each curve is highest",
+        title,
+        lead,
         spoken(reports[0].measure),
         "experiences",
         (6.4, 4),

@@ -18,7 +18,15 @@ from pushlab.plots.phone_words import (
     words_by_role,
     words_of,
 )
-from pushlab.plots.stage import Stage, app_colour, draw_last_outcomes, icon, mark, tile
+from pushlab.plots.stage import (
+    Stage,
+    app_colour,
+    draw_last_outcomes,
+    icon,
+    latest,
+    mark,
+    tile,
+)
 from pushlab.plots.style import (
     BLUE,
     BOUND_DASH,
@@ -78,14 +86,7 @@ def phone(
     Returns:
         A figure of 9 x 4.2 inches.
     """
-    if not isinstance(frames, (list, tuple)):
-        raise TypeError(
-            "phone() draws the frames of one episode, such as films[0] after "
-            f'`log, films = rollout(…, record="frames")`; got a {type(frames).__name__}'
-        )
-    if not frames:
-        raise ValueError("phone() needs at least one frame: the one after reset()")
-    now = frames[-1]
+    now = latest(frames)
     labels = now.get("labels") or {}
     pushes = [frame["push"] for frame in frames if frame["push"]]
     last = pushes[-1] if pushes and not choosing else None

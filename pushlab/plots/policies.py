@@ -53,10 +53,10 @@ def policy_map(
         log: A row a decision, with the columns `row`, `column` and "action".
         actions: Names of the actions that count, {value in the log: name}. By default all count.
     """
-    has_rows(log, row, column, "action", what="the log")
+    has_rows(log, row, column, "action")
     actions = actions or {value: value for value in log["action"].unique()}
     log = log[log["action"].isin(list(actions))]
-    has_rows(log, what="the log of these actions")
+    has_rows(log)
     names = list(actions.values())
     fills = {name: look[0] for name, look in series_styles(names).items()}
     fills |= ACTION_FILLS

@@ -7,8 +7,7 @@ from itertools import cycle
 
 from matplotlib.figure import Figure
 
-from pushlab.ground.arguments import demand
-from pushlab.plots.stage import CIRCLE, Stage, draw_last_outcomes, icon, mark
+from pushlab.plots.stage import CIRCLE, Stage, draw_last_outcomes, icon, latest, mark
 from pushlab.plots.style import (
     BLUE,
     DISMISSED,
@@ -56,8 +55,7 @@ def room(
     Returns:
         Figure of 9 x 5 inches.
     """
-    demand(frames, "room() needs at least one frame: the one after reset()")
-    now = frames[-1]
+    now = latest(frames)
     views = [now["placed"][spot] for spot in dict.fromkeys(now["seen"])]
     things = [f"{_whose(view)} at the {view['location']}" for view in views]
     stage = Stage(900, 500)

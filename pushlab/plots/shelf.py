@@ -10,8 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Circle
 from matplotlib.patheffects import withStroke
 
-from pushlab.ground.arguments import demand
-from pushlab.plots.stage import Stage
+from pushlab.plots.stage import Stage, latest
 from pushlab.plots.style import (
     BLUE,
     GREY,
@@ -85,8 +84,7 @@ def shelf(frames: Sequence[Mapping], agent: str = "") -> Figure:
     Returns:
         Figure of 6.4 x 4.8 inches.
     """
-    demand(frames, "shelf() needs at least one frame")
-    last = frames[-1]
+    last = latest(frames)
     shown = last["action"]
     event = "before the first item"
     if shown is not None:
@@ -219,7 +217,7 @@ def _draw_rewards(stage, last, rewards):
 def preference_map(
     paths: Mapping[str, Any],
     items: Any,
-    title: str = "",
+    title: str = "Preferences: hollow at the start, full at the end",
     lead: str = "",
     item_names: Sequence[str] = (),
 ) -> Figure:
@@ -232,7 +230,6 @@ def preference_map(
     Returns:
         Figure of 9 x 4 inches for three panels.
     """
-    title = title or "Preferences: hollow at the start, full at the end"
     figure = sheet(2.8 * len(paths) + 0.6, 4, title, lead)
     figure.get_layout_engine().set(w_pad=0.08)
     places = item_places(items)

@@ -24,6 +24,7 @@ from matplotlib.patheffects import withStroke
 from matplotlib.text import Text
 from matplotlib.transforms import Affine2D, Bbox, IdentityTransform, TransformedBbox
 
+from pushlab.ground.arguments import demand
 from pushlab.plots.style import (
     BLUE,
     DISMISSED,
@@ -242,6 +243,17 @@ class Stage:
             height / self.height,
         )
         return self.figure.add_axes(place, zorder=zorder, **more)
+
+
+def latest(frames: Any) -> Any:
+    """Return the last of the frames of one episode."""
+    if not isinstance(frames, (list, tuple)):
+        raise TypeError(
+            "a picture needs the frames of one episode, such as films[0] after "
+            f'`log, films = rollout(…, record="frames")`; got a {type(frames).__name__}'
+        )
+    demand(frames, "a picture needs at least one frame: the one after reset()")
+    return frames[-1]
 
 
 # ---------------------------------------------------------------- icons

@@ -12,7 +12,7 @@ import functools
 import io
 import re
 import sys
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.resources import files
 from threading import get_ident
@@ -29,6 +29,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg, RendererAgg
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
+from matplotlib.patheffects import withStroke
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 from PIL import Image
 
@@ -55,6 +56,7 @@ DPI = 105
 FONT = "DejaVu Sans"  # ships with Matplotlib, so a picture is the same everywhere
 TITLE, LEAD, TICK, SMALL = 12, 9.5, 9, 8.5  # sizes in points; nothing is smaller
 MARGIN = 24  # hundredths of an inch, on all sides
+HALO = [withStroke(linewidth=5, foreground=PAPER)]
 STYLE_FILE = files("pushlab.plots").joinpath("pushlab.mplstyle")
 
 
@@ -359,42 +361,60 @@ def name_rows(
         words, colours: Of each row, in the order of the names.
     """
     count = len(names)
+    colours = [deep(colour) for colour in colours] or [INK] * count
     ax.set(ylim=(count - 0.5, -0.5))
     ax.set_yticks(range(count), [short(name, 28) for name in names])
     ax.tick_params(axis="y", labelsize=LEAD)
     ax.grid(False, axis="y")
     ax.grid(True, axis="x")
-    for row, label in enumerate(ax.get_yticklabels()):
-        colour = deep(colours[row]) if len(colours) else INK
+    for label, colour in zip(ax.get_yticklabels(), colours):
         label.set(color=colour, weight="bold")
     for row, said in enumerate(words):
-        ax.annotate(
-            said,
-            (1, row),
-            (10, 0),
-            xycoords=("axes fraction", "data"),
-            textcoords="offset points",
-            va="center",
-            size=LEAD,
-            color=deep(colours[row]) if len(colours) else INK,
-        )
+        write_beside(ax, row, said, colours[row])
 
 
-def draw_rows(
-    ax: Axes, intervals: Any, looks: Sequence[tuple], hollow: Collection[int] = ()
+def write_beside(
+    ax: Axes, row: float, words: str, colour: str, weight: str = "normal"
 ) -> None:
-    """Draw the marks of a chart of rows, each with its interval.
+    """Write words on the right of a chart of rows."""
+    ax.annotate(
+        words,
+        (1, row),
+        (10, 0),
+        xycoords=("axes fraction", "data"),
+        textcoords="offset points",
+        va="center",
+        size=LEAD,
+        weight=weight,
+        color=colour,
+    )
+
+
+def draw_mean(
+    ax: Axes,
+    look: Sequence[Any],
+    x: float,
+    y: float,
+    across: Sequence[float] = (),
+    upward: Sequence[float] = (),
+    hollow: bool = False,
+) -> None:
+    """Draw a value as a mark with its intervals.
 
     Args:
-        intervals: Value, low and high of each row, shape (rows, 3).
-        looks: Colour, dash and marker of each row, see `series_styles`.
-        hollow: Rows whose marks are hollow.
+        look: Colour, dash and marker, see `series_styles`.
+        across, upward: Ends of the interval of x, and of that of y.
+        hollow: Whether the mark is hollow.
     """
-    for row, (value, low, high) in enumerate(intervals):
-        colour, _, marker = looks[row]
-        fill = PAPER if row in hollow else colour
-        ax.plot((low, high), (row, row), color=colour, lw=2.4, ls="-", zorder=4)
-        ax.plot(value, row, marker, color=colour, mfc=fill, ms=7.5, mew=1.8, zorder=6)
+    colour, _, marker = look
+    line = {"color": colour, "lw": 2.4, "ls": "-", "zorder": 5, "path_effects": HALO}
+    if len(across):
+        ax.plot(across, (y, y), **line)
+    if len(upward):
+        ax.plot((x, x), upward, **line)
+    fill = PAPER if hollow else colour
+    mark = {"color": colour, "mfc": fill, "ms": 7.5, "mew": 1.8, "zorder": 6}
+    ax.plot(x, y, marker, clip_on=False, **mark)
 
 
 def row_panels(
@@ -424,7 +444,10 @@ def row_panels(
         rows = table[["value", "low", "high"]].to_numpy(float)
         words = table.get("words", [next(said) for _ in rows])
         looks = [styles.get(name) or styles["other"] for name in table["name"]]
-        draw_rows(ax, rows, looks, np.flatnonzero(table.get("hollow", [])))
+        hollow = table.get("hollow", [False] * len(table))
+        for row, (look, is_hollow) in enumerate(zip(looks, hollow)):
+            value, *ends = rows[row]
+            draw_mean(ax, look, value, row, ends, hollow=is_hollow)
         name_rows(ax, list(table["name"]), words, [look[0] for look in looks])
     return figure
 
