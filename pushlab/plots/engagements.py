@@ -15,7 +15,7 @@ from scipy.optimize import isotonic_regression
 
 from pushlab.ground.arguments import demand, has_rows
 from pushlab.metrics.estimate import share_interval
-from pushlab.plots.phone_words import app_name, role, value_words
+from pushlab.plots.phones import app_name, role, value_words
 from pushlab.plots.stage import app_colour
 from pushlab.plots.style import (
     BLUE,

@@ -23,7 +23,7 @@ from gymnasium import spaces
 from IPython import get_ipython
 from matplotlib.figure import Figure
 
-from pushlab.plots.phone import phone
+from pushlab.plots.phones import phone
 from pushlab.plots.style import DISMISSED, png, short_number, spoken
 
 BUTTONS = 6  # a choice from more values than this is a slider
