@@ -58,6 +58,7 @@ from pushlab.plots.style import (
 _WORDS = json.loads(files("pushlab.plots").joinpath("phone_words.json").read_text())
 ROLE_OF = _WORDS["roles"]  # {name of a feature in small letters: role}
 ICON_OF_WORD = _WORDS["icons"]
+CHARGES = _WORDS["charges"]  # {words of a battery: share}
 UNKNOWN = {"", "unknown", "none", "nan"}
 COMMON_PARTS = {"com", "org", "net", "io", "android", "app", "apps", "google"}
 
@@ -147,14 +148,6 @@ CARD, CARD_WIDTH = 39, 182  # of the cards on the screen
 NIGHT, DAWN = "#1E3A56", "#7FA3BB"  # the phone's wallpaper from top to bottom
 BODY, PALE, NO_BAR = "#161D26", "#D7E3EC", "#C6CDD6"
 DASHED = (0, (4, 3))
-CHARGES = {
-    "empty": 0.05,
-    "low": 0.2,
-    "medium": 0.5,
-    "med": 0.5,
-    "high": 0.85,
-    "full": 1.0,
-}
 BARS = {"min": 0, "low": 1, "default": 2, "high": 3, "max": 3}  # of a priority
 
 
@@ -188,7 +181,7 @@ def phone(
     title = "Nothing has been pushed yet"
     if pushes:
         about = topic(pushes[-1]["notification"], labels)
-        title = f"The {fit(about, 300, LEAD)} push was {outcome(pushes[-1])}"
+        title = f"The {fit(about, 300, LEAD)} push was {_outcome(pushes[-1])}"
     elif choosing:
         title = "Which notification should be the first?"
     env = plain(now["env"]).removeprefix("pushlab/")
@@ -201,7 +194,7 @@ def phone(
     return stage.figure
 
 
-def outcome(push: Mapping) -> str:
+def _outcome(push):
     """Return "opened" or "dismissed"."""
     return "opened" if push["opened"] else "dismissed"
 
@@ -220,9 +213,7 @@ def expected_best(push: Mapping) -> float:
 # ---------------------------------------------------------------- the phone
 
 
-def draw_phone(
-    stage: Stage, height: float, time: str, known: Mapping[str, str]
-) -> None:
+def _draw_phone(stage, height, time, known):
     """Draw the body of a phone, its wallpaper and its status bar, at the left of a stage.
 
     Args:
@@ -269,22 +260,14 @@ def _charge(battery):
     return min(1, number / 100 if number > 1 else number)
 
 
-def draw_empty_card(stage: Stage, y: float, height: float, words: str) -> None:
+def _draw_empty_card(stage, y, height, words):
     """Draw a dashed card with words in its upper half."""
     fill = blend(SURFACE, 0.12, DAWN)
     stage.box(CARD, y, CARD_WIDTH, height, 13, fill, SURFACE, 1.3, DASHED, z=6)
     stage.text(CARD + CARD_WIDTH / 2, y + 41, words, weight="bold", align="center")
 
 
-def draw_app(
-    stage: Stage,
-    x: float,
-    y: float,
-    notification: Mapping,
-    labels: Mapping,
-    room: float,
-    room_below: float = 126,
-) -> None:
+def _draw_app(stage, x, y, notification, labels, room, room_below=126):
     """Draw an app's tile and name, the notification's priority as bars, and below them its topic.
 
     Args:
@@ -306,18 +289,11 @@ def draw_app(
             stage.box(bars_left + 6 * bar, y + 11 - height, 4, height, 1, colour, z=9)
 
 
-def draw_past_card(
-    stage: Stage,
-    y: float,
-    notification: Mapping,
-    labels: Mapping,
-    when: str,
-    kind: str,
-) -> None:
+def _draw_past_card(stage, y, notification, labels, when, kind):
     """Draw an earlier notification with its mark, see `stage.mark`, and when it was."""
     stage.box(CARD, y, CARD_WIDTH, 50, 13, blend(SURFACE, 0.84, DAWN), z=6)
     room = CARD_WIDTH - 64 - text_width(when, SMALL)
-    draw_app(stage, CARD + 10, y + 11, notification, labels, room, 106)
+    _draw_app(stage, CARD + 10, y + 11, notification, labels, room, 106)
     stage.label(CARD + CARD_WIDTH - 12, y + 17, when, align="right")
     mark(stage, kind, [(CARD + CARD_WIDTH - 20, y + 35)], 7.5)
 
@@ -327,7 +303,7 @@ def _draw_screen(stage, now, pushes, last, known, choosing):
     labels = now.get("labels") or {}
     day = known.get("day", "")
     time = known.get("time", "")
-    draw_phone(stage, 380, day[:3] if day.isalpha() else "", known)
+    _draw_phone(stage, 380, day[:3] if day.isalpha() else "", known)
     day = f"day {day}" if day.isdigit() else day
     clock = time or day or "now"
     size = max(12, min(27, 26.5 * 176 / text_width(clock, 27)))
@@ -340,23 +316,23 @@ def _draw_screen(stage, now, pushes, last, known, choosing):
         pushes = pushes[:-1]
     else:
         words = "nothing pushed yet" if not choosing else "choose a notification"
-        draw_empty_card(stage, 155, 86, words)
+        _draw_empty_card(stage, 155, 86, words)
     step = now["step"] - bool(last)
     for place, push in enumerate(reversed(pushes[-2:])):
         y = 249 + 58 * place
         when = f"step {step - place:,}"
-        draw_past_card(stage, y, push["notification"], labels, when, outcome(push))
+        _draw_past_card(stage, y, push["notification"], labels, when, _outcome(push))
 
 
 def _draw_card(stage, y, push, labels):
     """Draw the last push, white and complete, with its outcome as a pill."""
     right = CARD + CARD_WIDTH
     stage.box(CARD, y, CARD_WIDTH, 86, 13, SURFACE, z=6)
-    draw_app(stage, CARD + 10, y + 11, push["notification"], labels, 92)
+    _draw_app(stage, CARD + 10, y + 11, push["notification"], labels, 92)
     stage.label(right - 12, y + 17, "now", align="right")
     stage.line([(CARD + 12, y + 52), (right - 12, y + 52)], LINE, 0.8)
 
-    kind = outcome(push)
+    kind = _outcome(push)
     opened = kind == "opened"
     fill = OPENED if opened else SURFACE
     colour = SURFACE if opened else DISMISSED
@@ -434,7 +410,7 @@ def _draw_score(stage, pushes, last, agent, top):
 def _draw_last_pushes(stage, pushes, top):
     left = LEFT + 472
     stage.label(left, top, "last 20 pushes")
-    outcomes = [outcome(push) for push in pushes]
+    outcomes = [_outcome(push) for push in pushes]
     draw_last_outcomes(stage, outcomes, left + 9, top + 26, 5, 27, 23, 8)
     opened = sum(push["opened"] for push in pushes)
     dismissed = len(pushes) - opened
@@ -486,9 +462,9 @@ def inbox(
     time = clock_time(now["now"] - midnight)
     stage = Stage(900, 460)
     stage.heading(fit(_title(now, time), 608, TITLE, "bold"), _lead(now, agent), LEFT)
-    _draw_screen(stage, now, time, agent, choosing)
+    _draw_inbox_screen(stage, now, time, agent, choosing)
     _draw_cache(stage, now)
-    _draw_places(stage, now["places"], now["now"], midnight, f"now {time}")
+    _draw_places(stage, now["places"], now["now"], midnight)
     _draw_lanes(stage, now, midnight)
     return stage.figure
 
@@ -549,11 +525,11 @@ def _lead(now, agent):
 # ---------------------------------------------------------------- the screen
 
 
-def _draw_screen(stage, now, time, agent, choosing):
+def _draw_inbox_screen(stage, now, time, agent, choosing):
     """Draw the day, the place, the card in hand with its actions, and the last two notifications that are done."""
     labels = now.get("labels") or {}
     known = words_by_role(now["context"], labels)
-    draw_phone(stage, 420, time, known)
+    _draw_phone(stage, 420, time, known)
     day = known.get("day", "Today")
     if now.get("date"):
         day = date.fromisoformat(str(now["date"])[:10]).strftime("%A")
@@ -573,14 +549,14 @@ def _draw_screen(stage, now, time, agent, choosing):
     said = "only these are allowed" if forbidden else "allowed now"
     colour = deep(DISMISSED) if forbidden else TEXT
     if now["hand"]:
-        _draw_card(stage, now["hand"], "in hand", BLUE, now["now"], labels)
+        _draw_card_in_hand(stage, now["hand"], "in hand", BLUE, now["now"], labels)
     elif done and not is_over:
-        _draw_card(stage, last, "was in hand", TEXT, now["now"], labels)
+        _draw_card_in_hand(stage, last, "was in hand", TEXT, now["now"], labels)
         actions = tuple(RESULTS)
         said = f"{plain(agent)} chose"
     else:
         words = "the end" if is_over else "nothing in hand"
-        draw_empty_card(stage, 107, 138, words)
+        _draw_empty_card(stage, 107, 138, words)
         colour = colour if forbidden else INK
     if not is_over:
         chosen = last["action"] if done and not now["hand"] else None
@@ -600,10 +576,10 @@ def _draw_screen(stage, now, time, agent, choosing):
         kind = "shown" if event["outcome"] == "pending" else event["outcome"]
         ago = length_of_time(now["now"] - minute)
         y = 284 + 58 * place
-        draw_past_card(stage, y, event["notification"], labels, ago, kind)
+        _draw_past_card(stage, y, event["notification"], labels, ago, kind)
 
 
-def _draw_card(stage, event, state, colour, now, labels):
+def _draw_card_in_hand(stage, event, state, colour, now, labels):
     """Draw the white card of the notification in hand, or just dealt with."""
     right = CARD + CARD_WIDTH - 12
     stage.box(CARD, 107, CARD_WIDTH, 138, 13, z=6)
@@ -613,7 +589,7 @@ def _draw_card(stage, event, state, colour, now, labels):
         if event["deferrals"]:
             age = f"{age}, put off {event['deferrals']}×"
         stage.label(right, 123, age, align="right")
-    draw_app(stage, CARD + 10, 137, event["notification"], labels, 126)
+    _draw_app(stage, CARD + 10, 137, event["notification"], labels, 126)
     stage.line([(CARD + 12, 179), (right, 179)], LINE, 0.8, z=7)
 
 
@@ -648,7 +624,7 @@ def _draw_cache(stage, now):
         x = LEFT + 12 + 198 * place
         edge = LINE if place else INK
         stage.box(x, 102, 188, 76, 10, edge=edge, line=1 if place else 1.5, z=4)
-        draw_app(stage, x + 10, 111, waiting["notification"], labels, 136)
+        _draw_app(stage, x + 10, 111, waiting["notification"], labels, 136)
         mark(stage, "waiting", [(x + 23, 159)])
         waited = length_of_time(now["now"] - waiting["arrived"])
         stage.text(x + 44, 159, waited, weight="bold")
@@ -674,29 +650,23 @@ def _at(minutes):
     return 376 + 456 * np.clip(minutes / DAY, 0, 1)
 
 
-def _draw_places(stage, places, now, midnight, words):
+def _draw_places(stage, places, now, midnight):
     """Draw the places of the day so far; the hours to come are blank."""
     x = _at(now - midnight)
-    stage.label(LEFT, 214, "the day so far")
+    now = f"now {clock_time(now - midnight)}"
+    stage.text(LEFT, 214, now, SMALL, INK, "bold")
     stage.label(RIGHT - 4, 214, "today", align="right")
     stage.box(376, 205, 456, 18, 4, PAPER, LINE)
-    room = text_width(words, SMALL, "bold") + 12
-    before = x + room > 832  # no room behind the line
     for begin, end, place in places:
         start = _at(begin - midnight)
         stop = min(_at(end - midnight), x)
         if stop - start < 2.5:
             continue
         stage.box(start + 1, 205, stop - start - 2, 18, 4, TRACK)
-        middle = (start + stop - (room if before and stop > x - room else 0)) / 2
         name = value_words(place)
-        is_known = name.lower() not in UNKNOWN
-        if is_known and text_width(name, SMALL) < 2 * (middle - start) - 10:
-            stage.text(middle, 214, name, SMALL, TEXT, align="center")
-    align = "right" if before else "left"
-    left = x - 5 if before else x + 6
-    halo = TRACK if before else PAPER
-    stage.text(left, 214, words, SMALL, INK, "bold", align, z=14, halo=halo)
+        fits = text_width(name, SMALL) < stop - start - 10
+        if fits and name.lower() not in UNKNOWN:
+            stage.label((start + stop) / 2, 214, name, align="center")
     stage.line([(x, 205), (x, 412)], INK, 1.3, z=14)
 
 
