@@ -148,7 +148,7 @@ def test_parts_of_the_reward_are_the_last_sums_of_each_episode():
         (lambda log: plots.policy_table(log, "rewrad"), "no column 'rewrad'; it has"),
         (lambda log: plots.curve_table(log, window=0), "at least 1 step, got 0"),
         (lambda log: plots.curve_table(log.drop(columns="seed")), "more than once"),
-        (lambda log: plots.reward_parts(log, "part:"), "begins with 'part:'"),
+        (plots.reward_parts, "begins with 'info.parts.'"),
     ],
 )
 def test_an_error_names_the_argument_or_column(call, message):

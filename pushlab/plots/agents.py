@@ -244,6 +244,7 @@ def curve_table(
     return mean_over_runs(curves.dropna(how="all")).reset_index()
 
 
+PARTS = "info.parts."  # how names of columns with parts of the reward begin
 POINTS = 250  # of a line; dashes blur when there are more
 STUDY_AGENTS = ("Thompson", "LinUCB", "eps-greedy", "most opened", "random")
 
@@ -342,7 +343,6 @@ def sweep_curve(
     log: pd.DataFrame,
     over: str,
     value: str = "return",
-    by: str = "agent",
     runs: str = "seed",
     title: str = "",
     lead: str = "",
@@ -360,17 +360,17 @@ def sweep_curve(
     has_rows(log, over)
     tables = {}
     for setting, rows in log.groupby(over):
-        tables[setting] = policy_table(rows, value, by, runs=runs)
+        tables[setting] = policy_table(rows, value, runs=runs)
     table = pd.concat(tables, names=[over]).reset_index(level=over)
     ax = chart(
-        title or title_of(value, by),
+        title or title_of(value, "agent"),
         lead,
         ylabel or spoken(value),
         spoken(over),
         (6.4, 4.4),
     )
-    for name, (colour, _, marker) in series_styles(table[by]).items():
-        line = table[table[by] == name]
+    for name, (colour, _, marker) in series_styles(table["agent"]).items():
+        line = table[table["agent"] == name]
         ax.plot(
             line[over],
             line["mean"],
@@ -380,7 +380,7 @@ def sweep_curve(
             clip_on=False,
             zorder=4,
         )
-    draw_curves(ax, table, by, over)
+    draw_curves(ax, table, "agent", over)
     settings = list(tables)
     if 0 < 8 * settings[0] <= settings[-1]:
         ax.set_xscale("log", base=2)
@@ -417,57 +417,51 @@ def study_curves(curves: pd.DataFrame, user: str, title: str = "") -> Figure:
 @house_style()
 def reward_parts(
     log: pd.DataFrame,
-    parts: str = "info.parts.",
-    by: str = "agent",
     window: int = 10,
-    title: str = "",
+    title: str = "Parts of the reward by agent",
     lead: str = "",
 ) -> Figure:
     """Plot learning curves of the parts of the reward: a panel for their sum and for each that is not always 0.
 
     Args:
-        log: A tidy log, a row an episode; or a row a step with sums since the beginning of its episode.
-        parts: How the names of the columns begin that hold the parts.
+        log: A tidy log with columns that begin with "info.parts.": a row an episode, or a row a step with sums since
+            the beginning of its episode.
         window: Episodes in the rolling mean.
     """
-    columns = [name for name in log if str(name).startswith(parts)]
-    demand(columns, f"no column of the log begins with {parts!r}")
-    has_rows(log, by, "episode")
+    columns = [name for name in log if str(name).startswith(PARTS)]
+    demand(columns, f"no column of the log begins with {PARTS!r}")
     last = log.groupby(run_numbers(log, "episode"), sort=False).tail(1)
-    last = last.assign(**{parts + "all parts": last[columns].sum(axis=1)})
-    columns = [parts + "all parts", *(name for name in columns if last[name].any())]
-    tables = {}
-    for column in columns:
-        tables[column] = curve_table(last, column, by, window, "episode")
-    heights = pd.concat(tables)[["mean", "low", "high"]].to_numpy()
-    styles = series_styles(log[by])
+    last = last.assign(**{PARTS + "all parts": last[columns].sum(axis=1)})
+    columns = [PARTS + "all parts", *(name for name in columns if last[name].any())]
+    styles = series_styles(log["agent"])
     rows = -(-len(columns) // 4)
-    figure = sheet(
-        9,
-        0.9 + 1.7 * rows,
-        title or title_of("parts of the reward", by),
-        lead or f"reward of an episode, mean of the last {window:,}",
-    )
+    figure = sheet(9, 0.9 + 1.7 * rows, title, lead)
     layout: Any = figure.get_layout_engine()
     layout.set(w_pad=0.05, h_pad=0.08)
-    for place, (column, table) in enumerate(tables.items(), 1):
-        ax = figure.add_subplot(rows, 4, place)
-        ax.tick_params(labelleft=place % 4 == 1)
+    panels = figure.subplots(rows, 4, sharey=True).ravel()
+    heights = [0.0]
+    labels = []
+    for ax, column in zip(panels, columns):
         name_axes(ax)
-        ax.set_title(spoken(column.removeprefix(parts)), size=SMALL)
+        ax.set_title(spoken(column.removeprefix(PARTS)), size=SMALL)
         ax.axhline(0, color=INK, lw=0.8, zorder=1)
-        labels = []
-        for name, line in table.groupby(by, sort=False):
+        table = curve_table(last, column, window=window, over="episode")
+        heights += table[["mean", "low", "high"]].to_numpy().ravel().tolist()
+        labels.append([])
+        for name, line in table.groupby("agent", sort=False):
             banded_line(ax, line["episode"], line, styles[name], lw=1.8)
             x, y = line[["episode", "mean"]].iloc[-1]
             words = short_number(y)
-            if place == 1 and len(styles) > 1:
+            if ax is panels[0] and len(styles) > 1:
                 words = f"{short(name, 12)} {words}"
-            labels.append((x, y, words, styles[name][0]))
+            labels[-1].append((x, y, words, styles[name][0]))
         ax.set_xlim(0)
         ax.xaxis.set_major_locator(MaxNLocator(3, integer=True))
-        round_limits(ax.yaxis, min(0, np.nanmin(heights)), max(0, np.nanmax(heights)))
-        label_line_ends(ax, labels)
+    round_limits(panels[0].yaxis, np.nanmin(heights), np.nanmax(heights))
+    for ax, ends in zip(panels, labels):
+        label_line_ends(ax, ends)
+    for ax in panels[len(columns) :]:
+        ax.remove()
     return figure
 
 

@@ -357,7 +357,10 @@ def arrivals(engagements: pd.DataFrame, title: str = "", lead: str = "") -> Figu
 
 @house_style()
 def day_lanes(
-    engagements: pd.DataFrame, date: Any, title: str = "", lead: str = ""
+    engagements: pd.DataFrame,
+    date: Any,
+    title: str = "Notifications of one day",
+    lead: str = "",
 ) -> Figure:
     """Draw one day of one user: every arrival as a tick over the hours, and below it, app by app, its outcome.
 
@@ -367,41 +370,36 @@ def day_lanes(
     """
     table = day_table(engagements, date)
     hours = table["posted"].dt.hour + table["posted"].dt.minute / 60
-    apps = table["app"].value_counts().index
-    lanes = {app_name(app): table["app"] == app for app in apps[:LANES]}
-    if len(apps) > LANES:
-        lanes = dict(list(lanes.items())[: LANES - 1])
-        name = f"{len(apps) - LANES + 1} more"
-        lanes[name] = ~table["app"].isin(apps[: LANES - 1])
-    lanes = {"all arrivals": table["posted"].notna(), **lanes}
     opened = table["opened"]
-    counts = [f"{opened[here].sum()} of {here.sum()}" for here in lanes.values()]
-    counts[0] += " opened"
+    apps = folded(table["app"], most=LANES)
+    lanes = [apps == app for app in apps.categories]
+    counts = [f"{opened.sum()} of {len(table)} opened"]
+    counts += [f"{opened[here].sum()} of {here.sum()}" for here in lanes]
+    names = ["all arrivals", *map(app_name, apps.categories)]
     day = pd.Timestamp(date)
     ax = chart(
-        title or "Notifications of one day",
-        lead or f"{day:%A}, {day.date()}",
-        size=(9, 1.1 + 0.34 * len(lanes)),
+        title, lead or f"{day:%A}, {day.date()}", size=(9, 1.1 + 0.34 * len(names))
     )
-    name_rows(ax, list(lanes), counts)
+    name_rows(ax, names, counts)
     ax.plot(hours, np.zeros(len(table)), "|", color=TEXT, ms=13, mew=1.6)
-    for row, (name, here) in enumerate(lanes.items()):
-        if row:
-            _draw_outcomes(ax, row, hours[here].to_numpy(), opened[here].to_numpy())
-        if row and not name.endswith(" more"):
-            app = table["app"][here].iloc[0]
-            box = {"boxstyle": "round,pad=0.3", "fc": app_colour(app), "ec": "none"}
-            look: Any = {"size": LEAD, "color": SURFACE, "weight": "bold", "bbox": box}
-            ax.annotate(
-                name[0],
-                (0, row),
-                (-14, 0),
-                xycoords=("axes fraction", "data"),
-                textcoords="offset points",
-                ha="center",
-                va="center_baseline",
-                **look,
-            )
+    for row, (app, here) in enumerate(zip(apps.categories, lanes), 1):
+        _draw_outcomes(ax, row, hours[here].to_numpy(), opened[here].to_numpy())
+        if app.endswith(" more"):
+            continue
+        box = {"boxstyle": "round,pad=0.3", "fc": app_colour(app), "ec": "none"}
+        ax.annotate(
+            names[row][0],
+            (0, row),
+            (-14, 0),
+            xycoords=("axes fraction", "data"),
+            textcoords="offset points",
+            ha="center",
+            va="center_baseline",
+            size=LEAD,
+            color=SURFACE,
+            weight="bold",
+            bbox=box,
+        )
     ax.spines.bottom.set_visible(False)
     ax.set_xlim(0, 24)
     ax.set_xticks(range(0, 25, 3), [f"{hour:02}:00" for hour in range(0, 25, 3)])

@@ -8,7 +8,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
 
-from pushlab.ground.arguments import has_columns, has_rows, one_of
+from pushlab.ground.arguments import has_columns, has_rows
 from pushlab.plots.engagements import (
     FEW,
     draw_cells,
@@ -39,48 +39,43 @@ ACTION_FILLS = {"show": SHOWN, "cache": WAITING, "dismiss": GREY}
 @house_style()
 def policy_map(
     log: pd.DataFrame,
-    row: str = "place",
-    column: str = "time",
     actions: Mapping | None = None,
-    title: str = "",
-    lead: str = "",
+    title: str = "Actions by place and time",
+    lead: str = "pale: fewer than 10 decisions, with their number",
 ) -> Figure:
-    """Draw a policy by two features of the moment: in each cell the shares of its actions, and the commonest in words.
+    """Draw a policy by place and time: in each cell the shares of its actions, and the commonest in words.
 
     A cell of fewer than 10 decisions is pale and has their number.
 
     Args:
-        log: A row a decision, with the columns `row`, `column` and "action".
+        log: A row a decision, with the columns place, time and action.
         actions: Names of the actions that count, {value in the log: name}. By default all count.
     """
-    has_rows(log, row, column, "action")
+    has_rows(log, "place", "time", "action")
     actions = actions or {value: value for value in log["action"].unique()}
     log = log[log["action"].isin(list(actions))]
-    has_rows(log)
     names = list(actions.values())
     fills = {name: look[0] for name, look in series_styles(names).items()}
     fills |= ACTION_FILLS
-    rows, columns = folded(log[row]), folded(log[column])
-    title = title or f"Actions by {row} and {column}"
-    lead = lead or f"{len(log):,} decisions; pale: fewer than {FEW}, with their number"
-    ax = chart(title, lead, size=(9, 1.7 + 0.46 * len(rows.categories)))
-    counts = pd.crosstab(rows, columns, rownames=[row], colnames=[column])
+    cells = [folded(log["place"]), folded(log["time"])]
+    counts = pd.crosstab(*cells, rownames=["place"], colnames=["time"])
+    shares = pd.crosstab(cells, log["action"].map(actions).to_numpy(), normalize=0)
+    ax = chart(title, lead, size=(9, 1.7 + 0.46 * len(counts)))
     name_cells(ax, counts)
-    for (r, c), count in np.ndenumerate(counts):
-        here = (rows.codes == r) & (columns.codes == c)
-        shares = log["action"][here].map(actions).value_counts(normalize=True)
+    ax.hlines(range(len(counts)), 0, counts.shape[1], color=LINE, lw=0.8, zorder=0)
+    for (place, time), cell in shares.reindex(columns=names).iterrows():
+        x = counts.columns.get_loc(time) + 0.05
+        y = counts.index.get_loc(place)
+        count = counts.loc[place, time]
         is_few = count < FEW
-        look = {"size": SMALL, "color": TEXT if is_few else INK}
-        if count:
-            said = f"of {count}" if is_few else f"{shares.iloc[0]:.2f}"
-            ax.text(c + 0.05, r + 0.45, shares.index[0], weight="bold", **look)
-            ax.text(c + 0.95, r + 0.45, said, ha="right", weight="bold", **look)
-        left = c + 0.05
-        for name, share in shares.reindex(names).dropna().items():
-            look = {"color": fills[name], "alpha": 0.3 if is_few else 1}
-            ax.barh(r + 0.65, 0.9 * share, 0.22, left, **look)
-            left += 0.9 * share
-        ax.axhline(r, color=LINE, lw=0.8, zorder=0)
+        said = f"of {count}" if is_few else f"{cell.max():.2f}"
+        look = {"size": SMALL, "color": TEXT if is_few else INK, "weight": "bold"}
+        ax.text(x, y + 0.45, cell.idxmax(), **look)
+        ax.text(x + 0.9, y + 0.45, said, ha="right", **look)
+        for name, share in cell[cell > 0].items():
+            opacity = 0.3 if is_few else 1
+            ax.barh(y + 0.65, 0.9 * share, 0.22, x, color=fills[name], alpha=opacity)
+            x += 0.9 * share
     key = [Patch(color=fills[name], label=name) for name in names]
     ax.legend(handles=key, loc="lower left", bbox_to_anchor=(0, 1), ncols=len(key))
     return ax.figure
@@ -107,8 +102,6 @@ def learned_heatmap_table(
     """
     world = env.unwrapped.world
     notification, context = world.schema.notification, world.schema.context
-    one_of("row", row, notification.names)
-    one_of("column", column, context.names)
     words = notification.decode(agent.candidates)[row].to_numpy()
     values = context.decode(world.period.context_codes)[column]
     cells = []
