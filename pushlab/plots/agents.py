@@ -8,14 +8,10 @@ In several environments a run is one seed in all of them, and its number is the 
 meets under every seed are no more runs than there are seeds.
 """
 
-from __future__ import annotations
-
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
@@ -52,9 +48,7 @@ from pushlab.plots.style import (
 RUN = ("run", "env", "agent", "seed", "lifetime")
 
 
-def run_numbers(
-    rows: pd.DataFrame, runs: str = "seed", without: Sequence[str] = ()
-) -> pd.Series:
+def _run_numbers(rows, runs="seed", without=()):
     """Return the number of the run that each row belongs to.
 
     Args:
@@ -62,7 +56,7 @@ def run_numbers(
         without: Columns of RUN to ignore.
 
     >>> log = pd.DataFrame({"seed": [7, 7, 8], "episode": [0, 1, 0]})
-    >>> run_numbers(log).tolist(), run_numbers(log, "episode").tolist()
+    >>> _run_numbers(log).tolist(), _run_numbers(log, "episode").tolist()
     ([0, 0, 1], [0, 1, 2])
     """
     keys = [key for key in RUN if key in rows and key not in without]
@@ -73,13 +67,13 @@ def run_numbers(
     return rows.groupby(groups, sort=False, observed=True, dropna=False).ngroup()
 
 
-def mean_over_runs(runs: Any) -> pd.DataFrame:
+def _mean_over_runs(runs):
     """Return mean, low, high and runs of each row: the mean over its columns and the 95 % t-interval.
 
     Args:
         runs: Shape (rows, runs), NaN where a run has no value. The ends of a single run's interval are NaN.
 
-    >>> mean_over_runs([[1.0, 2.0, 3.0, np.nan]]).round(2)
+    >>> _mean_over_runs([[1.0, 2.0, 3.0, np.nan]]).round(2)
        mean   low  high  runs
     0   2.0 -0.48  4.48     3
     """
@@ -92,14 +86,7 @@ def mean_over_runs(runs: Any) -> pd.DataFrame:
     )
 
 
-def run_scores(
-    log: pd.DataFrame,
-    value: str,
-    by: str = "agent",
-    along: Sequence[str] = (),
-    statistic: str = "mean",
-    runs: str = "seed",
-) -> pd.DataFrame:
+def _run_scores(log, value, by="agent", along=(), statistic="mean", runs="seed"):
     """Return a column a run: `value` averaged over its episodes, then over its environments.
 
     Args:
@@ -113,7 +100,7 @@ def run_scores(
     one_of("statistic", statistic, ("mean", "sum"))
     keys = [log[name] for name in (by, *along)]
     keys.append(_whole_runs(log, value, by, runs))
-    keys.append(run_numbers(log))
+    keys.append(_run_numbers(log))
     keys.append(log["episode"] if "episode" in log else np.zeros(len(log)))
     options = {"sort": False, "observed": True, "dropna": False}
     scores = log[value].astype(float).groupby(keys, **options).agg(statistic)
@@ -129,12 +116,12 @@ def run_scores(
 
 def _whole_runs(rows, value, by, runs):
     """Return the number of each row's run, which is one seed in all environments."""
-    own = run_numbers(rows, runs)
+    own = _run_numbers(rows, runs)
     if "env" not in rows or rows["env"].nunique() < 2:
         return own
     # A run's name usually holds its environment, and adds nothing to the other columns.
-    adds_nothing = own.max() == run_numbers(rows, runs, ["run"]).max()
-    whole = run_numbers(rows, runs, ["env", "run"] if adds_nothing else ["env"])
+    adds_nothing = own.max() == _run_numbers(rows, runs, ["run"]).max()
+    whole = _run_numbers(rows, runs, ["env", "run"] if adds_nothing else ["env"])
     if by == "env":
         return whole
     found = rows.assign(_whole=whole)[rows[value].notna()]
@@ -154,7 +141,7 @@ def _whole_runs(rows, value, by, runs):
     return whole
 
 
-def earnings(log: pd.DataFrame, over: str = "step") -> tuple[str, str]:
+def _earnings(log, over="step"):
     """Return the column of what was earned, and how the rows of an episode are combined: "mean" or "sum"."""
     if "return" in log and (over == "episode" or "reward" not in log):
         return "return", "mean"
@@ -186,8 +173,8 @@ def policy_table(
     >>> policy_table(log, runs="episode").round(2).values.tolist()
     [['a', 2.0, -0.48, 4.48, 3]]
     """
-    scores = run_scores(log, value or earnings(log)[0], by, (), statistic, runs)
-    return mean_over_runs(scores).reset_index()
+    scores = _run_scores(log, value or _earnings(log)[0], by, (), statistic, runs)
+    return _mean_over_runs(scores).reset_index()
 
 
 def curve_table(
@@ -225,10 +212,10 @@ def curve_table(
         window = 100 if over == "step" else 10
     demand(window >= 1, f"window must be at least 1 {over}, got {window}")
     if value is None:
-        value, statistic = earnings(log, over)
+        value, statistic = _earnings(log, over)
 
     places = [name for name in ("episode", "step") if name in log]
-    if log.assign(_run=run_numbers(log)).duplicated(["_run", *places]).any():
+    if log.assign(_run=_run_numbers(log)).duplicated(["_run", *places]).any():
         raise ValueError(
             f"a {places[-1]} stands more than once in one run: the columns "
             f"{', '.join(RUN)} and episode must tell runs apart"
@@ -239,9 +226,9 @@ def curve_table(
         means = values.rolling(window, min_periods=least).mean()
         return means.where(values.notna())
 
-    scores = run_scores(log, value, by, [over], statistic, runs)
+    scores = _run_scores(log, value, by, [over], statistic, runs)
     curves = scores.groupby(level=0, sort=False, group_keys=False).apply(smooth)
-    return mean_over_runs(curves.dropna(how="all")).reset_index()
+    return _mean_over_runs(curves.dropna(how="all")).reset_index()
 
 
 PARTS = "info.parts."  # how names of columns with parts of the reward begin
@@ -249,7 +236,7 @@ POINTS = 250  # of a line; dashes blur when there are more
 STUDY_AGENTS = ("Thompson", "LinUCB", "eps-greedy", "most opened", "random")
 
 
-def title_of(value: str, by: str) -> str:
+def _title_of(value, by):
     """Return a plain title of a picture: "Reward by agent"."""
     return f"{spoken(value)} by {spoken(by)}".capitalize()
 
@@ -278,7 +265,7 @@ def learning_curve(
     over = over or ("step" if "step" in log else "episode")
     statistic = "mean"
     if value is None:
-        value, statistic = earnings(log, over)
+        value, statistic = _earnings(log, over)
     table = curve_table(log, value, by, window, over, runs, statistic)
     demand(table[over].nunique() > 1, f"a curve needs more than one {over} a run")
     bound = None
@@ -286,24 +273,17 @@ def learning_curve(
         bounds = curve_table(log, best, by, window, over, runs, statistic)
         bound = bounds.groupby(over)["mean"].mean()
     ax = chart(
-        title or title_of(value, by),
+        title or _title_of(value, by),
         lead,
         ylabel or f"{spoken(value)}, rolling mean",
         f"{over}s",
     )
     is_share = log[value].dropna().isin([0, 1]).all()
-    draw_curves(ax, table, by, over, bound, is_share)
+    _draw_curves(ax, table, by, over, bound, is_share)
     return ax.figure
 
 
-def draw_curves(
-    ax: Axes,
-    table: pd.DataFrame,
-    by: str,
-    over: str,
-    bound: pd.Series | None = None,
-    is_share: bool = False,
-) -> None:
+def _draw_curves(ax, table, by, over, bound=None, is_share=False):
     """Draw lines in their bands, with a name and the last value at each end.
 
     Args:
@@ -363,7 +343,7 @@ def sweep_curve(
         tables[setting] = policy_table(rows, value, runs=runs)
     table = pd.concat(tables, names=[over]).reset_index(level=over)
     ax = chart(
-        title or title_of(value, "agent"),
+        title or _title_of(value, "agent"),
         lead,
         ylabel or spoken(value),
         spoken(over),
@@ -380,7 +360,7 @@ def sweep_curve(
             clip_on=False,
             zorder=4,
         )
-    draw_curves(ax, table, "agent", over)
+    _draw_curves(ax, table, "agent", over)
     settings = list(tables)
     if 0 < 8 * settings[0] <= settings[-1]:
         ax.set_xscale("log", base=2)
@@ -410,7 +390,7 @@ def study_curves(curves: pd.DataFrame, user: str, title: str = "") -> Figure:
         "steps",
     )
     bound = rows.drop_duplicates("step").set_index("step")["reachable"]
-    draw_curves(ax, pd.concat(lines), "agent", "step", bound, is_share=True)
+    _draw_curves(ax, pd.concat(lines), "agent", "step", bound, is_share=True)
     return ax.figure
 
 
@@ -430,7 +410,7 @@ def reward_parts(
     """
     columns = [name for name in log if str(name).startswith(PARTS)]
     demand(columns, f"no column of the log begins with {PARTS!r}")
-    last = log.groupby(run_numbers(log, "episode"), sort=False).tail(1)
+    last = log.groupby(_run_numbers(log, "episode"), sort=False).tail(1)
     last = last.assign(**{PARTS + "all parts": last[columns].sum(axis=1)})
     columns = [PARTS + "all parts", *(name for name in columns if last[name].any())]
     styles = series_styles(log["agent"])
@@ -483,9 +463,9 @@ def compare_policies(
         statistic: "mean" over the steps of each episode, or their "sum".
         runs: What a dot is and what intervals range over: "seed", or "episode" for policies that do not learn.
     """
-    value = value or earnings(log)[0]
-    scores = run_scores(log, value, by, (), statistic, runs)
-    table = mean_over_runs(scores)
+    value = value or _earnings(log)[0]
+    scores = _run_scores(log, value, by, (), statistic, runs)
+    table = _mean_over_runs(scores)
     styles = series_styles(table.index)
     ax = chart(
         title or f"{spoken(value)} by {spoken(by)}".capitalize(),
@@ -584,7 +564,7 @@ def _intervals(log, value, cross):
         return table
     for name in table.index:
         rows = log[log["agent"] == name]
-        grid = run_scores(rows, value, along=[cross]).to_numpy()
+        grid = _run_scores(rows, value, along=[cross]).to_numpy()
         ends = (np.nan, np.nan)
         if min(grid.shape) > 1 and np.isfinite(grid).all():
             ends = crossed_interval(grid.T)[1:]

@@ -3,8 +3,6 @@
 Everything comes from frames, which each world documents in its `frame`, or from a table as `simulate()` returns it.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,8 +12,6 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.axis import Axis
 from matplotlib.collections import LineCollection
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
@@ -123,9 +119,7 @@ class Course:
         return LEFT + width * (self.time - begin) / (self.end - begin)
 
 
-def course_of(
-    days: Any, model: Mapping | None = None, goal: Mapping | None = None
-) -> Course:
+def _course_of(days, model=None, goal=None):
     """Return an episode as arrays.
 
     Args:
@@ -187,14 +181,7 @@ class Panel:
     goal: tuple[float, float] | None = None
 
 
-def draw_panels(
-    stage: Stage,
-    panels: Sequence[Panel],
-    span: tuple[float, float],
-    unit: str,
-    top: float,
-    width: float,
-) -> list[Axes]:
+def _draw_panels(stage, panels, span, unit, top, width):
     """Draw charts below each other, with the time named under the last; return their axes."""
     shares = sum(panel.share for panel in panels)
     height = (BOTTOM - top - GAP * (len(panels) - 1)) / max(shares, 1)
@@ -214,19 +201,17 @@ def draw_panels(
             ax.axhspan(*panel.goal, **GOAL_LOOK)
             ends.append((span[1], np.sqrt(np.prod(panel.goal)), "goal", GOAL_EDGE))
         count = int(np.clip(height * panel.share / 25, 2, 4))
-        set_limits(ax.yaxis, *panel.limits, panel.is_log, count)
+        _set_limits(ax.yaxis, *panel.limits, panel.is_log, count)
         ax.set_xticks([])
         label_line_ends(ax, ends)
         drawn.append(ax)
         top += height * panel.share + GAP
     if drawn:
-        name_times(drawn[-1], unit)
+        _name_times(drawn[-1], unit)
     return drawn
 
 
-def set_limits(
-    axis: Axis, low: float, high: float, is_log: bool = False, count: int = 4
-) -> None:
+def _set_limits(axis, low, high, is_log=False, count=4):
     """Set the limits of an axis and about `count` ticks; powers of ten on a logarithmic one."""
     if not is_log:
         round_limits(axis, low, high, count)
@@ -241,7 +226,7 @@ def set_limits(
     axis.set_view_interval(low, high, ignore=True)
 
 
-def name_times(ax: Axes, unit: str) -> None:
+def _name_times(ax, unit):
     """Set ticks of time; the last has the unit, unless it is the year."""
     low, high = ax.get_xlim()
     locator = MaxNLocator(6, steps=(1, 2, 5, 10), integer=high - low >= 5)
@@ -252,7 +237,7 @@ def name_times(ax: Axes, unit: str) -> None:
     ax.set_xticks(ticks, names)
 
 
-def draw_lanes(stage: Stage, course: Course, width: float) -> float:
+def _draw_lanes(stage, course, width):
     """Draw a lane an intervention, darker for a higher dose; return where the last one ends.
 
     A dose that can be lowered too is a bar above or below the middle of its lane.
@@ -310,7 +295,7 @@ def numbers(
     steps = len(frames) - 1
     stage = Stage(900, 480)
     stage.heading(title or f"After {steps} steps", plain(frames[-1].get("env", "")))
-    draw_panels(stage, panels, (0, max(1, steps)), "step", 92, 720)
+    _draw_panels(stage, panels, (0, max(1, steps)), "step", 92, 720)
     return stage.figure
 
 
@@ -365,9 +350,9 @@ def _panel(course, name, lines, unit=1, share=1, idle="", is_rate=False):
 
 def _draw_course(stage, course, panels, width):
     """Draw lanes and panels of an episode; return the axes of the panels."""
-    top = draw_lanes(stage, course, width) + GAP
+    top = _draw_lanes(stage, course, width) + GAP
     span = course.time[0], course.end
-    return draw_panels(stage, panels, span, course.model["time_unit"], top, width)
+    return _draw_panels(stage, panels, span, course.model["time_unit"], top, width)
 
 
 @house_style()
@@ -389,7 +374,7 @@ def patient(
     Returns:
         Figure of 9 x 4.8 inches.
     """
-    course = course_of(days, model, goal)
+    course = _course_of(days, model, goal)
     stage = course.stage(title, lead, agent)
     x = course.across(400)
     for ax in _draw_course(stage, course, _panels(course), 400):
@@ -432,7 +417,7 @@ def _draw_path(stage, course):
             powers = np.log10(np.append(values, ends or values))
             low = 10 ** np.floor(powers.min() - 0.05)
             high = 10 ** np.ceil(powers.max() + 0.05)
-        set_limits(axis, low, high, course.model["logarithmic"])
+        _set_limits(axis, low, high, course.model["logarithmic"])
 
 
 @house_style()
@@ -450,7 +435,7 @@ def epidemic(
     Returns:
         Figure of 9 x 4.8 inches.
     """
-    course = course_of(days)
+    course = _course_of(days)
     stage = course.stage(title, lead, agent)
     _draw_course(stage, course, _panels(course), 640)
     return stage.figure
@@ -483,7 +468,7 @@ def limits_to_growth(
     Returns:
         Figure of 9 x 4.8 inches.
     """
-    course = course_of(days)
+    course = _course_of(days)
     stage = course.stage(title, lead, agent)
     lines = []
     scales = []

@@ -1,7 +1,5 @@
 """A lender's score and the people it judges: where they stand and go, what was promised and what it came to."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

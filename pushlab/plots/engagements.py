@@ -55,7 +55,7 @@ MOST = 12  # values in a picture; the rarest share the last
 # ---------------------------------------------------------------- tables
 
 
-def was_opened(engagements: pd.DataFrame) -> pd.Series:
+def _was_opened(engagements):
     """Return which of the engagements were opened, from the column `action`."""
     has_rows(engagements, "action")
     actions = engagements["action"]
@@ -114,7 +114,7 @@ def open_rate_table(
     """
     has_rows(engagements, by)
     values = folded(engagements[by], order)
-    counts = was_opened(engagements).groupby(values, observed=False)
+    counts = _was_opened(engagements).groupby(values, observed=False)
     counts = counts.agg(["sum", "count"])
     share = share_interval(counts["sum"].to_numpy(), counts["count"].to_numpy())
     return pd.DataFrame(
@@ -149,13 +149,13 @@ def open_heatmap_table(
         folded(engagements[row], None, most),
         folded(engagements[column], column_order, most),
     ]
-    shares = was_opened(engagements).groupby(cells, observed=False)
+    shares = _was_opened(engagements).groupby(cells, observed=False)
     table = shares.agg(["mean", "count"]).rename_axis([row, column]).reset_index()
     table = table.astype({row: object, column: object})
     return table.rename(columns={"mean": "opened", "count": "notifications"})
 
 
-def shown_value(feature: str, value: Any, labels: Mapping | None = None) -> str:
+def _shown_value(feature, value, labels=None):
     """Return a value as pictures write it: its label, the name of an app, or the value as words."""
     if labels and str(value) in labels:
         return plain(labels[str(value)])
@@ -197,9 +197,9 @@ def open_rates(
         few = line.notifications < FEW
         ends = (line.low, line.high)
         draw_mean(ax, (OPENED, "-", "o"), line.opened, row, ends, hollow=few)
-    names = [shown_value(by, value, labels) for value in table[by]]
+    names = [_shown_value(by, value, labels) for value in table[by]]
     name_rows(ax, names, [f"of {count:,}" for count in table["notifications"]])
-    overall = was_opened(engagements).mean()
+    overall = _was_opened(engagements).mean()
     draw_upright(ax, overall, f"all {overall:.2f}")
     ax.set(xlim=(0, 1), xticks=(0, 0.25, 0.5, 0.75, 1))
     return ax.figure
@@ -263,7 +263,7 @@ def draw_cells(ax: Axes, shares: pd.DataFrame, counts: pd.DataFrame) -> QuadMesh
 def name_cells(ax: Axes, table: pd.DataFrame) -> None:
     """Make axes a table of cells, one unit wide and high, with names on the left and below."""
     for axis, values in ((ax.yaxis, table.index), (ax.xaxis, table.columns)):
-        names = [shown_value(values.name, value) for value in values]
+        names = [_shown_value(values.name, value) for value in values]
         if axis is ax.xaxis:
             names = [fill(name, 12, break_long_words=False) for name in names]
         axis.set_ticks(np.arange(len(names)) + 0.5, names)
@@ -323,7 +323,7 @@ def day_table(engagements: pd.DataFrame, date: Any) -> pd.DataFrame:
             f"{posted.min().date()} to {posted.max().date()}"
         )
     table = engagements.rename(columns={"postingApp": "app"})[["app"]]
-    table = table.assign(posted=posted, opened=was_opened(engagements))
+    table = table.assign(posted=posted, opened=_was_opened(engagements))
     table = table[["posted", "app", "opened"]]
     return table[that_day].sort_values("posted", kind="stable", ignore_index=True)
 

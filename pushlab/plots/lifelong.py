@@ -15,7 +15,7 @@ from matplotlib.patheffects import withStroke
 
 from pushlab.ground.arguments import has_rows, one_of
 from pushlab.metrics.estimate import half_width
-from pushlab.metrics.lifelong import Report, Settings
+from pushlab.metrics.lifelong import Report
 from pushlab.metrics.lifelong.curves import saturation
 from pushlab.metrics.lifelong.rows import read_params
 from pushlab.plots.style import (
@@ -51,7 +51,7 @@ from pushlab.plots.style import (
 Reports = Report | Sequence[Report]  # several: lifetimes of one syllabus
 
 
-def as_list(reports: Reports) -> list[Report]:
+def _as_list(reports):
     """Return one report, or several, as a list; raise TypeError for anything else."""
     reports = [reports] if isinstance(reports, Report) else list(reports)
     if not reports or not all(isinstance(report, Report) for report in reports):
@@ -59,22 +59,22 @@ def as_list(reports: Reports) -> list[Report]:
     return reports
 
 
-def drawn_curves(report: Report) -> pd.DataFrame:
+def _drawn_curves(report):
     """Return the log with three more columns: name, and on the scale of the metrics raw and smoothed values.
 
     Returns:
-        The log with `name` (see `regime_names`), `thin` (raw) and `thick` (smoothed, clamped, normalised).
+        The log with `name` (see `_regime_names`), `thin` (raw) and `thick` (smoothed, clamped, normalised).
     """
     curves = report.curves.reset_index(drop=True)
-    names = curves["regime"].map(regime_names(report))
-    scales = {task: scale_of(report, task) for task in curves["task"].unique()}
+    names = curves["regime"].map(_regime_names(report))
+    scales = {task: _scale_of(report, task) for task in curves["task"].unique()}
     slope = curves["task"].map(lambda task: scales[task][0])
     shift = curves["task"].map(lambda task: scales[task][1])
     thin = slope * curves["raw"] + shift
     return curves.assign(name=names, thin=thin, thick=curves["normalized"])
 
 
-def scale_of(report: Report, task: str) -> tuple[float, float]:
+def _scale_of(report, task):
     """Return the slope and shift that bring values of a task to the scale of the metrics."""
     kind = report.settings.normalization
     if kind == "none":
@@ -99,10 +99,10 @@ def evaluation_table(reports: Reports) -> pd.DataFrame:
         parameters that differ. `over` is "episodes" or "lifetimes", which `count` counts. `low` and `high` are NaN if
         the count is 1.
     """
-    reports = as_list(reports)
+    reports = _as_list(reports)
     parts = []
     for report in reports:
-        curves = drawn_curves(report)
+        curves = _drawn_curves(report)
         tests = curves.loc[curves["block_type"] == "test", ["block", "name", "thick"]]
         if len(reports) > 1:
             by_test = tests.groupby(["block", "name"], sort=False, as_index=False)
@@ -114,20 +114,20 @@ def evaluation_table(reports: Reports) -> pd.DataFrame:
     table.insert(3, "low", table["mean"] - half)
     table.insert(4, "high", table["mean"] + half)
     table["over"] = "lifetimes" if len(reports) > 1 else "episodes"
-    places = table["name"].map(name_order(reports[0]).index)
+    places = table["name"].map(_name_order(reports[0]).index)
     return table.iloc[np.lexsort((places, table["block"]))].reset_index(drop=True)
 
 
-def named_regimes(report: Report) -> pd.DataFrame:
-    """Return `report.regimes` with the column `name`, see `regime_names`."""
+def _named_regimes(report):
+    """Return `report.regimes` with the column `name`, see `_regime_names`."""
     return report.regimes.assign(
-        name=report.regimes["regime"].map(regime_names(report))
+        name=report.regimes["regime"].map(_regime_names(report))
     )
 
 
-def name_order(report: Report) -> list[str]:
+def _name_order(report):
     """Return the names of the tasks in the order in which they are learned; those only tested come last."""
-    regimes = named_regimes(report)
+    regimes = _named_regimes(report)
     return list(
         regimes.sort_values("block_type", ascending=False, kind="stable")[
             "name"
@@ -135,13 +135,13 @@ def name_order(report: Report) -> list[str]:
     )
 
 
-def regime_names(report: Report) -> dict[Any, str]:
+def _regime_names(report):
     """Return {regime: name}: its task or, if a task is learned in variants, the parameters that differ.
 
     >>> from types import SimpleNamespace
     >>> regimes = pd.DataFrame({"regime": [0, 1], "block_type": "train", "task": "shelf", "variant": ["s 0", "s 1"],
     ...                         "params": ['{"noise": 0, "n": 4}', '{"noise": 1, "n": 4}']})
-    >>> regime_names(SimpleNamespace(regimes=regimes))
+    >>> _regime_names(SimpleNamespace(regimes=regimes))
     {0: 'noise 0', 1: 'noise 1'}
     """
     regimes = report.regimes
@@ -224,7 +224,7 @@ def lifetime_curve(
             that the log does not allow is left out.
         task: The task that the marks are about. None chooses the one with most to see.
     """
-    reports = as_list(reports)
+    reports = _as_list(reports)
     ax = chart(title, lead, size=(9, 4.3))
     _draw_lifetime(ax, reports, marks, task)
     return ax.figure
@@ -244,7 +244,7 @@ def metric_on_curve(
         metric: The name of a metric in the report, including one's own.
         task: The task to show it on. None chooses one.
     """
-    reports = as_list(reports)
+    reports = _as_list(reports)
     one_of("metric", metric, [*reports[0].lifetime.index, *dict(reports[0].missing)])
     title = title or f"{spoken(metric).capitalize()} of a lifetime"
     if metric in VERSUS and reports[0].experts:
@@ -266,7 +266,7 @@ def report_sheet(
         before: A report to compare with. The card of a number that has changed says what it was.
         metrics: Names of the metrics to show. None takes eight that have a value, those of HEADLINES first.
     """
-    (report,) = as_list(report)
+    (report,) = _as_list(report)
     names = shown_metrics(report, metrics)
     rows = -(-len(names) // 4)
     height = 3.9 + 0.66 * rows
@@ -290,7 +290,7 @@ def evaluation_blocks(
     lead: str = "means and 95 % intervals",
 ) -> Figure:
     """Draw the tests alone: how each task is mastered after each block of learning, with 95 % intervals."""
-    reports = as_list(reports)
+    reports = _as_list(reports)
     table = evaluation_table(reports)
     has_rows(table)
     ax = chart(
@@ -300,7 +300,7 @@ def evaluation_blocks(
         "learned before the test",
         (6.4, 4),
     )
-    styles = series_styles(name_order(reports[0]))
+    styles = series_styles(_name_order(reports[0]))
     blocks = list(table["block"].unique())
     table["x"] = table["block"].map(blocks.index) + 0.4 * _aside(table)
     for name, line in table.groupby("name", sort=False):
@@ -332,14 +332,14 @@ def against_expert(
         task: None takes the first task that has an expert.
         metrics: Those of VERSUS to write above the curves.
     """
-    curves = drawn_curves(report).query("block_type != 'test'")
+    curves = _drawn_curves(report).query("block_type != 'test'")
     known = [name for name in curves["task"].unique() if report.experts.get(name)]
     if not known:
         raise ValueError(
             "no expert of a task that was learned: use lifelong_report(log, experts=...)"
         )
     task = known[0] if task is None else one_of("task", task, known)
-    slope, shift = scale_of(report, task)  # from the measure to the curves
+    slope, shift = _scale_of(report, task)  # from the measure to the curves
     own = curves[curves["task"] == task].reset_index(drop=True)
     thick = (own["thick"] - shift) / slope
     experts = pd.DataFrame(report.experts[task])
@@ -386,7 +386,7 @@ def smoothed_curves(
     Args:
         reports: Reports of one log under different settings.
     """
-    reports = as_list(reports)
+    reports = _as_list(reports)
     regimes = reports[0].regimes
     regime = regimes["regime"][regimes["block_type"].ne("test").idxmax()]
     curves = [report.curves[report.curves["regime"] == regime] for report in reports]
@@ -407,7 +407,7 @@ def smoothed_curves(
         peak = line.idxmax()
         ax.plot(line, color=colour, ls=dash)
         ax.plot(peak, line[peak], marker, mec=colour, zorder=8, **HOLLOW)
-        words = smoothing_words(report.settings)
+        words = _smoothing_words(report.settings)
         labels.append((len(raw), line.iloc[-1], words, colour))
     round_limits(ax.yaxis, *_span(raw))
     ax.set_xlim(0, len(raw))
@@ -435,15 +435,15 @@ class LifetimeAxes(NamedTuple):
 def _draw_lifetime(ax, reports, marks, task):
     """Draw columns, curves, tests and names, then the marks."""
     report = reports[0]
-    curves = drawn_curves(report)
-    styles = series_styles(name_order(report))
+    curves = _drawn_curves(report)
+    styles = series_styles(_name_order(report))
     blocks = _place_blocks(curves)
     trained = curves[curves["block_type"] != "test"]
     within = trained.groupby("block").cumcount()
     trained = trained.assign(x=trained["block"].map(blocks["start"]) + within)
     tests = _place_tests(evaluation_table(reports), blocks)
     ends = trained.groupby("regime")["x"].agg(begin="min", end="max")
-    regimes = named_regimes(report)
+    regimes = _named_regimes(report)
     learned = regimes.merge(ends + [0, 1], on="regime")
 
     name_axes(ax, _height_words(report), "experiences")
@@ -729,7 +729,7 @@ def shown_metrics(report: Report, metrics: Sequence[str] | None = None) -> list[
     return list(metrics)
 
 
-def smoothing_words(settings: Settings) -> str:
+def _smoothing_words(settings):
     """Return how curves were smoothed: "flat, window 20"."""
     if settings.smoothing == "none":
         return "not smoothed"
@@ -755,7 +755,7 @@ def _draw_card(ax, name, value, was):
 
 def _learned_before(report, blocks):
     """For each block of tests, what was learned since the one before."""
-    learned = named_regimes(report).query("block_type != 'test'")
+    learned = _named_regimes(report).query("block_type != 'test'")
     words = []
     for before, block in zip([-np.inf, *blocks], blocks):
         names = learned.loc[learned["block"].between(before, block), "name"]

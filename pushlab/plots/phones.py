@@ -106,7 +106,7 @@ def app_name(app: Any) -> str:
     return name[0].upper() + name[1:]
 
 
-def words_of(features: Mapping, labels: Mapping) -> dict[str, str]:
+def _words_of(features, labels):
     """Return the features of a context or a notification as {feature: words}.
 
     Args:
@@ -118,24 +118,24 @@ def words_of(features: Mapping, labels: Mapping) -> dict[str, str]:
     }
 
 
-def words_by_role(context: Mapping, labels: Mapping) -> dict[str, str]:
+def _words_by_role(context, labels):
     """Return the known values of the features that have a role as {role: words}."""
     found = {}
-    for feature, words in words_of(context, labels).items():
+    for feature, words in _words_of(context, labels).items():
         if role(feature) and words.lower() not in UNKNOWN:
             found[role(feature)] = words
     return found
 
 
-def app_of(notification: Mapping) -> Any:
+def _app_of(notification):
     """Return the value of the first feature that names an app, or ""."""
     apps = [notification[name] for name in notification if "app" in name.lower()]
     return apps[0] if apps else ""
 
 
-def topic(notification: Mapping, labels: Mapping) -> str:
+def _topic(notification, labels):
     """Return the words of a notification's subject or category, else of its first other feature; or ""."""
-    words = words_of(notification, labels)
+    words = _words_of(notification, labels)
     names = [name for name in ("subject", "category") if name in words]
     others = [n for n in words if n != "priority" and "app" not in n.lower()]
     known = [words[name] for name in names or others]
@@ -177,10 +177,10 @@ def phone(
     context = last["context"] if last else now["context"] or {}
 
     stage = Stage(900, 420)
-    _draw_screen(stage, now, pushes, last, words_by_role(context, labels), choosing)
+    _draw_screen(stage, now, pushes, last, _words_by_role(context, labels), choosing)
     title = "Nothing has been pushed yet"
     if pushes:
-        about = topic(pushes[-1]["notification"], labels)
+        about = _topic(pushes[-1]["notification"], labels)
         title = f"The {fit(about, 300, LEAD)} push was {_outcome(pushes[-1])}"
     elif choosing:
         title = "Which notification should be the first?"
@@ -188,7 +188,7 @@ def phone(
     user = fit(plain(now["user"]), 240, LEAD)
     lead = f"{env} · user {user} · step {now['step']:,} of {now['of']:,}"
     stage.heading(" ".join(title.split()), lead, LEFT)
-    below = _draw_context(stage, words_of(context, labels))
+    below = _draw_context(stage, _words_of(context, labels))
     _draw_score(stage, pushes, now["step"], agent, below)
     _draw_last_pushes(stage, pushes[-20:], below)
     return stage.figure
@@ -199,12 +199,12 @@ def _outcome(push):
     return "opened" if push["opened"] else "dismissed"
 
 
-def expected_best(push: Mapping) -> float:
+def _expected_best(push):
     """Return the reward to expect of the best notification, from the best reachable chance of an open.
 
     Against a history that opened, an open earns 1 and a dismissal -1; against one that dismissed, 2 and 0.
 
-    >>> expected_best({"best": 0.75, "actual": True}), expected_best({"best": 0.75, "actual": False})
+    >>> _expected_best({"best": 0.75, "actual": True}), _expected_best({"best": 0.75, "actual": False})
     (0.5, 1.5)
     """
     return 2 * push["best"] - (1 if push["actual"] else 0)
@@ -218,7 +218,7 @@ def _draw_phone(stage, height, time, known):
 
     Args:
         time: Words at the left of the status bar.
-        known: Context as `words_by_role` returns it; battery, charging and ringer show in the status bar.
+        known: Context as `_words_by_role` returns it; battery, charging and ringer show in the status bar.
     """
     for spread in (7, 5, 3, 1):
         wide, high = 212 + 2 * spread, height + 2 * spread
@@ -273,11 +273,11 @@ def _draw_app(stage, x, y, notification, labels, room, room_below=126):
     Args:
         room, room_below: Widths for the name with its bars, and for the topic.
     """
-    words = words_of(notification, labels)
-    name = fit(app_name(app_of(words) or "Notification"), room, LEAD, "bold")
-    tile(stage, x, y, 26, name[0], app_colour(app_of(notification)))
+    words = _words_of(notification, labels)
+    name = fit(app_name(_app_of(words) or "Notification"), room, LEAD, "bold")
+    tile(stage, x, y, 26, name[0], app_colour(_app_of(notification)))
     stage.text(x + 34, y + 6, name, weight="bold")
-    about = topic(notification, labels) or "no subject"
+    about = _topic(notification, labels) or "no subject"
     stage.text(x + 34, y + 22, fit(about, room_below, SMALL), SMALL)
 
     level = words.get("priority")
@@ -342,7 +342,7 @@ def _draw_card(stage, y, push, labels):
     symbol = "check" if opened else "cross"
     icon(stage, symbol, [(left + 12, y + 69)], 8, colour, 1.8, z=13)
     stage.text(right - 17, y + 69, kind, SMALL, colour, "bold", "right", z=13)
-    level = words_of(push["notification"], labels).get("priority")
+    level = _words_of(push["notification"], labels).get("priority")
     if level:
         stage.label(CARD + 12, y + 69, fit(level, left - CARD - 16, SMALL))
 
@@ -394,7 +394,7 @@ def _draw_score(stage, pushes, last, agent, top):
     name = fit(plain(agent), 100, TICK, "bold")
     ends = [(last, earned[-1], f"{name} {short_number(earned[-1])}", BLUE)]
     if pushes and all(push.get("best") is not None for push in pushes):
-        best = np.cumsum([0, *map(expected_best, pushes)])
+        best = np.cumsum([0, *map(_expected_best, pushes)])
         ax.plot(steps, best, color=INK, lw=1.6, ls=BOUND_DASH)
         ax.fill_between(steps, earned, best, color=GREY, alpha=0.10, lw=0)
         ends.append((last, best[-1], f"best possible {short_number(best[-1])}", INK))
@@ -459,7 +459,7 @@ def inbox(
     now = latest(frames)
     is_over = now["now"] >= now["of"]
     midnight = DAY * int((now["now"] - is_over) // DAY)
-    time = clock_time(now["now"] - midnight)
+    time = _clock_time(now["now"] - midnight)
     stage = Stage(900, 460)
     stage.heading(fit(_title(now, time), 608, TITLE, "bold"), _lead(now, agent), LEFT)
     _draw_inbox_screen(stage, now, time, agent, choosing)
@@ -469,20 +469,20 @@ def inbox(
     return stage.figure
 
 
-def clock_time(minutes: float) -> str:
+def _clock_time(minutes):
     """Return minutes since midnight as the time of day.
 
-    >>> clock_time(1122.4), clock_time(1440)
+    >>> _clock_time(1122.4), _clock_time(1440)
     ('18:42', '24:00')
     """
     hours, minutes = divmod(int(minutes), 60)
     return f"{hours:02}:{minutes:02}"
 
 
-def length_of_time(minutes: float) -> str:
+def _length_of_time(minutes):
     """Return a span of time for a label.
 
-    >>> [length_of_time(m) for m in (0.2, 12, 134, 200, 4000)]
+    >>> [_length_of_time(m) for m in (0.2, 12, 134, 200, 4000)]
     ['now', '12 min', '134 min', '3.3 h', '2.8 days']
     """
     if minutes < 1:
@@ -503,7 +503,7 @@ def _title(now, time):
     handled = now["hand"] or (last if last and last["notification"] else None)
     if not handled:
         return f"Nothing is in hand at {time}"
-    about = topic(handled["notification"], now.get("labels") or {})
+    about = _topic(handled["notification"], now.get("labels") or {})
     result = "is in hand" if now["hand"] else RESULTS.get(last["action"], "")
     return plain(f"The {about} notification {result}")
 
@@ -528,7 +528,7 @@ def _lead(now, agent):
 def _draw_inbox_screen(stage, now, time, agent, choosing):
     """Draw the day, the place, the card in hand with its actions, and the last two notifications that are done."""
     labels = now.get("labels") or {}
-    known = words_by_role(now["context"], labels)
+    known = _words_by_role(now["context"], labels)
     _draw_phone(stage, 420, time, known)
     day = known.get("day", "Today")
     if now.get("date"):
@@ -574,7 +574,7 @@ def _draw_inbox_screen(stage, now, time, agent, choosing):
         stage.text(47, 269, "earlier", SMALL, SURFACE)
     for place, (minute, event) in enumerate(reversed(done[-2:])):
         kind = "shown" if event["outcome"] == "pending" else event["outcome"]
-        ago = length_of_time(now["now"] - minute)
+        ago = _length_of_time(now["now"] - minute)
         y = 284 + 58 * place
         _draw_past_card(stage, y, event["notification"], labels, ago, kind)
 
@@ -585,7 +585,7 @@ def _draw_card_in_hand(stage, event, state, colour, now, labels):
     stage.box(CARD, 107, CARD_WIDTH, 138, 13, z=6)
     stage.text(CARD + 12, 123, state, SMALL, colour, "bold")
     if "arrived" in event:
-        age = length_of_time(now - event["arrived"])
+        age = _length_of_time(now - event["arrived"])
         if event["deferrals"]:
             age = f"{age}, put off {event['deferrals']}×"
         stage.label(right, 123, age, align="right")
@@ -626,7 +626,7 @@ def _draw_cache(stage, now):
         stage.box(x, 102, 188, 76, 10, edge=edge, line=1 if place else 1.5, z=4)
         _draw_app(stage, x + 10, 111, waiting["notification"], labels, 136)
         mark(stage, "waiting", [(x + 23, 159)])
-        waited = length_of_time(now["now"] - waiting["arrived"])
+        waited = _length_of_time(now["now"] - waiting["arrived"])
         stage.text(x + 44, 159, waited, weight="bold")
         stage.label(x + 178, 159, f"put off {waiting['deferrals']}×", align="right")
     rest = cache[count:]
@@ -634,10 +634,10 @@ def _draw_cache(stage, now):
         x = LEFT + 12 + 198 * count
         stage.box(x, 102, 188, 76, 10, edge=LINE, z=4)
         for place, waiting in enumerate(rest[:6]):
-            app = app_of(waiting["notification"])
+            app = _app_of(waiting["notification"])
             letter = app_name(app or "Notification")[0]
             tile(stage, x + 10 + 29 * place, 111, 24, letter, app_colour(app))
-        waited = length_of_time(now["now"] - rest[0]["arrived"])
+        waited = _length_of_time(now["now"] - rest[0]["arrived"])
         words = f"{len(rest):,} more, up to {waited}"
         stage.text(x + 10, 159, fit(words, 168, LEAD, "bold"), weight="bold")
 
@@ -653,7 +653,7 @@ def _at(minutes):
 def _draw_places(stage, places, now, midnight):
     """Draw the places of the day so far; the hours to come are blank."""
     x = _at(now - midnight)
-    now = f"now {clock_time(now - midnight)}"
+    now = f"now {_clock_time(now - midnight)}"
     stage.text(LEFT, 214, now, SMALL, INK, "bold")
     stage.label(RIGHT - 4, 214, "today", align="right")
     stage.box(376, 205, 456, 18, 4, PAPER, LINE)
@@ -697,7 +697,7 @@ def _draw_lanes(stage, now, midnight):
         stage.text(RIGHT - 4, y, f"{count:,}", LEAD, INK, "bold", "right")
     for hour in range(0, 25, 3):
         x = _at(60 * hour)
-        stage.label(x, 427, clock_time(60 * hour), align="center")
+        stage.label(x, 427, _clock_time(60 * hour), align="center")
     if len(minutes["expired"]):
         mark(stage, "expired", [(LEFT + 10, 446)], 6)
         stage.label(LEFT + 26, 446, "expired: unseen, because its time was over")

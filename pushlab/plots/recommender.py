@@ -1,7 +1,5 @@
 """A recommender's shelf: items and a user's preference in the plane, and what the user becomes."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -40,12 +38,12 @@ STEPS = 100  # the latest, of which trail and rewards are drawn
 HALO = [withStroke(linewidth=3.5, foreground=SURFACE)]
 
 
-def plane(items: Any, dimension: int) -> np.ndarray:
+def _plane(items, dimension):
     """Return the two principal axes of the items through the origin, shape (2, dimension).
 
     Items of another dimension than the preference, or of two at most, have their first two features as axes.
 
-    >>> plane([[2.0, 0.0, 0.0], [0.0, 0.0, 1.0]], 3).round(3) + 0.0
+    >>> _plane([[2.0, 0.0, 0.0], [0.0, 0.0, 1.0]], 3).round(3) + 0.0
     array([[1., 0., 0.],
            [0., 0., 1.]])
     """
@@ -57,17 +55,17 @@ def plane(items: Any, dimension: int) -> np.ndarray:
     return axes * np.sign(largest)[:, None]  # an axis has no direction of its own
 
 
-def item_places(items: Any) -> np.ndarray:
+def _item_places(items):
     """Return items in their plane (n_items, 2), scaled so that the longest of them all would lie at 0.9."""
     items = np.asarray(items, float)
     longest = np.linalg.norm(items, axis=1).max()
-    return items @ plane(items, items.shape[1]).T * 0.9 / longest
+    return items @ _plane(items, items.shape[1]).T * 0.9 / longest
 
 
-def angle_between(one: Any, other: Any) -> float:
+def _angle_between(one, other):
     """Return the degrees between two vectors, 0 to 180.
 
-    >>> float(angle_between([1.0, 0.0], [0.0, 2.0]))
+    >>> float(_angle_between([1.0, 0.0], [0.0, 2.0]))
     90.0
     """
     cosine = np.dot(one, other) / (np.linalg.norm(one) * np.linalg.norm(other))
@@ -98,7 +96,7 @@ def shelf(frames: Sequence[Mapping], agent: str = "") -> Figure:
     ax = stage.axes(24, 76, 388, 300)
     ax.set_axis_off()
     ax.set(xlim=(-194 / UNIT, 194 / UNIT), ylim=(-150 / UNIT, 150 / UNIT))
-    places = item_places(last["items"])
+    places = _item_places(last["items"])
     trail = _draw_preference(ax, frames)
     _draw_items(ax, places, shown)
     _write_names(ax, places, last["item_names"], shown, trail)
@@ -111,7 +109,7 @@ def shelf(frames: Sequence[Mapping], agent: str = "") -> Figure:
 def _draw_preference(ax, frames):
     """Draw the preference as an arrow, with a dot for each of the last steps; return the dots' places."""
     trail = np.array([frame["preference"] for frame in frames[-STEPS:]])
-    trail = trail @ plane(frames[-1]["items"], trail.shape[1]).T
+    trail = trail @ _plane(frames[-1]["items"], trail.shape[1]).T
     ax.add_patch(Circle((0, 0), 1, fc="none", ec=LINE, lw=1.2))
     ax.plot([-1, 1, np.nan, 0, 0], [0, 0, np.nan, -1, 1], color=LINE, lw=0.8, ls="-")
     alpha = np.linspace(0.2, 0.9, len(trail))
@@ -181,7 +179,7 @@ def _write_numbers(stage, frames, rewards):
     if rewards:
         last = short_number(rewards[-1])
         mean = short_number(np.mean(rewards))
-    turned = angle_between(frames[0]["preference"], frames[-1]["preference"])
+    turned = _angle_between(frames[0]["preference"], frames[-1]["preference"])
     for row, (number, words, colour) in enumerate(
         (
             (last, "reward of this step", deep(ORANGE)),
@@ -232,13 +230,13 @@ def preference_map(
     """
     figure = sheet(2.8 * len(paths) + 0.6, 4, title, lead)
     figure.get_layout_engine().set(w_pad=0.08)
-    places = item_places(items)
+    places = _item_places(items)
     panels = figure.subplots(1, len(paths), squeeze=False)[0]
     for ax, (name, look) in zip(panels, series_styles(paths).items()):
         colour = look[0]
         faint = blend(colour, 0.5, SURFACE)
         users = np.asarray(paths[name])
-        users = users @ plane(items, users.shape[-1]).T
+        users = users @ _plane(items, users.shape[-1]).T
         ax.set_title(plain(name), size=LEAD, color=deep(colour), pad=4)
         ax.set(xlim=(-1.15, 1.15), ylim=(-1.15, 1.15), aspect="equal")
         ax.set(facecolor=SURFACE, xticks=[], yticks=[])

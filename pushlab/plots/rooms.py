@@ -1,7 +1,5 @@
 """The room: who put what where, what the agent sees of it, what it remembers, and how its last answer turned out."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from itertools import cycle
 

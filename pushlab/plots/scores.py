@@ -5,8 +5,6 @@ scores as `pushlab bench` writes them, a row a run: agent, task, seed, score, an
 and 1 for the best known score. The optional column `failed` marks runs that failed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

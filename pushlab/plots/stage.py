@@ -3,8 +3,6 @@
 Charts need none of this: see `style`.
 """
 
-from __future__ import annotations
-
 import functools
 import json
 import zlib

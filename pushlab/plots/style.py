@@ -6,8 +6,6 @@ Each colour has one meaning. Green is opened, vermilion dismissed, amber waiting
 take SERIES in order of appearance, always with the dash and the marker of the same place; chance is always the last.
 """
 
-from __future__ import annotations
-
 import functools
 import io
 import re

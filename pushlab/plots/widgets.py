@@ -5,8 +5,6 @@ without a kernel stands still: put a static picture beside the widget. Arrow key
 buttons.
 """
 
-from __future__ import annotations
-
 import asyncio
 import functools
 import html
