@@ -12,6 +12,7 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from matplotlib.collections import LineCollection
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
@@ -103,16 +104,6 @@ class Course:
                 lanes.append((name, item["words"], moves, next(colours)))
         return lanes
 
-    def stage(self, title: str, lead: str, agent: str) -> Stage:
-        """Return a sheet of 9 x 4.8 inches with a heading; its default says how far the episode is."""
-        now = f"{self.model['time_unit']} {self.time[-1]:g} of {self.end:g}"
-        stage = Stage(900, 480)
-        stage.heading(
-            title or f"{self.model['title']}: {now}",
-            lead or "   ·   ".join(filter(None, (self.env, agent))),
-        )
-        return stage
-
     def across(self, width: float) -> np.ndarray:
         """Return x of each time on a stage, shape (n,)."""
         begin = self.time[0]
@@ -149,12 +140,8 @@ def _course_of(days, model=None, goal=None):
 
 
 def _columns(frames, key):
-    if not frames or not frames[-1].get(key):
-        return {}
-    return {
-        name: np.array([frame[key][name] for frame in frames], float)
-        for name in frames[-1][key]
-    }
+    table = pd.DataFrame([frame.get(key) or {} for frame in frames], dtype=float)
+    return {name: table[name].to_numpy() for name in table}
 
 
 # ---------------------------------------------------------------- panels
@@ -284,13 +271,8 @@ def numbers(
             values = np.array([frame.get(name, np.nan) for frame in frames], float)
             known = values[np.isfinite(values)]
             limits = min(known, default=0.0), max(known, default=1.0)
-            line = (
-                np.arange(len(values)),
-                values,
-                short_number(float(last)),
-                BLUE,
-                "-",
-            )
+            words = short_number(float(last))
+            line = (range(len(values)), values, words, BLUE, "-")
             panels.append(Panel(plain(name), [line], limits))
     steps = len(frames) - 1
     stage = Stage(900, 480)
@@ -339,20 +321,30 @@ def _panel(course, name, lines, unit=1, share=1, idle="", is_rate=False):
         values = values / unit
         words += "".join(f" {short_number(last)}" for last in values[-1:])
         drawn.append((times, values, words, *look))
-    seen = np.concatenate([line[1] for line in drawn])
-    limits = (0.0, max(seen, default=0.0) or 1.0)
     is_log = course.model["logarithmic"]
-    if is_log:
-        limits = min(1.0, seen.min() / 2), max(3e6, 2 * seen.max())
+    limits = _limits(np.concatenate([line[1] for line in drawn]), is_log)
     goal = course.goal.get(next(iter(lines))) if len(lines) == 1 else None
     return Panel(name, drawn, limits, share, is_log, goal)
 
 
-def _draw_course(stage, course, panels, width):
-    """Draw lanes and panels of an episode; return the axes of the panels."""
+def _limits(values, is_log):
+    if is_log:
+        return min(1.0, values.min() / 2), max(3e6, 2 * values.max())
+    return 0.0, max(values, default=0.0) or 1.0
+
+
+def _draw_course(course, panels, width, title, lead, agent):
+    """Draw a heading, lanes and panels of an episode; return the stage and the axes of the panels."""
+    now = f"{course.model['time_unit']} {course.time[-1]:g} of {course.end:g}"
+    stage = Stage(900, 480)
+    stage.heading(
+        title or f"{course.model['title']}: {now}",
+        lead or "   ·   ".join(filter(None, (course.env, agent))),
+    )
     top = _draw_lanes(stage, course, width) + GAP
     span = course.time[0], course.end
-    return _draw_panels(stage, panels, span, course.model["time_unit"], top, width)
+    unit = course.model["time_unit"]
+    return stage, _draw_panels(stage, panels, span, unit, top, width)
 
 
 @house_style()
@@ -375,9 +367,9 @@ def patient(
         Figure of 9 x 4.8 inches.
     """
     course = _course_of(days, model, goal)
-    stage = course.stage(title, lead, agent)
+    stage, panels = _draw_course(course, _panels(course), 400, title, lead, agent)
     x = course.across(400)
-    for ax in _draw_course(stage, course, _panels(course), 400):
+    for ax in panels:
         ends = 480 * (1 - ax.get_position().intervaly)
         for _, _, moves, colour in course.lanes:
             stage.bars(x[:-1], x[1:], *ends, colour, 0.15 * np.abs(moves))
@@ -411,13 +403,9 @@ def _draw_path(stage, course):
     ring = {"ms": 14, "mfc": "none", "mec": blend(BLUE, 0.7), "mew": 2}
     ax.plot(*points[0], "o", clip_on=False, **ring)
     ax.plot(*points[-1], "o", ms=8, color=INK, mec=PAPER, mew=1, clip_on=False)
-    for axis, values, ends in zip((ax.xaxis, ax.yaxis), points.T, goal):
-        low, high = 0.0, values.max()
-        if course.model["logarithmic"]:
-            powers = np.log10(np.append(values, ends or values))
-            low = 10 ** np.floor(powers.min() - 0.05)
-            high = 10 ** np.ceil(powers.max() + 0.05)
-        _set_limits(axis, low, high, course.model["logarithmic"])
+    is_log = course.model["logarithmic"]
+    for axis, values in zip((ax.xaxis, ax.yaxis), points.T):
+        _set_limits(axis, *_limits(values, is_log), is_log)
 
 
 @house_style()
@@ -436,9 +424,7 @@ def epidemic(
         Figure of 9 x 4.8 inches.
     """
     course = _course_of(days)
-    stage = course.stage(title, lead, agent)
-    _draw_course(stage, course, _panels(course), 640)
-    return stage.figure
+    return _draw_course(course, _panels(course), 640, title, lead, agent)[0].figure
 
 
 # {indicator: (factor to the unit of the chart, that unit, top of the scale, colour)}.
@@ -469,7 +455,6 @@ def limits_to_growth(
         Figure of 9 x 4.8 inches.
     """
     course = _course_of(days)
-    stage = course.stage(title, lead, agent)
     lines = []
     scales = []
     for (name, look), dash in zip(CURVES.items(), (*DASHES, DOTS)):
@@ -480,7 +465,8 @@ def limits_to_growth(
         words = f"{short_number(values[-1])} {unit}"
         lines.append((course.time, values / highest, words, colour, dash))
         scales.append(f"{highest:,.0f} {unit}")
-    ax = _draw_course(stage, course, [Panel("", lines, (0, 1))], 640)[0]
+    panels = [Panel("", lines, (0, 1))]
+    stage, (ax,) = _draw_course(course, panels, 640, title, lead, agent)
     ax.set_yticks([0.25, 0.5, 0.75, 1], [""] * 4)
     if course.time[0] < course.time[-1] < course.end:
         ax.axvline(course.time[-1], color=INK, lw=1, zorder=1)

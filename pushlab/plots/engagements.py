@@ -15,7 +15,7 @@ from scipy.optimize import isotonic_regression
 
 from pushlab.ground.arguments import demand, has_rows
 from pushlab.metrics.estimate import share_interval
-from pushlab.plots.phones import app_name, role, value_words
+from pushlab.plots.phones import app_name, value_words
 from pushlab.plots.stage import app_colour
 from pushlab.plots.style import (
     BLUE,
@@ -278,31 +278,19 @@ CHECK, CROSS = Path([(-1, -0.1), (-0.3, -0.8), (1, 0.8)]), "x"
 
 
 def arrival_table(engagements: pd.DataFrame) -> pd.DataFrame:
-    """Return the number of notifications of each day of the week and each hour, or time slot if no date is known.
+    """Return the number of notifications of each day of the week and each hour.
 
     Args:
-        engagements: A row for each notification, with `posted` (datetime), or with features for day and time slot.
+        engagements: A row for each notification, with `posted` (datetime).
 
     Returns:
-        A table with the columns day, hour (0 to 23) or slot, notifications; a row for every pair.
+        A table with the columns day, hour (0 to 23), notifications; a row for every pair.
     """
-    if "posted" in engagements and engagements["posted"].notna().any():
-        posted = pd.to_datetime(engagements["posted"]).dropna()
-        counts = pd.crosstab(posted.dt.day_name(), posted.dt.hour)
-        counts = counts.reindex(index=DAYS, columns=range(24), fill_value=0)
-        slot = "hour"
-    else:
-        roles = {role(str(name)): name for name in engagements}
-        day = roles.get("day", "day")
-        time = roles.get("time", "time")
-        has_rows(engagements, day, time)
-        counts = pd.crosstab(engagements[day], engagements[time])
-        times = ordered_values(engagements[time])
-        counts = counts.reindex(ordered_values(engagements[day]), columns=times)
-        names = dict(zip("0123456", DAYS))
-        counts.index = [names.get(str(value), value) for value in counts.index]
-        slot = "slot"
-    counts = counts.rename_axis(index="day", columns=slot)
+    has_rows(engagements, "posted")
+    posted = pd.to_datetime(engagements["posted"])
+    counts = pd.crosstab(posted.dt.day_name(), posted.dt.hour)
+    counts = counts.reindex(index=DAYS, columns=range(24), fill_value=0)
+    counts = counts.rename_axis(index="day", columns="hour")
     return counts.stack().rename("notifications").reset_index()
 
 
@@ -329,29 +317,27 @@ def day_table(engagements: pd.DataFrame, date: Any) -> pd.DataFrame:
 
 
 @house_style()
-def arrivals(engagements: pd.DataFrame, title: str = "", lead: str = "") -> Figure:
-    """Draw when notifications arrive: days of the week by hour or time slot; darker is more.
+def arrivals(
+    engagements: pd.DataFrame,
+    title: str = "Notifications by day and hour",
+    lead: str = "",
+) -> Figure:
+    """Draw when notifications arrive: days of the week by hour; darker is more.
 
     Args:
         engagements: See `arrival_table`, which returns the numbers drawn.
     """
     table = arrival_table(engagements)
-    slot = table.columns[1]
-    counts = table.pivot_table("notifications", "day", slot, sort=False)
+    counts = table.pivot_table("notifications", "day", "hour", sort=False)
     most = counts.to_numpy().max()
-    ax = chart(
-        title or f"Notifications by day and {slot}",
-        lead,
-        f"notifications, by day and {slot}; the strongest shade is {most:,.0f}",
-        size=(6.4, 1.4 + 0.32 * len(counts)),
-    )
+    words = f"notifications, by day and hour; the strongest shade is {most:,.0f}"
+    ax = chart(title, lead, words, size=(6.4, 3.64))
     ends = [blend(BLUE, 0.06, SURFACE), BLUE]
     shades = LinearSegmentedColormap.from_list("arrivals", ends)
     ax.pcolormesh(counts, cmap=shades, vmin=0, vmax=most, edgecolors=PAPER, lw=2)
     name_cells(ax, counts)
-    if slot == "hour":
-        hours = range(0, 24, 3)
-        ax.set_xticks(np.add(hours, 0.5), [f"{hour:02}:00" for hour in hours])
+    hours = range(0, 24, 3)
+    ax.set_xticks(np.add(hours, 0.5), [f"{hour:02}:00" for hour in hours])
     return ax.figure
 
 

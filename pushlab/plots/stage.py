@@ -18,7 +18,6 @@ from matplotlib.image import BboxImage
 from matplotlib.lines import Line2D
 from matplotlib.patches import FancyBboxPatch
 from matplotlib.path import Path
-from matplotlib.patheffects import withStroke
 from matplotlib.text import Text
 from matplotlib.transforms import Affine2D, Bbox, IdentityTransform, TransformedBbox
 
@@ -89,10 +88,8 @@ class Stage:
         weight: str = "normal",
         align: Literal["left", "center", "right"] = "left",
         z: float = 10,
-        halo: str | None = None,
     ) -> Text:
-        """Write words whose capitals are centred on y; a halo keeps lines off them."""
-        effects = [withStroke(linewidth=3.5, foreground=halo)] if halo else None
+        """Write words whose capitals are centred on y."""
         return self.figure.text(
             x,
             y + 0.506 * size,
@@ -104,7 +101,6 @@ class Stage:
             va="baseline",
             zorder=z,
             transform=self.place,
-            path_effects=effects,
         )
 
     def heading(self, title: str, lead: str = "", left: float = MARGIN) -> float:
@@ -166,12 +162,6 @@ class Stage:
         )
         stamps.set(transform=IdentityTransform(), zorder=z)
         return self.figure.add_artist(stamps)
-
-    def disc(
-        self, x: float, y: float, radius: float, fill: str = SURFACE, **more: Any
-    ) -> PathCollection:
-        """Draw a circle, see `stamp`."""
-        return self.stamp(CIRCLE, [(x, y)], radius, fill, **more)
 
     def line(
         self,
