@@ -271,15 +271,14 @@ def report_sheet(
     rows = -(-len(names) // 4)
     height = 3.9 + 0.66 * rows
     figure = sheet(9, height, title, lead)
-    grid = figure.add_gridspec(2, 1, height_ratios=(3, 0.66 * rows))
-    _draw_lifetime(
-        figure.add_subplot(grid[0]), [report], ("saturation", "forgetting"), None
-    )
-    cards = grid[1].subgridspec(rows, 4)
+    above, below = figure.subplots(2, height_ratios=(3, 0.66 * rows))
+    _draw_lifetime(above, [report], ("saturation", "forgetting"), None)
+    below.set(xlim=(0, 4), ylim=(rows, 0))
+    below.set_axis_off()
     for place, name in enumerate(names):
         value = short_number(report.lifetime.get(name, np.nan))
         was = short_number(before.lifetime.get(name, np.nan)) if before else value
-        _draw_card(figure.add_subplot(cards[place]), name, value, was)
+        _draw_card(below, place % 4, place // 4, name, value, was)
     return figure
 
 
@@ -391,13 +390,8 @@ def smoothed_curves(
     regime = regimes["regime"][regimes["block_type"].ne("test").idxmax()]
     curves = [report.curves[report.curves["regime"] == regime] for report in reports]
     raw = curves[0]["raw"].to_numpy(float)
-    ax = chart(
-        title,
-        lead,
-        spoken(reports[0].measure),
-        "experiences",
-        (6.4, 4),
-    )
+    measure = spoken(reports[0].measure)
+    ax = chart(title, lead, measure, "experiences", (6.4, 4))
     _draw_raw(ax, range(len(raw)), raw, TEXT)
     styles = series_styles(range(len(reports)))
     labels = []
@@ -722,11 +716,8 @@ def _write(ax, words, at, offset, align, colour=INK):
 
 def shown_metrics(report: Report, metrics: Sequence[str] | None = None) -> list[str]:
     """Return the names of the metrics to show: eight that have a value by default, those of HEADLINES first."""
-    if metrics is None:
-        return sorted(
-            report.lifetime.index, key=[*HEADLINES, *report.lifetime.index].index
-        )[:8]
-    return list(metrics)
+    known = list(report.lifetime.index)
+    return list(metrics or sorted(known, key=[*HEADLINES, *known].index)[:8])
 
 
 def _smoothing_words(settings):
@@ -737,20 +728,17 @@ def _smoothing_words(settings):
     return f"{settings.smoothing}, window {window}"
 
 
-def _draw_card(ax, name, value, was):
+def _draw_card(ax, x, y, name, value, was):
     """Draw a card with a metric's name and value and, if it has changed, what it was."""
-    ax.set_axis_off()
-    corners = "round,pad=0,rounding_size=0.04"
-    ax.add_patch(
-        FancyBboxPatch(
-            (0, 0), 1, 1, corners, mutation_aspect=3.6, fc=SURFACE, ec=LINE, lw=1
-        )
-    )
+    corners = {"boxstyle": "round,pad=0,rounding_size=0.04", "mutation_aspect": 3.2}
+    card = (x + 0.02, y + 0.06), 0.96, 0.88
+    ax.add_patch(FancyBboxPatch(*card, fc=SURFACE, ec=LINE, lw=1, **corners))
     words = fit(spoken(name).removeprefix("performance "), 185, SMALL)
-    ax.text(0.06, 0.7, words, size=SMALL, color=TEXT, va="center")
-    ax.text(0.06, 0.3, value, size=15, weight="bold", va="center")
+    ax.text(x + 0.08, y + 0.3, words, size=SMALL, color=TEXT, va="center")
+    ax.text(x + 0.08, y + 0.67, value, size=15, weight="bold", va="center")
     if was != value:
-        ax.text(0.94, 0.3, f"was {was}", size=TICK, color=TEXT, va="center", ha="right")
+        look = {"size": TICK, "color": TEXT, "va": "center", "ha": "right"}
+        ax.text(x + 0.92, y + 0.67, f"was {was}", **look)
 
 
 def _learned_before(report, blocks):

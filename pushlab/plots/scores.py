@@ -10,9 +10,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patheffects import withStroke
 
 from pushlab.ground.arguments import has_columns, has_rows, one_of
 from pushlab.metrics.estimate import (
@@ -25,6 +23,7 @@ from pushlab.plots.style import (
     BLUE,
     BOUND_DASH,
     CHANCE,
+    HALO,
     INK,
     LINE,
     MUTED,
@@ -51,6 +50,7 @@ from pushlab.plots.style import (
     sheet,
     short,
     short_number,
+    write_beside,
 )
 
 ENDS = (-0.5, 1.25)  # normalised scores beyond are drawn there
@@ -148,7 +148,6 @@ def task_scores(
         scores: A row a run: agent, task, seed, normalised.
         tasks: A row a task: name.
     """
-    has_rows(tasks, "name")
     places = pd.Series(range(len(tasks)), tasks["name"])
     runs = scores[scores["agent"] == agent]
     means = task_means(scores)
@@ -166,14 +165,13 @@ def task_scores(
     ax.plot(at, heights, "o", ms=4.5, color=BLUE, alpha=0.4, mew=0)
     if "failed" in runs:
         ax.plot(at[runs["failed"]], heights[runs["failed"]], "x", color=INK, zorder=7)
-    words = []
-    for line in own.itertuples():
+    name_rows(ax, list(own.index))
+    for row, line in enumerate(own.itertuples()):
         said = short_number(line.mean) if line.runs > 0 else "not done"
-        words.append(f"{said}, {line.failed:.0f} failed" if line.failed > 0 else said)
-    intervals = own[["mean", "low", "high"]].clip(*ENDS)
-    for row, (value, *ends) in enumerate(intervals.to_numpy()):
+        said += f", {line.failed:.0f} failed" if line.failed > 0 else ""
+        write_beside(ax, row, said, INK)
+        value, *ends = np.clip((line.mean, line.low, line.high), *ENDS)
         draw_mean(ax, (BLUE, "-", "o"), value, row, ends)
-    name_rows(ax, list(own.index), words)
     draw_upright(ax, 0, "random", ":")
     draw_upright(ax, 1, "best known")
     ax.set(xlim=np.add(ENDS, (-0.05, 0.05)), xticks=(-0.5, 0, 0.5, 1))
@@ -342,97 +340,73 @@ JUDGES = {"truth": "true user", "adaboost": "AdaBoost", "bayes": "naive Bayes"}
 
 
 @house_style()
-def scorecard(
-    cards: Sequence[Any], times: bool = False, title: str = "", lead: str = ""
-) -> Figure:
+def scorecard(cards: Sequence[Any], title: str = "", lead: str = "") -> Figure:
     """Draw the first scorecard as bars, chance as ticks on them, and what each judge thinks of all.
 
     Args:
         cards: Each a `pushlab.challenges.Scorecard` of one challenge, of which the first five are drawn; the agent
             called "random" is chance.
-        times: Whether to name the response time, which differs between machines.
 
     Returns:
         A figure of 9 x 4.2 inches.
     """
-    if not cards:
-        raise ValueError("there is no scorecard to draw")
     cards = list(cards)[:5]
     first = cards[0]
-    if not lead:
-        count = first.count // len(first.seeds)
-        lead = f"challenge {first.challenge} · user {short(first.user, 20)}"
-        lead += f" · {first.period} period of {count:,} notifications"
-        if len(first.seeds) > 1:
-            lead += f" · {len(first.seeds)} episodes"
-        if times and first.response is not None:
-            lead += f" · response time p95 {1000 * first.response.p95:.2g} ms"
-    figure = sheet(9, 4.2, title or f"Scorecard of {short(first.agent, 40)}", lead)
-    grid = figure.add_gridspec(1, 2, width_ratios=(1.1, 1), wspace=0.06)
-    _draw_bars(figure.add_subplot(grid[0]), cards)
-    _draw_judges(figure.add_subplot(grid[1]), cards)
+    count = first.count // len(first.seeds)
+    said = f"challenge {first.challenge} · user {short(first.user, 20)}"
+    said += f" · {first.period} period of {count:,} notifications"
+    title = title or f"Scorecard of {short(first.agent, 40)}"
+    figure = sheet(9, 4.2, title, lead or said)
+    left, right = figure.subplots(1, 2, width_ratios=(1.1, 1))
+    _draw_bars(left, cards)
+    _draw_judges(right, cards)
     return figure
 
 
-def _draw_bars(ax: Axes, cards: Sequence[Any]) -> None:
+def _is_chance(card):
+    return card.agent.lower() == CHANCE
+
+
+def _draw_bars(ax, cards):
     """Draw a bar for each metric of the first card, with ticks for chance."""
     metrics = cards[0].metrics
     bars = [metric for metric in BARS if metrics.get(metric) is not None]
-    chance = {}
-    for card in cards[1:]:
-        if card.agent.lower() == CHANCE:
-            chance = card.metrics
+    rows = np.arange(len(bars))
+    values = np.array([metrics[metric] for metric in bars])
     name_rows(ax, [BARS[metric][0] for metric in bars])
+    ax.barh(rows, 1, height=0.28, color=TRACK)
+    ax.barh(rows, values.clip(0, 1), height=0.28, color=BLUE)
     for row, metric in enumerate(bars):
-        value = metrics[metric]
-        ax.barh(row, 1, height=0.28, color=TRACK)
-        ax.barh(row, np.clip(value, 0, 1), height=0.28, color=BLUE)
         ax.text(0, row + 0.37, BARS[metric][1], size=SMALL, color=TEXT, va="center")
-        number = f"{value:.2f}".replace("-", "−")
+        number = f"{values[row]:.2f}".replace("-", "−")
         ax.text(1.04, row, number, size=13, weight="bold", va="center")
-        other = chance.get(metric)
-        if other is not None:
-            x = np.clip(other, 0, 1)
-            halo = [withStroke(linewidth=4, foreground=PAPER)]
-            line: Any = {
-                "color": INK,
-                "ls": "-",
-                "lw": 1.8,
-                "path_effects": halo,
-                "clip_on": False,
-            }
-            ax.plot((x, x), (row - 0.2, row + 0.2), **line)
-            if row == 0:
-                words: Any = {"size": SMALL, "color": TEXT, "ha": "center"}
-                ax.text(x, row - 0.25, CHANCE, **words)
+    for card in filter(_is_chance, cards[1:]):
+        chance = [card.metrics.get(metric, np.nan) for metric in bars]
+        ends = np.clip(np.array(chance, float), 0, 1)
+        look = {"color": INK, "lw": 1.8, "path_effects": HALO, "clip_on": False}
+        ax.vlines(ends, rows - 0.2, rows + 0.2, **look)
+        ax.text(ends[0], -0.25, CHANCE, size=SMALL, color=TEXT, ha="center")
     ax.set(xlim=(0, 1), xticks=[], ylim=(max(len(bars), 5) - 0.5, -0.5))
     ax.spines.bottom.set_visible(False)
 
 
-def _draw_judges(ax: Axes, cards: Sequence[Any]) -> None:
+def _draw_judges(ax, cards):
     """Draw the share opened by each judge, with an interval, the agents below each other."""
     judges = list(cards[0].judges)
     name_axes(ax, "share opened by each judge, 95 % intervals")
     name_rows(ax, [short(JUDGES.get(judge, judge), 14) for judge in judges])
     styles = series_styles([card.agent for card in cards])
     for place, card in enumerate(cards):
-        rates = [card.judges[judge] for judge in judges]
-        shares = np.array([rate["sampled"] for rate in rates])
-        low = [rate["low"] for rate in rates]
-        high = [rate["high"] for rate in rates]
-        colour, _, marker = styles[card.agent]
-        is_chance = card.agent.lower() == CHANCE
-        ax.errorbar(
-            shares,
-            np.arange(len(judges)) + 0.16 * (place - (len(cards) - 1) / 2),
-            xerr=(shares - low, high - shares),
-            fmt=marker,
-            color=colour,
-            ms=4.5,
-            lw=1.6,
-            mfc=PAPER if is_chance else colour,
-            label=fit(plain(card.agent), 110, TICK),
-        )
+        colour, _, marker = look = styles[card.agent]
+        hollow = _is_chance(card)
+        for row, judge in enumerate(judges):
+            rate = card.judges[judge]
+            y = row + 0.16 * (place - (len(cards) - 1) / 2)
+            ends = (rate["low"], rate["high"])
+            draw_mean(ax, look, rate["sampled"], y, ends, hollow=hollow)
+        name = fit(plain(card.agent), 110, TICK)
+        face = PAPER if hollow else colour
+        ax.plot([], [], marker, ms=7.5, color=colour, mfc=face, label=name)
     ax.set(xlim=(0, 1), xticks=(0, 0.5, 1))
     where: Any = {"loc": "upper center", "bbox_to_anchor": (0.4, -0.08)}
-    ax.legend(**where, ncols=2, frameon=False, labelcolor="linecolor")
+    ax.legend(**where, ncols=2, labelcolor="linecolor")
