@@ -349,18 +349,9 @@ def sweep_curve(
         spoken(over),
         (6.4, 4.4),
     )
-    for name, (colour, _, marker) in series_styles(table["agent"]).items():
-        line = table[table["agent"] == name]
-        ax.plot(
-            line[over],
-            line["mean"],
-            marker,
-            ms=5.5,
-            color=colour,
-            clip_on=False,
-            zorder=4,
-        )
     _draw_curves(ax, table, "agent", over)
+    for line, look in zip(ax.lines, series_styles(table["agent"]).values()):
+        line.set(marker=look[2], markersize=5.5, clip_on=False)
     settings = list(tables)
     if 0 < 8 * settings[0] <= settings[-1]:
         ax.set_xscale("log", base=2)

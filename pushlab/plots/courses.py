@@ -252,11 +252,7 @@ def _draw_lanes(stage, course, width):
 
 
 @house_style()
-def numbers(
-    frames: Sequence[Mapping[str, Any]],
-    title: str = "",
-    **more: Any,
-) -> Figure:
+def numbers(frames: Sequence[Mapping[str, Any]], **more: Any) -> Figure:
     """Draw a panel for each number in the frames of any world, the first five, over the steps of an episode.
 
     Args:
@@ -276,7 +272,7 @@ def numbers(
             panels.append(Panel(plain(name), [line], limits))
     steps = len(frames) - 1
     stage = Stage(900, 480)
-    stage.heading(title or f"After {steps} steps", plain(frames[-1].get("env", "")))
+    stage.heading(f"After {steps} steps", plain(frames[-1].get("env", "")))
     _draw_panels(stage, panels, (0, max(1, steps)), "step", 92, 720)
     return stage.figure
 

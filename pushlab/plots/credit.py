@@ -42,9 +42,7 @@ CHANCES = np.array([0.02, 0.1, 0.5, 0.9, 0.98])  # ticks of the axis of scores
 
 
 @house_style()
-def credit_scores(
-    frames: Sequence[Mapping], title: str = "", agent: str = ""
-) -> Figure:
+def credit_scores(frames: Sequence[Mapping], agent: str = "") -> Figure:
     """Draw both groups' scores before and after they moved, the loss promised and paid, and what was moved.
 
     Args:
@@ -58,7 +56,7 @@ def credit_scores(
     lead = f"{last['people']:,} people, {last['source']}, epsilon {last['epsilon']:g}"
     choice = last["choice"] or ""
     stage.heading(
-        title or f"{last['env']}: round {last['step']} of {last['of']}",
+        f"{last['env']}: round {last['step']} of {last['of']}",
         "   ·   ".join(filter(None, (lead, agent, choice))),
     )
     # People beyond the ends stand in the outermost bins, which may leave the top.

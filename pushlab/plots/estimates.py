@@ -37,6 +37,7 @@ from pushlab.plots.style import (
     short_number,
 )
 
+UNIT = "estimated reward per episode"
 # An estimator of values is grey if it ignores the question, orange if it is a model alone, blue if it weighs.
 VALUE_LOOKS = {
     "naive": (GREY, "-", "o"),
@@ -59,7 +60,6 @@ def estimator_spread(
     truth: float,
     title: str = "Estimates",
     lead: str = "",
-    unit: str = "estimated reward per episode",
 ) -> Figure:
     """Draw each estimator's estimates from many logs.
 
@@ -84,7 +84,7 @@ def estimator_spread(
     for row, ends in enumerate(table[["from", "to"]].to_numpy()):
         colour = figure.axes[0].lines[2 * row].get_color()
         figure.axes[0].plot(ends, (row, row), color=colour, lw=7)
-    _draw_truth(figure.axes[0], table, truth, unit)
+    _draw_truth(figure.axes[0], table, truth, UNIT)
     return figure
 
 
@@ -94,7 +94,7 @@ def estimator_intervals(
     truth: float,
     title: str = "Estimates",
     lead: str = "",
-    unit: str = "estimated reward per episode",
+    unit: str = UNIT,
 ) -> Figure:
     """Draw the estimates from one log with their intervals, beside the true value.
 

@@ -168,12 +168,11 @@ class Stage:
         points: Any,
         colour: str = INK,
         line: float = 1.4,
-        dash: Any = "-",
         z: float = 6,
     ) -> Line2D:
         """Draw one line through the points (x, y)."""
         xs, ys = np.transpose(points)
-        return self._add(Line2D(xs, ys, color=colour, lw=line, ls=dash), z)
+        return self._add(Line2D(xs, ys, color=colour, lw=line, ls="-"), z)
 
     def bars(
         self,
@@ -353,9 +352,8 @@ def tile(
     side: float,
     letter: str,
     colour: str,
-    z: float = 8,
 ) -> None:
     """Draw an app: a letter on a rounded square, x, y its upper left corner."""
-    stage.box(x, y, side, side, side * 0.28, colour, z=z)
+    stage.box(x, y, side, side, side * 0.28, colour, z=8)
     middle = (x + side / 2, y + side / 2)
-    stage.text(*middle, letter, side * 0.44, SURFACE, "bold", "center", z=z + 1)
+    stage.text(*middle, letter, side * 0.44, SURFACE, "bold", "center")

@@ -252,13 +252,12 @@ def show(figure: Figure, owner: Any) -> None:
     """
     shell = sys.modules.get("IPython") and sys.modules["IPython"].get_ipython()
     if hasattr(shell, "kernel"):
-        from IPython.display import Image, display
+        from IPython.display import display
 
-        image = Image(png(figure))
         if owner in _displays:
-            _displays[owner].update(image)
+            _displays[owner].update(figure)
         else:
-            _displays[owner] = display(image, display_id=True)
+            _displays[owner] = display(figure, display_id=True)
         return
 
     import matplotlib.pyplot as plt
@@ -267,12 +266,10 @@ def show(figure: Figure, owner: Any) -> None:
     if matplotlib.get_backend().lower() not in interactive:
         return
     name = f"pushlab {id(owner)}"
-    if plt.fignum_exists(name):
-        plt.figure(name).images[0].set_data(pixels(figure))
-    else:
-        plt.figure(name).figimage(pixels(figure), resize=True)
+    if not plt.fignum_exists(name):
         closer: Any = finalize(owner, plt.close, name)
         closer.atexit = False  # Matplotlib closes its windows itself then
+    plt.figure(name, clear=True).figimage(pixels(figure), resize=True)
     plt.pause(0.001)
 
 
@@ -496,10 +493,8 @@ def fit(words: str, width: float, size: float, weight: str = "normal") -> str:
     return words.rstrip() + "…"
 
 
-def wrap(
-    words: str, width: float, size: float, weight: str = "normal", lines: int = 2
-) -> list[str]:
-    """Return the words in at most `lines` lines no wider than `width`, the last cut with an ellipsis.
+def wrap(words: str, width: float, size: float, weight: str = "normal") -> list[str]:
+    """Return the words in at most two lines no wider than `width`, the last cut with an ellipsis.
 
     >>> wrap("a long title for a narrow sheet", 100, 12)
     ['a long title', 'for a narr…']
@@ -508,7 +503,7 @@ def wrap(
     for word in words.split():
         longer = f"{rows[-1]} {word}" if rows else word
         is_full = not rows or text_width(longer, size, weight) > width
-        if is_full and len(rows) < lines:
+        if is_full and len(rows) < 2:
             rows.append(word)
         else:
             rows[-1] = longer
