@@ -244,6 +244,7 @@ class EvalUMAP1(UserWorld):
         return {**told, "user": state["user"]} if len(self.users) > 1 else told
 
     def frame(self, state: dict, outcome: dict | None, at: int = 0) -> dict:
+        """Return the plain dict that `pushlab.plots.phone` draws and documents."""
         row, who = int(state["row"][at]), int(state["user"][at])
         return {
             "env": self.name,

@@ -224,17 +224,17 @@ def _name_times(ax, unit):
     ax.set_xticks(ticks, names)
 
 
-def _draw_lanes(stage, course, width):
+def _draw_lanes(stage, course, width, as_bars):
     """Draw a lane an intervention, darker for a higher dose; return where the last one ends.
 
-    A dose that can be lowered too is a bar above or below the middle of its lane.
+    Bars above or below the middle of a lane show doses that can be lowered too.
     """
     x = course.across(width)
     top = TOP
     for name, words, moves, colour in course.lanes:
         middle = top + LANE / 2
         stage.box(LEFT, top, width, LANE, 0, SOFT, z=1)
-        if course.model["name"] == "world3":
+        if as_bars:
             words += "".join(f" {dose:.3g}" for dose in course.doses[name][-1:])
             bars = LANE / 2 * moves / max(0.25, np.abs(moves).max(initial=0))
             stage.bars(x[:-1], x[1:], middle - bars, middle, colour)
@@ -329,7 +329,7 @@ def _limits(values, is_log):
     return 0.0, max(values, default=0.0) or 1.0
 
 
-def _draw_course(course, panels, width, title, lead, agent):
+def _draw_course(course, panels, width, title, lead, agent, as_bars=False):
     """Draw a heading, lanes and panels of an episode; return the stage and the axes of the panels."""
     now = f"{course.model['time_unit']} {course.time[-1]:g} of {course.end:g}"
     stage = Stage(900, 480)
@@ -337,7 +337,7 @@ def _draw_course(course, panels, width, title, lead, agent):
         title or f"{course.model['title']}: {now}",
         lead or "   ·   ".join(filter(None, (course.env, agent))),
     )
-    top = _draw_lanes(stage, course, width) + GAP
+    top = _draw_lanes(stage, course, width, as_bars) + GAP
     span = course.time[0], course.end
     unit = course.model["time_unit"]
     return stage, _draw_panels(stage, panels, span, unit, top, width)
@@ -462,7 +462,7 @@ def limits_to_growth(
         lines.append((course.time, values / highest, words, colour, dash))
         scales.append(f"{highest:,.0f} {unit}")
     panels = [Panel("", lines, (0, 1))]
-    stage, (ax,) = _draw_course(course, panels, 640, title, lead, agent)
+    stage, (ax,) = _draw_course(course, panels, 640, title, lead, agent, as_bars=True)
     ax.set_yticks([0.25, 0.5, 0.75, 1], [""] * 4)
     if course.time[0] < course.time[-1] < course.end:
         ax.axvline(course.time[-1], color=INK, lw=1, zorder=1)

@@ -464,4 +464,5 @@ class Push(UserWorld):
         return table_of(self, env.state)
 
     def frame(self, state: dict, outcome: dict | None, at: int = 0) -> dict:
+        """Return the plain dict that `pushlab.plots.inbox` draws and documents."""
         return frame_of(self, state, outcome, at)
