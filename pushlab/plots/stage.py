@@ -71,6 +71,8 @@ class Stage:
         self.height = height
         self.figure = sheet(width / 100, height / 100)
         self.figure.set_layout_engine("none")
+        # IPython leaves out figures that have neither axes nor lines.
+        self.figure.lines.append(Line2D([], [], figure=self.figure))
         inches = Affine2D().scale(0.01, -0.01).translate(0, height / 100)
         self.place = inches + self.figure.dpi_scale_trans
 
