@@ -317,16 +317,13 @@ def _panel(course, name, lines, unit=1, share=1, idle="", is_rate=False):
         values = values / unit
         words += "".join(f" {short_number(last)}" for last in values[-1:])
         drawn.append((times, values, words, *look))
+    seen = np.concatenate([line[1] for line in drawn])
+    limits = (0.0, max(seen, default=0.0) or 1.0)
     is_log = course.model["logarithmic"]
-    limits = _limits(np.concatenate([line[1] for line in drawn]), is_log)
+    if is_log:
+        limits = min(1.0, seen.min() / 2), max(3e6, 2 * seen.max())
     goal = course.goal.get(next(iter(lines))) if len(lines) == 1 else None
     return Panel(name, drawn, limits, share, is_log, goal)
-
-
-def _limits(values, is_log):
-    if is_log:
-        return min(1.0, values.min() / 2), max(3e6, 2 * values.max())
-    return 0.0, max(values, default=0.0) or 1.0
 
 
 def _draw_course(course, panels, width, title, lead, agent, as_bars=False):
@@ -399,9 +396,13 @@ def _draw_path(stage, course):
     ring = {"ms": 14, "mfc": "none", "mec": blend(BLUE, 0.7), "mew": 2}
     ax.plot(*points[0], "o", clip_on=False, **ring)
     ax.plot(*points[-1], "o", ms=8, color=INK, mec=PAPER, mew=1, clip_on=False)
-    is_log = course.model["logarithmic"]
-    for axis, values in zip((ax.xaxis, ax.yaxis), points.T):
-        _set_limits(axis, *_limits(values, is_log), is_log)
+    for axis, values, ends in zip((ax.xaxis, ax.yaxis), points.T, goal):
+        low, high = 0.0, values.max()
+        if course.model["logarithmic"]:
+            powers = np.log10(np.append(values, ends or values))
+            low = 10 ** np.floor(powers.min() - 0.05)
+            high = 10 ** np.ceil(powers.max() + 0.05)
+        _set_limits(axis, low, high, course.model["logarithmic"])
 
 
 @house_style()

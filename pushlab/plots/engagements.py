@@ -403,6 +403,8 @@ def _draw_outcomes(ax: Axes, row: int, hours: np.ndarray, opened: np.ndarray) ->
         (hours[opened], OPENED, OPENED, CHECK, PAPER),
         (hours[~opened], DISMISSED, PAPER, CROSS, DISMISSED),
     ):
+        if not len(some):
+            continue
         rows = np.full(len(some), row)
         look: Any = {"ls": "", "clip_on": False, "zorder": 5}
         ax.plot(some, rows, marker="o", ms=10, mec=colour, mfc=face, mew=1.6, **look)

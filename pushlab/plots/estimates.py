@@ -83,7 +83,7 @@ def estimator_spread(
     figure = row_panels({"": table}, VALUE_LOOKS, title, lead)
     for row, ends in enumerate(table[["from", "to"]].to_numpy()):
         colour = figure.axes[0].lines[2 * row].get_color()
-        figure.axes[0].plot(ends, (row, row), color=colour, lw=7)
+        figure.axes[0].plot(ends, (row, row), color=colour, lw=7, zorder=5.5)
     _draw_truth(figure.axes[0], table, truth, UNIT)
     return figure
 
