@@ -271,8 +271,10 @@ def report_sheet(
     rows = -(-len(names) // 4)
     height = 3.9 + 0.66 * rows
     figure = sheet(9, height, title, lead)
-    above, below = figure.subplots(2, height_ratios=(3, 0.66 * rows))
+    grid = figure.add_gridspec(2, height_ratios=(3, 0.66 * rows))
+    above = figure.add_subplot(grid[0])
     _draw_lifetime(above, [report], ("saturation", "forgetting"), None)
+    below = figure.add_subplot(grid[1].subgridspec(1, 1)[0])
     below.set(xlim=(0, 4), ylim=(rows, 0))
     below.set_axis_off()
     for place, name in enumerate(names):

@@ -716,9 +716,10 @@ def _draw_waiting(stage, now, midnight):
     if not changes:
         return
     minutes, steps = np.transpose(sorted(changes))
-    number = np.cumsum(steps)
+    x = np.repeat(minutes, 2)[1:]
+    number = np.repeat(np.cumsum(steps), 2)[:-1]
     ax = stage.axes(376, 266, 456, 25, zorder=3)
     ax.set_axis_off()
     ax.set(xlim=(midnight, midnight + DAY), ylim=(0, max(25 / 8, number.max())))
-    look = {"fc": WAITING, "ec": WAITING_EDGE, "lw": 0.9, "step": "post"}
-    ax.fill_between(minutes, number, where=number > 0, **look)
+    look = {"fc": WAITING, "ec": WAITING_EDGE, "lw": 0.9}
+    ax.fill_between(x, number, where=number > 0, **look)
