@@ -584,8 +584,8 @@ def study_differences(
     )
     styles = series_styles(comparison["against"])
     baselines = list(styles)
-    ends = [0, *comparison["low"], *comparison["high"]]
-    round_limits(ax.xaxis, min(ends), max(ends))
+    limits = [0, *comparison["low"], *comparison["high"]]
+    round_limits(ax.xaxis, min(limits), max(limits))
     for line in comparison.itertuples():
         place = baselines.index(line.against) - (len(baselines) - 1) / 2
         row = users.index(line.user) + 0.4 * place

@@ -335,11 +335,10 @@ def draw_last_outcomes(
     points = np.column_stack(
         [x + place % columns * across, y + place // columns * down]
     )
-    outcomes = np.array(outcomes[-20:])
-    for kind in set(outcomes.tolist()):
-        mark(stage, kind, points[: len(outcomes)][outcomes == kind], radius)
-    rest = points[len(outcomes) :]
-    stage.stamp(CIRCLE, rest, radius - 0.6, PAPER, LINE, 1.2)
+    last = np.array(outcomes[-20:])
+    for kind in set(outcomes[-20:]):
+        mark(stage, kind, points[: len(last)][last == kind], radius)
+    stage.stamp(CIRCLE, points[len(last) :], radius - 0.6, PAPER, LINE, 1.2)
 
 
 def app_colour(app: Any) -> str:
