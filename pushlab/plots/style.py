@@ -126,7 +126,10 @@ def _renderer(width, height, dpi, thread):
 
 
 class Canvas(FigureCanvasAgg):
-    """A canvas that shares its renderer with others of its size: a renderer remembers the sizes of words."""
+    """A canvas that shares its renderer with others of its size: a renderer remembers the sizes of words.
+
+    Read its pixels before the next one is drawn, as `pixels` does.
+    """
 
     def get_renderer(self):
         return _renderer(*self.figure.bbox.size, self.figure.dpi, get_ident())
