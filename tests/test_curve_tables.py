@@ -121,7 +121,7 @@ def test_the_intervals_of_a_trade_off_can_cross_runs_with_days():
     days = pd.DataFrame(grid).stack().rename_axis(["seed", "day"]).rename("reward")
     days = days.reset_index().assign(agent="a", cost=1.0)
     axes = plots.trade_off(days, "reward", "cost", cross="day").axes[0]
-    (bar,) = axes.collections[0].get_segments()
+    bar = axes.lines[0].get_xydata()
     mean, low, high = crossed_interval(grid)
     assert bar[:, 0].tolist() == pytest.approx([low, high])
     assert bar[:, 0].mean() == pytest.approx(mean)
@@ -148,7 +148,7 @@ def test_parts_of_the_reward_are_the_last_sums_of_each_episode():
         (lambda log: plots.policy_table(log, "rewrad"), "no column 'rewrad'; it has"),
         (lambda log: plots.curve_table(log, window=0), "at least 1 step, got 0"),
         (lambda log: plots.curve_table(log.drop(columns="seed")), "more than once"),
-        (lambda log: plots.reward_parts(log, "part:"), "begins with 'part:'"),
+        (plots.reward_parts, "begins with 'info.parts.'"),
     ],
 )
 def test_an_error_names_the_argument_or_column(call, message):

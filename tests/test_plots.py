@@ -460,10 +460,6 @@ def test_engagements_are_counted_by_day_hour_and_place():
     arrivals = plots.arrival_table(engagements).set_index(["day", "hour"])
     assert len(arrivals) == 7 * 24
     assert arrivals["notifications"]["Monday", 20] == 20
-    undated = engagements.drop(columns="posted").assign(day="3")
-    slots = plots.arrival_table(undated).set_index(["day", "slot"])
-    assert slots["notifications"]["Thursday", "evening"] == 20
-
     later = engagements.assign(posted=engagements["posted"] + pd.Timedelta(1, "day"))
     day = plots.day_table(pd.concat([later, engagements]), "2019-02-18")
     assert len(day) == 32 and day["posted"].is_monotonic_increasing

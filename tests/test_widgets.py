@@ -109,7 +109,7 @@ def test_a_picture_is_drawn_once_until_another_cell_has_run(monkeypatch, tmp_pat
 def test_sliders_over_the_settings_of_a_lifetime_change_its_numbers():
     rewards = [0, 4, 8, 2, 6, 8]
     log = log_of(("train", "A", rewards), ("train", "B", rewards))
-    panel = widgets.lifelong_settings(log, metrics=["saturation"])
+    panel = widgets.lifelong_settings(log)
     for name, value in (("smoothing", "none"), ("normalization", "none")):
         before = pixels(panel)
         panel.controls[name].value = value

@@ -216,8 +216,7 @@ def cut(figure, piece, width):
     left, top, across, down = (part * width / piece[2] for part in piece)
     usual = figure.dpi
     figure.set_dpi(100 * width / piece[2])
-    figure.canvas.draw()
-    pixels = Image.fromarray(np.asarray(figure.canvas.buffer_rgba())[..., :3])
+    pixels = Image.fromarray(colours.pixels(figure))
     figure.set_dpi(usual)
     return pixels.crop(
         (round(left), round(top), round(left) + round(across), round(top) + round(down))

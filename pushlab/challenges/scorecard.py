@@ -219,7 +219,7 @@ def write_picture(path: Path, cards: Sequence[Scorecard]) -> Path:
     """Draw scorecards into a PNG file; return its path."""
     from pushlab.plots import png, scorecard
 
-    return write_bytes(path, png(scorecard(cards, times=True)))
+    return write_bytes(path, png(scorecard(cards)))
 
 
 def html_table(head: Sequence[Any], rows: Sequence[Sequence[Any]]) -> str:

@@ -278,6 +278,7 @@ class EvalUMAP1(UserWorld):
         return info
 
     def frame(self, state: dict, outcome: dict | None, at: int = 0) -> dict:
+        """Return the plain dict that `pushlab.plots.phone` draws and documents."""
         row = state["row"][at]
         who = state["user"][at]
         context = self.schema.context

@@ -130,7 +130,7 @@ class World:
 
     @property
     def picture(self) -> Callable[..., Figure]:
-        """A function (frames so far, **more) → Matplotlib Figure of the last one; `more` can have a figure to reuse."""
+        """The function of `pushlab.plots` that draws the last of the frames so far."""
         from pushlab import plots
 
         return getattr(plots, self.drawing)

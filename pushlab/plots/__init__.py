@@ -10,10 +10,4 @@ as the last expression of a cell. `__init__.pyi` lists the pictures, each loaded
 
 import lazy_loader
 
-# Where a picture has its file's name the file, imported by another one, would stand in its place.
-from pushlab.plots.inbox import inbox as inbox
-from pushlab.plots.phone import phone as phone
-from pushlab.plots.room import room as room
-from pushlab.plots.shelf import shelf as shelf
-
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -3,8 +3,6 @@
 Everything comes from frames, which each world documents in its `frame`, or from a table as `simulate()` returns it.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,17 +12,16 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.axis import Axis
+import pandas as pd
 from matplotlib.collections import LineCollection
-from matplotlib.colors import LinearSegmentedColormap, to_rgb
+from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator, NullLocator
 
 from pushlab.ground.arguments import demand
 from pushlab.plots import style
-from pushlab.plots.stage import Stage
+from pushlab.plots.stage import Stage, latest
 from pushlab.plots.style import (
     BLUE,
     BOUND_DASH,
@@ -58,7 +55,7 @@ from pushlab.plots.style import (
 
 LEFT, TOP, BOTTOM = 62, 78, 430  # of lanes and panels, in hundredths of an inch
 GAP = 32  # between two panels, for the name of the lower one
-PITCH, LANE = 18, 0.67  # from lane to lane, and the share of it that a lane fills
+PITCH, LANE = 18, 12  # from lane to lane, and the height of a lane
 LANE_COLOURS = (DRUG_1, DRUG_2, PURPLE, GREY, ORANGE)
 DOTS = (0, (1.2, 1.6))
 GOAL_LOOK = {"fc": GOAL, "ec": GOAL_EDGE, "lw": 1.2, "ls": BOUND_DASH, "zorder": 1}
@@ -107,20 +104,13 @@ class Course:
                 lanes.append((name, item["words"], moves, next(colours)))
         return lanes
 
-    def stage(self, figure: Figure | None, title: str, lead: str, agent: str) -> Stage:
-        """Return a sheet of 9 x 4.8 inches with a heading; its default says how far the episode is."""
-        now = f"{self.model['time_unit']} {self.time[-1]:g} of {self.end:g}"
-        stage = Stage(900, 480, figure)
-        stage.heading(
-            title or f"{self.model['title']}: {now}",
-            lead or "   ·   ".join(filter(None, (self.env, agent))),
-        )
-        return stage
+    def across(self, width: float) -> np.ndarray:
+        """Return x of each time on a stage, shape (n,)."""
+        begin = self.time[0]
+        return LEFT + width * (self.time - begin) / (self.end - begin)
 
 
-def course_of(
-    days: Any, model: Mapping | None = None, goal: Mapping | None = None
-) -> Course:
+def _course_of(days, model=None, goal=None):
     """Return an episode as arrays.
 
     Args:
@@ -135,8 +125,7 @@ def course_of(
         doses = {name: values[name][:-1] for name in model["interventions"]}
         time = values["time"]
         return Course(model, "", goal or {}, time, values, {}, doses, time[-1])
-    demand(days, "a picture needs at least one frame, or a table")
-    last = days[-1]
+    last = latest(days)
     doses = {name: np.empty(0) for name in last["model"]["interventions"]}
     return Course(
         model=last["model"],
@@ -151,12 +140,8 @@ def course_of(
 
 
 def _columns(frames, key):
-    if not frames or not frames[-1].get(key):
-        return {}
-    return {
-        name: np.array([frame[key][name] for frame in frames], float)
-        for name in frames[-1][key]
-    }
+    table = pd.DataFrame([frame.get(key) or {} for frame in frames], dtype=float)
+    return {name: table[name].to_numpy() for name in table}
 
 
 # ---------------------------------------------------------------- panels
@@ -183,21 +168,14 @@ class Panel:
     goal: tuple[float, float] | None = None
 
 
-def draw_panels(
-    stage: Stage,
-    panels: Sequence[Panel],
-    span: tuple[float, float],
-    unit: str,
-    top: float,
-    width: float,
-) -> list[Axes]:
+def _draw_panels(stage, panels, span, unit, top, width):
     """Draw charts below each other, with the time named under the last; return their axes."""
     shares = sum(panel.share for panel in panels)
     height = (BOTTOM - top - GAP * (len(panels) - 1)) / max(shares, 1)
     drawn = []
     for panel in panels:
         stage.text(MARGIN, top - 14, panel.name, SMALL, weight="bold")
-        ax = stage.axes(LEFT, top, width, height * panel.share, xlim=span)
+        ax = stage.axes(LEFT, top, width, height * panel.share, xlim=span, fc="none")
         name_axes(ax)
         ends = []
         for times, values, words, colour, dash in panel.lines:
@@ -210,19 +188,17 @@ def draw_panels(
             ax.axhspan(*panel.goal, **GOAL_LOOK)
             ends.append((span[1], np.sqrt(np.prod(panel.goal)), "goal", GOAL_EDGE))
         count = int(np.clip(height * panel.share / 25, 2, 4))
-        set_limits(ax.yaxis, *panel.limits, panel.is_log, count)
+        _set_limits(ax.yaxis, *panel.limits, panel.is_log, count)
         ax.set_xticks([])
         label_line_ends(ax, ends)
         drawn.append(ax)
         top += height * panel.share + GAP
     if drawn:
-        name_times(drawn[-1], unit)
+        _name_times(drawn[-1], unit)
     return drawn
 
 
-def set_limits(
-    axis: Axis, low: float, high: float, is_log: bool = False, count: int = 4
-) -> None:
+def _set_limits(axis, low, high, is_log=False, count=4):
     """Set the limits of an axis and about `count` ticks; powers of ten on a logarithmic one."""
     if not is_log:
         round_limits(axis, low, high, count)
@@ -230,14 +206,14 @@ def set_limits(
     axis.axes.set(**{f"{axis.axis_name}scale": "log"})
     first = np.ceil(np.log10(low))
     last = np.floor(np.log10(high))
-    powers = np.arange(first, last + 1, 1 + (last - first) // 4)
+    powers = np.arange(first, last + 1, 1 + (last - first) // 4) + 0
     names = ["10" + f"{power:.0f}".translate(SUPERSCRIPTS) for power in powers]
     axis.set_ticks(10**powers, names)
     axis.set_minor_locator(NullLocator())
     axis.set_view_interval(low, high, ignore=True)
 
 
-def name_times(ax: Axes, unit: str) -> None:
+def _name_times(ax, unit):
     """Set ticks of time; the last has the unit, unless it is the year."""
     low, high = ax.get_xlim()
     locator = MaxNLocator(6, steps=(1, 2, 5, 10), integer=high - low >= 5)
@@ -248,164 +224,125 @@ def name_times(ax: Axes, unit: str) -> None:
     ax.set_xticks(ticks, names)
 
 
-def draw_lanes(stage: Stage, course: Course, width: float) -> float:
+def _draw_lanes(stage, course, width, as_bars):
     """Draw a lane an intervention, darker for a higher dose; return where the last one ends.
 
-    A dose that can be lowered too is a bar above or below the middle of its lane.
+    Bars above or below the middle of a lane show doses that can be lowered too.
     """
-    lanes = course.lanes
-    if not lanes:
-        return TOP
-    height = PITCH * len(lanes)
-    ax = stage.axes(LEFT, TOP, width, height)
-    ax.set(xlim=(course.time[0], course.end), ylim=(len(lanes), 0))
-    ax.set_axis_off()
-    for row, (name, words, moves, colour) in enumerate(lanes):
-        middle = row + LANE / 2
-        ax.axhspan(row, row + LANE, fc=SOFT, lw=0)
-        if course.model["name"] == "world3":
+    x = course.across(width)
+    top = TOP
+    for name, words, moves, colour in course.lanes:
+        middle = top + LANE / 2
+        stage.box(LEFT, top, width, LANE, 0, SOFT, z=1)
+        if as_bars:
             words += "".join(f" {dose:.3g}" for dose in course.doses[name][-1:])
             bars = LANE / 2 * moves / max(0.25, np.abs(moves).max(initial=0))
-            bars = middle - np.append(bars, 0)
-            ax.fill_between(course.time, middle, bars, step="post", fc=colour, lw=0)
-            ax.axhline(middle, color=MUTED, lw=0.8)
+            stage.bars(x[:-1], x[1:], middle - bars, middle, colour)
+            stage.line([(LEFT, middle), (LEFT + width, middle)], MUTED, 0.8)
         else:
             opacity = np.where(moves != 0, 0.25 + 0.75 * np.abs(moves), 0)
-            _shade(ax, course.time, opacity, colour, (row, row + LANE))
-        ax.text(
-            1.015,
-            middle,
-            fit(words, 870 - LEFT - width, SMALL),
-            size=SMALL,
-            va="center",
-            transform=ax.get_yaxis_transform(),
-        )
-    return TOP + height
-
-
-def _shade(ax, time, opacity, colour, ends, **more):
-    """Fill the stretches of time between two heights, each with an opacity of its own."""
-    if not len(opacity):
-        return
-    cells = np.empty((1, len(opacity), 4))
-    cells[..., :3] = to_rgb(colour)
-    cells[..., 3] = np.clip(opacity, 0, 1)
-    ax.pcolormesh(time, ends, cells, **more)
+            stage.bars(x[:-1], x[1:], top, top + LANE, colour, opacity)
+        words = fit(words, 860 - LEFT - width, SMALL)
+        stage.text(LEFT + width + 10, middle, words, SMALL)
+        top += PITCH
+    return top
 
 
 # ---------------------------------------------------------------- any world
 
 
 @house_style()
-def numbers(
-    frames: Sequence[Mapping[str, Any]],
-    figure: Figure | None = None,
-    title: str = "",
-    **more: Any,
-) -> Figure:
+def numbers(frames: Sequence[Mapping[str, Any]], **more: Any) -> Figure:
     """Draw a panel for each number in the frames of any world, the first five, over the steps of an episode.
 
     Args:
         frames: Plain dicts. Values that are no numbers are left out.
-        figure: A figure to clear and use again.
 
     Returns:
         Figure of 9 x 4.8 inches.
     """
-    demand(frames, "a picture needs at least one frame")
     panels = []
-    for name, last in frames[-1].items():
+    for name, last in latest(frames).items():
         if isinstance(last, Real) and len(panels) < 5:
             values = np.array([frame.get(name, np.nan) for frame in frames], float)
             known = values[np.isfinite(values)]
             limits = min(known, default=0.0), max(known, default=1.0)
-            line = (
-                np.arange(len(values)),
-                values,
-                short_number(float(last)),
-                BLUE,
-                "-",
-            )
+            words = short_number(float(last))
+            line = (range(len(values)), values, words, BLUE, "-")
             panels.append(Panel(plain(name), [line], limits))
     steps = len(frames) - 1
-    stage = Stage(900, 480, figure)
-    stage.heading(title or f"After {steps} steps", plain(frames[-1].get("env", "")))
-    draw_panels(stage, panels, (0, max(1, steps)), "step", 92, 720)
+    stage = Stage(900, 480)
+    stage.heading(f"After {steps} steps", plain(frames[-1].get("env", "")))
+    _draw_panels(stage, panels, (0, max(1, steps)), "step", 92, 720)
     return stage.figure
 
 
 # ---------------------------------------------------------------- dynamical models
 
 
-@dataclass(frozen=True)
-class View:
-    """How variables of a model are drawn in a panel.
-
-    Attributes:
-        name: Name of the panel, with the unit.
-        lines: {variable: (words, colour)}, the colour by its name in `style` or as hexadecimal digits.
-        unit: Divides the values.
-        share: Height in comparison with the other panels.
-        idle: The variable that is also drawn as it had been without interventions.
-        is_rate: Whether the variables count events, so that their growth in a unit of time is drawn.
-    """
-
-    name: str
-    lines: Mapping[str, tuple[str, str]]
-    unit: float = 1
-    share: int = 1
-    idle: str = ""
-    is_rate: bool = False
-
-
+# {model: {"panels": arguments of `_panel`, "path": {variable: name of its axis}}}.
 VIEWS = json.loads(files("pushlab.plots").joinpath("views.json").read_text())
 
 
 def _panels(course):
     """Return the panels of a model; one without a view shows its first three variables."""
     shown = zip(list(course.model["variables"].items())[:3], SERIES)
-    views = [View(words, {name: (name, hue)}) for (name, words), hue in shown]
+    views = [{"name": words, "lines": {n: (n, hue)}} for (n, words), hue in shown]
     if course.model["name"] in VIEWS:
-        views = [View(**view) for view in VIEWS[course.model["name"]]["panels"]]
-    return [_panel(course, view) for view in views]
+        views = VIEWS[course.model["name"]]["panels"]
+    return [_panel(course, **view) for view in views]
 
 
-def _panel(course, view):
+def _panel(course, name, lines, unit=1, share=1, idle="", is_rate=False):
+    """Return the panel of some variables of a model.
+
+    Args:
+        lines: {variable: (words, colour)}, the colour by its name in `style` or as hexadecimal digits.
+        unit: Divides the values.
+        idle: The variable that is also drawn as it had been without interventions.
+        is_rate: Whether the variables count events, so that their growth in a unit of time is drawn.
+    """
     curves = [
-        (course.values[name], words, getattr(style, colour, colour), dash)
-        for (name, (words, colour)), dash in zip(view.lines.items(), DASHES)
+        (course.values[variable], words, getattr(style, colour, colour), dash)
+        for (variable, (words, colour)), dash in zip(lines.items(), DASHES)
     ]
-    if view.idle in course.idle:
-        curves.insert(0, (course.idle[view.idle], "nothing done", GREY, DOTS))
-    lines = []
+    if idle in course.idle:
+        curves.insert(0, (course.idle[idle], "nothing done", GREY, DOTS))
+    drawn = []
     for values, words, *look in curves:
         times = course.time
-        if view.is_rate:
+        if is_rate:
             values = np.diff(values) / np.diff(times)
             times = times[1:]
-        values = values / view.unit
+        values = values / unit
         words += "".join(f" {short_number(last)}" for last in values[-1:])
-        lines.append((times, values, words, *look))
-    seen = np.concatenate([line[1] for line in lines])
+        drawn.append((times, values, words, *look))
+    seen = np.concatenate([line[1] for line in drawn])
     limits = (0.0, max(seen, default=0.0) or 1.0)
     is_log = course.model["logarithmic"]
     if is_log:
         limits = min(1.0, seen.min() / 2), max(3e6, 2 * seen.max())
-    goal = course.goal.get(next(iter(view.lines))) if len(view.lines) == 1 else None
-    return Panel(view.name, lines, limits, view.share, is_log, goal)
+    goal = course.goal.get(next(iter(lines))) if len(lines) == 1 else None
+    return Panel(name, drawn, limits, share, is_log, goal)
 
 
-def _draw_course(stage, course, panels, width):
-    """Draw lanes and panels of an episode; return the axes of the panels."""
-    top = draw_lanes(stage, course, width) + GAP
+def _draw_course(course, panels, width, title, lead, agent, as_bars=False):
+    """Draw a heading, lanes and panels of an episode; return the stage and the axes of the panels."""
+    now = f"{course.model['time_unit']} {course.time[-1]:g} of {course.end:g}"
+    stage = Stage(900, 480)
+    stage.heading(
+        title or f"{course.model['title']}: {now}",
+        lead or "   ·   ".join(filter(None, (course.env, agent))),
+    )
+    top = _draw_lanes(stage, course, width, as_bars) + GAP
     span = course.time[0], course.end
-    return draw_panels(stage, panels, span, course.model["time_unit"], top, width)
+    unit = course.model["time_unit"]
+    return stage, _draw_panels(stage, panels, span, unit, top, width)
 
 
 @house_style()
 def patient(
     days: Any,
-    figure: Figure | None = None,
     model: Mapping | None = None,
     goal: Mapping | None = None,
     title: str = "",
@@ -416,20 +353,19 @@ def patient(
 
     Args:
         days: The frames of an episode up to now, or a table as `simulate()` returns it.
-        figure: A figure to clear and use again.
         model: For a table from a file: `load_model(name).told()`.
         goal: {variable: (low, high)}. The default is that of the frames.
 
     Returns:
         Figure of 9 x 4.8 inches.
     """
-    course = course_of(days, model, goal)
-    stage = course.stage(figure, title, lead, agent)
-    for ax in _draw_course(stage, course, _panels(course), 400):
-        over = ax.get_xaxis_transform()
+    course = _course_of(days, model, goal)
+    stage, panels = _draw_course(course, _panels(course), 400, title, lead, agent)
+    x = course.across(400)
+    for ax in panels:
+        ends = 480 * (1 - ax.get_position().intervaly)
         for _, _, moves, colour in course.lanes:
-            opacity = 0.15 * np.abs(moves)
-            _shade(ax, course.time, opacity, colour, (0, 1), transform=over, zorder=0)
+            stage.bars(x[:-1], x[1:], *ends, colour, 0.15 * np.abs(moves))
     _draw_path(stage, course)
     return stage.figure
 
@@ -451,8 +387,8 @@ def _draw_path(stage, course):
     if all(goal):
         (left, right), (bottom, top) = goal
         ax.add_patch(Rectangle((left, bottom), right - left, top - bottom, **GOAL_LOOK))
-        look = {"size": SMALL, "color": GOAL_EDGE, "weight": "bold", "ha": "right"}
-        ax.text(right, 1.1 * top, "goal", **look)
+        look = {"size": SMALL, "color": GOAL_EDGE, "weight": "bold", "va": "top"}
+        ax.text(left, bottom / 1.1, "goal", **look)
     shades = LinearSegmentedColormap.from_list("", [blend(BLUE, 0.3), BLUE, INK])
     pieces = np.stack([points[:-1], points[1:]], axis=1)
     colours = shades(np.linspace(0, 1, len(pieces)))
@@ -466,13 +402,12 @@ def _draw_path(stage, course):
             powers = np.log10(np.append(values, ends or values))
             low = 10 ** np.floor(powers.min() - 0.05)
             high = 10 ** np.ceil(powers.max() + 0.05)
-        set_limits(axis, low, high, course.model["logarithmic"])
+        _set_limits(axis, low, high, course.model["logarithmic"])
 
 
 @house_style()
 def epidemic(
     days: Any,
-    figure: Figure | None = None,
     title: str = "",
     lead: str = "",
     agent: str = "",
@@ -481,15 +416,12 @@ def epidemic(
 
     Args:
         days: The frames of an episode up to now, or a table as `simulate()` returns it, which has no dotted lines.
-        figure: A figure to clear and use again.
 
     Returns:
         Figure of 9 x 4.8 inches.
     """
-    course = course_of(days)
-    stage = course.stage(figure, title, lead, agent)
-    _draw_course(stage, course, _panels(course), 640)
-    return stage.figure
+    course = _course_of(days)
+    return _draw_course(course, _panels(course), 640, title, lead, agent)[0].figure
 
 
 # {indicator: (factor to the unit of the chart, that unit, top of the scale, colour)}.
@@ -505,9 +437,8 @@ CURVES = {
 @house_style()
 def limits_to_growth(
     days: Any,
-    figure: Figure | None = None,
     title: str = "",
-    lead: str = "",
+    lead: str = "bars: above their line more than the model's own, below it less",
     agent: str = "",
 ) -> Figure:
     """Draw people, resources, food, industrial output and pollution, each on its own scale from zero.
@@ -516,14 +447,11 @@ def limits_to_growth(
 
     Args:
         days: The frames of an episode of World3 up to now, or a table as `simulate()` returns it.
-        figure: A figure to clear and use again.
 
     Returns:
         Figure of 9 x 4.8 inches.
     """
-    course = course_of(days)
-    lead = lead or "bars: above their line more than the model's own, below it less"
-    stage = course.stage(figure, title, lead, agent)
+    course = _course_of(days)
     lines = []
     scales = []
     for (name, look), dash in zip(CURVES.items(), (*DASHES, DOTS)):
@@ -534,7 +462,8 @@ def limits_to_growth(
         words = f"{short_number(values[-1])} {unit}"
         lines.append((course.time, values / highest, words, colour, dash))
         scales.append(f"{highest:,.0f} {unit}")
-    ax = _draw_course(stage, course, [Panel("", lines, (0, 1))], 640)[0]
+    panels = [Panel("", lines, (0, 1))]
+    stage, (ax,) = _draw_course(course, panels, 640, title, lead, agent, as_bars=True)
     ax.set_yticks([0.25, 0.5, 0.75, 1], [""] * 4)
     if course.time[0] < course.time[-1] < course.end:
         ax.axvline(course.time[-1], color=INK, lw=1, zorder=1)

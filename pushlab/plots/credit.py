@@ -1,7 +1,5 @@
 """A lender's score and the people it judges: where they stand and go, what was promised and what it came to."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -10,8 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from pushlab.ground.arguments import demand, has_columns
-from pushlab.plots.stage import Stage
+from pushlab.ground.arguments import has_columns
+from pushlab.plots.stage import Stage, latest
 from pushlab.plots.style import (
     BAND,
     BLUE,
@@ -44,28 +42,21 @@ CHANCES = np.array([0.02, 0.1, 0.5, 0.9, 0.98])  # ticks of the axis of scores
 
 
 @house_style()
-def credit_scores(
-    frames: Sequence[Mapping],
-    figure: Figure | None = None,
-    title: str = "",
-    agent: str = "",
-) -> Figure:
+def credit_scores(frames: Sequence[Mapping], agent: str = "") -> Figure:
     """Draw both groups' scores before and after they moved, the loss promised and paid, and what was moved.
 
     Args:
         frames: The frames of an episode of Credit up to now, see its `frame`.
-        figure: A figure to clear and use again.
 
     Returns:
         Figure of 9 x 4.8 inches.
     """
-    demand(len(frames), "credit_scores() needs at least one frame")
-    last = frames[-1]
-    stage = Stage(900, 480, figure)
+    last = latest(frames)
+    stage = Stage(900, 480)
     lead = f"{last['people']:,} people, {last['source']}, epsilon {last['epsilon']:g}"
     choice = last["choice"] or ""
     stage.heading(
-        title or f"{last['env']}: round {last['step']} of {last['of']}",
+        f"{last['env']}: round {last['step']} of {last['of']}",
         "   ·   ".join(filter(None, (lead, agent, choice))),
     )
     # People beyond the ends stand in the outermost bins, which may leave the top.
@@ -86,9 +77,9 @@ def _draw_group(stage, last, row, name, colour, highest):
     edges = np.linspace(-6, 6, len(now) + 1)
     ax = stage.axes(MARGIN, top, 456, 148)
     ax.axvspan(0, 6, fc=SOFT, lw=0)
-    ax.stairs(began, edges, fill=True, fc=LINE, lw=0)
-    ax.stairs(now, edges, fill=True, fc=colour, alpha=BAND, lw=0)
-    ax.stairs(now, edges, color=colour, lw=2, ls="-")
+    for shares, look in ((began, {"fc": LINE}), (now, {"fc": colour, "alpha": BAND})):
+        ax.fill_between(edges, [*shares, 0], step="post", lw=0, **look)
+    ax.step(edges, [*now, 0], where="post", color=colour, lw=2, ls="-")
     ax.axvline(0, color=INK, lw=1.6)
     ax.set(xlim=(-6, 6), ylim=(0, 1.12 * highest), yticks=[])
     ax.set_xticks(
@@ -141,20 +132,14 @@ def _draw_shifts(stage, shift, words):
     """Draw how far each feature that can be changed has gone: a bar from the middle."""
     stage.text(SIDE, 283, "moved, in standard deviations", SMALL, weight="bold")
     names = list(shift)[:6]
-    if not names:
-        return
-    values = [shift[name] for name in names]
-    reach = max(1.0, *np.abs(values))
-    rows = range(len(names))
-    ax = stage.axes(734, 300, 88, 24 * len(names))
-    ax.barh(rows, values, 0.58, color=blend(PURPLE, 0.8))
-    ax.axvline(0, color=LINE, lw=1, zorder=0)
-    ax.set(xlim=(-reach, reach), ylim=(len(names) - 0.5, -0.5), xticks=[])
-    ax.set_yticks(rows, [fit(words[name], 102, SMALL) for name in names], size=SMALL)
-    ax.grid(False)
-    ax.spines["bottom"].set_visible(False)
-    for row, value in enumerate(values):
-        stage.text(876, 312 + 24 * row, short_number(value), TICK, INK, "bold", "right")
+    unit = 44 / max([1.0, *map(abs, shift.values())])
+    stage.line([(778, 300), (778, 300 + 24 * len(names))], LINE, 1)
+    for row, name in enumerate(names):
+        y = 312 + 24 * row
+        end = 778 + unit * shift[name]
+        stage.text(724, y, fit(words[name], 102, SMALL), SMALL, TEXT, align="right")
+        stage.bars(min(778, end), max(778, end), y - 7, y + 7, blend(PURPLE, 0.8))
+        stage.text(876, y, short_number(shift[name]), TICK, INK, "bold", "right")
     if len(shift) > len(names):
         more = f"and {len(shift) - len(names)} more"
         stage.text(SIDE, 318 + 24 * len(names), more, SMALL, TEXT)
@@ -166,7 +151,6 @@ def promise(
     strength: float = 1.0,
     title: str = "",
     lead: str = "",
-    figure: Figure | None = None,
 ) -> Figure:
     """Plot what a score promises and what it costs, against how much it trusts what people can change.
 
@@ -185,7 +169,6 @@ def promise(
         lead or table.attrs.get("source", ""),
         "loss",
         "strength of the weights on what people can change",
-        figure=figure,
     )
     ends = []
     for (name, (colour, dash)), marked in zip(LOOKS.items(), marks):

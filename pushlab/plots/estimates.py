@@ -1,9 +1,9 @@
-"""Estimates beside the truth: values of policies from the logs of others, and effects of treatments.
+"""Estimates beside the truth: values of policies from the logs of others, effects of treatments, and causal graphs.
 
 Each picture is drawn from a table that `pushlab.metrics.offpolicy` or `pushlab.causal` makes.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -19,8 +19,10 @@ from pushlab.plots.style import (
     CHANCE_LOOK,
     GREY,
     INK,
+    LINE,
     ORANGE,
     PAPER,
+    SOFT,
     TEXT,
     chart,
     deep,
@@ -35,6 +37,7 @@ from pushlab.plots.style import (
     short_number,
 )
 
+UNIT = "estimated reward per episode"
 # An estimator of values is grey if it ignores the question, orange if it is a model alone, blue if it weighs.
 VALUE_LOOKS = {
     "naive": (GREY, "-", "o"),
@@ -46,7 +49,6 @@ EFFECT_LOOKS = series_styles(
     ["doubly robust", "regression", "inverse weighting", "other"]
 )
 EFFECT_LOOKS["difference in means"] = CHANCE_LOOK
-TABLE = "the table of estimates"
 
 
 # ---------------------------------------------------------------- values of policies
@@ -56,9 +58,8 @@ TABLE = "the table of estimates"
 def estimator_spread(
     estimates: pd.DataFrame,
     truth: float,
-    title: str = "",
+    title: str = "Estimates",
     lead: str = "",
-    unit: str = "estimated reward per episode",
 ) -> Figure:
     """Draw each estimator's estimates from many logs.
 
@@ -68,7 +69,7 @@ def estimator_spread(
         estimates: A row an estimate: estimator, value, low, high.
         truth: The true value.
     """
-    has_rows(estimates, "estimator", "value", "low", "high", what=TABLE)
+    has_rows(estimates, "estimator", "value", "low", "high")
     rows = []
     for name, found in estimates.groupby("estimator", sort=False):
         values = found["value"]
@@ -79,11 +80,11 @@ def estimator_spread(
         rows.append((name, values.mean(), lowest, highest, low, high, words, True))
     columns = ["name", "value", "low", "high", "from", "to", "words", "hollow"]
     table = pd.DataFrame(rows, columns=columns)
-    figure = row_panels({"": table}, VALUE_LOOKS, title or "Estimates", lead)
+    figure = row_panels({"": table}, VALUE_LOOKS, title, lead)
     for row, ends in enumerate(table[["from", "to"]].to_numpy()):
         colour = figure.axes[0].lines[2 * row].get_color()
-        figure.axes[0].plot(ends, (row, row), color=colour, lw=7)
-    _draw_truth(figure.axes[0], table, truth, unit)
+        figure.axes[0].plot(ends, (row, row), color=colour, lw=7, zorder=5.5)
+    _draw_truth(figure.axes[0], table, truth, UNIT)
     return figure
 
 
@@ -91,18 +92,18 @@ def estimator_spread(
 def estimator_intervals(
     estimates: pd.DataFrame,
     truth: float,
-    title: str = "",
+    title: str = "Estimates",
     lead: str = "",
-    unit: str = "estimated reward per episode",
+    unit: str = UNIT,
 ) -> Figure:
     """Draw the estimates from one log with their intervals, beside the true value.
 
     Args:
         estimates: A row an estimator: estimator, value, low, high.
     """
-    has_rows(estimates, "estimator", "value", "low", "high", what=TABLE)
+    has_rows(estimates, "estimator", "value", "low", "high")
     table = estimates.rename(columns={"estimator": "name"})
-    figure = row_panels({"": table}, VALUE_LOOKS, title or "Estimates", lead)
+    figure = row_panels({"": table}, VALUE_LOOKS, title, lead)
     _draw_truth(figure.axes[0], table, truth, unit)
     return figure
 
@@ -122,7 +123,7 @@ def _draw_truth(ax, table, truth, unit):
 @house_style()
 def effect_estimates(
     tables: pd.DataFrame | Mapping[str, pd.DataFrame],
-    title: str = "",
+    title: str = "Effects",
     lead: str = "",
     unit: str = "estimated average effect",
 ) -> Figure:
@@ -138,7 +139,7 @@ def effect_estimates(
     for heading, table in tables.items():
         is_missed = table["covers"].isin([False])
         tables[heading] = table.rename(columns=names).assign(hollow=is_missed)
-    figure = row_panels(tables, EFFECT_LOOKS, title or "Effects", lead, True)
+    figure = row_panels(tables, EFFECT_LOOKS, title, lead, True)
     for ax, table in zip(figure.axes, tables.values()):
         ax.axvline(0, color=TEXT, lw=0.8, zorder=1)
         truth = table["truth"].iloc[0]
@@ -152,7 +153,10 @@ def effect_estimates(
 
 @house_style()
 def data_needed(
-    table: pd.DataFrame, title: str = "", lead: str = "", unit: str = "units"
+    table: pd.DataFrame,
+    title: str = "Error and coverage by size",
+    lead: str = "",
+    unit: str = "units",
 ) -> Figure:
     """Draw the error and the coverage of each estimator by the number of units.
 
@@ -160,8 +164,8 @@ def data_needed(
         table: Of `pushlab.causal.by_size`: n, estimator, rmse, covers, covers_low, covers_high.
         unit: Name of the units, such as "towns".
     """
-    has_rows(table, "n", "estimator", "rmse", "covers", what="the table of sizes")
-    figure = sheet(9, 4.2, title or "Error and coverage by size", lead)
+    has_rows(table, "n", "estimator", "rmse", "covers")
+    figure = sheet(9, 4.2, title, lead)
     error, cover = figure.subplots(1, 2)
     cover.axhspan(0.90, 0.99, color=BLUE, alpha=BAND / 2, lw=0)
     cover.axhline(0.95, color=INK, lw=1.6, ls=BOUND_DASH)
@@ -190,7 +194,12 @@ def data_needed(
 
 
 @house_style()
-def overlap(data: Any, title: str = "", lead: str = "", unit: str = "units") -> Figure:
+def overlap(
+    data: Any,
+    title: str = "Probability of treatment",
+    lead: str = "",
+    unit: str = "units",
+) -> Figure:
     """Draw how likely each unit was to be treated: the treated above the line, the others below it.
 
     If one side of a bar is empty, the log has nothing to compare these units with.
@@ -203,7 +212,7 @@ def overlap(data: Any, title: str = "", lead: str = "", unit: str = "units") -> 
     xlabel = "probability of being treated"
     if data.propensity is None:
         xlabel += ", estimated"
-    ax = chart(title or "Probability of treatment", lead, unit, xlabel)
+    ax = chart(title, lead, unit, xlabel)
     chances = data.treatment_chances()
     for words, arm, sign, colour in (
         ("treated", data.treated, 1, BLUE),
@@ -220,4 +229,51 @@ def overlap(data: Any, title: str = "", lead: str = "", unit: str = "units") -> 
     ax.set_xlim(0, 1)
     ax.yaxis.set_major_formatter(lambda value, _: f"{abs(value):,.0f}")
     ax.spines.bottom.set_visible(False)
+    return ax.figure
+
+
+@house_style()
+def causal_graph(
+    arrows: Iterable[tuple[str, str]],
+    places: Mapping[str, tuple[float, float]],
+    treatment: str = "",
+    outcome: str = "",
+    hidden: Collection[str] = (),
+    title: str = "Causes and effects",
+    lead: str = "",
+) -> Figure:
+    """Draw a box a variable: the treatment blue, the outcome orange, unrecorded ones dashed.
+
+    Args:
+        arrows: Pairs (cause, effect).
+        places: Middle (x, y) of each box, from 0 to 1, to the right and downwards.
+        hidden: Variables that are not recorded.
+    """
+    ax = chart(title, lead, size=(7.4, 4))
+    ax.set(xlim=(-0.04, 1.04), ylim=(1.1, -0.1))
+    ax.set_axis_off()
+    boxes = {}
+    for name, (x, y) in places.items():
+        box = {"boxstyle": "round,pad=0.8", "fc": SOFT, "ec": LINE, "lw": 1.4}
+        words = INK
+        if name in hidden:
+            box |= {"fc": PAPER, "ec": TEXT, "ls": (0, (3, 2))}
+        if name in (treatment, outcome):
+            colour = BLUE if name == treatment else ORANGE
+            box |= {"ec": colour, "lw": 2.4}
+            words = deep(colour)
+        look = {"ha": "center", "va": "center", "weight": "bold", "color": words}
+        boxes[name] = ax.text(x, y, name, bbox=box, **look)
+    for cause, effect in arrows:
+        arrow = {
+            "arrowstyle": "-|>",
+            "patchA": boxes[cause].get_bbox_patch(),
+            "patchB": boxes[effect].get_bbox_patch(),
+            "shrinkA": 3,
+            "shrinkB": 3,
+            "color": TEXT,
+            "lw": 1.8,
+            "mutation_scale": 15,
+        }
+        ax.annotate("", places[effect], places[cause], arrowprops=arrow)
     return ax.figure

@@ -14,17 +14,10 @@ from matplotlib.patches import FancyBboxPatch
 from matplotlib.patheffects import withStroke
 
 from pushlab.ground.arguments import has_rows, one_of
-from pushlab.metrics.lifelong import Report, Settings
+from pushlab.metrics.estimate import half_width
+from pushlab.metrics.lifelong import Report
 from pushlab.metrics.lifelong.curves import saturation
-from pushlab.plots.lifelong_tables import (
-    Reports,
-    as_list,
-    drawn_curves,
-    evaluation_table,
-    name_order,
-    named_regimes,
-    scale_of,
-)
+from pushlab.metrics.lifelong.log import read_params
 from pushlab.plots.style import (
     BAND,
     BOUND_DASH,
@@ -44,6 +37,7 @@ from pushlab.plots.style import (
     house_style,
     label_line_ends,
     name_axes,
+    plain,
     round_limits,
     series_styles,
     sheet,
@@ -51,7 +45,142 @@ from pushlab.plots.style import (
     short_number,
     spoken,
     text_width,
+    tick_name,
 )
+
+Reports = Report | Sequence[Report]  # several: lifetimes of one syllabus
+
+
+def _as_list(reports: Reports) -> list[Report]:
+    """Return one report, or several, as a list; raise TypeError for anything else."""
+    reports = [reports] if isinstance(reports, Report) else list(reports)
+    if not reports or not all(isinstance(report, Report) for report in reports):
+        raise TypeError("expected a report of lifelong_report(log), or a list of them")
+    return reports
+
+
+def _drawn_curves(report):
+    """Return the log with three more columns: name, and on the scale of the metrics raw and smoothed values.
+
+    Returns:
+        The log with `name` (see `_regime_names`), `thin` (raw) and `thick` (smoothed, clamped, normalised).
+    """
+    curves = report.curves.reset_index(drop=True)
+    names = curves["regime"].map(_regime_names(report))
+    scales = {task: _scale_of(report, task) for task in curves["task"].unique()}
+    slope = curves["task"].map(lambda task: scales[task][0])
+    shift = curves["task"].map(lambda task: scales[task][1])
+    thin = slope * curves["raw"] + shift
+    return curves.assign(name=names, thin=thin, thick=curves["normalized"])
+
+
+def _scale_of(report, task):
+    """Return the slope and shift that bring values of a task to the scale of the metrics."""
+    kind = report.settings.normalization
+    if kind == "none":
+        return 1.0, 0.0
+    scales = report.scales.values() if kind == "run" else [report.scales[task]]
+    low = min(ends[0] for ends in scales)
+    high = max(ends[1] for ends in scales)
+    slope = 100 / (high - low) if high > low else 1.0
+    offset = 1 if report.settings.reference else 0  # the release adds 1
+    return slope, offset - low * slope
+
+
+def evaluation_table(reports: Reports) -> pd.DataFrame:
+    """Return the mean and 95 % interval of each task in each test block.
+
+    Args:
+        reports: One report, for intervals over the episodes of each test, or several of one syllabus, for intervals
+            over the lifetimes.
+
+    Returns:
+        A table block, name, mean, low, high, count, over. `name` is the task or, for variants of one task, the
+        parameters that differ. `over` is "episodes" or "lifetimes", which `count` counts. `low` and `high` are NaN if
+        the count is 1.
+    """
+    reports = _as_list(reports)
+    parts = []
+    for report in reports:
+        curves = _drawn_curves(report)
+        tests = curves.loc[curves["block_type"] == "test", ["block", "name", "thick"]]
+        if len(reports) > 1:
+            by_test = tests.groupby(["block", "name"], sort=False, as_index=False)
+            tests = by_test.mean()
+        parts.append(tests)
+    by_test = pd.concat(parts).groupby(["block", "name"], sort=False)["thick"]
+    table = by_test.agg(["mean", "std", "count"]).reset_index()
+    half = half_width(table.pop("std"), table["count"])
+    table.insert(3, "low", table["mean"] - half)
+    table.insert(4, "high", table["mean"] + half)
+    table["over"] = "lifetimes" if len(reports) > 1 else "episodes"
+    places = table["name"].map(_name_order(reports[0]).index)
+    return table.iloc[np.lexsort((places, table["block"]))].reset_index(drop=True)
+
+
+def _named_regimes(report):
+    """Return `report.regimes` with the column `name`, see `_regime_names`."""
+    return report.regimes.assign(
+        name=report.regimes["regime"].map(_regime_names(report))
+    )
+
+
+def _name_order(report):
+    """Return the names of the tasks in the order in which they are learned; those only tested come last."""
+    regimes = _named_regimes(report)
+    return list(
+        regimes.sort_values("block_type", ascending=False, kind="stable")[
+            "name"
+        ].unique()
+    )
+
+
+def _regime_names(report):
+    """Return {regime: name}: its task or, if a task is learned in variants, the parameters that differ.
+
+    >>> from types import SimpleNamespace
+    >>> regimes = pd.DataFrame({"regime": [0, 1], "block_type": "train", "task": "shelf", "variant": ["s 0", "s 1"],
+    ...                         "params": ['{"noise": 0, "n": 4}', '{"noise": 1, "n": 4}']})
+    >>> _regime_names(SimpleNamespace(regimes=regimes))
+    {0: 'noise 0', 1: 'noise 1'}
+    """
+    regimes = report.regimes
+    names = regimes["task"].map(plain)
+    is_alone = names.nunique() == 1
+    for task, rows in regimes.groupby("task", sort=False):
+        if (rows["variant"] == task).all():
+            continue
+        words = _variant_words(rows["params"])
+        if len(set(words)) < rows["variant"].nunique():
+            words = [plain(variant) for variant in rows["variant"]]
+        names[rows.index] = (
+            words if is_alone else [f"{plain(task)}, {word}" for word in words]
+        )
+    return dict(zip(regimes["regime"], names))
+
+
+def _variant_words(params):
+    """The first parameter in which each variant is unusual, and how many more there are: "noise 1 +2"."""
+    known = pd.json_normalize([read_params(text) for text in params])
+    known = known.map(_value_words, na_action="ignore")
+    known = known.loc[:, known.nunique(dropna=False) > 1]
+    usual = {key: known[key].mode(dropna=False)[0] for key in known}
+    words = []
+    for row in known.to_dict("records"):
+        given = {key: value for key, value in row.items() if isinstance(value, str)}
+        unusual = {key: value for key, value in given.items() if value != usual[key]}
+        parts = [
+            f"{spoken(key.split('.')[-1])} {value}"
+            for key, value in (unusual or given).items()
+        ]
+        more = f" +{len(parts) - 1}" if len(parts) > 1 else ""
+        words.append("".join(parts[:1]) + more)
+    return words
+
+
+def _value_words(value):
+    return tick_name(value) if isinstance(value, int | float) else plain(value)
+
 
 DOTS = (0, (1, 2))
 LIFETIME = "Learning and tests of a lifetime"
@@ -84,8 +213,8 @@ def lifetime_curve(
     reports: Reports,
     marks: Sequence[str] = ("saturation", "forgetting"),
     task: str | None = None,
-    title: str = "",
-    lead: str = "",
+    title: str = LIFETIME,
+    lead: str = TESTS_AND_CURVES,
 ) -> Figure:
     """Draw a lifetime: learning curves in their blocks, raw and smoothed, and tests with intervals in grey columns.
 
@@ -95,8 +224,8 @@ def lifetime_curve(
             that the log does not allow is left out.
         task: The task that the marks are about. None chooses the one with most to see.
     """
-    reports = as_list(reports)
-    ax = chart(title or LIFETIME, lead or TESTS_AND_CURVES, size=(9, 4.3))
+    reports = _as_list(reports)
+    ax = chart(title, lead, size=(9, 4.3))
     _draw_lifetime(ax, reports, marks, task)
     return ax.figure
 
@@ -106,7 +235,7 @@ def metric_on_curve(
     metric: str,
     task: str | None = None,
     title: str = "",
-    lead: str = "",
+    lead: str = TESTS_AND_CURVES,
 ) -> Figure:
     """Draw one metric where it is read from; a metric with no place on a curve leaves the lifetime unmarked.
 
@@ -115,7 +244,7 @@ def metric_on_curve(
         metric: The name of a metric in the report, including one's own.
         task: The task to show it on. None chooses one.
     """
-    reports = as_list(reports)
+    reports = _as_list(reports)
     one_of("metric", metric, [*reports[0].lifetime.index, *dict(reports[0].missing)])
     title = title or f"{spoken(metric).capitalize()} of a lifetime"
     if metric in VERSUS and reports[0].experts:
@@ -128,9 +257,8 @@ def report_sheet(
     report: Report,
     before: Report | None = None,
     metrics: Sequence[str] | None = None,
-    title: str = "",
-    lead: str = "",
-    figure: Figure | None = None,
+    title: str = LIFETIME,
+    lead: str = TESTS_AND_CURVES,
 ) -> Figure:
     """Draw a lifetime and its metrics: the curves above, a card for each metric below.
 
@@ -138,37 +266,42 @@ def report_sheet(
         before: A report to compare with. The card of a number that has changed says what it was.
         metrics: Names of the metrics to show. None takes eight that have a value, those of HEADLINES first.
     """
-    (report,) = as_list(report)
+    (report,) = _as_list(report)
     names = shown_metrics(report, metrics)
     rows = -(-len(names) // 4)
     height = 3.9 + 0.66 * rows
-    figure = sheet(9, height, title or LIFETIME, lead or TESTS_AND_CURVES, figure)
-    grid = figure.add_gridspec(2, 1, height_ratios=(3, 0.66 * rows))
-    _draw_lifetime(
-        figure.add_subplot(grid[0]), [report], ("saturation", "forgetting"), None
-    )
-    cards = grid[1].subgridspec(rows, 4)
+    figure = sheet(9, height, title, lead)
+    grid = figure.add_gridspec(2, height_ratios=(3, 0.66 * rows))
+    above = figure.add_subplot(grid[0])
+    _draw_lifetime(above, [report], ("saturation", "forgetting"), None)
+    below = figure.add_subplot(grid[1].subgridspec(1, 1)[0])
+    below.set(xlim=(0, 4), ylim=(rows, 0))
+    below.set_axis_off()
     for place, name in enumerate(names):
         value = short_number(report.lifetime.get(name, np.nan))
         was = short_number(before.lifetime.get(name, np.nan)) if before else value
-        _draw_card(figure.add_subplot(cards[place]), name, value, was)
+        _draw_card(below, place % 4, place // 4, name, value, was)
     return figure
 
 
 @house_style()
-def evaluation_blocks(reports: Reports, title: str = "", lead: str = "") -> Figure:
+def evaluation_blocks(
+    reports: Reports,
+    title: str = "Tests of a lifetime",
+    lead: str = "means and 95 % intervals",
+) -> Figure:
     """Draw the tests alone: how each task is mastered after each block of learning, with 95 % intervals."""
-    reports = as_list(reports)
+    reports = _as_list(reports)
     table = evaluation_table(reports)
-    has_rows(table, what="the table of tests")
+    has_rows(table)
     ax = chart(
-        title or "Tests of a lifetime",
-        lead or "means and 95 % intervals",
+        title,
+        lead,
         _height_words(reports[0]),
         "learned before the test",
         (6.4, 4),
     )
-    styles = series_styles(name_order(reports[0]))
+    styles = series_styles(_name_order(reports[0]))
     blocks = list(table["block"].unique())
     table["x"] = table["block"].map(blocks.index) + 0.4 * _aside(table)
     for name, line in table.groupby("name", sort=False):
@@ -189,7 +322,7 @@ def against_expert(
     task: str | None = None,
     metrics: Sequence[str] = ("relative_performance", "sample_efficiency"),
     title: str = "",
-    lead: str = "",
+    lead: str = "dashed: the expert, who learned nothing else",
 ) -> Figure:
     """Draw how a task was learned in the lifetime, beside the expert who learned it alone.
 
@@ -200,14 +333,14 @@ def against_expert(
         task: None takes the first task that has an expert.
         metrics: Those of VERSUS to write above the curves.
     """
-    curves = drawn_curves(report).query("block_type != 'test'")
+    curves = _drawn_curves(report).query("block_type != 'test'")
     known = [name for name in curves["task"].unique() if report.experts.get(name)]
     if not known:
         raise ValueError(
             "no expert of a task that was learned: use lifelong_report(log, experts=...)"
         )
     task = known[0] if task is None else one_of("task", task, known)
-    slope, shift = scale_of(report, task)  # from the measure to the curves
+    slope, shift = _scale_of(report, task)  # from the measure to the curves
     own = curves[curves["task"] == task].reset_index(drop=True)
     thick = (own["thick"] - shift) / slope
     experts = pd.DataFrame(report.experts[task])
@@ -216,7 +349,7 @@ def against_expert(
     look = series_styles(report.curves["task"])[task]
     ax = chart(
         title or f"{task} in the lifetime, and learned alone",
-        lead or "dashed: the expert, who learned nothing else",
+        lead,
         spoken(report.measure),
         "experiences",
         (6.4, 4.2),
@@ -244,24 +377,23 @@ def against_expert(
 
 
 @house_style()
-def smoothed_curves(reports: Reports, title: str = "", lead: str = "") -> Figure:
+def smoothed_curves(
+    reports: Reports,
+    title: str = "Experiences, raw and smoothed",
+    lead: str = "grey: raw   ·   a mark where each curve is highest",
+) -> Figure:
     """Draw the first stretch of learning raw and as each report smoothed it, with a mark where each is highest.
 
     Args:
         reports: Reports of one log under different settings.
     """
-    reports = as_list(reports)
+    reports = _as_list(reports)
     regimes = reports[0].regimes
     regime = regimes["regime"][regimes["block_type"].ne("test").idxmax()]
     curves = [report.curves[report.curves["regime"] == regime] for report in reports]
     raw = curves[0]["raw"].to_numpy(float)
-    ax = chart(
-        title or f"{len(raw):,} experiences, raw and smoothed",
-        lead or "grey: raw   ·   a mark where each curve is highest",
-        spoken(reports[0].measure),
-        "experiences",
-        (6.4, 4),
-    )
+    measure = spoken(reports[0].measure)
+    ax = chart(title, lead, measure, "experiences", (6.4, 4))
     _draw_raw(ax, range(len(raw)), raw, TEXT)
     styles = series_styles(range(len(reports)))
     labels = []
@@ -271,7 +403,7 @@ def smoothed_curves(reports: Reports, title: str = "", lead: str = "") -> Figure
         peak = line.idxmax()
         ax.plot(line, color=colour, ls=dash)
         ax.plot(peak, line[peak], marker, mec=colour, zorder=8, **HOLLOW)
-        words = smoothing_words(report.settings)
+        words = _smoothing_words(report.settings)
         labels.append((len(raw), line.iloc[-1], words, colour))
     round_limits(ax.yaxis, *_span(raw))
     ax.set_xlim(0, len(raw))
@@ -299,15 +431,15 @@ class LifetimeAxes(NamedTuple):
 def _draw_lifetime(ax, reports, marks, task):
     """Draw columns, curves, tests and names, then the marks."""
     report = reports[0]
-    curves = drawn_curves(report)
-    styles = series_styles(name_order(report))
+    curves = _drawn_curves(report)
+    styles = series_styles(_name_order(report))
     blocks = _place_blocks(curves)
     trained = curves[curves["block_type"] != "test"]
     within = trained.groupby("block").cumcount()
     trained = trained.assign(x=trained["block"].map(blocks["start"]) + within)
     tests = _place_tests(evaluation_table(reports), blocks)
     ends = trained.groupby("regime")["x"].agg(begin="min", end="max")
-    regimes = named_regimes(report)
+    regimes = _named_regimes(report)
     learned = regimes.merge(ends + [0, 1], on="regime")
 
     name_axes(ax, _height_words(report), "experiences")
@@ -586,14 +718,11 @@ def _write(ax, words, at, offset, align, colour=INK):
 
 def shown_metrics(report: Report, metrics: Sequence[str] | None = None) -> list[str]:
     """Return the names of the metrics to show: eight that have a value by default, those of HEADLINES first."""
-    if metrics is None:
-        return sorted(
-            report.lifetime.index, key=[*HEADLINES, *report.lifetime.index].index
-        )[:8]
-    return list(metrics)
+    known = list(report.lifetime.index)
+    return list(metrics or sorted(known, key=[*HEADLINES, *known].index)[:8])
 
 
-def smoothing_words(settings: Settings) -> str:
+def _smoothing_words(settings):
     """Return how curves were smoothed: "flat, window 20"."""
     if settings.smoothing == "none":
         return "not smoothed"
@@ -601,25 +730,22 @@ def smoothing_words(settings: Settings) -> str:
     return f"{settings.smoothing}, window {window}"
 
 
-def _draw_card(ax, name, value, was):
+def _draw_card(ax, x, y, name, value, was):
     """Draw a card with a metric's name and value and, if it has changed, what it was."""
-    ax.set_axis_off()
-    corners = "round,pad=0,rounding_size=0.04"
-    ax.add_patch(
-        FancyBboxPatch(
-            (0, 0), 1, 1, corners, mutation_aspect=3.6, fc=SURFACE, ec=LINE, lw=1
-        )
-    )
+    corners = {"boxstyle": "round,pad=0,rounding_size=0.04", "mutation_aspect": 3.2}
+    card = (x + 0.02, y + 0.06), 0.96, 0.88
+    ax.add_patch(FancyBboxPatch(*card, fc=SURFACE, ec=LINE, lw=1, **corners))
     words = fit(spoken(name).removeprefix("performance "), 185, SMALL)
-    ax.text(0.06, 0.7, words, size=SMALL, color=TEXT, va="center")
-    ax.text(0.06, 0.3, value, size=15, weight="bold", va="center")
+    ax.text(x + 0.08, y + 0.3, words, size=SMALL, color=TEXT, va="center")
+    ax.text(x + 0.08, y + 0.67, value, size=15, weight="bold", va="center")
     if was != value:
-        ax.text(0.94, 0.3, f"was {was}", size=TICK, color=TEXT, va="center", ha="right")
+        look = {"size": TICK, "color": TEXT, "va": "center", "ha": "right"}
+        ax.text(x + 0.92, y + 0.67, f"was {was}", **look)
 
 
 def _learned_before(report, blocks):
     """For each block of tests, what was learned since the one before."""
-    learned = named_regimes(report).query("block_type != 'test'")
+    learned = _named_regimes(report).query("block_type != 'test'")
     words = []
     for before, block in zip([-np.inf, *blocks], blocks):
         names = learned.loc[learned["block"].between(before, block), "name"]

@@ -6,15 +6,14 @@ Each colour has one meaning. Green is opened, vermilion dismissed, amber waiting
 take SERIES in order of appearance, always with the dash and the marker of the same place; chance is always the last.
 """
 
-from __future__ import annotations
-
 import functools
 import io
 import re
 import sys
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.resources import files
+from threading import get_ident
 from typing import Any
 from weakref import WeakKeyDictionary, finalize
 
@@ -55,6 +54,7 @@ DPI = 105
 FONT = "DejaVu Sans"  # ships with Matplotlib, so a picture is the same everywhere
 TITLE, LEAD, TICK, SMALL = 12, 9.5, 9, 8.5  # sizes in points; nothing is smaller
 MARGIN = 24  # hundredths of an inch, on all sides
+HALO = [withStroke(linewidth=5, foreground=PAPER)]
 STYLE_FILE = files("pushlab.plots").joinpath("pushlab.mplstyle")
 
 
@@ -120,6 +120,21 @@ def series_styles(names: Iterable[Any]) -> dict[Any, tuple]:
 # ---------------------------------------------------------------- figures
 
 
+@functools.lru_cache(maxsize=8)
+def _renderer(width, height, dpi, thread):
+    return RendererAgg(width, height, dpi)
+
+
+class Canvas(FigureCanvasAgg):
+    """A canvas that shares its renderer with others of its size: a renderer remembers the sizes of words.
+
+    Read its pixels before the next one is drawn, as `pixels` does.
+    """
+
+    def get_renderer(self):
+        return _renderer(*self.figure.bbox.size, self.figure.dpi, get_ident())
+
+
 class Sheet(Figure):
     """A Matplotlib figure that a notebook shows as the last expression of a cell; its label is the alternative text."""
 
@@ -131,28 +146,16 @@ class Sheet(Figure):
         return self.bbox_inches
 
 
-def sheet(
-    width: float,
-    height: float,
-    title: str = "",
-    lead: str = "",
-    figure: Figure | None = None,
-) -> Figure:
+def sheet(width: float, height: float, title: str = "", lead: str = "") -> Figure:
     """Return an empty figure with a heading; axes added to it are laid out below the heading.
 
     Args:
         width, height: Inches.
         title: What the reader should see. It becomes the alternative text too.
         lead: Where the numbers come from.
-        figure: A figure to clear and use again, for widgets.
     """
-    if figure is None:
-        figure = Sheet(dpi=DPI)
-        FigureCanvasAgg(figure)
-    for ax in figure.axes:
-        figure.delaxes(ax)  # clear() alone takes 5 ms for each
-    figure.clear()
-    figure.set_size_inches(width, height)
+    figure = Sheet(figsize=(width, height), dpi=DPI)
+    Canvas(figure)
     top = (write_heading(figure, title, lead) + 8) / 100
     margin = MARGIN / 100
     below = (
@@ -171,7 +174,6 @@ def chart(
     ylabel: str = "",
     xlabel: str = "",
     size: tuple[float, float] = (6, 4),
-    figure: Figure | None = None,
 ) -> Axes:
     """Return the axes of a new chart: see `sheet` for the heading.
 
@@ -179,15 +181,17 @@ def chart(
         ylabel: Name of the y axis, written upright above it.
         xlabel: Name of the x axis, at its right end.
     """
-    ax = sheet(*size, title, lead, figure).add_subplot()
+    ax = sheet(*size, title, lead).add_subplot()
     name_axes(ax, ylabel, xlabel)
     return ax
 
 
 def name_axes(ax: Axes, ylabel: str = "", xlabel: str = "") -> None:
     """Write the name of the y axis above it and that of the x axis at its right end; format numbers on both."""
-    ax.set_title(ylabel, loc="left", size=SMALL, weight="normal", color=TEXT, pad=8)
-    ax.set_xlabel(xlabel, loc="right", size=TICK, color=TEXT)
+    if ylabel:
+        ax.set_title(ylabel, loc="left", size=SMALL, weight="normal", color=TEXT, pad=8)
+    if xlabel:
+        ax.set_xlabel(xlabel, loc="right", size=TICK, color=TEXT)
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_major_formatter(FuncFormatter(lambda value, _: tick_name(value)))
         axis.isDefault_majfmt = True  # names of categories replace it
@@ -233,10 +237,11 @@ def png(figure: Figure) -> bytes:
 
 def pixels(figure: Figure) -> np.ndarray:
     """Return a figure as an array (height, width, 3), uint8."""
-    canvas = figure.canvas
+    canvas: Any = figure.canvas
     if not isinstance(canvas, FigureCanvasAgg):
-        canvas = FigureCanvasAgg(figure)
-    canvas.draw()  # with its renderer, which remembers the sizes of words
+        canvas = Canvas(figure)
+    with matplotlib.rc_context({"text.hinting": _style()["text.hinting"]}):
+        canvas.draw()
     return np.asarray(canvas.buffer_rgba())[..., :3].copy()
 
 
@@ -250,13 +255,12 @@ def show(figure: Figure, owner: Any) -> None:
     """
     shell = sys.modules.get("IPython") and sys.modules["IPython"].get_ipython()
     if hasattr(shell, "kernel"):
-        from IPython.display import Image, display
+        from IPython.display import display
 
-        image = Image(png(figure))
         if owner in _displays:
-            _displays[owner].update(image)
+            _displays[owner].update(figure)
         else:
-            _displays[owner] = display(image, display_id=True)
+            _displays[owner] = display(figure, display_id=True)
         return
 
     import matplotlib.pyplot as plt
@@ -265,12 +269,10 @@ def show(figure: Figure, owner: Any) -> None:
     if matplotlib.get_backend().lower() not in interactive:
         return
     name = f"pushlab {id(owner)}"
-    if plt.fignum_exists(name):
-        plt.figure(name).images[0].set_data(pixels(figure))
-    else:
-        plt.figure(name).figimage(pixels(figure), resize=True)
+    if not plt.fignum_exists(name):
         closer: Any = finalize(owner, plt.close, name)
         closer.atexit = False  # Matplotlib closes its windows itself then
+    plt.figure(name, clear=True).figimage(pixels(figure), resize=True)
     plt.pause(0.001)
 
 
@@ -342,7 +344,6 @@ def label_line_ends(ax: Axes, labels: Sequence[tuple[float, float, str, str]]) -
             weight="bold",
             va="center",
             annotation_clip=False,
-            path_effects=[withStroke(linewidth=3, foreground=PAPER)],
         )
 
 
@@ -358,42 +359,60 @@ def name_rows(
         words, colours: Of each row, in the order of the names.
     """
     count = len(names)
+    colours = [deep(colour) for colour in colours] or [INK] * count
     ax.set(ylim=(count - 0.5, -0.5))
     ax.set_yticks(range(count), [short(name, 28) for name in names])
     ax.tick_params(axis="y", labelsize=LEAD)
     ax.grid(False, axis="y")
     ax.grid(True, axis="x")
-    for row, label in enumerate(ax.get_yticklabels()):
-        colour = deep(colours[row]) if len(colours) else INK
+    for label, colour in zip(ax.get_yticklabels(), colours):
         label.set(color=colour, weight="bold")
     for row, said in enumerate(words):
-        ax.annotate(
-            said,
-            (1, row),
-            (10, 0),
-            xycoords=("axes fraction", "data"),
-            textcoords="offset points",
-            va="center",
-            size=LEAD,
-            color=deep(colours[row]) if len(colours) else INK,
-        )
+        write_beside(ax, row, said, colours[row])
 
 
-def draw_rows(
-    ax: Axes, intervals: Any, looks: Sequence[tuple], hollow: Collection[int] = ()
+def write_beside(
+    ax: Axes, row: float, words: str, colour: str, weight: str = "normal"
 ) -> None:
-    """Draw the marks of a chart of rows, each with its interval.
+    """Write words on the right of a chart of rows."""
+    ax.annotate(
+        words,
+        (1, row),
+        (10, 0),
+        xycoords=("axes fraction", "data"),
+        textcoords="offset points",
+        va="center",
+        size=LEAD,
+        weight=weight,
+        color=colour,
+    )
+
+
+def draw_mean(
+    ax: Axes,
+    look: Sequence[Any],
+    x: float,
+    y: float,
+    across: Sequence[float] = (),
+    upward: Sequence[float] = (),
+    hollow: bool = False,
+) -> None:
+    """Draw a value as a mark with its intervals.
 
     Args:
-        intervals: Value, low and high of each row, shape (rows, 3).
-        looks: Colour, dash and marker of each row, see `series_styles`.
-        hollow: Rows whose marks are hollow.
+        look: Colour, dash and marker, see `series_styles`.
+        across, upward: Ends of the interval of x, and of that of y.
+        hollow: Whether the mark is hollow.
     """
-    for row, (value, low, high) in enumerate(intervals):
-        colour, _, marker = looks[row]
-        fill = PAPER if row in hollow else colour
-        ax.plot((low, high), (row, row), color=colour, lw=2.4, ls="-", zorder=4)
-        ax.plot(value, row, marker, color=colour, mfc=fill, ms=7.5, mew=1.8, zorder=6)
+    colour, _, marker = look
+    line = {"color": colour, "lw": 2.4, "ls": "-", "zorder": 5, "path_effects": HALO}
+    if len(across):
+        ax.plot(across, (y, y), **line)
+    if len(upward):
+        ax.plot((x, x), upward, **line)
+    fill = PAPER if hollow else colour
+    mark = {"color": colour, "mfc": fill, "ms": 7.5, "mew": 1.8, "zorder": 6}
+    ax.plot(x, y, marker, clip_on=False, **mark)
 
 
 def row_panels(
@@ -423,7 +442,10 @@ def row_panels(
         rows = table[["value", "low", "high"]].to_numpy(float)
         words = table.get("words", [next(said) for _ in rows])
         looks = [styles.get(name) or styles["other"] for name in table["name"]]
-        draw_rows(ax, rows, looks, np.flatnonzero(table.get("hollow", [])))
+        hollow = table.get("hollow", [False] * len(table))
+        for row, (look, is_hollow) in enumerate(zip(looks, hollow)):
+            value, *ends = rows[row]
+            draw_mean(ax, look, value, row, ends, hollow=is_hollow)
         name_rows(ax, list(table["name"]), words, [look[0] for look in looks])
     return figure
 
@@ -474,10 +496,8 @@ def fit(words: str, width: float, size: float, weight: str = "normal") -> str:
     return words.rstrip() + "…"
 
 
-def wrap(
-    words: str, width: float, size: float, weight: str = "normal", lines: int = 2
-) -> list[str]:
-    """Return the words in at most `lines` lines no wider than `width`, the last cut with an ellipsis.
+def wrap(words: str, width: float, size: float, weight: str = "normal") -> list[str]:
+    """Return the words in at most two lines no wider than `width`, the last cut with an ellipsis.
 
     >>> wrap("a long title for a narrow sheet", 100, 12)
     ['a long title', 'for a narr…']
@@ -486,7 +506,7 @@ def wrap(
     for word in words.split():
         longer = f"{rows[-1]} {word}" if rows else word
         is_full = not rows or text_width(longer, size, weight) > width
-        if is_full and len(rows) < lines:
+        if is_full and len(rows) < 2:
             rows.append(word)
         else:
             rows[-1] = longer

@@ -5,8 +5,6 @@ without a kernel stands still: put a static picture beside the widget. Arrow key
 buttons.
 """
 
-from __future__ import annotations
-
 import asyncio
 import functools
 import html
@@ -23,9 +21,10 @@ from gymnasium import spaces
 from IPython import get_ipython
 from matplotlib.figure import Figure
 
-from pushlab.plots.phone import phone
+from pushlab.plots.phones import phone
 from pushlab.plots.style import DISMISSED, png, short_number, spoken
 
+INTERVAL = 300  # milliseconds a frame of a player
 BUTTONS = 6  # a choice from more values than this is a slider
 
 
@@ -233,34 +232,26 @@ def _control(name, values, default):
     )
 
 
-def lifelong_settings(
-    log: Any,
-    experts: Any = None,
-    measure: str | None = None,
-    metrics: Sequence[str] | None = None,
-) -> Explorer:
+def lifelong_settings(log: Any) -> Explorer:
     """Explore the preprocessing of a lifetime: how its curves and its metrics depend on it.
 
     Args:
-        log, experts, measure: See `pushlab.metrics.lifelong.lifelong_report`.
-        metrics: Names of the metrics shown; None shows eight, see `plots.report_sheet`.
+        log: See `pushlab.metrics.lifelong.lifelong_report`.
     """
     from pushlab.metrics.lifelong import Settings, lifelong_report
     from pushlab.plots.lifelong import report_sheet, shown_metrics
 
-    usual = lifelong_report(log, experts=experts, measure=measure)
-    names = metrics or shown_metrics(usual, None)
+    usual = lifelong_report(log)
+    names = shown_metrics(usual)
 
     @functools.lru_cache(maxsize=1)
     def report_with(**values):
         values["window"] = values["window"] or None
-        settings = Settings(**values)
-        return lifelong_report(log, experts=experts, measure=measure, settings=settings)
+        return lifelong_report(log, settings=Settings(**values))
 
     def picture(**values):
-        window = values["window"] or "usual"
-        title = f"Smoothing {values['smoothing']}, window {window}, normalization {values['normalization']}"
-        return report_sheet(report_with(**values), usual, names, title=title)
+        title = ", ".join(f"{name} {value}" for name, value in values.items())
+        return report_sheet(report_with(**values), usual, names, title.capitalize())
 
     def say(**values):
         numbers = report_with(**values).lifetime.reindex(names).dropna()
@@ -286,7 +277,6 @@ class Player(Panel):
     Args:
         frames: Frames of one episode, oldest first: `rollout(..., record="frames")` returns them.
         picture: Function of the frames up to now that returns a Figure or Axes.
-        interval: Milliseconds a frame; no less than 100, about the time that drawing takes.
         more: Further arguments of `picture`, such as agent="thompson".
 
     Attributes:
@@ -297,7 +287,6 @@ class Player(Panel):
         self,
         frames: Sequence[Mapping],
         picture: Callable = phone,
-        interval: int = 300,
         **more: Any,
     ):
         if not len(frames):
@@ -309,7 +298,7 @@ class Player(Panel):
         self.picture = picture
         self.more = more
         last = max(1, len(frames) - 1)  # a slider needs two values
-        self.play = W.Play(max=last, interval=max(100, interval), show_repeat=False)
+        self.play = W.Play(max=last, interval=INTERVAL, show_repeat=False)
         self.slider = W.IntSlider(max=last, description="step")
         W.jslink((self.play, "value"), (self.slider, "value"))
         controls = W.HBox([self.play, self.slider])

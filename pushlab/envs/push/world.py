@@ -380,6 +380,7 @@ class Push(UserWorld):
         return PushAlone(self)
 
     def frame(self, state: dict, outcome: dict | None, at: int = 0) -> dict:
+        """Return the plain dict that `pushlab.plots.inbox` draws and documents."""
         return story.frame_of(self, state, outcome, at)
 
     def decode_one(self, observation: Any) -> dict[str, str]:

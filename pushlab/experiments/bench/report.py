@@ -17,7 +17,7 @@ import pandas as pd
 from pushlab.experiments.bench.tasks import QUICK, read_reference, task_table
 from pushlab.ground.files import write_bytes, write_text
 from pushlab.metrics import estimate
-from pushlab.plots.benchmark import score_words
+from pushlab.plots.scores import score_words
 
 PACKAGES = [
     "pushlab",

@@ -1,13 +1,11 @@
 """The room: who put what where, what the agent sees of it, what it remembers, and how its last answer turned out."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
+from itertools import cycle
 
 from matplotlib.figure import Figure
 
-from pushlab.ground.arguments import demand
-from pushlab.plots.stage import Stage, icon, mark
+from pushlab.plots.stage import CIRCLE, Stage, draw_last_outcomes, icon, latest, mark
 from pushlab.plots.style import (
     BLUE,
     DISMISSED,
@@ -19,7 +17,6 @@ from pushlab.plots.style import (
     LIT,
     MUTED,
     OPENED,
-    PAPER,
     PURPLE,
     SEMANTIC,
     SERIES,
@@ -44,27 +41,22 @@ SHELVES = {
 
 @house_style()
 def room(
-    frames: Sequence[Mapping],
-    figure: Figure | None = None,
-    agent: str = "agent",
-    choosing: bool = False,
+    frames: Sequence[Mapping], agent: str = "agent", choosing: bool = False
 ) -> Figure:
     """Draw the room after the last of the frames, with what the agent remembers.
 
     Args:
         frames: The frames of an episode of RoomEnv up to now, see its `frame`; "memory" is a page of `MemoryAgent`.
-        figure: A figure to clear and use again.
         agent: Name of the agent that answers.
         choosing: Leave out what is not in view, for a person who plays.
 
     Returns:
         Figure of 9 x 5 inches.
     """
-    demand(frames, "room() needs at least one frame: the one after reset()")
-    now = frames[-1]
+    now = latest(frames)
     views = [now["placed"][spot] for spot in dict.fromkeys(now["seen"])]
     things = [f"{_whose(view)} at the {view['location']}" for view in views]
-    stage = Stage(900, 500, figure)
+    stage = Stage(900, 500)
     stage.heading(
         f"{now['env']}: step {now['step']:,} of {now['of']:,}",
         fit("in view: " + ", ".join(things), 850, LEAD),
@@ -84,9 +76,11 @@ def _whose(thing):
     return f"{thing['person'].capitalize()}’s {thing['object']}"
 
 
-def _draw_person(stage, x, y, radius, person, colour, **edge):
-    stage.disc(x, y, radius, colour, z=8, **edge)
-    stage.text(x, y, person[0].upper(), SMALL, SURFACE, "bold", "center")
+def _draw_people(stage, points, radius, people, colours, **edge):
+    """Draw a disc with the first letter of each person."""
+    stage.stamp(CIRCLE, points, radius, colours, z=8, **edge)
+    for (x, y), person in zip(points, people):
+        stage.text(x, y, person[0].upper(), SMALL, SURFACE, "bold", "center")
 
 
 # ---------------------------------------------------------------- the floor
@@ -94,48 +88,51 @@ def _draw_person(stage, x, y, radius, person, colour, **edge):
 
 def _draw_floor(stage, now, choosing):
     floor = stage.box(24, 76, 492, 330, 14, FLOOR, "#AFB8C3", 3.0, z=1)
-    people = {
-        person: SERIES[place % len(SERIES)]
-        for place, person in enumerate(now["people"])
-    }
+    colours = dict(zip(now["people"], cycle(SERIES)))
     seen = set(now["seen"])
     locations = now["locations"]
     columns = max(4, int(len(locations) ** 0.5 + 0.999))
     rows = -(-len(locations) // columns)
     width = 480 / columns
     height = min(92, 272 / rows)
+    gap = 4 if height < 68 else 8
+    lit = []
     for place, location in enumerate(locations):
         x = 34 + place % columns * width
         y = 86 + place // columns * height
         lying = [
-            (thing, people[thing["person"]], spot in seen)
+            (thing, colours[thing["person"]], spot in seen)
             for spot, thing in enumerate(now["placed"])
             if thing["location"] == location and (spot in seen or not choosing)
         ]
         lying.sort(key=lambda one: not one[2])
         if lying and lying[0][2]:
-            for radius in range(40, 120, 10):
-                light = stage.disc(
-                    x + width / 2, y + height / 2, radius, LIT, alpha=0.18
-                )
-                light.set(zorder=2, clip_path=floor)
-        gap = 4 if height < 68 else 8
+            lit.append((x + width / 2, y + height / 2))
         _draw_place(stage, x, y, width - gap, height - gap, location, lying)
-    pitch = 472 / len(now["placed"])
-    for spot, thing in enumerate(now["placed"]):
-        x = 34 + pitch * (spot + 0.5)
-        look = {"edge": SURFACE, "line": 1.4}
-        colour = people[thing["person"]]
+    for radius in range(40, 120, 10):
+        light = stage.stamp(CIRCLE, lit, radius, LIT, alpha=0.18, z=2)
+        light.set_clip_path(floor)
+    _draw_owners(stage, now["placed"], colours, seen)
+
+
+def _draw_owners(stage, placed, colours, seen):
+    """Draw whose things there are, those in view with a dark edge."""
+    pitch = 472 / len(placed)
+    points = [(34 + pitch * (spot + 0.5), 370) for spot in range(len(placed))]
+    people = [thing["person"] for thing in placed]
+    fills = [
+        colours[person] if spot in seen else blend(colours[person], 0.55, FLOOR)
+        for spot, person in enumerate(people)
+    ]
+    edges = [INK if spot in seen else SURFACE for spot in range(len(placed))]
+    radius = min(13, pitch / 2 - 2)
+    _draw_people(stage, points, radius, people, fills, edge=edges, line=1.8)
+    if len(placed) > 10:
+        return
+    for spot, ((x, _), person) in enumerate(zip(points, people)):
         weight = "bold" if spot in seen else "normal"
-        if spot in seen:
-            look = {"edge": INK, "line": 2}
-        else:
-            colour = blend(colour, 0.55, FLOOR)
-        radius = min(13, pitch / 2 - 2)
-        _draw_person(stage, x, 370, radius, thing["person"], colour, **look)
-        if len(now["placed"]) <= 10:
-            name = fit(thing["person"], pitch + 2, SMALL, weight)
-            stage.text(x, 394, name, SMALL, INK, weight, "center")
+        name = fit(person, pitch + 2, SMALL, weight)
+        stage.text(x, 394, name, SMALL, INK, weight, "center")
 
 
 def _draw_place(stage, x, y, width, height, location, lying):
@@ -145,24 +142,29 @@ def _draw_place(stage, x, y, width, height, location, lying):
     fill, edge, weight = "#EDF0F4", "#BFC7D0", "normal"
     if is_lit:
         fill, edge, weight = SURFACE, "#AEB7C2", "bold"
-        icon(stage, "eye", x + width - 12, y + 10, 7, INK, 1.2)
+        icon(stage, "eye", [(x + width - 12, y + 10)], 7, INK, 1.2)
     stage.box(x, y, width, height, 8, fill, edge, 1.2, z=4)
     name = fit(location, width - 12 - 16 * is_lit, SMALL, weight)
     stage.text(x + 6, y + 10, name, SMALL, INK if is_lit else TEXT, weight)
     fits = max(1, int(width // 18) - 1) if is_small else 2
+    points = []
+    discs = []
     for row, (thing, colour, is_seen) in enumerate(lying[:fits]):
         disc = colour if is_seen else blend(colour, 0.45)
+        discs.append(disc)
         if is_small:
-            left = x + 11 + 17 * row
-            _draw_person(stage, left, y + height - 9, 6.5, thing["person"], disc)
+            points.append((x + 11 + 17 * row, y + height - 9))
             continue
         middle = y + 35 + 25 * row
+        points.append((x + 16, middle))
         words = fit(plain(thing["object"]), width - 38, SMALL)
         long = text_width(words, SMALL) + 32
         line = 1.8 if is_seen else 1.0
         stage.box(x + 4, middle - 11, long, 22, 11, SURFACE, disc, line, z=7)
-        _draw_person(stage, x + 16, middle, 8.5, thing["person"], disc)
         stage.text(x + 28, middle, words, SMALL, INK if is_seen else TEXT)
+    if lying:
+        people = [thing["person"] for thing, _, _ in lying[:fits]]
+        _draw_people(stage, points, 6.5 if is_small else 8.5, people, discs)
     if len(lying) > fits:
         more = f"+{len(lying) - fits}"
         stage.text(x + width - 4, y + height - 10, more, SMALL, TEXT, align="right")
@@ -233,19 +235,15 @@ def _draw_answers(stage, frames, agent):
     answers = [frame["answered"] for frame in frames if frame["answered"]]
     name = fit(plain(agent), 200, LEAD, "bold")
     stage.text(SIDE, 84, f"{name}: the last 20 answers", weight="bold")
-    for place in range(20):
-        at = SIDE + 12 + place % 10 * 32, 122 + place // 10 * 34
-        if place < len(answers):
-            mark(stage, _outcome(answers[-20:][place]), *at, 11)
-        else:
-            stage.disc(*at, 10, PAPER, LINE)
+    outcomes = [_outcome(answer) for answer in answers]
+    draw_last_outcomes(stage, outcomes, SIDE + 12, 122, 10, 32, 34, 11)
     right = f"{sum(answer['reward'] > 0 for answer in answers):,}"
     stage.text(SIDE, 204, right, 17, OPENED, "bold")
     left = SIDE + text_width(right, 17, "bold") + 10
     stage.text(left, 205, f"of {len(answers):,} answers were right")
     for row, answer in enumerate(answers[:-7:-1]):
         y = 250 + 26 * row
-        mark(stage, _outcome(answer), SIDE + 10, y, 7)
+        mark(stage, _outcome(answer), [(SIDE + 10, y)], 7)
         words = f"{_whose(answer)}: {_said(answer)}"
         if answer["reward"] < 1:
             words += f" (it was: {answer['right']})"
@@ -271,7 +269,7 @@ def _draw_bars(stage, frames, choosing):
             words = fit(words, 740 - x, size, weight)
             stage.text(x, 432, words, size, colour, weight)
             x += text_width(words, size, weight) + 22
-        mark(stage, _outcome(answer), 772, 432, 9)
+        mark(stage, _outcome(answer), [(772, 432)], 9)
         reward = f"reward {answer['reward']:.2g}"
         stage.text(858, 432, reward, LEAD, SURFACE, "bold", "right")
     else:

@@ -1,7 +1,5 @@
 """A recommender's shelf: items and a user's preference in the plane, and what the user becomes."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,8 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Circle
 from matplotlib.patheffects import withStroke
 
-from pushlab.ground.arguments import demand
-from pushlab.plots.stage import Stage
+from pushlab.plots.stage import Stage, latest
 from pushlab.plots.style import (
     BLUE,
     GREY,
@@ -41,12 +38,12 @@ STEPS = 100  # the latest, of which trail and rewards are drawn
 HALO = [withStroke(linewidth=3.5, foreground=SURFACE)]
 
 
-def plane(items: Any, dimension: int) -> np.ndarray:
+def _plane(items, dimension):
     """Return the two principal axes of the items through the origin, shape (2, dimension).
 
     Items of another dimension than the preference, or of two at most, have their first two features as axes.
 
-    >>> plane([[2.0, 0.0, 0.0], [0.0, 0.0, 1.0]], 3).round(3) + 0.0
+    >>> _plane([[2.0, 0.0, 0.0], [0.0, 0.0, 1.0]], 3).round(3) + 0.0
     array([[1., 0., 0.],
            [0., 0., 1.]])
     """
@@ -58,17 +55,17 @@ def plane(items: Any, dimension: int) -> np.ndarray:
     return axes * np.sign(largest)[:, None]  # an axis has no direction of its own
 
 
-def item_places(items: Any) -> np.ndarray:
+def _item_places(items):
     """Return items in their plane (n_items, 2), scaled so that the longest of them all would lie at 0.9."""
     items = np.asarray(items, float)
     longest = np.linalg.norm(items, axis=1).max()
-    return items @ plane(items, items.shape[1]).T * 0.9 / longest
+    return items @ _plane(items, items.shape[1]).T * 0.9 / longest
 
 
-def angle_between(one: Any, other: Any) -> float:
+def _angle_between(one, other):
     """Return the degrees between two vectors, 0 to 180.
 
-    >>> float(angle_between([1.0, 0.0], [0.0, 2.0]))
+    >>> float(_angle_between([1.0, 0.0], [0.0, 2.0]))
     90.0
     """
     cosine = np.dot(one, other) / (np.linalg.norm(one) * np.linalg.norm(other))
@@ -76,25 +73,21 @@ def angle_between(one: Any, other: Any) -> float:
 
 
 @house_style()
-def shelf(
-    frames: Sequence[Mapping], figure: Figure | None = None, agent: str = ""
-) -> Figure:
+def shelf(frames: Sequence[Mapping], agent: str = "") -> Figure:
     """Draw items as points, the user's preference as an arrow with its trail, and the rewards so far.
 
     Args:
         frames: The frames of an episode of RECEnv up to now, see its `frame`.
-        figure: A figure to clear and use again.
 
     Returns:
         Figure of 6.4 x 4.8 inches.
     """
-    demand(frames, "shelf() needs at least one frame")
-    last = frames[-1]
+    last = latest(frames)
     shown = last["action"]
     event = "before the first item"
     if shown is not None:
         event = f"{plain(last['item_names'][shown])} is shown"
-    stage = Stage(640, 480, figure)
+    stage = Stage(640, 480)
     stage.heading(
         f"{last['env']}: user {last['user']}, step {last['step']} of {last['of']}",
         "   ·   ".join(filter(None, (event, agent))),
@@ -103,10 +96,10 @@ def shelf(
     ax = stage.axes(24, 76, 388, 300)
     ax.set_axis_off()
     ax.set(xlim=(-194 / UNIT, 194 / UNIT), ylim=(-150 / UNIT, 150 / UNIT))
-    _draw_preference(ax, frames)
-    _draw_items(ax, item_places(last["items"]), last["item_names"], shown)
-    words = "arrow: preference now, dots: before"
-    stage.text(218, 364, words, SMALL, deep(BLUE), align="center")
+    places = _item_places(last["items"])
+    trail = _draw_preference(ax, frames)
+    _draw_items(ax, places, shown)
+    _write_names(ax, places, last["item_names"], shown, trail)
     rewards = [frame["reward"] for frame in frames if frame["reward"] is not None]
     _write_numbers(stage, frames, rewards)
     _draw_rewards(stage, last, rewards)
@@ -114,43 +107,70 @@ def shelf(
 
 
 def _draw_preference(ax, frames):
-    trail = np.array([frame["preference"] for frame in frames])
-    trail = trail @ plane(frames[-1]["items"], trail.shape[1]).T
-    recent = trail[-STEPS:]
+    """Draw the preference as an arrow, with a dot for each of the last steps; return the dots' places."""
+    trail = np.array([frame["preference"] for frame in frames[-STEPS:]])
+    trail = trail @ _plane(frames[-1]["items"], trail.shape[1]).T
     ax.add_patch(Circle((0, 0), 1, fc="none", ec=LINE, lw=1.2))
     ax.plot([-1, 1, np.nan, 0, 0], [0, 0, np.nan, -1, 1], color=LINE, lw=0.8, ls="-")
-    alpha = np.linspace(0.2, 0.9, len(recent))
-    ax.scatter(*recent.T, s=8 + 32 * alpha, color=BLUE, alpha=alpha, zorder=4)
+    alpha = np.linspace(0.2, 0.9, len(trail))
+    ax.scatter(*trail.T, s=8 + 32 * alpha, color=BLUE, alpha=alpha, zorder=4)
     arrow = {"arrowstyle": "-|>", "mutation_scale": 17, "lw": 3.2, "color": BLUE}
     arrow.update(shrinkA=0, shrinkB=0)
     ax.annotate("", trail[-1], (0, 0), arrowprops=arrow, zorder=8.5)
     ax.plot(0, 0, "o", color=BLUE, ms=6.5)
+    return trail
 
 
-def _draw_items(ax, places, names, shown):
-    """Draw items with their names as far as there is room; the one shown is lit and always named."""
+def _draw_items(ax, places, shown):
+    """Draw items as points; the one shown is lit."""
     ax.scatter(*places.T, s=52 if len(places) <= 30 else 19, color=GREY, zorder=6)
     if shown is not None:
         x, y = places[shown]
         ax.plot([0, x], [0, y], color=ORANGE, lw=1.6, ls=(0, (3, 2)))
         ax.plot(x, y, "o", ms=19, mfc=LIT, mec=ORANGE, mew=1.6, zorder=7)
         ax.plot(x, y, "o", ms=9, color=ORANGE, zorder=8)
-    named: list[tuple] = []
-    for item in sorted(range(len(places)), key=lambda item: item != shown):
-        x, y = places[item]
+
+
+def _write_names(ax, places, names, shown, trail):
+    """Write names beside their points as far as there is room: the preference, the item shown, the other items."""
+    taken = [_write_preference(ax, places, trail[-1])]
+    for item in sorted(range(len(names)), key=lambda item: item != shown):
         look = {"size": SMALL, "color": TEXT}
         gap = 10
         if item == shown:
             look = {"size": LEAD, "color": INK, "weight": "bold"}
             gap = 19
+        x, y = places[item]
+        side = 1 if x >= 0 else -1
         words = fit(plain(names[item]), 180 - gap - UNIT * abs(x), look["size"], "bold")
-        wide = (gap + text_width(words, look["size"], "bold")) / UNIT
-        near = [max(wide, w) > abs(x - a) for a, b, w in named if abs(y - b) < 0.13]
-        if not any(near):
-            named.append((x, y, wide))
-            look["ha"] = "left" if x >= 0 else "right"
-            out = gap / UNIT if x >= 0 else -gap / UNIT
-            ax.text(x + out, y, words, va="center", path_effects=HALO, zorder=9, **look)
+        near = x + side * gap / UNIT
+        far = near + side * text_width(words, look["size"], "bold") / UNIT
+        low, high = sorted((near, far))
+        is_free = all(
+            high < start or end < low or abs(y - height) > 0.13
+            for start, end, height in taken
+        )
+        if is_free or item == shown:
+            taken.append((low, high, y))
+            look["ha"] = "left" if side > 0 else "right"
+            ax.text(near, y, words, va="center", path_effects=HALO, zorder=9, **look)
+
+
+def _write_preference(ax, places, tip):
+    """Name the arrow where it covers the fewest items: beyond its tip or opposite; return left, right and height."""
+    words = "preference now"
+    half = text_width(words, SMALL, "bold") / UNIT / 2
+    x = np.clip(tip[0], half - 1.4, 1.4 - half)
+    beyond = 0.15 if tip[1] >= 0 else -0.15
+
+    def items_covered(place):
+        return np.sum(np.all(np.abs(places - place) < (half + 0.1, 0.16), axis=1))
+
+    spots = [(x, tip[1] + beyond), (0, -beyond), (0, -3 * beyond)]
+    x, y = min(spots, key=items_covered)
+    look = {"size": SMALL, "color": deep(BLUE), "weight": "bold", "ha": "center"}
+    ax.text(x, y, words, va="center", path_effects=HALO, zorder=9, **look)
+    return x - half, x + half, y
 
 
 def _write_numbers(stage, frames, rewards):
@@ -159,7 +179,7 @@ def _write_numbers(stage, frames, rewards):
     if rewards:
         last = short_number(rewards[-1])
         mean = short_number(np.mean(rewards))
-    turned = angle_between(frames[0]["preference"], frames[-1]["preference"])
+    turned = _angle_between(frames[0]["preference"], frames[-1]["preference"])
     for row, (number, words, colour) in enumerate(
         (
             (last, "reward of this step", deep(ORANGE)),
@@ -195,7 +215,7 @@ def _draw_rewards(stage, last, rewards):
 def preference_map(
     paths: Mapping[str, Any],
     items: Any,
-    title: str = "",
+    title: str = "Preferences: hollow at the start, full at the end",
     lead: str = "",
     item_names: Sequence[str] = (),
 ) -> Figure:
@@ -208,16 +228,15 @@ def preference_map(
     Returns:
         Figure of 9 x 4 inches for three panels.
     """
-    title = title or "Preferences: hollow at the start, full at the end"
     figure = sheet(2.8 * len(paths) + 0.6, 4, title, lead)
     figure.get_layout_engine().set(w_pad=0.08)
-    places = item_places(items)
+    places = _item_places(items)
     panels = figure.subplots(1, len(paths), squeeze=False)[0]
     for ax, (name, look) in zip(panels, series_styles(paths).items()):
         colour = look[0]
         faint = blend(colour, 0.5, SURFACE)
         users = np.asarray(paths[name])
-        users = users @ plane(items, users.shape[-1]).T
+        users = users @ _plane(items, users.shape[-1]).T
         ax.set_title(plain(name), size=LEAD, color=deep(colour), pad=4)
         ax.set(xlim=(-1.15, 1.15), ylim=(-1.15, 1.15), aspect="equal")
         ax.set(facecolor=SURFACE, xticks=[], yticks=[])
