@@ -1,6 +1,6 @@
 """Saved notebooks as pages, with words in place of widgets, and the map of the course.
 
-The map is a mermaid graph of notebooks, which GitHub draws by itself: here it is a line with stops that are links.
+The map is a mermaid graph of notebooks, which GitHub draws by itself: here it is drawn with links.
 """
 
 import html
@@ -19,8 +19,8 @@ WIDGETS = {
 }
 WIDGET = re.compile(rf"({'|'.join(WIDGETS)}): (.+)", re.DOTALL)
 FOLDED = {"source_hidden": "hide-input", "outputs_hidden": "hide-output"}
-NODE = re.compile(r'(N(\d+))(?:\["([^"]+)"\])?')
-STOP, LINE, WIDTH = 50, 62, 480  # between stops, left of the line, and in all; pixels
+NODE = re.compile(r'N(\d+)(?:\["([^"]+)"\])?')
+STEP, BOX = (188, 84), (172, 52)  # from box to box, and a box, in pixels
 STYLE = re.compile(r"<style scoped>.*?</style>\s*", re.DOTALL)
 
 
@@ -70,60 +70,81 @@ def parse(text):
     titles, arrows = {}, []
     for line in text.splitlines()[1:]:
         chain = []
-        for _, number, title in NODE.findall(line):
+        for number, title in NODE.findall(line):
             chain.append(int(number))
             if title:
                 titles[int(number)] = title
         arrows += zip(chain, chain[1:])
-    return titles, arrows
+    return titles, sorted(arrows)
 
 
-def draw(titles, arrows, addresses):
-    """SVG of stops below each other; a curve on the left is an arrow that passes stops."""
-    parts = []
-    longest = max(end - start for start, end in arrows)
+def rows_of(titles, arrows):
+    """Places in rows, {number: (x, y)}: a notebook is below all that come before it."""
+    depth, places = dict.fromkeys(titles, 0), {}
     for start, end in arrows:
-        top, bottom = STOP * (start + 0.5), STOP * (end + 0.5)
-        path = f"M{LINE} {top + 7:g}V{bottom - 9:g}"
-        if end - start > 1:
-            bow = LINE - 14 - 56 * (end - start) / longest
-            path = f"M{LINE - 6} {top + 4:g}C{bow:g} {top + 24:g} {bow:g} {bottom - 24:g} {LINE - 6} {bottom - 6:g}"
-        parts.append(f'<path class="arrow" marker-end="url(#head)" d="{path}"/>')
-    for number, title in titles.items():
-        middle = STOP * (number + 0.5)
-        lines = textwrap.wrap(title, 30)
-        words = "".join(
-            f'<text x="{LINE + 18}" y="{middle + 18 * at - 9 * (len(lines) - 1):g}">{html.escape(line)}</text>'
-            for at, line in enumerate(lines)
+        depth[end] = max(depth[end], depth[start] + 1)
+    for level in range(max(depth.values()) + 1):
+        row = {number: [] for number in titles if depth[number] == level}
+        for start, end in arrows:
+            if end in row:
+                row[end].append(places[start][0])
+        order = sorted(
+            row, key=lambda number: sum(row[number]) / max(len(row[number]), 1)
         )
-        parts.append(
-            f'<a href="{addresses[number]}" class="stop" aria-label="{html.escape(title)}">'
-            f'<rect x="{LINE - 12}" y="{middle - STOP / 2:g}" width="{WIDTH - LINE}" height="{STOP}"/>'
-            f'<circle cx="{LINE}" cy="{middle:g}" r="7"/>{words}</a>'
-        )
-    size = f"{WIDTH} {STOP * len(titles)}"
+        for at, number in enumerate(order):
+            places[number] = (STEP[0] * (at - (len(row) - 1) / 2), STEP[1] * level)
+    return places
+
+
+def draw(kind, places, titles, arrows, addresses):
+    """SVG of links at their places: boxes in rows, or stops of a line with curves on its left."""
+    parts, in_rows = [], kind == "rows"
+    for start, end in arrows:
+        (x, y), (u, v) = places[start], places[end]
+        bow = 0 if in_rows or end == start + 1 else 18 + 5 * (end - start)
+        u, v = (u - 9, v) if bow else (u, v - (BOX[1] / 2 + 2 if in_rows else 9))
+        path = f"M{x:g} {y:g}C{x - bow:g} {y + 50:g} {u - bow:g} {v - 24:g} {u:g} {v:g}"
+        parts.append(f'<path class="arrow" marker-end="url(#head-{kind})" d="{path}"/>')
+    for number, (x, y) in places.items():
+        lines = textwrap.wrap(titles[number], 21 if in_rows else 30)
+        shape = f'<circle cx="{x:g}" cy="{y:g}" r="7"/>'
+        if in_rows:
+            shape = f'<rect x="{x - BOX[0] / 2:g}" y="{y - BOX[1] / 2:g}" width="{BOX[0]}" height="{BOX[1]}" rx="8"/>'
+        for at, line in enumerate(lines):
+            height = y + 18 * at - 9 * (len(lines) - 1)
+            shape += f'<text x="{x if in_rows else x + 18:g}" y="{height:g}">{html.escape(line)}</text>'
+        parts.append(f'<a href="{addresses[number]}" class="stop">{shape}</a>')
+    left, right = (-380, 380) if in_rows else (-80, 290)
+    bottom = max(y for _, y in places.values()) + 30
     return (
-        f'<svg class="map" viewBox="0 0 {size}" role="group" aria-label="Which notebook comes before which">'
-        '<defs><marker id="head" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" '
-        f'orient="auto"><path d="M0 0 8 4 0 8z" class="head"/></marker></defs>{"".join(parts)}</svg>'
+        f'<svg class="map {kind}" viewBox="{left} -30 {right - left} {bottom + 30:g}" role="group" '
+        f'aria-label="Which notebook comes before which"><defs><marker id="head-{kind}" viewBox="0 0 8 8" '
+        'refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto"><path d="M0 0 8 4 0 8z" class="head"/>'
+        f"</marker></defs>{''.join(parts)}</svg>"
     )
 
 
-def replace(app, doctree, docname):
-    """Put the map in place of a mermaid graph."""
+def draw_map(app, doctree, docname):
+    """Put the map in place of a mermaid graph, for wide windows and for phones."""
     for block in list(doctree.findall(nodes.literal_block)):
         if block.get("language") == "mermaid":
             titles, arrows = parse(block.astext())
             pages = sorted(
                 one for one in app.env.found_docs if re.match(r"notebooks/\d", one)
             )
-            addresses = [app.builder.get_relative_uri(docname, page) for page in pages]
-            block.replace_self(
-                nodes.raw("", draw(titles, arrows, addresses), format="html")
+            more = (
+                titles,
+                arrows,
+                [app.builder.get_relative_uri(docname, page) for page in pages],
             )
+            line = {number: (0, 50 * number) for number in sorted(titles)}
+            drawn = draw("rows", rows_of(titles, arrows), *more) + draw(
+                "line", line, *more
+            )
+            block.replace_self(nodes.raw("", drawn, format="html"))
 
 
 def setup(app):
     app.connect("source-read", read)
-    app.connect("doctree-resolved", replace)
+    app.connect("doctree-resolved", draw_map)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

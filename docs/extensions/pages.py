@@ -1,9 +1,5 @@
-"""What pages of Markdown need: formulas, and links to files of the repository.
+"""Pages of Markdown: formulas as MathML, which needs no script, and links to files of the repository."""
 
-Formulas become MathML, which a browser lays out without a script, in STIX Two Math, cut down.
-"""
-
-from importlib.resources import files
 from pathlib import Path
 from urllib.parse import quote
 
@@ -15,11 +11,6 @@ from sphinx.transforms import SphinxTransform
 from sphinx.util import logging
 
 TRANSLATOR = LatexToMathML()
-# Latin, Greek, accents, letter-like signs, arrows, operators, brackets, alphabets.
-LETTERS = (
-    "20-7E,A0-FF,2B0-36F,370-3FF,2000-206F,20D0-20FF,2100-214F,2190-22FF,2308-230B,"
-    "23DC-23E1,25A0-25FF,27E6-27EF,27F5-27FF,2A00-2A0F,2A7D-2A7E,1D400-1D7FF"
-)
 
 
 def write_formula(translator, node, display):
@@ -32,17 +23,6 @@ def write_formula(translator, node, display):
         made = translator.encode(latex)
     translator.body.append(f'<div class="formula">{made}</div>\n' if display else made)
     raise nodes.SkipNode
-
-
-def write_font(app, failed):
-    """Write the font with the letters and signs of formulas."""
-    from fontTools import subset
-
-    font = files("ziamath") / "fonts" / "STIXTwoMath-Regular.ttf"
-    path = Path(app.outdir, "_static", "STIXTwoMath.woff")
-    options = ["--flavor=woff", f"--unicodes={LETTERS}", "--layout-features=ssty,rtla"]
-    options += ["--no-hinting", "--no-recalc-timestamp", f"--output-file={path}"]
-    subset.main([str(font), *options])
 
 
 class LinksToFiles(SphinxTransform):
@@ -85,5 +65,4 @@ def setup(app):
     app.add_config_value("repository", "", "env", str)
     app.add_transform(LinksToFiles)
     app.add_lexer("csv", TextLexer)  # GitHub knows this language, Pygments does not
-    app.connect("build-finished", write_font)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
