@@ -32,15 +32,16 @@ REMOTE = (
 def sections_of(world):
     """Sections of a class's docstring: "" is the description, Example the doctests."""
     text = plain(cleandoc(world.__doc__ or "") + "\n")
-    description, doctests, example = SECTION.sub("", text).partition(">>> ")
     found = {title: textwrap.dedent(body) for title, body in SECTION.findall(text)}
-    return {"": description, **found, "Example": doctests + example}
+    start = min([one.start() for one in SECTION.finditer(text)], default=len(text))
+    notes, doctests, example = SECTION.sub("", text[start:]).partition(">>> ")
+    found["Notes"] = found.get("Notes", "") + notes
+    return {"": text[:start], **found, "Example": doctests + example}
 
 
 def brief(space):
     """A space in one line."""
-    words = re.sub(r", charset=\w+", "", str(space))
-    return textwrap.shorten(words, 200, placeholder=" …")
+    return textwrap.shorten(re.sub(r", charset=\w+", "", str(space)), 200)
 
 
 def notebooks_with(name):
@@ -60,7 +61,7 @@ def page_of(name, place, about):
         env = gym.make(f"pushlab/{name}", **more)
         draw(env, name)
         world = type(env.unwrapped.world)
-    bases = [one for one in world.__mro__ if one.__module__.startswith("pushlab.envs.")]
+    bases = [one for one in world.__mro__ if one.__module__.startswith("pushlab")]
     sections = sections_of(world)
     for base in bases[1:]:
         for title, text in sections_of(base).items():

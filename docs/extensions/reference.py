@@ -9,7 +9,6 @@ import inspect
 import re
 from collections import defaultdict
 from functools import cache
-from importlib import import_module
 from pathlib import Path
 from pkgutil import resolve_name
 
@@ -39,7 +38,7 @@ def plain(text):
 def things_of(line):
     """{shortest path: object} of a line of the directive."""
     path, _, names = line.partition(": ")
-    module = import_module(path)
+    module = resolve_name(path)
     found = {}
     for name in names.split() or getattr(module, "__all__", vars(module)):
         thing = getattr(module, name)
