@@ -61,6 +61,7 @@ smartquotes_action = "D"  # dashes alone: quotes in docstrings are code
 default_role = "py:obj"  # a name in backticks is code, and a link where it has a place
 napoleon_numpy_docstring = False
 napoleon_use_ivar = True
+napoleon_use_param = False  # names that share a text stay together
 napoleon_custom_sections = [
     "Observation",
     "Action",

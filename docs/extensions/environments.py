@@ -57,8 +57,7 @@ def page_of(name, place, about):
     """All that the template of a page needs."""
     world, env = resolve_name(place), None
     if name != "Remote-v0":
-        more = {"render_mode": "rgb_array", "disable_env_checker": True}
-        env = gym.make(f"pushlab/{name}", **more)
+        env = gym.make(f"pushlab/{name}", render_mode="rgb_array")
         draw(env, name)
         world = type(env.unwrapped.world)
     bases = [one for one in world.__mro__ if one.__module__.startswith("pushlab")]
@@ -103,9 +102,8 @@ def write_pages(app):
 def only_arguments(app, what, name, thing, options, lines):
     """Keep a world's arguments alone: the rest of its docstring is sections of the page."""
     if app.env.docname.startswith("docs/environments/"):
-        found = SECTION.findall("\n".join(lines) + "\n\n")
-        kept = [f"{title}:\n{body}" for title, body in found if title == "Args"]
-        lines[:] = "\n".join(kept).split("\n")
+        found = dict(SECTION.findall("\n".join(lines) + "\n\n"))
+        lines[:] = f"Args:\n{found['Args']}".split("\n") if "Args" in found else []
 
 
 def setup(app):

@@ -88,11 +88,13 @@ def rows_of(titles, arrows):
         for start, end in arrows:
             if end in row:
                 row[end].append(places[start][0])
-        order = sorted(
-            row, key=lambda number: sum(row[number]) / max(len(row[number]), 1)
-        )
-        for at, number in enumerate(order):
-            places[number] = (STEP[0] * (at - (len(row) - 1) / 2), STEP[1] * level)
+        middle = {number: sum(x) / max(len(x), 1) for number, x in row.items()}
+        order, last = sorted(row, key=middle.get), -1000
+        for number in order:
+            group = [one for one in order if middle[one] == middle[number]]
+            shift = STEP[0] * (group.index(number) - (len(group) - 1) / 2)
+            last = max(middle[number] + shift, last + STEP[0])
+            places[number] = (last, STEP[1] * level)
     return places
 
 
@@ -114,10 +116,11 @@ def draw(kind, places, titles, arrows, addresses):
             height = y + 18 * at - 9 * (len(lines) - 1)
             shape += f'<text x="{x if in_rows else x + 18:g}" y="{height:g}">{html.escape(line)}</text>'
         parts.append(f'<a href="{addresses[number]}" class="stop">{shape}</a>')
-    left, right = (-380, 380) if in_rows else (-80, 290)
+    xs = [x for x, _ in places.values()]
+    left, right = (min(xs) - 90, max(xs) + 90) if in_rows else (-80, 290)
     bottom = max(y for _, y in places.values()) + 30
     return (
-        f'<svg class="map {kind}" viewBox="{left} -30 {right - left} {bottom + 30:g}" role="group" '
+        f'<svg class="map {kind}" viewBox="{left:g} -30 {right - left:g} {bottom + 30:g}" role="group" '
         f'aria-label="Which notebook comes before which"><defs><marker id="head-{kind}" viewBox="0 0 8 8" '
         'refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto"><path d="M0 0 8 4 0 8z" class="head"/>'
         f"</marker></defs>{''.join(parts)}</svg>"

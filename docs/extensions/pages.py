@@ -54,8 +54,7 @@ class LinksToFiles(SphinxTransform):
                 f"{self.config.repository}/{kind}/HEAD/{quote(Path(name).as_posix())}"
             )
             address += f"#{anchor or inside}" if anchor or inside else ""
-            words = [child.deepcopy() for child in link.children]
-            link.replace_self(nodes.reference("", "", *words, refuri=address))
+            link.replace_self(nodes.reference("", "", *link.children, refuri=address))
 
 
 def setup(app):
