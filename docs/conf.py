@@ -4,12 +4,16 @@ The source directory is the repository's root, so a page of the book has the pat
 lead from page to page. Nothing is executed: a notebook shows the outputs it was saved with.
 """
 
+import os
 import sys
 import tomllib
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE))  # our own extensions are extensions.NAME
+sys.path[:0] = [str(HERE), str(HERE.parent)]  # extensions.NAME, and pushlab
+# A few steps of each world cost less than loading compiled loops. Pictures need no window.
+os.environ["NUMBA_DISABLE_JIT"] = "1"
+os.environ["MPLBACKEND"] = "agg"
 PROJECT = tomllib.loads((HERE.parent / "pyproject.toml").read_text(encoding="utf-8"))[
     "project"
 ]
@@ -23,19 +27,23 @@ repository, html_baseurl = PROJECT["urls"]["Repository"], PROJECT["urls"]["Homep
 extensions = [
     "myst_nb",
     "sphinx_copybutton",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
     "sphinx.ext.githubpages",
-    "extensions.links",
-    "extensions.notebooks",
-    "extensions.formulas",
-    "extensions.map",
+    "sphinx.ext.linkcode",
+    "sphinx.ext.napoleon",
+    "sphinxcontrib.bibtex",
     "extensions.environments",
-    "extensions.still",
+    "extensions.notebooks",
+    "extensions.pages",
+    "extensions.reference",
 ]
 root_doc = "docs/index"
 include_patterns = [
     "notebooks/*.ipynb",
     "notebooks/*.md",
     "docs/**.md",
+    "docs/environments/*.rst",
     "data/*/README.md",
     "CHANGELOG.md",
     "CONTRIBUTING.md",
@@ -44,6 +52,35 @@ include_patterns = [
 ]
 exclude_patterns = [".venv*", "build", "tests"]
 
+autosummary_generate = False  # a page a package, written by hand
+autodoc_default_options = {"members": True, "member-order": "bysource"}
+autodoc_preserve_defaults = True
+autodoc_use_type_comments = False
+autodoc_typehints_format = "short"
+smartquotes_action = "D"  # dashes alone: quotes in docstrings are code
+default_role = "py:obj"  # a name in backticks is code, and a link where it has a place
+napoleon_numpy_docstring = False
+napoleon_use_ivar = True
+napoleon_use_param = False  # names that share a text stay together
+napoleon_custom_sections = [
+    "Observation",
+    "Action",
+    "Reward",
+    "Dynamics",
+    "State",
+    "Start",
+    "End",
+    "Info",
+    "Answers",
+    "Methods",
+    "Source",
+    "Differences",
+    # Napoleon takes what stands before a colon for a type.
+    "Returns",
+    "Yields",
+]
+bibtex_bibfiles = ["references.bib"]
+bibtex_default_style = "unsrt"
 toc_object_entries_show_parents = "hide"
 python_maximum_signature_line_length = 88
 python_use_unqualified_type_names = True

@@ -20,10 +20,11 @@ PAGES = [README, *sorted((ROOT / "docs").glob("*.md"))]
 LINKED = [
     *ROOT.glob("*.md"),
     *ROOT.glob("docs/*.md"),
+    *ROOT.glob("docs/api/*.md"),
     *ROOT.glob("notebooks/*.md"),
     *ROOT.glob("data/*/README.md"),
 ]
-MADE_BY_THE_BOOK = (ROOT / "docs" / "api", ROOT / "docs" / "environments")
+MADE_BY_THE_BOOK = (ROOT / "docs" / "environments", ROOT / "docs/api/commands.md")
 BLOCK = re.compile(
     r"(?:<!-- not run: (?P<reason>[^\n]+) -->\n)?"
     r"(?:^`(?P<path>[\w./]+)`, (?P<where>[^`\n]+):\n\n)?"

@@ -37,11 +37,14 @@ def with_options(settings: type, **more: str) -> Callable[[Callable], Callable]:
         more: Additions to the help, by the field's name.
     """
     told = re.findall(
-        r"^(?: {4}(?=\w+: ))?(\w+)(?:: | {2,})(.*(?:\n {8,}.*)*)",
+        r"^ {4}(\w+): (.*(?:\n {8,}.*)*)",
         inspect.cleandoc(settings.__doc__ or ""),
         re.MULTILINE,
     )
-    about = {name: " ".join(text.split()) + more.get(name, "") for name, text in told}
+    about = {
+        name: " ".join(text.split()).rstrip(".") + more.get(name, "")
+        for name, text in told
+    }
 
     def optional(command: Callable) -> Callable:
         given = inspect.signature(command).parameters.values()
