@@ -1,17 +1,18 @@
-"""How far the estimators of `pushlab.causal` can be trusted: many data sets from each simulator, each estimated.
+"""How far the estimators of `pushlab.causal` can be trusted: many data sets from each simulator,
+each estimated.
 
     python studies/causal.py --out data/causal
 
 writes four tables, in about twenty minutes on one core:
 
-    kinds.csv      errors of the four standard estimators of the average effect, and how often their 95 % intervals
-                   contain the truth, for each simulator's own experiment and each kind of data set: 200 data sets of
-                   500 units, each with its own seed
-    sizes.csv      the same for confounded data sets of other sizes, 100 of each
-    clips.csv      the same for inverse weighting on one simulator, 200 data sets of 400 units, for several strengths
-                   of the confounder's effect on the decision and several limits of propensities
-    policies.csv   the value of policies learned from 100 logs that include the confounder, and from the same logs
-                   without it
+- `kinds.csv`: errors of the four standard estimators of the average effect, and how often their
+  95 % intervals contain the truth, for each simulator's own experiment and each kind of data set:
+  200 data sets of 500 units, each with its own seed
+- `sizes.csv`: the same for confounded data sets of other sizes, 100 of each
+- `clips.csv`: the same for inverse weighting on one simulator, 200 data sets of 400 units, for
+  several strengths of the confounder's effect on the decision and several limits of propensities
+- `policies.csv`: the value of policies learned from 100 logs that include the confounder, and from
+  the same logs without it
 """
 
 from itertools import product

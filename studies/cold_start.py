@@ -46,11 +46,14 @@ DIGITS = 5
 def run_one(user: str, agent: str, seed: int) -> dict[str, Any]:
     """Run one agent with one user.
 
-    returns  runs, a row: steps, and means over the last quarter and over the whole of the episode
-                 opened_last, regret_last, opened, regret    share opened, probability given away
-                 best_last, floor_last                       the best possible, and the regret of the best candidate
-             windows, a row for each 100 steps: step (the last one), and the means of opened, regret, best (the
-                 probability of the best notification) and reachable (of the best candidate)
+    Returns:
+        Runs, a row: steps, and means over the last quarter and over the whole of the episode
+
+        - `opened_last`, `regret_last`, `opened`, `regret`: share opened, probability given away
+        - `best_last`, `floor_last`: the best possible, and the regret of the best candidate
+
+        windows, a row for each 100 steps: step (the last one), and the means of opened, regret,
+        best (the probability of the best notification) and reachable (of the best candidate).
     """
     env = gym.make("pushlab/evalumap2-v0", user=user, reveal=True)
     world = env.unwrapped.world

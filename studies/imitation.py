@@ -1,22 +1,25 @@
-"""A small tree imitates a doctor, from her patients or from its own (DAgger). It takes about a minute on one core.
+"""A small tree imitates a doctor, from her patients or from its own (DAgger). It takes about a
+minute on one core.
 
     python studies/imitation.py --out data/ode/imitation.csv
 
 writes imitation.csv, one row per depth, seed, source of states and round.
 
-The teacher is the policy of fitted Q iteration after five rounds of twenty patients, as in notebook 8. The learner is
-a decision tree of 8 levels, which can't represent the teacher's whole policy, or of 30, which can. In each round four
-new patients are treated from near the unhealthy state, and the teacher labels each of their states with her action.
-The next tree is fitted to all labels so far. The four patients are treated by one of two:
+The teacher is the policy of fitted Q iteration after five rounds of twenty patients, as in notebook
+8. The learner is a decision tree of 8 levels, which can't represent the teacher's whole policy, or
+of 30, which can. In each round four new patients are treated from near the unhealthy state, and the
+teacher labels each of their states with her action. The next tree is fitted to all labels so far.
+The four patients are treated by one of two:
 
-    teacher   the teacher herself: the tree learns from states that she leads to (behaviour cloning)
-    learner   the tree of the round before: it learns from states that it leads to itself (DAgger, with a mixture of
-              beta = 1 in the first round and 0 afterwards)
+- `teacher`: the teacher herself: the tree learns from states that she leads to (behaviour cloning)
+- `learner`: the tree of the round before: it learns from states that it leads to itself (DAgger,
+  with a mixture of beta = 1 in the first round and 0 afterwards)
 
-Both need the same number of labels. After each round the tree treats twenty further patients, the same for all.
+Both need the same number of labels. After each round the tree treats twenty further patients, the
+same for all.
 
-Source: Ross, Gordon & Bagnell (2011), A reduction of imitation learning and structured prediction to no-regret online
-learning, AISTATS 15, 627-635. Ours: patients, tree and teacher.
+Source: Ross, Gordon & Bagnell (2011), A reduction of imitation learning and structured prediction
+to no-regret online learning, AISTATS 15, 627-635. Ours: patients, tree and teacher.
 """
 
 from collections.abc import Callable
@@ -63,7 +66,9 @@ def imitate(
 ) -> list[dict]:
     """Let a tree imitate the teacher and return a row a round.
 
-    who  "teacher" or "learner", who treats the patients that the tree learns from; the first four are the teacher's
+    Args:
+        who: "teacher" or "learner", who treats the patients that the tree learns from; the first
+            four are the teacher's.
     """
     rng = np.random.default_rng(seed)
     policy = teacher

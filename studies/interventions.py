@@ -63,10 +63,12 @@ def following(schedule: Any) -> Callable[[np.ndarray], np.ndarray]:
 def disturb(
     world: HIV, policy: Callable, was: np.ndarray, became: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Treat patients with one changed decision each; return their effectors on day 1,000 and their basins.
+    """Treat patients with one changed decision each; return their effectors on day 1,000 and their
+    basins.
 
-    policy  decides all but the changed decisions
-    became  actions (patients,) in place of those in `was`
+    Args:
+        policy: Decides all but the changed decisions.
+        became: Actions (patients,) in place of those in `was`.
     """
     decisions = iter(range(DECISIONS))
 
@@ -80,12 +82,14 @@ def disturb(
 def run_one(seed: int, rounds: int, patients: int, trees: int) -> dict[str, list[dict]]:
     """Run all rounds of one seed and return three tables.
 
-    rounds     one row per round: round, steps, OUTCOMES; by_policy and by_schedule, the numbers of disturbed patients
-               who end healthy
-    schedules  one row per round and decision: the actions of the examined patient
-    disturbed  one row per round and changed decision: day, the action before and after the change,
-               effectors on day 1,000 and basin of the patient, if the policy takes all other decisions, and if the
-               undisturbed patient's schedule continues
+    - `schedules`: one row per round and decision: the actions of the examined patient
+    - `disturbed`: one row per round and changed decision: day, the action before and after the
+      change, effectors on day 1,000 and basin of the patient, if the policy takes all other
+      decisions, and if the undisturbed patient's schedule continues
+
+    Args:
+        rounds: One row per round: round, steps, OUTCOMES; by_policy and by_schedule, the numbers of
+            disturbed patients who end healthy.
     """
     world = make_world()
     agent = make_agent(trees, seed=seed)

@@ -1,27 +1,31 @@
-"""A lifelong notification agent: user A, user B, user A again, with four ways to treat earlier knowledge.
+"""A lifelong notification agent: user A, user B, user A again, with four ways to treat earlier
+knowledge.
 
     python studies/lifelong.py --out data/studies/lifelong.csv --workers 2
 
-writes lifelong.csv (tests of the four agents), and beside it lifelong_training.csv, lifelong_board.csv (their rows of
-the capstone's leaderboard), lifelong_remedies.csv (tests of the seven learners by small steps) and
-lifelong_recovery.csv (of all eleven).
+writes lifelong.csv (tests of the four agents), and beside it lifelong_training.csv,
+lifelong_board.csv (their rows of the capstone's leaderboard), lifelong_remedies.csv (tests of the
+seven learners by small steps) and lifelong_recovery.csv (of all eleven).
 
-Each agent manages one user's arriving notifications for 60 days, another's for 60 days, and the first one's for 60
-days again (`pushlab/push-v0`; the days are drawn from the first two thirds of a history). Before, between and after, it
-is tested on 14 days of the last third of each user's history, always the same, without learning or exploring. All four
-use the same learner, `LinearArrivalQ` with its defaults; they differ in what they do when the user changes:
+Each agent manages one user's arriving notifications for 60 days, another's for 60 days, and the
+first one's for 60 days again (`pushlab/push-v0`; the days are drawn from the first two thirds of a
+history). Before, between and after, it is tested on 14 days of the last third of each user's
+history, always the same, without learning or exploring. All four use the same learner,
+`LinearArrivalQ` with its defaults; they differ in what they do when the user changes:
 
-    one model    goes on learning
-    restarts     forgets everything at each change (it gets the signal of a change, but not the user's name)
-    recognises   has a learner for each user so far, and recognises users by how much they open
-    told         has a learner for each user and gets the user's name: the upper limit for recognising
+- one model: goes on learning
+- `restarts`: forgets everything at each change (it gets the signal of a change, but not the user's
+  name)
+- `recognises`: has a learner for each user so far, and recognises users by how much they open
+- `told`: has a learner for each user and gets the user's name: the upper limit for recognising
 
-Seven more learn by small steps: one unchanged, three with replay of 1, 3 or 9 answers after each new one, and three
-with elastic weights of strength 30, 60 or 100 (`pushlab.agents.continual`). They run with two of the four pairs.
+Seven more learn by small steps: one unchanged, three with replay of 1, 3 or 9 answers after each
+new one, and three with elastic weights of strength 30, 60 or 100 (`pushlab.agents.continual`). They
+run with two of the four pairs.
 
-Window and surprise of the agent that recognises users were set beforehand and tried on a single lifetime, Mira and Theo
-under seed 0; replay and elastic weights too, also with Ines. The study's seeds begin at 1. Under one seed all agents
-get the same days, so they can be compared in pairs.
+Window and surprise of the agent that recognises users were set beforehand and tried on a single
+lifetime, Mira and Theo under seed 0; replay and elastic weights too, also with Ines. The study's
+seeds begin at 1. Under one seed all agents get the same days, so they can be compared in pairs.
 """
 
 from collections.abc import Callable
@@ -85,11 +89,13 @@ def users_syllabus(first: str, second: str) -> Syllabus:
 def run_one(first: str, second: str, agent: str, seed: int) -> dict[str, list[dict]]:
     """Run one lifetime and return three tables.
 
-    tests      one row per test phase and task: phase, task, reward (mean per day), users (number of users that the
-               agent distinguished in the whole lifetime, or None)
-    training   one row per phase and ten days of training: phase, day (the last), reward (mean per day)
-    recovery   one row: after how many days of the first user's second training it was as good as at the end of the
-               first (`recovery_time` of the lifelong metrics), inf if never; watched, the days of that training
+    - `tests`: one row per test phase and task: phase, task, reward (mean per day), users (number of
+      users that the agent distinguished in the whole lifetime, or None)
+    - `training`: one row per phase and ten days of training: phase, day (the last), reward (mean
+      per day)
+    - `recovery`: one row: after how many days of the first user's second training it was as good as
+      at the end of the first (`recovery_time` of the lifelong metrics), inf if never; watched, the
+      days of that training
     """
     learner = (AGENTS | REMEDIES)[agent]()
     learner.name = agent

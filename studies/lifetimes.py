@@ -4,13 +4,13 @@
 
 writes five tables:
 
-    lifetimes_towns.csv           the shipped syllabus recommender-ant-a: linear Q, LinUCB and chance
-    lifetimes_changes.csv         recommender-cl: linear Q
-    lifetimes_kinds.csv           recommender-ant-b: linear Q
-    lifetimes_north.csv, _south   linear Q in one of the two towns alone, the experts of `towns`
+- `lifetimes_towns.csv`: the shipped syllabus recommender-ant-a: linear Q, LinUCB and chance
+- `lifetimes_changes.csv`: recommender-cl: linear Q
+- `lifetimes_kinds.csv`: recommender-ant-b: linear Q
+- `lifetimes_north.csv`, `_south`: linear Q in one of the two towns alone, the experts of `towns`
 
-Seeds 0 to 5 each; the experts' are 100 to 105. A table has one row per episode: columns common to all its
-lifetimes, then a column of rewards for each of them.
+Seeds 0 to 5 each; the experts' are 100 to 105. A table has one row per episode: columns common to
+all its lifetimes, then a column of rewards for each of them.
 """
 
 from pathlib import Path

@@ -73,9 +73,11 @@ def train(env: Any, agent: Agent, rounds: int = ROUNDS, seed: int = 0) -> Agent:
 def run_one(
     user: str, agent: str, seed: int, weights: Mapping[str, float]
 ) -> dict[str, Any]:
-    """Train and judge one agent with one user: `runs`, a row of means per day, and `days`, one row per day.
+    """Train and judge one agent with one user: `runs`, a row of means per day, and `days`, one row
+    per day.
 
-    weights  those of the environment that aren't the default
+    Args:
+        weights: Those of the environment that aren't the default.
     """
     learner = AGENTS[agent]()
     if agent in LEARNERS:
@@ -116,10 +118,12 @@ def changed_cells(seeds: int) -> list[Cell]:
 def comparison_table(days: pd.DataFrame) -> pd.DataFrame:
     """Compare the chosen agent with each baseline: one row per user, change and baseline.
 
-    returns  user, changed, against, chosen and baseline (mean rewards per day), difference, and two intervals of it
-             over seeds and days: low to high is the 95 % interval of this row, all low to all high is wider, so that
-             the intervals of all rows hold together (`simultaneous`); better: whether all low is above 0. Days count
-             as independent, though those of a quarter are neighbours
+    Returns:
+        User, changed, against, chosen and baseline (mean rewards per day), difference, and two
+        intervals of it over seeds and days: low to high is the 95 % interval of this row, all low
+        to all high is wider, so that the intervals of all rows hold together (`simultaneous`);
+        better: whether all low is above 0. Days count as independent, though those of a quarter are
+        neighbours.
     """
     rows = []
     gains = []

@@ -35,7 +35,8 @@ class Doors(gym.Env):
 class DoorAgent(Agent):
     """Tries the doors of a room in order until one pays.
 
-    forgets  it remembers only the room in which it learns
+    Args:
+        forgets: It remembers only the room in which it learns.
     """
 
     name = "doors"

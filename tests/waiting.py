@@ -10,8 +10,10 @@ PATIENCE = (
 def wait_until(condition, what, every=0.05):
     """Return the first true value of `condition()`, which is called every `every` seconds.
 
-    what     the condition in words, for the error
     Raises AssertionError after PATIENCE seconds.
+
+    Args:
+        what: The condition in words, for the error.
     """
     deadline = time.monotonic() + PATIENCE
     while not (value := condition()):

@@ -399,19 +399,22 @@ AGES = (0, 1, 2, 4, 6, 8, 10, 12, 16, 24)  # the first age of each class, in ste
 
 
 class LearnedAgent(GivenAgent):
-    """Learns what to do with each placement, when it is seen and again when it is the oldest episode.
+    """Learns what to do with each placement, when it is seen and again when it is the oldest
+    episode.
 
-    Both times it can keep it as an episode, count it as a belief (and no episode any more), or forget it. It decides
-    by features without names, so that a policy learned in one room can be used in another:
+    Both times it can keep it as an episode, count it as a belief (and no episode any more), or
+    forget it. It decides by features without names, so that a policy learned in one room can be
+    used in another:
 
-        moment   seen now, or the oldest episode
-        belief   the semantic memory of this thing: nothing, the same place, another place
-        age      in steps, in classes that begin at AGES: of the episode; for what is seen now, that of the latest
-                 episode that puts this person's thing at another place, 0 if there is none
+    - `moment`: seen now, or the oldest episode
+    - `belief`: the semantic memory of this thing: nothing, the same place, another place
+    - `age`: in steps, in classes that begin at AGES: of the episode; for what is seen now, that of
+      the latest episode that puts this person's thing at another place, 0 if there is none
 
-    Learning is Monte Carlo control with a table: the value of a decision in such a situation is the mean, over all
-    times it was made, of the discounted rewards that followed, each less the usual reward. A decision about a laptop
-    can only matter for questions about laptops, so only their rewards count; all others would be noise.
+    Learning is Monte Carlo control with a table: the value of a decision in such a situation is the
+    mean, over all times it was made, of the discounted rewards that followed, each less the usual
+    reward. A decision about a laptop can only matter for questions about laptops, so only their
+    rewards count; all others would be noise.
 
     Attributes:
         epsilon: Share of decisions drawn at random while it explores.

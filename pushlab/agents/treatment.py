@@ -71,8 +71,11 @@ def treat(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Treat patients side by side.
 
-    starts   first states (patients, 6); None begins where the world does
-    returns  states (decisions + 1, patients, 6), actions and rewards (decisions, patients)
+    Args:
+        starts: First states (patients, 6); None begins where the world does.
+
+    Returns:
+        States (decisions + 1, patients, 6), actions and rewards (decisions, patients).
     """
     if starts is not None:
         patients = len(starts)
@@ -131,9 +134,10 @@ def examine(
 ) -> tuple[dict[str, Any], np.ndarray, np.ndarray]:
     """Treat one patient, then stop: return the outcome, the states and the actions.
 
-    return                      discounted, of the 1,000 days of treatment
-    E_, V_after_1000_days       effectors (cells/ml) and virus (copies/ml) when treatment ends; `after_2000_days` later
-    basin                       the steady state in which the patient settles
+    - `return`: discounted, of the 1,000 days of treatment
+    - `E_`, `V_after_1000_days`: effectors (cells/ml) and virus (copies/ml) when treatment ends;
+      `after_2000_days` later
+    - `basin`: the steady state in which the patient settles
     """
     decisions = iter(range(2 * DECISIONS))
 

@@ -137,9 +137,9 @@ def compare(
 def overlap_table(data: CausalData) -> pd.DataFrame:
     """Compare the treated with the others, a DataFrame with a row for each covariate.
 
-    treated, others   means of the covariate
-    apart             their distance in standard deviations; beyond 0.1 the groups are not alike
-    weighted          the same distance when units are weighted by a logistic propensity
+    - `treated`, `others`: means of the covariate
+    - `apart`: their distance in standard deviations; beyond 0.1 the groups are not alike
+    - `weighted`: the same distance when units are weighted by a logistic propensity
 
     >>> from pushlab.causal import confounded
     >>> table = overlap_table(confounded("lotka_volterra", 2000, seed=7))

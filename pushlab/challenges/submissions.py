@@ -1,14 +1,17 @@
 """Submissions to the challenges: CSV files that are validated whole, then scored or refused.
 
-Challenge 1   one row per notification, with the challenge's column names (`pushlab.challenges.answers`)
-Challenge 2   the log of `rollout` in evalumap2-v0, which is played again (`pushlab.challenges.replays`)
+- Challenge 1: one row per notification, with the challenge's column names
+  (`pushlab.challenges.answers`)
+- Challenge 2: the log of `rollout` in evalumap2-v0, which is played again
+  (`pushlab.challenges.replays`)
 
-A folder of submissions holds CSV files (`anna.csv`), or a folder with one CSV file for each student. Exports of
-learning platforms are such folders:
+A folder of submissions holds CSV files (`anna.csv`), or a folder with one CSV file for each
+student. Exports of learning platforms are such folders:
 
-Moodle      Ann Lee_4711_assignsubmission_file_/answers.csv, or Ann Lee_4711_assignsubmission_file_answers.csv
-Canvas      leeann_4711_9876_answers.csv, leeann_LATE_4711_9876_answers.csv
-nbgrader    submitted/ann/ps1/answers.csv; name the folder `submitted`
+- Moodle: Ann Lee_4711_assignsubmission_file_/answers.csv, or Ann
+  Lee_4711_assignsubmission_file_answers.csv
+- Canvas: leeann_4711_9876_answers.csv, leeann_LATE_4711_9876_answers.csv
+- `nbgrader`: submitted/ann/ps1/answers.csv; name the folder `submitted`
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Common sense as data: the usual places of things, as a table of head, relation, tail and weight.
 
-The shipped tables are in data/room/. A table of your own is a CSV file with the same four columns, or comes from
-ConceptNet: an extract of its assertions dump, or edges from its web API.
+The shipped tables are in data/room/. A table of your own is a CSV file with the same four columns,
+or comes from ConceptNet: an extract of its assertions dump, or edges from its web API.
 
 >>> facts = read_facts("commonsense")
 >>> facts[0]
@@ -9,7 +9,8 @@ Fact(head='laptop', relation='atlocation', tail='desk', weight=3.0)
 >>> usual_places(facts)["teddy bear"]
 'nursery'
 
-Source  Speer, Chin & Havasi (2017), ConceptNet 5.5, AAAI, for the two forms in which its facts come.
+Source:
+    Speer, Chin & Havasi (2017), ConceptNet 5.5, AAAI, for the two forms in which its facts come.
 """
 
 from __future__ import annotations

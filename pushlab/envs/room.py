@@ -291,12 +291,13 @@ class Room(World):
     def frame(self, state: dict, outcome: dict | None, at: int = 0) -> dict:
         """Return the data that `pushlab.plots.room` draws, a plain dict.
 
-        env, step, of      Name of the world, steps so far, and the last that the clock shows.
-        locations, people  The words, in their order.
-        placed             A list of {person, object, location}, one for each spot.
-        seen               For each agent, the number of the spot in its view.
-        question           {person, object} asked for now.
-        answered           {person, object, said (a list), right, reward} of the question before; None after a reset.
+        - `env`, `step`, `of`: Name of the world, steps so far, and the last that the clock shows.
+        - `locations`, `people`: The words, in their order.
+        - `placed`: A list of {person, object, location}, one for each spot.
+        - `seen`: For each agent, the number of the spot in its view.
+        - `question`: {person, object} asked for now.
+        - `answered`: {person, object, said (a list), right, reward} of the question before; None
+          after a reset.
 
         `with_memory` adds "memory", what a `MemoryAgent` held.
         """

@@ -2,14 +2,14 @@
 
 A folder holds
 
-    cells.json                           labels and file of each cell of the last call
-    cells/<labels>-<fingerprint>.json    the tables of a finished cell
-    cells/<labels>-<fingerprint>.error   the traceback of a failed one
-    <table>.csv                          the rows of all cells
+- `cells.json`: labels and file of each cell of the last call
+- cells/<labels>-<fingerprint>.json: the tables of a finished cell
+- cells/<labels>-<fingerprint>.error: the traceback of a failed one
+- <table>.csv: the rows of all cells
 
-The fingerprint covers everything that a cell's numbers depend on. After an edit of an agent its cells have other file
-names, so they run again and no others do. Rows are always read back from JSON, so they are the same on one core, on two
-and on a cluster.
+The fingerprint covers everything that a cell's numbers depend on. After an edit of an agent its
+cells have other file names, so they run again and no others do. Rows are always read back from
+JSON, so they are the same on one core, on two and on a cluster.
 """
 
 from __future__ import annotations

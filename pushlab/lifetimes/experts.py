@@ -1,11 +1,13 @@
-"""Single-task experts on disk: agents that learned one task and nothing else, to measure lifetimes against.
+"""Single-task experts on disk: agents that learned one task and nothing else, to measure lifetimes
+against.
 
 A store is a folder, by default `$L2DATA/taskinfo` as in the original document:
 
-    info.json               {"task_name_1": 0.8746, "task_name_2": 0.9315}: the saturation value of each task
-    <task>/<number>.csv     the log of each run, with its types beside it
+- `info.json`: {"task_name_1": 0.8746, "task_name_2": 0.9315}: the saturation value of each task
+- <task>/<number>.csv: the log of each run, with its types beside it
 
-A task may have only one of the two. With only a value, a lifetime is compared by saturation; with logs, by all metrics.
+A task may have only one of the two. With only a value, a lifetime is compared by saturation; with
+logs, by all metrics.
 
 >>> import pandas as pd, tempfile
 >>> run = pd.DataFrame({"block": 0, "block_type": "train", "task": "shelf", "params": "{}", "episode": range(20),

@@ -1,7 +1,10 @@
 """Syllabi: the tasks that a lifetime trains and tests, in order, as JSON.
 
-The form is that of the original lifelong-learning programme (its `learnkit` package, as kept in the examples of
-l2metrics): a list of instructions, in which an annotation begins a phase and the phase's episodes follow.
+The form is that of the original lifelong-learning programme (its `learnkit` package, as kept in the
+examples of l2metrics): a list of instructions, in which an annotation begins a phase and the
+phase's episodes follow.
+
+::
 
     {"name": "two users", "structure": "ANT_A", "contains": "episodes", "default_params": {},
      "instructions": [
@@ -11,26 +14,29 @@ l2metrics): a list of instructions, in which an annotation begins a phase and th
       {"$repeat": {"$episode": "pushlab/push-v0", "$task": "mira", "user": "mira"}, "count": 100},
       …]}
 
-    $phase     "<number>.train" or "<number>.test": numbers count on from 1, and a phase's test follows its training.
-               "0.test" may come first, to measure an agent that has learned nothing yet
-    $repeat    an episode and the number of its repetitions, `count`. An episode without $repeat happens once
-    $episode   the id of an environment, as `gymnasium.make` takes it (the original named a class of a package). All
-               other keys are the environment's arguments, and `max_episode_steps`, which is `gymnasium.make`'s
-    $task      name of the task (ours); else the id without its namespace
-    enable_updates   whether the phase learns; may be left out
-    default_params   arguments of all episodes that don't set them
-    structure  CL, ANT_A or ANT_B (ours; the original has it in the title); else one task is CL and several are ANT_A
+- `$phase`: "<number>.train" or "<number>.test": numbers count on from 1, and a phase's test follows
+  its training. "0.test" may come first, to measure an agent that has learned nothing yet
+- `$repeat`: an episode and the number of its repetitions, `count`. An episode without $repeat
+  happens once
+- `$episode`: the id of an environment, as `gymnasium.make` takes it (the original named a class of
+  a package). All other keys are the environment's arguments, and `max_episode_steps`, which is
+  `gymnasium.make`'s
+- `$task`: name of the task (ours); else the id without its namespace
+- `enable_updates`: whether the phase learns; may be left out
+- `default_params`: arguments of all episodes that don't set them
+- `structure`: CL, ANT_A or ANT_B (ours; the original has it in the title); else one task is CL and
+  several are ANT_A
 
 Three structures, after the README of l2metrics and its chapter "Creating custom syllabi":
 
-    CL     continual learning: one task whose parameters vary; tests are optional
-    ANT_A  adapting to new tasks: is the old one forgotten? Several tasks, no variation within one, a test after every
-           training
-    ANT_B  the same: does learning transfer to other tasks? Every test is of all tasks, and one precedes the first
-           training, to show the effect of training on other tasks
+- CL: continual learning: one task whose parameters vary; tests are optional
+- `ANT_A`: adapting to new tasks: is the old one forgotten? Several tasks, no variation within one,
+  a test after every training
+- `ANT_B`: the same: does learning transfer to other tasks? Every test is of all tasks, and one
+  precedes the first training, to show the effect of training on other tasks
 
-In ANT a phase trains one task. A test may use other parameters than the training, such as held-out days, if all tests
-of the task use the same.
+In ANT a phase trains one task. A test may use other parameters than the training, such as held-out
+days, if all tests of the task use the same.
 """
 
 from __future__ import annotations

@@ -1,16 +1,19 @@
 """Logs on disk: a CSV file with its columns' types, and L2Logger folders as import and export.
 
-`write_log(log, "run.csv")` stores any log, and `read_log` returns an equal one (`pushlab.logs.tables`).
+`write_log(log, "run.csv")` stores any log, and `read_log` returns an equal one
+(`pushlab.logs.tables`).
 
-A **lifetime log** is a DataFrame with one row per experience (an episode), in order of time: `block` (from 0),
-`block_type` ("train" or "test"), `task`, `params` (JSON text), `regime` (a stretch of one block, task and params, from
-0), `episode` (the experience's number), if they are known `phase`, `block_subtype`, `worker`, `status`, `timestamp`
-and the columns of its rollout, and then a numeric column for each measure. L2Logger 1.8 of the Johns Hopkins Applied
-Physics Laboratory writes a lifetime as a folder that l2metrics reads:
+A **lifetime log** is a DataFrame with one row per experience (an episode), in order of time:
+`block` (from 0), `block_type` ("train" or "test"), `task`, `params` (JSON text), `regime` (a
+stretch of one block, task and params, from 0), `episode` (the experience's number), if they are
+known `phase`, `block_subtype`, `worker`, `status`, `timestamp` and the columns of its rollout, and
+then a numeric column for each measure. L2Logger 1.8 of the Johns Hopkins Applied Physics Laboratory
+writes a lifetime as a folder that l2metrics reads:
 
-    scenario_info.json                      a description of the lifetime
-    logger_info.json                        {"metrics_columns": ["reward"], "log_format_version": "1.1"}
-    <worker>/<block>-<train or test>/data-log.tsv
+- `scenario_info.json`: a description of the lifetime
+- `logger_info.json`: {"metrics_columns": ["reward"], "log_format_version": "1.1"}
+
+<worker>/<block>-<train or test>/data-log.tsv
 
 >>> import pandas as pd, tempfile
 >>> episodes = pd.DataFrame({"block": [0, 0, 1], "block_type": ["train", "train", "test"], "task": "A", "params": "{}",

@@ -21,8 +21,9 @@ POINTS = np.array([[0.0, 2.0], [-1.0, 1.0]])
 def points(actual: ArrayLike, opened: ArrayLike) -> np.ndarray:
     """Points of each chosen notification, float64 like the inputs: +1, 0, +2 or -1.
 
-    actual  whether the notification that the user really got was opened, bool (rows,)
-    opened  whether the chosen one was, bool (rows,)
+    Args:
+        actual: Whether the notification that the user really got was opened, bool (rows,).
+        opened: Whether the chosen one was, bool (rows,).
 
     >>> points([True, False, False, True], [True, False, True, False]).tolist()
     [1.0, 0.0, 2.0, -1.0]
@@ -100,16 +101,20 @@ def click_through_rate(opened: ArrayLike) -> float:
 
 
 def coverage(accepted: Any, history: Any, reference: str | None = None) -> float:
-    """Diversity: the share of the history's distinct values that occur among the accepted notifications, float, 0 to 1.
-
-    accepted   notifications that were opened (rows, features); none at all cover nothing
-    history    notifications of the history (rows, features)
-    reference  "gym-push-0.0.21": values that the history never had count as well, so that it may exceed 1. (That
-               environment also counted all that was sent, opened or not: give it all.)
+    """Diversity: the share of the history's distinct values that occur among the accepted
+    notifications, float, 0 to 1.
 
     Values are counted feature by feature and the counts summed, as in the EvalUMAP 2020 challenge.
 
-    Source  gym-push 0.0.21, `diversity_score`, there in per cent
+    Args:
+        accepted: Notifications that were opened (rows, features); none at all cover nothing.
+        history: Notifications of the history (rows, features).
+        reference: "gym-push-0.0.21": values that the history never had count as well, so that it
+            may exceed 1. (That environment also counted all that was sent, opened or not: give it
+            all.)
+
+    Source:
+        gym-push 0.0.21, `diversity_score`, there in per cent.
 
     >>> history = [["chat", "low"], ["mail", "low"], ["news", "high"]]      # 3 + 2 distinct values
     >>> coverage([["chat", "low"], ["mail", "low"]], history)               # 2 + 1
@@ -127,15 +132,19 @@ def coverage(accepted: Any, history: Any, reference: str | None = None) -> float
 
 
 def evenness(accepted: Any, history: Any) -> float:
-    """Normalised entropy: how evenly the opened notifications spread over the values of each feature, float, 0 to 1.
+    """Normalised entropy: how evenly the opened notifications spread over the values of each
+    feature, float, 0 to 1.
 
-    accepted, history  as in `coverage`; none accepted, or always the same one, give 0
+    For each feature the Shannon entropy of its values among the accepted, over the logarithm of how
+    many values the history (or the accepted, if more) has; then the mean over features. A feature
+    that never varies is left out.
 
-    For each feature the Shannon entropy of its values among the accepted, over the logarithm of how many values the
-    history (or the accepted, if more) has; then the mean over features. A feature that never varies is left out.
+    Args:
+        accepted, history: As in `coverage`; none accepted, or always the same one, give 0.
 
-    Source  Shannon (1948), A mathematical theory of communication; Pielou (1966), whose evenness it is feature by
-            feature
+    Source:
+        Shannon (1948), A mathematical theory of communication; Pielou (1966), whose evenness it is
+        feature by feature.
 
     >>> history = [["chat", "low"], ["mail", "low"], ["news", "low"], ["shop", "low"]]
     >>> evenness([["chat", "low"], ["mail", "low"]], history)               # log 2 over log 4
@@ -155,10 +164,13 @@ def evenness(accepted: Any, history: Any) -> float:
 
 
 def plausibility(notifications: Any, known: Any) -> float:
-    """Share of notifications whose combination of values is known, float: nonsense is no combination anyone sends.
+    """Share of notifications whose combination of values is known, float: nonsense is no
+    combination anyone sends.
 
-    notifications  the combination of each (rows, features): app, category and subject, say
-    known          the combinations that exist, in history or catalogue (combinations, the same features)
+    Args:
+        notifications: The combination of each (rows, features): app, category and subject, say.
+        known: The combinations that exist, in history or catalogue (combinations, the same
+            features).
 
     >>> plausibility([["chat", "msg"], ["chat", "email"]], known=[["chat", "msg"], ["mail", "email"]])
     0.5
@@ -174,13 +186,17 @@ ENTICEMENT = {"low": 0.0, "moderate": 0.5, "high": 1.0}
 
 
 def enticement(levels: Iterable[str]) -> float:
-    """Mean enticement of the notifications as the EvalUMAP 2020 challenge scores it, float: all low is 0, all high 1.
+    """Mean enticement of the notifications as the EvalUMAP 2020 challenge scores it, float: all
+    low is 0, all high 1.
 
-    levels  "low", "moderate" or "high" for each notification (rows,)
+    The challenge counts 1, 2 and 3 points, sums them, and puts the sum between its least and its
+    greatest value.
 
-    The challenge counts 1, 2 and 3 points, sums them, and puts the sum between its least and its greatest value.
+    Args:
+        levels: "low", "moderate" or "high" for each notification (rows,).
 
-    Source  gym-push 0.0.21, `enticement_score`, there in per cent
+    Source:
+        gym-push 0.0.21, `enticement_score`, there in per cent.
 
     >>> enticement(["low", "moderate", "high", "high"])                     # (9 - 4) / (12 - 4)
     0.625
@@ -229,15 +245,17 @@ class LearningRate(NamedTuple):
 def learning_rate(scores: ArrayLike, window: int = 100) -> LearningRate:
     """Slope of the smoothed scores and the step at which they settle, a LearningRate (float, int).
 
-    scores  per-step performance, such as points or opens (steps,)
-    window  steps in the rolling mean; the smoothed value at step k is the mean of the `window` scores that end there,
-            so the first one stands at step window - 1 (steps count from 0)
+    - `slope`: least-squares slope of the smoothed curve over all its steps, in units of the score a
+      step
+    - `settled`: the curve's last quarter has a mean, and lies within some distance of it: the first
+      step from which the curve never again is more than twice that distance away (twice, since
+      chance moves the longer rest farther). Scores that rise steadily to the very end settle at
+      five eighths of the way; scores that never change settle at once, with a slope near 0.
 
-    slope    least-squares slope of the smoothed curve over all its steps, in units of the score a step
-    settled  the curve's last quarter has a mean, and lies within some distance of it: the first step from which the
-             curve never again is more than twice that distance away (twice, since chance moves the longer rest
-             farther). Scores that rise steadily to the very end settle at five eighths of the way; scores that never
-             change settle at once, with a slope near 0.
+    Args:
+        scores: Per-step performance, such as points or opens (steps,).
+        window: Steps in the rolling mean; the smoothed value at step k is the mean of the `window`
+            scores that end there, so the first one stands at step window - 1 (steps count from 0).
 
     >>> learning_rate(range(8), window=1)       # last quarter 6 and 7: mean 6.5, distance 0.5; from 5.5 on
     LearningRate(slope=1.0, settled=6)

@@ -8,13 +8,19 @@ from pushlab.ground.arguments import demand, has_columns
 
 
 def polarisation(preferences: ArrayLike, items: ArrayLike) -> np.ndarray:
-    """How near each preference is to being all about one item: the largest |cosine| to any item, 0 to 1.
+    """How near each preference is to being all about one item: the largest |cosine| to any item, 0
+    to 1.
 
-    preferences  array (…, features)
-    items        array (n_items, features)
-    returns      array (…)
-    Source       Dean & Morgenstern (2022): under biased assimilation a preference converges to ± an item that is
-                 shown again and again; 1 is that limit.
+    Args:
+        preferences: Array (…, features).
+        items: Array (n_items, features).
+
+    Returns:
+        Array (…).
+
+    Source:
+        Dean & Morgenstern (2022): under biased assimilation a preference converges to ± an item
+        that is shown again and again; 1 is that limit.
 
     >>> polarisation([[1.0, 0.0], [1.0, 1.0]], [[2.0, 0.0], [0.0, 1.0]]).round(3)
     array([1.   , 0.707])
@@ -40,12 +46,17 @@ def turned(preferences: ArrayLike) -> np.ndarray:
 
 
 def item_diversity(actions: ArrayLike, items: ArrayLike) -> float:
-    """Mean distance, 1 - cosine, between the items of all pairs of steps: 0 for the same item all the time.
+    """Mean distance, 1 - cosine, between the items of all pairs of steps: 0 for the same item all
+    the time.
 
-    actions  array (steps,) of item numbers, at least two
-    items    array (n_items, features)
-    Source   Ziegler, McNee, Konstan & Lausen (2005), Improving recommendation lists through topic diversification,
-             WWW (intra-list similarity); as a measure of filter bubbles, Nguyen et al. (2014), WWW.
+    Args:
+        actions: Array (steps,) of item numbers, at least two.
+        items: Array (n_items, features).
+
+    Source:
+        Ziegler, McNee, Konstan & Lausen (2005), Improving recommendation lists through topic
+        diversification, WWW (intra-list similarity); as a measure of filter bubbles, Nguyen et al.
+        (2014), WWW.
 
     >>> item_diversity([0, 1, 0], [[1.0, 0.0], [0.0, 1.0]])       # two of three pairs are at a right angle
     0.667

@@ -36,8 +36,9 @@ def catalogue_candidates(user: User) -> np.ndarray:
 def candidates_for(user: User, which: Any) -> np.ndarray:
     """Candidates, int64 (k, components): by name, or an array of codes, checked, as it is.
 
-    which  "history": the distinct notifications of the user's history, in the order of their codes;
-           "catalogue": those of `catalogue_candidates`
+    Args:
+        which: "history": the distinct notifications of the user's history, in the order of their
+            codes; "catalogue": those of `catalogue_candidates`.
     """
     if isinstance(which, str) and which == "history":
         return np.unique(user.history.notification_codes, axis=0)

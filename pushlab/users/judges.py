@@ -1,12 +1,14 @@
 """The judges: simulated users trained on a history, and how far to trust each.
 
-logistic   logistic regression with context × notification interactions; the default
-plain      logistic regression without interactions
-adaboost, tree, bayes   the panel of the original challenge: boosted stumps, a tree of depth 5, Gaussian naive Bayes
+- `logistic`: logistic regression with context × notification interactions; the default
+- `plain`: logistic regression without interactions
+- `adaboost`, `tree`, `bayes`: the panel of the original challenge: boosted stumps, a tree of depth
+  5, Gaussian naive Bayes
 
-All of them see one-hot features and are fitted by scikit-learn; what is kept are tables (or the branches of the
-tree) that give the same probabilities in well under a microsecond. Fitted tables are cached as JSON, keyed by a
-checksum of the data, in a folder that is the user's own; `no_cache` does without.
+All of them see one-hot features and are fitted by scikit-learn; what is kept are tables (or the
+branches of the tree) that give the same probabilities in well under a microsecond. Fitted tables
+are cached as JSON, keyed by a checksum of the data, in a folder that is the user's own; `no_cache`
+does without.
 """
 
 from collections.abc import Mapping
@@ -38,9 +40,10 @@ RARE = 3  # a pair seen less often in the history gets no weight
 def fit_judge(period: Period, model: str = "logistic") -> Judge:
     """A judge trained on a Period; nothing is cached.
 
-    model  one of MODELS
-
     Raises ValueError for another model, or if everything was opened or everything dismissed.
+
+    Args:
+        model: One of MODELS.
     """
     one_of("a judge", model, MODELS)
     if period.opened.all() or not period.opened.any():
@@ -59,7 +62,9 @@ def fit_judge(period: Period, model: str = "logistic") -> Judge:
 def judge_for(user: User, model: str | None = None) -> Judge:
     """The judge of a User, from the cache if it was fitted before.
 
-    model  "truth" (only where it is known), one of MODELS, or None: the truth if it is known, else "logistic"
+    Args:
+        model: "truth" (only where it is known), one of MODELS, or None: the truth if it is known,
+            else "logistic".
     """
     if model is None:
         model = "truth" if user.truth is not None else "logistic"
@@ -82,10 +87,11 @@ def panel_of(user: User) -> dict[str, Judge]:
 def cutoff(judge: Judge, period: Period, opening: str) -> float:
     """The probability from which on a notification is opened, or NaN where opening is drawn.
 
-    opening  "sampled": a uniform number below the probability opens it (NaN)
-             "threshold": 0.5, the original's rule
-             "matched": where the share of the period's notifications that the judge opens comes nearest to the
-             user's (a judge that gives many of them the same probability opens all of these or none)
+    Args:
+        opening: "sampled": a uniform number below the probability opens it (NaN) "threshold": 0.5,
+            the original's rule "matched": where the share of the period's notifications that the
+            judge opens comes nearest to the user's (a judge that gives many of them the same
+            probability opens all of these or none).
     """
     if one_of("opening", opening, OPENINGS) != "matched":
         return float("nan") if opening == "sampled" else 0.5

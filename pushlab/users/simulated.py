@@ -99,12 +99,13 @@ class Judge:
 class SimulatedUser(Judge):
     """A user who opens with a probability read from tables.
 
-    schema        Schema, fitted
-    intercept     float
-    context       float64 (context codes,)
-    notification  float64 (notification codes,)
-    pairs         float64 (context codes, notification codes)
-    name          where the tables come from: "truth", or the model that was fitted
+    Attributes:
+        schema: Schema, fitted.
+        intercept: float.
+        context: float64 (context codes,).
+        notification: float64 (notification codes,).
+        pairs: float64 (context codes, notification codes).
+        name: Where the tables come from: "truth", or the model that was fitted.
 
     >>> from pushlab.datasets.reading import load_user
     >>> mira = load_user("mira")
@@ -189,11 +190,15 @@ class SimulatedUser(Judge):
 
 @dataclass(frozen=True)
 class TreeUser(Judge):
-    """A user who opens as often as the histories did that came to the same leaf of a decision tree.
+    """A user who opens as often as the histories did that came to the same leaf of a decision
+    tree.
 
-    component  int64 (nodes,) which component a node asks about: context components first, then the notification's
-    code       int64 (nodes,) and which of its codes; yes, no (nodes,) are the next nodes, -1 at a leaf
-    share      float64 (nodes,) share opened in the training data
+    Attributes:
+        component: int64 (nodes,) which component a node asks about: context components first, then
+            the notification's.
+        code: int64 (nodes,) and which of its codes; yes, no (nodes,) are the next nodes, -1 at a
+            leaf.
+        share: float64 (nodes,) share opened in the training data.
     """
 
     schema: Schema

@@ -1,8 +1,12 @@
-"""What an image for Binder holds and what its visitors wait for: sizes, first outputs, memory; docs/binder.md.
+"""What an image for Binder holds and what its visitors wait for: sizes, first outputs, memory;
+docs/binder.md.
 
-    python tests/benchmarks/binder.py sizes      MB of each installed package, the largest first, of this environment
-    python tests/benchmarks/binder.py first      seconds to notebook 0's first output and to its end, cold and warm
-    python tests/benchmarks/binder.py memory     MB at most and CPU seconds of the kernel of each notebook
+- python tests/benchmarks/binder.py sizes: MB of each installed package, the largest first, of this
+  environment
+- python tests/benchmarks/binder.py first: seconds to notebook 0's first output and to its end, cold
+  and warm
+- python tests/benchmarks/binder.py memory: MB at most and CPU seconds of the kernel of each
+  notebook
 
 Tables in Markdown. Another environment is measured by its own Python.
 """

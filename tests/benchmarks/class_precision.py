@@ -1,6 +1,6 @@
 """How far shares of a class's people lie apart: the table in `notebooks/README.md`.
 
-    python tests/benchmarks/class_precision.py      half a minute
+- python tests/benchmarks/class_precision.py: half a minute
 
 Each agent meets 24 people of its own. People of one number are as hard as each other.
 """

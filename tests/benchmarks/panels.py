@@ -1,16 +1,20 @@
-"""How fast the pictures that move answer: each notebook in JupyterLab in Chromium, sliders, players, seats moved.
+"""How fast the pictures that move answer: each notebook in JupyterLab in Chromium, sliders,
+players, seats moved.
 
-`make benchmarks ARGS=widgets` writes data/widgets/widgets.csv and its README (some ten minutes on an idle machine);
-`python tests/benchmarks/table.py widgets 05 07` prints those notebooks only and writes nothing. A row is a control:
+`make benchmarks ARGS=widgets` writes data/widgets/widgets.csv and its README (some ten minutes on
+an idle machine); `python tests/benchmarks/table.py widgets 05 07` prints those notebooks only and
+writes nothing. A row is a control:
 
-median_ms, p90_ms   from the key or click, as the page sees it, to the new picture loaded, a move every 150 ms or so;
-                    one that does not come within 8 seconds counts as 8
-fresh_ms            the median where no picture is kept, as after a jump to somewhere new
-draw_ms, png_ms     of fresh_ms in the kernel: the picture function with all its metrics; pixels and the PNG file
-rest_ms             of fresh_ms everything else: two messages, ipywidgets, JupyterLab, decoding
-kilobytes           size of the PNG file
-first_ms            from running the cell, for the first time in a fresh kernel, to its picture loaded
-frames_a_second     of a player that plays; its interval, 300 milliseconds by default, lets 3.3 through
+- `median_ms`, `p90_ms`: from the key or click, as the page sees it, to the new picture loaded, a
+  move every 150 ms or so; one that does not come within 8 seconds counts as 8
+- `fresh_ms`: the median where no picture is kept, as after a jump to somewhere new
+- `draw_ms`, `png_ms`: of fresh_ms in the kernel: the picture function with all its metrics; pixels
+  and the PNG file
+- `rest_ms`: of fresh_ms everything else: two messages, ipywidgets, JupyterLab, decoding
+- `kilobytes`: size of the PNG file
+- `first_ms`: from running the cell, for the first time in a fresh kernel, to its picture loaded
+- `frames_a_second`: of a player that plays; its interval, 300 milliseconds by default, lets 3.3
+  through
 """
 
 import datetime

@@ -72,8 +72,9 @@ class Client:
 async def play(number, token, port, steps, pause, begin):
     """Play one client's steps: rows of (episode, step, action, reward), seconds waited.
 
-    pause   seconds between two steps; None: the next one follows the answer
-    begin   when the first step is due, by time.monotonic()
+    Args:
+        pause: Seconds between two steps; None: the next one follows the answer.
+        begin: When the first step is due, by time.monotonic().
     """
     client = Client(port, token)
     request = {"game": "evalumap2", "scored": True}

@@ -40,9 +40,10 @@ def seconds_of(run, count):
 def in_turns(runs, seconds, rounds, multiple=1):
     """Seconds a step of several runs, array (rounds, runs).
 
-    runs      functions of a number of steps
-    seconds   that a run takes in each round, about
-    multiple  a run's number of steps is one of this
+    Args:
+        runs: Functions of a number of steps.
+        seconds: That a run takes in each round, about.
+        multiple: A run's number of steps is one of this.
     """
     counts = []
     for run in runs:
@@ -90,10 +91,11 @@ def cpu_seconds(code, *arguments, folder=None):
 def starts(name, repeats=3):
     """CPU seconds of fresh processes: {"cold", "cold batch", "warm", "warm batch", "numba"}.
 
-    cold, warm   from the start of the process, imports included, to the third step of one environment: with nothing
-                 compiled before, and with all that the cold one left behind (median of the repeats)
-    ... batch    what make_vec of 16 copies, their reset and their first step take after that
-    numba        a process that only imports numba (median), taken in turns with the warm ones
+    - `cold`, `warm`: from the start of the process, imports included, to the third step of one
+      environment: with nothing compiled before, and with all that the cold one left behind (median
+      of the repeats)
+    - ... batch: what make_vec of 16 copies, their reset and their first step take after that
+    - `numba`: a process that only imports numba (median), taken in turns with the warm ones
     """
     with tempfile.TemporaryDirectory() as folder:
         cold = cpu_seconds(START, name, folder=folder)

@@ -1,12 +1,17 @@
-"""How fast pushlab is, as tables: measures all worlds and writes what it found into docs/speed.md. `make benchmarks`.
+"""How fast pushlab is, as tables: measures all worlds and writes what it found into docs/speed.md.
+`make benchmarks`.
 
-python tests/benchmarks/table.py             measure and write, some eight minutes on an idle machine
-python tests/benchmarks/table.py --quick     short runs, printed and not written: to try the command itself
-python tests/benchmarks/table.py memory      megabytes over steps, printed; see memory.py
-python tests/benchmarks/table.py scale       cells of a sweep a second, into data/scale; see scale.py
-python tests/benchmarks/table.py serve       a class under load, and killed, into data/class; see serve.py
-python tests/benchmarks/table.py widgets     milliseconds from a slider's move to the new picture; see panels.py
-python tests/benchmarks/table.py classroom   simulated teams on a server, into data/class; see classroom.py
+- python tests/benchmarks/table.py: measure and write, some eight minutes on an idle machine
+- python tests/benchmarks/table.py --quick: short runs, printed and not written: to try the command
+  itself
+- python tests/benchmarks/table.py memory: megabytes over steps, printed; see memory.py
+- python tests/benchmarks/table.py scale: cells of a sweep a second, into data/scale; see scale.py
+- python tests/benchmarks/table.py serve: a class under load, and killed, into data/class; see
+  serve.py
+- python tests/benchmarks/table.py widgets: milliseconds from a slider's move to the new picture;
+  see panels.py
+- python tests/benchmarks/table.py classroom: simulated teams on a server, into data/class; see
+  classroom.py
 """
 
 import argparse

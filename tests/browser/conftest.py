@@ -174,8 +174,9 @@ def browser(chromium, playwright):
 class Lab:
     """One page of JupyterLab.
 
-    outside   addresses asked for that are not the server's (the browser refuses them)
-    errors    the console's error messages and uncaught exceptions
+    Attributes:
+        outside: Addresses asked for that are not the server's (the browser refuses them).
+        errors: The console's error messages and uncaught exceptions.
     """
 
     def __init__(self, page, server):

@@ -1,12 +1,14 @@
-"""What learners of stable-baselines3 earn beside the workbook's own, and how fast batches are as VecEnv.
+"""What learners of stable-baselines3 earn beside the workbook's own, and how fast batches are as
+VecEnv.
 
-    python -m tests.clients.returns push        one task, or several; without any, all of them
-    python -m tests.clients.returns speed       steps a second against DummyVecEnv
+- python -m tests.clients.returns push: one task, or several; without any, all of them
+- python -m tests.clients.returns speed: steps a second against DummyVecEnv
 
-Needs the extra `rl`; writes data/clients/returns.csv and speed.csv. What is finished is kept, run by run, and the
-tables hold all that is finished. Settings of the learners are those of their libraries, but for what stands here:
-PPO and its kin gather their steps in COPIES copies; SAC sees observations and rewards by VecNormalize, as rewards of
-these worlds are up to 1e5 a step; DQN has three settings of its own (LATE), tried on one seed of `treated`.
+Needs the extra `rl`; writes data/clients/returns.csv and speed.csv. What is finished is kept, run
+by run, and the tables hold all that is finished. Settings of the learners are those of their
+libraries, but for what stands here: PPO and its kin gather their steps in COPIES copies; SAC sees
+observations and rewards by VecNormalize, as rewards of these worlds are up to 1e5 a step; DQN has
+three settings of its own (LATE), tried on one seed of `treated`.
 """
 
 import argparse

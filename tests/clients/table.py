@@ -1,11 +1,15 @@
-"""Which client takes which environment: every pair is tried, and data/clients/table.csv says what came of it.
+"""Which client takes which environment: every pair is tried, and data/clients/table.csv says what
+came of it.
 
-    make clients-rl clients-l2 clients-obp clients-eco      # the environments of the libraries
-    for one in rl l2 obp eco; do PYTHONPATH=. .venv-$one/bin/python -W ignore tests/clients/table.py; done
+- make clients-rl clients-l2 clients-obp clients-eco: # the environments of the libraries
 
-Each run tries what its environment has installed and leaves the other rows as they are. `how` says which argument or
-line is needed beyond the defaults, why a client is not for an environment, or with which error it failed. A client that
-was trained is held to finite parameters; whether it learned anything is not asked here.
+for one in rl l2 obp eco; do PYTHONPATH=. .venv-$one/bin/python -W ignore tests/clients/table.py;
+done
+
+Each run tries what its environment has installed and leaves the other rows as they are. `how` says
+which argument or line is needed beyond the defaults, why a client is not for an environment, or
+with which error it failed. A client that was trained is held to finite parameters; whether it
+learned anything is not asked here.
 """
 
 import copy

@@ -1,8 +1,11 @@
-"""Lifetimes exchanged with l2logger 1.8.2 and l2metrics 3.1.0 themselves: what one writes, the other evaluates.
+"""Lifetimes exchanged with l2logger 1.8.2 and l2metrics 3.1.0 themselves: what one writes, the
+other evaluates.
 
-    python tests/clients/test_l2.py        # writes tests/samples/l2 anew, which the ordinary suite compares with
+- python tests/clients/test_l2.py: # writes tests/samples/l2 anew, which the ordinary suite compares
+  with
 
-Both want NumPy 1 and pandas 2.2, and so an environment of their own, tests/clients/l2.txt (make clients-l2).
+Both want NumPy 1 and pandas 2.2, and so an environment of their own, tests/clients/l2.txt (make
+clients-l2).
 """
 
 import json

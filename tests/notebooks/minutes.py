@@ -1,10 +1,13 @@
-"""How long a notebook takes: the lines under the titles, and the columns of README.md and notebooks/README.md.
+"""How long a notebook takes: the lines under the titles, and the columns of README.md and
+notebooks/README.md.
 
-    python tests/notebooks/minutes.py            write them anew, with the run times of the last measurement
-    python tests/notebooks/minutes.py --run      run every notebook first, one after the other, and measure
+- python tests/notebooks/minutes.py: write them anew, with the run times of the last measurement
+- python tests/notebooks/minutes.py --run: run every notebook first, one after the other, and
+  measure
 
-Reading counts the words of text and code outside the exercises, 200 a minute, and the run. The minutes of the exercises
-are estimates, written under their headings. The column "you will" is copied from README.md.
+Reading counts the words of text and code outside the exercises, 200 a minute, and the run. The
+minutes of the exercises are estimates, written under their headings. The column "you will" is
+copied from README.md.
 """
 
 import argparse

@@ -1,21 +1,22 @@
 """Numbers in the text of the notebooks, and the source of each.
 
-    python tests/notebooks/prose.py [NAME ...]      propose sources for the numbers without one; all notebooks if no
-                                                    name is given. Or: make numbers NAMES="..."
+- python tests/notebooks/prose.py [NAME ...]: propose sources for the numbers without one; all
+  notebooks if no name is given. Or: make numbers NAMES="..."
 
-A text cell lists its numbers in `metadata["numbers"]`: the number as it is written, and its source. A number that is
-written k times has a list of k sources, in the order of the text.
+A text cell lists its numbers in `metadata["numbers"]`: the number as it is written, and its source.
+A number that is written k times has a list of k sources, in the order of the text.
 
-    "output", "output: WORDS"       a text output of this notebook has it, rounded to the digits that are written; with
-                                    WORDS in a line that contains them
-    "notebook NAME: WORDS"          the same, in the saved outputs of another notebook
-    "solution", "solution: WORDS"   the same, in what the exercise prints with its solution in place
-    "code"                          a numeric literal in a code cell of this notebook
-    "= EXPRESSION"                  arithmetic, with the functions of `math`
-    "data FILE: EXPRESSION"         of t, the table data/FILE, np and pd
-    "constant MODULE: EXPRESSION"   of the names of a module of pushlab, or of a script such as studies/room.py
-    "source: ..."                   a paper and its table, not checked
-    "text: ..."                     why it is no result (a convention, an example, a count of what the sentence lists)
+- "output", "output: WORDS": a text output of this notebook has it, rounded to the digits that are
+  written; with WORDS in a line that contains them
+- "notebook NAME: WORDS": the same, in the saved outputs of another notebook
+- "solution", "solution: WORDS": the same, in what the exercise prints with its solution in place
+- "code": a numeric literal in a code cell of this notebook
+- "= EXPRESSION": arithmetic, with the functions of `math`
+- "data FILE: EXPRESSION": of t, the table data/FILE, np and pd
+- "constant MODULE: EXPRESSION": of the names of a module of pushlab, or of a script such as
+  studies/room.py
+- "source: ...": a paper and its table, not checked
+- "text: ...": why it is no result (a convention, an example, a count of what the sentence lists)
 """
 
 import argparse
@@ -94,11 +95,12 @@ LABEL = re.compile(r"[^\W\d_][^\d\[\](){}<>=|]*")
 class Number:
     """A number in a text.
 
-    text      as it is written, with its sign and unit
-    value     without the unit
-    step      what the last digit that counts is worth
-    factors   factors by which a source may be divided: 1; for percent also 0.01
-    sentence  the sentence or table row around it
+    Attributes:
+        text: As it is written, with its sign and unit.
+        value: Without the unit.
+        step: What the last digit that counts is worth.
+        factors: Factors by which a source may be divided: 1; for percent also 0.01.
+        sentence: The sentence or table row around it.
     """
 
     text: str
@@ -245,7 +247,9 @@ def worked_out(kind, name, expression):
 def fault(number, source, known):
     """Return why `source` does not give `number`, or "" if it does.
 
-    known  {"output", "code", "solution": lines}; None for a solution that did not run, so that it is not checked
+    Args:
+        known: {"output", "code", "solution": lines}; None for a solution that did not run, so that
+            it is not checked.
     """
     kind, _, words = source.partition(":")
     kind, _, name = kind.partition(" ")
@@ -296,7 +300,9 @@ def lines_by_kind(cells, solution):
 def complaints(notebook, solutions=None):
     """Return what is wrong with the numbers in the text of a notebook, a list of str.
 
-    solutions  {position of the text with a solution: lines that it prints}; None if they did not run
+    Args:
+        solutions: {position of the text with a solution: lines that it prints}; None if they did
+            not run.
     """
     found = []
     known = lines_by_kind(notebook.cells, None)

@@ -1,15 +1,16 @@
 """Run the notebooks again and save them in one normal form: what `make notebooks` does.
 
-    python tests/notebooks/refresh.py [NAME ...]             all of notebooks/ if no name is given
-    python tests/notebooks/refresh.py --form [NAME ...]      run nothing, change only the form of what was saved
+- python tests/notebooks/refresh.py [NAME ...]: all of notebooks/ if no name is given
+- python tests/notebooks/refresh.py --form [NAME ...]: run nothing, change only the form of what was
+  saved
 
-The normal form keeps differences between versions small: execution counts 1..N, outputs, cell ids and lists of numbers
-(see prose.py), but no timings and no widget state. A widget is saved as its text, without a view that needs a kernel.
-Pictures get a palette, which is a third of the bytes, and the text that their cell prints as alternative text. If a
-cell fails, the notebook stays as it was.
+The normal form keeps differences between versions small: execution counts 1..N, outputs, cell ids
+and lists of numbers (see prose.py), but no timings and no widget state. A widget is saved as its
+text, without a view that needs a kernel. Pictures get a palette, which is a third of the bytes, and
+the text that their cell prints as alternative text. If a cell fails, the notebook stays as it was.
 
-Readers on the web see the saved outputs, and the tests compare with them. So `--form`, the hook before a commit,
-refuses a notebook whose cells were not run once each from top to bottom.
+Readers on the web see the saved outputs, and the tests compare with them. So `--form`, the hook
+before a commit, refuses a notebook whose cells were not run once each from top to bottom.
 """
 
 import argparse

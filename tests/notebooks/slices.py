@@ -84,10 +84,12 @@ def changed_in_place(statement, imported):
 def needed_statements(sources, targets):
     """Return {position: [statement]} of the cells at `targets` and of all that they need.
 
-    A statement is needed if it binds a needed name, may change its object, or has a decorator, which may register it.
+    A statement is needed if it binds a needed name, may change its object, or has a decorator,
+    which may register it.
 
-    sources  {position: code}
-    targets  positions of the cells to run as a whole
+    Args:
+        sources: {position: code}.
+        targets: Positions of the cells to run as a whole.
     """
     statements, imported, reads, changes = [], set(), {}, {}
     for at in sorted(sources):

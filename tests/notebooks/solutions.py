@@ -76,7 +76,8 @@ def wrong_answers(stem):
 class Session:
     """The names of a notebook whose cells run in this process. Use it in a `with` block.
 
-    folder  the working directory of the cells
+    Args:
+        folder: The working directory of the cells.
     """
 
     def __init__(self, folder):
@@ -132,10 +133,12 @@ class Session:
 class Tried:
     """What came of an exercise.
 
-    position  of the text with the solution
-    wrong     {what is wrong: what the first check prints}, of the stub (STUB) and each wrong answer
-    verdict   what the first check prints about the solution
-    printed   what the solution and its checks print
+    Attributes:
+        position: Of the text with the solution.
+        wrong: {what is wrong: what the first check prints}, of the stub (STUB) and each wrong
+            answer.
+        verdict: What the first check prints about the solution.
+        printed: What the solution and its checks print.
     """
 
     position: int
@@ -145,15 +148,18 @@ class Tried:
 
 
 def run(path, folder, numbers=None, wrong=None, quotes=False):
-    """Run exercises of the notebook at `path` with what they need: stub, wrong answers, then the solution.
+    """Run exercises of the notebook at `path` with what they need: stub, wrong answers, then the
+    solution.
 
     As with a student who tries, what an answer leaves behind is there when the next one runs.
 
-    folder   working directory
-    numbers  those of the exercises to run; all by default
-    wrong    {number: {what is wrong: code}}; those of the folder wrong/ by default
-    quotes   run also the other checks, whose output the text of a solution quotes
     Returns {number: Tried}.
+
+    Args:
+        folder: Working directory.
+        numbers: Those of the exercises to run; all by default.
+        wrong: {number: {what is wrong: code}}; those of the folder wrong/ by default.
+        quotes: Run also the other checks, whose output the text of a solution quotes.
     """
     cells = nbformat.read(path, as_version=4).cells
     wrong = wrong_answers(path.stem) if wrong is None else wrong

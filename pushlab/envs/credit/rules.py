@@ -1,18 +1,23 @@
-"""Strategic classification: people change what a credit score looks at, as far as the better score is worth it.
+"""Strategic classification: people change what a credit score looks at, as far as the better score
+is worth it.
 
-A lender publishes the weights theta of a score, theta · x, which are the log-odds of falling behind: lower is better. A
-person with features x gains -theta · x' from showing x' instead, and pays |x' - x|² / (2 epsilon) for it. Some features
-can be changed, others can't. The best response is
+A lender publishes the weights theta of a score, theta · x, which are the log-odds of falling
+behind: lower is better. A person with features x gains -theta · x' from showing x' instead, and
+pays |x' - x|² / (2 epsilon) for it. Some features can be changed, others can't. The best response
+is
 
-    x' = x - epsilon theta     in the features that can be changed, x' = x in the others:
+- x' = x - epsilon theta: in the features that can be changed, x' = x in the others:
 
-everybody moves by the same step against the weights. Whether they fall behind doesn't change: it is gaming.
+everybody moves by the same step against the weights. Whether they fall behind doesn't change: it is
+gaming.
 
-Source: Perdomo, Zrnic, Mendler-Dünner & Hardt (2020), Performative Prediction, ICML, section 5; after Hardt, Megiddo,
-Papadimitriou & Wootters (2016), Strategic Classification, ITCS. Written from the simulator in WhyNot 0.12 and the
-authors' published code, not from the paper's page: the response and the features that can be changed are theirs, and so
-is the preset "whynot". The other values are ours, chosen so that the response is visible. Both leave the bias out of
-the penalty. `penalise_bias` counts it, since the loss is strongly convex only then, as the paper's theorem 3.5 demands.
+Source: Perdomo, Zrnic, Mendler-Dünner & Hardt (2020), Performative Prediction, ICML, section 5;
+after Hardt, Megiddo, Papadimitriou & Wootters (2016), Strategic Classification, ITCS. Written from
+the simulator in WhyNot 0.12 and the authors' published code, not from the paper's page: the
+response and the features that can be changed are theirs, and so is the preset "whynot". The other
+values are ours, chosen so that the response is visible. Both leave the bias out of the penalty.
+`penalise_bias` counts it, since the loss is strongly convex only then, as the paper's theorem 3.5
+demands.
 """
 
 from __future__ import annotations

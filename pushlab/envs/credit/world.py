@@ -348,17 +348,20 @@ class Credit(World):
     def frame(self, state, outcome, at=0):
         """Return the data that `pushlab.plots.credit_scores` draws, a plain dict.
 
-        env, step, of         Name of the world, round, number of rounds.
-        people, source, epsilon, memory  How many people, from where, how easily they move, and whether they stay there.
-        theta, choice         {weight: value} published, and the name of the candidate or None.
-        scores                For those who paid back and those who fell behind: the share of people in each bin of
-                              SCORES where everybody began, and where they are now; before the first step by the
-                              weights of the past.
-        refused               The shares refused in the same four cases.
-        promised              The loss of the weights on people as they were when the weights were published.
-        best                  The lowest loss that can be reached, or None.
-        shift, words          {feature: standard deviations that people have moved}, {feature: its name in words}.
-        loss, accuracy, cost, reward  Of the last round; missing before the first.
+        - `env`, `step`, `of`: Name of the world, round, number of rounds.
+        - `people`, `source`, `epsilon`, `memory`: How many people, from where, how easily they
+          move, and whether they stay there.
+        - `theta`, `choice`: {weight: value} published, and the name of the candidate or None.
+        - `scores`: For those who paid back and those who fell behind: the share of people in each
+          bin of SCORES where everybody began, and where they are now; before the first step by the
+          weights of the past.
+        - `refused`: The shares refused in the same four cases.
+        - `promised`: The loss of the weights on people as they were when the weights were
+          published.
+        - `best`: The lowest loss that can be reached, or None.
+        - `shift`, `words`: {feature: standard deviations that people have moved}, {feature: its
+          name in words}.
+        - `loss`, `accuracy`, `cost`, `reward`: Of the last round; missing before the first.
         """
         shift = state["shift"][at]
         theta = self.past

@@ -138,11 +138,11 @@ class Model:
     ) -> dict[str, Any]:
         """Return what pictures need of the model, a plain dict: the "model" of frames.
 
-        name, title, time_unit  Of the model.
-        logarithmic             Whether states span orders of magnitude.
-        variables               {name: meaning and unit}.
-        interventions           {name: {"words": a short name, "own": the dose of doing nothing, "reach": how far from
-                                it a dose can go, "held": whether the agent sets it}}.
+        - `name`, `title`, `time_unit`: Of the model.
+        - `logarithmic`: Whether states span orders of magnitude.
+        - `variables`: {name: meaning and unit}.
+        - `interventions`: {name: {"words": a short name, "own": the dose of doing nothing, "reach":
+          how far from it a dose can go, "held": whether the agent sets it}}.
 
         Args:
             config: The parameters, to which interventions return; None for the default ones.

@@ -423,13 +423,17 @@ class ODE(World):
     def frame(self, state, outcome, at=0):
         """Return the data that `pushlab.plots.patient` and similar functions draw, a plain dict.
 
-        env, step, of     Name of the world, steps so far, and the number of steps.
-        model             See `told` of the models.
-        time, end         The time now and at the end of the episode, in the model's unit.
-        state             {variable: value}.
-        indicators        {name: value} computed from the state; missing if the model has none.
-        goal              {variable: (low, high)} that counts as reached; empty if the model has none.
-        doses, reward     {intervention: dose} held in the last step, and its reward; None after a reset.
+        - `env`, `step`, `of`: Name of the world, steps so far, and the number of steps.
+        - `model`: See `told` of the models.
+        - `time`, `end`: The time now and at the end of the episode, in the model's unit.
+
+        - `indicators`: {name: value} computed from the state; missing if the model has none.
+        - `goal`: {variable: (low, high)} that counts as reached; empty if the model has none.
+        - `doses`, `reward`: {intervention: dose} held in the last step, and its reward; None after
+          a reset.
+
+        Args:
+            state: {variable: value}.
         """
         values = state["values"]
         spread = 2.0 if self.model.logarithmic else 1.25  # of the goal's region

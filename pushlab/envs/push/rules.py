@@ -1,12 +1,16 @@
-"""What happens when arriving notifications are managed, and what the agent sees of it: loops on plain arrays.
+"""What happens when arriving notifications are managed, and what the agent sees of it: loops on
+plain arrays.
 
 The state of one copy is a Phone, whose arrays are changed in place:
 
-core       int32 (29,)       the columns named below
-sums       float64 (11,)     each part of the reward so far, minutes of delay so far, and the key of its stream
-fate       int8 (width,)     of each notification of the horizon, in the order of arrival
-deferrals  int16 (width,)    how often it was put off
-since      int32 (width,)    the moment at which it was shown, dismissed, or found expired
+=========  ==============  =======================================================================
+core       int32 (29,)     the columns named below
+sums       float64 (11,)   each part of the reward so far, minutes of delay so far, and the key of
+                           its stream
+fate       int8 (width,)   of each notification of the horizon, in the order of arrival
+deferrals  int16 (width,)  how often it was put off
+since      int32 (width,)  the moment at which it was shown, dismissed, or found expired
+=========  ==============  =======================================================================
 """
 
 from collections import namedtuple

@@ -86,12 +86,15 @@ _events: WeakKeyDictionary = (
 def events_of(world: Any, state: dict, at: int = 0) -> list[Event]:
     """Return the notifications that arrived so far, a list of dicts in the order of arrival.
 
-    arrived, shown, closed  Minutes since the first midnight; None if it has not come to that.
-    outcome                 "opened", "dismissed" (by the user), "unseen" (dismissed by the agent), "expired",
-                            "pending" (shown, no answer yet), "waiting" or "in hand".
+    - `arrived`, `shown`, `closed`: Minutes since the first midnight; None if it has not come to
+      that.
+    - `outcome`: "opened", "dismissed" (by the user), "unseen" (dismissed by the agent), "expired",
+      "pending" (shown, no answer yet), "waiting" or "in hand".
+
     deferrals, notification
 
-    The frames of an episode share these dicts. Otherwise their memory would grow with the square of its length.
+    The frames of an episode share these dicts. Otherwise their memory would grow with the square of
+    its length.
     """
     known = _events.setdefault(world, WeakValueDictionary())
     phone = rules.Phone(*(state[name][at] for name in rules.Phone._fields))

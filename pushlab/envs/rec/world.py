@@ -203,11 +203,12 @@ class RECEnv(World):
     def frame(self, state: dict, outcome: dict | None, at: int = 0) -> dict:
         """Return the data that `pushlab.plots.shelf` draws, a plain dict.
 
-        env, user, step, of  Name of the world, number of the user, steps so far, and the number of steps.
-        preference           The user's true preference now, a list (user_feature_dim,).
-        items, item_names    A list (n_items, item_feature_dim), and a name each.
-        reward_type          "continuous" or "binary".
-        action, reward       The item shown in the last step and its reward; None after a reset.
+        - `env`, `user`, `step`, `of`: Name of the world, number of the user, steps so far, and the
+          number of steps.
+        - `preference`: The user's true preference now, a list (user_feature_dim,).
+        - `items`, `item_names`: A list (n_items, item_feature_dim), and a name each.
+        - `reward_type`: "continuous" or "binary".
+        - `action`, `reward`: The item shown in the last step and its reward; None after a reset.
         """
         return {
             "env": self.name,

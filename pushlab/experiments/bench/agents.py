@@ -2,29 +2,34 @@
 
     pushlab bench --agent pushlab.experiments.bench.agents:thompson --out DIR
 
-None was tuned for the benchmark. The workbook's agents have their defaults; only fitted Q iteration has fewer trees and
-iterations than in its study, and learns three times within a budget.
+None was tuned for the benchmark. The workbook's agents have their defaults; only fitted Q iteration
+has fewer trees and iterations than in its study, and learns three times within a budget.
 
-    random          any of the candidate notifications; elsewhere any allowed action
-    left_alone      always action 0, which does nothing; in World3 action 4, which keeps the book's scenario
-    most_opened     the notification that was opened most often at that time of day
-    eps_greedy, thompson    bandits over notifications; offline they learn in the simulation of the history
-    linucb          a bandit over notifications; elsewhere over items or actions, given the observation
-    offline_model   the notification that a logistic model of the history predicts to be opened
-    do_not_disturb  delays notifications in quiet hours and while the ringer is silent, then shows all of them
-    q_table         Q-learning with a table, for arriving notifications
-    linear_q        Q-learning with linear functions
-    fitted_q        fitted Q iteration
-    both_memories   episodes, of which similar ones become beliefs
-    given_memory    beliefs about usual places; the rest of the memory holds episodes
-    learned_memory  learns whether to store an episode or a belief
-    told            in a lifetime, a linear Q-learner for each task, given the task's name
-    recognises      in a lifetime, a linear Q-learner for each user, recognised by how much the user opens
-    workbook        on each system the agent that the workbook's chapter ends with
+- `random`: any of the candidate notifications; elsewhere any allowed action
+- `left_alone`: always action 0, which does nothing; in World3 action 4, which keeps the book's
+  scenario
+- `most_opened`: the notification that was opened most often at that time of day
+- `eps_greedy`, `thompson`: bandits over notifications; offline they learn in the simulation of the
+  history
+- `linucb`: a bandit over notifications; elsewhere over items or actions, given the observation
+- `offline_model`: the notification that a logistic model of the history predicts to be opened
+- `do_not_disturb`: delays notifications in quiet hours and while the ringer is silent, then shows
+  all of them
+- `q_table`: Q-learning with a table, for arriving notifications
+- `linear_q`: Q-learning with linear functions
+- `fitted_q`: fitted Q iteration
+- `both_memories`: episodes, of which similar ones become beliefs
+- `given_memory`: beliefs about usual places; the rest of the memory holds episodes
+- `learned_memory`: learns whether to store an episode or a belief
+- `told`: in a lifetime, a linear Q-learner for each task, given the task's name
+- `recognises`: in a lifetime, a linear Q-learner for each user, recognised by how much the user
+  opens
+- `workbook`: on each system the agent that the workbook's chapter ends with
 
-`dqn` and `ppo` are stable-baselines3's, `maskable_ppo` and `recurrent_ppo` sb3-contrib's (`pip install 'pushlab[rl]'`),
-with their libraries' defaults. Only PPO and its relatives gather fewer steps per update if the budget is below their
-default. They run on the CPU, in one thread of PyTorch, so that the same seed gives the same scores.
+`dqn` and `ppo` are stable-baselines3's, `maskable_ppo` and `recurrent_ppo` sb3-contrib's (`pip
+install 'pushlab[rl]'`), with their libraries' defaults. Only PPO and its relatives gather fewer
+steps per update if the budget is below their default. They run on the CPU, in one thread of
+PyTorch, so that the same seed gives the same scores.
 """
 
 from __future__ import annotations

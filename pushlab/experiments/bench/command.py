@@ -1,11 +1,14 @@
-"""`pushlab bench`: run agents on the benchmark's tasks, on all cores, and write scores and a report to a folder.
+"""`pushlab bench`: run agents on the benchmark's tasks, on all cores, and write scores and a
+report to a folder.
 
-runs/          finished runs: the same command continues where it stopped
-scores.csv     a row per agent, task and seed: score, normalised, steps. The same code gives the same file
-seconds.csv    CPU seconds of each run
-unfit.csv      tasks that don't fit, with the reason
-failed.csv     runs that raised an error, with its traceback
-report.md      a report with pictures beside the agents that ship; each of several agents has a folder of its own
+- runs/: finished runs: the same command continues where it stopped
+- `scores.csv`: a row per agent, task and seed: score, normalised, steps. The same code gives the
+  same file
+- `seconds.csv`: CPU seconds of each run
+- `unfit.csv`: tasks that don't fit, with the reason
+- `failed.csv`: runs that raised an error, with its traceback
+- `report.md`: a report with pictures beside the agents that ship; each of several agents has a
+  folder of its own
 """
 
 from __future__ import annotations

@@ -1,41 +1,47 @@
-"""The benchmark: any agent on a fixed, versioned set of tasks, within fixed budgets, beside the agents that ship.
+"""The benchmark: any agent on a fixed, versioned set of tasks, within fixed budgets, beside the
+agents that ship.
 
-    pushlab bench --agent my_agent:make --out DIR --quick        # two minutes
-    pushlab bench --agent my_agent:make --out DIR                # the benchmark
+- pushlab bench --agent my_agent:make --out DIR --quick: # two minutes
+- pushlab bench --agent my_agent:make --out DIR: # the benchmark
 
-**An agent** is named as `module:make`: a function `make()` or `make(env)`, or a class, that returns a fresh agent for
-each task and seed. It acts (`act(observation, info, explore)`) and may learn (`learn(transition)`), see
-`pushlab.agents.Agent`. It may also have
+**An agent** is named as `module:make`: a function `make()` or `make(env)`, or a class, that returns
+a fresh agent for each task and seed. It acts (`act(observation, info, explore)`) and may learn
+(`learn(transition)`), see `pushlab.agents.Agent`. It may also have
 
-    train(env, steps, seed)   a training loop of its own, for learners of other libraries: `env` is a plain Gymnasium
-                              environment whose step raises `BudgetSpent` beyond `steps` (let it pass, or stop before)
-    fit(history)              for the offline challenge: learns from a `pushlab.datasets.periods.Period`. An agent
-                              without it trains in a simulation, where a judge fitted to that history answers
-    standard = True           asks for environments in the standard form: a Discrete action, a flat Box float32
-                              observation, and `action_masks()` (see `standard`). Otherwise, like pushlab's own agents,
-                              it gets environments as they are
+- train(env, steps, seed): a training loop of its own, for learners of other libraries: `env` is a
+  plain Gymnasium environment whose step raises `BudgetSpent` beyond `steps` (let it pass, or stop
+  before)
+- fit(history): for the offline challenge: learns from a `pushlab.datasets.periods.Period`. An agent
+  without it trains in a simulation, where a judge fitted to that history answers
+- standard = True: asks for environments in the standard form: a Discrete action, a flat Box float32
+  observation, and `action_masks()` (see `standard`). Otherwise, like pushlab's own agents, it gets
+  environments as they are
 
-`env.task` is the Task (`pushlab.experiments.bench.tasks`); agents with a memory respect its `capacity`. **A task that
-does not fit** an agent is reported and doesn't count against it: if `make(env)` raises `DoesNotFit("why")`, and
-lifetimes if the agent has `train` or `standard`: they use `act` and `learn`, in environments as they are.
+`env.task` is the Task (`pushlab.experiments.bench.tasks`); agents with a memory respect its
+`capacity`. **A task that does not fit** an agent is reported and doesn't count against it: if
+`make(env)` raises `DoesNotFit("why")`, and lifetimes if the agent has `train` or `standard`: they
+use `act` and `learn`, in environments as they are.
 
-**Protocol.** Each agent, task and seed is a run of its own. The agent learns for `steps` steps (learn=True,
-explore=True), in episodes that follow from the seed; an agent without `learn` skips this. Then it is scored in
-`episodes` episodes (learn=False, explore=False). Their seeds are the same for every agent and run, and no training
-episode has one of them. In worlds without chance (`hiv-*`, `opioid-2002`, `zika-outbreak`, `world3`, `credit*`) every
-episode is the same, in training too, and the recommender's users may also occur in training. The tests of lifetimes
-follow from the seed. An online task scores the learning itself, over exactly `steps` steps; steps that `train` leaves
-are played without learning. The score of a lifetime is the mean over the tests of tasks that were trained before.
+**Protocol.** Each agent, task and seed is a run of its own. The agent learns for `steps` steps
+(learn=True, explore=True), in episodes that follow from the seed; an agent without `learn` skips
+this. Then it is scored in `episodes` episodes (learn=False, explore=False). Their seeds are the
+same for every agent and run, and no training episode has one of them. In worlds without chance
+(`hiv-*`, `opioid-2002`, `zika-outbreak`, `world3`, `credit*`) every episode is the same, in
+training too, and the recommender's users may also occur in training. The tests of lifetimes follow
+from the seed. An online task scores the learning itself, over exactly `steps` steps; steps that
+`train` leaves are played without learning. The score of a lifetime is the mean over the tests of
+tasks that were trained before.
 
-**Rules.** An agent may use its observations, rewards, info, and the environment's spaces and candidates. It must not
-step copies of an environment, `unwrapped` or one that it made; read the world's state or its user's probabilities;
-reset or step while it is scored; keep anything from run to run; or use JUDGED. A run fails if a scored episode is
-broken off, or if there are steps or resets beyond the scored episodes. All steps count, also those that an agent takes
-inside `act`. Info lacks the entries in ORACLE (except in lifetimes). Everything else rests on trust.
+**Rules.** An agent may use its observations, rewards, info, and the environment's spaces and
+candidates. It must not step copies of an environment, `unwrapped` or one that it made; read the
+world's state or its user's probabilities; reset or step while it is scored; keep anything from run
+to run; or use JUDGED. A run fails if a scored episode is broken off, or if there are steps or
+resets beyond the scored episodes. All steps count, also those that an agent takes inside `act`.
+Info lacks the entries in ORACLE (except in lifetimes). Everything else rests on trust.
 
-**Scores.** Higher is better. `normalised` is (score - random) / (best - random), see `task_table` and
-data/bench/README.md. The quick version has smaller budgets and fewer episodes: never compare its scores with those of
-the full one.
+**Scores.** Higher is better. `normalised` is (score - random) / (best - random), see `task_table`
+and data/bench/README.md. The quick version has smaller budgets and fewer episodes: never compare
+its scores with those of the full one.
 """
 
 from __future__ import annotations
@@ -279,9 +285,9 @@ def make_agent(make: Callable, trial: Trial) -> Agent:
 def run_task(make: Callable, task: Task, seed: int) -> dict[str, list[dict]]:
     """Train and score an agent on a task under a seed; return the rows of three tables.
 
-    scores   score and steps (of training, or of the online task), if the task fits
-    unfit    the reason, if it doesn't
-    seconds  CPU seconds of the run
+    - `scores`: score and steps (of training, or of the online task), if the task fits
+    - `unfit`: the reason, if it doesn't
+    - `seconds`: CPU seconds of the run
     """
     start = process_time()
     run = _go_through_lifetime if task.kind == "lifetime" else _compete

@@ -1,11 +1,12 @@
 """The lifelong metrics, and the registry that reports, tables and the command line read them from.
 
-    learning      levels reached, and how long that takes
-    maintenance   tests compared with what the task once could
-    transfer      effects of learning one task on another
-    experts       a lifetime compared with agents that learned one task only
+- `learning`: levels reached, and how long that takes
+- `maintenance`: tests compared with what the task once could
+- `transfer`: effects of learning one task on another
+- `experts`: a lifetime compared with agents that learned one task only
 
-Each says where it comes from and shows a case that can be worked out by hand. Reports list them in this order.
+Each says where it comes from and shows a case that can be worked out by hand. Reports list them in
+this order.
 """
 
 from __future__ import annotations

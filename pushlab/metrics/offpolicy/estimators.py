@@ -2,12 +2,13 @@
 
 The arguments are the same everywhere:
 
-    rewards        after the end of a shorter episode 0
-    ratios         the target's probability of the action taken, divided by its propensity; after the end 1
-    action_values  Q̂ of the action taken under the target, from a model that was not fitted on the same episodes
-    values         V̂ of the observation, likewise; 0 after the end
-    discount       of later rewards, 0 to 1
-    level          coverage of the interval
+- `rewards`: after the end of a shorter episode 0
+- `ratios`: the target's probability of the action taken, divided by its propensity; after the end 1
+- `action_values`: Q̂ of the action taken under the target, from a model that was not fitted on the
+  same episodes
+- `values`: V̂ of the observation, likewise; 0 after the end
+- `discount`: of later rewards, 0 to 1
+- `level`: coverage of the interval
 """
 
 from typing import NamedTuple
