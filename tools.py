@@ -354,7 +354,7 @@ def benchmarks(*arguments):
 
 
 def lint():
-    """Style, imports and types; all three, though one fails."""
+    """Check style, imports, types and weight; all of them, though one fails."""
     commands = ready("test-all").bin
     if any(
         [
@@ -364,6 +364,7 @@ def lint():
                 ("ruff", "format", "--check", "."),
                 ("lint-imports",),
                 ("mypy",),
+                ("python", ".ci/weight.py"),
             )
         ]
     ):
@@ -497,7 +498,7 @@ COMMANDS = {
         benchmarks,
         "measure speed; ARGS=memory, scale, serve, widgets, classroom: others",
     ),
-    "lint": (lint, "check style, types and the order of imports"),
+    "lint": (lint, "check style, types, the order of imports, and how much code there is"),
     "constraints": (constraints, "write constraints.txt anew from the newest releases"),
     "clients": (
         clients,
