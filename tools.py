@@ -498,7 +498,10 @@ COMMANDS = {
         benchmarks,
         "measure speed; ARGS=memory, scale, serve, widgets, classroom: others",
     ),
-    "lint": (lint, "check style, types, the order of imports, and how much code there is"),
+    "lint": (
+        lint,
+        "check style, types, the order of imports, and how much code there is",
+    ),
     "constraints": (constraints, "write constraints.txt anew from the newest releases"),
     "clients": (
         clients,
