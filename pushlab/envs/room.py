@@ -285,8 +285,8 @@ class Room(World):
             return {"rewards": np.zeros((len(state["time"]), self.n_agents))}
         return {"rewards": outcome["rewards"]}
 
-    def solo(self) -> RoomAlone | None:
-        return RoomAlone(self) if self.n_agents == 1 else None
+    def solo(self) -> RoomAlone:
+        return RoomAlone(self)
 
     def frame(self, state: dict, outcome: dict | None, at: int = 0) -> dict:
         """Return the data that `pushlab.plots.room` draws, a plain dict.
@@ -513,11 +513,12 @@ BLOCK = 256  # steps that a room alone is lived ahead
 
 
 class RoomAlone:
-    """One room with one agent, lived ahead in blocks of steps, because nothing depends on the answers."""
+    """One room, lived ahead in blocks of steps, because nothing depends on the answers."""
 
     def __init__(self, world: Room):
         self.world = world
         self.is_text = world.encoding == "text"
+        self.is_plain = self.is_text and world.n_agents == 1  # in half the time
         self.heads = world.heads
         self.relation = world.relation
         self.locations = world.locations
@@ -530,19 +531,23 @@ class RoomAlone:
         self.at = 0  # steps since then
         self.rights: list[int] = []
         self.right = int(self.start["place"][0, self.start["asked"][0]])
-        seen = self.start["seen"][0]
-        return (self.world.to_words(seen) if self.is_text else seen.copy()), {}
+        info = self.world.info(self.start, None)
+        return self._words(self.start["seen"][0]), {key: info[key][0] for key in info}
 
     def step(
         self, action: Any, draws: np.ndarray
     ) -> tuple[Any, float, bool, bool, dict]:
         """Return observation, reward, terminated, truncated and info."""
-        if self.is_text:
+        info = {}
+        if self.is_plain:
             answer = action.lower() if type(action) is str else lower_case(action)
-            is_right = answer == self.locations[self.right]
+            reward = RIGHT if answer == self.locations[self.right] else 0.0
         else:
-            is_right = self._read(action, 1).item() == self.right
-        reward = RIGHT if is_right else 0.0
+            answers = self._read(action, 1).ravel().tolist()
+            rewards = [RIGHT * (answer == self.right) for answer in answers]
+            reward = sum(rewards) / len(rewards)
+            if len(rewards) > 1:
+                info["rewards"] = np.array(rewards)
         at = self.at
         if at == len(self.rights):
             self._live_on()
@@ -550,14 +555,17 @@ class RoomAlone:
         self.action = action
         self.at = at + 1
         self.right = self.rights[at]
-        if not self.is_text:
-            return self.seen[at].copy(), reward, False, False, {}
+        if not self.is_plain:
+            return self._words(self.seen[at]), reward, False, False, info
         who, what, place, time, whose, which = self.rows[at]
         heads = self.heads
         relation = self.relation
         placement = heads[who][what], relation, self.locations[place], time
         question = heads[whose][which], relation
-        return (placement, question), reward, False, False, {}
+        return (placement, question), reward, False, False, info
+
+    def _words(self, seen):
+        return self.world.to_words(seen) if self.is_text else seen.copy()
 
     def _live_on(self):
         self.start = self._after(self.at)
