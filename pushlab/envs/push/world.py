@@ -354,18 +354,26 @@ class Push(UserWorld):
 
     def info(self, state: dict, outcome: dict | None) -> dict:
         core = state["core"]
-        sums = state["sums"]
-        first = core[:, rules.FIRST_DAY]
-        counts = core[:, rules.SHOWN_IN_ALL : rules.BEFORE].T.astype(np.int64)
-        info = {"time": self.minutes_gone(core), "day": self._day_numbers(first)}
-        info |= zip(COUNTS, counts)
-        info["load"] = info["shown"] / (core[:, rules.DAY_NOW] - first + 1)
-        info["delay"] = sums[:, rules.DELAY] / np.maximum(info["shown"], 1)
-        info |= zip(PART_INFOS, sums[:, : rules.DELAY].T)
+        day = self._day_numbers(core[:, rules.FIRST_DAY])
+        columns = core.T.astype(np.int64)
+        sums = state["sums"].T
+        time = self.minutes_gone(core)
+        return self.infos_of(columns, sums, state["fate"], time, day)
+
+    def infos_of(
+        self, core: Any, sums: Any, fates: np.ndarray, time: Any, day: Any
+    ) -> dict:
+        """Return infos from the columns of core and sums, each a number or an array (n,)."""
+        shown = core[rules.SHOWN_IN_ALL]
+        info = {"time": time, "day": day}
+        info.update(zip(COUNTS, core[rules.SHOWN_IN_ALL : rules.BEFORE]))
+        info["load"] = shown / (core[rules.DAY_NOW] - core[rules.FIRST_DAY] + 1)
+        info["delay"] = sums[rules.DELAY] / (shown + (shown == 0))
+        info.update(zip(PART_INFOS, sums))
         if len(self.users) > 1:
-            info["user"] = core[:, rules.WHO].astype(np.int64)
-        info["hand"] = core[:, rules.HAND].astype(np.int64)
-        info["fates"] = state["fate"]
+            info["user"] = core[rules.WHO]
+        info["hand"] = core[rules.HAND]
+        info["fates"] = fates
         return info
 
     def minutes_gone(self, core: np.ndarray) -> np.ndarray:
@@ -430,23 +438,14 @@ class PushAlone:
         return self._seen[0].copy(), self._reward.item(), self._is_over, False, info
 
     def _info(self):
-        world = self.world
         [core] = self._core.tolist()
         [sums] = self._sums.tolist()
         self._is_over = core[rules.OVER] == 1
         time = self._end
         if not self._is_over:
             time = self._times.item(core[rules.MOMENT]) - self._begin
-        shown = core[rules.SHOWN_IN_ALL]
-        info = {"time": time, "day": self._day}
-        info.update(zip(COUNTS, core[rules.SHOWN_IN_ALL : rules.BEFORE]))
-        info["load"] = shown / (core[rules.DAY_NOW] - core[rules.FIRST_DAY] + 1)
-        info["delay"] = sums[rules.DELAY] / max(shown, 1)
-        info.update(zip(PART_INFOS, sums))
-        if len(world.users) > 1:
-            info["user"] = core[rules.WHO]
-        info["hand"] = core[rules.HAND]
-        info["fates"] = self._fate[0].copy()
+        fates = self._fate[0].copy()
+        info = self.world.infos_of(core, sums, fates, time, self._day)
         info["action_mask"] = self._mask[0].copy()
         return info
 
