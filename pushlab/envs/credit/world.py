@@ -33,7 +33,6 @@ from pushlab.ground.arguments import (
     number,
     numbers,
     one_of,
-    some_of,
 )
 
 GROUPS = ("repaid", "behind")  # label 0 and label 1
@@ -89,8 +88,6 @@ class Credit(World):
         bound: Of every weight, 20.
         observe: "summary" or "table". The table is what the original shows and what a lender retrains on, 1.6 MB a
             step. For logs and learning agents the summary is better; `env.unwrapped.features` has the table then.
-        visible: Names of the features that are seen; None is all. The summary shows those of them that can be changed:
-            the others' means don't change.
         reference: "whynot-0.12" has the original's rules, see below, and its preset. With actions="box" and
             observe="table" that is WhyNot's environment.
 
@@ -130,7 +127,6 @@ class Credit(World):
         candidates: Mapping[str, Any] | None = None,
         bound: float = 20.0,
         observe: str = "summary",
-        visible: Any = None,
         reference: str | None = None,
     ):
         one_of("actions", actions, ("discrete", "box"))
@@ -143,9 +139,6 @@ class Credit(World):
             self.people = load_borrowers(people)
         self.steps = self.most_steps = self.config.end_time - self.config.start_time
         self.bound = float(number("bound", bound, above=0, most=1_000_000))
-        self.visible = FEATURES
-        if visible is not None:
-            self.visible = some_of("visible", visible, FEATURES)
         self._places = self.config.places
         self._set_actions(actions, candidates)
         self._set_observations()
@@ -188,22 +181,17 @@ class Credit(World):
 
     def _set_observations(self):
         config = self.config
-        # Positions of the visible features and of the bias.
-        seen = [FEATURES.index(name) for name in self.visible]
-        self.seen = np.array([*seen, len(FEATURES)])
         # With memory every round can add a step, and the start another one.
         rounds = self.steps + 1 if config.memory else 1
         reach = config.epsilon * self.bound * rounds * (1 + SLACK) + SLACK
         if self.observed == "table":
             self.observation_space = self._table_space(reach)
             return
-        names = [name for name in config.changeable if name in self.visible]
-        self._shown = [config.changeable.index(name) for name in names]
-        self._means = self.people.means[:, self._places[self._shown]]
+        self._means = self.people.means[:, self._places]
         low = np.append(self._means - reach, [0, 0])
         high = np.append(self._means + reach, [1, 1])
         self.observation_space = Box(low, high, dtype=np.float64)
-        names = [f"{name}.{group}" for group in GROUPS for name in names]
+        names = [f"{name}.{group}" for group in GROUPS for name in config.changeable]
         self.observation_names = (*names, *(f"refused.{group}" for group in GROUPS))
 
     def _table_space(self, reach):
@@ -213,7 +201,7 @@ class Credit(World):
         high = np.append(features.max(axis=0) + SLACK, 1.0)
         low[self._places] -= reach
         high[self._places] += reach
-        rows = [np.tile(bound[self.seen], (n, 1)) for bound in (low, high)]
+        rows = [np.tile(bound, (n, 1)) for bound in (low, high)]
         return Dict(
             {
                 "features": Box(*rows, dtype=np.float64),
@@ -287,8 +275,8 @@ class Credit(World):
             table = np.repeat(self.people.table[None], n, axis=0)
             table[:, :, self._places] += shift[:, None]
             labels = np.repeat(self.people.labels[None], n, axis=0)
-            return {"features": table[:, :, self.seen], "labels": labels}
-        means = self._means + shift[:, None, self._shown]
+            return {"features": table, "labels": labels}
+        means = self._means + shift[:, None]
         return np.concatenate([means.reshape(n, -1), state["refused"]], axis=1)
 
     def truncated(self, state):
