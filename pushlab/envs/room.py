@@ -269,13 +269,15 @@ class Room(World):
         if self.encoding == "index":
             return seen
         # As the text spaces of a batch have them: tuples of arrays of str.
-        relation = np.full(len(seen), self.relation, object)
-        columns = seen.T
+        return self._in_words(seen.T, np.full(len(seen), self.relation, object))
+
+    def _in_words(self, seen, relation):
+        """Return an observation in words for one in integers; each of its components can be an array."""
         quadruples = tuple(
             (self._heads[who, what], relation, self._places[place], time)
-            for who, what, place, time in zip(*[iter(columns[:-2])] * 4)
+            for who, what, place, time in zip(*[iter(seen[:-2])] * 4)
         )
-        question = self._heads[columns[-2], columns[-1]], relation
+        question = self._heads[seen[-2], seen[-1]], relation
         return (quadruples if self.n_agents > 1 else quadruples[0]), question
 
     def info(self, state: dict, outcome: dict | None) -> dict:
@@ -341,13 +343,7 @@ class Room(World):
         >>> room.to_words([0, 0, 0, 42, 1, 1])
         (("james's laptop", 'atlocation', 'desk', 42), ("mary's cup", 'atlocation'))
         """
-        *seen, person, thing = map(int, codes)
-        quadruples = tuple(
-            (self.heads[who][what], self.relation, self.locations[place], time)
-            for who, what, place, time in zip(*[iter(seen)] * 4)
-        )
-        question = self.heads[person][thing], self.relation
-        return (quadruples if self.n_agents > 1 else quadruples[0]), question
+        return self._in_words(list(map(int, codes)), self.relation)
 
     def _read_words(self, action, n):
         """Answers in words of n copies, or a list of them for each agent, as codes (n, n_agents); -1 for no place."""
