@@ -170,11 +170,11 @@ class Room(World):
             reference is not None,
         )
         self.relation = facts[0].relation
-        self.heads = [
+        heads = [
             [f"{person}{OWNS}{thing}" for thing in self.objects]
             for person in self.people
         ]
-        self._heads = np.array(self.heads, object)
+        self._heads = np.array(heads, object)
         self._places = np.array(self.locations, object)
         self._set_spaces()
 
@@ -515,7 +515,7 @@ class RoomAlone:
         self.world = world
         self.is_text = world.encoding == "text"
         self.is_plain = self.is_text and world.n_agents == 1  # in half the time
-        self.heads = world.heads
+        self.heads = world._heads.tolist()
         self.relation = world.relation
         self.locations = world.locations
         self._read = reader_of(world)

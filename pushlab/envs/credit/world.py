@@ -30,13 +30,13 @@ from pushlab.ground.arguments import (
     demand,
     in_short,
     naming,
-    number,
     numbers,
     one_of,
 )
 
 GROUPS = ("repaid", "behind")  # label 0 and label 1
 TOLD = ("loss", "accuracy", "refused_repaid", "refused_behind", "moved", "cost")
+BOUND = 20.0  # of every weight
 SLACK = 1e-9  # what rounding can add to a bound
 
 
@@ -55,7 +55,7 @@ class Credit(World):
 
     Action:
         "discrete": Discrete, one of `candidates`, whose names are in `world.candidates`. "box": Box(11,) float64, the
-        weights in the order of FEATURES, then the bias, within -bound and bound: what a lender who trains publishes,
+        weights in the order of FEATURES, then the bias, within -20 and 20: what a lender who trains publishes,
         and the original's action.
 
     Reward:
@@ -85,7 +85,6 @@ class Credit(World):
         preset: "whynot": WhyNot's epsilon 0.1, no penalty, 5 rounds. `config` overrides it.
         actions: "discrete" or "box".
         candidates: {name: weights} for "discrete"; None computes five from the people.
-        bound: Of every weight, 20.
         observe: "summary" or "table". The table is what the original shows and what a lender retrains on, 1.6 MB a
             step. For logs and learning agents the summary is better; `env.unwrapped.features` has the table then.
         reference: "whynot-0.12" has the original's rules, see below, and its preset. With actions="box" and
@@ -125,7 +124,6 @@ class Credit(World):
         preset: str | None = None,
         actions: str = "discrete",
         candidates: Mapping[str, Any] | None = None,
-        bound: float = 20.0,
         observe: str = "summary",
         reference: str | None = None,
     ):
@@ -138,7 +136,6 @@ class Credit(World):
         with naming("people", people):
             self.people = load_borrowers(people)
         self.steps = self.most_steps = self.config.end_time - self.config.start_time
-        self.bound = float(number("bound", bound, above=0, most=1_000_000))
         self._places = self.config.places
         self._set_actions(actions, candidates)
         self._set_observations()
@@ -148,7 +145,7 @@ class Credit(World):
             demand(candidates is None, "candidates are for actions='discrete'")
             self.candidates = None
             shape = (len(WEIGHTS),)
-            self.action_space = Box(-self.bound, self.bound, shape, np.float64)
+            self.action_space = Box(-BOUND, BOUND, shape, np.float64)
             self.action_names = WEIGHTS
             return
         if candidates is None:
@@ -174,8 +171,8 @@ class Credit(World):
             f"{name} has {n} weights, one for each feature and the bias; got the shape {array.shape}",
         )
         demand(
-            (np.abs(array) <= self.bound).all(),
-            f"{name} has weights from {-self.bound:g} to {self.bound:g}, the bound; got {in_short(weights)}",
+            (np.abs(array) <= BOUND).all(),
+            f"{name} has weights from {-BOUND:g} to {BOUND:g}, the bound; got {in_short(weights)}",
         )
         return array
 
@@ -183,7 +180,7 @@ class Credit(World):
         config = self.config
         # With memory every round can add a step, and the start another one.
         rounds = self.steps + 1 if config.memory else 1
-        reach = config.epsilon * self.bound * rounds * (1 + SLACK) + SLACK
+        reach = config.epsilon * BOUND * rounds * (1 + SLACK) + SLACK
         if self.observed == "table":
             self.observation_space = self._table_space(reach)
             return
@@ -313,23 +310,14 @@ class Credit(World):
         return fit(self.people.table, self.people.labels, self.config)
 
     @cached_property
-    def foreseen(self) -> ndarray:
-        """The weights with the smallest loss after people have answered them, (11,).
-
-        Raises ValueError with memory, since people never come to rest then, and with a reference, whose loss differs.
-        """
-        demand(
-            not self.config.memory and self.reference is None,
-            "weights that foresee the answer are known without memory and without reference only",
-        )
-        return optimum(self.people, self.config)
-
-    @cached_property
     def best_loss(self) -> float | None:
-        """The loss of `foreseen`; None if it raises."""
+        """The smallest loss after people have answered; None with memory, since they never come to rest then.
+
+        None with a reference, too, whose loss differs.
+        """
         if self.config.memory or self.reference is not None:
             return None
-        theta = self.foreseen[None]
+        theta = optimum(self.people, self.config)[None]
         move = best_response(theta, self.config)
         return published_risk(self.people, theta, move, self.config)["loss"].item()
 
