@@ -30,6 +30,7 @@ pytestmark = pytest.mark.filterwarnings(
 IDS = [name for name, *_ in TABLE]
 WHYNOT = {"reference": "whynot-0.12"}
 PEOPLE = {"people": make_borrowers(3, 40, 48)}
+UNPENALISED = {**PEOPLE, **WHYNOT}
 WIDE = {"land_yield_factor": (0.5, 2.0), "service_capital_output_ratio": (0.5, 2.0)}
 
 # Of each environment, with arguments: the return of 400 seeded random steps, and sums
@@ -158,14 +159,13 @@ GOLDEN = [
             **PEOPLE,
             "actions": "box",
             "observe": "table",
-            "visible": ["age", "DebtRatio"],
             "config": {"memory": True},
         },
-        (-133794.051317, 61635.134631, 12347.6187671, 163.912332414),
+        (-133794.051317, 36403.7037831, 12347.6187671, 163.912332414),
     ),
     (
         "Credit-v0",
-        {**PEOPLE, **WHYNOT},
+        UNPENALISED,
         (179.837002545, 773.651613465, 2180.72455942, 147.143344015),
     ),
     ("push-v0", {}, (-119.25, 35327.5777505, 42248.7277317, 2310.06938867)),
@@ -248,8 +248,14 @@ def golden_rollout(name, kwargs):
 
 @pytest.mark.parametrize("name, kwargs, golden", GOLDEN, ids=CASES)
 def test_seeded_rollout_gives_the_same_numbers_as_ever(name, kwargs, golden):
-    found = golden_rollout(f"pushlab/{name}", kwargs)
-    assert found == pytest.approx(golden, rel=1e-8)
+    *found, frames = golden_rollout(f"pushlab/{name}", kwargs)
+    *expected, expected_frames = golden
+    assert found == pytest.approx(expected, rel=1e-8)
+    # Frames of credit show weights that are fitted to the people. Without a penalty the loss of 40 people is all but
+    # flat in one direction (condition number 4e11). The weights then depend on the order in which BLAS adds, which
+    # differs between processors: from 1e-7 (sum over the frames) to 1e-6 (a weight), relatively.
+    rel = 1e-6 if kwargs is UNPENALISED else 1e-8
+    assert frames == pytest.approx(expected_frames, rel=rel)
 
 
 # ------------------------------------------------------------ Gymnasium's rules

@@ -170,11 +170,11 @@ class Room(World):
             reference is not None,
         )
         self.relation = facts[0].relation
-        self.heads = [
+        heads = [
             [f"{person}{OWNS}{thing}" for thing in self.objects]
             for person in self.people
         ]
-        self._heads = np.array(self.heads, object)
+        self._heads = np.array(heads, object)
         self._places = np.array(self.locations, object)
         self._set_spaces()
 
@@ -269,13 +269,15 @@ class Room(World):
         if self.encoding == "index":
             return seen
         # As the text spaces of a batch have them: tuples of arrays of str.
-        relation = np.full(len(seen), self.relation, object)
-        columns = seen.T
+        return self._in_words(seen.T, np.full(len(seen), self.relation, object))
+
+    def _in_words(self, seen, relation):
+        """Return an observation in words for one in integers; each of its components can be an array."""
         quadruples = tuple(
             (self._heads[who, what], relation, self._places[place], time)
-            for who, what, place, time in zip(*[iter(columns[:-2])] * 4)
+            for who, what, place, time in zip(*[iter(seen[:-2])] * 4)
         )
-        question = self._heads[columns[-2], columns[-1]], relation
+        question = self._heads[seen[-2], seen[-1]], relation
         return (quadruples if self.n_agents > 1 else quadruples[0]), question
 
     def info(self, state: dict, outcome: dict | None) -> dict:
@@ -285,8 +287,8 @@ class Room(World):
             return {"rewards": np.zeros((len(state["time"]), self.n_agents))}
         return {"rewards": outcome["rewards"]}
 
-    def solo(self) -> RoomAlone | None:
-        return RoomAlone(self) if self.n_agents == 1 else None
+    def solo(self) -> RoomAlone:
+        return RoomAlone(self)
 
     def frame(self, state: dict, outcome: dict | None, at: int = 0) -> dict:
         """Return the data that `pushlab.plots.room` draws, a plain dict.
@@ -341,13 +343,7 @@ class Room(World):
         >>> room.to_words([0, 0, 0, 42, 1, 1])
         (("james's laptop", 'atlocation', 'desk', 42), ("mary's cup", 'atlocation'))
         """
-        *seen, person, thing = map(int, codes)
-        quadruples = tuple(
-            (self.heads[who][what], self.relation, self.locations[place], time)
-            for who, what, place, time in zip(*[iter(seen)] * 4)
-        )
-        question = self.heads[person][thing], self.relation
-        return (quadruples if self.n_agents > 1 else quadruples[0]), question
+        return self._in_words(list(map(int, codes)), self.relation)
 
     def _read_words(self, action, n):
         """Answers in words of n copies, or a list of them for each agent, as codes (n, n_agents); -1 for no place."""
@@ -513,12 +509,13 @@ BLOCK = 256  # steps that a room alone is lived ahead
 
 
 class RoomAlone:
-    """One room with one agent, lived ahead in blocks of steps, because nothing depends on the answers."""
+    """One room, lived ahead in blocks of steps, because nothing depends on the answers."""
 
     def __init__(self, world: Room):
         self.world = world
         self.is_text = world.encoding == "text"
-        self.heads = world.heads
+        self.is_plain = self.is_text and world.n_agents == 1  # in half the time
+        self.heads = world._heads.tolist()
         self.relation = world.relation
         self.locations = world.locations
         self._read = reader_of(world)
@@ -530,19 +527,23 @@ class RoomAlone:
         self.at = 0  # steps since then
         self.rights: list[int] = []
         self.right = int(self.start["place"][0, self.start["asked"][0]])
-        seen = self.start["seen"][0]
-        return (self.world.to_words(seen) if self.is_text else seen.copy()), {}
+        info = self.world.info(self.start, None)
+        return self._words(self.start["seen"][0]), {key: info[key][0] for key in info}
 
     def step(
         self, action: Any, draws: np.ndarray
     ) -> tuple[Any, float, bool, bool, dict]:
         """Return observation, reward, terminated, truncated and info."""
-        if self.is_text:
+        info = {}
+        if self.is_plain:
             answer = action.lower() if type(action) is str else lower_case(action)
-            is_right = answer == self.locations[self.right]
+            reward = RIGHT if answer == self.locations[self.right] else 0.0
         else:
-            is_right = self._read(action, 1).item() == self.right
-        reward = RIGHT if is_right else 0.0
+            answers = self._read(action, 1).ravel().tolist()
+            rewards = [RIGHT * (answer == self.right) for answer in answers]
+            reward = sum(rewards) / len(rewards)
+            if len(rewards) > 1:
+                info["rewards"] = np.array(rewards)
         at = self.at
         if at == len(self.rights):
             self._live_on()
@@ -550,14 +551,17 @@ class RoomAlone:
         self.action = action
         self.at = at + 1
         self.right = self.rights[at]
-        if not self.is_text:
-            return self.seen[at].copy(), reward, False, False, {}
+        if not self.is_plain:
+            return self._words(self.seen[at]), reward, False, False, info
         who, what, place, time, whose, which = self.rows[at]
         heads = self.heads
         relation = self.relation
         placement = heads[who][what], relation, self.locations[place], time
         question = heads[whose][which], relation
-        return (placement, question), reward, False, False, {}
+        return (placement, question), reward, False, False, info
+
+    def _words(self, seen):
+        return self.world.to_words(seen) if self.is_text else seen.copy()
 
     def _live_on(self):
         self.start = self._after(self.at)

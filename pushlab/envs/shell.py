@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from copy import copy
 from functools import partial
-from importlib import import_module
 from operator import itemgetter
+from pkgutil import resolve_name
 from typing import Any
 
 import gymnasium as gym
@@ -42,8 +42,7 @@ def build_world(world: World | type[World] | str, params: Mapping[str, Any]) -> 
             )
         return world
     if isinstance(world, str):
-        module, name = world.split(":")
-        world = getattr(import_module(module), name)
+        world = resolve_name(world)
     return world(**params)  # type: ignore[operator]
 
 
@@ -382,8 +381,7 @@ class Env(gym.Env):
 
 def life_of(world: World) -> Any:
     """Return what runs one copy. A subclass that doesn't define `solo` itself can have changed any method."""
-    solo = world.solo() if "solo" in vars(type(world)) else None
-    return solo or Alone(world)
+    return world.solo() if "solo" in vars(type(world)) else Alone(world)
 
 
 def masks(world: World, state: dict | None, n: int) -> np.ndarray:

@@ -28,7 +28,9 @@ class World:
     A subclass sets `observation_space` and `action_space` (of one copy) in its constructor, whose keyword arguments
     are the environment's, and has the methods below. Observations, outcomes and infos are arrays, or dicts and
     tuples of arrays, always with the leading axis. The shell checks and converts actions of the spaces Discrete,
-    MultiDiscrete and Box. A world with other actions can have a method read_action(action, n) that does this.
+    MultiDiscrete and Box. A world with other actions can have a method read_action(action, n) that does this. A method
+    solo() can return an object that runs one copy faster than a batch of one; `Alone` in `pushlab.envs.shell` has its
+    methods.
 
     Attributes:
         observation_space, action_space: Gymnasium spaces of one copy.
@@ -109,13 +111,6 @@ class World:
         tables by the first info. An entry without a value before the first step is False or 0.
         """
         return {}
-
-    def solo(self) -> Any:
-        """Return an object that runs one copy faster than a batch of one does; None if there is no such way.
-
-        See `Alone` in `pushlab.envs.shell` for its methods.
-        """
-        return None
 
     def frame(self, state: dict, outcome: dict | None, at: int = 0) -> dict:
         """Return all that a picture of copy `at` needs, a plain dict; `outcome` is None after a reset.

@@ -30,14 +30,13 @@ from pushlab.ground.arguments import (
     demand,
     in_short,
     naming,
-    number,
     numbers,
     one_of,
-    some_of,
 )
 
 GROUPS = ("repaid", "behind")  # label 0 and label 1
 TOLD = ("loss", "accuracy", "refused_repaid", "refused_behind", "moved", "cost")
+BOUND = 20.0  # of every weight
 SLACK = 1e-9  # what rounding can add to a bound
 
 
@@ -56,7 +55,7 @@ class Credit(World):
 
     Action:
         "discrete": Discrete, one of `candidates`, whose names are in `world.candidates`. "box": Box(11,) float64, the
-        weights in the order of FEATURES, then the bias, within -bound and bound: what a lender who trains publishes,
+        weights in the order of FEATURES, then the bias, within -20 and 20: what a lender who trains publishes,
         and the original's action.
 
     Reward:
@@ -86,11 +85,8 @@ class Credit(World):
         preset: "whynot": WhyNot's epsilon 0.1, no penalty, 5 rounds. `config` overrides it.
         actions: "discrete" or "box".
         candidates: {name: weights} for "discrete"; None computes five from the people.
-        bound: Of every weight, 20.
         observe: "summary" or "table". The table is what the original shows and what a lender retrains on, 1.6 MB a
             step. For logs and learning agents the summary is better; `env.unwrapped.features` has the table then.
-        visible: Names of the features that are seen; None is all. The summary shows those of them that can be changed:
-            the others' means don't change.
         reference: "whynot-0.12" has the original's rules, see below, and its preset. With actions="box" and
             observe="table" that is WhyNot's environment.
 
@@ -128,9 +124,7 @@ class Credit(World):
         preset: str | None = None,
         actions: str = "discrete",
         candidates: Mapping[str, Any] | None = None,
-        bound: float = 20.0,
         observe: str = "summary",
-        visible: Any = None,
         reference: str | None = None,
     ):
         one_of("actions", actions, ("discrete", "box"))
@@ -142,10 +136,6 @@ class Credit(World):
         with naming("people", people):
             self.people = load_borrowers(people)
         self.steps = self.most_steps = self.config.end_time - self.config.start_time
-        self.bound = float(number("bound", bound, above=0, most=1_000_000))
-        self.visible = FEATURES
-        if visible is not None:
-            self.visible = some_of("visible", visible, FEATURES)
         self._places = self.config.places
         self._set_actions(actions, candidates)
         self._set_observations()
@@ -155,7 +145,7 @@ class Credit(World):
             demand(candidates is None, "candidates are for actions='discrete'")
             self.candidates = None
             shape = (len(WEIGHTS),)
-            self.action_space = Box(-self.bound, self.bound, shape, np.float64)
+            self.action_space = Box(-BOUND, BOUND, shape, np.float64)
             self.action_names = WEIGHTS
             return
         if candidates is None:
@@ -181,29 +171,24 @@ class Credit(World):
             f"{name} has {n} weights, one for each feature and the bias; got the shape {array.shape}",
         )
         demand(
-            (np.abs(array) <= self.bound).all(),
-            f"{name} has weights from {-self.bound:g} to {self.bound:g}, the bound; got {in_short(weights)}",
+            (np.abs(array) <= BOUND).all(),
+            f"{name} has weights from {-BOUND:g} to {BOUND:g}, the bound; got {in_short(weights)}",
         )
         return array
 
     def _set_observations(self):
         config = self.config
-        # Positions of the visible features and of the bias.
-        seen = [FEATURES.index(name) for name in self.visible]
-        self.seen = np.array([*seen, len(FEATURES)])
         # With memory every round can add a step, and the start another one.
         rounds = self.steps + 1 if config.memory else 1
-        reach = config.epsilon * self.bound * rounds * (1 + SLACK) + SLACK
+        reach = config.epsilon * BOUND * rounds * (1 + SLACK) + SLACK
         if self.observed == "table":
             self.observation_space = self._table_space(reach)
             return
-        names = [name for name in config.changeable if name in self.visible]
-        self._shown = [config.changeable.index(name) for name in names]
-        self._means = self.people.means[:, self._places[self._shown]]
+        self._means = self.people.means[:, self._places]
         low = np.append(self._means - reach, [0, 0])
         high = np.append(self._means + reach, [1, 1])
         self.observation_space = Box(low, high, dtype=np.float64)
-        names = [f"{name}.{group}" for group in GROUPS for name in names]
+        names = [f"{name}.{group}" for group in GROUPS for name in config.changeable]
         self.observation_names = (*names, *(f"refused.{group}" for group in GROUPS))
 
     def _table_space(self, reach):
@@ -213,7 +198,7 @@ class Credit(World):
         high = np.append(features.max(axis=0) + SLACK, 1.0)
         low[self._places] -= reach
         high[self._places] += reach
-        rows = [np.tile(bound[self.seen], (n, 1)) for bound in (low, high)]
+        rows = [np.tile(bound, (n, 1)) for bound in (low, high)]
         return Dict(
             {
                 "features": Box(*rows, dtype=np.float64),
@@ -287,8 +272,8 @@ class Credit(World):
             table = np.repeat(self.people.table[None], n, axis=0)
             table[:, :, self._places] += shift[:, None]
             labels = np.repeat(self.people.labels[None], n, axis=0)
-            return {"features": table[:, :, self.seen], "labels": labels}
-        means = self._means + shift[:, None, self._shown]
+            return {"features": table, "labels": labels}
+        means = self._means + shift[:, None]
         return np.concatenate([means.reshape(n, -1), state["refused"]], axis=1)
 
     def truncated(self, state):
@@ -325,23 +310,14 @@ class Credit(World):
         return fit(self.people.table, self.people.labels, self.config)
 
     @cached_property
-    def foreseen(self) -> ndarray:
-        """The weights with the smallest loss after people have answered them, (11,).
-
-        Raises ValueError with memory, since people never come to rest then, and with a reference, whose loss differs.
-        """
-        demand(
-            not self.config.memory and self.reference is None,
-            "weights that foresee the answer are known without memory and without reference only",
-        )
-        return optimum(self.people, self.config)
-
-    @cached_property
     def best_loss(self) -> float | None:
-        """The loss of `foreseen`; None if it raises."""
+        """The smallest loss after people have answered; None with memory, since they never come to rest then.
+
+        None with a reference, too, whose loss differs.
+        """
         if self.config.memory or self.reference is not None:
             return None
-        theta = self.foreseen[None]
+        theta = optimum(self.people, self.config)[None]
         move = best_response(theta, self.config)
         return published_risk(self.people, theta, move, self.config)["loss"].item()
 

@@ -259,21 +259,13 @@ class HIVGoal(HIV):
         self,
         goal: dict[str, float] | None = None,
         within: float = FACTOR_2,
-        initial_state: Any = "unhealthy",
-        timestep: float = 5.0,
-        log_observation: bool = True,
         config: Any = None,
         **arguments: Any,
     ) -> None:
         if config is None or isinstance(config, Mapping):
             config = {"end_time": 1000.0, **(config or {})}
-        super().__init__(
-            config=config,
-            initial_state=initial_state,
-            timestep=timestep,
-            log_observation=log_observation,
-            **arguments,
-        )
+        own = {"initial_state": "unhealthy", "timestep": 5.0, "log_observation": True}
+        super().__init__(config=config, **{**own, **arguments})
         self.within = float(number("within", within, above=0, most=20))
         self._aims = [self.model.names.index(name) for name in self.model.goal]
         self._reach = self._bound()[self._aims]

@@ -354,18 +354,26 @@ class Push(UserWorld):
 
     def info(self, state: dict, outcome: dict | None) -> dict:
         core = state["core"]
-        sums = state["sums"]
-        first = core[:, rules.FIRST_DAY]
-        counts = core[:, rules.SHOWN_IN_ALL : rules.BEFORE].T.astype(np.int64)
-        info = {"time": self.minutes_gone(core), "day": self._day_numbers(first)}
-        info |= zip(COUNTS, counts)
-        info["load"] = info["shown"] / (core[:, rules.DAY_NOW] - first + 1)
-        info["delay"] = sums[:, rules.DELAY] / np.maximum(info["shown"], 1)
-        info |= zip(PART_INFOS, sums[:, : rules.DELAY].T)
+        day = self._day_numbers(core[:, rules.FIRST_DAY])
+        columns = core.T.astype(np.int64)
+        sums = state["sums"].T
+        time = self.minutes_gone(core)
+        return self.infos_of(columns, sums, state["fate"], time, day)
+
+    def infos_of(
+        self, core: Any, sums: Any, fates: np.ndarray, time: Any, day: Any
+    ) -> dict:
+        """Return infos from the columns of core and sums, each a number or an array (n,)."""
+        shown = core[rules.SHOWN_IN_ALL]
+        info = {"time": time, "day": day}
+        info.update(zip(COUNTS, core[rules.SHOWN_IN_ALL : rules.BEFORE]))
+        info["load"] = shown / (core[rules.DAY_NOW] - core[rules.FIRST_DAY] + 1)
+        info["delay"] = sums[rules.DELAY] / (shown + (shown == 0))
+        info.update(zip(PART_INFOS, sums))
         if len(self.users) > 1:
-            info["user"] = core[:, rules.WHO].astype(np.int64)
-        info["hand"] = core[:, rules.HAND].astype(np.int64)
-        info["fates"] = state["fate"]
+            info["user"] = core[rules.WHO]
+        info["hand"] = core[rules.HAND]
+        info["fates"] = fates
         return info
 
     def minutes_gone(self, core: np.ndarray) -> np.ndarray:
@@ -405,17 +413,18 @@ class PushAlone:
         world = self.world
         self.state = world.initial(draws, options)
         self._action = np.array([rules.NO_ACTION])
-        phone = [self.state[name] for name in rules.Phone._fields]
-        self._core, self._sums, self._fate = phone[:3]
-        self._arrays = (*phone, *world.life)
         self._reward = np.zeros(1)
-        self._seen_shape = self.state["seen"].shape
+        *phone, self._seen, self._mask = self.state.values()
+        self._core, self._sums, self._fate = phone[:3]
+        # Filled at every step. These are whole arrays because a pickle of views would separate them from these.
+        outputs = self._reward, self._seen, self._mask
+        self._arrays = (self._action, *outputs, *phone, *world.life)
         first = self.state["core"][:, rules.FIRST_DAY]
         self._times = world.life.times
         self._begin = float(self._times[world.first[first[0]]])
         self._end = world.horizon * float(DAY)
         self._day = int(world._day_numbers(first)[0])
-        return self.state["seen"][0], self._info(self.state["mask"][0])
+        return self._seen[0].copy(), self._info()
 
     def step(
         self, action: Any, draws: np.ndarray
@@ -424,33 +433,20 @@ class PushAlone:
         if type(action) not in NUMBERS or not 0 <= action < len(rules.ACTIONS):
             action = self._read(action, 1)[0]
         self._action[0] = action
-        seen = np.empty(self._seen_shape, np.int64)
-        mask = np.empty((1, 5), np.int8)
-        rules.live_each(self._action, self._reward, seen, mask, *self._arrays)
-        self.state["seen"] = seen
-        self.state["mask"] = mask
-        info = self._info(mask[0])
-        return seen[0], self._reward.item(), self._is_over, False, info
+        rules.live_each(*self._arrays)
+        info = self._info()
+        return self._seen[0].copy(), self._reward.item(), self._is_over, False, info
 
-    def _info(self, mask):
-        world = self.world
-        core = self._core[0].tolist()
-        sums = self._sums[0].tolist()
+    def _info(self):
+        [core] = self._core.tolist()
+        [sums] = self._sums.tolist()
         self._is_over = core[rules.OVER] == 1
         time = self._end
         if not self._is_over:
             time = self._times.item(core[rules.MOMENT]) - self._begin
-        shown = core[rules.SHOWN_IN_ALL]
-        info = {"time": time, "day": self._day}
-        info.update(zip(COUNTS, core[rules.SHOWN_IN_ALL : rules.BEFORE]))
-        info["load"] = shown / (core[rules.DAY_NOW] - core[rules.FIRST_DAY] + 1)
-        info["delay"] = sums[rules.DELAY] / max(shown, 1)
-        info.update(zip(PART_INFOS, sums))
-        if len(world.users) > 1:
-            info["user"] = core[rules.WHO]
-        info["hand"] = core[rules.HAND]
-        info["fates"] = self._fate[0].copy()
-        info["action_mask"] = mask
+        fates = self._fate[0].copy()
+        info = self.world.infos_of(core, sums, fates, time, self._day)
+        info["action_mask"] = self._mask[0].copy()
         return info
 
     def now(self) -> tuple[dict | None, dict | None]:
