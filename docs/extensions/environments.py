@@ -35,8 +35,9 @@ def sections_of(world):
 
 
 def brief(space):
-    """A space in one line."""
-    return textwrap.shorten(re.sub(r", charset=\w+", "", str(space)), 200)
+    """A space in one line, without character sets and the middle of long lists."""
+    text = re.sub(r", charset=.*?(?=\)(?:[,)]|$))", "", " ".join(str(space).split()))
+    return re.sub(r"\[ ?((?:\S+ ){3})[^]]{20,}( [^] ]+\])", r"[\1…\2", text)
 
 
 def notebooks_with(name):
@@ -61,7 +62,9 @@ def page_of(name, place, about):
         for title, text in sections_of(base).items():
             if title in INHERITED:
                 sections.setdefault(title, text)
-    sections.setdefault("Args", "")
+    arguments = sections.setdefault("Args", "")
+    owner = next(one for one in bases if "__init__" in vars(one))
+    others = [one for one in bases if f"`{one.__name__}`" in arguments]
     library = parse_file(ROOT / "docs" / "references.bib").entries.values()
     cited = [one for one in library if name in one.fields["keywords"].split(", ")]
     return {
@@ -69,7 +72,7 @@ def page_of(name, place, about):
         "about": about,
         "env": env,
         "sections": sections,
-        "arguments": [one for one in bases if "Args" in sections_of(one)] or [world],
+        "arguments": [world, *(one for one in others if one is not owner)],
         "world": world,
         "notebooks": list(notebooks_with(name)),
         "bibtex": "\n".join(one.to_string("bibtex") for one in cited),
@@ -95,9 +98,13 @@ def write_pages(app):
 
 
 def only_arguments(app, what, name, thing, options, lines):
-    """Keep a world's arguments alone: the rest of its docstring is sections of the page."""
+    """Keep a world's arguments alone: the rest of its docstring is sections of the page.
+
+    A class without a constructor has the arguments of the class that it inherits it from.
+    """
     if app.env.docname.startswith("docs/environments/"):
-        found = dict(SECTION.findall("\n".join(lines) + "\n\n"))
+        owner = next(one for one in thing.__mro__ if "__init__" in vars(one))
+        found = dict(SECTION.findall(plain(cleandoc(owner.__doc__ or "")) + "\n\n"))
         lines[:] = f"Args:\n{found['Args']}".split("\n") if "Args" in found else []
 
 

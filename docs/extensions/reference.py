@@ -39,11 +39,16 @@ def things_of(line):
     """{shortest path: object} of a line of the directive."""
     path, _, names = line.partition(": ")
     module = resolve_name(path)
+    package = resolve_name(path.rpartition(".")[0] or path)
     found = {}
     for name in names.split() or getattr(module, "__all__", vars(module)):
         thing = getattr(module, name)
         home = getattr(thing, "__module__", None)
-        own = not name.startswith("_") and (hasattr(module, "__all__") or home == path)
+        own = hasattr(module, "__all__") or (
+            home == path
+            and not name.startswith("_")
+            and getattr(package, name, None) is not thing
+        )
         if names or own and callable(thing) and inspect.getdoc(thing):
             short = getattr(pushlab, name, None) is thing
             found[f"pushlab.{name}" if short else f"{path}.{name}"] = thing
@@ -154,6 +159,10 @@ def write_commands(app):
     )
     text = re.sub(r"^(#+) `(.*)`$", r"\1 \2", text, flags=re.M)
     text = re.sub(r"\*\*Commands\*\*:\n\n(\* .*\n)+", "", text)
+    # Options in sentences are code, too, so that two hyphens don't become a dash.
+    text = re.sub(
+        r"(`[^`]*`)|(--[a-z][\w-]*)", lambda found: found[1] or f"`{found[2]}`", text
+    )
     text = text.replace("\n\n", f"\n\n{inspect.cleandoc(main.__doc__)}\n\n", 1)
     (ROOT / "docs" / "api" / "commands.md").write_text(text, "utf-8")
 

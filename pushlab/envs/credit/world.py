@@ -328,7 +328,8 @@ class Credit(World):
     def foreseen(self) -> ndarray:
         """The weights with the smallest loss after people have answered them, (11,).
 
-        Raises ValueError with memory, since people never come to rest then, and with a reference, whose loss differs.
+        Raises:
+            ValueError: The world has memory, so that people never come to rest, or a reference, whose loss differs.
         """
         demand(
             not self.config.memory and self.reference is None,
