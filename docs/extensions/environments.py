@@ -22,6 +22,7 @@ from pushlab.envs import REMOTE, TABLE
 FOLDER = ROOT / "docs" / "environments"
 SECTION = re.compile(r"^([A-Z]\w*):\n((?: {4}.*\n|\n)+)", re.M)
 INHERITED = ("Observation", "Action", "Reward", "Start", "End", "Info")
+LAST = ("Args", "Source", "Differences", "Notes")
 
 
 def sections_of(world):
@@ -63,6 +64,9 @@ def page_of(name, place, about):
             if title in INHERITED:
                 sections.setdefault(title, text)
     arguments = sections.setdefault("Args", "")
+    for title in LAST:
+        if title in sections:
+            sections[title] = sections.pop(title)
     owner = next(one for one in bases if "__init__" in vars(one))
     others = [one for one in bases if f"`{one.__name__}`" in arguments]
     library = parse_file(ROOT / "docs" / "references.bib").entries.values()

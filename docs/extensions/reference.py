@@ -24,6 +24,7 @@ from sphinx.util.typing import stringify_annotation
 import pushlab
 
 ROOT = Path(__file__).resolve().parents[2]
+PLAIN_KINDS = ("class", "data", "exception", "function", "module")
 # A doctest, a table or code in backticks; or a character that has a meaning in reStructuredText.
 PLAIN = re.compile(
     r"(^ *(?:>>> |==).*?(?:\n *$|\Z)|`+[^`]+`+)|([*|]|(?<=\w)_\b)", re.M | re.S
@@ -76,9 +77,24 @@ class Reference(Autosummary):
         return [*table, *self.parse_text_to_nodes("\n".join(blocks))]
 
 
+def parameters_of(thing):
+    """Names of an object's parameters."""
+    try:
+        return inspect.signature(thing).parameters
+    except (TypeError, ValueError):
+        return {}
+
+
 def escape(app, what, name, thing, options, lines):
-    """Escape a docstring before napoleon reads it."""
-    lines[:] = plain("\n".join(lines)).split("\n")
+    """Escape a docstring before napoleon reads it; its parameters are code without links."""
+    names = parameters_of(thing)
+    text = plain("\n".join(lines))
+    text = re.sub(
+        r"(?<!`)`(\w+)`(?!`)",
+        lambda found: f"`{found[0]}`" if found[1] in names else found[0],
+        text,
+    )
+    lines[:] = text.split("\n")
 
 
 def shorten(app, what, name, thing, options, signature, returned):
@@ -108,7 +124,10 @@ def entries(app):
 
 
 def resolve(app, env, node, shown):
-    """Lead a name in backticks to an environment, a file, or the one documented name that ends so."""
+    """Lead a name in backticks to an environment, a file, or the one documented name that ends so.
+
+    Methods and attributes need their class before them: a word such as `list` is seldom `Experts.list`.
+    """
     name = node["reftarget"].removesuffix("()").removeprefix("pushlab/")
     page = f"docs/environments/{name}"
     if node.get("refdomain") != "py":
@@ -123,6 +142,7 @@ def resolve(app, env, node, shown):
         (entry.docname, entry.node_id)
         for path, entry in paths.items()
         if f".{path}".endswith(f".{name}")
+        and ("." in name or entry.objtype in PLAIN_KINDS)
     }
     if len(places) != 1:
         return None

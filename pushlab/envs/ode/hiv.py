@@ -220,7 +220,8 @@ class HIVGoal(HIV):
 
     Observation:
         Dict: "observation" as in `ODE-HIV-v0`, with log_observation=True by default; "achieved_goal" and
-        "desired_goal", Box(3,), the base-10 logarithms of T1, V and E. `observe`, `bins` and `noise` don't change goals.
+        "desired_goal", Box(3,), the base-10 logarithms of T1, V and E. `observe`, `bins` and `noise` leave goals as
+        they are.
 
     Reward:
         0 if the achieved goal is within `within` of the desired one in every component, otherwise -1.
