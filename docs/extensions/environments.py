@@ -8,6 +8,7 @@ import json
 import re
 import textwrap
 import tomllib
+from functools import cache
 from inspect import cleandoc
 from pkgutil import resolve_name
 
@@ -41,13 +42,27 @@ def brief(space):
     return re.sub(r"\[ ?((?:\S+ ){3})[^]]{20,}( [^] ]+\])", r"[\1…\2", text)
 
 
-def notebooks_with(name):
-    """(stem, title) of each notebook whose cells name an environment."""
+@cache
+def notebooks():
+    """{stem: text of the cells} of all notebooks, which are megabytes with their pictures."""
+    texts = {}
     for path in sorted(ROOT.glob("notebooks/*.ipynb")):
         cells = json.loads(path.read_text("utf-8"))["cells"]
-        text = "\n".join("".join(cell["source"]) for cell in cells)
+        texts[path.stem] = "\n".join("".join(cell["source"]) for cell in cells)
+    return texts
+
+
+@cache
+def references():
+    """Entries of docs/references.bib."""
+    return parse_file(ROOT / "docs" / "references.bib").entries.values()
+
+
+def notebooks_with(name):
+    """(stem, title) of each notebook whose cells name an environment."""
+    for stem, text in notebooks().items():
         if re.search(rf"(?<![\w-]){name}(?![\w-])", text):
-            yield path.stem, re.search(r"^# (.*?)\s*(?:\[!\[.*)?$", text, re.M)[1]
+            yield stem, re.search(r"^# (.*?)\s*(?:\[!\[.*)?$", text, re.M)[1]
 
 
 def page_of(name, place, about):
@@ -69,8 +84,7 @@ def page_of(name, place, about):
             sections[title] = sections.pop(title)
     owner = next(one for one in bases if "__init__" in vars(one))
     others = [one for one in bases if f"`{one.__name__}`" in arguments]
-    library = parse_file(ROOT / "docs" / "references.bib").entries.values()
-    cited = [one for one in library if name in one.fields["keywords"].split(", ")]
+    cited = [one for one in references() if name in one.fields["keywords"].split(", ")]
     return {
         "name": name,
         "about": about,
