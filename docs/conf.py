@@ -54,6 +54,7 @@ exclude_patterns = [".venv*", "build", "tests"]
 
 autosummary_generate = False  # a page a package, written by hand
 autodoc_default_options = {"members": True, "member-order": "bysource"}
+autodoc_inherit_docstrings = False  # a method is described once, where it is defined
 autodoc_preserve_defaults = True
 autodoc_use_type_comments = False
 autodoc_typehints_format = "short"

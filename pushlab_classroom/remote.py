@@ -28,17 +28,33 @@ MAX_ARRIVALS = 256  # per day, for which info["fates"] has room in every episode
 
 
 class Remote(World):
-    """A phone on the server of a class: the world of evalumap2-v0 or push-v0, one answered step at a time.
+    """A phone on the server of a class: the world of `evalumap2-v0` or `push-v0`, one answered step at a time.
 
-    Observation, action, reward, end and info are those of the local world, whose name is `name`. Info has what a phone
-    would show: "opened" and "actual" in evalumap2-v0. In push-v0 "fates" has the same length in all episodes, with 0,
-    ahead, for what never arrives. The user is not known.
+    Observation, action, reward and end are those of the local world.
 
-    Practice: each reset begins a new episode, with one of the class's practice users.
+    Info:
+        What a phone would show: "opened" and "actual" in evalumap2-v0. In push-v0 "fates" has the same length in all
+        episodes, with 0, ahead, for notifications that never arrive. The user is not known.
 
-    Scored: there are as many episodes as the lecturer set, each with its own user. An episode that is begun counts:
-    reset() resumes an open one, in another process too, with a warning that says where. Contexts that are never
-    answered earn nothing. `left` is the number of episodes that can still be begun.
+    Start:
+        Practice: each reset begins a new episode, with one of the class's practice users.
+
+        Scored: there are as many episodes as the lecturer set, each with its own user. An episode that is begun
+        counts: reset() resumes an open one, in another process too, with a warning that gives its step. Contexts that
+        are never answered earn nothing. `left` is the number of episodes that can still be begun.
+
+    Args:
+        url, token: Of the class and of the team; None takes them from $PUSHLAB_URL and $PUSHLAB_TOKEN.
+        game: "evalumap2" or "push".
+        scored: False for practice, True for episodes that count.
+        patience: Seconds for which a step is repeated if the connection drops or the server is away.
+
+    Attributes:
+        link: The connection.
+        name: Name of the local world.
+        game, scored, left: See above.
+        schema, candidates, observation_names, action_names, action_choices, labels: As in the local world.
+        actions, fates, worths, weights, horizon: In push-v0.
 
     Seeds: the server decides what happens. A seed of reset() only seeds the environment's own `np_random`, and the id
     is registered as `nondeterministic`.
@@ -53,13 +69,7 @@ class Remote(World):
     Limits of a team, unless the lecturer set others: one episode begun per second, after a rest 64 at once (the most
     copies of a batch). Requests that come too fast are repeated, with a warning if that takes long.
 
-    Logs have the name of the local world, so its metrics and pictures apply; task: scored or practice.
-
-    Attributes:
-        link: The connection.
-        game, scored, left: See above.
-        schema, candidates, observation_names, action_names, action_choices, labels: As in the local world.
-        actions, fates, worths, weights, horizon: In push-v0.
+    Logs have the name of the local world, so its metrics and pictures apply; their task is scored or practice.
     """
 
     unlogged = ("fates",)

@@ -8,6 +8,7 @@ import json
 import re
 import textwrap
 import tomllib
+from functools import cache
 from inspect import cleandoc
 from pkgutil import resolve_name
 
@@ -22,6 +23,7 @@ from pushlab.envs import REMOTE, TABLE
 FOLDER = ROOT / "docs" / "environments"
 SECTION = re.compile(r"^([A-Z]\w*):\n((?: {4}.*\n|\n)+)", re.M)
 INHERITED = ("Observation", "Action", "Reward", "Start", "End", "Info")
+LAST = ("Args", "Source", "Differences", "Notes")
 
 
 def sections_of(world):
@@ -35,17 +37,32 @@ def sections_of(world):
 
 
 def brief(space):
-    """A space in one line."""
-    return textwrap.shorten(re.sub(r", charset=\w+", "", str(space)), 200)
+    """A space in one line, without character sets and the middle of long lists."""
+    text = re.sub(r", charset=.*?(?=\)(?:[,)]|$))", "", " ".join(str(space).split()))
+    return re.sub(r"\[ ?((?:\S+ ){3})[^]]{20,}( [^] ]+\])", r"[\1…\2", text)
+
+
+@cache
+def notebooks():
+    """{stem: text of the cells} of all notebooks, which are megabytes with their pictures."""
+    texts = {}
+    for path in sorted(ROOT.glob("notebooks/*.ipynb")):
+        cells = json.loads(path.read_text("utf-8"))["cells"]
+        texts[path.stem] = "\n".join("".join(cell["source"]) for cell in cells)
+    return texts
+
+
+@cache
+def references():
+    """Entries of docs/references.bib."""
+    return parse_file(ROOT / "docs" / "references.bib").entries.values()
 
 
 def notebooks_with(name):
     """(stem, title) of each notebook whose cells name an environment."""
-    for path in sorted(ROOT.glob("notebooks/*.ipynb")):
-        cells = json.loads(path.read_text("utf-8"))["cells"]
-        text = "\n".join("".join(cell["source"]) for cell in cells)
+    for stem, text in notebooks().items():
         if re.search(rf"(?<![\w-]){name}(?![\w-])", text):
-            yield path.stem, re.search(r"^# (.*?)\s*(?:\[!\[.*)?$", text, re.M)[1]
+            yield stem, re.search(r"^# (.*?)\s*(?:\[!\[.*)?$", text, re.M)[1]
 
 
 def page_of(name, place, about):
@@ -61,15 +78,19 @@ def page_of(name, place, about):
         for title, text in sections_of(base).items():
             if title in INHERITED:
                 sections.setdefault(title, text)
-    sections.setdefault("Args", "")
-    library = parse_file(ROOT / "docs" / "references.bib").entries.values()
-    cited = [one for one in library if name in one.fields["keywords"].split(", ")]
+    arguments = sections.setdefault("Args", "")
+    for title in LAST:
+        if title in sections:
+            sections[title] = sections.pop(title)
+    owner = next(one for one in bases if "__init__" in vars(one))
+    others = [one for one in bases if f"`{one.__name__}`" in arguments]
+    cited = [one for one in references() if name in one.fields["keywords"].split(", ")]
     return {
         "name": name,
         "about": about,
         "env": env,
         "sections": sections,
-        "arguments": [one for one in bases if "Args" in sections_of(one)] or [world],
+        "arguments": [world, *(one for one in others if one is not owner)],
         "world": world,
         "notebooks": list(notebooks_with(name)),
         "bibtex": "\n".join(one.to_string("bibtex") for one in cited),
@@ -95,9 +116,13 @@ def write_pages(app):
 
 
 def only_arguments(app, what, name, thing, options, lines):
-    """Keep a world's arguments alone: the rest of its docstring is sections of the page."""
+    """Keep a world's arguments alone: the rest of its docstring is sections of the page.
+
+    A class without a constructor has the arguments of the class that it inherits it from.
+    """
     if app.env.docname.startswith("docs/environments/"):
-        found = dict(SECTION.findall("\n".join(lines) + "\n\n"))
+        owner = next(one for one in thing.__mro__ if "__init__" in vars(one))
+        found = dict(SECTION.findall(plain(cleandoc(owner.__doc__ or "")) + "\n\n"))
         lines[:] = f"Args:\n{found['Args']}".split("\n") if "Args" in found else []
 
 

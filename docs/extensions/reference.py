@@ -24,6 +24,7 @@ from sphinx.util.typing import stringify_annotation
 import pushlab
 
 ROOT = Path(__file__).resolve().parents[2]
+PLAIN_KINDS = ("class", "data", "exception", "function", "module")
 # A doctest, a table or code in backticks; or a character that has a meaning in reStructuredText.
 PLAIN = re.compile(
     r"(^ *(?:>>> |==).*?(?:\n *$|\Z)|`+[^`]+`+)|([*|]|(?<=\w)_\b)", re.M | re.S
@@ -39,11 +40,16 @@ def things_of(line):
     """{shortest path: object} of a line of the directive."""
     path, _, names = line.partition(": ")
     module = resolve_name(path)
+    package = resolve_name(path.rpartition(".")[0] or path)
     found = {}
     for name in names.split() or getattr(module, "__all__", vars(module)):
         thing = getattr(module, name)
         home = getattr(thing, "__module__", None)
-        own = not name.startswith("_") and (hasattr(module, "__all__") or home == path)
+        own = hasattr(module, "__all__") or (
+            home == path
+            and not name.startswith("_")
+            and getattr(package, name, None) is not thing
+        )
         if names or own and callable(thing) and inspect.getdoc(thing):
             short = getattr(pushlab, name, None) is thing
             found[f"pushlab.{name}" if short else f"{path}.{name}"] = thing
@@ -71,9 +77,24 @@ class Reference(Autosummary):
         return [*table, *self.parse_text_to_nodes("\n".join(blocks))]
 
 
+def parameters_of(thing):
+    """Names of an object's parameters."""
+    try:
+        return inspect.signature(thing).parameters
+    except (TypeError, ValueError):
+        return {}
+
+
 def escape(app, what, name, thing, options, lines):
-    """Escape a docstring before napoleon reads it."""
-    lines[:] = plain("\n".join(lines)).split("\n")
+    """Escape a docstring before napoleon reads it; its parameters are code without links."""
+    names = parameters_of(thing)
+    text = plain("\n".join(lines))
+    text = re.sub(
+        r"(?<!`)`(\w+)`(?!`)",
+        lambda found: f"`{found[0]}`" if found[1] in names else found[0],
+        text,
+    )
+    lines[:] = text.split("\n")
 
 
 def shorten(app, what, name, thing, options, signature, returned):
@@ -103,7 +124,10 @@ def entries(app):
 
 
 def resolve(app, env, node, shown):
-    """Lead a name in backticks to an environment, a file, or the one documented name that ends so."""
+    """Lead a name in backticks to an environment, a file, or the one documented name that ends so.
+
+    Methods and attributes need their class before them: a word such as `list` is seldom `Experts.list`.
+    """
     name = node["reftarget"].removesuffix("()").removeprefix("pushlab/")
     page = f"docs/environments/{name}"
     if node.get("refdomain") != "py":
@@ -118,6 +142,7 @@ def resolve(app, env, node, shown):
         (entry.docname, entry.node_id)
         for path, entry in paths.items()
         if f".{path}".endswith(f".{name}")
+        and ("." in name or entry.objtype in PLAIN_KINDS)
     }
     if len(places) != 1:
         return None
@@ -154,6 +179,10 @@ def write_commands(app):
     )
     text = re.sub(r"^(#+) `(.*)`$", r"\1 \2", text, flags=re.M)
     text = re.sub(r"\*\*Commands\*\*:\n\n(\* .*\n)+", "", text)
+    # Options in sentences are code, too, so that two hyphens don't become a dash.
+    text = re.sub(
+        r"(`[^`]*`)|(--[a-z][\w-]*)", lambda found: found[1] or f"`{found[2]}`", text
+    )
     text = text.replace("\n\n", f"\n\n{inspect.cleandoc(main.__doc__)}\n\n", 1)
     (ROOT / "docs" / "api" / "commands.md").write_text(text, "utf-8")
 

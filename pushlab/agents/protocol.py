@@ -193,7 +193,8 @@ def sampling_chance(space: spaces.Space, mask: Any = None) -> float | None:
 def plain_state(state: Any) -> Any:
     """Return a state as JSON: arrays become lists.
 
-    Raises TypeError with any other value.
+    Raises:
+        TypeError: There is any other value.
 
     >>> plain_state({"weights": np.array([[0.5, 1.0]]), "episodes": np.int64(3)})
     {'weights': [[0.5, 1.0]], 'episodes': 3}

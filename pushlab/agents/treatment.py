@@ -108,7 +108,9 @@ def basin(world: HIV, states: Any) -> np.ndarray:
     """Return the steady state in which each patient (n, 6) settles without drugs, names, str (n,).
 
     Both steady states attract. The distance to one of them doesn't show which; simulating on does.
-    Raises ArithmeticError if a patient has settled in neither after 60,000 days.
+
+    Raises:
+        ArithmeticError: A patient has settled in neither state after 60,000 days.
     """
     states = np.array(states, float)
     steady = np.array([world.model.state(name) for name in BASINS])

@@ -19,17 +19,26 @@ TOGETHER = 2_000_000  # numbers drawn at once by the bootstrap
 
 
 class EffectEstimate(NamedTuple):
-    """An estimated average effect; see `estimate`."""
+    """An estimated average effect; see `estimate`.
+
+    Attributes:
+        estimator: Name of the estimator.
+        estimate, standard_error: The effect and its standard error.
+        low, high: Ends of the 95 % interval.
+        ess: Effective sample size: number of equally weighted units with the same information.
+        lowest, highest: Range of the estimated propensities; NaN if the estimator has none.
+        clipped: Number of units whose propensity was clipped.
+    """
 
     estimator: str
     estimate: float
     standard_error: float
     low: float
     high: float
-    ess: float  # effective sample size: number of equally weighted units with the same information
-    lowest: float  # estimated propensity; NaN if the estimator has none
+    ess: float
+    lowest: float
     highest: float
-    clipped: int  # units whose propensity was clipped
+    clipped: int
 
     def __str__(self) -> str:
         return f"{self.estimate:.3g} [{self.low:.3g}, {self.high:.3g}]"
@@ -47,8 +56,11 @@ def estimate(
     Args:
         data: CausalData. All covariates are adjusted for, a mediator too.
         estimator: One of `pushlab.causal.estimators`, or another object with `name` and `scores`.
-        resamples: Of the bootstrap.
-        seed: Of folds and resamples.
+        resamples: Number of resamples of the bootstrap.
+        seed: Seed of the folds and resamples.
+
+    Returns:
+        An EffectEstimate.
 
     Source:
         Efron & Tibshirani (1993), An Introduction to the Bootstrap, chapters 12 and 13.

@@ -24,7 +24,8 @@ def read_notifications(
         wanted: Number of contexts. Rows belong to them by the column `id`, or else by their order.
         file: Name of the table in messages, which count rows as those of a CSV file: the header is row 1.
 
-    Raises BadData that lists every fault.
+    Raises:
+        BadData: The table has faults; the message lists all of them.
     """
     features = {feature.name: feature for feature in schema.notification}
     right = f"the id of a context, 0 to {wanted - 1}"

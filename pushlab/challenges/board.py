@@ -65,7 +65,8 @@ def submission(
         name: Name of the student or team.
         logs: Lifetime logs of one agent under at least two different seeds, each of the whole syllabus SYLLABUS.
 
-    Raises BadData that lists every faulty log.
+    Raises:
+        BadData: Logs are faulty; the message lists all of them.
     """
     course = [
         (phase.name, one.task, one.count)
@@ -168,7 +169,8 @@ def board_of(folder: Path | str) -> pd.DataFrame:
         folder: Folder with a folder for each student, named after the student. It holds the lifetimes of one or
             several agents, as CSV files (such as `log.csv` of `run_syllabi(…, folder=…)`) or L2Logger folders.
 
-    Raises ValueError that names the first student whose logs are faulty.
+    Raises:
+        ValueError: Logs are faulty; the message names the first such student.
     """
     rows = []
     for own in sorted(path for path in Path(folder).iterdir() if path.is_dir()):

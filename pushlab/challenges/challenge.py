@@ -64,8 +64,10 @@ class Challenge:
 
         The hand-out of a private user (`pushlab make-user`) has a history and contexts but can't score answers.
 
-        Raises FileNotFoundError if there is no such user, BadData for faulty tables, ValueError for a wrong period,
-        judge or opening.
+        Raises:
+            FileNotFoundError: There is no such user.
+            BadData: The user's tables have faults.
+            ValueError: The period, judge or opening is wrong.
         """
         found = load_user(user) if data is None else load_user(data, user)
         one_of(f"the period of user {found.name}", period, found.periods)
@@ -121,7 +123,8 @@ class Challenge:
         A value of an open feature (app, category, subject) that the history doesn't have counts as "other". The
         scorecard notes it; for a table that isn't a file, a warning says so too.
 
-        Raises BadData that lists every fault.
+        Raises:
+            BadData: The notifications have faults; the message lists all of them.
         """
         codes, seconds, notes = read_notifications(
             notifications,

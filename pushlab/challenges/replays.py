@@ -37,7 +37,8 @@ def score_log(
         agent: Name of the agent, by default that in the column `agent`.
         file: Name of the log in messages, which count rows as those of a CSV file: the header is row 1.
 
-    Raises BadData that lists every fault of the table, or every cell that differs when a valid table is replayed.
+    Raises:
+        BadData: The table has faults, or cells differ in the replay of a valid table; the message lists all of them.
     """
     env = Env(challenge.cold_world)
     text = text_table(log)

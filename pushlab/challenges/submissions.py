@@ -56,6 +56,7 @@ def score_file(
     """Return the Scorecard of one submission.
 
     Args:
+        path: Table of answers (Challenge 1) or log (Challenge 2).
         challenge: A Challenge.
         number: Number of the challenge, 1 or 2.
         seed: Challenge 1: seed of the user's chance, by default 0. Challenge 2: the seed that the log must have been
@@ -63,7 +64,8 @@ def score_file(
         agent: Name on the scorecard, by default the file's.
         file: Name of the file in messages.
 
-    Raises BadData that lists every fault.
+    Raises:
+        BadData: The file has faults; the message lists all of them.
     """
     path = Path(path)
     agent = agent or path.stem
@@ -181,7 +183,8 @@ def save_scores(
     Args:
         pictures: Whether to draw every scorecard and, as leaderboard.png, the first five. None draws only the latter.
 
-    Raises FileExistsError if there is anything else in the folder.
+    Raises:
+        FileExistsError: There is anything else in the folder.
     """
     table = leaderboard(cards)
     best = ranked(cards)

@@ -145,7 +145,8 @@ def read_borrowers(path: Path | str) -> Borrowers:
         path: CSV with a header: SeriousDlqin2yrs and the ten FEATURES, with NA or an empty cell for
             an unknown feature. Other columns are ignored. Of those who paid back the first 10,000 are kept.
 
-    Raises BadData with every fault.
+    Raises:
+        BadData: The table has faults; the message lists all of them.
     """
     from pushlab.ground.tables import convert, number, read_as_text, whole_number
 
@@ -166,7 +167,8 @@ def prepare(
 ) -> Borrowers:
     """Return Borrowers of features (n, 10) in their own units and labels (n,): cleaned, scaled, balanced, shuffled.
 
-    Raises BadData if one of the two classes is empty after cleaning.
+    Raises:
+        BadData: One of the two classes is empty after cleaning.
     """
     is_known = np.isfinite(features).all(axis=1)
     features = features[is_known]

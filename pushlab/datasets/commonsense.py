@@ -225,7 +225,8 @@ def _rows_of_edges(edges):
 def fetch_facts(heads: Iterable[str], limit: int = 20) -> list[Fact]:
     """Download facts of the given heads, at most `limit` each, from ConceptNet's web API.
 
-    Raises OSError with the address if there is no answer.
+    Raises:
+        OSError: There is no answer from the address.
     """
     from urllib.parse import urlencode
     from urllib.request import urlopen
@@ -251,7 +252,8 @@ def fetch_facts(heads: Iterable[str], limit: int = 20) -> list[Fact]:
 def write_facts(facts: Sequence[Fact], path: Path | str, replace: bool = True) -> Path:
     """Write the facts as a CSV table, in their order; return the path.
 
-    Raises FileExistsError if the file exists and `replace` is False.
+    Raises:
+        FileExistsError: The file exists and `replace` is False.
     """
     rows = [(*fact[:3], f"{fact.weight:g}") for fact in facts]
     return write_text(path, csv_text([COLUMNS, *rows]), replace)

@@ -68,8 +68,13 @@ def load_user(
         schema: A Schema, its name or its file. By default `schema.json` in the folder or above it, else the shipped
             schema whose tables the folder has.
 
-    Raises FileNotFoundError if there is nothing at `where`, BadData with every fault of the tables, and ValueError if
-    another user or schema is requested of a User.
+    Returns:
+        A User, with the periods and the schema.
+
+    Raises:
+        FileNotFoundError: There is nothing at `where`.
+        BadData: The tables have faults; the message lists all of them.
+        ValueError: Another user or schema is requested of a User.
     """
     if isinstance(where, User):
         demand(

@@ -51,15 +51,17 @@ class Feature:
 
     Attributes:
         kind: One of KINDS.
-            closed: one of `values`; anything else is an error.
-            open: `values` come from the data; one unseen when the schema was fitted becomes `other`.
-            set: any subset of the tags in `values`, written with blanks between; `empty` is the word for none.
-            integer: a whole number, coded by its bin; `edges` are the lower ends of all bins but the first.
+
+            - closed: one of `values`; anything else is an error
+            - open: `values` come from the data; one unseen when the schema was fitted becomes `other`
+            - set: any subset of the tags in `values`, written with blanks between; `empty` is the word for none
+            - integer: a whole number, coded by its bin; `edges` are the lower ends of all bins but the first
         labels: Friendlier words for `values`, in their order, for pictures.
         aliases: Other spellings of values, {spelling: value}; a set has none.
         neutral: The value if none is chosen. By default the first; of a set, no tag at all.
 
-    Raises ValueError for an unknown kind, and for values or edges that don't fit the kind.
+    Raises:
+        ValueError: The kind is unknown, or values or edges don't fit it.
     """
 
     name: str
@@ -225,7 +227,8 @@ class Features:
     def encode(self, table: pd.DataFrame | Mapping[str, Any]) -> np.ndarray:
         """Return codes, int64 (rows, components), of a DataFrame or a dict of columns that has every feature.
 
-        Raises BadData with every value that is not allowed.
+        Raises:
+            BadData: The table has values that are not allowed; the message lists all of them.
         """
         refuse(
             Fault("table", column=name, right="the column is missing")
@@ -267,8 +270,10 @@ class Features:
     def encode_one(self, values: Mapping[str, str]) -> np.ndarray:
         """Return codes, int64 (components,), of a dict with a value for each feature.
 
-        Raises ValueError for a key that is no feature, and for values that are missing or not allowed. Warns about
-        a value of an open feature that the data don't have, which is coded as "other".
+        A value of an open feature that the data don't have is coded as "other", with a warning.
+
+        Raises:
+            ValueError: A key is no feature, or values are missing or not allowed.
         """
         for name in values.keys() - set(self.names):
             raise ValueError(

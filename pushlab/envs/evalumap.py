@@ -356,15 +356,15 @@ class EvalUMAP2(EvalUMAP1):
     """Choose a notification for every context of a user's three test months, without any history.
 
     Observation:
-        Dict of two MultiDiscrete, int64. "context" is that of evalumap1-v0. "last" is the last engagement: the codes of
-        its context, of its notification, and 0 dismissed or 1 opened. Before the first answer every component has one
-        more than its highest code, which means `none`.
+        Dict of two MultiDiscrete, int64. "context" is that of `evalumap1-v0`. "last" is the last engagement: the codes
+        of its context, of its notification, and 0 dismissed or 1 opened. Before the first answer every component has
+        one more than its highest code, which means none.
 
     Args:
         candidates: "catalogue" (default, because there is no history), "history" or an array of codes.
-        given, more: The other arguments of evalumap1-v0.
+        given, more: The other arguments, those of `EvalUMAP1`.
 
-    Action, reward, start, end and info are those of evalumap1-v0, and so are the answers: the same seed and the same
+    Action, reward, start, end and info are those of `evalumap1-v0`, and so are the answers: the same seed and the same
     notifications lead to the same episode in both. env.unwrapped.engagements() returns all engagements of the episode
     so far, a DataFrame of words with the challenge's column names and `action`.
 

@@ -73,7 +73,9 @@ def run_cells(
             cells again.
         name: Name on the progress bar and, if `out` is None, of the folder.
 
-    Raises FileExistsError for a folder with other files, OSError if results can't be written.
+    Raises:
+        FileExistsError: The folder has other files.
+        OSError: Results can't be written.
     """
     cells = list(cells)
     if workers not in (None, -1):
@@ -123,7 +125,8 @@ def run_cells(
 def status(folder: Path | str) -> pd.DataFrame:
     """Return a table of the cells of a folder's last call: labels, state (finished, failed, missing), error, traceback.
 
-    Raises FileNotFoundError if the folder has no cells.
+    Raises:
+        FileNotFoundError: The folder has no cells.
     """
     folder = Path(folder)
     if not (folder / CELLS).is_file():

@@ -24,7 +24,8 @@ KEYS = [name for name in inspect.signature(sweep).parameters if name not in OF_C
 def read_grid(path: Path | str) -> dict[str, Any]:
     """Return the arguments of `pushlab.sweep` in a YAML or JSON file.
 
-    Raises BadData for a file that isn't YAML, and for keys that a grid doesn't have.
+    Raises:
+        BadData: The file isn't YAML, or has keys that a grid doesn't have.
     """
     import yaml
 

@@ -58,7 +58,7 @@ def sweep(
         seeds: Number of seeds, which count from 0, or the seeds themselves.
         out: Folder for the results, in which later calls continue. None is a folder in pushlab's cache, False stores
             nothing.
-        syllabi: Names, files or dicts of syllabi in place of environments, a list or {label: syllabus}; a run is a
+        syllabi: Names, files or dicts of syllabi instead of environments, a list or {label: syllabus}; each run is a
             lifetime.
         episodes: Number of episodes per run.
         tests: Number of episodes that follow without learning or exploring (`block_type` "test").
@@ -69,7 +69,9 @@ def sweep(
     Returns:
         A row per episode (or step): env or syllabus, agent, seed, then the columns of the log except times.
 
-    Raises BadData before anything runs if an agent, environment or syllabus can't be made; it lists all of them.
+    Raises:
+        BadData: An agent, environment or syllabus can't be made. Nothing has run then; the message lists all of them.
+        CellsFailed: With `strict`, a run failed.
     """
     demand(
         (envs is None) != (syllabi is None),
@@ -167,7 +169,8 @@ class Spec(NamedTuple):
 def read_specs(kind: str, given: Any, faults: list[Fault]) -> dict[str, Spec]:
     """Return {label: Spec} of agents, envs or syllabi as `sweep` takes them, and add a fault for each unknown name.
 
-    Raises ValueError for two equal labels.
+    Raises:
+        ValueError: Two labels are equal.
     """
     if isinstance(given, Mapping) and kind not in given:
         pairs = list(given.items())
@@ -228,7 +231,8 @@ def load_factory(target: Any) -> Callable:
 
     A module can also be in the working directory.
 
-    Raises ValueError for anything else.
+    Raises:
+        ValueError: The target is anything else.
     """
     if not isinstance(target, str):
         demand(

@@ -315,7 +315,8 @@ def _range(least, above, most, below):
 def bring(name: str, for_what: str, extra: str = "rl") -> Any:
     """Import and return a module, or "module:thing" from one, of the libraries of an extra.
 
-    Raises ImportError with the command that installs a missing library.
+    Raises:
+        ImportError: The library is missing; the message has the command that installs it.
 
     >>> bring("json:loads", "reading")("3")
     3

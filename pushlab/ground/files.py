@@ -84,8 +84,9 @@ def write_bytes(
         replace: Whether an existing file is replaced.
         mode: Permissions of the file, less the process's umask.
 
-    Raises FileExistsError for a file that must not be replaced, and for a folder or a device; OSError if the file
-    can't be written. The existing file then stays as it was.
+    Raises:
+        FileExistsError: The file exists and must not be replaced, or the path is a folder or a device.
+        OSError: The file can't be written. The existing file then stays as it was.
     """
     target = Path(os.path.realpath(path))
     if target.exists() and not (replace and target.is_file()):
@@ -115,7 +116,8 @@ def new_folder(path: Path | str, mark: str | None = None) -> Iterator[Path]:
     Args:
         mark: Name of a file that marks a folder of earlier results, which is replaced.
 
-    Raises FileExistsError if the path exists, unless it's an empty folder or marked.
+    Raises:
+        FileExistsError: The path exists, unless it's an empty folder or marked.
     """
     path = Path(os.path.realpath(path))
     is_marked = mark is not None and (path / mark).is_file()
@@ -140,7 +142,9 @@ def locked(path: Path | str, timeout: float = 60.0) -> Iterator[None]:
     """Keep other threads and processes that lock the same path out of this block.
 
     The lock is a file `.NAME.lock` beside the path; the system releases it when a process ends.
-    Raises TimeoutError after `timeout` seconds.
+
+    Raises:
+        TimeoutError: Another process holds the lock for `timeout` seconds.
     """
     from filelock import FileLock, Timeout
 

@@ -26,7 +26,8 @@ PART = 3
 def episode_seed(seed: int, episode: int) -> int:
     """Return the seed of the reset of episode number `episode`, from 0, of a run under `seed`.
 
-    Source: spawning as in numpy.random.SeedSequence, after O'Neill (2015), "Developing a seed_seq alternative".
+    Source:
+        Spawning as in numpy.random.SeedSequence, after O'Neill (2015), "Developing a seed_seq alternative".
 
     >>> episode_seed(7, 0), episode_seed(7, 1) == episode_seed(8, 0)
     (7, False)

@@ -57,7 +57,8 @@ def fingerprint(*values: Any) -> str:
     the notebook that it uses. The name of an existing file counts with the file's content; so does a folder, if it is
     a Path or text such as "users/mira": a single word is only a word.
 
-    Raises ValueError for a value that can't be hashed, such as an open file.
+    Raises:
+        ValueError: A value can't be hashed, such as an open file.
 
     >>> def double(x): return FACTOR * x
     >>> FACTOR, before = 2, fingerprint("mira", 1)

@@ -95,7 +95,8 @@ def read_table(
         others: Whether there may be columns without a rule.
         name: Name of the file for messages.
 
-    Raises BadData that lists every fault with its row, column and value.
+    Raises:
+        BadData: The table has faults; the message lists each with its row, column and value.
     """
     name = name or Path(str(path)).name
     return convert(read_as_text(path, separator, name), rules, name, others)

@@ -48,7 +48,8 @@ class Experts:
     Args:
         folder: The store's folder. None is `$L2DATA/taskinfo`.
 
-    Raises ValueError if neither names a folder.
+    Raises:
+        ValueError: Neither names a folder.
     """
 
     def __init__(self, folder: Path | str | None = None) -> None:
@@ -76,7 +77,9 @@ class Experts:
     def logs(self, task: str) -> builtins.list[pd.DataFrame]:
         """Return the runs of a task, lifetime logs in the order they were added.
 
-        Raises BadData for a run that can't be read, ValueError for a pickle.
+        Raises:
+            BadData: A run can't be read.
+            ValueError: The run is a pickle.
         """
         runs = [read_log(path) for path in self._runs(task)]
         is_pickled = (self.folder / f"{task}.pkl").exists()

@@ -62,10 +62,13 @@ def run_syllabus(
     Columns: run, env, agent, seed, lifetime, phase, block, block_type, task, params, regime, episode, reward (the
     return of an episode, summed over its steps), length (steps). `log.attrs["syllabus_type"]` is the structure.
 
-    Raises BadData for a syllabus with faults. With a folder, raises ValueError for an agent that has learned in an
-    earlier call or that learns and has no `state()`, TimeoutError if another process uses the folder, TypeError for a
-    state that JSON can't hold. An error or an interruption during an episode carries the log of all finished episodes
-    as its attribute `log`.
+    An error or an interruption during an episode has the log of all finished episodes as its attribute `log`.
+
+    Raises:
+        BadData: The syllabus has faults.
+        ValueError: With a folder, the agent has learned in an earlier call, or it learns and has no `state()`.
+        TimeoutError: Another process uses the folder.
+        TypeError: JSON can't hold the agent's state.
     """
     syllabus = read_syllabus(syllabus)
     phases = syllabus.phases

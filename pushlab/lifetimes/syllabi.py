@@ -184,7 +184,9 @@ class Syllabus:
 def read_syllabus(source: Syllabus | Mapping[str, Any] | Path | str) -> Syllabus:
     """Return a valid Syllabus from a JSON file, the content of such a file, or the name of a shipped syllabus.
 
-    Raises FileNotFoundError, or BadData that lists every fault.
+    Raises:
+        FileNotFoundError: There is no such file.
+        BadData: The syllabus has faults; the message lists all of them.
     """
     if isinstance(source, Syllabus):
         return source.validate()

@@ -131,7 +131,8 @@ def true_value(world: Any, policy: Policy) -> float:
             matter, since only their expectation counts.
         policy: The policy to value.
 
-    Raises ValueError if there is noise in observations, or there are more than 5 million states.
+    Raises:
+        ValueError: There is noise in observations, or there are more than 5 million states.
     """
     steps = world.step_per_episode
     if world.obs_std:

@@ -76,8 +76,9 @@ def read_log(path: Path | str, measure: str | None = None) -> pd.DataFrame:
     `log.attrs["scenario"]` the content of `scenario_info.json`, and `log.attrs["syllabus_type"]` its CL, ANT_A or
     ANT_B, if it has one.
 
-    Raises FileNotFoundError if there is no log, and BadData that lists the faults of its tables, or the numeric
-    columns if the measure isn't one of them.
+    Raises:
+        FileNotFoundError: There is no log.
+        BadData: The tables have faults, or the measure is none of the numeric columns; the message lists them.
     """
     path = Path(path)
     if not path.exists():
@@ -248,8 +249,10 @@ def write_log(log: pd.DataFrame, path: Path | str) -> Path:
             `log.attrs["scenario"]` a description of the lifetime for `scenario_info.json`.
         path: A CSV file, which is replaced; or a new L2Logger folder, which appears when all of it is written.
 
-    Raises TypeError for a cell that JSON can't hold. For a folder, raises BadData for a log that isn't a lifetime and
-    FileExistsError if the folder exists and isn't empty. Nothing is written then.
+    Raises:
+        TypeError: JSON can't hold a cell.
+        BadData: For a folder, the log isn't a lifetime.
+        FileExistsError: The folder exists and isn't empty. Nothing is written in any of these cases.
     """
     attrs = {name: log.attrs[name] for name in ATTRS if name in log.attrs}
     path = Path(path)

@@ -43,7 +43,8 @@ def types_file(path: Path | str) -> Path:
 def write_csv(log: pd.DataFrame, path: Path | str) -> Path:
     """Write a log, and its attributes, as a CSV file and its types file; return the path of the CSV file.
 
-    Raises TypeError for a cell that JSON can't hold; nothing is written then.
+    Raises:
+        TypeError: JSON can't hold a cell; nothing is written then.
     """
     types = {name: _type(column) for name, column in log.items()}
     as_json = {
@@ -59,7 +60,8 @@ def write_csv(log: pd.DataFrame, path: Path | str) -> Path:
 def read_csv(path: Path | str) -> pd.DataFrame:
     """Return the log in a CSV file that `write_csv` wrote.
 
-    Raises BadData that names every cell that isn't of its column's type, or for a file that is torn.
+    Raises:
+        BadData: A cell isn't of its column's type, or the file is torn. The message names every such cell.
     """
     about = {"columns": {}, "attrs": {}, **read_json(types_file(path))}
     types = about["columns"]
@@ -170,7 +172,8 @@ def read_lifetime_table(
         name: Name of the file for messages.
         block, block_type: Those of the table's folder, if it is in an L2Logger folder.
 
-    Raises BadData that lists every fault with its row, column and value.
+    Raises:
+        BadData: The table has faults; the message lists each with its row, column and value.
     """
     demand_end(path, name)
     text = read_as_text(path, "," if path.suffix == ".csv" else "\t", name)

@@ -257,10 +257,16 @@ def learning_curve(
     """Plot how fast each agent learns: rolling means with 95 % intervals over its runs.
 
     Args:
-        log: A tidy log, a row a step or a row an episode. See `curve_table` for `value`, `window`, `over` and `runs`.
-        best: The column of the log that holds the best possible value.
-        title: What the reader should see.
+        log: A tidy log, with one row per step or per episode.
+        value, window, over, runs: As in `curve_table`.
+        by: Column that separates the curves.
+        best: Column with the best possible value, drawn as a dashed line.
+        title: The finding, in a sentence.
         lead: Where the numbers come from.
+        ylabel: Label of the vertical axis; by default `value`.
+
+    Returns:
+        A figure.
     """
     over = over or ("step" if "step" in log else "episode")
     statistic = "mean"

@@ -158,12 +158,14 @@ def phone(
     """Draw the phone of one user after the last of `frames`, with the agent's score so far.
 
     Args:
-        frames: Frames of one episode, oldest first, each a dict with
-            env, user: names;
-            step, of: pushes made so far, and in the whole episode;
-            context: {feature: value} that now waits for a notification;
-            push: None at reset, else {context, notification, opened, actual, reward, probability, best};
-            labels: optional, {feature: {value: friendlier words}}.
+        frames: Frames of one episode, oldest first, each a dict with these entries:
+
+            - env, user: names
+            - step, of: pushes made so far, and in the whole episode
+            - context: {feature: value} that now waits for a notification
+            - push: None at reset, else {context, notification, opened, actual, reward, probability, best}
+            - labels: optional, {feature: {value: friendlier words}}
+
         agent: Name at the end of the agent's curve.
         choosing: Whether to show the context that waits and an empty card, in place of the last push.
 
@@ -435,21 +437,23 @@ def inbox(
     """Draw the phone of one user at the last frame, the notifications in its cache, and the day up to now.
 
     Args:
-        frames: Frames of one episode, oldest first, each a dict with
-            env, user: names;
-            date: the day of this moment, year-month-day, or None if days have no date;
-            now, of: minutes since the horizon's first midnight, and in the whole horizon;
-            context: {feature: value} at this moment;
-            hand: None, or {notification: {feature: value}, arrived: minutes, deferrals: int};
-            cache: the same of those that wait, oldest first;
-            events: all arrivals up to now, in order: {notification, arrived, shown, closed, outcome}, with minutes or
-            None; the outcome is opened, dismissed (by the user), unseen (dismissed by the agent), expired, pending
-            (shown, no answer yet), waiting or in hand;
-            places: (from, to, words) of the day so far;
-            allowed: names of the actions allowed now;
-            last: None, or {action, forbidden, notification} of the step that led here;
-            reward: so far;
-            labels: optional, {feature: {value: friendlier words}}.
+        frames: Frames of one episode, oldest first, each a dict with these entries:
+
+            - env, user: names
+            - date: the day of this moment, year-month-day, or None if days have no date
+            - now, of: minutes since the horizon's first midnight, and in the whole horizon
+            - context: {feature: value} at this moment
+            - hand: None, or {notification: {feature: value}, arrived: minutes, deferrals: int}
+            - cache: the same of those that wait, oldest first
+            - events: all arrivals up to now, in order: {notification, arrived, shown, closed, outcome}, with minutes or
+              None; the outcome is opened, dismissed (by the user), unseen (dismissed by the agent), expired, pending
+              (shown, no answer yet), waiting or in hand
+            - places: (from, to, words) of the day so far
+            - allowed: names of the actions allowed now
+            - last: None, or {action, forbidden, notification} of the step that led here
+            - reward: so far
+            - labels: optional, {feature: {value: friendlier words}}
+
         agent: Name of the agent that chose.
         choosing: Whether a person decides now: the card shows the actions allowed, not the decision just taken.
 

@@ -131,7 +131,7 @@ def _draw_owners(stage, placed, colours, seen):
         return
     for spot, ((x, _), person) in enumerate(zip(points, people)):
         weight = "bold" if spot in seen else "normal"
-        name = fit(person, pitch + 2, SMALL, weight)
+        name = fit(person, pitch + 4, SMALL, weight)
         stage.text(x, 394, name, SMALL, INK, weight, "center")
 
 

@@ -344,8 +344,8 @@ def scorecard(cards: Sequence[Any], title: str = "", lead: str = "") -> Figure:
     """Draw the first scorecard as bars, chance as ticks on them, and what each judge thinks of all.
 
     Args:
-        cards: Each a `pushlab.challenges.Scorecard` of one challenge, of which the first five are drawn; the agent
-            called "random" is chance.
+        cards: Scorecards of one challenge (`pushlab.challenges.scorecard.Scorecard`), of which the first five are
+            drawn. The agent called "random" is chance.
 
     Returns:
         A figure of 9 x 4.2 inches.

@@ -38,12 +38,13 @@ RARE = 3  # a pair seen less often in the history gets no weight
 
 
 def fit_judge(period: Period, model: str = "logistic") -> Judge:
-    """A judge trained on a Period; nothing is cached.
-
-    Raises ValueError for another model, or if everything was opened or everything dismissed.
+    """Train a judge on a Period; nothing is cached.
 
     Args:
         model: One of MODELS.
+
+    Raises:
+        ValueError: There is no such model, or everything was opened or everything dismissed.
     """
     one_of("a judge", model, MODELS)
     if period.opened.all() or not period.opened.any():
@@ -60,11 +61,15 @@ def fit_judge(period: Period, model: str = "logistic") -> Judge:
 
 
 def judge_for(user: User, model: str | None = None) -> Judge:
-    """The judge of a User, from the cache if it was fitted before.
+    """Return the judge of a user, from the cache if it was fitted before.
 
     Args:
-        model: "truth" (only where it is known), one of MODELS, or None: the truth if it is known,
+        user: A User.
+        model: "truth" (only if it is known), one of MODELS, or None: the truth if it is known,
             else "logistic".
+
+    Raises:
+        ValueError: The truth is not known, or there is no such model.
     """
     if model is None:
         model = "truth" if user.truth is not None else "logistic"
@@ -85,13 +90,16 @@ def panel_of(user: User) -> dict[str, Judge]:
 
 
 def cutoff(judge: Judge, period: Period, opening: str) -> float:
-    """The probability from which on a notification is opened, or NaN where opening is drawn.
+    """Return the probability from which on a notification is opened, or NaN if opening is drawn.
 
     Args:
-        opening: "sampled": a uniform number below the probability opens it (NaN) "threshold": 0.5,
-            the original's rule "matched": where the share of the period's notifications that the
-            judge opens comes nearest to the user's (a judge that gives many of them the same
-            probability opens all of these or none).
+        opening: The rule.
+
+            - "sampled": a uniform number below the probability opens the notification (NaN)
+            - "threshold": 0.5, the original's rule
+            - "matched": the threshold at which the share of the period's notifications that the
+              judge opens comes nearest to the user's (a judge that gives many of them the same
+              probability opens all of these or none)
     """
     if one_of("opening", opening, OPENINGS) != "matched":
         return float("nan") if opening == "sampled" else 0.5
@@ -109,11 +117,13 @@ def judge_report(user: User, judges: Mapping[str, Judge] | None = None) -> pd.Da
         judges: Judges by name; None takes `panel_of(user)`.
 
     Returns:
-        DataFrame with a row for each judge.
-        accuracy: Share predicted correctly at a threshold of 0.5; `base` is that of always the commoner answer.
-        auc: Probability that an opened notification is rated above a dismissed one; 0.5 is chance.
-        log_loss: Mean negative log-likelihood in nats; smaller is better.
-        calibration: Mean distance between probability and share opened over ten equal groups; 0 is perfect.
+        DataFrame with a row for each judge and these columns:
+
+        - accuracy: share predicted correctly at a threshold of 0.5
+        - base: the accuracy of always predicting the commoner answer
+        - auc: probability that an opened notification is rated above a dismissed one; 0.5 is chance
+        - log_loss: mean negative log-likelihood in nats; smaller is better
+        - calibration: mean distance between probability and share opened over ten equal groups; 0 is perfect
     """
     from sklearn.metrics import log_loss, roc_auc_score
 

@@ -124,10 +124,12 @@ class SimulatedUser(Judge):
 
     @classmethod
     def from_truth(cls, user: User) -> "SimulatedUser":
-        """The user that a synthetic history was generated from.
+        """Return the user that a synthetic history was generated from.
 
-        Raises ValueError for a weight that the schema has no place for; values of open features that the schema was
-        not fitted to can never be sent, and their weights are left out.
+        Values of open features that the schema was not fitted to can never be sent; their weights are left out.
+
+        Raises:
+            ValueError: The schema has no place for a weight.
         """
         truth, schema = user.truth or {}, user.schema
         context = _weights(schema.context, truth["context"])

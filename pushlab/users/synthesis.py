@@ -278,10 +278,12 @@ def headroom(truth: Mapping[str, Any], engagements: Any) -> dict[str, float]:
     """Mean probabilities of opening over the contexts of a table of engagements.
 
     Returns:
-        arrived: What arrived, as it arrived.
-        any_row: A random row of the catalogue, every other feature at its most common value.
-        best_row: The best row of the catalogue for all contexts.
-        best_each: The best row of each context; no agent can do better.
+        A dict:
+
+        - arrived: of the notifications that arrived
+        - any_row: of a random row of the catalogue, every other feature at its most common value
+        - best_row: of the best row of the catalogue for all contexts
+        - best_each: of the best row for each context; no agent can do better
     """
     rows = dict(zip(CATALOGUE_COLUMNS, zip(*CATALOGUE)))
     usual = ("none", "default", "False", "private")
@@ -464,7 +466,8 @@ def write_user(
 ) -> list[Path]:
     """Write a SyntheticUser into a folder: train/, test/ and truth.json; return the paths.
 
-    Raises FileExistsError if the folder has files, unless `overwrite` is true; they are then replaced one by one.
+    Raises:
+        FileExistsError: The folder has files, unless `overwrite` is true. They are then replaced one by one.
     """
     folder = Path(folder)
     texts = _texts_of(user)
@@ -492,11 +495,13 @@ def _write_new(folder, texts, is_private=False):
 
 
 def write_private_user(user: SyntheticUser, folder: Path | str) -> list[Path]:
-    """Write a SyntheticUser into a folder of users: its own folder, which others cannot read, with catalogue and schema
-    beside it, and below handout/ the files for students (`write_handout`); return the paths.
+    """Write a SyntheticUser into a folder of users, and return the paths.
 
-    Raises FileExistsError, and writes nothing, if the user is there already, or another catalogue or schema. The user's
-    own folder comes last, so that there is no truth without a hand-out.
+    The user's own folder can't be read by others. Catalogue and schema are beside it, and the files for students below
+    handout/ (`write_handout`). The own folder is written last, so that there is no truth without a hand-out.
+
+    Raises:
+        FileExistsError: The user is there already, or another catalogue or schema. Nothing is written then.
     """
     folder = Path(folder)
     demand(
@@ -514,7 +519,8 @@ def write_handout(user: SyntheticUser, folder: Path | str) -> list[Path]:
     <name>/train/, <name>/contexts.csv (the test period's contexts: no notifications, no actions, no dates), and
     catalogue.csv and schema.json, which several users can share. `load_user` and `Challenge.load` read it.
 
-    Raises FileExistsError, and writes nothing, under the conditions of `write_private_user`.
+    Raises:
+        FileExistsError: As in `write_private_user`; nothing is written then.
     """
     folder = Path(folder)
     _demand_room(folder, user.name)

@@ -85,7 +85,8 @@ class CreditConfig:
 def credit_config(changes: Any = None, preset: str | None = None) -> CreditConfig:
     """Return the parameters, changed by a preset and then by `changes`, a dict or a CreditConfig.
 
-    Raises ValueError naming what is wrong.
+    Raises:
+        ValueError: A parameter is unknown or its value is wrong.
 
     >>> credit_config({"epsilon": 3.0, "changeable": ["age"]}).changeable
     ('age',)

@@ -166,11 +166,13 @@ class HIV(ODE):
 
     Observation:
         Box(6,), float64, in this order (the papers list T2 second):
-        T1, T1*: healthy and infected CD4+ cells, cells/ml;
-        T2, T2*: healthy and infected macrophages, cells/ml;
-        V: free virus, copies/ml;
-        E: immune effectors, cells/ml.
-        `observe`, `log_observation`, `bins` and `noise` change what is observed. The edges of bins=True:
+
+        - T1, T1*: healthy and infected CD4+ cells, cells/ml
+        - T2, T2*: healthy and infected macrophages, cells/ml
+        - V: free virus, copies/ml
+        - E: immune effectors, cells/ml
+
+        `observe`, `log_observation`, `bins` and `noise` change the observation. The edges of bins=True:
         T1 2e4, 1e5, 3e5, 6e5, 9e5; T1* 10, 100, 1e3, 1e4, 1e5; T2 5, 50, 300, 1e3, 2e3;
         T2* 1, 10, 50, 200; V 50, 500, 5e3, 5e4, 5e5; E 30, 300, 3e3, 3e4, 3e5.
 
@@ -217,15 +219,16 @@ class HIVGoal(HIV):
     """Bring the same patient to a goal; for agents that learn from goals, also by hindsight.
 
     Observation:
-        Dict: "observation" as in ODE-HIV-v0, with log_observation=True by default; "achieved_goal" and "desired_goal",
-        Box(3,), the base-10 logarithms of T1, V and E. Goals aren't changed by `observe`, `bins` and `noise`.
+        Dict: "observation" as in `ODE-HIV-v0`, with log_observation=True by default; "achieved_goal" and
+        "desired_goal", Box(3,), the base-10 logarithms of T1, V and E. `observe`, `bins` and `noise` leave goals as
+        they are.
 
     Reward:
         0 if the achieved goal is within `within` of the desired one in every component, otherwise -1.
         env.compute_reward(achieved, desired, info) returns it for one or many goals (..., 3).
 
     Start:
-        As in ODE-HIV-v0, from "unhealthy".
+        As in `ODE-HIV-v0`, from "unhealthy".
 
     End:
         After 1,000 days, with a decision every 5 days. A reached goal doesn't end the episode: the patient has to stay
@@ -240,7 +243,7 @@ class HIVGoal(HIV):
         arguments: Those of `ODE` except the model.
 
     Source:
-        As ODE-HIV-v0; goals as in Andrychowicz et al. (2017), Hindsight Experience Replay, NeurIPS.
+        As `ODE-HIV-v0`; goals as in Andrychowicz et al. (2017), Hindsight Experience Replay, NeurIPS.
 
     >>> import gymnasium as gym, pushlab
     >>> env = gym.make("pushlab/ODE-HIV-Goal-v0")

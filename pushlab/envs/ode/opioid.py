@@ -373,13 +373,15 @@ class Opioid(Epidemic):
 
     Observation:
         Box(6,), float64, in this order:
-        nonmedical_users: nonmedical users of prescription opioids without a disorder, people;
-        oud_users: people with a prescription opioid use disorder;
-        illicit_users: users of illicit opioids, such as heroin and fentanyl, people;
-        misuse_share, illicit_share: how many begin to misuse or to use illicit opioids, as a share of those who would
-        if nothing had ever been done;
-        overdose_deaths: deaths by overdose since the start, people.
-        What follows depends on the year too, which is info["time"].
+
+        - nonmedical_users: nonmedical users of prescription opioids without a disorder, people
+        - oud_users: people with a prescription opioid use disorder
+        - illicit_users: users of illicit opioids, such as heroin and fentanyl, people
+        - misuse_share, illicit_share: how many begin to misuse or to use illicit opioids, as a share of those who
+          would if nothing had ever been done
+        - overdose_deaths: deaths by overdose since the start, people
+
+        The next state depends on the year too, which is info["time"].
 
     Action:
         Discrete(4), for a year: 0 nothing, 1 less illicit use, 2 less misuse, 3 both. "Less" lowers an incidence by

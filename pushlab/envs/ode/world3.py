@@ -342,12 +342,14 @@ class World3(ODE):
 
     Observation:
         Box(12,), float64, the levels of the model in this order:
-        population_0_to_14, _15_to_44, _45_to_64, _65_and_over: persons;
-        industrial_capital, service_capital: dollars (of 1968);
-        arable_land, potentially_arable_land, urban_industrial_land: ha;
-        land_fertility: kg/(ha year);
-        nonrenewable_resources: resource units;
-        persistent_pollution: pollution units.
+
+        - population_0_to_14, _15_to_44, _45_to_64, _65_and_over: persons
+        - industrial_capital, service_capital: dollars (of 1968)
+        - arable_land, potentially_arable_land, urban_industrial_land: ha
+        - land_fertility: kg/(ha year)
+        - nonrenewable_resources: resource units
+        - persistent_pollution: pollution units
+
         The 17 stages of the model's delays belong to the state too, and so does the amount of which the resources left
         are a share. `observe` can name any of `world.model.names`.
 

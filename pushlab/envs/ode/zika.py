@@ -196,8 +196,10 @@ class Zika(Epidemic):
 
     Observation:
         Box(7,), float64, in this order:
-        susceptible_humans, asymptomatic_humans, symptomatic_humans, recovered_humans: people;
-        susceptible_mosquitoes, exposed_mosquitoes, infectious_mosquitoes: mosquitoes.
+
+        - susceptible_humans, asymptomatic_humans, symptomatic_humans, recovered_humans: people
+        - susceptible_mosquitoes, exposed_mosquitoes, infectious_mosquitoes: mosquitoes
+
         `observe` can also name the two populations, human_population and mosquito_population.
 
     Action:

@@ -86,28 +86,31 @@ class Push(UserWorld):
         Minutes and counts are in ranges (exact ones are in info). The highest code of a component that can be empty
         means none.
 
-        - context: the context now, components as in evalumap1-v0
-        - hand.*: the notification in hand, and how often it was put off (0 to 4, 5 or more)
-        - cache.waiting: how many wait
-        - head.*: the oldest of those: its features, deferrals, and age
-        - pending.*: how many that were shown have no answer yet, and how long the oldest was shown ago
-        - today.*: how many were shown, dismissed and put off today
-        - hour: 0 to 23, whole hours of the day
-        - days.left: whole days of the horizon after this one; together with the hour, the time left
+        - the context now, with the components of `evalumap1-v0`
+        - `hand.*`: the notification in hand, and how often it was put off (0 to 4, 5 or more)
+        - `cache.waiting`: how many wait
+        - `head.*`: the oldest of those: its features, deferrals, and age
+        - `pending.*`: how many that were shown have no answer yet, and how long ago the oldest was shown
+        - `today.*`: how many were shown, dismissed and put off today
+        - `hour`: 0 to 23, whole hours of the day
+        - `days.left`: whole days of the horizon after this one; together with the hour, the time left
 
     Reward:
-        The sum of these parts, each a count times its weight, an argument by that name::
+        The sum of these parts, each a count times its weight, an argument by that name:
 
-            part       default    2019    for each
-            opened         1        5     notification shown and then opened by the user
-            dismissed     -1      -10     notification shown and then dismissed: an interruption for nothing
-            missed        -1        0     unseen notification that the user would have opened as it arrived
-            spared         0.2      0     unseen notification that the user would have dismissed as it arrived
-            look           0        1     check-cache
-            idle          -0.01    -1     stand-by while check-cache is allowed
-            wait          -0.005   -0.2   notification waiting at a stand-by
-            endless       -0.02    -0.2   deferral so far, at each deferral beyond `patience` (3; 2019: 15)
-            forbidden     -0.5     -0.5   forbidden action
+        =========  =======  =====  =========================================================================
+        part       default  2019   for each
+        =========  =======  =====  =========================================================================
+        opened      1         5    notification shown and then opened by the user
+        dismissed  -1       -10    notification shown and then dismissed: an interruption for nothing
+        missed     -1         0    unseen notification that the user would have opened as it arrived
+        spared      0.2       0    unseen notification that the user would have dismissed as it arrived
+        look        0         1    check-cache
+        idle       -0.01     -1    stand-by while check-cache is allowed
+        wait       -0.005    -0.2  notification waiting at a stand-by
+        endless    -0.02     -0.2  deferral so far, at each deferral beyond `patience` (3; 2019: 15)
+        forbidden  -0.5      -0.5  forbidden action
+        =========  =======  =====  =========================================================================
 
         The first four come late: for what was shown when the user answers, after a response time drawn from the
         history's of that action and time of day; for what was dismissed when the user would have answered, had it been
@@ -153,7 +156,7 @@ class Push(UserWorld):
         source: "records": days of the history, with the context last known at any time; "generator": for shipped users
             also those of the test quarter, with the true context at any minute (`pushlab.users.days`). The test tables
             of 2019 have no dates and no days.
-        judge, opening: As in evalumap1-v0.
+        judge, opening: As in `evalumap1-v0`.
         max_age: Minutes after which a waiting notification expires.
         max_forbidden: See Action.
         patience: Deferrals that cost nothing, see `endless`.

@@ -168,8 +168,11 @@ class Outside(Agent):
         rollout: Steps gathered before each update, by default.
         policy: Name of the policy's network in that library.
 
-    Raises ImportError if the library isn't installed.
-    Source: Raffin et al. (2021), Stable-Baselines3: Reliable Reinforcement Learning Implementations, JMLR 22(268).
+    Raises:
+        ImportError: The library isn't installed.
+
+    Source:
+        Raffin et al. (2021), Stable-Baselines3: Reliable Reinforcement Learning Implementations, JMLR 22(268).
     """
 
     standard = True

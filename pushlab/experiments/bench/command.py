@@ -64,12 +64,18 @@ def run_bench(
         workers: Number of processes; None is all cores.
 
     Returns:
-        scores: Columns agent, task, seed, score, normalised, steps.
-        seconds: Columns agent, task, seed, seconds.
-        unfit: Columns agent, task, reason.
-        failed: Columns agent, task, seed, reason, traceback. The next call tries failed runs again.
+        Tables by name:
 
-    Raises ValueError for an unknown agent or task; warns if runs failed.
+        - scores: columns agent, task, seed, score, normalised, steps
+        - seconds: columns agent, task, seed, seconds
+        - unfit: columns agent, task, reason
+        - failed: columns agent, task, seed, reason, traceback; the next call tries failed runs again
+
+    Raises:
+        ValueError: An agent or a task is unknown.
+
+    Warns:
+        UserWarning: Runs failed.
     """
     chosen = [find_task(name, version) for name in tasks or ()] or read_tasks(version)
     makers = {label_of(name): load_factory(name) for name in names}

@@ -192,12 +192,17 @@ class Shelf(gym.Wrapper):
     Half the capacity is for episodes, half for beliefs. Both are empty at first; the oldest episode and the weakest
     belief make room. Questions are answered from the latest episode, else from the strongest belief.
 
-    Action: Discrete(3), for the placement in view: store it as an episode, turn it into a belief, or forget it.
-    Observation: Box (10,) in [0, 1]: whether the strongest belief about the object is none, the same place or another;
-    the same for the latest episode of this person's object; the age of the oldest episode as a share of LONG_AGO; how
-    full episodes and beliefs are; and s / (1 + s) for the belief's strength s.
-    Source: Kim et al. (2023), A machine with short-term, episodic, and semantic memory systems, AAAI, whose agent makes
-    these three decisions. The observation is ours.
+    Action:
+        Discrete(3), for the placement in view: store it as an episode, turn it into a belief, or forget it.
+
+    Observation:
+        Box(10,) in [0, 1]: whether the strongest belief about the object is none, the same place or another; the same
+        for the latest episode of this person's object; the age of the oldest episode as a share of LONG_AGO; how full
+        episodes and beliefs are; and s / (1 + s) for the belief's strength s.
+
+    Source:
+        Kim et al. (2023), A machine with short-term, episodic, and semantic memory systems, AAAI, whose agent makes
+        these three decisions. The observation is ours.
     """
 
     def __init__(self, env, capacity):

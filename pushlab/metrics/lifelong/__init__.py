@@ -1,11 +1,11 @@
 """Lifelong learning: does an agent that learns one task after the other keep its knowledge, and
 use it?
 
-- report = lifelong_report(log, experts): all metrics of a lifetime log, with what is missing and
+- `report = lifelong_report(log, experts)`: all metrics of a lifetime log, with what is missing and
   why
-- Settings(window=0.1, clamp=True): how curves are prepared, and which definitions are used
-- @metric("mine", syllabus=("CL",)): a metric of your own, from then on in every report
-- compare_references(log, experts): our definitions beside those of l2metrics 3.1.0
+- `Settings(window=0.1, clamp=True)`: how curves are prepared, and which definitions are used
+- `@metric("mine", syllabus=("CL",))`: a metric of your own, from then on in every report
+- `compare_references(log, experts)`: our definitions beside those of l2metrics 3.1.0
 
 The metrics are in `metrics`. Each says where it comes from and shows a case that can be worked out
 by hand. `release` holds the rules of the release where they differ.

@@ -63,11 +63,13 @@ class Lifetime:
     The methods under "rules" are ours. `pushlab.metrics.lifelong.release` replaces them by those of l2metrics 3.1.0.
 
     Attributes:
-        log: DataFrame, one row per experience in order, with the columns
-            raw: as measured;
-            smoothed: training smoothed; tests as they are, unless `settings.smooth_tests`;
-            normalized: smoothed, clipped, and scaled to 0 … 100, which most metrics read;
-            for_ratios: smoothed and clipped, in the measure's unit, counted from its natural zero, for divisions.
+        log: DataFrame, one row per experience in order, with these columns:
+
+            - raw: as measured
+            - smoothed: training smoothed; tests as they are, unless `settings.smooth_tests`
+            - normalized: smoothed, clipped, and scaled to 0 … 100, which most metrics read
+            - for_ratios: smoothed and clipped, in the measure's unit, counted from its natural zero, for divisions
+
         regimes: DataFrame, one row per regime (a stretch of one block, task and parameters): regime, block, block_type,
             block_subtype, task, variant, params, start, count, mean, saturation, time_to_saturation, terminal,
             time_to_terminal, used (False for tests while awake, if there are tests asleep).
