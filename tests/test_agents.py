@@ -188,6 +188,8 @@ def begin_wrapped():
         (begin_wrapped, "a wrapper changes the observations"),
         (lambda: begun(agents.LinUCB(), ARRIVALS), "no candidates to choose from"),
         (lambda: begun(agents.QTable()), "nothing arrives.*pushlab/push-v0"),
+        (lambda: agents.SoftmaxItem([]), "an array .n_items, features.; got"),
+        (lambda: agents.FittedQIteration(2, every=0), "every is a whole number from 1"),
         (begin_with_unknown_feature, "got .'weather'"),
     ],
 )

@@ -10,7 +10,7 @@ import pandas as pd
 
 from pushlab.causal.estimators import logistic, standardised
 from pushlab.causal.experiments import Experiment, experiment
-from pushlab.ground.arguments import demand, number, one_of, whole
+from pushlab.ground.arguments import demand, has_columns, number, one_of, whole
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +38,7 @@ class CausalData:
     source: Experiment | None = None
 
     def __post_init__(self):
+        has_columns(self.covariates, what="covariates")
         n = len(self.covariates)
         for name in ("treated", "outcome", "effects", "propensity"):
             values = getattr(self, name)
