@@ -55,7 +55,7 @@ def export(folder: Path | str, out: Path | str) -> Path:
 
     standings.csv, episodes.csv and uploads.csv have one row per team and game, episode, and upload.
     logs/<game>/<team>.csv has the scored episodes as `rollout` logs them: block and task name the user; response_time
-    is the time between two answers. `pushlab.logs.lifetime_log` makes a lifetime from it.
+    is the time between two answers. `pushlab.logs.folders.lifetime_log` makes a lifetime from it.
 
     Raises:
         FileExistsError: The folder has other content.
