@@ -432,7 +432,6 @@ def clean():
         *(f".venv-{name}" for name in CLIENTS),
         "build",
         ".pytest_cache",
-        ".hypothesis",
         ".ruff_cache",
         ".mypy_cache",
         ".import_linter_cache",

@@ -1,4 +1,4 @@
-"""Fixtures and settings of all tests: headless pictures, repeatable examples, and the closing line."""
+"""Fixtures and settings of all tests: headless pictures, and the closing line."""
 
 import gc
 import os
@@ -9,7 +9,6 @@ from itertools import combinations
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parents[1]
 STARTED = pytest.StashKey[float]()
@@ -19,13 +18,6 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 # dask gives up connecting after 30 seconds, which is too soon on a loaded machine.
 os.environ.setdefault("DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT", "900s")
 os.environ.setdefault("DASK_DISTRIBUTED__COMM__TIMEOUTS__TCP", "900s")
-
-# The same examples every time, so that a failure repeats. HYPOTHESIS_PROFILE=explore looks for new ones.
-settings.register_profile(
-    "repeatable", derandomize=True, deadline=None, database=None, max_examples=20
-)
-settings.register_profile("explore", deadline=None, max_examples=1000)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
 
 @pytest.fixture(autouse=True)

@@ -187,7 +187,10 @@ def begin_wrapped():
         (begin_with_others_weights, "load users with one shared schema"),
         (begin_wrapped, "a wrapper changes the observations"),
         (lambda: begun(agents.LinUCB(), ARRIVALS), "no candidates to choose from"),
+        (lambda: begun(agents.BothAgent(8)), "remembers where.*pushlab/RoomEnv-v0"),
         (lambda: begun(agents.QTable()), "nothing arrives.*pushlab/push-v0"),
+        (lambda: agents.SoftmaxItem([]), "an array .n_items, features.; got"),
+        (lambda: agents.FittedQIteration(2, every=0), "every is a whole number from 1"),
         (begin_with_unknown_feature, "got .'weather'"),
     ],
 )

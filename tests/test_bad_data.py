@@ -47,6 +47,7 @@ def cell(column, value):
 @pytest.mark.parametrize(
     ("file", "change", "faults"),
     [
+        (N, lambda text: "", [(None, None, None, "the file is empty")]),
         (N, cell("subject", ""), [(6, "subject", "", "a word")]),
         (R, cell("action", "maybe"), [(6, "action", "maybe", "one of True, true")]),
         (

@@ -295,6 +295,16 @@ def test_a_row_of_the_stored_study_is_computed_again():
             ),
             "x, unit 1: not a finite number",
         ),
+        (lambda: causal.CausalData(X[:, None], AT, OUTCOME), "is a DataFrame; got arr"),
+        (
+            lambda: causal.CausalData(pd.DataFrame({"x": [1.0]}), ["yes"], [1]),
+            "treated=.'yes'.: could not convert",
+        ),
+        (lambda: causal.compare(X), "data is a CausalData; got array"),
+        (
+            lambda: causal.estimate(causal.randomised("zika", 9), causal.DoublyRobust),
+            "such as DoublyRobust[(][)]; got <class",
+        ),
         (
             lambda: causal.DoublyRobust().scores(X[:, None], AT < 9, OUTCOME, None),
             "at least 10 treated units and as many others; got 9",

@@ -448,6 +448,7 @@ def test_wrong_actions_are_refused_and_take_no_step(action, message):
 # ------------------------------------------------------------ arguments
 
 WRONG = [
+    ("evalumap1-v0", {"user": 3}, "a shipped name, a folder or a User; got 3"),
     ("evalumap1-v0", {"candidates": [[0, 99]]}, "candidates are whole numbers of"),
     ("RoomEnv-v0", {"n_people": 11}, "n_objects is a whole number of .* from 11"),
     ("RoomEnv-v0", {"p_new_object": 1.5}, "p_new_object is a number from 0 to 1"),
@@ -459,9 +460,11 @@ WRONG = [
     ("ODE-HIV-v0", {"config": {"lambda_9": 1.0}}, "one of lambda_1, .* 'lambda_9'"),
     ("ODE-HIV-v0", {"interventions": {"c": [1]}}, "epsilon_1, epsilon_2; got 'c'"),
     ("ODE-HIV-v0", {"interventions": {"epsilon_1": [0, 2]}}, "from 0 to 0.7; got"),
+    ("ODE-HIV-v0", {"timestep": 1e-9}, "number from 4e-05 to 400.0; got 1e-09"),
+    ("ODE-LotkaVolterra-v1", {"model": "hiv"}, "-v1 has its own model"),
     ("ODE-Zika-v0", {"bins": True}, "zika has no bins"),
     ("ODE-Zika-v0", {"reference": "whynot"}, "None, whynot-0.12; got 'whynot'"),
-    ("ODE-World3-v1", {"dt": 1.5}, "dt is a number above 0"),
+    ("ODE-World3-v1", {"dt": 1.5}, "dt is a number from 1e-06 to 1"),
     ("Credit-v0", {"config": {"eps": 1}}, "one of epsilon, .* 'eps'"),
     ("Credit-v0", {"candidates": {"a": [21.0] * 11}}, "from -20 to 20, the bound"),
     ("push-v0", {"horizon": 85}, "days .* for user mira, from 1 to 84"),

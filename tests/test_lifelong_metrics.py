@@ -419,6 +419,7 @@ LOG = log_of(("train", "a", [1, 2]))
             "file.json: smoothing is one of flat, .*; got 'round'",
         ),
         (lambda: Settings.from_dict({"smooth": "flat"}), "no setting 'smooth'"),
+        (lambda: metrics_for("ANT"), "None, CL, ANT_A, ANT_B; got 'ANT'"),
         (lambda: Settings(clamp="yes"), "clamp is True or False"),
         (lambda: Settings(window=-1), "window is a number above 0; got -1"),
         (lambda: Settings(window=1.5), "window is a whole number"),

@@ -8,7 +8,7 @@ import pytest
 
 from pushlab import agents
 from pushlab.agents.protocol import Agent, plain_state
-from pushlab.lifetimes.live import run_syllabus
+from pushlab.lifetimes.live import run_syllabi, run_syllabus
 from pushlab.lifetimes.syllabi import ant_a, cl
 from pushlab.logs.folders import read_log
 
@@ -109,6 +109,19 @@ def test_the_log_of_a_lifetime_and_its_folder(tmp_path):
     back = read_log(tmp_path / "log.csv")
     pd.testing.assert_frame_equal(back, log, check_exact=True)
     assert back.attrs["syllabus_type"] == log.attrs["syllabus_type"] == "ANT_A"
+
+
+def test_each_agent_of_several_has_a_folder_of_its_own(tmp_path):
+    players = []
+    for name in ("no doors", "no/doors", "no-doors"):
+        player = DoorAgent()
+        player.name = name
+        players.append(player)
+    logs = run_syllabi(RED_BLUE_RED, players, 1, tmp_path, **QUIET)
+    folders = ["no doors-0", "no%2Fdoors-0", "no-doors-0"]
+    assert sorted(folder.name for folder in tmp_path.iterdir()) == sorted(folders)
+    for folder, (log,) in zip(folders, logs.values(), strict=True):
+        assert read_log(tmp_path / folder / "log.csv").equals(log)
 
 
 class Witness(agents.LinearQ):

@@ -274,6 +274,12 @@ def test_invalid_logs_raise_value_errors(spoil, message):
         offpolicy.off_policy(spoil(whole_log()), target)
 
 
+def test_estimates_need_episodes_and_steps():
+    for estimator in (offpolicy.naive, offpolicy.direct_method):
+        with pytest.raises(ValueError, match="the axes .episodes, steps."):
+            estimator([1.0, 2.0])
+
+
 # ---------------------------------------------------------------- true values
 
 

@@ -510,6 +510,7 @@ def test_variants_of_one_task_are_named_by_what_differs():
     [
         (lambda: plots.patient(SCORES), "needs model=load_model"),
         (lambda: plots.open_rates(SCORES), "no column 'time'; it has agent"),
+        (lambda: plots.scorecard([]), "no scorecard to draw"),
         (
             lambda: plots.open_rates(make_engagements().replace("opened", "snoozed")),
             "row 0, column 'action': 'snoozed' is not opened or dismissed",

@@ -152,6 +152,11 @@ def test_an_edited_agent_runs_again_and_alone(mine):
         assert len([*Path("out", "cells").glob("*.json")]) == files
 
 
+def test_labels_are_text():
+    options = {"envs": ["pushlab/RECEnv-v0"], "out": False, **QUIET}
+    assert sweep({1: RandomAgent}, **options)["agent"].tolist() == ["1"]
+
+
 def test_lifetimes_are_cells():
     short = cl({"$episode": "pushlab/RECEnv-v0"}, [{}, {"obs_std": 0.3}], 2)
     options = {"seeds": [1], "out": False, **QUIET}

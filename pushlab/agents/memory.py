@@ -183,7 +183,11 @@ class MemoryAgent(Agent):
         self.diary = flag("diary", diary)
 
     def begin(self, env, seed):
-        self.world = env.unwrapped.world
+        self.world = getattr(env.unwrapped, "world", None)
+        demand(
+            hasattr(self.world, "n_agents"),
+            f"{self.name} remembers where things are; this environment has none, pushlab/RoomEnv-v0 has",
+        )
         self.chance = own_chance(seed)
         self.memories = [self.new_memory() for _ in range(self.world.n_agents)]
         self.pages = []

@@ -121,7 +121,7 @@ class FittedQIteration(Agent):
         self.sweeps = whole("sweeps", sweeps, 1)
         self.see = see and function("see", see)
         self.seed = whole("seed", seed, 0)
-        self.every = every and whole("every", every, 1)
+        self.every = None if every is None else whole("every", every, 1)
         self.episodes = 0
         self.steps = []
         self.fitted = 0  # number of steps in the forests

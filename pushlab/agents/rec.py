@@ -7,7 +7,7 @@ import numpy as np
 
 from pushlab.agents.protocol import FLOATS, Agent, Deterministic, own_chance
 from pushlab.agents.weights import block_sums, observe, prior_covariance
-from pushlab.ground.arguments import demand, number, numbers, whole
+from pushlab.ground.arguments import demand, in_short, number, numbers, whole
 from pushlab.metrics.offpolicy import quadratic
 
 
@@ -60,6 +60,10 @@ class SoftmaxItem(Agent):
         self.sharpness = number("sharpness", sharpness)
         self.floor = number("floor", floor, 0, 1)
         self.items = numbers("items", items)
+        demand(
+            self.items.ndim == 2,
+            f"items is an array (n_items, features); got {in_short(items)}",
+        )
 
     def probabilities(self, observations: np.ndarray) -> np.ndarray:
         """Return the probability of each item (rows, n_items) for observations (rows, features)."""

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from pushlab.causal.draws import CausalData
 from pushlab.causal.estimators import CLIP, logistic, standard_estimators, standardised
-from pushlab.ground.arguments import demand, number, whole
+from pushlab.ground.arguments import demand, in_short, number, whole
 from pushlab.metrics.offpolicy import effective_sample_size
 
 LEVEL = 0.95  # of all intervals
@@ -70,6 +70,11 @@ def estimate(
     >>> found.low < found.estimate < found.high, found.ess
     (True, 300.0)
     """
+    _validate(data)
+    demand(
+        hasattr(estimator, "scores") and not isinstance(estimator, type),
+        f"an estimator is an object with name and scores, such as DoublyRobust(); got {in_short(estimator)}",
+    )
     whole("resamples", resamples, 50)
     n = len(data)
     treated = int(data.treated.sum())
@@ -135,6 +140,7 @@ def compare(
     >>> table["covers"].to_dict()["difference in means"], table["covers"].to_dict()["doubly robust"]
     (False, True)
     """
+    _validate(data)
     truth = data.average_effect if truth is None else float(truth)
     estimators = estimators or standard_estimators()
     found = [estimate(data, one, resamples, seed) for one in estimators]
@@ -158,6 +164,7 @@ def overlap_table(data: CausalData) -> pd.DataFrame:
     >>> bool(table["apart"]["log10 rabbits"] > 0.5), bool(table["weighted"].abs().max() < 0.1)
     (True, True)
     """
+    _validate(data)
     t = data.treated
     covariates = data.covariates.to_numpy(np.float64)
     x = standardised(covariates)
@@ -173,6 +180,11 @@ def overlap_table(data: CausalData) -> pd.DataFrame:
         },
         index=data.covariates.columns.rename("covariate"),
     )
+
+
+def _validate(data):
+    """Raise ValueError unless this is a CausalData."""
+    demand(isinstance(data, CausalData), f"data is a CausalData; got {in_short(data)}")
 
 
 def fitted_propensities(x: np.ndarray, treated: np.ndarray) -> np.ndarray:
@@ -241,6 +253,7 @@ def sensitivity_table(
     >>> bool(table["high"][0] - table["low"][0] < 1e-9), bool(table["low"][1] < table["low"][0] < table["high"][1])
     (True, True)
     """
+    _validate(data)
     demand(len(factors), "factors names at least one factor")
     x = standardised(data.covariates)
     treated = data.treated

@@ -10,7 +10,7 @@ import pandas as pd
 
 from pushlab.causal.estimators import logistic, standardised
 from pushlab.causal.experiments import Experiment, experiment
-from pushlab.ground.arguments import demand, number, one_of, whole
+from pushlab.ground.arguments import demand, floats, has_columns, number, one_of, whole
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,11 +38,12 @@ class CausalData:
     source: Experiment | None = None
 
     def __post_init__(self):
+        has_columns(self.covariates, what="covariates")
         n = len(self.covariates)
         for name in ("treated", "outcome", "effects", "propensity"):
             values = getattr(self, name)
             if values is not None:
-                values = np.asarray(values, np.float64)
+                values = floats(name, values)
                 demand(
                     values.shape == (n,),
                     f"{name} has a value for each of {n} units; got {values.shape}",

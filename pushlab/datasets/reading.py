@@ -13,6 +13,7 @@ CSV and JSON are read; nothing is ever unpickled.
 
 from __future__ import annotations
 
+import os
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -24,7 +25,7 @@ import pandas as pd
 
 from pushlab.datasets.periods import Period, User
 from pushlab.datasets.schema import DATES, SECONDS, Schema
-from pushlab.ground.arguments import demand, meant
+from pushlab.ground.arguments import demand, in_short, meant
 from pushlab.ground.faults import BadData, Fault, blame, refuse
 from pushlab.ground.files import data_dir, read_json
 from pushlab.ground.tables import Rule, number, read_table, word
@@ -82,6 +83,10 @@ def load_user(
             "for another user or schema give a folder, not a User",
         )
         return where
+    demand(
+        isinstance(where, (str, os.PathLike)),
+        f"a user is a shipped name, a folder or a User; got {in_short(where)}",
+    )
     if where in list_users() and user in (None, where):
         if schema is None:
             return _load_shipped(where)

@@ -355,7 +355,8 @@ class Room(World):
             codes.append([self.location_code.get(word, -1) for word in words])
         if list(map(len, codes)) != [n] * self.n_agents:
             raise ValueError(
-                f"expected {n} answers of each agent, {self.n_agents} in all; got {in_short(action)}"
+                f"an action is made of {n} answers from each agent, of whom there are {self.n_agents}; "
+                f"got {in_short(action)}"
             )
         return np.array(codes, np.int64).T
 

@@ -166,8 +166,8 @@ def _as_array(world, action, n, kinds, content):
             advice = ": does the policy return its action?"
         elif array.dtype.kind == "f":
             advice = "; action.astype(int) or int(action) makes one of it"
-        elif hasattr(world, "schema"):
-            advice = "; schema.notification.encode_one makes one of a dict of words"
+        elif isinstance(action, dict) and hasattr(world, "schema"):
+            advice = "; schema.notification.encode_one makes one of it"
         kind = "a dict, " if isinstance(action, dict) else ""
         raise ValueError(
             f"an action is made of {content}; got {kind}{in_short(action)}{advice}"

@@ -173,7 +173,7 @@ def read_specs(kind: str, given: Any, faults: list[Fault]) -> dict[str, Spec]:
         ValueError: Two labels are equal.
     """
     if isinstance(given, Mapping) and kind not in given:
-        pairs = list(given.items())
+        pairs = [(str(label), one) for label, one in given.items()]
     else:
         several = given if isinstance(given, (list, tuple)) else [given]
         pairs = [(None, one) for one in several]

@@ -119,7 +119,7 @@ def read_as_text(
                 right = f"the row has {len(row)} fields and the header {len(header)}; it may be torn off"
                 faults.append(Fault(name, lines.line_num, right=right))
     except (StopIteration, csv.Error) as error:
-        right = f"a table in UTF-8 ({error or 'the file is empty'})"
+        right = f"a table in UTF-8 ({str(error) or 'the file is empty'})"
         raise BadData(Fault(name, right=right)) from None
     refuse(faults)
     return pd.DataFrame(rows, columns=header, dtype=str)

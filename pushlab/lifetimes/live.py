@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import copy
 import json
-import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 from weakref import WeakValueDictionary
 
 import pandas as pd
@@ -235,7 +235,8 @@ def run_syllabi(
     Args:
         agents: Agents that have learned nothing yet, with different names; each lifetime gets a copy.
         seeds: Number of seeds, which count from 0, or the seeds themselves.
-        folder: Each lifetime is stored in a folder `<agent>-<seed>` below it, see `run_syllabus`; None stores nothing.
+        folder: Each lifetime is stored in a folder `<agent>-<seed>` below it, see `run_syllabus`. Characters that a
+            folder's name can't have are written as in a URL: "a/b" as `a%2Fb`. None stores nothing.
     """
     from tqdm.auto import tqdm
 
@@ -248,7 +249,7 @@ def run_syllabi(
     logs: dict[str, list] = {name: [] for name in fresh}
     work = [(agent, seed) for agent in fresh.values() for seed in seeds]
     for agent, seed in tqdm(work, syllabus.name, disable=not progress):
-        name = re.sub("[ /]", "-", f"{agent.name}-{seed}")
+        name = quote(f"{agent.name}-{seed}", safe=" ")
         place = None if folder is None else Path(folder) / name
         one = copy.deepcopy(agent)
         log = run_syllabus(syllabus, one, seed, place, False, lifetime=int(seed))

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from pushlab.ground.arguments import has_columns, has_rows, one_of
+from pushlab.ground.arguments import demand, has_columns, has_rows, one_of
 from pushlab.metrics.estimate import (
     interquartile_mean,
     score_matrices,
@@ -351,6 +351,7 @@ def scorecard(cards: Sequence[Any], title: str = "", lead: str = "") -> Figure:
         A figure of 9 x 4.2 inches.
     """
     cards = list(cards)[:5]
+    demand(cards, "there is no scorecard to draw")
     first = cards[0]
     count = first.count // len(first.seeds)
     said = f"challenge {first.challenge} · user {short(first.user, 20)}"

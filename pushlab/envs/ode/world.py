@@ -73,7 +73,7 @@ class ODE(World):
         noise: Standard deviation of the natural logarithm of observed over true values.
         tolerance: Relative error allowed in each step of the adaptive solver.
         dt: Length of the steps of Euler's method, in the model's unit. None is the model's own choice: the adaptive
-            solver for all simulators except World3. At most 1: with longer steps variables can fall below zero.
+            solver for all simulators except World3. From 1e-6 to 1: with longer steps variables can fall below zero.
 
     Attributes:
         config, time, state, timestep, initial_state: Of the environment, as in WhyNot.
@@ -115,6 +115,10 @@ class ODE(World):
         tolerance: float = TOLERANCE,
         dt: float | None = None,
     ) -> None:
+        demand(
+            type(self) is ODE or not isinstance(model, str),
+            f"{self.name} has its own model; Env(ODE, model=...) takes any",
+        )
         self.model = load_model(model or self.simulator)
         self.reference = reference
         self.config = self.model.config(config, whynot_preset(reference, preset))
@@ -123,12 +127,10 @@ class ODE(World):
         length = self.config.end_time - self.config.start_time
         called = f"timestep ({self.model.time_unit})"
         timestep = self.model.timestep if timestep is None else timestep
-        self.timestep = float(number(called, timestep, above=0, most=length))
+        self.timestep = float(number(called, timestep, length / 1e7, length))
         self.steps = self.most_steps = int(np.ceil(length / self.timestep - 1e-9))
         self._last = np.array(self.steps)
-        self.dt = (
-            self.model.dt if dt is None else float(number("dt", dt, above=0, most=1))
-        )
+        self.dt = self.model.dt if dt is None else float(number("dt", dt, 1e-6, 1))
         self._limit = float(number("tolerance", tolerance, 1e-13, 1e-2))
         if self.dt is not None:
             self._limit = self.dt

@@ -202,6 +202,7 @@ def simultaneous(
     True
     """
     arguments.share("level", level)
+    arguments.demand(len(samples), "samples has no values to compare: it is empty")
     each = 1 - (1 - level) / len(samples)
     if hasattr(samples, "items"):
         return {name: interval(values, level=each) for name, values in samples.items()}

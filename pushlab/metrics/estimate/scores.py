@@ -384,6 +384,7 @@ def score_table(
     >>> score_table({"a": [[146.0, 190.0], [166.0, 180.0]]})["statistic"].tolist()
     ['interquartile mean']
     """
+    _validate(scores)
     theirs = None
     if against is not None:
         theirs = scores[arguments.one_of("against", against, scores)]
@@ -402,6 +403,14 @@ def score_table(
                 rows.append((name, agent, *interval, *np.shape(values), level))
     columns = ["statistic", "agent", "value", "low", "high", "runs", "tasks", "level"]
     return pd.DataFrame(rows, columns=columns)
+
+
+def _validate(scores):
+    """Raise ValueError unless scores are of agents by name."""
+    arguments.demand(
+        isinstance(scores, Mapping) and scores,
+        f"scores are {{agent: array (runs, tasks)}}; got {arguments.in_short(scores)}",
+    )
 
 
 def profile_table(
@@ -423,6 +432,7 @@ def profile_table(
     Returns:
         A DataFrame agent, threshold, share, low, high, runs, tasks, level.
     """
+    _validate(scores)
     if thresholds is None:
         every = np.concatenate([np.ravel(values) for values in scores.values()])
         thresholds = np.linspace(min(0.0, every.min()), max(1.0, every.max()), 101)

@@ -18,7 +18,7 @@ from itertools import permutations
 import numpy as np
 import pandas as pd
 
-from pushlab.ground.arguments import demand, some_of
+from pushlab.ground.arguments import demand, one_of, some_of
 from pushlab.metrics.lifelong.curves import known_mean
 from pushlab.metrics.lifelong.lifetime import Lifetime, Missing
 from pushlab.metrics.lifelong.log import TEST, TRAIN
@@ -106,6 +106,7 @@ def metrics_for(
     syllabus_type: str | None = None, settings: Settings | None = None
 ) -> dict[str, Metric]:
     """Return {name: Metric} of the metrics for a syllabus type (None: any) and settings (None: the usual)."""
+    one_of("syllabus_type", syllabus_type, (None, *SYLLABUS_TYPES))
     settings = settings or Settings()
     found = {}
     for name, candidate in METRICS.items():

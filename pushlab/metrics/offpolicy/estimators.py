@@ -137,7 +137,9 @@ def direct_method(values: ArrayLike, level: float = 0.95) -> Estimate:
 
     The interval ranges over first observations, and ignores the model's error.
     """
-    return _estimate(np.asarray(values, float)[:, 0], np.nan, level)
+    values = np.asarray(values, float)
+    demand(values.ndim == 2, "values have the axes (episodes, steps)")
+    return _estimate(values[:, 0], np.nan, level)
 
 
 def doubly_robust(
@@ -355,6 +357,7 @@ def _pair(rewards, ratios) -> tuple[np.ndarray, np.ndarray]:
 def _returns(rewards, discount):
     """Return the discounted sums (episodes,) of rewards (episodes, steps)."""
     rewards = np.asarray(rewards, float)
+    demand(rewards.ndim == 2, "rewards have the axes (episodes, steps)")
     return rewards @ number("discount", discount, 0, 1) ** np.arange(rewards.shape[1])
 
 
