@@ -74,8 +74,8 @@ def test_every_argument_and_option_of_a_world_is_checked(world):
         (HIV, {"bins": {"V": [1, 2]}}, "bins is True or False; got"),
         (
             CREDIT,
-            {"bound": 0.5},
-            "candidates: .* has weights from -0.5 to 0.5, the bound",
+            {"candidates": {"steep": [21.0] + 10 * [0.0]}},
+            "candidates: .* has weights from -20 to 20, the bound",
         ),
         (CREDIT, {"config": {"memory": 1}}, "config: memory is True or False; got 1"),
         (REC, {"n_users": 0}, "n_users is a whole number from 1 up; got 0"),
