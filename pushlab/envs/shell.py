@@ -381,7 +381,8 @@ class Env(gym.Env):
 
 def life_of(world: World) -> Any:
     """Return what runs one copy. A subclass that doesn't define `solo` itself can have changed any method."""
-    return world.solo() if "solo" in vars(type(world)) else Alone(world)
+    solo = vars(type(world)).get("solo", Alone)
+    return solo(world)
 
 
 def masks(world: World, state: dict | None, n: int) -> np.ndarray:
