@@ -36,14 +36,14 @@ def with_options(settings: type, **more: str) -> Callable[[Callable], Callable]:
     Args:
         more: Additions to the help, by the field's name.
     """
-    told = re.findall(
+    entries = re.findall(
         r"^ {4}(\w+): (.*(?:\n {8,}.*)*)",
         inspect.cleandoc(settings.__doc__ or ""),
         re.MULTILINE,
     )
     about = {
         name: " ".join(text.split()).rstrip(".") + more.get(name, "")
-        for name, text in told
+        for name, text in entries
     }
 
     def optional(command: Callable) -> Callable:
