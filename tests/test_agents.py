@@ -190,7 +190,10 @@ def begin_wrapped():
         (lambda: begun(agents.BothAgent(8)), "remembers where.*pushlab/RoomEnv-v0"),
         (lambda: begun(agents.QTable()), "nothing arrives.*pushlab/push-v0"),
         (lambda: agents.SoftmaxItem([]), "an array .n_items, features.; got"),
-        (lambda: agents.FittedQIteration(2, every=0), "every is a whole number from 1"),
+        (
+            lambda: agents.FittedQIteration(2, every=0),
+            "every must be a whole number, 1",
+        ),
         (begin_with_unknown_feature, "got .'weather'"),
     ],
 )

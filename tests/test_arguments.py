@@ -58,31 +58,39 @@ def test_every_argument_and_option_of_a_world_is_checked(world):
         (
             PUSH,
             {"forbidden": math.nan},
-            "forbidden is a finite number; got nan",
+            "forbidden must be a finite number; got nan",
         ),
         (
             HIV,
             {"config": {"k_3": 1}},
-            "config: a parameter of hiv is one of .*; got 'k_3'",
+            "config: a parameter of hiv must be one of .*; got 'k_3'",
         ),
-        (HIV, {"config": {"d_1": -1.0}}, "config: parameter d_1 is a number from 0 to"),
+        (
+            HIV,
+            {"config": {"d_1": -1.0}},
+            "config: parameter d_1 must be a number from 0 to",
+        ),
         (
             HIV,
             {"initial_state": {"T1": 1}},
             "initial_state of hiv has the variables T1, ",
         ),
-        (HIV, {"bins": {"V": [1, 2]}}, "bins is True or False; got"),
+        (HIV, {"bins": {"V": [1, 2]}}, "bins must be True or False; got"),
         (
             CREDIT,
             {"candidates": {"steep": [21.0] + 10 * [0.0]}},
             "candidates: .* has weights from -20 to 20, the bound",
         ),
-        (CREDIT, {"config": {"memory": 1}}, "config: memory is True or False; got 1"),
-        (REC, {"n_users": 0}, "n_users is a whole number from 1 up; got 0"),
+        (
+            CREDIT,
+            {"config": {"memory": 1}},
+            "config: memory must be True or False; got 1",
+        ),
+        (REC, {"n_users": 0}, "n_users must be a whole number, 1 or more; got 0"),
         (
             REC,
             {"UserModel": {"alpha": 1}},
-            "UserModel by name is one of .*; got {'alpha'",
+            "UserModel by name must be one of .*; got {'alpha'",
         ),
     ],
 )
@@ -146,33 +154,38 @@ def test_every_argument_of_an_agent_is_checked():
 @pytest.mark.parametrize(
     ("check", "arguments", "others", "message"),
     [
-        (whole, ("n", 0, 1), {}, "n is a whole number from 1 up; got 0"),
-        (whole, ("n", True, 0, 9), {}, "n is a whole number from 0 to 9; got True"),
+        (whole, ("n", 0, 1), {}, "n must be a whole number, 1 or more; got 0"),
+        (
+            whole,
+            ("n", True, 0, 9),
+            {},
+            "n must be a whole number from 0 to 9; got True",
+        ),
         (
             whole,
             ("n", 10**4, 0, 9999),
             {"of": "days"},
             "of days from 0 to 9,999; got 10000",
         ),
-        (number, ("x", math.nan), {}, "x is a finite number; got nan"),
+        (number, ("x", math.nan), {}, "x must be a finite number; got nan"),
         (
             number,
             ("x", 0),
             {"above": 0, "most": 5},
-            "a number above 0, at most 5; got 0",
+            "a number above 0 and at most 5; got 0",
         ),
-        (number, ("x", 9), {"most": 5}, "x is a number of at most 5; got 9"),
+        (number, ("x", 9), {"most": 5}, "x must be a number, 5 or less; got 9"),
         (
             one_of,
             ("kind", "y" * 99, ("a", None)),
             {},
-            "kind is one of a, None; got 'yyy",
+            "kind must be one of a, None; got 'yyy",
         ),
         (
             chances,
             ({"a": 0.5, "b": 1.1},),
             {},
-            "b is a number from 0 to 1; got 1.1",
+            "b must be a number from 0 to 1; got 1.1",
         ),
     ],
 )
@@ -232,9 +245,15 @@ MIRA = load_user("mira")
     ("call", "message"),
     [
         (lambda: rollout(REC, forgetful, steps=1), "'forgetful' returned nothing"),
-        (lambda: rollout(REC, RandomAgent(), 0), "episodes is a whole number .*got 0"),
-        (lambda: collect(REC, forgetful, episodes=0), "episodes is a whole .*got 0"),
-        (lambda: rollout("evalumap1-v0", forgetful), "'pushlab/evalumap1-v0' meant"),
+        (
+            lambda: rollout(REC, RandomAgent(), 0),
+            "episodes must be a whole number, .*got 0",
+        ),
+        (
+            lambda: collect(REC, forgetful, episodes=0),
+            "episodes must be a whole .*got 0",
+        ),
+        (lambda: rollout("evalumap1-v0", forgetful), "mean 'pushlab/evalumap1-v0'"),
         (lambda: plots.phone(pd.DataFrame()), r"films\[0\] after"),
         (lambda: agents.MostOpened(MIRA), r"takes a Period.*its \.history is"),
         (lambda: Challenge.load("nobody"), "the shipped users are .*mira"),

@@ -54,7 +54,7 @@ def cell(column, value):
             N,
             lambda text: text.replace("appPackage", "appPackge", 1),
             [
-                (1, "appPackge", None, "is 'appPackage' meant?"),
+                (1, "appPackge", None, "did you mean 'appPackage'?"),
                 (1, "appPackage", None, "the column is missing"),
             ],
         ),

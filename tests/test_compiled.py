@@ -90,7 +90,7 @@ def test_a_result_is_computed_once_and_again_if_its_file_is_damaged(
     assert len(computed) == 3
     if os.name == "posix":
         (tmp_path / "results").chmod(0o777)  # others could write there
-        with pytest.warns(UserWarning, match="yours alone"):
+        with pytest.warns(UserWarning, match="other users can access"):
             assert cached("job", "2f", lambda: "mine") == "mine"
 
 

@@ -27,7 +27,7 @@ def test_shipped_users_by_name_and_by_folder(ann, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     ann.rename("mira")
     assert len(load_user("./mira").history) == 30
-    with pytest.raises(FileNotFoundError, match="are ines, mira, .*is 'mira' meant"):
+    with pytest.raises(FileNotFoundError, match="are ines, mira, .*mean 'mira'"):
         load_user("Mira")
 
 
@@ -152,14 +152,14 @@ def test_words_are_encoded_and_decoded():
     assert HALF.count_other(np.array(codes)) == {"app": 1}
     assert HALF.decode(codes).to_numpy().tolist() == words
     assert HALF.encode_one(WORDS).tolist() == codes[0]
-    with pytest.warns(UserWarning, match="have no app 'mial'.*is 'mail' meant"):
+    with pytest.warns(UserWarning, match="have no app 'mial'.*mean 'mail'"):
         HALF.encode_one(WORDS | {"app": "mial"})
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"nose": "low"}, "'nose' is no feature; there are .*is 'noise' meant"),
+        ({"nose": "low"}, "'nose' is no feature; there are .*mean 'noise'"),
         ({"noise": "loud"}, "column noise.*'loud' is not one of unknown, low, high"),
         ({"unlocks": "3.5"}, "'3.5' is not a whole number"),
     ],

@@ -450,10 +450,10 @@ def test_wrong_actions_are_refused_and_take_no_step(action, message):
 WRONG = [
     ("evalumap1-v0", {"user": 3}, "a shipped name, a folder or a User; got 3"),
     ("evalumap1-v0", {"candidates": [[0, 99]]}, "candidates are whole numbers of"),
-    ("RoomEnv-v0", {"n_people": 11}, "n_objects is a whole number of .* from 11"),
-    ("RoomEnv-v0", {"p_new_object": 1.5}, "p_new_object is a number from 0 to 1"),
+    ("RoomEnv-v0", {"n_people": 11}, "n_objects must be a whole number of .* from 11"),
+    ("RoomEnv-v0", {"p_new_object": 1.5}, "p_new_object must be a number from 0 to 1"),
     ("RoomEnv-v0", {"p_commonsense": 1, "reference": "room-env-3"}, "both excluded"),
-    ("RECEnv-v0", {"reward_std": np.nan}, "reward_std is a number"),
+    ("RECEnv-v0", {"reward_std": np.nan}, "reward_std must be a number"),
     ("RECEnv-v0", {"UserModel": 3}, "or an instance of BaseUserModel; got 3"),
     ("RECEnv-v0", {"user_feature_vector": np.eye(100, 5)}, "is all 0 in row 5"),
     ("RECEnv-v0", {"user_feature_dim": 3}, "must be equal for the user model"),
@@ -464,7 +464,7 @@ WRONG = [
     ("ODE-LotkaVolterra-v1", {"model": "hiv"}, "-v1 has its own model"),
     ("ODE-Zika-v0", {"bins": True}, "zika has no bins"),
     ("ODE-Zika-v0", {"reference": "whynot"}, "None, whynot-0.12; got 'whynot'"),
-    ("ODE-World3-v1", {"dt": 1.5}, "dt is a number from 1e-06 to 1"),
+    ("ODE-World3-v1", {"dt": 1.5}, "dt must be a number from 1e-06 to 1"),
     ("Credit-v0", {"config": {"eps": 1}}, "one of epsilon, .* 'eps'"),
     ("Credit-v0", {"candidates": {"a": [21.0] * 11}}, "from -20 to 20, the bound"),
     ("push-v0", {"horizon": 85}, "days .* for user mira, from 1 to 84"),
@@ -484,7 +484,7 @@ WRONG_OPTIONS = [
     ("ODE-HIV-v0", {"initial_state": [1e9] * 6}, "give that as the argument"),
     ("Credit-v0", {"theta": [1.0]}, "theta has 11 weights"),
     ("push-v0", {"day": "soon"}, "the option day is a date from 2019-02-18 to"),
-    ("push-v0", {"user": "kim"}, "the option user is one of mira; got 'kim'"),
+    ("push-v0", {"user": "kim"}, "the option user must be one of mira; got 'kim'"),
 ]
 
 

@@ -1,4 +1,4 @@
-"""Files are written whole or not at all."""
+"""Files and folders are written atomically."""
 
 import stat
 
@@ -7,18 +7,18 @@ import pytest
 from pushlab.ground.files import locked, new_folder, write_text
 
 
-def test_file_is_written_whole_or_stays(tmp_path):
+def test_file_is_written_atomically(tmp_path):
     path = write_text(tmp_path / "new" / "a.txt", "old", mode=0o600)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert write_text(path, "new").read_text() == "new"
-    with pytest.raises(FileExistsError, match="already there"):
+    with pytest.raises(FileExistsError, match="already exists"):
         write_text(path, "newer", replace=False)
-    with pytest.raises(FileExistsError, match="not an ordinary file"):
+    with pytest.raises(FileExistsError, match="not a regular file"):
         write_text(path.parent, "newer")
     assert [one.read_text() for one in path.parent.iterdir()] == ["new"]
 
 
-def test_folder_appears_whole_and_replaces_only_results(tmp_path):
+def test_folder_is_written_atomically_and_replaces_only_results(tmp_path):
     out = tmp_path / "out"
     for number in (1, 2):
         with new_folder(out, mark="results.json") as folder:

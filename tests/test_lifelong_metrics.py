@@ -416,14 +416,17 @@ LOG = log_of(("train", "a", [1, 2]))
         (lambda: lifelong_report(LOG, {"a": [[np.nan]]}), "expert of a: finite"),
         (
             lambda: Settings.from_dict({"smoothing_method": "round"}, "file.json"),
-            "file.json: smoothing is one of flat, .*; got 'round'",
+            "file.json: smoothing must be one of flat, .*; got 'round'",
         ),
         (lambda: Settings.from_dict({"smooth": "flat"}), "no setting 'smooth'"),
         (lambda: metrics_for("ANT"), "None, CL, ANT_A, ANT_B; got 'ANT'"),
-        (lambda: Settings(clamp="yes"), "clamp is True or False"),
-        (lambda: Settings(window=-1), "window is a number above 0; got -1"),
-        (lambda: Settings(window=1.5), "window is a whole number"),
-        (lambda: Settings(window=0.1, reference=RELEASE), "window is a whole number"),
+        (lambda: Settings(clamp="yes"), "clamp must be True or False"),
+        (lambda: Settings(window=-1), "window must be a number above 0; got -1"),
+        (lambda: Settings(window=1.5), "window must be a whole number"),
+        (
+            lambda: Settings(window=0.1, reference=RELEASE),
+            "window must be a whole number",
+        ),
         (lambda: Settings(data_range=(3, 1)), "the lower first"),
     ],
 )

@@ -163,5 +163,5 @@ def test_command_ranks_a_folder_and_lists_its_faults(run, folder, text, tmp_path
 def test_command_prints_scores_that_it_cannot_write(run, folder, tmp_path):
     result = run(folder, "--out", tmp_path)
     assert result.exit_code == 2
-    assert "already there and not empty" in result.stderr
+    assert "already exists and is not empty" in result.stderr
     assert "performance" in result.stdout

@@ -179,7 +179,7 @@ def test_grids_come_from_files_and_their_faults_are_named(mine):
     assert table[["agent", "length"]].to_numpy().tolist() == [["eps", 9]] * 4
     for text, words in (
         ("seedz: 3\n", "grid.yaml, key seedz"),
-        ("agents: [LinUCBB]\nenvs: [pushlab/RECEnv-v0]\n", "is 'LinUCB' meant?"),
+        ("agents: [LinUCBB]\nenvs: [pushlab/RECEnv-v0]\n", "did you mean 'LinUCB'?"),
     ):
         assert words in invoke(text).output
 

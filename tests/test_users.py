@@ -203,10 +203,10 @@ def test_made_user_has_the_open_rate_and_number_asked_for(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"seed": 1.5}, "seed is a whole number"),
+        ({"seed": 1.5}, "seed must be a whole number"),
         ({"name": "Kim/../x"}, "name is lower-case letters"),
-        ({"open_rate": 1.0}, "open_rate is a number from 0.02 to 0.98"),
-        ({"per_quarter": 3}, "per_quarter is a number from 50 to 20,000"),
+        ({"open_rate": 1.0}, "open_rate must be a number from 0.02 to 0.98"),
+        ({"per_quarter": 3}, "per_quarter must be a number from 50 to 20,000"),
     ],
 )
 def test_bad_arguments_of_a_made_user(arguments, message):

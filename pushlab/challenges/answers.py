@@ -77,8 +77,8 @@ def _check_ids(ids, wanted, file):
     faults = blame(file, lines, "id", ids, ids.duplicated(), right)
     missing = np.setdiff1d(np.arange(wanted), ids)
     if len(missing):
-        some = ", ".join(map(str, missing[: BadData.ROWS_SHOWN]))
-        more = ", …" if len(missing) > BadData.ROWS_SHOWN else ""
+        some = ", ".join(map(str, missing[: BadData.MAX_ROWS]))
+        more = ", …" if len(missing) > BadData.MAX_ROWS else ""
         right = f"{len(missing):,} contexts have no row: {some}{more}"
         faults.append(Fault(file, column="id", right=right))
     return faults

@@ -168,14 +168,14 @@ def _checked(rows, name):
 def _read_dump(file, name):
     """Return rows of the assertions dump: URI, relation, start, end and JSON, separated by tabs."""
     edges = []
-    for number, line in enumerate(file, 1):
+    for line_number, line in enumerate(file, 1):
         try:
             _, relation, start, end, about = line.split("\t")
             if relation == AT_LOCATION:
                 edges.append((start, end, json.loads(about)["weight"]))
         except (ValueError, KeyError):
             right = '5 fields separated by tabs, the last JSON with a "weight"'
-            raise BadData(Fault(name, number, None, line[:60], right)) from None
+            raise BadData(Fault(name, line_number, None, line[:60], right)) from None
     return _rows_of_edges(edges)
 
 

@@ -1,1 +1,1 @@
-"""The base of all packages: faults of data, files written whole, compiled loops, seeds, checks of arguments."""
+"""Helpers that all packages share: data faults, files, tables, cached results, compiled loops, seeds, validation."""

@@ -1,12 +1,12 @@
-"""Checks of arguments: each returns a valid value, and otherwise raises ValueError.
+"""Validation of arguments. Each function returns the value if it is valid, and raises ValueError otherwise.
 
-The message has the argument's name, a description of valid values, and the value. `demand` checks any other condition.
+The message has the argument's name, the valid values and the value. `demand` checks any other condition.
 
 >>> whole("seed", 7), number("share", 0.5, 0, 1), one_of("kind", "a", ("a", "b"))
 (7, 0.5, 'a')
 >>> number("discount", 1, 0, below=1)
 Traceback (most recent call last):
-ValueError: discount is a number from 0 to below 1; got 1
+ValueError: discount must be a number, 0 or more and below 1; got 1
 """
 
 from __future__ import annotations
@@ -28,18 +28,21 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-# NumPy makes objects of Fraction and Decimal.
-NUMBERS = (int, float, np.integer, np.floating)
+# Fraction and Decimal aren't included: NumPy stores them as objects.
+NUMBER_TYPES = (int, float, np.integer, np.floating)
 
 
-def demand(holds: Any, otherwise: str) -> None:
-    """Raise ValueError with this message unless the condition holds. For a message that is slow to make use `if`."""
-    if not holds:
-        raise ValueError(otherwise)
+def demand(condition: Any, message: str) -> None:
+    """Raise ValueError with this message unless the condition is true.
+
+    The message is built on every call; if that is slow, use `if` instead.
+    """
+    if not condition:
+        raise ValueError(message)
 
 
 def in_short(value: Any) -> str:
-    """Return a value for a message: one line of at most 60 characters.
+    """Return the repr of a value on one line, cut to 60 characters, for a message.
 
     >>> in_short(np.eye(2))
     'array([[1., 0.], [0., 1.]])'
@@ -51,8 +54,8 @@ def in_short(value: Any) -> str:
 def naming(name: str, value: Any) -> Iterator[None]:
     """Context manager that adds an argument's name and value to errors raised inside it.
 
-    A TypeError or OverflowError becomes a ValueError. A BadData, whose faults name a file, isn't changed, nor is an
-    error whose message has the name already.
+    A TypeError or OverflowError becomes a ValueError. BadData isn't changed, since its faults name a file. Nor is an
+    error whose message already has the name.
 
     >>> with naming("people", "friends.csv"):
     ...     raise FileNotFoundError("there is no such file")
@@ -72,22 +75,23 @@ def meant(word: Any, choices: Iterable[str]) -> str:
     """Return the end of a message that suggests the choice most like `word`, or "" if none is similar.
 
     >>> meant("Freinds", ["family", "friends"]), meant("sports", ["family", "friends"])
-    ("; is 'friends' meant?", '')
+    ("; did you mean 'friends'?", '')
     """
-    known = {choice.casefold(): choice for choice in choices}
-    near = difflib.get_close_matches(str(word).casefold(), known, 1, 0.7)
-    return f"; is {known[near[0]]!r} meant?" if near else ""
+    by_lowercase = {choice.casefold(): choice for choice in choices}
+    lowercase = str(word).casefold()
+    matches = difflib.get_close_matches(lowercase, by_lowercase, 1, 0.7)
+    return f"; did you mean {by_lowercase[matches[0]]!r}?" if matches else ""
 
 
 def is_number(value: Any) -> bool:
-    """Return whether the value is a finite number of Python or NumPy; True and False aren't numbers.
+    """Return whether the value is a finite Python or NumPy number. True and False aren't numbers.
 
     >>> is_number(2.5), is_number(True), is_number("2"), is_number(float("nan")), is_number(10**400)
     (True, False, False, False, False)
     """
     try:
         return (
-            isinstance(value, NUMBERS)
+            isinstance(value, NUMBER_TYPES)
             and not isinstance(value, bool)
             and math.isfinite(value)
         )
@@ -100,49 +104,49 @@ def one_of(name: str, value: Any, choices: Iterable[Any]) -> Any:
 
     >>> one_of("opening", "always", ("sampled", "matched"))
     Traceback (most recent call last):
-    ValueError: opening is one of sampled, matched; got 'always'
+    ValueError: opening must be one of sampled, matched; got 'always'
     """
     choices = tuple(choices)
     if not any(
         isinstance(value, type(choice)) and value == choice for choice in choices
     ):
         raise ValueError(
-            f"{name} is one of {', '.join(map(str, choices))}; got {in_short(value)}"
+            f"{name} must be one of {', '.join(map(str, choices))}; got {in_short(value)}"
         )
     return value
 
 
 def flag(name: str, value: Any) -> bool:
-    """Return the value as a bool if it is True or False of Python or NumPy; 1, "yes" and None aren't.
+    """Return the value as a bool if it is a Python or NumPy bool; 1, "yes" and None aren't valid.
 
     >>> flag("reveal", 1)
     Traceback (most recent call last):
-    ValueError: reveal is True or False; got 1
+    ValueError: reveal must be True or False; got 1
     """
     if not isinstance(value, (bool, np.bool_)):
-        raise ValueError(f"{name} is True or False; got {in_short(value)}")
+        raise ValueError(f"{name} must be True or False; got {in_short(value)}")
     return bool(value)
 
 
 def function(name: str, value: Any) -> Any:
-    """Return the value if it can be called.
+    """Return the value if it is callable.
 
     >>> function("make", 5)
     Traceback (most recent call last):
-    ValueError: make is a function; got 5
+    ValueError: make must be callable; got 5
     """
-    demand(callable(value), f"{name} is a function; got {in_short(value)}")
+    demand(callable(value), f"{name} must be callable; got {in_short(value)}")
     return value
 
 
 def some_of(name: str, value: Any, choices: Iterable[str]) -> tuple[str, ...]:
-    """Return the value as a tuple if it is one of these words, or several of them without repetition.
+    """Return the value as a tuple if it is one of the choices, or a list of different ones.
 
     >>> some_of("visible", "age", ("age", "debt")), some_of("visible", ["debt", "age"], ("age", "debt"))
     (('age',), ('debt', 'age'))
     >>> some_of("visible", ["age", "mood"], ("age", "debt"))
     Traceback (most recent call last):
-    ValueError: visible names one or more of age, debt, each once; got ['age', 'mood']
+    ValueError: visible must be one or more of age, debt, each once; got ['age', 'mood']
     """
     choices = tuple(choices)
     words = [value] if isinstance(value, str) else value
@@ -153,7 +157,7 @@ def some_of(name: str, value: Any, choices: Iterable[str]) -> tuple[str, ...]:
     )
     demand(
         is_valid,
-        f"{name} names one or more of {', '.join(choices)}, each once; got {in_short(value)}",
+        f"{name} must be one or more of {', '.join(choices)}, each once; got {in_short(value)}",
     )
     return tuple(words)
 
@@ -165,24 +169,23 @@ def whole(
     most: int | None = None,
     of: str = "",
 ) -> int:
-    """Return the value as an int if it is a whole number from `least` to `most`, both included.
+    """Return the value as an int if it is an integer from `least` to `most`, both included.
 
-    The type must be an integer of Python or NumPy: 3 is valid, while 3.0, "3" and True aren't.
+    Python and NumPy integers are valid; 3.0, "3" and True aren't.
 
     Args:
-        least, most: Limits; None is no limit.
+        least, most: Limits. None means no limit.
         of: Unit for the message, such as "days".
 
     >>> whole("horizon", 0, 1, 84, of="days")
     Traceback (most recent call last):
-    ValueError: horizon is a whole number of days from 1 to 84; got 0
+    ValueError: horizon must be a whole number of days from 1 to 84; got 0
     """
-    is_whole = is_number(value) and isinstance(value, Integral)
-    if not is_whole or not _is_within(value, least, None, most, None):
-        what = f"a whole number of {of}" if of else "a whole number"
-        raise ValueError(
-            f"{name} is {what}{_range(least, None, most, None)}; got {in_short(value)}"
-        )
+    is_integer = is_number(value) and isinstance(value, Integral)
+    if not is_integer or not _is_within(value, least, None, most, None):
+        noun = f"a whole number of {of}" if of else "a whole number"
+        limits = range_text(least, None, most, None)
+        raise ValueError(f"{name} must be {noun}{limits}; got {in_short(value)}")
     return int(value)
 
 
@@ -196,24 +199,25 @@ def number(
     below: float | None = None,
     of: str = "",
 ) -> Any:
-    """Return the value as a number of Python if it is a finite number within the limits.
+    """Return the value as a Python number if it is finite and within the limits.
 
     Args:
-        least, most: Limits that are included; most=math.inf allows infinity.
+        least, most: Limits that are included. most=math.inf makes infinity valid.
         above, below: Limits that are excluded.
         of: Unit for the message, such as "days".
     """
-    # A limit may be too large for a float16.
+    # As a Python number, since a limit can be too large for a float16.
     plain = value.item() if isinstance(value, np.generic) else value
-    is_endless = most == math.inf and isinstance(plain, float) and plain == math.inf
-    if not (is_endless or is_number(plain)) or not _is_within(
+    is_allowed_inf = most == math.inf and isinstance(plain, float) and plain == math.inf
+    is_valid = (is_allowed_inf or is_number(plain)) and _is_within(
         plain, least, above, most, below
-    ):
-        limits = _range(least, above, most, below)
-        what = "a number" if limits else "a finite number"
+    )
+    if not is_valid:
+        limits = range_text(least, above, most, below)
+        noun = "a number" if limits else "a finite number"
         if of:
-            what += f" of {of}"
-        raise ValueError(f"{name} is {what}{limits}; got {in_short(value)}")
+            noun += f" of {of}"
+        raise ValueError(f"{name} must be {noun}{limits}; got {in_short(value)}")
     return plain
 
 
@@ -223,14 +227,14 @@ def numbers(
     """Return the value as a float64 array if all its numbers are finite and it has this shape.
 
     Args:
-        shape: The shape; None allows any.
+        shape: Required shape. None allows any.
         of: Description of the numbers for the message.
 
     >>> numbers("weights", [1, 2], (2,)).tolist()
     [1.0, 2.0]
     >>> numbers("weights", [1, "two"], (2,), of="a person and a thing")
     Traceback (most recent call last):
-    ValueError: weights is made of finite numbers of the shape (2,), a person and a thing; got [1, 'two']
+    ValueError: weights must be finite numbers of shape (2,), a person and a thing; got [1, 'two']
     """
     try:
         array = np.array(value)
@@ -240,41 +244,42 @@ def numbers(
     except (TypeError, ValueError, OverflowError):
         array = np.array(math.nan)
     if not np.isfinite(array).all() or shape not in (None, array.shape):
-        what = "" if shape is None else f" of the shape {shape}"
+        details = "" if shape is None else f" of shape {shape}"
         if of:
-            what += f", {of}"
+            details += f", {of}"
         raise ValueError(
-            f"{name} is made of finite numbers{what}; got {in_short(value)}"
+            f"{name} must be finite numbers{details}; got {in_short(value)}"
         )
     return array
 
 
 def floats(name: str, value: Any) -> np.ndarray:
-    """Return the value as a float64 array of any shape, which may contain NaN; see `numbers`."""
+    """Return the value as a float64 array of any shape. Unlike in `numbers`, NaN and infinity are valid."""
     with naming(name, value):
         return np.asarray(value, float)
 
 
 def generator(seed: Any) -> np.random.Generator:
-    """Return NumPy's generator for a seed."""
+    """Return NumPy's random generator for a seed."""
     with naming("seed", seed):
         return np.random.default_rng(seed)
 
 
 def share(name: str, value: Any) -> Any:
-    """Return the value if it is above 0 and below 1, as the level of an interval is."""
+    """Return the value if it is above 0 and below 1, such as the level of an interval."""
     return number(name, value, above=0, below=1)
 
 
 def chances(values: Mapping[str, Any]) -> None:
-    """Raise ValueError unless each value of {name: value} is a probability; 0 and 1 are allowed."""
+    """Raise ValueError unless each value of {name: value} is a probability, 0 and 1 included."""
     for name, value in values.items():
         number(name, value, 0, 1)
 
 
 def has_columns(table: pd.DataFrame, *names: str, what: str = "the table") -> None:
     """Raise ValueError unless the table has all of these columns."""
-    demand(hasattr(table, "columns"), f"{what} is a DataFrame; got {in_short(table)}")
+    is_table = hasattr(table, "columns")
+    demand(is_table, f"{what} must be a DataFrame; got {in_short(table)}")
     missing = [name for name in names if name not in table.columns]
     if missing:
         raise ValueError(
@@ -285,11 +290,11 @@ def has_columns(table: pd.DataFrame, *names: str, what: str = "the table") -> No
 def has_rows(table: pd.DataFrame, *names: str, what: str = "the table") -> None:
     """Raise ValueError unless the table has all of these columns and at least one row."""
     has_columns(table, *names, what=what)
-    demand(len(table), f"{what} is empty: it has columns and no row")
+    demand(len(table), f"{what} has no rows")
 
 
 def _is_within(value, least, above, most, below):
-    """Return whether a number is within the limits; None is no limit."""
+    """Return whether a number is within the limits. None means no limit."""
     return (
         (least is None or value >= least)
         and (above is None or value > above)
@@ -298,34 +303,50 @@ def _is_within(value, least, above, most, below):
     )
 
 
-def _range(least, above, most, below):
-    """Return limits in words: " from 0 to 1", " above 0", or "" if there are none."""
-    low = ""
+def range_text(
+    least: float | None,
+    above: float | None,
+    most: float | None,
+    below: float | None,
+) -> str:
+    """Return limits as words that follow "a number".
+
+    >>> range_text(0, None, 1, None), range_text(1, None, None, None), range_text(None, 0, 5, None)
+    (' from 0 to 1', ', 1 or more', ' above 0 and at most 5')
+    """
+    if least is not None and most is not None:
+        return f" from {least:,} to {most:,}"
+    parts = []
     if least is not None:
-        low = f" from {least:,}"
-    elif above is not None:
-        low = f" above {above:,}"
+        parts.append(f", {least:,} or more")
+    if above is not None:
+        parts.append(f" above {above:,}")
     if most is not None:
-        return f"{low}{' to' if least is not None else ', at most' if low else ' of at most'} {most:,}"
+        parts.append(f" at most {most:,}" if parts else f", {most:,} or less")
     if below is not None:
-        return f"{low}{' to' if least is not None else ' and' if low else ''} below {below:,}"
-    return f"{low} up" if least is not None else low
+        parts.append(f" below {below:,}")
+    return " and".join(parts)
 
 
-def bring(name: str, for_what: str, extra: str = "rl") -> Any:
-    """Import and return a module, or "module:thing" from one, of the libraries of an extra.
+def bring(name: str, needed_by: str, extra: str = "rl") -> Any:
+    """Import and return an optional module, or an object of it.
+
+    Args:
+        name: "module" or "module:object".
+        needed_by: Name of the feature that needs the module, for the message.
+        extra: Extra of pushlab that installs the module.
 
     Raises:
-        ImportError: The library is missing; the message has the command that installs it.
+        ImportError: The module isn't installed. The message has the command that installs it.
 
     >>> bring("json:loads", "reading")("3")
     3
     """
-    module, _, thing = name.partition(":")
+    module_name, _, attribute = name.partition(":")
     try:
-        there = import_module(module)
-        return getattr(there, thing) if thing else there
+        module = import_module(module_name)
+        return getattr(module, attribute) if attribute else module
     except ImportError as error:
         raise ImportError(
-            f"{for_what} needs {module} ({error}); get it by pip install 'pushlab[{extra}]'"
+            f"{needed_by} needs {module_name} ({error}); install it with: pip install 'pushlab[{extra}]'"
         ) from error

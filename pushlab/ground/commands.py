@@ -1,4 +1,4 @@
-"""Parts that all commands share: exit status, printing, options made from a dataclass."""
+"""Helpers of all commands: exit status, printing, options from a dataclass."""
 
 import inspect
 import re
@@ -15,7 +15,7 @@ from pushlab.ground.faults import printable
 
 @contextmanager
 def ended_by(status: int) -> Iterator[None]:
-    """Context manager in which bad input ends the command with a status and its message, without a traceback."""
+    """Context manager that turns errors of input into a message, without a traceback, and this exit status."""
     try:
         yield
     except (ValueError, OSError, KeyError, ImportError, sqlite3.Error) as error:
@@ -28,45 +28,46 @@ def say(text: Any, err: bool = False) -> None:
     typer.echo("\n".join(map(printable, str(text).split("\n"))), err=err)
 
 
-def with_options(settings: type, **more: str) -> Callable[[Callable], Callable]:
-    """Decorator that gives a command an option for each field of a dataclass in place of **options.
+def with_options(settings: type, **extra_help: str) -> Callable[[Callable], Callable]:
+    """Return a decorator that replaces a command's **options by an option for each field of a dataclass.
 
-    The dataclass's docstring is the help of its options.
+    The dataclass's docstring has the help of each option.
 
     Args:
-        more: Additions to the help, by the field's name.
+        extra_help: Additions to the help, by the field's name.
     """
     entries = re.findall(
         r"^ {4}(\w+): (.*(?:\n {8,}.*)*)",
         inspect.cleandoc(settings.__doc__ or ""),
         re.MULTILINE,
     )
-    about = {
-        name: " ".join(text.split()).rstrip(".") + more.get(name, "")
+    help_texts = {
+        name: " ".join(text.split()).rstrip(".") + extra_help.get(name, "")
         for name, text in entries
     }
 
-    def optional(command: Callable) -> Callable:
-        given = inspect.signature(command).parameters.values()
-        own = [one for one in given if one.kind is not one.VAR_KEYWORD]
+    def add_options(command: Callable) -> Callable:
+        parameters = [
+            parameter
+            for parameter in inspect.signature(command).parameters.values()
+            if parameter.kind is not parameter.VAR_KEYWORD
+        ]
         for field in fields(settings):
-            kind: Any = (
-                float
-                if field.name == "window"
-                else str
-                if field.default is None
-                else type(field.default)
-            )
+            kind: Any = str if field.default is None else type(field.default)
+            if field.name == "window":  # a number, although its default is None
+                kind = float
             default = False if field.default is None else str(field.default)
-            option = Annotated[
-                kind | None, typer.Option(help=about[field.name], show_default=default)
-            ]
-            own.append(
+            option = typer.Option(help=help_texts[field.name], show_default=default)
+            parameters.append(
                 inspect.Parameter(
-                    field.name, own[0].KEYWORD_ONLY, default=None, annotation=option
+                    field.name,
+                    inspect.Parameter.KEYWORD_ONLY,
+                    default=None,
+                    annotation=Annotated[kind | None, option],
                 )
             )
-        setattr(command, "__signature__", inspect.Signature(own))  # noqa: B010 (mypy: none of a Callable)
+        signature = inspect.Signature(parameters)
+        setattr(command, "__signature__", signature)  # noqa: B010 (mypy: none of a Callable)
         return command
 
-    return optional
+    return add_options

@@ -1,7 +1,7 @@
-"""Loops compiled by numba and cached on disk; without numba the same functions run as plain Python, slower.
+"""Loops compiled by numba and cached on disk. Without numba the same functions run as plain Python, only slower.
 
-numba's own cache can't see an edit in another file. The cache folder is therefore named after a digest of all
-source files: any edit leads to a new, empty folder, and the four newest stay.
+numba's own cache doesn't notice edits in other files. So the cache folder is named after a digest of all source files:
+any edit leads to a new, empty folder. The four newest folders are kept.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from contextlib import suppress
 from functools import cache
 from typing import Any
 
-from pushlab.ground.files import cache_dir, is_private
+from pushlab.ground.files import cache_dir, ensure_private
 from pushlab.ground.store import package_digest
 
 try:
@@ -32,24 +32,25 @@ except ImportError:  # a platform without numba
 
 else:
 
-    def _number_functions_anew():
-        """Number compiled functions from a random number on.
+    def _randomise_function_ids():
+        """Make numba number functions from a random number on.
 
-        The number is part of a function's name in cached code, and numba counts functions and record types from 1 in
-        every process. Code from two processes could otherwise have one name for different things, and a third
-        process that loads both would run the wrong one.
+        numba numbers functions and record types from 1 in every process and uses the number in the names of cached
+        code. Two processes could therefore give different functions the same name, and a third process that loads
+        both would run the wrong one.
         """
         first = int.from_bytes(os.urandom(6), "big")
         FunctionIdentity._unique_ids = itertools.count(first)
 
-    _number_functions_anew()
+    _randomise_function_ids()
     if hasattr(os, "register_at_fork"):
-        os.register_at_fork(after_in_child=_number_functions_anew)
+        os.register_at_fork(after_in_child=_randomise_function_ids)
 
     def _compile(function, cached=True, **options):
         cached = cached and function.__module__.startswith("pushlab.")
         folder = _cache_folder() if cached else ""
-        before, config.CACHE_DIR = config.CACHE_DIR, folder or config.CACHE_DIR
+        previous_folder = config.CACHE_DIR
+        config.CACHE_DIR = folder or previous_folder
         try:
             function = njit(
                 function,
@@ -59,13 +60,13 @@ else:
                 **options,
             )
         finally:
-            config.CACHE_DIR = before
-        if folder and isinstance(function, Dispatcher):  # numba can be switched off
+            config.CACHE_DIR = previous_folder
+        if folder and isinstance(function, Dispatcher):  # numba can be disabled
             _recompile_if_damaged(function._cache)
         return function
 
     def _compile_inner(function, **options):
-        """Compile without the entry point for Python, which takes a third of the time to compile."""
+        """Compile without the entry point for Python, which would take a third of the compile time."""
         options |= {"error_model": "numpy", "no_cpython_wrapper": True}
         function = _compile(function, cached=False, **options)
         if isinstance(function, Dispatcher):
@@ -73,82 +74,82 @@ else:
         return function
 
     class _InnerFunction(Dispatcher):
-        """A function that compiled loops call; called from Python it runs uncompiled."""
+        """A function that compiled loops call. Called from Python it runs uncompiled."""
 
         def __call__(self, *arguments):
             return self.py_func(*arguments)
 
 
-STATES_KEPT = 4
+MAX_FOLDERS = 4
 
 
 @cache
 def _cache_folder() -> str:
-    """Return the folder for this state of pushlab, or "" if it can't be trusted; remove the oldest ones.
+    """Return the cache folder of this version of the sources, or "" if other users can write there.
 
-    Compiled code is run by the next process, so others must not be able to write there.
+    Compiled code is run by later processes, so no other user may change it. Old folders are removed.
     """
     if "NUMBA_CACHE_DIR" in os.environ:
         return os.path.join(os.environ["NUMBA_CACHE_DIR"], package_digest())
     folder = cache_dir() / "compiled"
-    if not is_private(folder):
+    if not ensure_private(folder):
         return ""
     (folder / package_digest()).mkdir(exist_ok=True)
-    with suppress(FileNotFoundError):  # another process removes some too
-        states = sorted(folder.iterdir(), key=os.path.getmtime, reverse=True)
-        for state in states[STATES_KEPT:]:
-            shutil.rmtree(state, ignore_errors=True)
+    with suppress(FileNotFoundError):  # another process may remove them too
+        versions = sorted(folder.iterdir(), key=os.path.getmtime, reverse=True)
+        for version in versions[MAX_FOLDERS:]:
+            shutil.rmtree(version, ignore_errors=True)
     return str(folder / package_digest())
 
 
-def _recompile_if_damaged(stored: Any) -> None:
-    """Discard a function's cache files if they can't be loaded; numba would raise at every call."""
-    load = stored.load_overload
+def _recompile_if_damaged(function_cache: Any) -> None:
+    """Discard a function's cache files if they can't be loaded; otherwise numba would raise at every call."""
+    load = function_cache.load_overload
 
     def load_or_discard(*arguments):
         try:
             return load(*arguments)
         except Exception:
-            stored.flush()
+            function_cache.flush()
             return None
 
-    stored.load_overload = load_or_discard
+    function_cache.load_overload = load_or_discard
 
 
 def compiled(function: Any) -> Any:
-    """Compile a function; a division by zero raises, as in Python."""
+    """Compile a function. Division by zero raises, as in Python."""
     return _compile(function)
 
 
 def compiled_numeric(function: Any) -> Any:
-    """Compile a loop over numbers; a division by zero gives inf, so that the loop can be vectorised."""
+    """Compile a loop over numbers. Division by zero gives inf, so that the loop can be vectorised."""
     return _compile(function, error_model="numpy")
 
 
 def compiled_in_place(function: Any) -> Any:
-    """Compile a loop that creates no array; numba then leaves out reference counting."""
+    """Compile a loop that creates no array, without reference counting."""
     return _compile(function, error_model="numpy", _nrt=False)
 
 
 def compiled_sums(function: Any) -> Any:
-    """Compile a loop of long sums, whose order of addition may change."""
+    """Compile a loop of long sums. The compiler may change the order of additions."""
     return _compile(
         function, error_model="numpy", fastmath={"reassoc", "contract", "nsz"}
     )
 
 
 def inlined(function: Any) -> Any:
-    """Mark a small function whose code compiled loops copy in place of a call."""
+    """Mark a small function that is inlined into compiled loops."""
     return _compile(function, cached=False, inline="always", error_model="numpy")
 
 
 def specialised(loop: Any, name: str, **parts: Any) -> Any:
-    """Compile `loop` with `parts` in place of its globals of the same names.
+    """Compile a copy of `loop` with `parts` in place of the globals of the same names.
 
-    Parts defined outside pushlab, such as a model in a notebook, are compiled anew in each process.
+    If a part is defined outside pushlab, such as a model in a notebook, each process compiles the copy again.
 
     Args:
-        name: Suffix of the copy's name, different for each copy.
+        name: Suffix of the copy's name. It must be different for each copy.
 
     >>> from pushlab.envs.chance import number
     >>> specialised(number.py_func, "example").py_func.__qualname__
@@ -166,10 +167,10 @@ def specialised(loop: Any, name: str, **parts: Any) -> Any:
 
 
 def inner(function: Any) -> Any:
-    """Compile a function of numbers that compiled loops call in several places."""
+    """Compile a function of numbers that is called only by compiled loops."""
     return _compile_inner(function)
 
 
 def inner_in_place(function: Any) -> Any:
-    """Compile a function that loops of `compiled_in_place` call."""
+    """Compile a function that is called only by loops of `compiled_in_place`."""
     return _compile_inner(function, _nrt=False, forceinline=True)

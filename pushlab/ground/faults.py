@@ -1,7 +1,7 @@
-"""All faults of a file in one error.
+"""Faults of data files, raised together in one error.
 
-A reader collects every fault and raises one error with file, row, column, value and a description of valid values, so
-that a table can be corrected in one go.
+A reader of files collects all faults, each with file, row, column, value and a description of valid values. So a table
+can be corrected in one go.
 """
 
 from collections import defaultdict
@@ -16,11 +16,12 @@ class Fault(NamedTuple):
 
     Attributes:
         file: Name of the file or table.
-        row: Number of the line, as an editor counts it (the header is line 1), or None.
+        row: Line number as editors count (the header is line 1), or None.
         column: Name of the column, or None.
-        value: The wrong text, or None.
-        right: Description of a valid value; without a value, the whole message.
-        unit: "row" of a table, "line" of a text, or "item" of a JSON list, counted from 0, whose column is a key.
+        value: The invalid text, or None.
+        right: Description of a valid value. If `value` is None, the whole message.
+        unit: Kind of `row`: "row" of a table, "line" of a text, or "item" of a JSON list. Items are numbered from 0,
+            and their columns are keys.
     """
 
     file: str
@@ -32,65 +33,66 @@ class Fault(NamedTuple):
 
 
 class BadData(ValueError):
-    """A file that can't be used; `faults` lists the reasons, the message groups those of one column and value.
+    """Error for a file with faults, listed in `faults`. The message groups rows with the same column and value.
 
     >>> print(BadData(Fault("a.csv", row, "noise", "loud", "low or high") for row in (2, 5)))
     2 faults:
       a.csv, column noise, rows 2, 5: 'loud' is not low or high
     """
 
-    LINES_SHOWN = 100
-    ROWS_SHOWN = 12
+    MAX_LINES = 100
+    MAX_ROWS = 12
 
     def __init__(self, faults: Fault | Iterable[Fault]):
         self.faults = (faults,) if isinstance(faults, Fault) else tuple(faults)
         super().__init__(self._message())
 
     def _message(self):
-        rows_of = defaultdict(list)
+        groups = defaultdict(list)
         for fault in self.faults:
-            rows_of[fault._replace(row=None)].append(fault.row)
+            groups[fault._replace(row=None)].append(fault.row)
         count = len(self.faults)
         lines = [f"{count:,} fault{'s' if count != 1 else ''}:"]
-        for fault, rows in list(rows_of.items())[: self.LINES_SHOWN]:
-            where = _place(fault, [row for row in rows if row is not None])
-            what = fault.right
+        for fault, rows in list(groups.items())[: self.MAX_LINES]:
+            location = _location(fault, [row for row in rows if row is not None])
+            text = fault.right
             if fault.value is not None:
-                what = f"{short(fault.value, 200)!r} is not {what}"
-            lines.append(f"  {printable(where)}: {printable(what)}")
-        if len(rows_of) > self.LINES_SHOWN:
-            lines.append(f"  and {len(rows_of) - self.LINES_SHOWN:,} more")
+                text = f"{short(fault.value, 200)!r} is not {text}"
+            lines.append(f"  {printable(location)}: {printable(text)}")
+        if len(groups) > self.MAX_LINES:
+            lines.append(f"  and {len(groups) - self.MAX_LINES:,} more")
         return "\n".join(lines)
 
 
-def _place(fault, rows):
-    where = fault.file
+def _location(fault, rows):
+    location = fault.file
     if fault.column is not None:
         kind = "column" if fault.unit == "row" else "key"
-        where += f", {kind} {fault.column or '(no name)'}"
+        location += f", {kind} {fault.column or '(no name)'}"
     if rows:
         unit = fault.unit + ("s" if len(rows) > 1 else "")
-        where += f", {unit} {', '.join(map(str, rows[: BadData.ROWS_SHOWN]))}"
-    if len(rows) > BadData.ROWS_SHOWN:
-        where += f" and {len(rows) - BadData.ROWS_SHOWN:,} more"
-    return where
+        location += f", {unit} {', '.join(map(str, rows[: BadData.MAX_ROWS]))}"
+    if len(rows) > BadData.MAX_ROWS:
+        location += f" and {len(rows) - BadData.MAX_ROWS:,} more"
+    return location
 
 
 def refuse(faults: Iterable[Fault]) -> None:
-    """Raise BadData with these faults, if there are any."""
+    """Raise BadData with these faults unless there are none."""
     if faults := list(faults):
         raise BadData(faults)
 
 
 def blame(
-    file: str, lines: Any, column: str, values: Any, wrong: Any, right: str
+    file: str, lines: Any, column: str, values: Any, is_invalid: Any, right: str
 ) -> list[Fault]:
-    """Return a Fault for each wrong value of a column.
+    """Return a Fault for each invalid value of a column.
 
     Args:
-        lines: Numbers of the rows, shape (rows,).
-        values: The values, shape (rows,).
-        wrong: Whether each value is wrong, shape (rows,), bool.
+        lines: Line number of each row, shape (rows,).
+        values: Values of the column, shape (rows,).
+        is_invalid: Whether each value is invalid, bool, shape (rows,).
+        right: Description of valid values.
 
     >>> blame("a.csv", [2, 3, 4], "noise", ["low", "loud", "high"], [False, True, False], "low or high")[0][1:4]
     (3, 'noise', 'loud')
@@ -99,23 +101,23 @@ def blame(
     values = np.asarray(values, dtype=object)
     return [
         Fault(file, int(lines[row]), column, short(str(values[row])), right)
-        for row in np.flatnonzero(wrong)
+        for row in np.flatnonzero(is_invalid)
     ]
 
 
-def short(text: str, most: int = 60) -> str:
-    """Return a text for a message, at most `most` characters long.
+def short(text: str, length: int = 60) -> str:
+    """Return a text cut to at most `length` characters, for a message.
 
-    >>> short("a" * 100, most=5)
+    >>> short("a" * 100, length=5)
     'aaaa…'
     """
-    return text if len(text) <= most else text[: most - 1] + "…"
+    return text if len(text) <= length else text[: length - 1] + "…"
 
 
 def printable(text: str) -> str:
-    """Return a text for a terminal, with a square for each control character.
+    r"""Return a text for a terminal, with a square for each control character.
 
-    >>> printable("a\\x1b[31m.csv")
+    >>> printable("a\x1b[31m.csv")
     'a□[31m.csv'
     """
     return "".join(character if character.isprintable() else "□" for character in text)

@@ -1,17 +1,17 @@
 """Independent seeds for the episodes of a run and the parts of a study.
 
-Counting up isn't enough. If episode e of a run under seed s were reset with s + e, runs under the seeds 0 and 1 would
-share all episodes but one, and intervals over seeds would be far too narrow: with the seeds 0 to 9 and a hundred
-episodes each, one in ten would contain the true value. So the first episode is reset with the seed itself, as
-by `env.reset(seed=seed)`, and each later one with a number that NumPy's SeedSequence makes of the seed and the
-episode's number. It has 53 bits, which the floats of tables and JSON hold exactly: among ten million of them two are
-equal with a probability of one in two hundred.
+Consecutive seeds aren't independent enough. If episode e of a run with seed s were reset with s + e, runs with seeds 0
+and 1 would share all episodes but one, and intervals over seeds would be far too narrow. With seeds 0 to 9 and a
+hundred episodes each, one interval in ten would contain the true value. So the first episode is reset with the seed
+itself, as in `env.reset(seed=seed)`. Later episodes are reset with a number that NumPy's SeedSequence derives from the
+seed and the episode's number. It has 53 bits, so floats in tables and JSON hold it exactly. Among ten million such
+seeds, two are equal with a probability of one in two hundred.
 
-A batch, `gym.make_vec(…).reset(seed=s)`, resets its copy i with s + i, as Gymnasium defines it: one episode each.
+A batch, `gym.make_vec(…).reset(seed=s)`, resets copy i with s + i, as Gymnasium defines it: one episode each.
 
 The draws here are the same on every machine and with every NumPy release. NumPy guarantees the stream of uniforms of
-PCG64, but not the results of `normal`, `choice` or `poisson`. So a table of weights or quantiles turns a uniform into a
-value.
+PCG64, but not the results of `normal`, `choice` or `poisson`. So a table of weights or quantiles turns uniforms into
+values.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,12 +19,13 @@ from typing import Any
 
 import numpy as np
 
-EPISODE = 2  # first of the spawn keys; an agent's own chance has 1 (`pushlab.agents.protocol.own_chance`)
+# First spawn key of each kind of seed. `pushlab.agents.protocol.own_chance` uses 1.
+EPISODE = 2
 PART = 3
 
 
 def episode_seed(seed: int, episode: int) -> int:
-    """Return the seed of the reset of episode number `episode`, from 0, of a run under `seed`.
+    """Return the seed that resets an episode (numbered from 0) of a run with this seed.
 
     Source:
         Spawning as in numpy.random.SeedSequence, after O'Neill (2015), "Developing a seed_seq alternative".
@@ -32,27 +33,27 @@ def episode_seed(seed: int, episode: int) -> int:
     >>> episode_seed(7, 0), episode_seed(7, 1) == episode_seed(8, 0)
     (7, False)
     """
-    return _spawned(seed, EPISODE, episode) if episode else seed
+    return _spawn_seed(seed, EPISODE, episode) if episode else seed
 
 
 def part_seed(seed: int, *numbers: int) -> int:
-    """Return a seed of 53 bits for a part of a study, named by whole numbers from 0.
+    """Return a seed of 53 bits for a part of a study. One or more numbers, 0 or more, identify the part.
 
     >>> part_seed(0, 1) != part_seed(1, 0)
     True
     """
-    return _spawned(seed, PART, *numbers)
+    return _spawn_seed(seed, PART, *numbers)
 
 
-def _spawned(seed, *key):
-    numbers = tuple(int(number) for number in key)
-    sequence = np.random.SeedSequence(int(seed), spawn_key=numbers)
+def _spawn_seed(seed, *key):
+    spawn_key = tuple(int(number) for number in key)
+    sequence = np.random.SeedSequence(int(seed), spawn_key=spawn_key)
     return int(sequence.generate_state(1, np.uint64)[0] >> np.uint64(11))
 
 
 # ---------------------------------------------------------------- draws
 
-# One stream for each purpose: a change in how arrivals are drawn leaves the days and the actions unchanged.
+# Each purpose has its own stream. So a change in the draws of arrivals doesn't change the days or the actions.
 STREAMS = (
     "persona",
     "days",
@@ -68,7 +69,7 @@ STREAMS = (
 
 
 def uniforms(seed: int, stream: str, shape: int | tuple[int, ...]) -> np.ndarray:
-    """Draw uniform numbers in [0, 1), float64 of this shape, from a seed and a stream (one of STREAMS).
+    """Draw uniform numbers in [0, 1), float64 of this shape, from a stream (one of STREAMS) of a seed.
 
     >>> uniforms(1, "days", 2).round(3)
     array([0.332, 0.612])
@@ -78,7 +79,7 @@ def uniforms(seed: int, stream: str, shape: int | tuple[int, ...]) -> np.ndarray
 
 
 def pick(weights: Sequence[int], u: Any) -> np.ndarray:
-    """Return an index for each uniform in `u`, drawn in proportion to the weights (whole numbers).
+    """Return an index for each uniform in `u`, with probabilities proportional to the weights (integers).
 
     >>> pick((3, 1), [0.0, 0.74, 0.75])
     array([0, 0, 1])
@@ -88,7 +89,7 @@ def pick(weights: Sequence[int], u: Any) -> np.ndarray:
 
 
 def pick_value(options: Mapping[str, int], u: Any) -> Any:
-    """Return a value of `options`, {value: weight}, for each uniform, as an object array.
+    """Return a value for each uniform in `u`, as an object array, drawn from {value: weight}.
 
     >>> pick_value({"low": 3, "high": 1}, [0.1, 0.9]).tolist()
     ['low', 'high']
@@ -97,14 +98,16 @@ def pick_value(options: Mapping[str, int], u: Any) -> Any:
 
 
 def quantile(levels: Sequence[float], values: Sequence[float], u: Any) -> np.ndarray:
-    """Return the quantile for each uniform, by linear interpolation in a table of a distribution.
+    """Return the quantile for each uniform in `u`, interpolated linearly between the given levels.
 
-    It doesn't use `numpy.interp`, whose last digit can differ between machines.
+    `numpy.interp` isn't used, since its last digit can differ between machines.
 
     >>> quantile((0, 0.5, 1), (0, 10, 100), [0.25, 0.75])
     array([ 5., 55.])
     """
-    x, y, at = (np.asarray(array, dtype=float) for array in (levels, values, u))
-    left = np.searchsorted(x, at, side="right") - 1
-    share = (at - x[left]) / (x[left + 1] - x[left])
-    return y[left] + (y[left + 1] - y[left]) * share
+    x = np.asarray(levels, dtype=float)
+    y = np.asarray(values, dtype=float)
+    u = np.asarray(u, dtype=float)
+    left = np.searchsorted(x, u, side="right") - 1
+    fraction = (u - x[left]) / (x[left + 1] - x[left])
+    return y[left] + (y[left + 1] - y[left]) * fraction

@@ -253,8 +253,8 @@ def read_variables(text: str) -> tuple[Variable, ...]:
     """Return the variables in a table of name, unit, meaning and, if there are any, edges."""
     variables = []
     for name, unit, meaning, *edges in read_table(text):
-        numbers = map(float, " ".join(edges).split())
-        variables.append(Variable(name, unit, meaning, tuple(numbers)))
+        edge_values = map(float, " ".join(edges).split())
+        variables.append(Variable(name, unit, meaning, tuple(edge_values)))
     return tuple(variables)
 
 
