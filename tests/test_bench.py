@@ -15,7 +15,7 @@ from pushlab.agents import Constant, RandomAgent
 from pushlab.experiments.bench import agents as entrants
 from pushlab.experiments.bench import report
 from pushlab.experiments.bench.command import SEEDS, add_rows
-from pushlab.experiments.bench.protocol import ORACLE, Trial, run_task, standard
+from pushlab.experiments.bench.protocol import ORACLE, Trial, run_task, standard_env
 from pushlab.experiments.bench.tasks import (
     QUICK,
     VERSIONS,
@@ -43,7 +43,7 @@ def test_the_command_writes_scores_a_report_and_reference_rows(tmp_path, monkeyp
     agent = "pushlab.experiments.bench.agents:linucb"
     result = bench(f"--agent {agent} --tasks credit,room-4 --reference rows.csv")
     assert result.exit_code == 0
-    assert "1 tasks do not fit, 0 runs failed" in result.output
+    assert "1 tasks not supported, 0 runs failed" in result.output
     scores = pd.read_csv("out/scores.csv")
     assert scores["normalised"].tolist() == pytest.approx([0.999996] * 3, abs=1e-6)
     assert pd.read_csv("rows.csv")["score"].tolist() == [-0.492242245] * 3
@@ -127,7 +127,7 @@ def test_scored_episodes_cannot_be_broken_off():
 def test_standard_environments_have_discrete_actions_and_flat_observations():
     tasks = [task for task in read_tasks(QUICK) if task.kind != "lifetime"]
     for task in tasks:
-        trial = Trial(standard(task.make(task.each[0]), task), task, seed=3)
+        trial = Trial(standard_env(task.make(task.each[0]), task), task, seed=3)
         observation, info = trial.reset()
         assert type(trial.action_space) is Discrete, task.name
         assert type(trial.observation_space) is Box, task.name

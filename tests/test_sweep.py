@@ -136,7 +136,7 @@ def test_finished_cells_are_kept_and_failed_ones_are_named_and_tried_again(mine)
     with pytest.warns(UserWarning, match="1 of 4 cells failed"):
         run(4, fresh=True)
     assert len(calls()) == 10
-    with pytest.raises(FileExistsError, match="no folder of a sweep"):
+    with pytest.raises(FileExistsError, match="has other files and no cells.json"):
         run(4, out=".")
     with pytest.raises(CellsFailed, match="worker process ended.*number 0"):
         run(1, mine.die, workers=2)

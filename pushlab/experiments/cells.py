@@ -1,15 +1,15 @@
-"""Cells of a grid: independent runs, computed in parallel by joblib and stored one by one.
+"""Cells of a grid: independent runs, computed in parallel with joblib and stored one by one.
 
-A folder holds
+The folder of the results contains
 
 - `cells.json`: labels and file of each cell of the last call
 - cells/<labels>-<fingerprint>.json: the tables of a finished cell
-- cells/<labels>-<fingerprint>.error: the traceback of a failed one
+- cells/<labels>-<fingerprint>.error: the traceback of a failed cell
 - <table>.csv: the rows of all cells
 
-The fingerprint covers everything that a cell's numbers depend on. After an edit of an agent its
-cells have other file names, so they run again and no others do. Rows are always read back from
-JSON, so they are the same on one core, on two and on a cluster.
+The fingerprint covers everything that a cell's numbers depend on. After an edit of an agent, its cells have new file
+names, so they and no others run again. Rows are always read back from JSON, so they are the same on one core, on
+several and on a cluster.
 """
 
 from __future__ import annotations
@@ -31,15 +31,16 @@ from pushlab.ground.arguments import demand, whole
 from pushlab.ground.files import cache_dir, write_text
 from pushlab.ground.store import fingerprint, read_result, result_file, result_text
 
-CELLS = "cells.json"
+CELLS_FILE = "cells.json"
 
 
 class Cell(NamedTuple):
     """An independent run.
 
     Attributes:
-        labels: Column names and values that identify the cell, the first columns of its rows.
-        function: Returns the cell's rows: a DataFrame or a list of dicts, or several tables {name: rows}.
+        labels: {column: value} that identifies the cell. These are the first columns of its rows.
+        function: Function that returns the cell's rows (a DataFrame or a list of dicts) or several tables
+            {name: rows}.
         arguments: Arguments of the function.
     """
 
@@ -49,7 +50,7 @@ class Cell(NamedTuple):
 
 
 class CellsFailed(RuntimeError):
-    """Raised if some cells raised an error; all others are finished and stored."""
+    """Error raised after all cells have run if some failed. The results of the others are stored."""
 
 
 def run_cells(
@@ -61,19 +62,21 @@ def run_cells(
     strict: bool = True,
     name: str = "cells",
 ) -> dict[str, pd.DataFrame]:
-    """Run the cells that aren't finished; return the tables of all cells, with rows in the order of the cells.
+    """Run all unfinished cells; return the tables of all cells, with rows in the order of the cells.
+
+    The next call runs failed cells again.
 
     Args:
-        out: Folder of the results. None is a folder in pushlab's cache, False stores nothing.
-        workers: Number of processes; None takes that of `joblib.parallel_config`, or all cores. Inside
+        out: Folder of the results. None uses a folder in pushlab's cache; False stores nothing.
+        workers: Number of processes. None uses the number in `joblib.parallel_config`, or all cores. Inside
             `joblib.parallel_config("dask")` or `"ray"` the cells run on that cluster.
         fresh: Run finished cells again.
         progress: Show a progress bar.
-        strict: Whether to raise CellsFailed after all cells if one failed, rather than warn. The next call tries failed
-            cells again.
+        strict: If cells failed, raise CellsFailed after all cells have run. If False, warn instead.
         name: Name on the progress bar and, if `out` is None, of the folder.
 
     Raises:
+        CellsFailed: Cells failed and `strict` is true, or a worker process ended unexpectedly.
         FileExistsError: The folder has other files.
         OSError: Results can't be written.
     """
@@ -85,22 +88,22 @@ def run_cells(
 
     files = _cell_files(cells, folder)
     results = [None if fresh or not file else read_result(file) for file in files]
-    missing = [at for at, result in enumerate(results) if result is None]
+    missing = [index for index, result in enumerate(results) if result is None]
     errors = {}
-    done = _side_by_side(cells, files, missing, workers, name, progress)
+    outcomes = _run_in_parallel(cells, files, missing, workers, name, progress)
     try:
-        for at, result, error in done:
-            results[at] = result
+        for index, result, error in outcomes:
+            results[index] = result
             if error:
-                errors[at] = error
+                errors[index] = error
     except BrokenProcessPool as error:
         unfinished = [
-            labels_text(cells[at].labels)
-            for at in missing
-            if not (files[at] and files[at].exists())
+            labels_text(cells[index].labels)
+            for index in missing
+            if not (files[index] and files[index].exists())
         ]
         raise CellsFailed(
-            f"a worker process ended unexpectedly, for want of memory perhaps; finished cells are stored. Unfinished: "
+            f"a worker process ended unexpectedly, perhaps for lack of memory; finished cells are stored. Unfinished: "
             f"{'; '.join(unfinished[:5])}"
         ) from error
     tables = _combine(cells, results)
@@ -111,11 +114,11 @@ def run_cells(
     if errors:
         first = min(errors)
         message = (
-            f"{len(errors)} of {len(cells)} cells failed, and will be tried again by the next call; the first, "
+            f"{len(errors)} of {len(cells)} cells failed; the next call runs them again. The first is "
             f"{labels_text(cells[first].labels)}: {errors[first]}"
         )
         if folder is not None:
-            message += f"\n`pushlab sweep --status {folder}` has their tracebacks"
+            message += f"\n`pushlab sweep --status {folder}` shows the tracebacks"
         if strict:
             raise CellsFailed(message)
         warnings.warn(message, stacklevel=3)
@@ -123,16 +126,21 @@ def run_cells(
 
 
 def status(folder: Path | str) -> pd.DataFrame:
-    """Return a table of the cells of a folder's last call: labels, state (finished, failed, missing), error, traceback.
+    """Return the state of each cell of a folder's last call.
+
+    Returns:
+        A table with the columns of the labels and state ("finished", "failed" or "missing"), error, traceback.
 
     Raises:
         FileNotFoundError: The folder has no cells.
     """
     folder = Path(folder)
-    if not (folder / CELLS).is_file():
-        raise FileNotFoundError(f"{folder} is no folder of a sweep: it has no {CELLS}")
+    if not (folder / CELLS_FILE).is_file():
+        raise FileNotFoundError(
+            f"{folder} has no {CELLS_FILE}, so it has no results of a sweep"
+        )
     rows = []
-    for cell in json.loads((folder / CELLS).read_text(encoding="utf-8")):
+    for cell in json.loads((folder / CELLS_FILE).read_text(encoding="utf-8")):
         file = folder / "cells" / cell["file"]
         row = {**cell["labels"], "state": "missing", "error": None, "traceback": None}
         if read_result(file) is not None:
@@ -146,50 +154,54 @@ def status(folder: Path | str) -> pd.DataFrame:
 
 
 def _cell_files(cells, folder):
-    """Return the file of each cell, or None if nothing is stored, and write the list of cells."""
+    """Write the list of cells; return the file of each cell, None without a folder."""
     if folder is None:
         return [None] * len(cells)
-    if folder.is_dir() and any(folder.iterdir()) and not (folder / CELLS).exists():
+    if folder.is_dir() and any(folder.iterdir()) and not (folder / CELLS_FILE).exists():
         raise FileExistsError(
-            f"{folder} is no folder of a sweep: it has no {CELLS}; name a new one"
+            f"{folder} has other files and no {CELLS_FILE}; choose a new folder, or that of a sweep"
         )
     files = []
-    listed = []
+    entries = []
     for cell in cells:
         key = fingerprint(cell.labels, cell.function, cell.arguments)
         label = "-".join(map(str, cell.labels.values()))
-        files.append(result_file(folder / "cells", label, key))
-        listed.append({"labels": cell.labels, "file": files[-1].name})
-    demand(
-        len(set(files)) == len(files), "two cells have the same labels and arguments"
-    )
-    write_text(folder / CELLS, result_text(listed))
+        file = result_file(folder / "cells", label, key)
+        files.append(file)
+        entries.append({"labels": cell.labels, "file": file.name})
+    is_unique = len(set(files)) == len(files)
+    demand(is_unique, "two cells have the same labels and arguments")
+    write_text(folder / CELLS_FILE, result_text(entries))
     return files
 
 
-def _side_by_side(cells, files, missing, workers, name, progress):
-    """Yield the number, the result and the error of each missing cell."""
+def _run_in_parallel(cells, files, missing, workers, name, progress):
+    """Yield (index, result, error) of each missing cell."""
     from joblib import Parallel, delayed
     from joblib.parallel import get_active_backend
     from tqdm.auto import tqdm
 
-    backend, configured = get_active_backend()
+    backend, configured_workers = get_active_backend()
     if workers is None:
-        workers = configured if configured != 1 else -1
-    _restart_workers()
-    returned = "generator_unordered" if backend.supports_return_generator else "list"
-    work = (delayed(_run_cell)(at, cells[at], files[at]) for at in missing)
-    finished = len(cells) - len(missing)
+        workers = configured_workers if configured_workers != 1 else -1
+    _restart_workers_if_edited()
+    return_as = "generator_unordered" if backend.supports_return_generator else "list"
+    tasks = (delayed(_run_cell)(index, cells[index], files[index]) for index in missing)
+    n_finished = len(cells) - len(missing)
     with tqdm(
-        total=len(cells), initial=finished, desc=name, unit="cell", disable=not progress
+        total=len(cells),
+        initial=n_finished,
+        desc=name,
+        unit="cell",
+        disable=not progress,
     ) as bar:
-        for done in Parallel(n_jobs=workers, return_as=returned)(work):
+        for outcome in Parallel(n_jobs=workers, return_as=return_as)(tasks):
             bar.update()
-            yield done
+            yield outcome
 
 
-def _run_cell(at, cell, file):
-    """Run a cell on one thread and store its tables, or the traceback of its error."""
+def _run_cell(index, cell, file):
+    """Run a cell on one thread and store its tables, or its traceback; return (index, tables, error)."""
     from threadpoolctl import threadpool_limits
 
     try:
@@ -202,29 +214,29 @@ def _run_cell(at, cell, file):
         if file is not None:
             write_text(file.with_suffix(".error"), traceback.format_exc())
             file.unlink(missing_ok=True)
-        return at, None, f"{type(error).__name__}: {error}"
+        return index, None, f"{type(error).__name__}: {error}"
     if file is not None:
         write_text(file, text)
         file.with_suffix(".error").unlink(missing_ok=True)
-    return at, json.loads(text), None
+    return index, json.loads(text), None
 
 
 def _columns(name, rows, cell):
-    """Return {column: values} of a cell's table, without its labels."""
+    """Return {column: values} of a cell's table, without the columns of its labels."""
     table = rows if isinstance(rows, pd.DataFrame) else pd.DataFrame(rows)
     if table.index.nlevels > 1 or table.index.name is not None:
         table = table.reset_index()
     for label, value in cell.labels.items():
         demand(
             label not in table or (table[label] == value).all(),
-            f"the table {name} has a column {label!r}, and so have the cell's labels",
+            f"the table {name} has a column {label!r} that differs from the label of that name",
         )
     others = table.columns.difference(list(cell.labels), sort=False)
     return {str(column): table[column].tolist() for column in others}
 
 
 def _combine(cells, results):
-    """Return the tables of all finished cells, each row with the labels of its cell."""
+    """Return the tables of all finished cells, with the labels of its cell in each row."""
     columns: dict[str, dict] = defaultdict(dict)
     rows: dict[str, list] = defaultdict(list)
     for cell, result in zip(cells, results):
@@ -238,22 +250,22 @@ def _combine(cells, results):
 
 
 def labels_text(labels):
-    """Return the labels of a cell for a message."""
+    """Return the labels of a cell as text, for messages."""
     return ", ".join(f"{name} {value}" for name, value in labels.items())
 
 
-_modules_of_workers: dict[str, float] = {}
+_module_times: dict[str, float] = {}  # of the modules that joblib's processes loaded
 
 
-def _restart_workers():
-    """End joblib's processes if a module outside of installed libraries is new or was edited."""
+def _restart_workers_if_edited():
+    """End joblib's processes if a module outside installed libraries is new or has been edited."""
     from joblib.externals.loky import get_reusable_executor
 
     installed = tuple(sysconfig.get_paths().values())
     files = {getattr(module, "__file__", None) for module in [*sys.modules.values()]}
     own = [file for file in files if file and not file.startswith(installed)]
-    modules = {file: os.path.getmtime(file) for file in own if os.path.exists(file)}
-    if modules != _modules_of_workers:
+    times = {file: os.path.getmtime(file) for file in own if os.path.exists(file)}
+    if times != _module_times:
         get_reusable_executor().shutdown(wait=True)
-        _modules_of_workers.clear()
-        _modules_of_workers.update(modules)
+        _module_times.clear()
+        _module_times.update(times)

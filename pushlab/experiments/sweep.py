@@ -1,4 +1,4 @@
-"""A grid of agents x environments x seeds: on all cores, or on a cluster.
+"""Runs of a grid of agents x environments x seeds, on all cores or on a cluster.
 
 >>> from pushlab.experiments.sweep import sweep
 >>> envs = [{"env": "pushlab/evalumap2-v0", "user": "mira"}]
@@ -26,7 +26,7 @@ from pushlab.ground.arguments import demand, meant, one_of, whole
 from pushlab.ground.faults import Fault, refuse
 from pushlab.ground.seeds import part_seed
 
-TESTING = 1  # the part of a run that has seeds of its own
+TESTING = 1  # the part of a run with seeds of its own
 RUN_COLUMNS = ["run", "env", "agent", "seed", "lifetime", "response_time"]
 
 
@@ -51,31 +51,32 @@ def sweep(
     Args:
         agents: A list, or {label: agent}. An agent is the name of one in `pushlab.agents`, "module:factory", a class
             or a factory, or a dict {"agent": any of these, "name": label, argument: value, ...}. A factory with a
-            parameter `env` gets the environment. Each run makes its own agent.
-        envs: A list, or {label: environment}: an id, a factory, or {"env": id, "name": label, argument: value, ...}.
-            {"each": {"user": ["mira", "theo"]}} in such a dict gives one environment per value, named by its
-            arguments.
-        seeds: Number of seeds, which count from 0, or the seeds themselves.
-        out: Folder for the results, in which later calls continue. None is a folder in pushlab's cache, False stores
+            parameter `env` gets the environment. Each run creates its own agent.
+        envs: A list, or {label: environment}. An environment is an id, a factory, or a dict
+            {"env": id, "name": label, argument: value, ...}. With {"each": {"user": ["mira", "theo"]}} in the dict,
+            there is one environment per value, labelled by its arguments.
+        seeds: Number of seeds, counted from 0, or a list of seeds.
+        out: Folder for the results, in which later calls continue. None uses a folder in pushlab's cache; False stores
             nothing.
-        syllabi: Names, files or dicts of syllabi instead of environments, a list or {label: syllabus}; each run is a
-            lifetime.
+        syllabi: Syllabi instead of environments, a list or {label: syllabus}. A syllabus is a name, a file or a dict;
+            each run is a lifetime.
         episodes: Number of episodes per run.
-        tests: Number of episodes that follow without learning or exploring (`block_type` "test").
-        steps, record: As in `pushlab.rollout`; record is "episodes" or "steps".
-        workers, fresh, progress: As in `pushlab.experiments.cells.run_cells`, which runs anything else than agents.
-        strict: Whether to raise CellsFailed after all runs if one failed, rather than warn.
+        tests: Number of further episodes without learning or exploring (`block_type` "test").
+        steps, record: As in `pushlab.rollout`. `record` must be "episodes" or "steps".
+        workers, fresh, progress: As in `pushlab.experiments.cells.run_cells`, which runs any other functions.
+        strict: If runs failed, raise CellsFailed after all runs. If False, warn instead.
 
     Returns:
-        A row per episode (or step): env or syllabus, agent, seed, then the columns of the log except times.
+        A table with one row per episode (or step). The columns are env (or syllabus), agent, seed and those of the
+        log, without times.
 
     Raises:
-        BadData: An agent, environment or syllabus can't be made. Nothing has run then; the message lists all of them.
-        CellsFailed: With `strict`, a run failed.
+        BadData: Agents, environments or syllabi can't be created. The message lists all of them, and nothing was run.
+        CellsFailed: Runs failed and `strict` is true.
     """
     demand(
         (envs is None) != (syllabi is None),
-        "a sweep needs agents and either envs or syllabi",
+        "a sweep needs either envs or syllabi",
     )
     settings = {}
     if syllabi is None:
@@ -86,12 +87,12 @@ def sweep(
     if not isinstance(seeds, Iterable):
         seeds = range(whole("seeds", seeds, 1))
     seeds = [whole("a seed", seed, 0) for seed in seeds]
-    demand(seeds, "there is no seed: the list is empty")
+    demand(seeds, "seeds is empty; give at least one")
     kind = "env" if syllabi is None else "syllabus"
     faults: list[Fault] = []
     worlds = read_specs(kind, envs if syllabi is None else syllabi, faults)
     makers = read_specs("agent", agents, faults)
-    _make_once(worlds, makers, faults)
+    _try_specs(worlds, makers, faults)
     refuse(faults)
     cells = []
     for world, agent, seed in itertools.product(worlds, makers, seeds):
@@ -105,7 +106,7 @@ def sweep(
 def run_cell(
     world: Spec, maker: Spec, seed: int, settings: Mapping[str, Any]
 ) -> pd.DataFrame:
-    """Return the log of an agent's run in an environment, or of its lifetime, without the columns of times."""
+    """Return the log of a run of an agent in an environment or syllabus, without the columns of times."""
     if world.kind == "syllabus":
         from pushlab.lifetimes.live import run_syllabus
 
@@ -126,20 +127,20 @@ def run_episodes(
     if not tests:
         return log
     settings |= {"learn": False, "explore": False, "block": 1, "block_type": "test"}
-    own_seed = part_seed(seed, TESTING)
-    test = rollout(env, agent, tests, own_seed, progress=False, **settings)
-    return pd.concat([log, test], ignore_index=True)
+    test_seed = part_seed(seed, TESTING)
+    test_log = rollout(env, agent, tests, test_seed, progress=False, **settings)
+    return pd.concat([log, test_log], ignore_index=True)
 
 
 # ---------------------------------------------------------------- agents and environments
 
 
 class Spec(NamedTuple):
-    """An agent, environment or syllabus to make in the process that runs it.
+    """Specification of an agent, environment or syllabus, which is created in the process that runs it.
 
     Attributes:
         kind: "agent", "env" or "syllabus".
-        target: A factory, Gymnasium's spec of an environment, or a syllabus as `read_syllabus` takes it.
+        target: A factory, Gymnasium's spec of an environment, or an argument of `read_syllabus`.
         arguments: Arguments of the factory.
     """
 
@@ -148,7 +149,7 @@ class Spec(NamedTuple):
     arguments: dict[str, Any]
 
     def make(self, env: Any = None) -> Any:
-        """Return the agent, environment or syllabus. A factory of agents with a parameter `env` gets it."""
+        """Return the agent, environment or syllabus. Only agents' factories with a parameter `env` get `env`."""
         if self.kind == "syllabus":
             from pushlab.lifetimes.syllabi import read_syllabus
 
@@ -166,24 +167,30 @@ class Spec(NamedTuple):
         return as_agent(self.target(**arguments))
 
 
-def read_specs(kind: str, given: Any, faults: list[Fault]) -> dict[str, Spec]:
-    """Return {label: Spec} of agents, envs or syllabi as `sweep` takes them, and add a fault for each unknown name.
+def read_specs(kind: str, entries: Any, faults: list[Fault]) -> dict[str, Spec]:
+    """Return {label: Spec} of the argument agents, envs or syllabi of `sweep`.
+
+    Args:
+        kind: "agent", "env" or "syllabus".
+        entries: The argument.
+        faults: List to which a fault is added for each unknown name.
 
     Raises:
         ValueError: Two labels are equal.
     """
-    if isinstance(given, Mapping) and kind not in given:
-        pairs = [(str(label), one) for label, one in given.items()]
+    if isinstance(entries, Mapping) and kind not in entries:
+        pairs = [(str(label), entry) for label, entry in entries.items()]
     else:
-        several = given if isinstance(given, (list, tuple)) else [given]
-        pairs = [(None, one) for one in several]
-    demand(pairs, f"there is no {kind}: the list is empty")
+        items = entries if isinstance(entries, (list, tuple)) else [entries]
+        pairs = [(None, entry) for entry in items]
+    demand(pairs, f"a sweep needs at least one {kind}; got none")
     specs: dict[str, Spec] = {}
-    for name, one in pairs:
-        for arguments in _each(kind, one):
+    for name, entry in pairs:
+        for arguments in _expand_each(kind, entry):
             target = arguments.pop(kind)
             label = arguments.pop("name", name) or _label(target, arguments)
-            demand(label not in specs, f"two {kind}s are {label!r}; give them names")
+            is_new = label not in specs
+            demand(is_new, f"two {kind}s have the label {label!r}; give them names")
             try:
                 specs[label] = _spec(kind, target, arguments)
             except Exception as error:
@@ -191,14 +198,14 @@ def read_specs(kind: str, given: Any, faults: list[Fault]) -> dict[str, Spec]:
     return specs
 
 
-def _each(kind, one):
-    """Return a dict for each combination of the values of "each"."""
-    if not (isinstance(one, Mapping) and kind in one):
-        return [{kind: one}]
-    axes = one.get("each", {})
-    rest = {key: value for key, value in one.items() if key != "each"}
+def _expand_each(kind, entry):
+    """Return one dict for each combination of the values of "each" in an entry."""
+    if not (isinstance(entry, Mapping) and kind in entry):
+        return [{kind: entry}]
+    axes = entry.get("each", {})
+    constant = {key: value for key, value in entry.items() if key != "each"}
     combinations = itertools.product(*axes.values())
-    return [rest | dict(zip(axes, values)) for values in combinations]
+    return [constant | dict(zip(axes, values)) for values in combinations]
 
 
 def _spec(kind, target, arguments):
@@ -207,7 +214,7 @@ def _spec(kind, target, arguments):
     elif kind == "env" and not callable(target):
         import gymnasium as gym
 
-        import pushlab  # noqa: F401  registers the ids
+        import pushlab  # noqa: F401  (registers the ids)
 
         target = gym.spec(target)
     return Spec(kind, target, arguments)
@@ -227,17 +234,19 @@ def _label(target, arguments):
 
 
 def load_factory(target: Any) -> Callable:
-    """Return a factory: `target` itself, an agent of `pushlab.agents` by name, or "module:name".
+    """Return the factory of an agent.
 
-    A module can also be in the working directory.
+    Args:
+        target: A factory, the name of an agent in `pushlab.agents`, or "module:name". The module can be in the working
+            directory.
 
     Raises:
-        ValueError: The target is anything else.
+        ValueError: There is no such factory.
     """
     if not isinstance(target, str):
         demand(
             callable(target),
-            f"an agent is a name, a class or a function that makes one; got {target!r:.60}",
+            f"an agent must be a name, a class or a factory; got {target!r:.60}",
         )
         return target
     module, _, name = target.rpartition(":")
@@ -248,20 +257,20 @@ def load_factory(target: Any) -> Callable:
         return getattr(import_module(module) if module else agents, name)
     except (ImportError, AttributeError) as error:
         raise ValueError(
-            f"{target!r} is no agent of pushlab.agents and no module:name that can be imported ({error})"
+            f"{target!r} is neither an agent of pushlab.agents nor a module:name that can be imported ({error})"
             + meant(name, dir(agents))
         ) from error
 
 
-def _make_once(worlds, makers, faults):
-    """Make each environment or syllabus and each agent once, and add a fault for each that can't be made."""
+def _try_specs(worlds, makers, faults):
+    """Create each environment or syllabus and each agent once, and add a fault for each failure."""
     env = None
     for label, spec in [*worlds.items(), *makers.items()]:
         try:
-            made = spec.make(env)
+            created = spec.make(env)
             if spec.kind == "env":
-                env = made
+                env = created
                 env.close()
-        except Exception as error:  # of a user's factory, too
-            words = str(error) or type(error).__name__
-            faults.append(Fault(f"{spec.kind} {label}", right=words))
+        except Exception as error:  # a user's factory can raise any error
+            message = str(error) or type(error).__name__
+            faults.append(Fault(f"{spec.kind} {label}", right=message))

@@ -1,1 +1,1 @@
-"""The benchmark: see `protocol.py`."""
+"""The benchmark of agents; `protocol.py` has its rules."""

@@ -1,20 +1,17 @@
-"""Entrants of the benchmark: the workbook's own agents, and learners of other libraries.
+"""Agents for the benchmark: the workbook's own agents, and learners of other libraries.
 
     pushlab bench --agent pushlab.experiments.bench.agents:thompson --out DIR
 
-None was tuned for the benchmark. The workbook's agents have their defaults; only fitted Q iteration
-has fewer trees and iterations than in its study, and learns three times within a budget.
+None was tuned for the benchmark. The workbook's agents have their defaults. Only fitted Q iteration has fewer trees and
+iterations than in its study, and learns three times within a budget.
 
-- `random`: any of the candidate notifications; elsewhere any allowed action
-- `left_alone`: always action 0, which does nothing; in World3 action 4, which keeps the book's
-  scenario
+- `random`: a random candidate notification, or a random allowed action
+- `left_alone`: always action 0, which does nothing; in World3 action 4, which keeps the book's scenario
 - `most_opened`: the notification that was opened most often at that time of day
-- `eps_greedy`, `thompson`: bandits over notifications; offline they learn in the simulation of the
-  history
-- `linucb`: a bandit over notifications; elsewhere over items or actions, given the observation
+- `eps_greedy`, `thompson`: bandits over notifications; offline they learn in the simulation of the history
+- `linucb`: a bandit over notifications, or over items or actions given the observation
 - `offline_model`: the notification that a logistic model of the history predicts to be opened
-- `do_not_disturb`: delays notifications in quiet hours and while the ringer is silent, then shows
-  all of them
+- `do_not_disturb`: delays notifications in quiet hours and while the ringer is silent, then shows all of them
 - `q_table`: Q-learning with a table, for arriving notifications
 - `linear_q`: Q-learning with linear functions
 - `fitted_q`: fitted Q iteration
@@ -22,14 +19,12 @@ has fewer trees and iterations than in its study, and learns three times within 
 - `given_memory`: beliefs about usual places; the rest of the memory holds episodes
 - `learned_memory`: learns whether to store an episode or a belief
 - `told`: in a lifetime, a linear Q-learner for each task, given the task's name
-- `recognises`: in a lifetime, a linear Q-learner for each user, recognised by how much the user
-  opens
-- `workbook`: on each system the agent that the workbook's chapter ends with
+- `recognises`: in a lifetime, a linear Q-learner for each user, recognised by how much the user opens
+- `workbook`: on each system the last agent of the workbook's chapter
 
-`dqn` and `ppo` are stable-baselines3's, `maskable_ppo` and `recurrent_ppo` sb3-contrib's (`pip
-install 'pushlab[rl]'`), with their libraries' defaults. Only PPO and its relatives gather fewer
-steps per update if the budget is below their default. They run on the CPU, in one thread of
-PyTorch, so that the same seed gives the same scores.
+`dqn` and `ppo` are stable-baselines3's, `maskable_ppo` and `recurrent_ppo` sb3-contrib's (`pip install 'pushlab[rl]'`),
+with their libraries' defaults. PPO and its relatives gather fewer steps per update if the budget is below their
+default. They run on the CPU, in one thread of PyTorch, so that the same seed gives the same scores.
 """
 
 from __future__ import annotations
@@ -46,22 +41,22 @@ from pushlab.agents.protocol import Agent
 from pushlab.experiments.bench.protocol import DoesNotFit, Trial, call_maker
 from pushlab.ground.arguments import bring
 
-BATCH = 64  # batch size of PPO; a shorter rollout is a multiple of it
+BATCH_SIZE = 64  # of PPO; a shortened rollout is a multiple of it
 
 
 class FromHistory(Wrapped):
-    """An agent that `make(history)` creates when it gets a history, and `make(None)` before."""
+    """Agent created by `make(history)` when it is fitted to a history, and by `make(None)` before."""
 
     def __init__(self, make):
-        self.make_from = make
+        self.make_from_history = make
         super().__init__(lambda: make(None))
 
     def fit(self, history):
-        self.learner = self.make_from(history)
+        self.learner = self.make_from_history(history)
 
 
-def _kind_of(trial):
-    """Return the kind of a task: one with notifications, arrivals, a limited memory, or only numbers."""
+def _action_kind(trial):
+    """Return the subject of a task's decisions: "notifications", "arrivals", "memory" or "numbers"."""
     if isinstance(getattr(trial.world, "candidates", None), np.ndarray):
         return "notifications"
     if hasattr(trial.world, "fates"):
@@ -69,18 +64,20 @@ def _kind_of(trial):
     return "numbers" if trial.task.capacity is None else "memory"
 
 
-def entrant(only: str | None = None, **makers: Callable[..., Agent]) -> Callable:
-    """Return a function that makes the agent for a trial, or raises DoesNotFit.
+def entrant(
+    task_kind: str | None = None, **makers: Callable[..., Agent]
+) -> Callable[[Trial], Agent]:
+    """Return a function that creates the agent for a trial, or raises DoesNotFit.
 
     Args:
-        only: The only kind of task that the agent is for: "offline" or "lifetime".
-        makers: For each kind of `_kind_of`, a class or a function of the trial that makes the agent.
+        task_kind: The only kind of task that the agent supports: "offline" or "lifetime". None supports all kinds.
+        makers: For each supported result of `_action_kind`, a class or a function that creates the agent.
     """
 
     def make(trial):
-        if only not in (None, trial.task.kind):
-            raise DoesNotFit(f"is for {only} tasks only")
-        kind = _kind_of(trial)
+        if task_kind not in (None, trial.task.kind):
+            raise DoesNotFit(f"is for {task_kind} tasks only")
+        kind = _action_kind(trial)
         if kind not in makers:
             raise DoesNotFit(f"is not for tasks with {kind}")
         return call_maker(makers[kind], trial)
@@ -88,24 +85,24 @@ def entrant(only: str | None = None, **makers: Callable[..., Agent]) -> Callable
     return make
 
 
-def _modelled(history):
+def _offline_model(history):
     return agents.RandomCandidate() if history is None else agents.OfflineModel(history)
 
 
-def _fitted(trial):
+def _fitted_q(trial):
     world = trial.world
     length = getattr(world, "steps", None) or getattr(world, "step_per_episode", 1)
     every = max(1, trial.task.steps // length // 3)
     if trial.task.kind == "lifetime":
         every = 100
-    actions = world.action_space.n
+    n_actions = world.action_space.n
     return agents.FittedQIteration(
-        actions, trees=10, growths=4, sweeps=25, leaf=5, every=every
+        n_actions, trees=10, growths=4, sweeps=25, leaf=5, every=every
     )
 
 
-def _in_memory(agent):
-    return entrant(memory=lambda trial: agent(trial.task.capacity))
+def _memory_entrant(agent_class):
+    return entrant(memory=lambda trial: agent_class(trial.task.capacity))
 
 
 random = entrant(
@@ -121,14 +118,14 @@ most_opened = entrant(notifications=partial(FromHistory, agents.MostOpened))
 eps_greedy = entrant(notifications=agents.EpsilonGreedy)
 thompson = entrant(notifications=agents.ThompsonSampling)
 linucb = entrant(notifications=agents.LinUCB, numbers=agents.LinUCBItem)
-offline_model = entrant("offline", notifications=partial(FromHistory, _modelled))
+offline_model = entrant("offline", notifications=partial(FromHistory, _offline_model))
 do_not_disturb = entrant(arrivals=agents.DoNotDisturb)
 q_table = entrant(arrivals=agents.QTable)
 linear_q = entrant(arrivals=agents.LinearArrivalQ, numbers=agents.LinearQ)
-fitted_q = entrant(numbers=_fitted)
-both_memories = _in_memory(agents.BothAgent)
-given_memory = _in_memory(agents.GivenAgent)
-learned_memory = _in_memory(agents.LearnedAgent)
+fitted_q = entrant(numbers=_fitted_q)
+both_memories = _memory_entrant(agents.BothAgent)
+given_memory = _memory_entrant(agents.GivenAgent)
+learned_memory = _memory_entrant(agents.LearnedAgent)
 told = entrant(
     "lifetime",
     arrivals=partial(agents.Told, agents.LinearArrivalQ),
@@ -140,32 +137,33 @@ recognises = entrant(
 
 
 def workbook(trial: Trial) -> Agent:
-    """Return the agent that the workbook's chapter on this system ends with."""
+    """Return the last agent of the workbook's chapter on this system."""
     if trial.task.kind == "offline":
         return offline_model(trial)
     if trial.task.kind == "lifetime":
         return told(trial)
-    last = {
+    makers = {
         "notifications": thompson,
         "arrivals": linear_q,
         "memory": learned_memory,
         "numbers": linear_q if trial.task.system == "recommender" else fitted_q,
     }
-    return last[_kind_of(trial)](trial)
+    return makers[_action_kind(trial)](trial)
 
 
 # ---------------------------------------------------------------- learners of other libraries
 
 
 class Outside(Agent):
-    """An algorithm with the interface of stable-baselines3 as an agent with its own training loop.
+    """Agent for algorithms with the interface of stable-baselines3, which have their own training loop.
 
-    It gets environments in the benchmark's standard form (`standard`). `model` is the library's object after training.
+    It gets environments in the benchmark's standard form (`standard_env`). After training, `model` is the library's
+    object.
 
     Args:
         name: Name of the agent.
-        algorithm: "module:Class".
-        rollout: Steps gathered before each update, by default.
+        algorithm: "module:Class" of the algorithm.
+        rollout: Default number of steps before each update.
         policy: Name of the policy's network in that library.
 
     Raises:
@@ -186,9 +184,9 @@ class Outside(Agent):
         self._rollout = rollout
 
     def train(self, env: gym.Env, steps: int, seed: int) -> None:
-        """Learn from at most `steps` steps, in whole rollouts."""
+        """Learn from at most `steps` steps, a multiple of the rollout's length."""
         bring("torch", self.name).set_num_threads(1)
-        rollout = min(self._rollout, max(steps // BATCH * BATCH, 4))
+        rollout = min(self._rollout, max(steps // BATCH_SIZE * BATCH_SIZE, 4))
         settings = {"n_steps": rollout} if rollout < self._rollout else {}
         self.model = self._make(env, seed=seed, **settings)
         self.model.learn(steps // rollout * rollout)
@@ -210,9 +208,9 @@ class Outside(Agent):
 dqn = partial(Outside, "dqn", "stable_baselines3:DQN", 4)
 # Schulman et al. (2017), Proximal policy optimization algorithms, arXiv:1707.06347.
 ppo = partial(Outside, "ppo", "stable_baselines3:PPO", 2048)
-# PPO that never takes a forbidden action: Huang & Ontañón (2022), FLAIRS 35. It equals `ppo` if all are allowed.
+# PPO with masked actions: Huang & Ontañón (2022), FLAIRS 35. It equals `ppo` if all actions are allowed.
 maskable_ppo = partial(Outside, "maskable_ppo", "sb3_contrib:MaskablePPO", 2048)
-# PPO with a recurrent network (LSTM), which takes at least six times as long as `ppo`.
+# PPO with a recurrent network (LSTM). It takes at least six times as long as `ppo`.
 recurrent_ppo = partial(
     Outside, "recurrent_ppo", "sb3_contrib:RecurrentPPO", 128, "MlpLstmPolicy"
 )

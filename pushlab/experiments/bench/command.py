@@ -1,13 +1,13 @@
-"""`pushlab bench`: run agents on the benchmark's tasks, on all cores, and write scores and a
-report to a folder.
+"""The command `pushlab bench`: run agents on the benchmark's tasks and write scores and a report.
 
-- runs/: finished runs: the same command continues where it stopped
-- `scores.csv`: a row per agent, task and seed: score, normalised, steps. The same code gives the
-  same file
+The folder of the results contains
+
+- runs/: finished runs; the same command continues an interrupted benchmark
+- `scores.csv`: one row per agent, task and seed: score, normalised, steps. The same code gives the same file
 - `seconds.csv`: CPU seconds of each run
-- `unfit.csv`: tasks that don't fit, with the reason
-- `failed.csv`: runs that raised an error, with its traceback
-- `report.md`: a report with pictures beside the agents that ship; each of several agents has a
+- `unfit.csv`: tasks that an agent doesn't support, with the reason
+- `failed.csv`: failed runs, with their tracebacks
+- `report.md`: a report with pictures that compares the agent with the shipped ones. With several agents, each has a
   folder of its own
 """
 
@@ -58,10 +58,12 @@ def run_bench(
     """Run agents on the tasks; write the tables to the folder `out` and return them.
 
     Args:
-        names: Agents, each named as `module:make`; see `label_of` for their labels in the tables.
-        tasks: Names of tasks; None takes all.
-        seeds: Number of runs of each task; None is 5, in the quick version 3.
-        workers: Number of processes; None is all cores.
+        names: Agents, each as `module:make`. The tables have their labels, see `agent_label`.
+        out: Folder of the results.
+        version: Version of the benchmark.
+        tasks: Names of tasks. None takes all.
+        seeds: Number of runs of each task. None means 5, or 3 in the quick version.
+        workers: Number of processes. None uses all cores.
 
     Returns:
         Tables by name:
@@ -69,7 +71,7 @@ def run_bench(
         - scores: columns agent, task, seed, score, normalised, steps
         - seconds: columns agent, task, seed, seconds
         - unfit: columns agent, task, reason
-        - failed: columns agent, task, seed, reason, traceback; the next call tries failed runs again
+        - failed: columns agent, task, seed, reason, traceback. The next call runs failed runs again
 
     Raises:
         ValueError: An agent or a task is unknown.
@@ -77,39 +79,43 @@ def run_bench(
     Warns:
         UserWarning: Runs failed.
     """
-    chosen = [find_task(name, version) for name in tasks or ()] or read_tasks(version)
-    makers = {label_of(name): load_factory(name) for name in names}
-    demand(len(makers) == len(names), f"two of {', '.join(names)} have the same label")
+    selected = [find_task(name, version) for name in tasks or ()]
+    selected = selected or read_tasks(version)
+    makers = {agent_label(name): load_factory(name) for name in names}
+    is_unique = len(makers) == len(names)
+    demand(is_unique, f"two of the agents {', '.join(names)} have the same label")
     runs = range(seeds or SEEDS[version])
     cells = []
-    for label, task, seed in itertools.product(makers, chosen, runs):
+    for label, task, seed in itertools.product(makers, selected, runs):
         labels = {"agent": label, "task": task.name, "seed": seed}
         cells.append(Cell(labels, run_task, (makers[label], task, seed)))
     out = Path(out)
-    found = run_cells(cells, out / "runs", workers, strict=False)
+    results = run_cells(cells, out / "runs", workers, strict=False)
     failed = status(out / "runs").query("state == 'failed'")
-    found["failed"] = failed.rename(columns={"error": "reason"})
+    results["failed"] = failed.rename(columns={"error": "reason"})
     tables = {}
     for name, columns in COLUMNS.items():
-        table = found.get(name, pd.DataFrame(columns=columns))[columns]
+        table = results.get(name, pd.DataFrame(columns=columns))[columns]
         tables[name] = table.drop_duplicates(ignore_index=True)
     scores = tables["scores"]
     scores["score"] = [float(DIGITS % score) for score in scores["score"]]
     tables["scores"] = normalise(scores, version)
     for name, table in tables.items():
-        write_text(out / f"{name}.csv", _csv(table))
+        write_text(out / f"{name}.csv", _to_csv(table))
     return tables
 
 
-def _csv(table):
+def _to_csv(table):
     return table.to_csv(index=False, lineterminator="\n", float_format=DIGITS)
 
 
-def label_of(name: str) -> str:
-    """Return the label of an agent named `module:make`: its function, or its module if the function is `make`.
+def agent_label(name: str) -> str:
+    """Return the label of an agent: the name of its function, or of its module if the function is `make`.
 
-    >>> label_of("pushlab.experiments.bench.agents:linear_q"), label_of("my_agent:make"), label_of("RandomAgent")
-    ('linear-q', 'my-agent', 'RandomAgent')
+    >>> agent_label("pushlab.experiments.bench.agents:linear_q"), agent_label("my_agent:make")
+    ('linear-q', 'my-agent')
+    >>> agent_label("RandomAgent")
+    'RandomAgent'
     """
     module, _, make = name.rpartition(":")
     label = module.rpartition(".")[2] if make == "make" else make
@@ -117,14 +123,15 @@ def label_of(name: str) -> str:
 
 
 def add_rows(file: Path, scores: pd.DataFrame, version: str) -> None:
-    """Add scores to a file of reference rows; they replace those of the same version and agents."""
+    """Add scores to a file of reference scores, in place of those of the same version and agents."""
     new = scores.assign(version=version)[REFERENCE]
     old = new[:0]
     if file.exists():
         old = read_table(file, dict.fromkeys(REFERENCE, word()), others=False)
     is_replaced = (old["version"] == version) & old["agent"].isin(new["agent"])
     table = pd.concat([old[~is_replaced], new])
-    write_text(file, _csv(table.sort_values(["version", "agent"], kind="stable")))
+    table = table.sort_values(["version", "agent"], kind="stable")
+    write_text(file, _to_csv(table))
 
 
 # ---------------------------------------------------------------- the command
@@ -134,47 +141,55 @@ def bench(
     agent: Annotated[
         list[str],
         typer.Option(
-            help="module:make, where make() or make(env) returns an agent; "
-            "repeat it for several."
+            help="module:make, where make() or make(env) returns an agent. "
+            "Repeat the option for several agents."
         ),
     ],
-    out: Annotated[Path, typer.Option(help="Folder for scores and report.")],
+    out: Annotated[Path, typer.Option(help="Folder for scores and reports.")],
     quick: Annotated[
         bool,
-        typer.Option("--quick", help="Smaller budgets: a minute, and other scores."),
+        typer.Option(
+            "--quick",
+            help="Run the quick version, in two minutes. "
+            "Its scores do not compare with those of the full one.",
+        ),
     ] = False,
     tasks: Annotated[
-        str | None, typer.Option(help="Names with commas between; by default all.")
+        str | None,
+        typer.Option(help="Names of tasks, separated by commas. By default all."),
     ] = None,
     seeds: Annotated[
-        int | None, typer.Option(min=1, help="Runs of each task: 5, quick 3.")
+        int | None, typer.Option(min=1, help="Runs per task. By default 5, quick 3.")
     ] = None,
     workers: Annotated[
-        int | None, typer.Option(help="Processes; by default all cores.")
+        int | None, typer.Option(help="Number of processes. By default all cores.")
     ] = None,
     reference: Annotated[
         Path | None,
-        typer.Option(help="Also add the scores to this file, if no run failed."),
+        typer.Option(
+            help="Add the scores to this file of reference scores, unless runs failed."
+        ),
     ] = None,
 ) -> None:
-    """Run an agent on the benchmark: scores, and a report beside the agents that ship.
+    """Run agents on the benchmark; write scores, and a report that compares them with the shipped agents.
 
     `pushlab.experiments.bench.protocol` describes agents and rules, data/bench/README.md the tasks.
     """
     from pushlab.experiments.bench.report import write_report
 
     version = QUICK if quick else VERSION
-    chosen = tasks.split(",") if tasks else None
+    task_names = tasks.split(",") if tasks else None
     with ended_by(2):
-        found = run_bench(agent, out, version, chosen, seeds, workers)
-        failed = found["failed"]
-        scores = found["scores"]
+        tables = run_bench(agent, out, version, task_names, seeds, workers)
+        failed = tables["failed"]
+        scores = tables["scores"]
         means = scores.pivot_table("normalised", "task", "agent", sort=False)
         say(f"{version}: normalised scores\n{means.round(3).to_string()}")
-        for label in map(label_of, agent):
+        for label in map(agent_label, agent):
             folder = out / label if len(agent) > 1 else out
-            say(write_report(folder, found, label, version))
-        say(f"{len(found['unfit'])} tasks do not fit, {len(failed)} runs failed")
+            say(write_report(folder, tables, label, version))
+        n_unsupported = len(tables["unfit"])
+        say(f"{n_unsupported} tasks not supported, {len(failed)} runs failed")
         if reference is not None and failed.empty:
             add_rows(reference, scores, version)
     if len(failed):

@@ -1,4 +1,4 @@
-"""The benchmark's tasks (`data/bench/tasks.json`), the ends of their scales, and the scores of the agents that ship."""
+"""The benchmark's tasks (`data/bench/tasks.json`), their scales, and the scores of the shipped agents."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ class Task(NamedTuple):
         name: Name of the task.
         system: System of pushlab that the task belongs to.
         abilities: Abilities that the task requires, such as "exploration".
-        env: ID of the environment, or name of the syllabus.
-        arguments: Arguments of the environment, including `max_episode_steps`. A list as `user` means that a fresh
-            agent is scored with each user; the score is the mean.
-        steps: Budget of training steps, for each user. A lifetime has the budget of its syllabus in both versions.
-        episodes: Number of scored episodes; in a lifetime, of each task in each test.
+        env: Id of the environment, or name of the syllabus.
+        arguments: Arguments of the environment, including `max_episode_steps`. If `user` is a list, the score is the
+            mean over these users, with a fresh agent for each.
+        steps: Budget of training steps for each user. In lifetimes both versions have the budget of the syllabus.
+        episodes: Number of scored episodes. In lifetimes, the number per task and test.
         unit: Unit of the score. Higher is better.
-        kind: "train": learn within the budget, then be scored. "online": be scored while learning. "offline": learn
-            from the history, be scored on the test quarter. "lifetime": go through a syllabus.
+        kind: "train": the agent learns within the budget and is then scored. "online": it is scored while it learns.
+            "offline": it learns from the history and is scored on the test quarter. "lifetime": it runs a syllabus.
         judged_on: Arguments that differ in the scored episodes.
-        value: What the score counts: "reward", or an entry of info.
-        per: Whether the score is a mean per "step" or per "episode".
-        scale: "log10" if the score is the logarithm of that mean, or of 1 if the mean is less, because rewards span
-            powers of ten.
-        capacity: Capacity of the memory that the task allows, in tasks about memory.
+        value: Scored quantity: "reward" or an entry of info.
+        per: The score is a mean per "step" or per "episode".
+        scale: "log10" if the score is the logarithm of that mean (of 1 if the mean is less), since rewards span powers
+            of ten.
+        capacity: Capacity of the agent's memory in tasks about memory, otherwise None.
     """
 
     name: str
@@ -58,25 +58,29 @@ class Task(NamedTuple):
 
     @property
     def each(self) -> list[dict]:
-        """Arguments of the environment, one dict for each user."""
+        """Arguments of the environment, one dict per user."""
         users = self.arguments.get("user")
         if isinstance(users, list):
             return [{**self.arguments, "user": user} for user in users]
         return [dict(self.arguments)]
 
-    def make(self, arguments: Mapping[str, Any], judged: bool = False) -> gym.Env:
-        """Return the environment for training, or for the scored episodes, with one of the dicts in `each`."""
-        arguments = {**arguments, **(self.judged_on if judged else {})}
+    def make(self, arguments: Mapping[str, Any], scored: bool = False) -> gym.Env:
+        """Return an environment for training, or for scored episodes.
+
+        Args:
+            arguments: One of the dicts in `each`.
+            scored: Whether the environment is for scored episodes.
+        """
+        arguments = {**arguments, **(self.judged_on if scored else {})}
         if self.value in ("probability", "best"):
-            arguments["reveal"] = (
-                True  # the score needs it; `Trial` hides it from agents
-            )
+            # The score needs these entries of info. `Trial` hides them from agents.
+            arguments["reveal"] = True
         return gym.make(self.env, disable_env_checker=True, **arguments)
 
 
 @cache
 def read_tasks(version: str = VERSION) -> tuple[Task, ...]:
-    """Return the tasks of a version, in their order. The quick version has smaller budgets and fewer episodes.
+    """Return the tasks of a version in order. The quick version has smaller budgets and fewer episodes.
 
     >>> len(read_tasks()) >= 14, read_tasks("pushlab-bench-1-quick")[0].steps < read_tasks()[0].steps
     (True, True)
@@ -91,7 +95,7 @@ def read_tasks(version: str = VERSION) -> tuple[Task, ...]:
 
 
 def find_task(name: str, version: str = VERSION) -> Task:
-    """Return the task with this name. Raises ValueError that lists all names."""
+    """Return the task with this name. Raises ValueError if there is none; the message lists all names."""
     tasks = {task.name: task for task in read_tasks(version)}
     return tasks[one_of("task", name, tasks)]
 
@@ -99,7 +103,7 @@ def find_task(name: str, version: str = VERSION) -> Task:
 def task_table(version: str = VERSION) -> pd.DataFrame:
     """Return the tasks as a table: name, system, abilities, kind, steps, episodes, unit, random, best, best_from.
 
-    `random` and `best` are the scores that normalise to 0 and to 1; `best_from` says where the best one is from, and
+    `random` and `best` are the scores that normalise to 0 and 1. `best_from` is the source of the best score, and
     whether it is the true optimum.
     """
     columns = ["name", "system", "abilities", "kind", "steps", "episodes", "unit"]
@@ -109,7 +113,7 @@ def task_table(version: str = VERSION) -> pd.DataFrame:
 
 
 def normalise(scores: pd.DataFrame, version: str) -> pd.DataFrame:
-    """Return a table of scores with a column `normalised`: 0 is random play, 1 the best known score."""
+    """Return a table of scores with a column `normalised`: 0 for random play, 1 for the best known score."""
     anchors = _read_table("anchors", version).set_index("task")
     random = scores["task"].map(anchors["random"])
     best = scores["task"].map(anchors["best"])
@@ -118,7 +122,7 @@ def normalise(scores: pd.DataFrame, version: str) -> pd.DataFrame:
 
 
 def read_reference(version: str = VERSION) -> pd.DataFrame:
-    """Return the scores of the agents that ship: agent, task, seed, score, normalised, steps.
+    """Return the scores of the shipped agents: agent, task, seed, score, normalised, steps.
 
     >>> list(read_reference())
     ['agent', 'task', 'seed', 'score', 'normalised', 'steps']
