@@ -1,17 +1,15 @@
-"""A class that plays the challenges on its lecturer's machine: teams, private users, a server, a
-board.
+"""A class that plays the challenges on its lecturer's machine: teams, private users, a server and a leaderboard.
 
-An application on pushlab, which does not import it. Its commands are `pushlab class`, `pushlab
-serve` and `pushlab hand-in`.
+This package is an application on pushlab; pushlab doesn't import it. It adds the commands `pushlab class`,
+`pushlab serve` and `pushlab hand-in`.
 
-- `private_users`, `episode`: the users that a class's secret draws, and one episode with one of
-  them
-- `database`, `folder`: the class on disk, its tokens, its hand-out
-- `room`: episodes, played one step at a time, and uploads to Challenge 1
-- `service`, `server`: the room over HTTP, and the process that serves it
+- `private_users`, `episode`: users generated from the secret of a class, and an episode with one of them
+- `database`, `administration`: the stored class; creating it, its tokens and hand-out, closing it
+- `session`: episodes played one step at a time, and uploads to Challenge 1
+- `service`, `server`: the session over HTTP, and the process that serves it
 - `standings`, `board`: scores and ranks, and the page that shows them
 - `export`: logs of a class, and replays
-- `client`, `remote`: a team's side: requests to the server, and `pushlab/Remote-v0`
+- `client`, `remote`: the client of a team, and `pushlab/Remote-v0`
 
 `__init__.pyi` lists the public names.
 """

@@ -1,11 +1,11 @@
+from .administration import close_class as close_class
+from .administration import new_class as new_class
+from .administration import new_token as new_token
 from .client import Refused as Refused
 from .client import hand_in as hand_in
 from .database import ClassDatabase as ClassDatabase
 from .export import export as export
 from .export import replay as replay
-from .folder import close_class as close_class
-from .folder import new_class as new_class
-from .folder import new_token as new_token
 from .remote import RemoteEnv as RemoteEnv
 from .remote import RemoteVectorEnv as RemoteVectorEnv
 from .server import running as running

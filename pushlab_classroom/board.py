@@ -1,7 +1,7 @@
-"""The board of a class: a page that is drawn by a process of its own.
+"""The leaderboard of a class: a web page rendered by a separate process.
 
-The service hands out the last drawing, so steps stay quick however many browsers watch. The page loads nothing from
-elsewhere: it contains one style and one script, and its Content-Security-Policy allows these two by their checksums.
+The service answers with the last rendered page, so many browsers don't slow down steps. The page loads nothing from
+other servers. Its Content-Security-Policy allows only its own style and script, by their checksums.
 """
 
 import asyncio
@@ -25,11 +25,11 @@ PAGE = (
     .joinpath("board.html")
     .read_text(encoding="utf-8")
 )
-SECONDS = 2.0  # for which a drawing is handed out
+MAX_AGE = 2.0  # seconds after which the page is rendered again
 
 
 def _source(tag):
-    """Return the source expression of the policy for the content of this tag of the page."""
+    """Return the source expression of the Content-Security-Policy for the content of a tag of the page."""
     content = PAGE.partition(f"<{tag}>")[2].partition(f"</{tag}>")[0]
     digest = hashlib.sha256(content.encode()).digest()
     return f"'sha256-{base64.b64encode(digest).decode()}'"
@@ -46,10 +46,10 @@ HEADERS = {
 
 
 class Board:
-    """The board that a service shows.
+    """The leaderboard of a class, for a web service.
 
     Args:
-        folder: The class's folder.
+        folder: Folder of the class.
     """
 
     def __init__(self, folder):
@@ -57,87 +57,91 @@ class Board:
         self._lock = asyncio.Lock()
         self._page = b""
         self._fresh_until = 0.0
-        self._artist = None
+        self._process = None
         self._pipe = None
 
-    async def answer(self, request):
-        """Return the response with the page: 304 if the browser has it, 503 if it could not be drawn yet.
+    async def respond(self, request):
+        """Return the response with the page: 304 if the browser has this page, 503 if there is none yet.
 
-        If the drawing process fails, the last page stays, and a later request starts the process again.
+        If the rendering process fails, the last page stays, and a later request starts a new process.
         """
         from starlette.responses import Response
 
         async with self._lock:
             if time.monotonic() > self._fresh_until:
                 try:
-                    self._page = await asyncio.to_thread(self._draw)
+                    self._page = await asyncio.to_thread(self._render)
                 except (OSError, EOFError):
                     self.close()
-                self._fresh_until = time.monotonic() + SECONDS
+                self._fresh_until = time.monotonic() + MAX_AGE
         if not self._page:
             headers = HEADERS | {"Refresh": "5", "Retry-After": "5"}
-            return Response("The board could not be drawn yet.\n", 503, headers)
+            return Response("The board is not ready yet.\n", 503, headers)
         headers = HEADERS | {"ETag": f'"{hashlib.sha256(self._page).hexdigest()}"'}
         if headers["ETag"] in request.headers.get("if-none-match", ""):
             return Response(status_code=304, headers=headers)
         return Response(self._page, headers=headers)
 
-    def _draw(self):
-        if self._artist is None:
+    def _render(self):
+        if self._process is None:
             context = multiprocessing.get_context("spawn")
             self._pipe, other_end = context.Pipe()
-            artist = context.Process(
-                target=draw_on_request, args=(self.folder, other_end), daemon=True
+            process = context.Process(
+                target=render_on_request, args=(self.folder, other_end), daemon=True
             )
-            artist.start()
-            self._artist = artist
+            process.start()
+            self._process = process
             other_end.close()
         self._pipe.send(None)
         return self._pipe.recv()
 
     def close(self):
-        """End the process that draws."""
-        if self._artist is not None:
-            self._artist.kill()
-            self._artist = None
+        """End the rendering process."""
+        if self._process is not None:
+            self._process.kill()
+            self._process = None
 
 
-# ---------------------------------------------------------------- in the process that draws
+# ---------------------------------------------------------------- in the rendering process
 
 
-def draw_on_request(folder, pipe):
-    """Send the page whenever anything is received, until the other end of the pipe is gone."""
+def render_on_request(folder, pipe):
+    """Send the page after each message on the pipe, until the other end is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the server ends this process
     if hasattr(os, "nice"):
-        os.nice(10)  # steps first
-    artist = Artist(folder)
+        os.nice(10)  # steps have priority
+    renderer = BoardRenderer(folder)
     while True:
         try:
             pipe.recv()
         except EOFError:
             return
-        pipe.send(artist.draw())
+        pipe.send(renderer.render())
 
 
-class Artist:
-    """Draws a class's board."""
+class BoardRenderer:
+    """Renderer of the leaderboard of a class.
+
+    Args:
+        folder: Folder of the class.
+    """
 
     def __init__(self, folder):
         self.database = ClassDatabase(folder)
         self._board = None
         self._page = b""
 
-    def draw(self):
-        """Return the page, the same as before if nothing has changed."""
-        board = self.board()
+    def render(self):
+        """Return the page. The last page is returned again if nothing has changed."""
+        board = self.content()
         if self._board != board:
             self._board = board
             now = datetime.now().astimezone().isoformat(timespec="seconds")
             self._page = page({"as_of": now, **board}).encode()
         return self._page
 
-    def board(self):
-        """Return the content of the page: class, open, news; games with teams in order."""
+    def content(self):
+        """Return the content of the page: class, open, news, and games with teams in order of rank."""
         settings = self.database.settings
         episodes = self.database.episodes()
         table = standings(self.database)
@@ -162,7 +166,7 @@ class Artist:
 
 
 def page(board):
-    """Return the page of `Artist.board`, in which all words of others are escaped."""
+    """Return the HTML page of a `BoardRenderer.content`. All names are escaped."""
     template = Environment(
         autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined
     )
@@ -176,21 +180,22 @@ def page(board):
 
 
 def _axis(game):
-    """Return a function from a score to its place on the axis of bars, in per cent.
+    """Return a function from a score to its position on the axis of bars, in per cent.
 
-    The axis of shares reaches from 0 to 1 or more. That of returns reaches a third of their range beyond them.
+    The axis of shares goes from 0 to at least 1. The axis of returns exceeds their range by a third at each end that
+    isn't 0.
     """
     is_push = game["game"] == "push"
-    ends = [0.0 if is_push else 1.0, 0.0]
-    ends += [row["score"] for row in game["teams"] if row["score"] is not None]
-    least = min(ends)
-    most = max(ends)
-    room = (most - least) / 3 if is_push else 0.0
-    least -= room if least else 0.0
-    most += room if most else 0.0
+    values = [0.0 if is_push else 1.0, 0.0]
+    values += [row["score"] for row in game["teams"] if row["score"] is not None]
+    low = min(values)
+    high = max(values)
+    margin = (high - low) / 3 if is_push else 0.0
+    low -= margin if low else 0.0
+    high += margin if high else 0.0
 
-    def place(score):
-        share = (score - least) / (most - least or 1)
-        return round(100 * min(1, max(0, share)), 2)
+    def position(score):
+        fraction = (score - low) / (high - low or 1)
+        return round(100 * min(1, max(0, fraction)), 2)
 
-    return place
+    return position

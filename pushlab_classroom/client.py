@@ -1,4 +1,4 @@
-"""Requests to a class's server, repeated until they are answered, with a token that appears nowhere else."""
+"""Requests to the server of a class. They are repeated until they are answered; the token is never shown."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ import pandas as pd
 
 from pushlab.ground.arguments import demand, number
 
-BUSY = (429, 502, 503, 504)  # statuses of a server or proxy that can answer later
+RETRY_STATUSES = (429, 502, 503, 504)  # of a server or proxy that may answer later
 ADDRESS = (
     r"https?://(\[[\da-fA-F:.]+\]|[^][@?#:/\s.]{1,63}(?:\.[^][@?#:/\s.]{1,63})*\.?)(:\d{1,5})?"
     r"(/[^@?#\s]*)?"
 )
 THIS_MACHINE = r"localhost|::1|127(\.\d+){3}"
-MAX_WAIT = 5.0  # seconds between two tries
-FIRST_PATIENCE = 10.0  # seconds until the first answer of all
+MAX_WAIT = 5.0  # seconds between two attempts
+FIRST_PATIENCE = 10.0  # seconds to wait for the first answer of a connection
 MAX_ANSWER = 2**26  # bytes
 
 
 class Refused(ValueError):
-    """A server's refusal, in its own words.
+    """Error raised if the server refuses a request; the message is the server's.
 
     Attributes:
-        status: Status of HTTP: 401 for an unknown token, 409 for a step that was played differently, …
-        content: The answer, a dict with "error", "right" and more.
+        status: HTTP status, such as 401 for an unknown token and 409 for a step that was played differently.
+        content: The answer, a dict with "error", "right" (a hint) and other keys.
     """
 
     def __init__(self, status, content):
@@ -41,27 +41,28 @@ class Refused(ValueError):
 
     def __str__(self):
         error = self.content.get("error")
-        return f"the server refused ({self.status}): {error}. Right: {self.content.get('right')}"
+        hint = self.content.get("right")
+        return f"the server refused the request ({self.status}): {error}; {hint}"
 
 
 class Link:
-    """A connection to the server of a class, kept open.
+    """A persistent connection to the server of a class.
 
-    A request is repeated in the same words. Steps of an episode have numbers, so a server that had already answered
-    answers the same again. A link is neither pickled nor copied (TypeError), as its token would be, too. A forked
-    process opens its own connection.
+    An unanswered request is repeated unchanged. Steps of an episode are numbered, so a server that has already played a
+    step returns the same answer again. A connection can't be pickled or copied (TypeError), since that would copy its
+    token. A forked process opens its own connection.
 
     Args:
-        url: Address, https://…; None takes $PUSHLAB_URL.
-        token: The team's; None takes $PUSHLAB_TOKEN. It is only sent to the server.
-        patience: Seconds for which a request is repeated if the connection drops, or the server is busy or away; at
-            most ten before the first answer.
+        url: Address, https://…. None uses $PUSHLAB_URL.
+        token: Token of the team. None uses $PUSHLAB_TOKEN. It is sent only to the server.
+        patience: Seconds for which a request is repeated if the connection drops, or if the server is busy or down.
+            Before the first answer it is at most ten.
 
     Raises:
-        ValueError: The address or the token is not valid.
+        ValueError: The address or the token is invalid.
 
     Warns:
-        UserWarning: The token could be read on its way.
+        UserWarning: The address isn't encrypted, so others on the network can read the token.
     """
 
     def __init__(self, url=None, token=None, patience=180.0):
@@ -70,18 +71,18 @@ class Link:
         match = re.fullmatch(ADDRESS, url) if isinstance(url, str) else None
         demand(
             match and int((match[2] or ":0")[1:]) < 2**16,
-            "url is the address of the class, from https:// (or http://) on, without @, ? and #, its port at most "
-            "65535; given, or in $PUSHLAB_URL",
+            "url, or $PUSHLAB_URL, must be the address of the class: it begins with https:// (or http://), has no @, ? "
+            "or #, and its port is at most 65535",
         )
         demand(
             isinstance(token, str) and re.fullmatch(r"\s*[!-~]+\s*", token),
-            "token is the word that the lecturer gave your team, not its name; given, or in $PUSHLAB_TOKEN",
+            "token, or $PUSHLAB_TOKEN, must be the token that the lecturer gave your team, not the team's name",
         )
         parts = urlsplit(url.rstrip("/"))
         is_encrypted = parts.scheme == "https"
         if not is_encrypted and not re.fullmatch(THIS_MACHINE, parts.hostname):
             warnings.warn(
-                f"{url} is not encrypted, so others on the network can read your token; ask for an address with https://",
+                f"{url} is not encrypted, so others on the network can read your token; ask for an https:// address",
                 stacklevel=2,
             )
         self.url = parts.geturl()
@@ -91,53 +92,53 @@ class Link:
         self._connect = lambda: kind(parts.hostname, parts.port, timeout=30.0)
         self._connections = {}  # by process
         self._was_answered = False
-        # In functions, so that neither vars() nor repr() shows it.
+        # A function, so that neither vars() nor repr() shows the token.
         self._authorization = lambda: f"Bearer {token.strip()}"
 
     def __reduce_ex__(self, protocol):
         raise TypeError(
-            f"an environment on {self.url} is neither pickled nor copied, as its token would be, too; make another one "
-            "with the token in $PUSHLAB_TOKEN"
+            f"an environment on {self.url} can't be pickled or copied, since its token would be copied too; create "
+            "another one with the token in $PUSHLAB_TOKEN"
         )
 
     def close(self):
-        """Close the connection. The next request opens another."""
+        """Close the connection. The next request opens a new one."""
         connection = self._connections.pop(os.getpid(), None)
         if connection:
             connection.close()
 
-    def ask(
+    def request(
         self,
         method,
         path,
         content=None,
-        kind="application/json",
+        content_type="application/json",
     ):
-        """Return the server's answer.
+        """Send a request; return the server's answer.
 
         Args:
-            content: Sent as JSON; bytes are sent as they are, with the type `kind`.
+            content: Content of the request, sent as JSON. Bytes are sent unchanged, with this `content_type`.
 
         Raises:
             Refused: The server refused the request.
-            ConnectionError: There was no answer in time, or the answer is not a class's.
+            ConnectionError: There was no answer in time, or the answer isn't one of a class.
         """
         body = content
         if content is not None and not isinstance(content, bytes):
             body = json.dumps(content).encode()
         start = time.monotonic()
-        tries = 0
-        warned = False
+        attempts = 0
+        has_warned = False
         while True:
-            status, headers, answer = self._send(method, path, body, kind)
+            status, headers, answer = self._send(method, path, body, content_type)
             is_answer = isinstance(answer, dict)
-            if is_answer and status not in BUSY:
+            if is_answer and status not in RETRY_STATUSES:
                 if status >= 300:
                     raise Refused(status, answer)
                 return answer
-            if status and status not in BUSY:
+            if status and status not in RETRY_STATUSES:
                 raise ConnectionError(
-                    f"{self.url} answers ({status}), but not as the server of a class; is the address right? "
+                    f"{self.url} answers with status {status}, but not as the server of a class; check the address. "
                     f"{headers.get('Location', '')}"
                 )
             problem = f"a busy server ({status})"
@@ -146,45 +147,44 @@ class Link:
             elif isinstance(answer, Exception):
                 problem = str(answer) or type(answer).__name__
             patience = self.patience
-            right = "Earlier answers count; reset() takes a scored episode up"
+            hint = "Earlier steps are stored; reset() continues a scored episode"
             if not self._was_answered:
                 patience = min(FIRST_PATIENCE, patience)
-                right = "Is the address right, http:// or https:// too, and has your lecturer started the server?"
-            seconds = time.monotonic() - start
-            left = patience - seconds
-            if left <= 0:
+                hint = "Check the address (http:// or https://, too), and ask whether the server is running"
+            elapsed = time.monotonic() - start
+            remaining = patience - elapsed
+            if remaining <= 0:
                 raise ConnectionError(
-                    f"no answer from {self.url} for {seconds:.0f} s: {problem}. {right}"
+                    f"no answer from {self.url} for {elapsed:.0f} s: {problem}. {hint}"
                 )
-            wait = min(MAX_WAIT, 0.1 * 2 ** min(tries, 9)) if tries else 0.0
-            tries += 1
-            after = headers.get("Retry-After", "")
-            if after.isdecimal():
-                wait = max(wait, float(after))
-            if seconds + wait > MAX_WAIT and not warned:
+            wait = min(MAX_WAIT, 0.1 * 2 ** min(attempts, 9)) if attempts else 0.0
+            attempts += 1
+            retry_after = headers.get("Retry-After", "")
+            if retry_after.isdecimal():
+                wait = max(wait, float(retry_after))
+            if elapsed + wait > MAX_WAIT and not has_warned:
                 warnings.warn(
-                    f"no answer from {self.url}: {problem}; trying for another {left:.0f} s",
+                    f"no answer from {self.url}: {problem}; trying for another {remaining:.0f} s",
                     stacklevel=2,
                 )
-                warned = True
-            time.sleep(min(wait, left))
+                has_warned = True
+            time.sleep(min(wait, remaining))
 
-    def _send(self, method, path, body, kind):
-        """Return status, headers and JSON of the answer (None if it is something else), or 0, {} and the error."""
-        headers = {"Authorization": self._authorization(), "Content-Type": kind}
+    def _send(self, method, path, body, content_type):
+        """Return (status, headers, answer from JSON or None), or (0, {}, error) without an answer."""
+        headers = {"Authorization": self._authorization(), "Content-Type": content_type}
         try:
             connection = self._connections.setdefault(os.getpid(), self._connect())
             connection.request(method, self._path + path, body, headers)
             response = connection.getresponse()
             data = response.read(MAX_ANSWER)
             if response.length or len(data) == MAX_ANSWER:
-                raise HTTPException("half an answer, or one without an end")
+                raise HTTPException("an incomplete or endless answer")
         except (OSError, HTTPException) as error:
             self.close()
             return 0, {}, error
-        except (
-            BaseException
-        ):  # the answer must not be taken for that of another request
+        except BaseException:
+            # Otherwise this answer could be read as the answer to the next request.
             self.close()
             raise
         try:
@@ -198,25 +198,28 @@ class Link:
 def hand_in(
     answers: Path | str | pd.DataFrame, url: str | None = None, token: str | None = None
 ) -> dict:
-    """Hand in answers to Challenge 1 at the server of a class, and return their score on the public half.
+    """Submit answers to Challenge 1 to the server of a class; return their score on the public half.
 
-    Answers that are handed in twice in a row count once.
+    Submitting the same answers again directly afterwards counts once.
 
     Args:
         answers: A CSV file or a table.
-        url, token: Address of the class and token of the team, by default $PUSHLAB_URL and $PUSHLAB_TOKEN.
+        url, token: Address of the class and token of the team. None uses $PUSHLAB_URL and $PUSHLAB_TOKEN.
 
     Returns:
-        A dict: "public", the expected points as a share of those of the catalogue's best notifications; "low" and
-        "high", the ends of its interval; "left", the team's remaining uploads; "notes", words that are not in the
-        history.
+        A dict with the keys
+
+        - "public": expected points divided by those of the catalogue's best notifications
+        - "low", "high": ends of its interval
+        - "left": number of the team's remaining uploads
+        - "notes": values that do not occur in the history
 
     Raises:
-        Refused: The server found faults, all of which are listed.
-        ConnectionError: The server cannot be reached.
+        Refused: The answers have faults. The message lists all of them.
+        ConnectionError: The server can't be reached.
     """
     if isinstance(answers, pd.DataFrame):
         data = answers.to_csv(index=False, lineterminator="\n").encode()
     else:
         data = Path(answers).read_bytes()
-    return Link(url, token).ask("POST", "/api/answers", data, "text/csv")
+    return Link(url, token).request("POST", "/api/answers", data, "text/csv")

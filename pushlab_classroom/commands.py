@@ -1,6 +1,6 @@
 """The commands `pushlab class …`, `pushlab serve` and `pushlab hand-in`.
 
-Exit status: 0 success, 1 wrong input (every fault on standard error), 2 a command that was not understood.
+Exit status: 0 for success, 1 for invalid input (with all faults on standard error), 2 for an invalid command.
 """
 
 import logging
@@ -16,27 +16,27 @@ from pushlab_classroom.server import Limits
 
 class_app = typer.Typer(
     no_args_is_help=True,
-    help="A class that plays the challenges against its lecturer's server.",
+    help="Manage a class whose teams play the challenges on the lecturer's server.",
 )
-Class = Annotated[
-    Path, typer.Argument(metavar="CLASS", help="The folder of the class.")
-]
+Class = Annotated[Path, typer.Argument(metavar="CLASS", help="Folder of the class.")]
 Seed = Annotated[
     str | None,
     typer.Option(
-        help="For rehearsals: anyone who guesses it knows all users. By default 256 random bits."
+        help="Text from which all users are generated, for rehearsals: anyone who guesses it knows them. "
+        "By default 256 random bits."
     ),
 ]
 Teams = Annotated[
-    Path, typer.Option(help="A CSV file with a column `team`, one row per team.")
+    Path, typer.Option(help="CSV file with a column `team`, one row per team.")
 ]
 Tokens = Annotated[
-    Path | None, typer.Option(help="A new CSV file for the tokens, instead of here.")
+    Path | None,
+    typer.Option(help="New CSV file for the tokens. By default they are printed."),
 ]
 
 
 def register(app):
-    """Add the commands of this package to those of `pushlab`."""
+    """Add the commands of this package to the command `pushlab`."""
     app.add_typer(class_app, name="class")
     app.command()(serve)
     app.command("hand-in")(hand_in)
@@ -48,45 +48,51 @@ def new(
     teams: Teams,
     seed: Seed = None,
     episodes: Annotated[
-        int, typer.Option(help="Scored episodes per team and game; 20 for forty teams.")
+        int,
+        typer.Option(
+            help="Scored episodes per team and game; 20 are better for forty teams."
+        ),
     ] = 10,
     per_quarter: Annotated[
-        int, typer.Option(help="Approximate contexts of an episode of Challenge 2.")
+        int,
+        typer.Option(
+            help="Approximate number of contexts in an episode of Challenge 2."
+        ),
     ] = 1000,
-    days: Annotated[int, typer.Option(help="Days of an episode of push-v0.")] = 7,
+    days: Annotated[int, typer.Option(help="Days in an episode of push-v0.")] = 7,
     tokens: Tokens = None,
 ) -> None:
-    """Make a class: private users, a hand-out, and a token per team, which is shown only once."""
+    """Create a class: private users, a hand-out, and a token for each team, which is shown only once."""
     from pushlab.ground.files import csv_text, write_text
     from pushlab.ground.tables import read_table, word
-    from pushlab_classroom.folder import clean_names, new_class
+    from pushlab_classroom.administration import clean_names, new_class
 
     with ended_by(1):
         if tokens is not None and os.path.lexists(tokens):
-            raise FileExistsError(f"{tokens} is already there; name a new file")
+            raise FileExistsError(f"{tokens} already exists; choose another file")
         names = read_table(teams, {"team": word()})["team"]
         names = clean_names(names, teams.name, first_row=2)
-        token_of = new_class(
+        tokens_by_team = new_class(
             folder, names, seed, episodes, per_quarter, days, name=folder.name
         )
-        text = csv_text([["team", "token"], *map(list, token_of.items())])
+        text = csv_text([["team", "token"], *map(list, tokens_by_team.items())])
         if tokens is None:
             typer.echo(text, nl=False)
         else:
             write_text(tokens, text, replace=False, mode=0o600)
     say(
-        f"{folder} is a class of {len(token_of)} teams. Hand out {folder / 'handout'}, and to each team its token, "
-        f"which is stored nowhere else.\nStart it with  pushlab serve {folder}",
+        f"{folder} is a class of {len(tokens_by_team)} teams. Give the teams {folder / 'handout'}, and each team its "
+        f"token, which is stored nowhere else.\nStart the server with  pushlab serve {folder}",
         err=True,
     )
 
 
 @class_app.command()
 def token(
-    folder: Class, team: Annotated[str, typer.Argument(help="Its name.")]
+    folder: Class, team: Annotated[str, typer.Argument(help="Name of the team.")]
 ) -> None:
-    """Give a team a new token, shown only once. The old one is void from now on."""
-    from pushlab_classroom.folder import new_token
+    """Create a new token for a team and print it. The old one becomes invalid."""
+    from pushlab_classroom.administration import new_token
 
     with ended_by(1):
         typer.echo(new_token(folder, team))
@@ -94,36 +100,37 @@ def token(
 
 @class_app.command()
 def close(folder: Class) -> None:
-    """End the class for good: scored episodes and uploads stop, and private halves are scored."""
-    from pushlab_classroom.folder import close_class
+    """Close a class for good: it accepts no more scored episodes and uploads, and private halves are scored."""
+    from pushlab_classroom.administration import close_class
 
     with ended_by(1):
         close_class(folder)
     typer.echo(
-        f"{folder} is closed for good. How it ended:  pushlab class board {folder}"
+        f"{folder} is closed for good. For the final standings:  pushlab class board {folder}"
     )
 
 
 @class_app.command("export")
 def export_class(
-    folder: Class, out: Annotated[Path, typer.Argument(help="A new folder.")]
+    folder: Class,
+    out: Annotated[Path, typer.Argument(help="New folder for the export.")],
 ) -> None:
-    """Write the standings, and every episode as logs that the metrics and notebooks read."""
+    """Write the standings, and all episodes as logs for metrics and notebooks."""
     from pushlab_classroom.export import export
 
     with ended_by(1):
         export(folder, out)
-    typer.echo(f"written to {out}")
+    typer.echo(f"results written to {out}")
 
 
 @class_app.command("replay")
 def replay_episode(
     folder: Class,
     episode: Annotated[
-        int, typer.Argument(help="Its id in the export's episodes.csv.")
+        int, typer.Argument(help="Id of the episode in episodes.csv of the export.")
     ],
 ) -> None:
-    """Replay an episode from the secret and the stored actions; print where it differs, with status 1."""
+    """Replay an episode from the stored actions and compare both. Differences are printed, with exit status 1."""
     from pushlab_classroom.export import replay
 
     with ended_by(1):
@@ -131,12 +138,12 @@ def replay_episode(
     if not is_same:
         typer.echo(differences.to_string())
         raise typer.Exit(1)
-    typer.echo(f"episode {episode} is the same to the digit")
+    typer.echo(f"the replay of episode {episode} is identical")
 
 
 @class_app.command()
 def board(folder: Class) -> None:
-    """Print the standings as they are now."""
+    """Print the current standings."""
     from pushlab_classroom.database import ClassDatabase
     from pushlab_classroom.standings import standings
 
@@ -151,37 +158,38 @@ def serve(
     host: Annotated[
         str,
         typer.Option(
-            help="127.0.0.1: this machine only; 0.0.0.0: all that can reach it."
+            help="127.0.0.1 for this machine only, 0.0.0.0 for the whole network."
         ),
     ] = "127.0.0.1",
     port: Annotated[
-        int, typer.Option(min=0, max=65535, help="0: one that is free.")
+        int, typer.Option(min=0, max=65535, help="Port. 0 uses a free one.")
     ] = 8000,
     behind_proxy: Annotated[
         bool,
         typer.Option(
             "--behind-proxy",
-            help="A proxy on this machine names the client (X-Forwarded-For), such as data/class/nginx.conf.",
+            help="Read the client's address from a proxy on this machine (X-Forwarded-For), such as "
+            "data/class/nginx.conf.",
         ),
     ] = False,
     **options: Any,
 ) -> None:
-    """Serve a class over HTTP until Ctrl+C or SIGTERM."""
+    """Serve a class over HTTP, with a leaderboard, until Ctrl+C or SIGTERM."""
     from pushlab_classroom.server import serve
 
     logging.basicConfig(format="%(asctime)s %(message)s", stream=sys.stderr)
-    chosen = {name: value for name, value in options.items() if value is not None}
+    limits = {name: value for name, value in options.items() if value is not None}
     with ended_by(1):
-        serve(folder, host, port, Limits(**chosen), behind_proxy)
+        serve(folder, host, port, Limits(**limits), behind_proxy)
 
 
 def hand_in(
-    answers: Annotated[Path, typer.Argument(help="A CSV file.")],
+    answers: Annotated[Path, typer.Argument(help="CSV file with the answers.")],
     url: Annotated[
         str, typer.Option(envvar="PUSHLAB_URL", help="Address of the class.")
     ],
 ) -> None:
-    """Hand in answers to Challenge 1 at a class's server. The token is $PUSHLAB_TOKEN, or is asked for."""
+    """Submit answers to Challenge 1 to the server of a class. The token is $PUSHLAB_TOKEN, or a prompt asks for it."""
     from pushlab_classroom.client import hand_in
 
     token = os.environ.get("PUSHLAB_TOKEN") or typer.prompt("token", hide_input=True)
@@ -190,6 +198,6 @@ def hand_in(
     for note in result["notes"]:
         say(f"note: {note}")
     say(
-        f"{result['public']:.3f} of what the catalogue's best would earn, on the public half (interval "
-        f"{result['low']:.3f} to {result['high']:.3f}); {result['left']} uploads left"
+        f"score: {result['public']:.3f} of the catalogue's best on the public half (interval {result['low']:.3f} to "
+        f"{result['high']:.3f}); {result['left']} uploads left"
     )

@@ -1,7 +1,7 @@
-"""The database of a class: one SQLite file with the secret, teams, episodes, steps and uploads; see `class.sql`.
+"""The database of a class: an SQLite file with the secret, teams, episodes, steps and uploads; see `class.sql`.
 
-One process plays and writes (`pushlab_classroom.room.Room`), commands such as a new token write for a moment, and any
-number of processes read. In WAL mode readers never wait. All scores can be computed from the database alone.
+One process plays and writes (`pushlab_classroom.session.ClassSession`). Commands such as a new token write briefly, and
+any number of processes read. In WAL mode readers never wait. All scores can be computed from the database alone.
 """
 
 import json
@@ -16,30 +16,30 @@ import pandas as pd
 
 FILE = "class.db"
 VERSION = 2
-GAMES = ("evalumap2", "push")  # played step by step; evalumap1 is answered by uploads
+GAMES = ("evalumap2", "push")  # played step by step; evalumap1 takes uploads
 MAX_UPLOADS = 20  # per team
-PRACTICE_EPISODES = 128  # per team; those used last are stored
-# Everything an episode follows from, besides the secret; a WHERE clause can be added.
+PRACTICE_EPISODES = 128  # stored per team, the last used ones
+# With the secret, these columns determine an episode. A WHERE clause can follow.
 EPISODES = "SELECT episodes.*, teams.name FROM episodes JOIN teams ON teams.id = team "
 NEW_EPISODE = (
     "INSERT INTO episodes (team, game, scored, number, begun, user) "
     "VALUES (?, ?, ?, ?, ?, ?)"
 )
-# While a class is being closed, its last episodes of push have no return yet.
+# Open episodes of push without a return, while a class is being closed.
 UNSETTLED = "game = 'push' AND scored AND finished IS NULL AND settled IS NULL"
 
 
 def connect(folder, write=False):
-    """Return a connection to the class.db of a class's folder.
+    """Return a connection to the database in the folder of a class.
 
     Raises:
-        FileNotFoundError: There is no class.db.
-        ValueError: The file is not a class's database, or one of another version.
+        FileNotFoundError: The folder has no class.db.
+        ValueError: The file isn't the database of a class, or has another version.
     """
     path = Path(folder) / FILE
     if not path.is_file():
         raise FileNotFoundError(
-            f"{folder} is no class: there is no {FILE} in it. `pushlab class new` makes one"
+            f"{folder} is not the folder of a class: it has no {FILE}. `pushlab class new` creates a class"
         )
     connection = sqlite3.connect(
         f"{path.resolve().as_uri()}?mode={'rw' if write else 'ro'}",
@@ -56,13 +56,13 @@ def connect(folder, write=False):
     if version != VERSION:
         connection.close()
         raise ValueError(
-            f"{path} is not a class of this pushlab: the version of its tables must be {VERSION}; got {version}"
+            f"{path} can't be used with this version of pushlab: its version must be {VERSION}; got {version}"
         )
     return connection
 
 
 def create(folder):
-    """Create an empty class.db that only its owner can read; return a connection."""
+    """Create an empty database that only its owner can read; return a connection."""
     os.close(os.open(folder / FILE, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     tables = Path(__file__).with_name("class.sql").read_text(encoding="utf-8")
     with closing(sqlite3.connect(folder / FILE)) as connection:
@@ -74,17 +74,17 @@ def create(folder):
 
 @contextmanager
 def transaction(connection):
-    """Context manager that writes everything inside or nothing, alone. Raises OSError if it cannot be stored."""
+    """Context manager of an exclusive transaction. Raises OSError if it can't be stored."""
     try:
         with connection:
             connection.execute("BEGIN IMMEDIATE")
             yield connection
     except sqlite3.Error as error:
-        raise OSError(f"the class could not be written: {error}") from error
+        raise OSError(f"the class can't be written: {error}") from error
 
 
 def read_episode(folder, clause, *values):
-    """Return the row of the table `class`, the first row of EPISODES with an SQL clause (or None), and its steps."""
+    """Return the row of table `class`, the first row of EPISODES with an SQL clause (or None), and its steps."""
     with closing(connect(folder)) as connection:
         settings = connection.execute("SELECT * FROM class").fetchone()
         row = connection.execute(f"{EPISODES} {clause}", values).fetchone()
@@ -94,13 +94,13 @@ def read_episode(folder, clause, *values):
 
 
 class ClassDatabase:
-    """The database of a class for reading, also while the class is played. Each call reads what is committed.
+    """The database of a class, for reading. It can be used while the class is played.
 
     Args:
-        folder: The class's folder.
+        folder: Folder of the class.
 
     Raises:
-        FileNotFoundError, ValueError: There is no class; see `connect`.
+        FileNotFoundError, ValueError: The folder isn't that of a class; see `connect`.
     """
 
     def __init__(self, folder: Path | str):
@@ -116,7 +116,7 @@ class ClassDatabase:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The class's name, episodes (scored, per team and game), per_quarter, days, seeded, made, and closed.
+        """Settings of the class: name, episodes (scored, per team and game), per_quarter, days, seeded, made, closed.
 
         `closed` is a time, or None while the class is open or being closed.
         """
@@ -129,19 +129,25 @@ class ClassDatabase:
         return settings
 
     def teams(self) -> pd.DataFrame:
-        """Return id and name of each team, in their first order."""
+        """Return id and name of each team, in the order in which they were created."""
         return self.query("SELECT id, name FROM teams ORDER BY id")
 
     def episodes(self, game: str | None = None) -> pd.DataFrame:
         """Return one row per episode.
 
-        The columns are id, team (name), game, scored, number, user (number), begun, finished (seconds since 1970, NaN
-        while it is played), steps, of (length; NaN in push), points and expected (realised and expected points of the
-        steps so far), best (expected points of the best notifications in the whole episode; these three are NaN in
-        push), and return.
+        The columns are
 
-        A closed class also has the scored episodes that a team never began in a game in which it began any, with no
-        steps. An open episode of push then has the return of a phone that was left alone from there on.
+        - id, team (name), game, scored, number, user (number)
+        - begun, finished: seconds since 1970, finished is NaN until then
+        - steps: number of steps so far
+        - of: length of the episode; NaN in push
+        - points, expected: realised and expected points of the steps so far; NaN in push
+        - best: expected points of the best notifications in the whole episode; NaN in push
+        - return: return so far
+
+        If a team began a scored episode of a game, a closed class has all its scored episodes of this game; those that
+        it didn't begin have no steps. In a closed class, the return of an unfinished episode of push includes the
+        rewards of a phone without an agent from there on.
         """
         table = self.query(
             f"""SELECT id, name AS team, game, scored, number, user, begun, finished, steps, "of",
@@ -149,8 +155,8 @@ class ClassDatabase:
             coalesce(settled, total) AS "return" FROM ({EPISODES}) WHERE ? IN (game, '') ORDER BY id""",
             game or "",
         )
-        numbers = "begun finished of points expected best return".split()
-        return table.astype({**dict.fromkeys(numbers, float), "scored": bool})
+        float_columns = "begun finished of points expected best return".split()
+        return table.astype({**dict.fromkeys(float_columns, float), "scored": bool})
 
     def steps(self, episode: int) -> pd.DataFrame:
         """Return one row per step: step, action (JSON), reward, expected and best (None in push), at, answer."""
@@ -159,9 +165,9 @@ class ClassDatabase:
         ).drop(columns="episode")
 
     def uploads(self) -> pd.DataFrame:
-        """Return one row per upload: team, number, at, public, public_low, public_high, and the same of private.
+        """Return one row per upload: team, number, at, public, public_low, public_high, and the same for private.
 
-        The private shares are NaN until the class is closed.
+        The private scores are NaN until the class is closed.
         """
         shares = (
             "public public_low public_high private private_low private_high".split()
@@ -175,7 +181,7 @@ class ClassDatabase:
         return table
 
     def answers(self, team: str) -> pd.DataFrame | None:
-        """Return one row per context of a team's last upload: half, expected, best; None without an upload."""
+        """Return half, expected and best for each context of a team's last upload, or None if it has no upload."""
         points = self.query(
             "SELECT points FROM uploads JOIN teams ON teams.id = team WHERE name = ? "
             "ORDER BY number DESC LIMIT 1",

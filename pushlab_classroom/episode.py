@@ -1,7 +1,7 @@
-"""One episode of a class: the library's own world, without what no phone would show, and what it is worth.
+"""An episode of a class: a world of pushlab, without the entries that a real phone would hide, and its scores.
 
-The secret, the team's name, the game and the episode's number decide everything, so the same actions give the same
-answers again, to the digit.
+The secret, the team's name, the game and the episode's number determine an episode. So the same actions give exactly
+the same answers again.
 """
 
 import json
@@ -22,29 +22,29 @@ from pushlab_classroom.private_users import (
 
 PUT_OFF = 2  # actions of push
 STAND_BY = 4
-# Attributes of a world that a client has too, if the world has them.
+# Attributes of a world that the client gets, if the world has them.
 ATTRIBUTES = (
     "candidates observation_names action_names action_choices actions fates worths "
     "weights horizon"
 ).split()
 
 
-def as_plain(value):
+def to_json_types(value):
     """Return an observation or info as numbers, lists and dicts."""
     if isinstance(value, dict):
-        return {key: as_plain(part) for key, part in value.items()}
+        return {key: to_json_types(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [as_plain(part) for part in value]
+        return [to_json_types(item) for item in value]
     return value.tolist() if hasattr(value, "tolist") else value
 
 
-def as_json(value):
-    """Return the JSON in which answers are stored: equal answers are equal texts."""
+def to_json(value):
+    """Return the JSON in which answers are stored. Equal answers have equal JSON."""
     return json.dumps(value, separators=(",", ":"), allow_nan=False)
 
 
 class ReplayedEpisode:
-    """An episode up to some step.
+    """An episode, replayed up to its last stored step.
 
     Args:
         settings: The row of the table `class`.
@@ -52,94 +52,92 @@ class ReplayedEpisode:
         actions: JSON of the actions so far.
 
     Attributes:
-        world, env: The world, and the Env around it.
-        check: Function (action, 1) that validates an action, the world's own.
-        team: The team's id.
+        world, env: The world, and its Env.
+        read_action: Function (action, 1) of the world that validates an action.
+        team: Id of the team.
         scored: Whether the episode counts.
-        first, now: {"observation", "info"} at the start, and now.
+        first, current: {"observation", "info"} at the start, and now.
         answer: The answer to the last step.
         step: Number of steps so far.
-        length: Number of steps of the whole episode; None in push.
-        best: Expected points of the best notification in each context; None in push.
-        over: Whether the episode has ended.
+        length: Number of steps of the whole episode. None in push.
+        best: Expected points of the best notification in each context. None in push.
+        is_over: Whether the episode has ended.
     """
 
-    def __init__(
-        self,
-        settings,
-        row,
-        actions=(),
-    ):
+    def __init__(self, settings, row, actions=()):
         secret = bytes.fromhex(settings["secret"])
-        words = [row[key] for key in ("name", "game", "scored", "number")]
+        labels = [row[key] for key in ("name", "game", "scored", "number")]
         user = private_user(
             settings, row["name"], row["game"], row["scored"], row["user"]
         )
-        seed = derive(secret, "life", *words)
+        seed = derive(secret, "life", *labels)
         self.world = make_world(row["game"], user, seed, settings["days"])
         self.env = Env(self.world)
-        self.check = reader_of(self.world)
+        self.read_action = reader_of(self.world)
         self.team = row["team"]
         self.scored = bool(row["scored"])
-        self.length = self.best = None
+        self.length = None
+        self.best = None
         if row["game"] == "evalumap2":
             self.length = len(self.world)
-            first = np.repeat(self.world.candidates[:1], self.length, axis=0)
-            self.best = points_of(self.world, first)[1].tolist()
+            codes = np.repeat(self.world.candidates[:1], self.length, axis=0)
+            self.best = points_of(self.world, codes)[1].tolist()
         self.step = 0
-        self.over = False
+        self.is_over = False
         self.answer = {}
-        observation, info = self.env.reset(seed=derive(secret, "chance", *words))
-        self.first = self.now = as_plain({"observation": observation, "info": info})
+        observation, info = self.env.reset(seed=derive(secret, "chance", *labels))
+        self.first = to_json_types({"observation": observation, "info": info})
+        self.current = self.first
         for action in actions:
             self.advance(json.loads(action))
 
     def advance(self, action):
-        """Take a step; return the answer, its reward, its expected points, and those of the best notification."""
+        """Take a step; return the answer, its reward, its expected points, and the best expected points."""
         observation, reward, terminated, truncated, info = self.env.step(action)
-        expected = best = None
+        expected = None
+        best = None
         if self.best:
             low, high = POINTS[int(self.env.outcome["actual"][0])].tolist()
             probability = float(self.env.outcome["probability"][0])
             expected = low + probability * (high - low)
             best = self.best[self.step]
-        self.now = as_plain({"observation": observation, "info": info})
+        self.current = to_json_types({"observation": observation, "info": info})
         self.step += 1
-        self.over = terminated or truncated
+        self.is_over = terminated or truncated
         self.answer = {
-            **self.now,
+            **self.current,
             "reward": reward,
             "terminated": terminated,
             "truncated": truncated,
         }
         return self.answer, reward, expected, best
 
-    def return_if_left(self):
-        """Return what the rest of an episode of push earns if every arrival is put off until it expires."""
+    def return_without_agent(self):
+        """Return the return of the rest of an episode of push if all arrivals are put off until they expire."""
         total = 0.0
-        while not self.over:
-            can_put_off = self.now["info"]["action_mask"][PUT_OFF]
+        while not self.is_over:
+            can_put_off = self.current["info"]["action_mask"][PUT_OFF]
             total += self.advance(PUT_OFF if can_put_off else STAND_BY)[1]
         return total
 
     def frame(self):
-        """Return the data of a picture of this moment, without what no phone would show."""
-        frame = as_plain(self.env.frame()) | {"user": "not told"}
-        for hidden in ("probability", "best"):
-            (frame.get("push") or {}).pop(hidden, None)
+        """Return the data of a picture of the current state, without hidden entries."""
+        frame = to_json_types(self.env.frame()) | {"user": "unknown"}
+        for key in ("probability", "best"):
+            (frame.get("push") or {}).pop(key, None)
         return frame
 
 
 @cache
 def describe(game, per_quarter, days):
-    """Return what an environment says about itself before it is played, as JSON; the same for all users.
+    """Return the description of an environment that clients need, as JSON types. It is the same for all users.
 
     Returns:
-        The keys in ATTRIBUTES (null if a game has none); "schema"; "observation" and "action", {"nvec": […]}, {"n": 5}
-        or a dict of these.
+        A dict with the keys in ATTRIBUTES (None if a game hasn't the attribute), "schema", and the spaces
+        "observation" and "action". A space is {"nvec": […]}, {"n": 5} or a dict of these.
     """
     world = make_world(game, PrivateUser(0, None, per_quarter), 0, days)
-    content = {key: as_plain(getattr(world, key, None)) for key in ATTRIBUTES}
+    content = {key: to_json_types(getattr(world, key, None)) for key in ATTRIBUTES}
     content["schema"] = json.loads(shared_texts()["schema.json"])
     content["observation"] = _describe_space(world.observation_space)
     content["action"] = _describe_space(world.action_space)

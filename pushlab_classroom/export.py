@@ -1,4 +1,4 @@
-"""What a class leaves behind: its standings and logs as files, and replays of its episodes."""
+"""Export of a class's standings and logs to files, and replays of its episodes."""
 
 import json
 import re
@@ -10,18 +10,19 @@ import pandas as pd
 from pushlab.ground.files import csv_text, json_text, new_folder, safe_cell, write_text
 from pushlab.logs.rollout import episode_table, put_together
 from pushlab_classroom.database import EPISODES, GAMES, ClassDatabase, read_episode
-from pushlab_classroom.episode import ReplayedEpisode, as_json
+from pushlab_classroom.episode import ReplayedEpisode, to_json
 from pushlab_classroom.private_users import PrivateUser, make_world
 from pushlab_classroom.standings import standings
 
-MARK = "class.json"  # the file by which an export is known
+MARKER = "class.json"  # the file that marks an export
 
 
 def replay(folder: Path | str, episode: int) -> tuple[bool, pd.DataFrame]:
-    """Replay an episode from the secret and the stored actions, and compare everything to the digit.
+    """Replay an episode from the secret and the stored actions, and compare it with the stored one.
 
     Returns:
-        Whether all is the same, and one row per step that differs (-1: the whole episode): step, stored, again.
+        Whether both are exactly the same, and a table with one row per difference: step (-1 for the whole episode),
+        stored, replayed.
 
     Raises:
         ValueError: There is no such episode.
@@ -31,34 +32,41 @@ def replay(folder: Path | str, episode: int) -> tuple[bool, pd.DataFrame]:
     if row is None:
         raise ValueError(f"the class has no episode {episode!r:.20}")
     replayed = ReplayedEpisode(settings, row)
-    first = as_json(replayed.first)
-    total = expected = 0.0
+    first = to_json(replayed.first)
+    total = 0.0
+    total_expected = 0.0
     pairs: list[tuple] = []
     for step in steps:
-        answer, *points = replayed.advance(json.loads(step["action"]))
-        total += points[0]
-        expected += points[1] or 0.0
+        answer, reward, expected, best = replayed.advance(json.loads(step["action"]))
+        total += reward
+        total_expected += expected or 0.0
         stored = tuple(step[name] for name in ("answer", "reward", "expected", "best"))
-        pairs.append((step["step"], stored, (as_json(answer), *points)))
-    if row["began"] is not None:  # an episode that was added at the close has none
+        pairs.append((step["step"], stored, (to_json(answer), reward, expected, best)))
+    if row["began"] is not None:  # None for episodes that were added at the close
         names = ("began", "of", "best", "steps", "total", "expected")
+        stored = tuple(row[name] for name in names)
         best = replayed.best and sum(replayed.best)
-        again = (first, replayed.length, best, replayed.step, total, expected)
-        pairs.append((-1, tuple(row[name] for name in names), again))
+        values = (first, replayed.length, best, replayed.step, total, total_expected)
+        pairs.append((-1, stored, values))
     differences = [pair for pair in pairs if pair[1] != pair[2]]
-    table = pd.DataFrame(differences, columns=["step", "stored", "again"])
+    table = pd.DataFrame(differences, columns=["step", "stored", "replayed"])
     return table.empty, table
 
 
 def export(folder: Path | str, out: Path | str) -> Path:
-    """Write the results of a class into a folder that is new, empty or an earlier export; return it.
+    """Write the results of a class to a folder; return the folder.
 
-    standings.csv, episodes.csv and uploads.csv have one row per team and game, episode, and upload.
-    logs/<game>/<team>.csv has the scored episodes as `rollout` logs them: block and task name the user; response_time
-    is the time between two answers. `pushlab.logs.folders.lifetime_log` makes a lifetime from it.
+    - standings.csv: one row per team and game
+    - episodes.csv, uploads.csv: one row per episode, and per upload
+    - logs/<game>/<team>.csv: the scored episodes in the format of `rollout`. Block and task are those of the user;
+      response_time is the time between two answers. `pushlab.logs.folders.lifetime_log` converts it to a lifetime
+
+    Args:
+        folder: Folder of the class.
+        out: A folder that is new, empty or an earlier export.
 
     Raises:
-        FileExistsError: The folder has other content.
+        FileExistsError: The folder `out` has other content.
     """
     database = ClassDatabase(folder)
     tables = {
@@ -68,8 +76,8 @@ def export(folder: Path | str, out: Path | str) -> Path:
     }
     settings = database.settings
     user = PrivateUser(0, None, settings["per_quarter"])
-    with new_folder(Path(out), mark=MARK) as new:
-        write_text(new / MARK, json_text(settings))
+    with new_folder(Path(out), mark=MARKER) as new:
+        write_text(new / MARKER, json_text(settings))
         for name, table in tables.items():
             cells = table.astype(object).where(table.notna(), "").to_numpy().tolist()
             write_text(new / f"{name}.csv", csv_text([[*table.columns], *cells]))
@@ -78,15 +86,15 @@ def export(folder: Path | str, out: Path | str) -> Path:
             for number, team in database.teams().itertuples(index=False):
                 log = _team_log(database, team, game, world)
                 if log is not None:
-                    word = re.sub(r"[^a-zA-Z0-9]+", "-", team)[:40].strip("-")
-                    name = f"{number:03d}-{word}"
+                    label = re.sub(r"[^a-zA-Z0-9]+", "-", team)[:40].strip("-")
+                    name = f"{number:03d}-{label}"
                     text = log.to_csv(index=False, lineterminator="\n")
                     write_text(new / "logs" / game / f"{name}.csv", text)
     return Path(out)
 
 
 def _team_log(database, team, game, world):
-    """Return the step log of a team's scored episodes of a game, as `rollout` has it; None without any."""
+    """Return the log of a team's scored episodes of a game in the format of `rollout`, or None if there are none."""
     tables: list[pd.DataFrame] = []
     episodes = database.query(
         f"SELECT * FROM ({EPISODES}) WHERE (name, game, scored) = (?, ?, 1) AND steps ORDER BY id",
@@ -98,12 +106,12 @@ def _team_log(database, team, game, world):
         seconds = np.diff(steps["at"], prepend=episode.begun).clip(0)
         observation = json.loads(episode.began)["observation"]
         rows = []
-        for action, text, waited in zip(steps["action"], steps["answer"], seconds):
+        for action, text, elapsed in zip(steps["action"], steps["answer"], seconds):
             answer = json.loads(text)
             outcome = [
                 answer[key] for key in ("reward", "terminated", "truncated", "info")
             ]
-            rows.append((observation, json.loads(action), *outcome, waited, None))
+            rows.append((observation, json.loads(action), *outcome, elapsed, None))
             observation = answer["observation"]
         constant = {
             "run": safe_cell(f"{team} {game}"),

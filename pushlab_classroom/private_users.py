@@ -1,14 +1,14 @@
-"""The users of a class, drawn from its secret, and stretches of days that nobody has seen before.
+"""Users of a class, generated from its secret, and new days of these users.
 
-A user keeps a week, apps, a taste and a share of opened notifications. Each stretch has its own days, arrivals and
-chance. It becomes a User of the library, so the worlds of the challenges play it like any other.
+A user has a week, apps, a taste and a rate of opened notifications. Each episode has its own days, arrivals and random
+numbers. The result is a User of pushlab, so the worlds of the challenges play it like any other.
 
-Each scored user belongs to one team in one game: what other teams learn is about other users. The share that a user
-opens decides most of what can be earned. It follows from the user's number, evenly from low to high, so teams and
-classes meet users of the same difficulty.
+Each scored user belongs to one team in one game, so teams can't learn about each other's users. The open rate decides
+most of the possible return. It follows from the user's number, evenly from low to high, so all teams and classes have
+users of the same difficulty.
 
-HMAC-SHA256 of a few words under the secret gives every random number of the class. Without the secret, known numbers
-say nothing about the others.
+All random numbers of a class are HMAC-SHA256 values of a few words with the secret as key. Without the secret, known
+values don't reveal others.
 
 Source:
     HMAC: Krawczyk, Bellare & Canetti (1997), RFC 2104; as a generator of keys: NIST SP 800-108.
@@ -35,13 +35,12 @@ from pushlab.users.synthesis import SECOND, draw_persona, engage, shared_texts
 PRACTICE_USERS = 3
 MIN_OPEN_RATE = 0.1  # the range of `draw_persona`
 MAX_OPEN_RATE = 0.9
-SPARE_DAYS = (
-    14  # beyond an episode of push, which begins on the first day with arrivals
-)
+# Further days of an episode of push, since it begins on the first day with arrivals.
+SPARE_DAYS = 14
 
 
 def new_secret(seed=None):
-    """Return 32 bytes from the operating system, or the SHA-256 of a seed.
+    """Return 32 random bytes from the operating system, or the SHA-256 of a seed.
 
     >>> new_secret("rehearsal") == new_secret("rehearsal"), new_secret() == new_secret()
     (True, False)
@@ -52,7 +51,7 @@ def new_secret(seed=None):
 
 
 def derive(secret, *words):
-    """Return the class's number for these words, a whole number of 128 bits.
+    """Return the number of 128 bits that the secret gives for these words.
 
     >>> derive(bytes(32), "life", 1, 23) == derive(bytes(32), "life", 12, 3)
     False
@@ -62,7 +61,7 @@ def derive(secret, *words):
 
 
 def shuffle(secret, count, *words):
-    """Return the numbers from 0 to count - 1 in the class's order for these words.
+    """Return the numbers from 0 to count - 1 in the order that the secret gives for these words.
 
     >>> sorted(shuffle(bytes(32), 5, "users of", "reds"))
     [0, 1, 2, 3, 4]
@@ -76,8 +75,8 @@ class PrivateUser:
 
     Attributes:
         seed: Seed of the persona.
-        open_rate: Share of opened arrivals; drawn too if None.
-        per_quarter: Approximate arrivals per quarter.
+        open_rate: Fraction of opened arrivals. None draws it from the seed.
+        per_quarter: Approximate number of arrivals per quarter.
     """
 
     seed: int
@@ -85,11 +84,13 @@ class PrivateUser:
     per_quarter: int
 
     def simulate(self, seed, days, history=0):
-        """Return a User with some days of this one.
+        """Return a User with simulated days of this user.
 
         Args:
             seed: Seed of the days.
-            history: Days at the start that are the history; the rest is the test period. With 0, both are all days.
+            days: Number of days.
+            history: Number of days at the start that belong to the history; the others are the test period. With 0,
+                both periods have all days.
         """
         persona = draw_persona(self.seed, self.open_rate, self.per_quarter)
         rows, taste = engage(persona, seed, days)
@@ -112,13 +113,13 @@ class PrivateUser:
 
 @cache
 def schema_and_catalogue():
-    """Return the schema and the catalogue that all users of all classes share."""
+    """Return the schema and the catalogue of all users of all classes."""
     schema = Schema.from_dict(json.loads(shared_texts()["schema.json"]))
     return schema, pd.DataFrame(CATALOGUE, columns=CATALOGUE_COLUMNS)
 
 
 def user_number(settings, team, game, scored, episode):
-    """Return the number of the user in a team's episode. Each team meets the users in its own order."""
+    """Return the number of the user in a team's episode. Each team has its own order of users."""
     role = "scored" if scored else "practice"
     count = settings["episodes"] if scored else PRACTICE_USERS
     secret = bytes.fromhex(settings["secret"])
@@ -126,7 +127,7 @@ def user_number(settings, team, game, scored, episode):
 
 
 def private_user(settings, team, game, scored, number):
-    """Return a user by its number. Scored users belong to a team and game; the practice users are everyone's."""
+    """Return the user with this number. Scored users belong to a team and game; all teams share practice users."""
     words = ("practice", number)
     count = PRACTICE_USERS
     if scored:
@@ -138,13 +139,13 @@ def private_user(settings, team, game, scored, number):
 
 
 def challenge_user(settings):
-    """Return the user of Challenge 1, whose history is in the hand-out."""
+    """Return the user of Challenge 1. The hand-out has the history of this user."""
     seed = derive(bytes.fromhex(settings["secret"]), "person", "history", 0)
     return PrivateUser(seed, None, settings["per_quarter"])
 
 
 def make_world(game, user, seed, days):
-    """Return the world of an episode with new days of a user; for evalumap1, with the days of the hand-out."""
+    """Return the world of an episode with new days of a user. In evalumap1 the days are those of the hand-out."""
     if game == "evalumap1":
         return EvalUMAP1(user.simulate(user.seed, 2 * QUARTER, QUARTER))
     if game == "evalumap2":
@@ -153,13 +154,14 @@ def make_world(game, user, seed, days):
 
 
 def points_of(world, codes):
-    """Return the expected points of answers to all contexts, and of the best answers, (contexts,) each.
+    """Return the expected points of answers to all contexts, and of the best answers, shape (contexts,) each.
 
     Args:
-        codes: Notifications, (contexts, components).
+        codes: Codes of the notifications, shape (contexts, components).
     """
-    state = {"row": np.arange(len(codes)), "user": np.zeros(len(codes), np.int64)}
-    _, outcome = world.advance(state, codes, np.zeros((len(codes), world.uniforms)))
+    n = len(codes)
+    state = {"row": np.arange(n), "user": np.zeros(n, np.int64)}
+    _, outcome = world.advance(state, codes, np.zeros((n, world.uniforms)))
     return [
         expected_points(outcome["actual"], outcome[probability])
         for probability in ("probability", "best")

@@ -1,4 +1,4 @@
-"""`pushlab/Remote-v0`: a phone on the server of a class, as an environment like the local ones."""
+"""`pushlab/Remote-v0`: a phone on the server of a class, with the interface of the local environments."""
 
 from __future__ import annotations
 
@@ -19,57 +19,58 @@ from pushlab.envs.world import World
 from pushlab.ground.arguments import demand, meant, one_of
 from pushlab_classroom.client import Link, Refused
 
-# Local name of each game, and of its picture.
+# Name of the local environment of each game, and of its drawing.
 GAMES = {"evalumap2": ("evalumap2-v0", "phone"), "push": ("push-v0", "inbox")}
 ARGUMENTS = "url token game scored patience render_mode".split()
-# Attributes that the server describes.
-NAMES = "observation_names action_names action_choices actions fates weights horizon".split()
-MAX_ARRIVALS = 256  # per day, for which info["fates"] has room in every episode
+# Attributes that the server's description has under the same names.
+DESCRIBED = "observation_names action_names action_choices actions fates weights horizon".split()
+MAX_ARRIVALS = 256  # per day, so that info["fates"] has the same length in all episodes
 
 
 class Remote(World):
-    """A phone on the server of a class: the world of `evalumap2-v0` or `push-v0`, one answered step at a time.
+    """A phone on the server of a class: the world of `evalumap2-v0` or `push-v0`, played over HTTP.
 
     Observation, action, reward and end are those of the local world.
 
     Info:
-        What a phone would show: "opened" and "actual" in evalumap2-v0. In push-v0 "fates" has the same length in all
-        episodes, with 0, ahead, for notifications that never arrive. The user is not known.
+        The entries that a real phone would show: "opened" and "actual" in evalumap2-v0. In push-v0, "fates" has the
+        same length in all episodes, with 0 at the end for notifications that never arrive. The user is unknown.
 
     Start:
         Practice: each reset begins a new episode, with one of the class's practice users.
 
-        Scored: there are as many episodes as the lecturer set, each with its own user. An episode that is begun
-        counts: reset() resumes an open one, in another process too, with a warning that gives its step. Contexts that
-        are never answered earn nothing. `left` is the number of episodes that can still be begun.
+        Scored: the lecturer sets the number of episodes. Each has its own user, and every begun episode counts. reset()
+        continues an unfinished episode, in another process too, with a warning that has its step. Contexts without an
+        answer earn nothing. `episodes_left` is the number of episodes that can still be begun.
 
     Args:
-        url, token: Of the class and of the team; None takes them from $PUSHLAB_URL and $PUSHLAB_TOKEN.
+        url, token: Address of the class and token of the team. None uses $PUSHLAB_URL and $PUSHLAB_TOKEN.
         game: "evalumap2" or "push".
         scored: False for practice, True for episodes that count.
-        patience: Seconds for which a step is repeated if the connection drops or the server is away.
+        patience: Seconds for which a step is repeated if the connection drops or the server is down.
 
     Attributes:
-        link: The connection.
+        connection: The connection to the server.
         name: Name of the local world.
-        game, scored, left: See above.
+        game, scored, episodes_left: See above.
         schema, candidates, observation_names, action_names, action_choices, labels: As in the local world.
         actions, fates, worths, weights, horizon: In push-v0.
 
-    Seeds: the server decides what happens. A seed of reset() only seeds the environment's own `np_random`, and the id
-    is registered as `nondeterministic`.
+    Seeds: the server draws all random numbers. The seed of reset() only seeds the environment's own `np_random`, and
+    the id is registered as `nondeterministic`.
 
-    Steps have numbers. A step whose answer was lost is asked again, and counts once. Asked again with another action
-    (by a second program with the same token, or after an interrupted step) it is refused: `Refused`, 409.
+    Steps are numbered. A step whose answer was lost is sent again and counts once. If it is sent again with another
+    action (by a second program with the same token, or after an interrupted step), the server refuses it: `Refused`,
+    status 409.
 
-    Batches: a step of all copies is one request. If a copy ends and no scored episode is left, it rests, terminated and
-    with reward 0, until all have ended. options={"reset_mask": …} begins a new scored episode in a copy whose old one
-    was not at its end; that one stays open.
+    Batches: a step of all copies is one request. If a copy ends and no scored episode is left, it stays terminated with
+    reward 0 until all have ended. options={"reset_mask": …} begins a new scored episode in a copy whose episode is
+    unfinished; that episode stays open.
 
-    Limits of a team, unless the lecturer set others: one episode begun per second, after a rest 64 at once (the most
-    copies of a batch). Requests that come too fast are repeated, with a warning if that takes long.
+    Limits of a team by default: one new episode per second, or 64 at once after a pause (the largest batch). Requests
+    that come too fast are repeated, with a warning if that takes long.
 
-    Logs have the name of the local world, so its metrics and pictures apply; their task is scored or practice.
+    Logs have the name of the local world, so its metrics and pictures apply. The task in the log is scored or practice.
     """
 
     unlogged = ("fates",)
@@ -84,18 +85,18 @@ class Remote(World):
         patience: float = 180.0,
         **unknown: Any,
     ):
-        for name in unknown:  # gym.make would show all arguments of a TypeError
+        for name in unknown:  # a TypeError from gym.make would show the token
             raise ValueError(
                 f"pushlab/Remote-v0 has no argument {name!r}; it has {', '.join(ARGUMENTS)}{meant(name, ARGUMENTS)}"
             )
-        self.link = Link(url, token, patience)
+        self.connection = Link(url, token, patience)
         self.game = one_of("game", game, GAMES)
         self.scored = one_of("scored", scored, (False, True))
         self.name, self.drawing = GAMES[game]
         self.stands_for = self.name
         self.task = f"{self.name}:{'scored' if scored else 'practice'}"
-        content = self.link.ask("GET", f"/api/games/{game}")
-        for name in NAMES:
+        content = self.connection.request("GET", f"/api/games/{game}")
+        for name in DESCRIBED:
             setattr(self, name, content[name])
         self.schema = Schema.from_dict(content["schema"])
         self.observation_space = _make_space(content["observation"])
@@ -104,10 +105,10 @@ class Remote(World):
         self.candidates = candidates and np.array(candidates, np.int64)
         self.worths = np.array(content["worths"] or [])
         self.labels = self.schema.context.labels() | self.schema.notification.labels()
-        self.left = None
+        self.episodes_left = None
         self._copies = 0
         self._playing: set[int] = set()
-        self._last_answer: dict = {}  # of an episode's end, for copies that rest
+        self._last_answer: dict = {}  # the last end of an episode, for copies that wait
         self._n_fates = MAX_ARRIVALS * (content["horizon"] or 0)
 
     # ------------------------------------------------------------ requests
@@ -118,30 +119,32 @@ class Remote(World):
             self._playing = set()
         answers = self._begin(len(draws))
         return {
-            "episode": np.array([one["episode"] for one in answers], np.int64),
-            "step": np.array([one["step"] for one in answers], np.int64),
+            "episode": np.array([answer["episode"] for answer in answers], np.int64),
+            "step": np.array([answer["step"] for answer in answers], np.int64),
             "answer": np.array(answers, object),
         }
 
     def _begin(self, count):
-        """Begin episodes, open scored ones first; copies rest if none is left and others are still playing."""
+        """Begin episodes, unfinished scored ones first. Copies wait if none is left while others still play."""
         request = {"game": self.game, "scored": self.scored, "count": count}
         request["held"] = sorted(self._playing) if self.scored else []
         try:
-            answers = self.link.ask("POST", "/api/episodes", request)["episodes"]
+            answers = self.connection.request("POST", "/api/episodes", request)[
+                "episodes"
+            ]
         except Refused as refused:
-            is_used_up = "left" in refused.content
-            if not (is_used_up and self._playing and self._last_answer):
+            none_left = "left" in refused.content
+            if not (none_left and self._playing and self._last_answer):
                 raise
             if count == 1:
                 return [self._last_answer]
-            return [answer for _ in range(count) for answer in self._begin(1)]
+            return [self._begin(1)[0] for _ in range(count)]
         for answer in answers:
-            self.left = answer["left"]
+            self.episodes_left = answer["left"]
             self._playing.add(answer["episode"])
             if answer["step"]:
                 warnings.warn(
-                    f"episode {answer['episode']} is taken up where it stands, after {answer['step']} steps",
+                    f"episode {answer['episode']} continues after {answer['step']} steps",
                     stacklevel=2,
                 )
         return answers
@@ -150,7 +153,7 @@ class Remote(World):
         episodes = state["episode"].tolist()
         steps = state["step"].tolist()
         request = {"steps": [*zip(episodes, steps, action.tolist())]}
-        answers = self.link.ask("POST", "/api/steps", request)["answers"]
+        answers = self.connection.request("POST", "/api/steps", request)["answers"]
         for episode, step, answer in zip(episodes, steps, answers):
             if answer["terminated"]:
                 self._playing.discard(episode)
@@ -162,7 +165,7 @@ class Remote(World):
 
     def frame(self, state, outcome, at=0):
         episode = state["episode"][at]
-        return self.link.ask("GET", f"/api/episodes/{episode}/frame")["frame"]
+        return self.connection.request("GET", f"/api/episodes/{episode}/frame")["frame"]
 
     # ------------------------------------------------------------ parts of answers
 
@@ -172,7 +175,8 @@ class Remote(World):
         return concatenate(self.observation_space, observations, empty)
 
     def terminated(self, state):
-        return np.array([one.get("terminated", False) for one in state["answer"]])
+        answers = state["answer"]
+        return np.array([answer.get("terminated", False) for answer in answers])
 
     def mask(self, state):
         if not self.actions:
@@ -192,7 +196,7 @@ class Remote(World):
         return table
 
     def decode_one(self, observation):
-        """Return an observation of push-v0 in words; see `pushlab.envs.push.world.Push.decode_one`."""
+        """Return an observation of push-v0 as words; see `pushlab.envs.push.world.Push.decode_one`."""
         return words_of(self, observation)
 
 
@@ -201,11 +205,11 @@ def _make_space(content):
         return Discrete(content["n"])
     if "nvec" in content:
         return MultiDiscrete(content["nvec"])
-    return Dict({part: _make_space(space) for part, space in content.items()})
+    return Dict({name: _make_space(space) for name, space in content.items()})
 
 
 class TokenlessSpec(Spec):
-    """The attribute `spec`, without the token. An environment made from a spec takes it from $PUSHLAB_TOKEN."""
+    """The attribute `spec` without the token. An environment created from it uses $PUSHLAB_TOKEN."""
 
     def __set__(self, env, spec):
         if spec is not None:
@@ -216,17 +220,18 @@ class TokenlessSpec(Spec):
 
 
 class RemoteEnv(Env):
-    """A phone of a class; `env.unwrapped.world` is a `Remote`, whose docstring is the page.
+    """A phone of a class. `env.unwrapped.world` is a `Remote`, which describes the environment.
 
-    Neither repr nor spec has the token. copy.copy gives a second view of the same episode; copy.deepcopy and pickle
+    Neither repr nor spec has the token. copy.copy returns a second view of the same episode. copy.deepcopy and pickle
     raise TypeError.
 
     Args:
-        url, token: Of the class and the team; None takes $PUSHLAB_URL and $PUSHLAB_TOKEN.
+        url, token: Address of the class and token of the team. None uses $PUSHLAB_URL and $PUSHLAB_TOKEN.
         game: "evalumap2" or "push".
-        scored: False: practice; True: an episode that counts.
-        patience: Seconds for which a step is repeated if the connection drops or the server is away, 180 by default.
-        render_mode: As in every environment here.
+        scored: False for practice, True for episodes that count.
+        patience: Seconds for which a step is repeated if the connection drops or the server is down. The default is
+            180.
+        render_mode: As in all environments of pushlab.
     """
 
     spec = TokenlessSpec()
@@ -236,16 +241,16 @@ class RemoteEnv(Env):
         super().__init__(Remote(**remote), render_mode)
 
     def close(self) -> None:
-        """Close the connection. A scored episode stays open for the next reset()."""
+        """Close the connection. The next reset() can continue a scored episode."""
         super().close()
-        self.world.link.close()
+        self.world.connection.close()
 
 
 class RemoteVectorEnv(VectorEnv):
-    """Several phones of a class, stepped with one request; arguments as `RemoteEnv`, and those of every batch here.
+    """Several phones of a class, stepped with one request. The arguments are those of `RemoteEnv` and of all batches.
 
-    A batch of scored episodes begins only if there are as many left as copies. At the end of one, the mode SAME_STEP
-    would begin another without being asked: it is for practice (ValueError).
+    A batch of scored episodes can begin only if there are at least as many left as copies. The mode SAME_STEP is only
+    for practice (otherwise ValueError), since it begins the next episode without a reset.
     """
 
     spec = TokenlessSpec()
@@ -262,7 +267,7 @@ class RemoteVectorEnv(VectorEnv):
         is_same_step = AutoresetMode(autoreset_mode) == AutoresetMode.SAME_STEP
         demand(
             not remote.get("scored") or not is_same_step,
-            "with scored=True autoreset_mode is NEXT_STEP or DISABLED; or play one copy: gym.make(…, scored=True)",
+            "with scored=True, autoreset_mode must be NEXT_STEP or DISABLED; or use one copy: gym.make(…, scored=True)",
         )
         super().__init__(
             Remote(**remote), num_envs, max_episode_steps, autoreset_mode, render_mode
@@ -270,4 +275,4 @@ class RemoteVectorEnv(VectorEnv):
 
     def close_extras(self, **options):
         """Close the connection."""
-        self.world.link.close()
+        self.world.connection.close()

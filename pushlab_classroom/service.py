@@ -1,7 +1,7 @@
-"""The web service of a class: a Starlette application around one Room, whose steps are played on the event loop.
+"""The web service of a class: a Starlette application that plays a ClassSession on the event loop.
 
-A step and its commit take some hundred microseconds, so threads would gain nothing. What takes long (a replay, an
-upload) runs in one thread beside the loop, and the teams take turns.
+A step and its commit take some hundred microseconds, so threads wouldn't help. Slow requests (replays and uploads) run
+in one thread beside the loop, and teams take turns.
 """
 
 import asyncio
@@ -19,189 +19,198 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 from pushlab.ground.faults import BadData
-from pushlab_classroom.room import Refusal
+from pushlab_classroom.session import Refusal
 
-JSON_BYTES = 600  # of a request's body that count as another request
-CSV_BYTES = 8 * JSON_BYTES  # a table is read faster
-STEPS = 8  # of a request that count as another request
+JSON_BYTES = 600  # of a body that count as one request
+CSV_BYTES = 8 * JSON_BYTES  # of a table, which is parsed faster
+STEPS = 8  # that count as one request
 MAX_JSON = 2**15  # bytes
 MAX_CSV = 2**20
-CSV_SECONDS = 20  # in which a table must arrive, as its team has one at a time
-MAX_STEPS = 256  # in one request
+CSV_SECONDS = 20  # timeout of a table's body, since a team can send only one at a time
+MAX_STEPS = 256  # per request
 MAX_BEGINS = 64
-BURST = 4.0  # seconds' worth that can come at once after a rest
+BURST = 4.0  # seconds; the amount of this time can be used at once
 MAX_NAMES = 10_000  # of teams and addresses
-HASTE_DELAY = 0.2  # seconds before a refusal because of haste, so that haste is no use
+RATE_LIMIT_DELAY = (
+    0.2  # seconds before the answer 429, so that retrying at once doesn't help
+)
 HEADERS = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
 log = logging.getLogger("pushlab.serve")
 
 
 class Buckets:
-    """A token bucket per name: it fills at `rate` a second, and holds BURST seconds' worth, or `least` if that is more.
+    """Rate limits: a token bucket per name.
 
-    A name that was not seen for long begins with a full bucket.
+    A bucket is filled at a rate per second. Its size is the amount of BURST seconds, but at least `min_size`. New names
+    have a full bucket.
 
-    >>> buckets = Buckets("requests", rate=0.5, least=2.0)
+    Args:
+        noun: Limited things, for messages.
+        rate: Rate per second.
+        min_size: Minimum size of a bucket.
+
+    >>> buckets = Buckets("requests", rate=0.5, min_size=2.0)
     >>> buckets.take("a", 2)
     >>> buckets.take("b")
     >>> buckets.take("a")
     Traceback (most recent call last):
-    pushlab_classroom.room.Refusal: too many requests: 0.5 a second; there is room again in 2.0 s
+    pushlab_classroom.session.Refusal: too many requests; the limit is 0.5 per second, try again in 2.0 s
     """
 
-    def __init__(self, what, rate, least):
-        self.what = what
+    def __init__(self, noun, rate, min_size):
+        self.noun = noun
         self.rate = rate
-        self.size = max(rate * BURST, least)
+        self.size = max(rate * BURST, min_size)
         self._levels = {}
 
     def take(self, name, amount=1.0):
-        """Take an amount from a bucket. Raise Refusal 429 if there is too little in it."""
+        """Take an amount from a bucket. Raises Refusal (429) if the bucket has too little."""
         now = time.monotonic()
-        level, then = self._levels.pop(name, (self.size, now))
-        level = min(self.size, level + (now - then) * self.rate)
+        level, last_time = self._levels.pop(name, (self.size, now))
+        level = min(self.size, level + (now - last_time) * self.rate)
         is_enough = amount <= level
         self._levels[name] = (level - amount if is_enough else level, now)
         if len(self._levels) > MAX_NAMES:
-            del self._levels[next(iter(self._levels))]  # the one seen longest ago
+            del self._levels[next(iter(self._levels))]  # the least recently used one
         if not is_enough:
             wait = (amount - level) / self.rate
-            right = f"{self.rate:g} a second; there is room again in {wait:.1f} s"
-            raise Refusal(429, f"too many {self.what}", right, wait=wait)
+            hint = f"the limit is {self.rate:g} per second, try again in {wait:.1f} s"
+            raise Refusal(429, f"too many {self.noun}", hint, wait=wait)
 
 
 class Service:
-    """The requests of teams to a Room.
+    """Handlers of the requests of teams to a class.
 
     Args:
-        room: The Room that plays the class.
-        limits: What a team, an address and all together can use.
+        session: The ClassSession that plays the class.
+        limits: Limits per team, per address and in total.
     """
 
-    def __init__(self, room, limits):
-        self.room = room
-        room.max_loaded = limits.loaded
+    def __init__(self, session, limits):
+        self.session = session
+        session.max_loaded = limits.loaded
         largest = max(MAX_JSON / JSON_BYTES, MAX_CSV / CSV_BYTES, MAX_STEPS / STEPS)
-        self.requests = Buckets("requests", limits.requests, least=largest)
-        self.begins = Buckets("episodes", limits.begins, least=MAX_BEGINS)
-        self.strangers = Buckets(
-            "requests without a token of a team", limits.strangers, 1
-        )
+        self.requests = Buckets("requests", limits.requests, min_size=largest)
+        self.begins = Buckets("episodes", limits.begins, min_size=MAX_BEGINS)
+        self.strangers = Buckets("requests without a valid token", limits.strangers, 1)
         self.turns = defaultdict(asyncio.Lock)
         self.failures = itertools.count(1)
 
     # ------------------------------------------------------------ parts of requests
 
     def team(self, request):
-        """Return the team of the request's token. Raise Refusal: 401, or 429 if there were too many."""
+        """Return the team of the request's token. Raises Refusal (401, or 429 after too many)."""
         kind, _, token = request.headers.get("authorization", "").partition(" ")
-        team = self.room.team_of(token.strip()) if kind.lower() == "bearer" else None
+        team = self.session.team_of(token.strip()) if kind.lower() == "bearer" else None
         if team is None:
             self.limit_stranger(request, "token")
             raise Refusal(
                 401,
-                "this is no token of a team",
-                "your team's, in $PUSHLAB_TOKEN or as token= (in HTTP: Authorization: Bearer TOKEN). Your lecturer "
-                "can give a new one, which voids the old one",
+                "this is not the token of a team",
+                "set $PUSHLAB_TOKEN or token= to your team's token (in HTTP: Authorization: Bearer TOKEN). Your "
+                "lecturer can create a new one, which makes the old one invalid",
             )
         self.requests.take(team.id)
         return team
 
     def limit_stranger(self, request, kind):
-        """Count a request without a team. Raise Refusal 429 if there were too many of its kind."""
+        """Count a request without a team. Raises Refusal (429) if there were too many of this kind."""
         self.strangers.take((kind, request.client and request.client.host))
 
-    async def body(self, request, team, most, unit):
-        """Return the body, whose bytes count as requests. Raise Refusal 413 if it is too long."""
+    async def body(self, request, team, max_bytes, bytes_per_request):
+        """Return the body and count its bytes as requests. Raises Refusal (413) if it is too long."""
         data = bytearray()
-        async for part in request.stream():
-            data += part
-            if len(data) > most:
-                right = f"at most {most:,} bytes"
-                raise Refusal(413, "the body is too long", right)
-        self.requests.take(team.id, max(0, len(data) / unit - 1))
+        async for chunk in request.stream():
+            data += chunk
+            if len(data) > max_bytes:
+                hint = f"send at most {max_bytes:,} bytes"
+                raise Refusal(413, "the body is too long", hint)
+        self.requests.take(team.id, max(0, len(data) / bytes_per_request - 1))
         return data
 
     async def fields(self, request, team, *required, **optional):
-        """Return the values of the object in a body of JSON. Raise Refusal 422 for other keys or no object."""
+        """Return the values of the JSON object in the body. Raises Refusal (422) for other keys or no object."""
         data = await self.body(request, team, MAX_JSON, JSON_BYTES)
         try:
             content = json.loads(data)
         except (ValueError, RecursionError):
             content = None
         keys = (*required, *optional)
-        there = set(content) if isinstance(content, dict) else set()
-        if not set(required) <= there <= set(keys):
-            right = ", ".join([*required, *map("perhaps {}".format, optional)])
-            raise Refusal(422, "the body is no object of JSON with these keys", right)
+        actual = set(content) if isinstance(content, dict) else set()
+        if not set(required) <= actual <= set(keys):
+            names = [*required, *map("{} (optional)".format, optional)]
+            hint = f"its keys must be {', '.join(names)}"
+            raise Refusal(422, "the body is not a valid JSON object", hint)
         return [content.get(key, optional.get(key)) for key in keys]
 
-    async def in_thread(self, team, make, *arguments):
-        """Return the result of a slow function, run in a thread: one at a time, and one per team in turn."""
+    async def in_thread(self, team, function, *arguments):
+        """Return the result of a slow function that runs in a thread, one function at a time and one per team."""
         async with self.turns[team.id], self.turns[None]:
-            return await asyncio.to_thread(make, *arguments)
+            return await asyncio.to_thread(function, *arguments)
 
     async def load(self, team, episodes):
-        """Load episodes; the Room has them in use."""
+        """Load episodes that are marked as in use."""
         for episode in episodes:
-            if episode not in self.room.loaded:
-                replayed = await self.in_thread(team, self.room.replay, episode)
-                self.room.load(episode, replayed)
+            if episode not in self.session.loaded:
+                replayed = await self.in_thread(team, self.session.replay, episode)
+                self.session.load(episode, replayed)
 
     # ------------------------------------------------------------ requests
 
     async def describe(self, team, request):
         """GET /api/games/{game}: spaces, schema, names."""
         game = request.path_params["game"]
-        return await self.in_thread(team, self.room.describe, game)
+        return await self.in_thread(team, self.session.describe, game)
 
     async def begin(self, team, request):
-        """POST /api/episodes: resume open scored episodes, begin others, and return their states."""
+        """POST /api/episodes: continue unfinished scored episodes, begin others, and return their states."""
         game, scored, count, held = await self.fields(
             request, team, "game", "scored", count=1, held=[]
         )
         is_count = type(count) is int and 1 <= count <= MAX_BEGINS
         if not is_count or type(held) is not list or len(held) > MAX_BEGINS:
-            right = f"count (num_envs): 1 to {MAX_BEGINS}; held: at most as many ids"
-            raise Refusal(422, "no such episodes", right)
+            hint = f"count (num_envs) must be 1 to {MAX_BEGINS}, held a list of at most as many ids"
+            raise Refusal(422, "invalid count or held", hint)
         self.begins.take(team.id, count)
-        episodes = self.room.begin(team, game, scored, count, held)
-        with self.room.in_use(episodes):
+        episodes = self.session.begin(team, game, scored, count, held)
+        with self.session.in_use(episodes):
             await self.load(team, episodes)
-            return {"episodes": [self.room.state(episode) for episode in episodes]}
+            return {"episodes": [self.session.state(episode) for episode in episodes]}
 
     async def frame(self, team, request):
-        """GET /api/episodes/{episode}/frame: the data of its picture."""
-        word = request.path_params["episode"]
-        episode = int(word) if word.isdecimal() and len(word) < 16 else word
-        self.room.require_own(team, [episode])
-        with self.room.in_use([episode]):
+        """GET /api/episodes/{episode}/frame: the data of the episode's picture."""
+        text = request.path_params["episode"]
+        episode = int(text) if text.isdecimal() and len(text) < 16 else text
+        self.session.require_own(team, [episode])
+        with self.session.in_use([episode]):
             await self.load(team, [episode])
-            return {"frame": self.room.load(episode).frame()}
+            return {"frame": self.session.load(episode).frame()}
 
     async def play(self, team, request):
-        """POST /api/steps: play one step of each of these episodes."""
+        """POST /api/steps: play one step of each of several episodes."""
         [steps] = await self.fields(request, team, "steps")
         is_list = type(steps) is list and 1 <= len(steps) <= MAX_STEPS
-        if not is_list or any(type(one) is not list or len(one) != 3 for one in steps):
-            right = f"a list of 1 to {MAX_STEPS} times [episode, step, action]"
-            raise Refusal(422, "no steps", right)
+        if not is_list or any(
+            type(step) is not list or len(step) != 3 for step in steps
+        ):
+            hint = f"send a list of 1 to {MAX_STEPS} steps [episode, step, action]"
+            raise Refusal(422, "invalid steps", hint)
         self.requests.take(team.id, max(0, len(steps) / STEPS - 1))
         episodes = [episode for episode, _, _ in steps]
-        self.room.require_own(team, episodes)
-        with self.room.in_use(episodes):
+        self.session.require_own(team, episodes)
+        with self.session.in_use(episodes):
             await self.load(team, episodes)
-            return {"answers": self.room.play(team, steps)}
+            return {"answers": self.session.play(team, steps)}
 
     async def upload(self, team, request):
-        """POST /api/answers: a table of answers to Challenge 1, scored on its public half."""
-        async with self.turns["upload", team.id]:  # one per team in memory
+        """POST /api/answers: score a table of answers to Challenge 1 on the public half."""
+        async with self.turns["upload", team.id]:  # only one per team in memory
             async with asyncio.timeout(CSV_SECONDS):
                 data = await self.body(request, team, MAX_CSV, CSV_BYTES)
-            return await self.in_thread(team, self.room.upload, team, bytes(data))
+            return await self.in_thread(team, self.session.upload, team, bytes(data))
 
     def for_team(self, handle):
-        """Return the endpoint of one of the requests above."""
+        """Return the endpoint for one of the handlers above."""
 
         async def endpoint(request):
             return answer(await handle(self.team(request), request))
@@ -209,39 +218,39 @@ class Service:
         return endpoint
 
     async def refuse(self, request, error):
-        """Return the answer to a request that failed.
+        """Return the answer to a failed request.
 
-        An unexpected error gets a number, which precedes the traceback on the lecturer's terminal.
+        An unexpected error gets a number, which is shown with the traceback on the lecturer's terminal.
         """
         if isinstance(error, HTTPException):
             try:
                 self.limit_stranger(request, "nothing")
-                right = "url or $PUSHLAB_URL as your lecturer gave it, without /api"
-                right = (error.headers or {}).get("Allow", right)
-                error = Refusal(error.status_code, error.detail, right)
+                hint = "set url or $PUSHLAB_URL to the address from your lecturer, without /api"
+                hint = (error.headers or {}).get("Allow", hint)
+                error = Refusal(error.status_code, error.detail, hint)
             except Refusal as refusal:
                 error = refusal
         elif isinstance(error, BadData):
-            right = "as the README of the hand-out shows; none of it counts"
-            error = Refusal(422, str(error), right)
+            hint = "nothing was counted; see the README of the hand-out"
+            error = Refusal(422, str(error), hint)
         elif isinstance(error, ClientDisconnect):
             return None
         elif isinstance(error, OSError):
             log.error("at %s %r: %s", request.method, request.url.path, error)
-            failure = "this did not arrive or could not be stored, so it does not count"
-            error = Refusal(503, failure, "the same again in a moment", wait=1)
+            message = "the request did not arrive or could not be stored, so it does not count"
+            error = Refusal(503, message, "try again in a moment", wait=1)
         elif not isinstance(error, Refusal):
-            failure = f"the server has a fault, number {next(self.failures)}"
-            log.error("%s, at %s %r:", failure, request.method, request.url.path)
-            right = "the same again in a moment, or your lecturer"
-            error = Refusal(500, failure, right)
+            message = f"internal error of the server, number {next(self.failures)}"
+            log.error("%s, at %s %r:", message, request.method, request.url.path)
+            hint = "try again in a moment, or ask your lecturer"
+            error = Refusal(500, message, hint)
         if error.status == 429:
-            await asyncio.sleep(HASTE_DELAY)
+            await asyncio.sleep(RATE_LIMIT_DELAY)
         return answer(error.content, error.status)
 
 
 def answer(content, status=200):
-    """Return an answer in JSON, which nothing on its way stores."""
+    """Return an answer in JSON that is never cached."""
     headers = HEADERS
     if "wait" in content:
         headers = HEADERS | {"retry-after": str(int(content["wait"]) + 1)}
@@ -249,8 +258,8 @@ def answer(content, status=200):
 
 
 def application(service, board):
-    """Return the web application with the requests of a service and the page of a board."""
-    requests = [
+    """Return the web application of a service and a board."""
+    handlers = [
         ("POST", "/api/steps", service.play),
         ("POST", "/api/episodes", service.begin),
         ("GET", "/api/episodes/{episode}/frame", service.frame),
@@ -259,22 +268,22 @@ def application(service, board):
     ]
     routes = [
         Route(path, service.for_team(handle), methods=[method])
-        for method, path, handle in requests
+        for method, path, handle in handlers
     ]
 
     async def show_board(request):
         service.limit_stranger(request, "board")
-        return await board.answer(request)
+        return await board.respond(request)
 
     @asynccontextmanager
     async def lifespan(app):
         yield
-        service.room.close()
+        service.session.close()
         board.close()
 
     errors = (Refusal, BadData, HTTPException, ClientDisconnect, OSError, Exception)
-    handlers = dict.fromkeys(errors, service.refuse)
+    error_handlers = dict.fromkeys(errors, service.refuse)
     routes.append(Route("/", show_board))
-    app = Starlette(routes=routes, exception_handlers=handlers, lifespan=lifespan)
+    app = Starlette(routes=routes, exception_handlers=error_handlers, lifespan=lifespan)
     app.router.redirect_slashes = False
     return app

@@ -1,10 +1,10 @@
 """Scores and ranks of a class.
 
-A team's score is the mean over everything that counts, never the best. While the class is open these are the finished
-scored episodes: the expected points of an episode under way would show its player what nobody can know.
-Once the class is closed, all scored episodes of a team that began any count: what was never answered, or never begun,
-earns nothing in Challenge 2, and in push what a phone earns that is left alone. Challenge 1 shows the public half of
-its contexts while the class is open, and the private half afterwards.
+A team's score is the mean over all counted episodes, never the best one. While the class is open, the finished scored
+episodes count, because the expected points of an unfinished episode would reveal hidden information to its player.
+After the class is closed, all scored episodes of a game count if a team began any of them. Contexts without an answer
+earn nothing in Challenge 2; the rest of an episode of push gets the return of a phone without an agent. Challenge 1
+shows the public half of its contexts while the class is open, and the private half afterwards.
 """
 
 import numpy as np
@@ -19,28 +19,30 @@ GAMES = {
     "evalumap2": "Challenge 2: the cold start",
     "push": "Managing arrivals",
 }
-MIN_PAIRS = 3  # two differences can agree by chance, to the digit
-DIGITS = 3  # of shares in Challenge 1
+MIN_PAIRS = 3  # two differences can be equal by chance
+DIGITS = 3  # of scores in Challenge 1
 EPSILON = 64 * np.finfo(float).eps
 
 
 def share_of(expected, best):
-    """Return the share of what the catalogue's best earns, and the ends of its 95 % interval, in three decimals.
+    """Return expected points divided by the best expected points, with a 95 % interval: [share, low, high].
 
-    With other contexts both sums would change together, so the interval is that of their ratio (delta method).
+    The values have three decimals. With other contexts both sums would change together, so the interval is that of a
+    ratio (delta method).
 
     >>> import numpy as np
-    >>> share_of(np.array([0.5, 1.5, 1.0]), np.array([1.0, 3.0, 2.0]))      # half of it everywhere
+    >>> share_of(np.array([0.5, 1.5, 1.0]), np.array([1.0, 3.0, 2.0]))  # half in each context
     [0.5, 0.5, 0.5]
     """
-    return [round(value, DIGITS) for value in mean_interval(shares_of(expected, best))]
+    interval = mean_interval(shares_of(expected, best))
+    return [round(value, DIGITS) for value in interval]
 
 
 def shares_of(expected, best):
-    """Return values per context, float64 (contexts,), with the mean and the spread of the ratio of the sums.
+    """Return a value per context, float64 (contexts,), with the mean and spread of the ratio of the sums.
 
     Source:
-        Cochran (1977), Sampling techniques, 3rd ed., section 6.3: the residuals of a ratio, over the mean.
+        Cochran (1977), Sampling techniques, 3rd ed., section 6.3: residuals of a ratio, divided by the mean.
 
     >>> import numpy as np
     >>> shares_of(np.array([0.0, 2.0]), np.array([1.0, 1.0])), shares_of(np.array([1.0, 3.0]), np.array([1.0, 3.0]))
@@ -53,16 +55,15 @@ def shares_of(expected, best):
 
 
 def ranks(values):
-    """Return ranks as intervals, a DataFrame with the columns first and last and the index of `values`.
+    """Return the first and last possible rank of each team, a DataFrame with columns first and last.
 
-    A team is behind another one only if the interval of their paired difference lies below zero, at a level at which
-    the risk is 5 % that any pair of teams is separated wrongly (Student's t, p values after Holm). A team's first
-    possible rank is one more than the number of teams that are surely ahead of it; its last one leaves room for those
-    that are surely behind. Other teams share ranks. Fewer than three pairs say nothing.
+    Two teams have different ranks only if their paired difference is significant (Student's t, Holm's correction): the
+    risk that any pair of teams is separated wrongly is 5 %. The first possible rank of a team is one more than the
+    number of teams significantly ahead of it. The last one leaves out the teams significantly behind it. Fewer than
+    three pairs are never significant.
 
     Args:
-        values: Earnings, (teams, numbers of users, or contexts); NaN where a team has none yet. A team without any
-            has no rank (NaN).
+        values: DataFrame (teams, users or contexts), NaN without a value. A team without values has no rank (NaN).
 
     Source:
         Holm (1979), A simple sequentially rejective multiple test procedure, Scand. J. Statistics 6(2), 65-70.
@@ -75,45 +76,48 @@ def ranks(values):
     """
     from scipy.stats import t
 
-    known = values.dropna(how="all")
-    numbers = known.to_numpy(float)
-    largest = known.abs().max(axis=1).clip(lower=1).to_numpy()
+    observed = values.dropna(how="all")
+    array = observed.to_numpy(float)
+    largest = observed.abs().max(axis=1).clip(lower=1).to_numpy()
     pairs = [np.empty((3, 0))]
-    for team in range(len(known)):  # all pairs at once can be gigabytes
-        gaps = pd.DataFrame(numbers[team] - numbers[team + 1 :])
+    for team in range(len(observed)):  # all pairs at once can need gigabytes
+        differences = pd.DataFrame(array[team] - array[team + 1 :])
         rounding = EPSILON * np.maximum(largest[team], largest[team + 1 :])
-        # Values are discrete: their smallest step adds to the standard error.
-        steps = np.diff(np.sort(gaps.abs().fillna(0)), prepend=0)
+        # Values are discrete: their resolution adds to the standard error.
+        steps = np.diff(np.sort(differences.abs().fillna(0)), prepend=0)
         steps[steps <= rounding[:, None]] = np.inf
-        grain = steps.min(axis=1, initial=np.inf)
-        grain = np.where(np.isfinite(grain), grain, rounding)
-        count = gaps.count(axis=1)
-        gap = gaps.mean(axis=1)
-        error = np.sqrt((gaps.var(axis=1) + grain**2 / 6) / count)
-        distance = gap.abs().where(gap.abs() > rounding, 0)
-        pairs.append(np.array([count, gap, distance / error]))
-    count, gap, size = np.concatenate(pairs, axis=1)
-    p_values = np.where(count < MIN_PAIRS, 1, 2 * t.sf(size, count - 1))
-    is_sure = holm(p_values) < 0.05
-    one, other = np.triu_indices(len(known), 1)
-    losers = np.where(gap > 0, other, one)[is_sure]
-    winners = np.where(gap > 0, one, other)[is_sure]
-    ahead = np.bincount(losers, minlength=len(known))
-    behind = np.bincount(winners, minlength=len(known))
-    table = {"first": 1.0 + ahead, "last": len(known) - behind}
-    return pd.DataFrame(table, known.index).reindex(values.index)
+        resolution = steps.min(axis=1, initial=np.inf)
+        resolution = np.where(np.isfinite(resolution), resolution, rounding)
+        count = differences.count(axis=1)
+        mean = differences.mean(axis=1)
+        error = np.sqrt((differences.var(axis=1) + resolution**2 / 6) / count)
+        distance = mean.abs().where(mean.abs() > rounding, 0)
+        pairs.append(np.array([count, mean, distance / error]))
+    count, mean, statistic = np.concatenate(pairs, axis=1)
+    p_values = np.where(count < MIN_PAIRS, 1, 2 * t.sf(statistic, count - 1))
+    is_significant = holm(p_values) < 0.05
+    first, second = np.triu_indices(len(observed), 1)
+    losers = np.where(mean > 0, second, first)[is_significant]
+    winners = np.where(mean > 0, first, second)[is_significant]
+    n_ahead = np.bincount(losers, minlength=len(observed))
+    n_behind = np.bincount(winners, minlength=len(observed))
+    table = {"first": 1.0 + n_ahead, "last": len(observed) - n_behind}
+    return pd.DataFrame(table, observed.index).reindex(values.index)
 
 
 def standing(values):
-    """Return score, low, high (mean and 95 % t interval), first and last of each team; see `ranks` for `values`.
+    """Return score, low, high (mean and 95 % t interval), first and last of each team.
 
-    Teams are sorted by their last possible rank, then by the first, then by score: a lucky episode makes no one first.
-    Teams that have earned nothing yet come last. A single value has no interval.
+    Teams are sorted by last possible rank, then by first, then by score, so a lucky episode makes no team first. Teams
+    without values come last. A single value has no interval.
 
-    An interval belongs to one team: it covers the mean over very many users (or contexts). Users are drawn evenly from
-    hard to easy, so means differ less between classes than with users drawn at random: the interval is too wide, two to
-    five times. Ranks come from differences between users of one number, which are equally hard, so teams with
-    overlapping intervals are not necessarily tied.
+    The interval of a team is for the mean over very many users (or contexts). Users are drawn evenly from hard to easy,
+    so means vary less between classes than with random users, and the intervals are two to five times too wide. Ranks
+    are based on differences between users with the same number, which are equally hard. So teams with overlapping
+    intervals aren't necessarily tied.
+
+    Args:
+        values: As in `ranks`.
     """
     count = values.notna().sum(axis=1)
     score = values.mean(axis=1)
@@ -125,11 +129,11 @@ def standing(values):
 
 
 def earned(database: ClassDatabase, game: str) -> pd.DataFrame:
-    """Return what each team earned, (teams, users), or (teams, contexts) in Challenge 1; NaN where it has nothing.
+    """Return the scores of each team, a DataFrame (teams, users), or (teams, contexts) in Challenge 1.
 
-    The mean of a row is the team's score: the return per day in push, otherwise the share of what the catalogue's best
-    would earn in expected points. Combinations that no app sends can earn more, so 1 is no ceiling: the best of them
-    would earn 1.08 on average over sixty users, and 1.4 with one.
+    Missing values are NaN. The mean of a row is the team's score: in push the return per day, otherwise expected points
+    divided by those of the catalogue's best notifications. Notifications that no app sends can earn more, so the score
+    can exceed 1: the best of them would earn 1.08 on average over sixty users, and 1.4 with one of them.
     """
     teams = database.teams()["name"]
     settings = database.settings
@@ -140,8 +144,8 @@ def earned(database: ClassDatabase, game: str) -> pd.DataFrame:
         for team in teams:
             answers = database.answers(team)
             if answers is not None:
-                part = answers[answers["half"] == half]
-                shares[team] = shares_of(part["expected"], part["best"])
+                counted = answers[answers["half"] == half]
+                shares[team] = shares_of(counted["expected"], counted["best"])
         return pd.DataFrame(shares).T.reindex(teams).astype(float)
     episodes = database.episodes(game).query("scored")
     if not is_closed:
@@ -158,10 +162,13 @@ def earned(database: ClassDatabase, game: str) -> pd.DataFrame:
 def standings(database: ClassDatabase) -> pd.DataFrame:
     """Return the standings of all games, one row per game and team.
 
-    The columns are those of `standing` and game, team; done and of (finished scored episodes and their number; uploads
-    in Challenge 1); playing (steps in unfinished scored episodes; NA if there are none, or if the class is closed).
-    While the class is open, `of - done` episodes are still to be played. Scores in Challenge 1 have three decimals, as
-    the answers to uploads.
+    The columns are those of `standing` and
+
+    - game, team
+    - done, of: number of finished scored episodes, and of all; in Challenge 1 the number of uploads and its limit
+    - playing: number of steps in unfinished scored episodes; NA if there are none, or if the class is closed
+
+    Scores in Challenge 1 have three decimals, like the answers to uploads.
     """
     tables = []
     settings = database.settings
@@ -182,5 +189,5 @@ def standings(database: ClassDatabase) -> pd.DataFrame:
         table["playing"] = table["team"].map(playing.groupby("team")["steps"].sum())
         tables.append(table)
     columns = "game first last team score low high done of playing".split()
-    whole = dict.fromkeys(["first", "last", "playing"], "Int64")
-    return pd.concat(tables, ignore_index=True)[columns].astype(whole)
+    dtypes = dict.fromkeys(["first", "last", "playing"], "Int64")
+    return pd.concat(tables, ignore_index=True)[columns].astype(dtypes)

@@ -79,7 +79,7 @@ class Tricks(ThompsonSampling):
                 {"steps": [[episode, step, made]], "expected": 1e6},
             ):
                 try:
-                    self.env.world.link.ask("POST", "/api/steps", request)
+                    self.env.world.connection.request("POST", "/api/steps", request)
                     Tricks.taken += 1
                 except Refused:
                     Tricks.refused += 1

@@ -7,20 +7,20 @@ from contextlib import closing
 import pytest
 
 from pushlab_classroom import ClassDatabase, new_class
-from pushlab_classroom.board import Artist, page
-from pushlab_classroom.room import Room
+from pushlab_classroom.board import BoardRenderer, page
+from pushlab_classroom.session import ClassSession
 from pushlab_classroom.standings import standings
 
 EVIL = "=1+1<script>alert(1)</script>"
 TEAMS = ["Ada's team", EVIL, "late"]
 
 
-def play(room, token, most=10_000):
+def play(session, token, most=10_000):
     """Play an episode of Challenge 2 with one notification, at most `most` steps."""
-    team = room.team_of(token)
-    [episode] = room.begin(team, "evalumap2", True)
-    for step in range(room.state(episode)["step"], most):
-        [answer] = room.play(team, [(episode, step, [0] * 7)])
+    team = session.team_of(token)
+    [episode] = session.begin(team, "evalumap2", True)
+    for step in range(session.state(episode)["step"], most):
+        [answer] = session.play(team, [(episode, step, [0] * 7)])
         if answer["terminated"]:
             break
 
@@ -31,18 +31,18 @@ def played(tmp_path_factory):
     folder = tmp_path_factory.mktemp("class") / "class"
     settings = {"seed": "board", "episodes": 3, "per_quarter": 100, "days": 1}
     tokens = new_class(folder, TEAMS, **settings, name="<i>Autumn</i>")
-    with closing(Room(folder)) as room:
-        play(room, tokens[EVIL])
-        play(room, tokens["Ada's team"])
-        play(room, tokens["Ada's team"])
-        play(room, tokens["late"], most=20)
+    with closing(ClassSession(folder)) as session:
+        play(session, tokens[EVIL])
+        play(session, tokens["Ada's team"])
+        play(session, tokens["Ada's team"])
+        play(session, tokens["late"], most=20)
     return folder, tokens
 
 
 def test_the_board_shows_scores_and_news(played):
-    artist = Artist(played[0])
-    text = artist.draw().decode()
-    board = artist.board()
+    renderer = BoardRenderer(played[0])
+    text = renderer.render().decode()
+    board = renderer.content()
     assert "&lt;i&gt;Autumn&lt;/i&gt;" in text and "<i>" not in text
     news = "Ada's team finished episode 2 of 3: Challenge 2: the cold start"
     assert board["news"] == news
@@ -55,9 +55,9 @@ def test_the_score_of_an_open_episode_is_not_shown(played, tmp_path):
     folder = shutil.copytree(played[0], tmp_path / "class")
     boards = []
     for steps in (21, 22):
-        with closing(Room(folder)) as room:
-            play(room, played[1]["late"], most=steps)
-        board = Artist(folder).board()
+        with closing(ClassSession(folder)) as session:
+            play(session, played[1]["late"], most=steps)
+        board = BoardRenderer(folder).content()
         [row] = [row for row in board["games"][1]["teams"] if row["team"] == "late"]
         assert row.pop("playing") == steps
         boards.append(board)

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from pushlab.__main__ import app
 from pushlab_classroom import ClassDatabase
-from pushlab_classroom.room import Room
+from pushlab_classroom.session import ClassSession
 
 SMALL = ("--episodes", 2, "--per-quarter", 100, "--days", 1, "--seed", "rehearsal")
 
@@ -53,7 +53,7 @@ def test_neither_a_class_nor_tokens_are_replaced(school, tmp_path):
     for place, file in ((folder, tmp_path / "new.csv"), (tmp_path / "new", tokens)):
         result = run("class", "new", place, "--teams", teams, "--tokens", file, *SMALL)
         assert result.exit_code == 1
-        assert "already there" in result.stderr
+        assert "already exists" in result.stderr
     assert not list(tmp_path.iterdir())
 
 
@@ -62,7 +62,7 @@ def test_neither_a_class_nor_tokens_are_replaced(school, tmp_path):
     [
         ("name\nann\n", ["column team, row 1", "missing"]),
         ("team\nann\neve\nAnn\nÅda\nA\u030ada\n", ["row 4", "'ann'", "row 6"]),
-        ("team\nann\n\u202eeve\n", ["row 3", "can be shown"]),
+        ("team\nann\n\u202eeve\n", ["row 3", "printable"]),
     ],
 )
 def test_every_fault_of_the_teams_is_reported_with_its_row(tmp_path, text, words):
@@ -79,9 +79,9 @@ def test_a_new_token_replaces_the_old_one(school):
     folder, file, _ = school
     tokens = pd.read_csv(file)["token"].tolist()
     new = run("class", "token", folder, "Cat and Dan").stdout.strip()
-    room = Room(folder)
-    teams = [room.team_of(token) for token in [*tokens, new]]
-    room.close()
+    session = ClassSession(folder)
+    teams = [session.team_of(token) for token in [*tokens, new]]
+    session.close()
     assert [team and team.name for team in teams] == [
         "Ann",
         "=Ben",
@@ -95,8 +95,8 @@ def test_commands_name_what_is_wrong(school, tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         cases = [
-            ("is no class", ("class", "board", tmp_path)),
-            ("'Zoe'; there are Ann,", ("class", "token", school[0], "Zoe")),
+            ("not the folder of a class", ("class", "board", tmp_path)),
+            ("no team 'Zoe'; the teams are Ann,", ("class", "token", school[0], "Zoe")),
             ("requests", ("serve", school[0], "--port", 0, "--requests", -5)),
             ("in use", ("serve", school[0], "--port", port)),
             ("2 to 50", ("class", "new", tmp_path / "x", *teams, "--episodes", 1)),

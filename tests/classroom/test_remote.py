@@ -39,7 +39,7 @@ ACTION = [0] * 7
 
 
 @pytest.fixture(scope="module")
-def room(tmp_path_factory):
+def classroom(tmp_path_factory):
     """A class that is served: folder, tokens by team, url."""
     folder = tmp_path_factory.mktemp("remote") / "class"
     tokens = new_class(folder, TEAMS, SEED, episodes=3, per_quarter=100, days=2)
@@ -48,12 +48,12 @@ def room(tmp_path_factory):
 
 
 @pytest.fixture
-def make(room):
+def make(classroom):
     """A function that makes a team's environment, closed after the test."""
     made = []
 
     def make(team, copies=None, **arguments):
-        arguments = {"url": room.url, "token": room.tokens[team], **arguments}
+        arguments = {"url": classroom.url, "token": classroom.tokens[team], **arguments}
         if copies is None:
             made.append(gym.make(ID, **arguments))
         else:
@@ -98,11 +98,11 @@ def like_remote(info):
 
 
 @pytest.mark.parametrize(("game", "scored"), [("evalumap2", True), ("push", False)])
-def test_equals_the_local_environment_to_the_digit(make, room, game, scored):
+def test_equals_the_local_environment_to_the_digit(make, classroom, game, scored):
     env = make("ann", game=game, scored=scored).unwrapped
     rng = np.random.default_rng(7)
     observation, info = env.reset(seed=7)
-    local, first, expected = local_env(room.folder, env.state["episode"][0])
+    local, first, expected = local_env(classroom.folder, env.state["episode"][0])
     names = "name labels observation_names action_names action_choices drawing "
     names += "observation_space action_space "
     if game == "evalumap2":
@@ -127,22 +127,22 @@ def test_equals_the_local_environment_to_the_digit(make, room, game, scored):
         over = answer[2]
         if game == "push":
             assert env.action_masks().tolist() == local.action_masks().tolist()
-    frame = local.frame() | {"user": "not told"}
+    frame = local.frame() | {"user": "unknown"}
     if game == "evalumap2":
         for hidden in ("best", "probability"):
             del frame["push"][hidden]
-        assert env.world.left == 2
+        assert env.world.episodes_left == 2
     assert env.frame() == json.loads(json.dumps(frame))
     with pytest.raises(gym.error.ResetNeeded):
         env.step(action)
 
 
-def test_a_batch_equals_as_many_local_environments(make, room):
+def test_a_batch_equals_as_many_local_environments(make, classroom):
     envs = make("ben", 3, game="push")
     rng = np.random.default_rng(8)
     envs.reset()
     ids = envs.unwrapped.state["episode"]
-    locals_ = [local_env(room.folder, one)[0] for one in ids]
+    locals_ = [local_env(classroom.folder, one)[0] for one in ids]
     ended = [False] * 3
     for _ in range(60):
         actions = np.array([choose(local, rng) for local in locals_])
@@ -150,7 +150,7 @@ def test_a_batch_equals_as_many_local_environments(make, room):
         ids = envs.unwrapped.state["episode"]
         for at in range(3):
             if ended[at]:
-                locals_[at], expected, info = local_env(room.folder, ids[at])
+                locals_[at], expected, info = local_env(classroom.folder, ids[at])
                 reward, ended[at] = 0.0, False
             else:
                 expected, reward, ended[at], _, info = locals_[at].step(actions[at])
@@ -165,10 +165,10 @@ def test_a_batch_equals_as_many_local_environments(make, room):
     [("evalumap2", agents.ThompsonSampling), ("push", agents.LinearArrivalQ)],
 )
 def test_agents_run_unchanged_and_logs_name_the_local_environment(
-    make, room, game, agent, monkeypatch
+    make, classroom, game, agent, monkeypatch
 ):
     env = make("dee", game=game, render_mode="rgb_array")
-    monkeypatch.setenv("PUSHLAB_TOKEN", room.tokens["dee"])
+    monkeypatch.setenv("PUSHLAB_TOKEN", classroom.tokens["dee"])
     if game == "push":
         with warnings.catch_warnings():
             warnings.simplefilter("error")
@@ -192,16 +192,16 @@ def test_a_scored_episode_is_resumed_and_a_second_program_is_refused(make):
     with pytest.raises(Refused, match="another action") as refused:
         two.step([1] + [0] * 6)
     assert refused.value.status == 409
-    assert "Right: step 2; does another program play" in str(refused.value)
+    assert "the next step is 2; does another program use" in str(refused.value)
     episode = one.unwrapped.state["episode"][0]
-    message = f"episode {episode} is taken up where it stands, after 2 steps"
+    message = f"episode {episode} continues after 2 steps"
     with pytest.warns(UserWarning, match=message):
         two.reset()
     two.step([1] + [0] * 6)
     assert two.unwrapped.state["step"].tolist() == [3]
 
 
-def test_copies_rest_if_no_scored_episode_is_left(make, room):
+def test_copies_rest_if_no_scored_episode_is_left(make, classroom):
     with pytest.raises(Refused, match="3 scored episodes"):
         make("gus", 4, game="push", scored=True).reset()
     with pytest.raises(ValueError, match="NEXT_STEP or DISABLED"):
@@ -211,13 +211,13 @@ def test_copies_rest_if_no_scored_episode_is_left(make, room):
     actions = np.array([4, 0])  # stand by and show: they end at different times
     over = np.zeros(2, bool)
     rested = 0
-    while envs.unwrapped.world.left or not over.all():
+    while envs.unwrapped.world.episodes_left or not over.all():
         before = over
         _, rewards, over, *_ = envs.step(actions)
         assert not rewards[before].any()
         rested += (before & over).sum()
     assert rested > 0
-    episodes = ClassDatabase(room.folder).episodes().query("team == 'gus'")
+    episodes = ClassDatabase(classroom.folder).episodes().query("team == 'gus'")
     assert episodes["finished"].notna().tolist() == [True] * 3
     with pytest.raises(Refused, match="no scored episodes"):
         envs.step(actions)
@@ -274,23 +274,23 @@ def waits(monkeypatch):
 
 def test_a_busy_server_is_asked_again_after_a_while(moody, waits):
     for path in ("/429", "/502", "/503", "/504"):
-        assert moody.ask("GET", path) == {"path": path}
+        assert moody.request("GET", path) == {"path": path}
     assert waits == [3] * 4
 
 
 def test_other_answers_are_errors_in_words(moody):
     words = {
-        "/page": r"answers \(200\), but not as the server of a class",
+        "/page": r"answers with status 200, but not as the server of a class",
         "/moved": "https://class.example.org/",
         "/hasty": r"too much, ask \(429\)\. Earlier answers count",
     }
     impatient = Link(moody.url, "token", patience=0)
     for path, message in words.items():
         with pytest.raises(ConnectionError, match=message):
-            impatient.ask("GET", path)
+            impatient.request("GET", path)
     message = r"refused \(403\): too much. Right: ask"
     with pytest.raises(Refused, match=message) as error:
-        moody.ask("GET", "/no")
+        moody.request("GET", "/no")
     again = pickle.loads(pickle.dumps(error.value))
     assert (again.status, again.content["left"], str(again)) == (
         403,
@@ -305,17 +305,17 @@ def test_the_answer_to_an_interrupted_request_is_dropped(moody, monkeypatch):
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr(HTTPConnection, "getresponse", interrupt)
-        moody.ask("GET", "/slow")
-    assert moody.ask("GET", "/quick") == {"path": "/quick"}
+        moody.request("GET", "/slow")
+    assert moody.request("GET", "/quick") == {"path": "/quick"}
 
 
 def test_a_server_that_is_not_there_is_asked_for_ten_seconds(waits):
     with socket.create_server(("127.0.0.1", 0)) as free:
         url = f"http://127.0.0.1:{free.getsockname()[1]}"
-    message = "for 10 s: .*refused.*address right.*started"
+    message = "for 10 s: .*refused.*address.*running"
     with pytest.warns(UserWarning, match="trying for another 7 s"):
         with pytest.raises(ConnectionError, match=message):
-            Link(url, "token").ask("GET", "/api/games/push")
+            Link(url, "token").request("GET", "/api/games/push")
     assert waits == pytest.approx([0, 0.2, 0.4, 0.8, 1.6, 3.2, 3.8])
 
 
@@ -346,17 +346,17 @@ def test_an_agent_continues_after_the_server_was_killed(tmp_path):
     assert replay(folder, 1)[0]
 
 
-def test_the_token_is_in_no_text_spec_or_copy(make, room, monkeypatch):
-    token = room.tokens["kim"]
+def test_the_token_is_in_no_text_spec_or_copy(make, classroom, monkeypatch):
+    token = classroom.tokens["kim"]
     env = make("kim")
     envs = make("kim", 2)
     for one in (env, envs):
         world = one.unwrapped.world
-        objects = [vars(one.unwrapped), vars(world), vars(world.link)]
+        objects = [vars(one.unwrapped), vars(world), vars(world.connection)]
         assert token not in f"{one!r} {one} {one.spec!r} {objects!r}"
         assert "token" not in one.spec.kwargs
         for copied in (copy.deepcopy, pickle.dumps):
-            with pytest.raises(TypeError, match="neither pickled nor copied"):
+            with pytest.raises(TypeError, match="can't be pickled or copied"):
                 copied(one)
     spec = gym.envs.registration.EnvSpec.from_json(env.spec.to_json())
     with pytest.raises(ValueError, match="PUSHLAB_TOKEN"):
@@ -378,13 +378,13 @@ def test_the_token_is_in_no_text_spec_or_copy(make, room, monkeypatch):
         ("token", "not-this-one"),  # the server's own refusal
     ],
 )
-def test_wrong_arguments_are_named_without_the_token(room, name, value):
-    arguments = {"url": room.url, "token": room.tokens["kim"], name: value}
+def test_wrong_arguments_are_named_without_the_token(classroom, name, value):
+    arguments = {"url": classroom.url, "token": classroom.tokens["kim"], name: value}
     for maker in (gym.make, gym.make_vec):
         with pytest.raises((ValueError, Refused), match=name) as error:
             maker(ID, **arguments)
         message = "".join(traceback.format_exception(error.value))
-        for secret in (room.tokens["kim"], "word@", "not-this-one"):
+        for secret in (classroom.tokens["kim"], "word@", "not-this-one"):
             assert secret not in message
 
 
@@ -401,39 +401,39 @@ def test_an_address_without_encryption_warns(recwarn):
         assert len(recwarn) == warnings_
 
 
-def test_answers_are_handed_in_from_python_and_the_shell(room, tmp_path):
-    def shell(token=room.tokens["leo"], **values):
+def test_answers_are_handed_in_from_python_and_the_shell(classroom, tmp_path):
+    def shell(token=classroom.tokens["leo"], **values):
         table.assign(**values).to_csv(path, index=False, lineterminator="\n")
-        words = ["hand-in", str(path), "--url", room.url]
+        words = ["hand-in", str(path), "--url", classroom.url]
         return CliRunner().invoke(app, words, input=f"{token}\n")
 
     path = tmp_path / "answers.csv"
-    contexts = room.folder / "handout" / "robin" / "contexts.csv"
+    contexts = classroom.folder / "handout" / "robin" / "contexts.csv"
     row = {"postingApp": "org.pushlab.chat", "category": "msg", "subject": "friends"}
     row |= {"numberOfUpdates": "none", "ongoing": "False", "visibility": "private"}
     table = pd.read_csv(contexts)[["id"]].assign(**row, priority="default")
-    score = pushlab.hand_in(table, room.url, room.tokens["leo"])
+    score = pushlab.hand_in(table, classroom.url, classroom.tokens["leo"])
     assert score["low"] <= score["public"] <= score["high"]
     assert score["left"] == 19
     result = shell()
     assert result.exit_code == 0
-    assert f"{score['public']:.3f} of what" in result.stdout
+    assert f"{score['public']:.3f} of the" in result.stdout
     assert "19 uploads left" in result.stdout  # the same file counts once
     result = shell(subject="frends")
     assert "note: subject: the history does not know frends" in result.stdout
     result = shell(priority="urgent")
     assert result.exit_code == 1
     assert "urgent" in result.stderr
-    assert "no token of a team" in shell("wrong").stderr
+    assert "not the token of a team" in shell("wrong").stderr
 
 
 @pytest.mark.slow
-def test_the_handouts_examples_run_in_its_folder(room, monkeypatch):
-    handout = room.folder / "handout"
+def test_the_handouts_examples_run_in_its_folder(classroom, monkeypatch):
+    handout = classroom.folder / "handout"
     monkeypatch.chdir(handout)
     readme = (handout / "README.md").read_text(encoding="utf-8")
-    readme = readme.replace("https://...", room.url)
-    readme = readme.replace('"..."', repr(room.tokens["mia"]))
+    readme = readme.replace("https://...", classroom.url)
+    readme = readme.replace('"..."', repr(classroom.tokens["mia"]))
     blocks = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
     names = {}
     for block in blocks:

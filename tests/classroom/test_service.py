@@ -18,7 +18,7 @@ from waiting import PATIENCE
 import pushlab
 from pushlab.__main__ import app
 from pushlab_classroom import ClassDatabase, Refused, new_class, running
-from pushlab_classroom.room import Room
+from pushlab_classroom.session import ClassSession
 
 TEAMS = ["ann", "ben", "cat", "dan"]
 SETTINGS = {"seed": "rehearsal", "episodes": 2, "per_quarter": 100, "days": 1}
@@ -45,7 +45,7 @@ class Client:
         self.line = HTTPConnection(urlsplit(url).netloc, timeout=PATIENCE)
         self.headers = {"Authorization": f"Bearer {tokens.get(team, team)}"}
 
-    def ask(self, method, path, content=None, **headers):
+    def request(self, method, path, content=None, **headers):
         """Status and JSON of the answer; `content` is sent as JSON, bytes as they are."""
         if content is not None and not isinstance(content, bytes):
             content = json.dumps(content).encode()
@@ -59,11 +59,11 @@ class Client:
     def begin(self, count=1):
         """Begin episodes of practice; return their ids."""
         request = {"game": "evalumap2", "scored": False, "count": count}
-        episodes = self.ask("POST", "/api/episodes", request)[1]["episodes"]
+        episodes = self.request("POST", "/api/episodes", request)[1]["episodes"]
         return [one["episode"] for one in episodes]
 
     def step(self, *step):
-        return self.ask("POST", "/api/steps", {"steps": [step]})
+        return self.request("POST", "/api/steps", {"steps": [step]})
 
 
 def is_refusal(answer):
@@ -106,7 +106,7 @@ def test_a_class_is_played_scored_closed_and_exported(school, tmp_path):
         assert f"{shares[team]:.3f}" in printed
         assert f"{public[team]:.3f}" in printed
         assert played.loc[team, "return"].tolist() == pytest.approx(rewards[team])
-    assert "the same to the digit" in shell("replay", folder, 1).stdout
+    assert "is identical" in shell("replay", folder, 1).stdout
     assert shell("close", folder).exit_code == 0
     with pytest.raises(Refused, match="the class is closed"):
         pushlab.hand_in(answers.assign(**row, priority="low"), url, tokens["ann"])
@@ -157,7 +157,7 @@ def test_wrong_requests_are_refused_and_change_nothing(school):
         (404, "GET", "/class.db", None, {}),
     ]
     for expected, method, path, content, headers in cases:
-        status, answer = cat.ask(method, path, content, **headers)
+        status, answer = cat.request(method, path, content, **headers)
         assert status == expected, (content, answer)
         assert is_refusal(answer), answer
     assert len(ClassDatabase(school[0]).steps(episode)) == 1
@@ -167,17 +167,17 @@ def test_too_many_requests_are_refused_to_their_sender_alone(school):
     dan = Client(school, "dan")
     assert len(dan.begin(60) + dan.begin(4)) == 64
     request = {"game": "push", "scored": False}
-    status, answer = dan.ask("POST", "/api/episodes", request)
+    status, answer = dan.request("POST", "/api/episodes", request)
     assert status == 429
     assert "too many episodes" in answer["error"] and is_refusal(answer)
     assert int(dan.received["Retry-After"]) >= 1
     assert Client(school, "ann").begin()
 
     stranger = Client(school, "wrong")
-    answers = [stranger.ask("GET", "/api/games/push") for _ in range(3)]
+    answers = [stranger.request("GET", "/api/games/push") for _ in range(3)]
     assert [status for status, _ in answers] == [401, 429, 429]
     assert all(is_refusal(answer) for _, answer in answers)
-    assert dan.ask("GET", "/api/games/push")[0] == 200
+    assert dan.request("GET", "/api/games/push")[0] == 200
 
 
 def test_an_unexpected_error_is_reported_by_a_number(school):
@@ -185,12 +185,12 @@ def test_an_unexpected_error_is_reported_by_a_number(school):
     with closing(sqlite3.connect(school[0] / "class.db", timeout=PATIENCE)) as link:
         link.execute("ALTER TABLE teams RENAME COLUMN token TO gone")
         try:
-            status, answer = ann.ask("GET", "/api/games/push")
+            status, answer = ann.request("GET", "/api/games/push")
         finally:
             link.execute("ALTER TABLE teams RENAME COLUMN gone TO token")
     assert status == 500
-    assert re.fullmatch(r"the server has a fault, number \d+", answer["error"])
-    assert Client(school, "ann").ask("GET", "/api/games/push")[0] == 200
+    assert re.fullmatch(r"internal error of the server, number \d+", answer["error"])
+    assert Client(school, "ann").request("GET", "/api/games/push")[0] == 200
 
 
 def test_a_class_has_one_server(school):
@@ -222,13 +222,13 @@ def test_idle_connections_hold_up_nobody(tmp_path):
     limits = {"connections": 60, "of_one": 40}
     with running(tmp_path / "class", **limits) as url, ExitStack() as stack:
         ann = Client((None, tokens, url), "ann")
-        assert ann.ask("GET", "/api/games/push")[0] == 200
+        assert ann.request("GET", "/api/games/push")[0] == 200
         own = ann.line.sock
         lines = [stack.enter_context(connection(url)) for _ in range(30)]
         for line in lines[20:]:
             line.sendall(b"POST /api/steps HTTP/1.1\r\n")  # and nothing more
         lines += [stack.enter_context(connection(url)) for _ in range(30)]
-        assert ann.ask("GET", "/api/games/push")[0] == 200
+        assert ann.request("GET", "/api/games/push")[0] == 200
         assert ann.line.sock is own
         # Of one address 40 connections stay, and ann's is one of them.
         open_lines, closed = [], []
@@ -279,7 +279,7 @@ def test_what_strangers_send_is_limited(school):
         answered = b""
         while answered.count(b"HTTP/1.1") < 3:
             answered += line.recv(2**16)
-    assert Client(school, "ann").ask("GET", "/api/games/push")[0] == 200
+    assert Client(school, "ann").request("GET", "/api/games/push")[0] == 200
 
 
 @pytest.mark.slow
@@ -294,13 +294,13 @@ def test_a_body_that_does_not_arrive_ends(school, monkeypatch):
 
 def test_a_request_under_way_keeps_its_episodes_in_memory(tmp_path):
     [token] = new_class(tmp_path / "class", ["ann"], **SETTINGS).values()
-    with closing(Room(tmp_path / "class")) as room:
-        ann = room.team_of(token)
-        first, *others = room.begin(ann, "push", False, 4)
-        room.max_loaded = 2
-        with room.in_use([first]):
+    with closing(ClassSession(tmp_path / "class")) as session:
+        ann = session.team_of(token)
+        first, *others = session.begin(ann, "push", False, 4)
+        session.max_loaded = 2
+        with session.in_use([first]):
             for episode in (first, *others):
-                room.load(episode)
-            assert set(room.loaded) == {first, others[-1]}
-        room.load(others[0])
-        assert first not in room.loaded
+                session.load(episode)
+            assert set(session.loaded) == {first, others[-1]}
+        session.load(others[0])
+        assert first not in session.loaded

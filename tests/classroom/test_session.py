@@ -32,7 +32,7 @@ from pushlab_classroom.private_users import (
     private_user,
     user_number,
 )
-from pushlab_classroom.room import Refusal, Room, read_csv
+from pushlab_classroom.session import ClassSession, Refusal, read_csv
 from pushlab_classroom.standings import standings
 
 GAMES = ("evalumap2", "push")
@@ -49,13 +49,13 @@ def made(tmp_path_factory):
 
 
 @pytest.fixture
-def room(made, tmp_path):
-    """A copy of the class, opened; `room.teams` has its teams by name."""
+def session(made, tmp_path):
+    """A copy of the class, opened; `session.teams` has its teams by name."""
     folder, tokens = made
-    room = Room(shutil.copytree(folder, tmp_path / "autumn"))
-    room.teams = {name: room.team_of(token) for name, token in tokens.items()}
-    yield room
-    room.close()
+    session = ClassSession(shutil.copytree(folder, tmp_path / "autumn"))
+    session.teams = {name: session.team_of(token) for name, token in tokens.items()}
+    yield session
+    session.close()
 
 
 def choose(step, answer):
@@ -67,12 +67,12 @@ def choose(step, answer):
     return [step % 15, step % 12, step % 4, subject, 3, 0, step % 3]
 
 
-def play(room, team, episode, most=10_000):
+def play(session, team, episode, most=10_000):
     """Play at most `most` steps from where the episode stands; return the answers."""
-    answer = room.state(episode)
+    answer = session.state(episode)
     answers = []
     for step in range(answer["step"], answer["step"] + most):
-        answer = room.play(team, [(episode, step, choose(step, answer))])[0]
+        answer = session.play(team, [(episode, step, choose(step, answer))])[0]
         answers.append(answer)
         if answer["terminated"]:
             break
@@ -139,12 +139,12 @@ def test_a_seed_repeats_a_class_but_not_its_tokens(made, tmp_path):
 
 
 @pytest.mark.parametrize("game", GAMES)
-def test_an_episode_equals_the_local_environment_to_the_digit(room, game):
-    reds = room.teams["reds"]
-    [episode] = room.begin(reds, game, True)
-    before = room.state(episode)
-    answers = play(room, reds, episode)
-    book = ClassDatabase(room.folder)
+def test_an_episode_equals_the_local_environment_to_the_digit(session, game):
+    reds = session.teams["reds"]
+    [episode] = session.begin(reds, game, True)
+    before = session.state(episode)
+    answers = play(session, reds, episode)
+    book = ClassDatabase(session.folder)
     row = book.episodes(game).iloc[0]
     env, observation, info = local_episode(game, row["user"], 0)
     actions = []
@@ -168,18 +168,18 @@ def test_an_episode_equals_the_local_environment_to_the_digit(room, game):
         assert [row["expected"], row["best"]] == pytest.approx(sums)
 
     # Each step is answered again as before, also after a restart, and counts once.
-    room.loaded.pop(episode)
+    session.loaded.pop(episode)
     steps = [(episode, step, action) for step, action in enumerate(actions)]
-    assert [room.play(reds, [step])[0] for step in steps] == answers
+    assert [session.play(reds, [step])[0] for step in steps] == answers
     other = (actions[3] + 1) % 5 if game == "push" else [0] * 7
     for step, message in ((3, "another action"), (len(steps), "is over")):
         with pytest.raises(Refusal, match=message) as refused:
-            room.play(reds, [(episode, step, other)])
+            session.play(reds, [(episode, step, other)])
         assert (refused.value.status, refused.value.content["step"]) == (
             409,
             len(steps),
         )
-    assert replay(room.folder, episode)[0]
+    assert replay(session.folder, episode)[0]
 
 
 def test_each_team_has_its_own_users_as_hard_as_those_of_others():
@@ -205,19 +205,19 @@ def test_each_team_has_its_own_users_as_hard_as_those_of_others():
     assert len(practice - seeds) == 1
 
 
-def test_refused_requests_change_nothing(room):
-    reds, blues = room.teams.values()
-    phone, other = room.begin(reds, "evalumap2", False, 2)
-    [foreign] = room.begin(blues, "evalumap2", True)
+def test_refused_requests_change_nothing(session):
+    reds, blues = session.teams.values()
+    phone, other = session.begin(reds, "evalumap2", False, 2)
+    [foreign] = session.begin(blues, "evalumap2", True)
     action = [0] * 7
     cases = [
-        (404, room.play, [(foreign, 0, action)]),
-        (404, room.play, [(99, 0, action)]),
-        (422, room.play, [(other, 0, action), (phone, 0, [99] + [0] * 6)]),
-        (422, room.play, [(phone, 0, action), (phone, 1, action)]),
-        (409, room.play, [(phone, 1, action)]),
-        (409, room.begin, "push", True, 3),
-        (404, room.begin, "push", False, 1, [foreign]),
+        (404, session.play, [(foreign, 0, action)]),
+        (404, session.play, [(99, 0, action)]),
+        (422, session.play, [(other, 0, action), (phone, 0, [99] + [0] * 6)]),
+        (422, session.play, [(phone, 0, action), (phone, 1, action)]),
+        (409, session.play, [(phone, 1, action)]),
+        (409, session.begin, "push", True, 3),
+        (404, session.begin, "push", False, 1, [foreign]),
     ]
     errors = []
     for status, request, *arguments in cases:
@@ -226,69 +226,71 @@ def test_refused_requests_change_nothing(room):
         assert refused.value.status == status, arguments
         errors.append(refused.value.content["error"])
     assert errors[0].replace(str(foreign), "99") == errors[1]
-    assert not len(ClassDatabase(room.folder).steps(other))
+    assert not len(ClassDatabase(session.folder).steps(other))
 
 
-def test_scored_episodes_are_few_and_an_open_one_is_resumed(room):
-    reds = room.teams["reds"]
-    [first] = room.begin(reds, "evalumap2", True)
-    play(room, reds, first, 7)
-    assert room.begin(reds, "evalumap2", True) == [first]
-    both = room.begin(reds, "evalumap2", True, 2)
-    assert room.begin(reds, "evalumap2", True, held=[first]) == both[1:]
+def test_scored_episodes_are_few_and_an_open_one_is_resumed(session):
+    reds = session.teams["reds"]
+    [first] = session.begin(reds, "evalumap2", True)
+    play(session, reds, first, 7)
+    assert session.begin(reds, "evalumap2", True) == [first]
+    both = session.begin(reds, "evalumap2", True, 2)
+    assert session.begin(reds, "evalumap2", True, held=[first]) == both[1:]
     with pytest.raises(Refusal, match="no scored") as refused:
-        room.begin(reds, "evalumap2", True, held=both)
+        session.begin(reds, "evalumap2", True, held=both)
     assert refused.value.content["left"] == 0
-    play(room, reds, first)
-    assert room.begin(reds, "evalumap2", True) == both[1:]
+    play(session, reds, first)
+    assert session.begin(reds, "evalumap2", True) == both[1:]
 
 
-def test_practice_has_three_users_and_keeps_the_episodes_used_last(room, monkeypatch):
-    reds = room.teams["reds"]
-    monkeypatch.setattr("pushlab_classroom.room.PRACTICE_EPISODES", 3)
-    ids = [room.begin(reds, "push", False)[0] for _ in range(3)]
-    assert sorted(ClassDatabase(room.folder).episodes()["user"]) == [0, 1, 2]
-    play(room, reds, ids[0], 2)
-    more = room.begin(reds, "push", False, 2, held=ids[1:2])
-    left = ClassDatabase(room.folder).episodes()["id"].tolist()
+def test_practice_has_three_users_and_keeps_the_episodes_used_last(
+    session, monkeypatch
+):
+    reds = session.teams["reds"]
+    monkeypatch.setattr("pushlab_classroom.session.PRACTICE_EPISODES", 3)
+    ids = [session.begin(reds, "push", False)[0] for _ in range(3)]
+    assert sorted(ClassDatabase(session.folder).episodes()["user"]) == [0, 1, 2]
+    play(session, reds, ids[0], 2)
+    more = session.begin(reds, "push", False, 2, held=ids[1:2])
+    left = ClassDatabase(session.folder).episodes()["id"].tolist()
     assert left == [*ids[:2], *more]
 
 
-def test_a_full_disk_refuses_steps_and_loses_none(room):
-    reds = room.teams["reds"]
-    [episode] = room.begin(reds, "evalumap2", True)
-    play(room, reds, episode, 20)
-    pragma = room._connection.execute
+def test_a_full_disk_refuses_steps_and_loses_none(session):
+    reds = session.teams["reds"]
+    [episode] = session.begin(reds, "evalumap2", True)
+    play(session, reds, episode, 20)
+    pragma = session._connection.execute
     pragma("PRAGMA wal_checkpoint(TRUNCATE)")
     [pages] = pragma("PRAGMA page_count").fetchone()
     pragma(f"PRAGMA max_page_count = {pages}")
     with pytest.raises(OSError, match="full"):
-        play(room, reds, episode)
+        play(session, reds, episode)
     assert (
-        room.state(episode)["step"]
-        == len(ClassDatabase(room.folder).steps(episode))
+        session.state(episode)["step"]
+        == len(ClassDatabase(session.folder).steps(episode))
         < 80
     )
     pragma("PRAGMA max_page_count = 1000000")
-    assert play(room, reds, episode)[-1]["terminated"]
-    assert replay(room.folder, episode)[0]
+    assert play(session, reds, episode)[-1]["terminated"]
+    assert replay(session.folder, episode)[0]
 
 
-def test_uploads_are_scored_by_the_truth_in_a_public_and_a_private_half(room):
-    reds, blues = room.teams.values()
+def test_uploads_are_scored_by_the_truth_in_a_public_and_a_private_half(session):
+    reds, blues = session.teams.values()
     seed = derive(SECRET, "person", "history", 0)
     truth = PrivateUser(seed, None, 100).simulate(seed, 168, 84)
-    history = load_user(room.folder / "handout", user="robin").history
+    history = load_user(session.folder / "handout", user="robin").history
     assert (history.opened == truth.history.opened).all()
-    data = answers_csv(room.folder)
+    data = answers_csv(session.folder)
     table = pd.read_csv(io.BytesIO(data), dtype=str)
     codes = truth.schema.notification.encode(table)
     person = SimulatedUser.from_truth(truth)
     chance = person.probability(truth.test.context_codes, codes)
     expected = expected_points(truth.test.opened, chance)
 
-    score = room.upload(reds, data)
-    book = ClassDatabase(room.folder)
+    score = session.upload(reds, data)
+    book = ClassDatabase(session.folder)
     points = book.answers("reds")
     np.testing.assert_allclose(points["expected"], expected)
     sums = points.groupby("half")[["expected", "best"]].sum()
@@ -299,11 +301,11 @@ def test_uploads_are_scored_by_the_truth_in_a_public_and_a_private_half(room):
     assert shown.tolist() == [score["public"], score["low"], score["high"]]
     assert book.uploads()["private"].isna().all()
 
-    close_class(room.folder)
+    close_class(session.folder)
     private = pytest.approx(shares["private"], abs=0.00051)
     assert standings(book)["score"].max() == private
     with pytest.raises(Refusal, match="closed"):
-        room.upload(blues, data)
+        session.upload(blues, data)
 
 
 def test_an_uploaded_table_is_small():
@@ -313,32 +315,36 @@ def test_an_uploaded_table_is_small():
             read_csv(data, "up", 1)
 
 
-def test_uploads_are_few_and_faulty_or_repeated_files_do_not_count(room, monkeypatch):
-    reds = room.teams["reds"]
-    monkeypatch.setattr("pushlab_classroom.room.MAX_UPLOADS", 2)
-    first = room.upload(reds, answers_csv(room.folder))
-    assert room.upload(reds, answers_csv(room.folder)) == first
+def test_uploads_are_few_and_faulty_or_repeated_files_do_not_count(
+    session, monkeypatch
+):
+    reds = session.teams["reds"]
+    monkeypatch.setattr("pushlab_classroom.session.MAX_UPLOADS", 2)
+    first = session.upload(reds, answers_csv(session.folder))
+    assert session.upload(reds, answers_csv(session.folder)) == first
     with pytest.raises(BadData, match="priority, rows 2, 3"):
-        room.upload(reds, answers_csv(room.folder, priority="urgent"))
-    assert room.upload(reds, answers_csv(room.folder, ongoing="True"))["left"] == 0
+        session.upload(reds, answers_csv(session.folder, priority="urgent"))
+    assert (
+        session.upload(reds, answers_csv(session.folder, ongoing="True"))["left"] == 0
+    )
     with pytest.raises(Refusal, match="no uploads left"):
-        room.upload(reds, answers_csv(room.folder))
-    assert ClassDatabase(room.folder).uploads()["number"].tolist() == [0, 1]
+        session.upload(reds, answers_csv(session.folder))
+    assert ClassDatabase(session.folder).uploads()["number"].tolist() == [0, 1]
 
 
-def test_a_closed_class_scores_all_episodes_of_who_began_any(room):
+def test_a_closed_class_scores_all_episodes_of_who_began_any(session):
     """Challenge 2: 0 for what was not played; push: what a phone left alone earns."""
-    reds, blues = room.teams.values()
+    reds, blues = session.teams.values()
     for game in GAMES:
-        play(room, reds, *room.begin(reds, game, True), most=5)
-    room.begin(blues, "evalumap2", True)
-    book = ClassDatabase(room.folder)
+        play(session, reds, *session.begin(reds, game, True), most=5)
+    session.begin(blues, "evalumap2", True)
+    book = ClassDatabase(session.folder)
     assert standings(book)["score"].isna().all()  # no episode is finished
     assert standings(book)["playing"].dropna().tolist() == [0, 5, 5]
-    close_class(room.folder)
+    close_class(session.folder)
     with pytest.raises(Refusal, match="closed"):
-        play(room, reds, 1)
-    assert play(room, reds, *room.begin(reds, "push", False), most=3)
+        play(session, reds, 1)
+    assert play(session, reds, *session.begin(reds, "push", False), most=3)
 
     score = standings(book).set_index(["game", "team"])["score"]
     row = book.episodes("evalumap2").iloc[0]
@@ -362,59 +368,59 @@ def test_a_closed_class_scores_all_episodes_of_who_began_any(room):
     assert score["push", "reds"] == pytest.approx(sum(returns) / 4)  # of four days
 
 
-def test_an_interrupted_close_is_completed_by_another(room, monkeypatch):
-    reds, blues = room.teams.values()
-    play(room, reds, *room.begin(reds, "push", True))
-    play(room, blues, *room.begin(blues, "push", True), most=3)
-    room.upload(reds, answers_csv(room.folder))
-    database = ClassDatabase(room.folder)
+def test_an_interrupted_close_is_completed_by_another(session, monkeypatch):
+    reds, blues = session.teams.values()
+    play(session, reds, *session.begin(reds, "push", True))
+    play(session, blues, *session.begin(blues, "push", True), most=3)
+    session.upload(reds, answers_csv(session.folder))
+    database = ClassDatabase(session.folder)
     before = standings(database)
 
     def interrupt(_):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(ReplayedEpisode, "return_if_left", interrupt)
-        close_class(room.folder)
+        patch.setattr(ReplayedEpisode, "return_without_agent", interrupt)
+        close_class(session.folder)
     assert database.settings["closed"] is None
     columns = ["game", "team", "score", "first", "last", "done"]
     pd.testing.assert_frame_equal(standings(database)[columns], before[columns])
     assert database.uploads()["private"].isna().all()
     with pytest.raises(Refusal, match="closed"):
-        play(room, blues, 2, most=4)
-    close_class(room.folder)
+        play(session, blues, 2, most=4)
+    close_class(session.folder)
     assert database.settings["closed"] is not None
     assert standings(database).query("game == 'push'")["score"].notna().all()
     assert database.uploads()["private"].notna().all()
 
 
-def test_replay_finds_what_was_changed(room):
-    reds = room.teams["reds"]
+def test_replay_finds_what_was_changed(session):
+    reds = session.teams["reds"]
     for game in GAMES:
-        play(room, reds, *room.begin(reds, game, True), most=6)
-    with closing(sqlite3.connect(room.folder / "class.db")) as link, link:
+        play(session, reds, *session.begin(reds, game, True), most=6)
+    with closing(sqlite3.connect(session.folder / "class.db")) as link, link:
         link.execute(
             "UPDATE steps SET reward = reward + 1 WHERE (episode, step) = (1, 4)"
         )
         link.execute("UPDATE episodes SET expected = 99 WHERE id = 1")
         link.execute("UPDATE steps SET answer = '{}' WHERE (episode, step) = (2, 5)")
-    same, table = replay(room.folder, 1)
+    same, table = replay(session.folder, 1)
     assert not same
     assert table["step"].tolist() == [4, -1]
     assert table["stored"][1][-1] == 99
-    room.loaded.pop(2)
+    session.loaded.pop(2)
     with pytest.raises(Refusal, match="lecturer"):
-        room.load(2)
+        session.load(2)
 
 
-def test_an_export_is_read_as_logs_and_lifetimes(room, tmp_path):
-    reds = room.teams["reds"]
+def test_an_export_is_read_as_logs_and_lifetimes(session, tmp_path):
+    reds = session.teams["reds"]
     for game in GAMES:
         for _ in range(2):
-            play(room, reds, *room.begin(reds, game, True))
-    out = export(room.folder, tmp_path / "out")
+            play(session, reds, *session.begin(reds, game, True))
+    out = export(session.folder, tmp_path / "out")
     for game in GAMES:
-        episodes = ClassDatabase(room.folder).episodes(game)
+        episodes = ClassDatabase(session.folder).episodes(game)
         log = pd.read_csv(out / "logs" / game / "001-reds.csv")
         returns = log.groupby("block")["reward"].sum()
         assert returns.tolist() == pytest.approx(episodes["return"].tolist())
@@ -422,6 +428,6 @@ def test_an_export_is_read_as_logs_and_lifetimes(room, tmp_path):
         users = [f"{game}:user {user}" for user in episodes["user"]]
         assert lifetime["task"].unique().tolist() == users
         assert lifetime["reward"].tolist() == pytest.approx(returns.tolist())
-    export(room.folder, out)  # replaces an earlier export
+    export(session.folder, out)  # replaces an earlier export
     with pytest.raises(FileExistsError, match="not empty"):
-        export(room.folder, room.folder)
+        export(session.folder, session.folder)

@@ -1,8 +1,8 @@
 """Episodes of a class, played one step at a time by any number of teams, and uploads to Challenge 1.
 
-Each step is stored before it is answered. It survives a killed process; a power cut can undo the last steps (see
-`Room`). An episode that is not in memory is replayed from the secret and the stored actions. Steps have numbers: a step
-that is sent again gets the same answer, and nothing happens twice.
+Each step is stored before it is answered, so it survives the end of the process. A power failure can undo the last
+steps (see `ClassSession`). An episode that isn't in memory is replayed from the secret and the stored actions. Steps
+are numbered: if a step is sent again, it isn't played again but gets the same answer.
 """
 
 import csv
@@ -34,7 +34,7 @@ from pushlab_classroom.database import (
     read_episode,
     transaction,
 )
-from pushlab_classroom.episode import ReplayedEpisode, as_json, describe
+from pushlab_classroom.episode import ReplayedEpisode, describe, to_json
 from pushlab_classroom.private_users import (
     challenge_user,
     make_world,
@@ -44,14 +44,14 @@ from pushlab_classroom.private_users import (
 )
 from pushlab_classroom.standings import share_of
 
-# Removes a team's practice episodes that were not used lately, except those that it plays.
-FORGET_PRACTICE = """DELETE FROM episodes WHERE id IN (
+# Deletes all but the last used practice episodes of a team, except those that it is playing.
+DELETE_PRACTICE = """DELETE FROM episodes WHERE id IN (
     SELECT id FROM episodes WHERE team = ? AND NOT scored ORDER BY coalesce(
         (SELECT at FROM steps WHERE episode = id ORDER BY step DESC LIMIT 1), begun) DESC, id DESC LIMIT -1 OFFSET ?)
     AND id NOT IN (SELECT value FROM json_each(?))"""
-WAL_PAGES = 10_000  # of 4 KiB, written before they are moved into the database
+WAL_PAGES = 10_000  # of 4 KiB, written before a checkpoint
 MAX_COLUMNS = 50  # of an upload
-CLOSED = (409, "the class is closed", "practice goes on, with scored=False")
+CLOSED = (409, "the class is closed", "practice (scored=False) is still open")
 
 
 class Team(NamedTuple):
@@ -62,35 +62,41 @@ class Team(NamedTuple):
 
 
 class Refusal(Exception):
-    """A request that cannot be granted.
-
-    Attributes:
-        status: Status of HTTP.
-        content: {"error", "right", …}: what is wrong, what would be right, and more.
-    """
-
-    def __init__(self, status, error, right, **more):
-        super().__init__(f"{error}: {right}")
-        self.status = status
-        self.content = {"error": error, "right": right, **more}
-
-
-class Room:
-    """A class while it is played, by one thread of one process.
-
-    Only `replay`, `describe` and `upload`, which take long, can be called by other threads. A commit is not waited for
-    until it is on the disk (synchronous = NORMAL): after a power cut the last ones may be missing.
+    """Error for a request that is refused.
 
     Args:
-        folder: The class's folder.
+        status: HTTP status.
+        error: The problem.
+        hint: A valid request, or another way to solve the problem.
+        details: Further entries of the answer.
 
     Attributes:
-        loaded: Episodes in memory by id, the one used last at the end.
-        max_loaded: Their largest number.
+        status: HTTP status.
+        content: The answer: {"error": error, "right": hint, **details}.
+    """
+
+    def __init__(self, status, error, hint, **details):
+        super().__init__(f"{error}; {hint}")
+        self.status = status
+        self.content = {"error": error, "right": hint, **details}
+
+
+class ClassSession:
+    """Session in which a class is played, by one thread of one process.
+
+    Other threads may only call `replay`, `describe` and `upload`, which are slow. Commits don't wait for the disk
+    (synchronous = NORMAL), so a power failure can undo the last ones.
+
+    Args:
+        folder: Folder of the class.
+
+    Attributes:
+        loaded: Episodes in memory by id, the last used one at the end.
+        max_loaded: Maximum number of episodes in memory.
 
     Raises:
-        FileNotFoundError, ValueError: There is no class.
-        BlockingIOError: Another process plays it.
+        FileNotFoundError, ValueError: The folder isn't that of a class.
+        BlockingIOError: Another process plays the class.
     """
 
     def __init__(self, folder):
@@ -104,7 +110,7 @@ class Room:
         except Timeout:
             self._connection.close()
             raise BlockingIOError(
-                f"{folder} is being played by another process; only one can play it"
+                f"{folder} is already played by another process"
             ) from None
         self._connection.executescript(
             f"PRAGMA wal_autocheckpoint = {WAL_PAGES}; PRAGMA synchronous = NORMAL"
@@ -115,7 +121,7 @@ class Room:
         self.max_loaded = 512
 
     def close(self):
-        """Release the class. It can be called more than once."""
+        """Release the class. Further calls have no effect."""
         self._connection.close()
         self._lock.release()
 
@@ -125,19 +131,19 @@ class Room:
     # ------------------------------------------------------------ teams
 
     def team_of(self, token):
-        """Return the team of a token, or None. Only hashes are compared."""
+        """Return the team with this token, or None. Only hashes are compared."""
         digest = hashlib.sha256(token.encode("utf-8", "replace")).hexdigest()
         rows = self._rows("SELECT id, name FROM teams WHERE token = ?", digest)
         return Team(*rows[0]) if rows else None
 
     def require_own(self, team, episodes):
-        """Raise Refusal unless all of these are the team's episodes. It does not say whether others have them."""
-        for number in episodes:
-            is_id = type(number) is int and 0 < number < 2**63
-            query = "SELECT 1 FROM episodes WHERE id = ? AND team = ?"
-            if not is_id or not self._rows(query, number, team.id):
-                error = f"your team has no episode {number!r:.40}"
-                raise Refusal(404, error, "an episode that your team has begun")
+        """Raise Refusal unless all episodes are the team's. It doesn't reveal whether other teams have them."""
+        query = "SELECT 1 FROM episodes WHERE id = ? AND team = ?"
+        for episode in episodes:
+            is_id = type(episode) is int and 0 < episode < 2**63
+            if not is_id or not self._rows(query, episode, team.id):
+                error = f"your team has no episode {episode!r:.40}"
+                raise Refusal(404, error, "use an episode that your team has begun")
 
     def _is_closed(self):
         return self._rows("SELECT closed FROM class")[0][0] is not None
@@ -145,33 +151,27 @@ class Room:
     # ------------------------------------------------------------ episodes
 
     def describe(self, game):
-        """Return what an environment says about itself; see `pushlab_classroom.episode.describe`."""
+        """Return the description of a game's environment; see `pushlab_classroom.episode.describe`."""
         if game not in GAMES:
-            right = f"one of {', '.join(GAMES)}"
-            raise Refusal(404, f"no game is called {game!r:.40}", right)
+            hint = f"the games are {', '.join(GAMES)}"
+            raise Refusal(404, f"there is no game {game!r:.40}", hint)
         return describe(game, self._settings["per_quarter"], self._settings["days"])
 
-    def begin(
-        self,
-        team,
-        game,
-        scored,
-        count=1,
-        held=(),
-    ):
-        """Return ids of episodes to play: open scored ones first, in their order, then new ones.
+    def begin(self, team, game, scored, count=1, held=()):
+        """Return ids of episodes to play: unfinished scored ones first, in order, then new ones.
 
         Args:
-            held: Episodes that the client is playing, which are not returned.
+            held: Episodes that the client is already playing. They aren't returned.
 
         Raises:
-            Refusal: Fewer scored episodes are left than wanted.
+            Refusal: There aren't enough scored episodes left.
         """
         if game not in GAMES or type(scored) is not bool:
-            right = f"game: one of {', '.join(GAMES)}; scored: true or false"
-            raise Refusal(422, "no such episodes", right)
+            hint = f"game must be one of {', '.join(GAMES)}, scored true or false"
+            raise Refusal(422, "there are no such episodes", hint)
         self.require_own(team, held)
-        with transaction(self._connection):  # so the class is closed before or after
+        # In a transaction, so that the class can't be closed meanwhile.
+        with transaction(self._connection):
             rows = self._rows(
                 "SELECT id, number, finished FROM episodes WHERE (team, game, scored) = (?, ?, ?) ORDER BY number",
                 team.id,
@@ -180,8 +180,8 @@ class Room:
             )
             ids = []
             if scored:
-                ids = [row["id"] for row in rows if row["finished"] is None]
-                ids = [number for number in ids if number not in held][:count]
+                unfinished = [row["id"] for row in rows if row["finished"] is None]
+                ids = [episode for episode in unfinished if episode not in held][:count]
                 self._require_scored(game, count, len(ids), len(rows))
             first = rows[-1]["number"] + 1 if rows else 0
             for number in range(first, first + count - len(ids)):
@@ -191,7 +191,7 @@ class Room:
             if not scored:
                 playing = json.dumps([*held, *ids])
                 self._connection.execute(
-                    FORGET_PRACTICE, (team.id, PRACTICE_EPISODES, playing)
+                    DELETE_PRACTICE, (team.id, PRACTICE_EPISODES, playing)
                 )
         return ids
 
@@ -199,19 +199,19 @@ class Room:
         """Raise Refusal unless `count` scored episodes can be played."""
         if self._is_closed():
             raise Refusal(*CLOSED)
-        left = self._settings["episodes"] - n_begun
-        there = n_open + left
-        if count > there:
+        n_new = self._settings["episodes"] - n_begun
+        n_available = n_open + n_new
+        if count > n_available:
             raise Refusal(
                 409,
-                f"your team has {there or 'no'} scored episodes of {game} to play, not {count}",
-                "fewer of them, or practice, with scored=False",
-                left=left,
+                f"your team has {n_available or 'no'} scored episodes of {game} left to play, and asked for {count}",
+                "ask for fewer, or practise with scored=False",
+                left=n_new,
             )
 
     @contextmanager
     def in_use(self, episodes):
-        """Context manager that keeps these episodes in memory, once they are loaded."""
+        """Context manager that keeps these episodes in memory after they are loaded."""
         self._in_use.update(episodes)
         try:
             yield
@@ -219,68 +219,67 @@ class Room:
             self._in_use.subtract(episodes)
 
     def replay(self, episode):
-        """Return a stored episode as it stands, which takes some tenths of a second."""
+        """Return an episode replayed from its stored steps. This takes some tenths of a second."""
         _, row, steps = read_episode(self.folder, "WHERE episodes.id = ?", episode)
         if row is None:
             raise Refusal(
                 404,
                 f"episode {episode} is no longer stored",
-                f"one of the last {PRACTICE_EPISODES} of practice",
+                f"only the last {PRACTICE_EPISODES} practice episodes are stored",
             )
         actions = [step["action"] for step in steps]
         replayed = ReplayedEpisode(self._settings, row, actions)
-        if steps and as_json(replayed.answer) != steps[-1]["answer"]:
+        if steps and to_json(replayed.answer) != steps[-1]["answer"]:
             raise Refusal(
                 500,
-                f"a replay of episode {episode} differs from what was played",
-                "your lecturer can look into it with: pushlab class replay",
+                f"a replay of episode {episode} differs from the stored steps",
+                "ask your lecturer to run: pushlab class replay",
                 episode=episode,
             )
         return replayed
 
     def load(self, episode, replayed=None):
-        """Return an episode as it stands, and keep it in memory.
+        """Return an episode and keep it in memory.
 
         Args:
-            replayed: The result of `replay` in another thread, during `in_use`. It is not used if the episode has
-                been loaded meanwhile.
+            replayed: The result of `replay` in another thread, during `in_use`. It isn't used if the episode has been
+                loaded meanwhile.
         """
-        known = self.loaded.pop(episode, None)
-        current = known or replayed or self.replay(episode)
-        if not known:
+        loaded = self.loaded.pop(episode, None)
+        current = loaded or replayed or self.replay(episode)
+        if not loaded:
             best = current.best and sum(current.best)
             with transaction(self._connection) as connection:
                 connection.execute(
                     'UPDATE episodes SET "of" = ?, best = ?, began = coalesce(began, ?) WHERE id = ?',
-                    (current.length, best, as_json(current.first), episode),
+                    (current.length, best, to_json(current.first), episode),
                 )
         self.loaded[episode] = current
         while len(self.loaded) > self.max_loaded:
-            idle = [number for number in self.loaded if not self._in_use[number]]
+            idle = [key for key in self.loaded if not self._in_use[key]]
             if not idle:
                 break
-            teams = Counter(self.loaded[number].team for number in idle)
-            largest = max(teams, key=teams.__getitem__)
-            del self.loaded[
-                next(one for one in idle if self.loaded[one].team == largest)
-            ]
+            counts = Counter(self.loaded[key].team for key in idle)
+            largest = max(counts, key=counts.__getitem__)
+            oldest = next(key for key in idle if self.loaded[key].team == largest)
+            del self.loaded[oldest]
         return current
 
     def state(self, episode):
-        """Return the answer to reset(): episode, step, of, observation, info, over, left (scored episodes)."""
+        """Return the answer to reset(): episode, step, of, observation, info, over, and left (new scored episodes)."""
         current = self.load(episode)
         query = (
             "SELECT count(*) FROM episodes AS one JOIN episodes AS other USING (team, game) "
             "WHERE one.id = ? AND other.scored"
         )
-        begun = self._rows(query, episode)[0][0]
+        n_begun = self._rows(query, episode)[0][0]
         return {
             "episode": episode,
             "step": current.step,
             "of": current.length,
-            **current.now,
-            "over": current.over,
-            "left": self._settings["episodes"] - begun,
+            **current.current,
+            "over": current.is_over,
+            "left": self._settings["episodes"] - n_begun,
         }
 
     # ------------------------------------------------------------ steps
@@ -288,18 +287,16 @@ class Room:
     def play(self, team, steps):
         """Play steps (episode, number of the step, action) of different episodes; return their stored answers.
 
-        A step that was played before gets the same answer as then.
+        The answer to a step that was played before is returned again.
 
         Raises:
-            Refusal: One of the steps is not possible. None is played then.
-            OSError: The steps could not be stored. None is played then.
+            Refusal: A step is impossible. Then no step is played.
+            OSError: The steps can't be stored. Then no step is played.
         """
         episodes = [episode for episode, *_ in steps]
         self.require_own(team, episodes)
         if len(set(episodes)) < len(episodes):
-            raise Refusal(
-                422, "an episode is there twice", "one step of each episode at a time"
-            )
+            raise Refusal(422, "an episode occurs twice", "send one step per episode")
         loaded = [self.load(episode) for episode in episodes]
         try:
             with transaction(self._connection):
@@ -315,35 +312,42 @@ class Room:
                 ]
         except Refusal:
             raise
-        except BaseException:  # memory may be ahead of what is stored
+        except BaseException:  # episodes in memory may be ahead of the stored ones
             for episode in episodes:
                 self.loaded.pop(episode, None)
             raise
 
     def _earlier_answer(self, current, episode, step, action):
-        """Return the answer to a step that was played before, or None; raise Refusal for an impossible step."""
-        more = {"episode": episode, "step": current.step}
-        right = f"step {current.step}; does another program play with your token? reset() takes a scored episode up"
+        """Return the answer to a step that was played before, or None for the next step.
+
+        Raises:
+            Refusal: The step is impossible.
+        """
+        details = {"episode": episode, "step": current.step}
+        hint = (
+            f"the next step is {current.step}; does another program use your token? reset() continues a scored "
+            "episode"
+        )
         if type(step) is not int or not 0 <= step <= current.step:
-            what = f"step {step!r:.20} is not the next of episode {episode}"
-            raise Refusal(409, what, right, **more)
+            error = f"step {step!r:.20} is not the next step of episode {episode}"
+            raise Refusal(409, error, hint, **details)
         try:
-            text = as_json(current.check(action, 1)[0].tolist())
-            demand(text == as_json(action), f"as JSON {text}, plain whole numbers")
-        except ValueError as error:
-            raise Refusal(
-                422, f"no action of episode {episode}", f"{error!s:.400}", **more
-            ) from None
+            text = to_json(current.read_action(action, 1)[0].tolist())
+            is_plain = text == to_json(action)
+            demand(is_plain, f"the JSON must have plain whole numbers: {text}")
+        except ValueError as problem:
+            error = f"invalid action in episode {episode}"
+            raise Refusal(422, error, f"{problem!s:.400}", **details) from None
         if step < current.step:
             query = "SELECT action, answer FROM steps WHERE episode = ? AND step = ?"
             [(played, answer)] = self._rows(query, episode, step)
             if played != text:
-                what = f"step {step} of episode {episode} was another action, {played}"
-                raise Refusal(409, what, right, **more)
+                error = f"step {step} of episode {episode} was played with another action, {played}"
+                raise Refusal(409, error, hint, **details)
             return json.loads(answer)
-        if current.over:
-            what = f"episode {episode} is over"
-            raise Refusal(409, what, "reset() begins another", **more)
+        if current.is_over:
+            error = f"episode {episode} is over"
+            raise Refusal(409, error, "reset() begins another one", **details)
         if current.scored and self._is_closed():
             raise Refusal(*CLOSED)
         return None
@@ -358,18 +362,18 @@ class Room:
             (
                 episode,
                 step,
-                as_json(action),
+                to_json(action),
                 reward,
                 expected,
                 best,
                 now,
-                as_json(answer),
+                to_json(answer),
             ),
         )
         self._connection.execute(
             "UPDATE episodes SET steps = steps + 1, total = total + ?, expected = expected + ?, "
             "finished = ? WHERE id = ?",
-            (reward, expected or 0.0, now if current.over else None, episode),
+            (reward, expected or 0.0, now if current.is_over else None, episode),
         )
         return answer
 
@@ -377,21 +381,23 @@ class Room:
 
     @cached_property
     def _contexts(self):
-        """The world whose contexts are answered, and whether each belongs to the public half, (contexts,)."""
+        """The world of Challenge 1, and a mask of the contexts in the public half, shape (contexts,)."""
         world = make_world("evalumap1", challenge_user(self._settings), 0, 0)
         secret = bytes.fromhex(self._settings["secret"])
         order = shuffle(secret, len(world), "halves")
         return world, np.isin(np.arange(len(world)), order[: len(world) // 2])
 
     def upload(self, team, data):
-        """Score and store a CSV file that answers Challenge 1.
+        """Score and store a CSV file with answers to Challenge 1.
+
+        If the bytes equal those of the last upload, the answer is the same, and the upload isn't counted again.
 
         Returns:
-            {"public", "low", "high", "left", "notes"}: the share on the public half and its interval, the uploads
-            left, and remarks. The bytes of the last upload are answered as before, and count once.
+            A dict with "public", "low" and "high" (the score on the public half and its interval), "left" (remaining
+            uploads) and "notes".
 
         Raises:
-            BadData: The file has faults; all are listed.
+            BadData: The file has faults. The message lists all of them.
             Refusal: No uploads are left, or the class is closed.
         """
         file = "the answers"
@@ -408,34 +414,34 @@ class Room:
         connection = connect(self.folder, write=True)
         with closing(connection), transaction(connection):
             query = "SELECT sha256 FROM uploads WHERE team = ? ORDER BY number"
-            stored = [one for (one,) in connection.execute(query, (team.id,))]
+            stored = [digest for (digest,) in connection.execute(query, (team.id,))]
             if stored[-1:] != row[:1]:
                 if connection.execute("SELECT closed FROM class").fetchone()[0]:
                     raise Refusal(*CLOSED)
                 if len(stored) == MAX_UPLOADS:
-                    right = f"{MAX_UPLOADS} are there, and the last one counts"
-                    raise Refusal(409, "your team has no uploads left", right, left=0)
+                    hint = f"the last of {MAX_UPLOADS} uploads counts"
+                    raise Refusal(409, "your team has no uploads left", hint, left=0)
                 connection.execute(
                     "INSERT INTO uploads VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                     (team.id, len(stored), time.time(), *row),
                 )
                 stored.append(row[0])
-        shares = dict(zip(("public", "low", "high"), public))
-        return shares | {"left": MAX_UPLOADS - len(stored), "notes": notes}
+        score = dict(zip(("public", "low", "high"), public))
+        return score | {"left": MAX_UPLOADS - len(stored), "notes": notes}
 
 
-def read_csv(data, name, rows):
-    """Return an uploaded table as text. Raise BadData if it has more than `rows` rows or too many columns."""
+def read_csv(data, name, max_rows):
+    """Return an uploaded table with all cells as text. Raises BadData if it isn't a table or is too large."""
     try:
         text = io.StringIO(data.decode("utf-8-sig"))
         n_columns = len(next(csv.reader(text), []))
-        demand(n_columns <= MAX_COLUMNS, f"there are more than {MAX_COLUMNS} columns")
+        demand(n_columns <= MAX_COLUMNS, f"it has more than {MAX_COLUMNS} columns")
         text.seek(0)
         table = pd.read_csv(text, dtype=str, keep_default_na=False)
-        is_whole = isinstance(table.index, pd.RangeIndex)
-        demand(is_whole, "there are rows longer than the header")
-        demand(len(table) <= rows, f"there are more than {rows:,} rows")
+        is_rectangular = isinstance(table.index, pd.RangeIndex)
+        demand(is_rectangular, "rows are longer than the header")
+        demand(len(table) <= max_rows, f"it has more than {max_rows:,} rows")
     except (ValueError, csv.Error) as error:
-        right = f"a CSV table in UTF-8 ({short(str(error).strip(), 200)})"
+        right = f"not a valid CSV table in UTF-8: {short(str(error).strip(), 200)}"
         raise BadData(Fault(name, right=right)) from None
     return table.fillna("")

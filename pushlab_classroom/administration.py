@@ -1,4 +1,4 @@
-"""The folder of a class: how it is made, its hand-out, its tokens, and how the class is closed."""
+"""Administration of a class: creating its folder and hand-out, new tokens, and closing it."""
 
 import hashlib
 import secrets
@@ -25,7 +25,7 @@ from pushlab_classroom.episode import ReplayedEpisode
 from pushlab_classroom.private_users import challenge_user, new_secret, user_number
 
 MAX_TEAMS = 500
-MAX_LETTERS = 80  # of a name
+MAX_NAME_LENGTH = 80
 
 
 def new_class(
@@ -37,27 +37,30 @@ def new_class(
     days: int = 7,
     name: str = "A class challenge",
 ) -> dict[str, str]:
-    """Make a class; return {team: token}. Only the tokens' SHA-256 are stored.
+    """Create a class; return {team: token}. Only the SHA-256 of each token is stored.
 
     Args:
-        folder: New or empty; only its owner can read it. Its handout/ is for the students.
-        teams: Names that differ in more than small and capital letters.
-        seed: Text that makes the same users and episodes again, with other tokens, for anyone who guesses it. None
-            takes 32 bytes from the operating system.
-        episodes: Scored episodes per team and game, each with its own user, 2 to 50. More of them show smaller
-            differences: 10 separate learners from chance in a class of ten, 20 in a class of forty.
-        per_quarter: Approximate notifications in 84 days, 100 to 5,000; the length of an episode of evalumap2.
-        days: Days of an episode of push, 1 to 28.
+        folder: A new or empty folder. Only its owner can read it. Its handout/ is for the students.
+        teams: Names of the teams. They must differ by more than upper and lower case.
+        seed: Text from which the users and episodes can be generated again (with other tokens). Anyone who guesses it
+            knows them. None uses 32 random bytes from the operating system.
+        episodes: Number of scored episodes per team and game, each with its own user, 2 to 50. More episodes show
+            smaller differences: 10 separate learners from chance in a class of ten teams, 20 in a class of forty.
+        per_quarter: Approximate number of notifications in 84 days, 100 to 5,000. It is the length of an episode of
+            evalumap2.
+        days: Number of days of an episode of push, 1 to 28.
+        name: Name of the class.
 
     Raises:
-        ValueError: An argument is wrong.
-        FileExistsError: The folder is not empty.
+        ValueError: An argument is invalid.
+        FileExistsError: The folder isn't empty.
     """
     names = clean_names(teams)
     [name] = clean_names([name], "name")
+    is_valid_seed = seed is None or str(seed).strip()
     demand(
-        seed is None or str(seed).strip(),
-        "seed is a text that is hard to guess, or None; got a blank one",
+        is_valid_seed,
+        f"seed must be a text that is hard to guess, or None; got {seed!r}",
     )
     whole("episodes", episodes, 2, 50)
     whole("per_quarter", per_quarter, 100, 5000)
@@ -85,14 +88,15 @@ def new_class(
 
 
 def clean_names(teams, file="teams", first_row=1):
-    """Return the names of teams as they are stored: with single spaces and one spelling of each letter.
+    """Return the names of teams with single spaces and Unicode normalised (NFC).
 
     Args:
+        teams: Names of the teams.
         file, first_row: Origin of the names, for messages.
 
     Raises:
-        BadData: Names are empty, too long or repeated, or have characters that do not show; all rows are listed.
-        ValueError: There are none, or too many.
+        BadData: Names are empty, too long or repeated, or have unprintable characters. The message lists all of them.
+        ValueError: There are no teams, or too many.
 
     >>> clean_names(["  Ada   Lovelace"])
     ['Ada Lovelace']
@@ -100,19 +104,17 @@ def clean_names(teams, file="teams", first_row=1):
     names = [
         " ".join(unicodedata.normalize("NFC", str(team)).split()) for team in teams
     ]
-    demand(
-        1 <= len(names) <= MAX_TEAMS,
-        f"a class has 1 to {MAX_TEAMS} teams; got {len(names)}",
-    )
+    is_valid_count = 1 <= len(names) <= MAX_TEAMS
+    demand(is_valid_count, f"a class has 1 to {MAX_TEAMS} teams; got {len(names)}")
     faults = []
     seen = {}
     for row, name in enumerate(names, first_row):
         first, other = seen.setdefault(name.casefold(), (row, name))
         right = ""
-        if not name.isprintable() or not 1 <= len(name) <= MAX_LETTERS:
-            right = f"a name of 1 to {MAX_LETTERS} letters that can be shown"
+        if not name.isprintable() or not 1 <= len(name) <= MAX_NAME_LENGTH:
+            right = f"a name of 1 to {MAX_NAME_LENGTH} printable characters"
         elif first != row:
-            right = f"a name of its own; row {first} has {other!r}"
+            right = f"a unique name; row {first} has {other!r}"
         if right:
             faults.append(Fault(file, row, "team", name, right))
     refuse(faults)
@@ -124,25 +126,30 @@ def _hash(token):
 
 
 def new_token(folder: Path | str, team: str) -> str:
-    """Return a new token for a team; the old one is void from now on. Raise ValueError if there is no such team."""
+    """Create and return a new token for a team; the old one becomes invalid.
+
+    Raises:
+        ValueError: There is no such team.
+    """
     token = secrets.token_hex(32)
     with closing(connect(folder, write=True)) as connection, transaction(connection):
         update = "UPDATE teams SET token = ? WHERE name = ?"
         n_changed = connection.execute(update, (_hash(token), team)).rowcount
         rows = connection.execute("SELECT name FROM teams ORDER BY id")
         names = ", ".join(name for (name,) in rows)
-        demand(n_changed, f"no team is called {team!r}; there are {names}")
+        demand(n_changed, f"there is no team {team!r}; the teams are {names}")
     return token
 
 
 def close_class(folder: Path | str) -> None:
-    """Close a class: there are no scored steps and no uploads from now on, and the private half of Challenge 1 counts.
+    """Close a class: it accepts no more scored steps and uploads, and the private half of Challenge 1 counts.
 
-    A team that began any scored episode of a game is scored on all of them: those never begun are added, so stopping
-    after a lucky one wins nothing. Open episodes of push earn what a phone earns that is left alone.
+    A team that began any scored episode of a game is scored on all of them. Episodes that it didn't begin are added, so
+    a team can't gain by stopping after a lucky episode. Unfinished episodes of push get the return of a phone without
+    an agent.
 
-    If this is interrupted, the class stays unplayable and its standings stay those of an open class, until it is closed
-    again.
+    If closing is interrupted, the class can't be played, and its standings stay those of an open class until
+    `close_class` is called again.
     """
     with closing(connect(folder, write=True)) as connection:
         with transaction(connection):
@@ -155,8 +162,8 @@ def close_class(folder: Path | str) -> None:
                     f"SELECT team, name, count(*) FROM ({EPISODES}) WHERE game = ? AND scored GROUP BY team",
                     (game,),
                 ).fetchall()
-                for team, name, begun in teams:
-                    for number in range(begun, settings["episodes"]):
+                for team, name, n_begun in teams:
+                    for number in range(n_begun, settings["episodes"]):
                         user = user_number(settings, name, game, True, number)
                         row = (team, game, True, number, settings["closed"], user)
                         connection.execute(NEW_EPISODE, row)
@@ -166,7 +173,8 @@ def close_class(folder: Path | str) -> None:
                 "SELECT action FROM steps WHERE episode = ? ORDER BY step", (row["id"],)
             )
             episode = ReplayedEpisode(settings, row, [action for (action,) in steps])
-            returns.append((row["total"] + episode.return_if_left(), row["id"]))
+            total = row["total"] + episode.return_without_agent()
+            returns.append((total, row["id"]))
         with transaction(connection):
             connection.executemany(
                 "UPDATE episodes SET settled = ? WHERE id = ?", returns
