@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""pushlab's daily commands, for every system and shell: `python tools.py` lists them. The Makefile calls them too.
+"""The commands of pushlab's developers and users, on every system. `python tools.py` lists them; make calls them too.
 
-    python tools.py lab --no-browser --port 9999      what follows goes to JupyterLab
-    python tools.py notebooks 00_start_here           only these notebooks; numbers likewise
-    python tools.py test -k room                      arguments go to pytest
+    python tools.py lab --no-browser --port 9999      further arguments are passed to JupyterLab
+    python tools.py notebooks 00_start_here           only these notebooks; the same for numbers
+    python tools.py test -k room                      further arguments are passed to pytest
 
-The environments (.venv and others beside it) get the newest Python found, or the one that the variable PYTHON names.
-This script itself needs Python 3.6 and no package.
+The virtual environments (.venv and others next to it) use the newest Python found, or the one in the variable PYTHON.
+This script itself needs Python 3.6 and no packages.
 """
 
 import difflib
@@ -20,40 +20,41 @@ import sys
 from functools import partial
 from pathlib import Path
 
-OLDEST, NEWEST = 11, 13
-# A Python that is too old for this script, such as 2.7, stops at the next line and shows it.
+OLDEST = 11  # minor versions of Python 3
+NEWEST = 13
+# A Python that is too old for this script, such as 2.7, fails at the next line and shows it.
 NEEDS = f"pushlab needs Python 3.{OLDEST} or newer, with venv. Try: python3 tools.py, or on Windows: py tools.py"
 
 ROOT = Path(__file__).resolve().parent
 WINDOWS = os.name == "nt"
-PYPROJECT, CONSTRAINTS, CONSTRAINTS_RL = (
-    "pyproject.toml",
-    "constraints.txt",
-    "constraints-rl.txt",
-)
-LATEST, FROZEN = ".venv-latest", ".venv-constraints"
-# What can be installed into .venv: the extra of pushlab that it needs, and what it installs along with it.
+PYPROJECT = "pyproject.toml"
+CONSTRAINTS = "constraints.txt"
+CONSTRAINTS_RL = "constraints-rl.txt"
+LATEST = ".venv-latest"
+FROZEN = ".venv-constraints"
+# Targets that can be installed into .venv, with the extra of pushlab that they need, and targets that they include.
 EXTRAS = {"lab": "serve", "book": "book", "test": "test", "test-all": "test-all"}
 INCLUDED = {"test": ["lab"], "test-all": ["lab", "book", "test"]}
-# Libraries of others: the extra rl, and those whose needs go neither with it nor with one another, a file each.
+# Other libraries: the extra rl, and libraries with conflicting requirements, with one file each.
 CLIENTS = [
     "rl",
     *sorted(path.stem for path in (ROOT / "tests" / "clients").glob("*.txt")),
 ]
-APART = {  # what pip is asked for, where it is more than the file
-    # These two ask for versions of NumPy and Python from before 2023, and run with later ones.
+# Arguments of pip install, for libraries that need more than their file.
+PIP_ARGUMENTS = {
+    # These two require versions of NumPy and Python from before 2023, but run with later ones.
     "obp": [
         ["--no-deps", "--ignore-requires-python", "obp==0.5.7", "scope-rl==0.2.1"],
         ["-r", "tests/clients/obp.txt"],
     ],
-    # It runs notebooks, with all that they need.
+    # It runs notebooks.
     "nbgrader": [
         ["-r", "tests/clients/nbgrader.txt", "-c", CONSTRAINTS, "-e", ".[test]"]
     ],
 }
 
-# Seconds after which a cell hangs. A loaded machine may need ten times as long as an idle one.
-PATIENCE = "1800"
+# Timeout of a cell in seconds. A busy machine can need ten times as long as an idle one.
+CELL_TIMEOUT = "1800"
 PYTEST = [
     "-m",
     "pytest",
@@ -63,39 +64,38 @@ PYTEST = [
     "pushlab_classroom",
     "tests",
     "--ignore=tests/install",
-    # Three workers on two cores: a test with a server or a browser mostly waits. The cells of a notebook need each
-    # other, so a file stays on one worker; files begin in the order of tests/conftest.py.
+    # Three workers on two cores, since tests with a server or a browser mostly wait. The cells of a notebook depend on
+    # each other, so each file stays on one worker. Files start in the order of tests/conftest.py.
     "-n",
     str(max(3, min(os.cpu_count() or 1, 8))),
     "--dist",
     "loadfile",
     "--no-loadscope-reorder",
-    # The Python that runs pytest, not the kernel that a notebook was saved with.
+    # Use the Python that runs pytest, not the kernel in the notebook's metadata.
     "--nbval-current-env",
     "--nbval-sanitize-with",
     "tests/notebooks/nbval_sanitize.cfg",
     "--nbval-cell-timeout",
-    PATIENCE,
+    CELL_TIMEOUT,
     "--nbval-kernel-startup-timeout",
-    PATIENCE,
+    CELL_TIMEOUT,
 ]
-# Workers share the cores, so threads within one would only wait for each other.
+# Workers share the cores, so several threads per worker would only slow each other down.
 ONE_THREAD = {"OMP_NUM_THREADS": "1"}
-# UTF-8 for consoles of Windows. The processes that tests start share compiled modules, whatever the shell says.
+# UTF-8 for consoles of Windows. Processes started by tests share compiled modules, whatever the shell's settings.
 TESTING = {**ONE_THREAD, "PYTHONUTF8": "1", "PYTHONDONTWRITEBYTECODE": ""}
-OWN_IPYTHON = {
-    "IPYTHONDIR": str(ROOT / ".venv" / "ipython")
-}  # not the profile of whoever runs notebooks
+# Don't use the user's own IPython profile.
+OWN_IPYTHON = {"IPYTHONDIR": str(ROOT / ".venv" / "ipython")}
 
 
 class Failed(Exception):
-    """What went wrong, in words that say enough."""
+    """Error whose message is shown without a traceback."""
 
 
 def call(*command, **variables):
-    """Show a command, run it with some environment variables, and return its exit code.
+    """Print a command, run it with additional environment variables, and return its exit code.
 
-    The command ends when this script is stopped.
+    The command is ended when this script is stopped.
     """
     print("+", " ".join(shlex.quote(str(word)) for word in command), flush=True)
     process = subprocess.Popen(
@@ -104,83 +104,78 @@ def call(*command, **variables):
     try:
         return process.wait()
     except (KeyboardInterrupt, SystemExit) as reason:
-        # Ctrl-C has reached the command too; it has some seconds to end by itself.
-        end(process, patience=10 if isinstance(reason, KeyboardInterrupt) else 0)
+        # Ctrl-C has reached the command too. Give it some seconds to end by itself.
+        end(process, timeout=10 if isinstance(reason, KeyboardInterrupt) else 0)
         raise
 
 
-def end(process, patience):
-    """Wait `patience` seconds for a process to end, then terminate it, and kill it if that does not help."""
-    for order in (process.poll, process.terminate, process.kill):
+def end(process, timeout):
+    """Wait `timeout` seconds for a process to end, then terminate it, and kill it if necessary."""
+    for action in (process.poll, process.terminate, process.kill):
         try:
-            order()
-            process.wait(patience)
+            action()
+            process.wait(timeout)
             return
         except (subprocess.TimeoutExpired, KeyboardInterrupt):
-            patience = 5
+            timeout = 5
 
 
 def run(*command, **variables):
-    """Runs a command; Failed if it does not end well."""
+    """Run a command. Raises Failed if its exit code isn't 0."""
     if call(*command, **variables):
         raise Failed(f"{' '.join(map(str, command[:4]))} ... failed: see above.")
 
 
-def ask(python):
-    """The version of a Python and what keeps it from making environments, such as "is 3.8.18"; both may be ""."""
+def inspect_python(python):
+    """Return (version, problem) of a Python. The problem, such as "is 3.8.18", is "" if it can create environments."""
     code = (
         "import sys; print('%d.%d.%d' % sys.version_info[:3]); import ensurepip, venv"
     )
     try:
-        asked = subprocess.run(
+        result = subprocess.run(
             [*python, "-c", code],
             universal_newlines=True,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
         )
     except OSError:
-        return "", "is not there"
-    version = asked.stdout.strip()
-    if not version:  # pyenv's shims and the Microsoft Store's exist and do not run
+        return "", "was not found"
+    version = result.stdout.strip()
+    if not version:  # shims of pyenv and of the Microsoft Store exist but don't run
         return "", "does not run"
     if tuple(map(int, version.split("."))) < (3, OLDEST):
         return version, f"is {version}"
-    return (
-        version,
-        f"is {version}, without venv" if asked.returncode else "",
-    )  # Debian's, often
+    if result.returncode:  # common on Debian
+        return version, f"is {version}, without venv"
+    return version, ""
 
 
 def find_python(oldest_first=False):
-    """The command that makes environments, and its version: what PYTHON names, or the first of several that can."""
-    minors = (
-        range(OLDEST, NEWEST + 1) if oldest_first else range(NEWEST, OLDEST - 1, -1)
-    )
+    """Return (command, version) of the Python for environments: PYTHON, or the first suitable one."""
+    minors = list(range(OLDEST, NEWEST + 1))
+    if not oldest_first:
+        minors.reverse()
     commands = [["py", f"-3.{minor}"] for minor in minors] if WINDOWS else []
-    commands += [[f"python3.{minor}"] for minor in minors] + [
-        ["python3"],
-        ["python"],
-        [sys.executable],
-    ]
-    if (
-        oldest_first
-    ):  # Debian 12's own 3.11.2: some packages already ask for a later 3.11
+    commands += [[f"python3.{minor}"] for minor in minors]
+    commands += [["python3"], ["python"], [sys.executable]]
+    if oldest_first:
+        # Debian 12's own 3.11.2, since some packages already require a later 3.11.
         commands.insert(0, [f"/usr/bin/python3.{OLDEST}"])
-    wrong = []
-    for name, *options in (
-        [[os.environ["PYTHON"]]] if os.environ.get("PYTHON") else commands
-    ):
+    if os.environ.get("PYTHON"):
+        commands = [[os.environ["PYTHON"]]]
+    problems = []
+    for name, *options in commands:
         python = [shutil.which(name) or name, *options]
-        version, fault = ask(python)
-        if not fault:
+        version, problem = inspect_python(python)
+        if not problem:
             return python, version
-        wrong.append(f"  {' '.join([name, *options])} {fault}")
+        problems.append(f"  {' '.join([name, *options])} {problem}")
     raise Failed(
         "\n".join(
             [
                 f"pushlab needs Python 3.{OLDEST} or newer, with venv:",
-                *wrong,
-                "Install one (python.org; Debian, Ubuntu: apt install python3 python3-venv), or run this with yours:",
+                *problems,
+                "Install one (python.org; Debian, Ubuntu: apt install python3 python3-venv), or use one by its path:",
                 "  /path/to/python3.12 tools.py lab",
                 "  make lab PYTHON=/path/to/python3.12",
             ]
@@ -189,40 +184,38 @@ def find_python(oldest_first=False):
 
 
 class Environment:
-    """A folder with a Python and packages of its own. A stamp file says when what was installed, so nothing is twice.
+    """A virtual environment. Each installed target has a stamp file, so it isn't installed again.
 
-    Without the stamp .python it is half made, by a process that was ended on the way, and is made anew.
+    Without the stamp .python the environment is incomplete, and is created again.
     """
 
     def __init__(self, name=".venv", oldest_first=False):
-        self.folder, self.made, self.oldest_first = (
-            Path(name),
-            Path(name, ".python"),
-            oldest_first,
-        )
+        self.folder = Path(name)
+        self.stamp = Path(name, ".python")
+        self.oldest_first = oldest_first
         self.bin = self.folder / ("Scripts" if WINDOWS else "bin")
         self.python = self.bin / ("python.exe" if WINDOWS else "python")
 
-    def is_whole(self):
-        """Whether it was made to its end, in this place, its Python runs, and is as PYTHON says."""
-        version, fault = ask([str(self.python)])
+    def is_complete(self):
+        """Return whether the environment is complete, belongs to this folder, and has the requested Python."""
+        version, problem = inspect_python([str(self.python)])
         return (
-            self.made.exists()
-            and self.made.read_text(encoding="utf-8") in ("", str(ROOT))
-            and not fault
+            self.stamp.exists()
+            and self.stamp.read_text(encoding="utf-8") in ("", str(ROOT))
+            and not problem
             and (not os.environ.get("PYTHON") or version == find_python()[1])
         )
 
-    def make(self):
-        """Makes it, unless it is there."""
-        if self.is_whole():
+    def create(self):
+        """Create the environment unless it is complete."""
+        if self.is_complete():
             return
         python, version = find_python(self.oldest_first)
         print(
-            f"Making the environment {self.folder} with Python {version} ...",
+            f"Creating the environment {self.folder} with Python {version} ...",
             flush=True,
         )
-        # The newest pip: the one that comes with 3.11 needs three times as long to find out what goes together.
+        # The newest pip, since the pip of Python 3.11 resolves dependencies three times as slowly.
         run(
             *python,
             "-m",
@@ -232,39 +225,47 @@ class Environment:
             "--upgrade-deps",
             PIP_QUIET="2",
         )
-        for name, text in {
-            "etc/ipython/ipython_kernel_config.py":  # a remark on encryption for every kernel otherwise
-            'c.IPKernelApp.log_level = "ERROR"\n',
-            "share/jupyter/lab/settings/overrides.json":  # a link to the glossary shows a page
-            '{"@jupyterlab/docmanager-extension:plugin": {"defaultViewers": {"markdown": "Markdown Preview"}}}\n',
-            self.made.name: str(ROOT),
-        }.items():
+        files = {
+            # Otherwise each kernel prints a remark on encryption.
+            "etc/ipython/ipython_kernel_config.py": 'c.IPKernelApp.log_level = "ERROR"\n',
+            # Links to the glossary then open a rendered page.
+            "share/jupyter/lab/settings/overrides.json": '{"@jupyterlab/docmanager-extension:plugin": '
+            '{"defaultViewers": {"markdown": "Markdown Preview"}}}\n',
+            self.stamp.name: str(ROOT),
+        }
+        for name, text in files.items():
             (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
             (self.folder / name).write_text(text, encoding="utf-8")
 
     def pip(self, *arguments):
-        """Installs into it; ended meanwhile, it is half made."""
-        self.made.unlink()
+        """Install packages. If the process is ended meanwhile, the environment stays incomplete."""
+        self.stamp.unlink()
         code = call(
             self.python, "-P", "-m", "pip", "install", "-qq", "--no-compile", *arguments
         )
-        if not code:  # twelve thousand files, on all cores: pip has one; templates among them are no Python
+        if not code:
+            # Compile twelve thousand files on all cores; pip would use one. Failures are templates, not Python.
             call(self.python, "-P", "-m", "compileall", "-qq", "-j", "0", self.folder)
-        self.made.write_text(str(ROOT), encoding="utf-8")
+        self.stamp.write_text(str(ROOT), encoding="utf-8")
         if code:
-            raise Failed("pip could not install that: see above.")
+            raise Failed("pip could not install the packages: see above.")
 
-    def install(self, what, *installs, files=(PYPROJECT, CONSTRAINTS)):
-        """Has pip carry out `installs`, unless that was done since the files changed; whether it was done now."""
-        self.make()
-        stamp = self.folder / f".{what}"
-        if stamp.exists() and stamp.stat().st_mtime >= max(
-            Path(name).stat().st_mtime for name in files
-        ):
+    def install(self, target, *installs, files=(PYPROJECT, CONSTRAINTS)):
+        """Install a target unless it was installed after the last change of the files; return whether it was.
+
+        Args:
+            target: Name of the target.
+            installs: Arguments of each call of pip.
+            files: Files with the requirements.
+        """
+        self.create()
+        stamp = self.folder / f".{target}"
+        last_change = max(Path(name).stat().st_mtime for name in files)
+        if stamp.exists() and stamp.stat().st_mtime >= last_change:
             return False
         print(
-            f"Installing what {what} needs into {self.folder}. pip says nothing meanwhile; it takes two to five "
-            "minutes, once ...",
+            f"Installing the packages for {target} into {self.folder}. This takes two to five minutes the first time, "
+            "without output ...",
             flush=True,
         )
         for arguments in installs:
@@ -272,54 +273,50 @@ class Environment:
         stamp.touch()
         return True
 
-    def newest(self):
-        """This environment with the newest release of every package that the tests need."""
-        self.make()
+    def upgrade(self):
+        """Install the newest releases of all packages that the tests need; return the environment."""
+        self.create()
         print(f"Installing the newest releases into {self.folder} ...", flush=True)
         self.pip("--upgrade", "--upgrade-strategy", "eager", "-e", ".[test-all]")
         return self
 
 
-def ready(what):
-    """The environment .venv with what `what` needs, a key of EXTRAS."""
+def prepare(target):
+    """Return the environment .venv with a target (a key of EXTRAS) installed."""
     environment = Environment()
-    if environment.install(what, ["-c", CONSTRAINTS, "-e", f".[{EXTRAS[what]}]"]):
+    extra = EXTRAS[target]
+    if environment.install(target, ["-c", CONSTRAINTS, "-e", f".[{extra}]"]):
         print(
-            "Compiling the worlds' loops, so that no cell waits for it later; it takes one to five minutes, "
-            "once ...",
+            "Compiling the environments' loops, so that notebooks don't wait for this later. It takes one to five "
+            "minutes the first time ...",
             flush=True,
         )
-        call(
-            environment.python, "-m", "pushlab", "warm"
-        )  # where that fails, loops are compiled when first used
-        for included in INCLUDED.get(what, ()):
+        # If this fails, loops are compiled on first use.
+        call(environment.python, "-m", "pushlab", "warm")
+        for included in INCLUDED.get(target, ()):
             (environment.folder / f".{included}").touch()
     return environment
 
 
 def lab(*arguments):
-    """JupyterLab, in whose terminals and notebooks the environment's commands are found."""
-    environment = ready("lab")
-    # A login shell, which Jupyter takes where it has no terminal itself, would forget them; Windows has none.
-    shell = (
-        []
-        if WINDOWS
-        else [
-            f"--ServerApp.terminado_settings=shell_command={os.environ.get('SHELL') or 'sh'}"
-        ]
-    )
-    root = ["--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
-    signal.signal(
-        signal.SIGINT, lambda *_: None
-    )  # JupyterLab's to answer: it asks, and ends at the second
+    """Open JupyterLab with the environment's commands in its terminals and notebooks."""
+    environment = prepare("lab")
+    options = []
+    if not WINDOWS:
+        # Without a terminal of its own, Jupyter would start a login shell, which resets PATH.
+        shell = os.environ.get("SHELL") or "sh"
+        options.append(f"--ServerApp.terminado_settings=shell_command={shell}")
+    if hasattr(os, "geteuid") and os.geteuid() == 0:
+        options.append("--allow-root")
+    # JupyterLab handles Ctrl-C itself: it asks, and ends at the second.
+    signal.signal(signal.SIGINT, lambda *_: None)
     run(
         environment.python,
         "-P",
         "-m",
         "jupyterlab",
         "--ServerApp.root_dir=.",
-        *shell,
-        *root,
+        *options,
         "--LabApp.default_url=/lab/tree/notebooks/00_start_here.ipynb",
         *arguments,
         PATH=f"{ROOT / environment.bin}{os.pathsep}{os.environ.get('PATH', '')}",
@@ -327,53 +324,52 @@ def lab(*arguments):
 
 
 def test(*arguments):
-    """Run the fast tier: what a user relies on, in minutes."""
-    run_tests(ready("test"), "--nbval", "-m", "not slow", *arguments)
+    """Run the fast tests."""
+    run_tests(prepare("test"), "--nbval", "-m", "not slow", *arguments)
 
 
 def test_all(*arguments):
-    """Run every test, also the slow ones, with the versions of constraints.txt."""
-    run_tests(ready("test-all"), "--nbval", *arguments)
+    """Run all tests with the versions of constraints.txt."""
+    run_tests(prepare("test-all"), "--nbval", *arguments)
 
 
 def test_latest(*arguments):
-    """Run every test with the newest releases, whose outputs may differ from the saved ones."""
-    run_tests(Environment(LATEST).newest(), "--nbval-lax", *arguments)
+    """Run all tests with the newest releases. Outputs of notebooks may differ from the saved ones."""
+    run_tests(Environment(LATEST).upgrade(), "--nbval-lax", *arguments)
 
 
 def run_tests(environment, *arguments):
+    """Run pytest in an environment."""
     run(environment.python, *PYTEST, *arguments, **OWN_IPYTHON, **TESTING)
 
 
 def benchmarks(*arguments):
-    """The tables; without arguments also what tests/benchmarks measures besides."""
-    python = ready("test-all").python
+    """Measure the tables of speed; without arguments also run the tests in tests/benchmarks."""
+    python = prepare("test-all").python
     run(python, "tests/benchmarks/table.py", *arguments)
     if not arguments:
         run(python, "-m", "pytest", "-q", "tests/benchmarks", "--benchmark-only")
 
 
 def lint():
-    """Check style, imports, types and weight; all of them, though one fails."""
-    commands = ready("test-all").bin
-    if any(
-        [
-            call(commands / (name + ".exe" if WINDOWS else name), *arguments)
-            for name, *arguments in (
-                ("ruff", "check", "."),
-                ("ruff", "format", "--check", "."),
-                ("lint-imports",),
-                ("mypy",),
-                ("python", ".ci/weight.py"),
-            )
-        ]
-    ):
-        raise Failed("Not all is as it should be: see above.")
+    """Check style, imports, types and size. All checks run, even if one fails."""
+    folder = prepare("test-all").bin
+    checks = (
+        ("ruff", "check", "."),
+        ("ruff", "format", "--check", "."),
+        ("lint-imports",),
+        ("mypy",),
+        ("python", ".ci/weight.py"),
+    )
+    suffix = ".exe" if WINDOWS else ""
+    codes = [call(folder / (name + suffix), *arguments) for name, *arguments in checks]
+    if any(codes):
+        raise Failed("Some checks failed: see above.")
 
 
 def constraints():
-    """Frozen with the oldest Python supported: what installs there installs on the newer ones too."""
-    python = str(Environment(FROZEN, oldest_first=True).newest().python)
+    """Write constraints.txt with the oldest supported Python. Newer ones can install these versions too."""
+    python = str(Environment(FROZEN, oldest_first=True).upgrade().python)
     pins = subprocess.check_output(
         [
             python,
@@ -394,7 +390,7 @@ def constraints():
 
 
 def clients():
-    """All of them, though one fails."""
+    """Run the tests of all clients, even if one fails."""
     failed = [
         f"clients-{name}"
         for name in CLIENTS
@@ -406,8 +402,12 @@ def clients():
 
 
 def client(name):
-    """pushlab with the extra rl, or with what tests/clients/NAME.txt lists; the others' tests are skipped there."""
-    environment, listed = Environment(f".venv-{name}"), f"tests/clients/{name}.txt"
+    """Run the tests of clients with the extra rl, or with the packages of tests/clients/NAME.txt.
+
+    Tests of other libraries are skipped.
+    """
+    environment = Environment(f".venv-{name}")
+    requirements = f"tests/clients/{name}.txt"
     tests = [environment.python, "-m", "pytest", "-q", "-W", "ignore", "tests/clients"]
     if name == "rl":
         environment.install(
@@ -417,14 +417,13 @@ def client(name):
         )
         run(*tests, **ONE_THREAD)
     else:
-        environment.install(
-            "apart", *APART.get(name, [["-r", listed]]), files=(listed,)
-        )
+        installs = PIP_ARGUMENTS.get(name, [["-r", requirements]])
+        environment.install("apart", *installs, files=(requirements,))
         run(*tests, PYTHONPATH=str(ROOT), **ONE_THREAD)
 
 
 def clean():
-    """Removes what these commands, tests and compilers left."""
+    """Remove environments, built files, caches and compiled loops."""
     for name in (
         ".venv",
         LATEST,
@@ -442,14 +441,14 @@ def clean():
         compiled.unlink()
 
 
-def in_environment(what, *command):
-    """A command that the Python of .venv carries out, with what `what` needs; its arguments are handed on."""
+def in_environment(target, *command):
+    """Return a function that runs a command, with further arguments, in .venv with a target installed."""
     return lambda *arguments: run(
-        ready(what).python, *command, *arguments, **OWN_IPYTHON
+        prepare(target).python, *command, *arguments, **OWN_IPYTHON
     )
 
 
-# What Sphinx keeps for the next build lies beside the book, which is published as it is.
+# Sphinx's doctrees are outside build/book, which is published as it is.
 SPHINX = [
     "-m",
     "sphinx",
@@ -467,94 +466,87 @@ SPHINX = [
     "build/book",
 ]
 COMMANDS = {
-    "lab": (lab, "open the workbook in JupyterLab; ARGS go to it"),
+    "lab": (lab, "open the workbook in JupyterLab; ARGS are passed to it"),
     "install": (
-        lambda what="lab": ready(what) and None,
-        f"install what lab needs; ARGS={', '.join(EXTRAS)}",
+        lambda target="lab": prepare(target) and None,
+        f"only install the packages for lab; ARGS={', '.join(EXTRAS)}",
     ),
     "test": (
         test,
-        "run the tests that every change needs: library, notebooks, browser; ARGS go to pytest",
+        "run the fast tests: library, notebooks, browser; ARGS are passed to pytest",
     ),
-    "test-all": (test_all, "run all tests, as before a release; ARGS go to pytest"),
+    "test-all": (
+        test_all,
+        "run all tests, as before a release; ARGS are passed to pytest",
+    ),
     "test-latest": (
         test_latest,
         "run all tests with the newest release of every package",
     ),
     "book": (
         in_environment("book", *SPHINX),
-        "build the web book, whose first page is build/book/index.html",
+        "build the web book; its first page is build/book/index.html",
     ),
     "notebooks": (
         in_environment("test", "tests/notebooks/refresh.py"),
-        "run every notebook again and save its outputs; NAMES=00_start_here: only these",
+        "run all notebooks and save their outputs; NAMES=00_start_here: only these",
     ),
     "numbers": (
         in_environment("test", "tests/notebooks/prose.py"),
-        "list where the numbers in the notebooks' text come from; NAMES likewise",
+        "list the sources of the numbers in the notebooks' text; NAMES as above",
     ),
     "benchmarks": (
         benchmarks,
-        "measure speed; ARGS=memory, scale, serve, widgets, classroom: others",
+        "measure speed; ARGS=memory, scale, serve, widgets, classroom: other tables",
     ),
-    "lint": (
-        lint,
-        "check style, types, the order of imports, and how much code there is",
-    ),
-    "constraints": (constraints, "write constraints.txt anew from the newest releases"),
+    "lint": (lint, "check style, types, imports and size of the code"),
+    "constraints": (constraints, "write constraints.txt from the newest releases"),
     "clients": (
         clients,
-        "try the libraries of others, such as stable-baselines3 and obp (optional, weekly)",
+        "test other libraries, such as stable-baselines3 and obp (optional, weekly)",
     ),
     **{
-        f"clients-{name}": (partial(client, name), f"the same in .venv-{name} alone")
+        f"clients-{name}": (partial(client, name), f"only those in .venv-{name}")
         for name in CLIENTS
     },
     "wheels": (
         in_environment("test-all", "-m", "pytest", "-q", "tests/install"),
-        "install wheel and sdist into empty environments of every Python that is there",
+        "install wheel and sdist into empty environments of all installed Pythons",
     ),
-    "clean": (clean, "remove environments, what was built, caches and compiled loops"),
+    "clean": (clean, "remove environments, built files, caches and compiled loops"),
 }
 
 
 def main(name="help", *arguments):
-    """Carries out a command; returns the exit code."""
+    """Run a command; return the exit code."""
     if hasattr(sys.stdout, "reconfigure"):
-        sys.stdout.reconfigure(
-            errors="replace"
-        )  # a folder's name in a console that lacks its letters
+        # Names of folders can have letters that the console can't show.
+        sys.stdout.reconfigure(errors="replace")
     if name in ("help", "-h", "--help"):
-        print(
-            "python tools.py COMMAND ARGS, or where there is make: make COMMAND ARGS=...\n"
-        )
-        print(
-            "\n".join(
-                f"  {command:18}{does}" for command, (_, does) in COMMANDS.items()
-            )
-        )
+        print("python tools.py COMMAND ARGS, or with make: make COMMAND ARGS=...\n")
+        for command, (_, description) in COMMANDS.items():
+            print(f"  {command:18}{description}")
         return 0
     if name not in COMMANDS:
-        (meant,) = difflib.get_close_matches(name, COMMANDS, 1) or [None]
+        matches = difflib.get_close_matches(name, COMMANDS, 1)
+        hint = f"; did you mean {matches[0]!r}?" if matches else "."
         print(
-            f"There is no command {name!r}"
-            + (f"; is {meant!r} meant?" if meant else ".")
-            + " `python tools.py` lists them.",
+            f"There is no command {name!r}{hint} `python tools.py` lists all.",
             file=sys.stderr,
         )
         return 2
     try:
         inspect.signature(COMMANDS[name][0]).bind(*arguments)
     except TypeError:
-        print(f"{name} does not take {' '.join(arguments)!r}.", file=sys.stderr)
+        print(f"{name} does not accept {' '.join(arguments)!r}.", file=sys.stderr)
         return 2
     os.chdir(str(ROOT))
     os.environ.pop("MPLBACKEND", None)  # figures in notebooks need the inline backend
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
         COMMANDS[name][0](*arguments)
-    except Failed as wrong:
-        print(wrong, file=sys.stderr)
+    except Failed as error:
+        print(error, file=sys.stderr)
         return 1
     except (KeyboardInterrupt, SystemExit) as reason:
         print(f"\n{name} was stopped.", file=sys.stderr)

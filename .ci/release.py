@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Whether a tag may become a release: it and all places that name the version agree, and the changelog has its section.
+"""Check that a tag can be released: it agrees with all files that have the version, and the changelog has its section.
 
-python .ci/release.py v0.8.0                      says what does not agree (exit code 1), or that all does
-python .ci/release.py v0.8.0 --notes notes.md     and writes the section, with links that lead to the tag
+python .ci/release.py v0.8.0                     list all disagreements (exit code 1), or confirm that there are none
+python .ci/release.py v0.8.0 --notes notes.md    and write the section, with links to the tag
 """
 
 import argparse
@@ -16,90 +16,82 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def versions(root):
-    """{place: its version, or None where it has none}; the changelog's is that of its first section."""
+    """Return {file: version, or None if it has none}. The version of the changelog is that of its first section."""
 
-    def found(name, pattern):
-        hit = re.search(pattern, (root / name).read_text(encoding="utf-8"), re.M)
-        return hit[1] if hit else None
+    def find(name, pattern):
+        match = re.search(pattern, (root / name).read_text(encoding="utf-8"), re.M)
+        return match[1] if match else None
 
     pyproject = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
+    zenodo = json.loads((root / ".zenodo.json").read_text(encoding="utf-8"))
     return {
         "pyproject.toml": pyproject["project"]["version"],
-        "pushlab/__init__.py": found(
+        "pushlab/__init__.py": find(
             "pushlab/__init__.py", r'^__version__ = "([^"]+)"$'
         ),
-        "CITATION.cff": found("CITATION.cff", r"^version: \"?([^\"\n]+?)\"?$"),
-        "CHANGELOG.md": found("CHANGELOG.md", r"^## \[(\d[^\]]*)\]"),
-        ".zenodo.json": json.loads((root / ".zenodo.json").read_text(encoding="utf-8"))[
-            "version"
-        ],
+        "CITATION.cff": find("CITATION.cff", r"^version: \"?([^\"\n]+?)\"?$"),
+        "CHANGELOG.md": find("CHANGELOG.md", r"^## \[(\d[^\]]*)\]"),
+        ".zenodo.json": zenodo["version"],
     }
 
 
 def section(root, version):
-    """(date, text) of a version's section of the changelog; (None, "") if there is none."""
-    told = (root / "CHANGELOG.md").read_text(encoding="utf-8")
-    hit = re.search(
+    """Return (date, text) of a version's section of the changelog, or (None, "") without one."""
+    changelog = (root / "CHANGELOG.md").read_text(encoding="utf-8")
+    match = re.search(
         rf"^## \[{re.escape(version)}\] - (\S+)\n(.*?)(?=^## |^\[[^\]]+\]: |\Z)",
-        told,
+        changelog,
         re.M | re.S,
     )
-    return (hit[1], hit[2].strip()) if hit else (None, "")
+    return (match[1], match[2].strip()) if match else (None, "")
 
 
-def wrong(root, tag):
-    """What keeps a tag from becoming a release, in words; nothing if all agree."""
+def problems(root, tag):
+    """Return a list of messages about everything that disagrees with the tag."""
     version = tag.removeprefix("v")
     if tag != f"v{version}" or not re.fullmatch(
         r"\d+\.\d+\.\d+((a|b|rc)\d+)?", version
     ):
-        return [f"{tag} is no tag of a release; one looks like v0.8.0"]
-    told = [
-        f"{place} says {there}, the tag {version}"
-        for place, there in versions(root).items()
-        if there != version
+        return [f"{tag} is not the tag of a release, such as v0.8.0"]
+    messages = [
+        f"{file} has version {actual}, the tag {version}"
+        for file, actual in versions(root).items()
+        if actual != version
     ]
     date, text = section(root, version)
-    cited = re.search(
-        r"^date-released: \"?([\d-]+)",
-        (root / "CITATION.cff").read_text(encoding="utf-8"),
-        re.M,
-    )
+    citation = (root / "CITATION.cff").read_text(encoding="utf-8")
+    match = re.search(r"^date-released: \"?([\d-]+)", citation, re.M)
+    cited_date = match and match[1]
     if not text:
-        told.append(f"CHANGELOG.md says nothing below ## [{version}] - DATE")
-    elif not cited or cited[1] != date:
-        told.append(
-            f"CHANGELOG.md dates {version} {date}, CITATION.cff {cited[1] if cited else 'not at all'}"
+        messages.append(f"CHANGELOG.md has no text below ## [{version}] - DATE")
+    elif cited_date != date:
+        messages.append(
+            f"CHANGELOG.md has the date {date} for {version}, CITATION.cff {cited_date}"
         )
-    return told
+    return messages
 
 
 def notes(root, tag):
-    """The changelog's section for people who read it elsewhere: links to files lead to the repository at the tag."""
-    urls = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))[
-        "project"
-    ]["urls"]
-    there = f"{urls['Repository'].rstrip('/')}/blob/{tag}/"
-    return (
-        re.sub(
-            r"\]\((?!https?:|#)", f"]({there}", section(root, tag.removeprefix("v"))[1]
-        )
-        + "\n"
-    )
+    """Return the changelog's section with links to the files of the repository at the tag."""
+    pyproject = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
+    repository = pyproject["project"]["urls"]["Repository"].rstrip("/")
+    _, text = section(root, tag.removeprefix("v"))
+    return re.sub(r"\]\((?!https?:|#)", f"]({repository}/blob/{tag}/", text) + "\n"
 
 
 def main(arguments=None, root=ROOT):
-    parser = argparse.ArgumentParser(description="Whether a tag may become a release.")
+    """Run the command; return the exit code."""
+    parser = argparse.ArgumentParser(description="Check that a tag can be released.")
     parser.add_argument("tag", help="such as v0.8.0")
     parser.add_argument("--notes", type=Path, help="file for the changelog's section")
-    asked = parser.parse_args(arguments)
-    if told := wrong(root, asked.tag):
-        print("\n".join(told), file=sys.stderr)
+    options = parser.parse_args(arguments)
+    if messages := problems(root, options.tag):
+        print("\n".join(messages), file=sys.stderr)
         return 1
-    if asked.notes:
-        asked.notes.parent.mkdir(parents=True, exist_ok=True)
-        asked.notes.write_text(notes(root, asked.tag), encoding="utf-8")
-    print(f"{asked.tag}: all agree")
+    if options.notes:
+        options.notes.parent.mkdir(parents=True, exist_ok=True)
+        options.notes.write_text(notes(root, options.tag), encoding="utf-8")
+    print(f"{options.tag}: all files agree")
     return 0
 
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Check that the library stays small and its English plain: `make lint` runs it.
+"""Check the size of the library and its wording against limits. `make lint` runs this check.
 
-The limits are in pyproject.toml, [tool.pushlab.limits]. Tokens are those of Python's tokenizer without
-comments, docstrings and layout, so neither long lines nor long explanations change the count. A phrase
-counts per 10,000 words of docstrings and comments.
+The limits are in pyproject.toml, [tool.pushlab.limits]. Tokens are those of Python's tokenizer without comments,
+docstrings and layout, so long lines and long explanations don't change the count. Phrases are counted per 10,000 words
+of docstrings and comments.
 
-    python .ci/weight.py            print each figure beside its limit; exit code 1 if one is above it
+    python .ci/weight.py            print each figure with its limit; exit code 1 if one is exceeded
 """
 
 import ast
@@ -34,7 +34,7 @@ PHRASES = {
 
 
 def docstrings(tree):
-    """Yield each docstring of a syntax tree as (text, numbers of its lines)."""
+    """Yield (text, line numbers) of each docstring of a syntax tree."""
     for node in ast.walk(tree):
         if isinstance(node, DOCUMENTED) and ast.get_docstring(node) is not None:
             first = node.body[0]
@@ -43,30 +43,30 @@ def docstrings(tree):
 
 
 def weigh(path):
-    """Return the tokens, the lines of code, and the words about them of a Python file."""
+    """Return the number of tokens, the number of lines of code, and the text of docstrings and comments of a file."""
     with tokenize.open(path) as file:
         source = file.read()
     with tokenize.open(path) as file:
         tokens = list(tokenize.generate_tokens(file.readline))
-    words = []
-    silent = set()
+    texts = []
+    docstring_lines = set()
     for text, lines in docstrings(ast.parse(source)):
-        words.append(re.sub(r"(?m)^\s*(>>>|\.\.\.).*$", "", text))
-        silent.update(lines)
-    words += [token.string for token in tokens if token.type == tokenize.COMMENT]
+        texts.append(re.sub(r"(?m)^\s*(>>>|\.\.\.).*$", "", text))
+        docstring_lines.update(lines)
+    texts += [token.string for token in tokens if token.type == tokenize.COMMENT]
     code = [
         token
         for token in tokens
-        if token.type not in LAYOUT and token.start[0] not in silent
+        if token.type not in LAYOUT and token.start[0] not in docstring_lines
     ]
     lines = set()
     for token in code:
         lines.update(range(token.start[0], token.end[0] + 1))
-    return len(code), len(lines), "\n".join(words)
+    return len(code), len(lines), "\n".join(texts)
 
 
 def figures(folder):
-    """Return a folder's figures by name: tokens, files, tokens a line, and the phrases."""
+    """Return the figures of a folder by name: tokens, files, tokens a line, and rates of phrases."""
     total = Counter()
     texts = []
     for path in sorted(folder.rglob("*.py")):
@@ -88,16 +88,17 @@ def figures(folder):
 
 
 def main():
+    """Print all figures with their limits; return the exit code."""
     pyproject = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    exceeded = False
-    for place, limits in pyproject["tool"]["pushlab"]["limits"].items():
-        found = figures(ROOT / place)
+    has_failed = False
+    for folder, limits in pyproject["tool"]["pushlab"]["limits"].items():
+        values = figures(ROOT / folder)
         for name, limit in limits.items():
-            over = found[name] > limit
-            exceeded |= over
-            mark = "  TOO MUCH" if over else ""
-            print(f"{place:24}{name:16}{found[name]:>10,.1f}{limit:>10,}{mark}")
-    return int(exceeded)
+            is_exceeded = values[name] > limit
+            has_failed |= is_exceeded
+            mark = "  TOO MUCH" if is_exceeded else ""
+            print(f"{folder:24}{name:16}{values[name]:>10,.1f}{limit:>10,}{mark}")
+    return int(has_failed)
 
 
 if __name__ == "__main__":

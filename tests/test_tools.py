@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 NEEDS_MAKE = pytest.mark.skipif(not shutil.which("make"), reason="needs make")
-# Prints a version, makes environments that contain a copy of itself, logs the rest.
+# A fake Python: prints a version, creates environments with a copy of itself, logs other commands.
 PYTHON = """#!/bin/sh
 case "$*" in
     *"import ensurepip, venv"*) echo {version}; exit;;
@@ -23,7 +23,7 @@ test ! -e "{broken}" || case "$*" in *"pip install"*) exit 1;; esac
 
 
 def run(*words, folder=ROOT, **more):
-    """Exit code, output and errors of a command of tools.py."""
+    """Return exit code, output and errors of a command of tools.py."""
     command = [sys.executable, "tools.py", *words]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, **more)
     return done.returncode, done.stdout, done.stderr
@@ -61,7 +61,7 @@ def test_a_python_that_does_not_run_is_named_with_what_is_needed(tmp_path):
     )
     assert code == 1
     assert "needs Python 3.11 or newer" in errors
-    assert "none is not there" in errors
+    assert "none was not found" in errors
     assert "Traceback" not in errors
 
 
@@ -96,6 +96,6 @@ def test_install_takes_the_newest_python_and_repeats_only_what_failed(tmp_path):
     broken.unlink()
     code, output, _, calls = install()
     assert code == 0
-    assert "Making" not in output
+    assert "Creating" not in output
     assert "-c constraints.txt -e .[serve]" in calls
     assert install() == (0, "", "", "")

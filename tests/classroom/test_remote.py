@@ -282,13 +282,13 @@ def test_other_answers_are_errors_in_words(moody):
     words = {
         "/page": r"answers with status 200, but not as the server of a class",
         "/moved": "https://class.example.org/",
-        "/hasty": r"too much, ask \(429\)\. Earlier answers count",
+        "/hasty": r"too much, ask \(429\)\. Earlier steps are stored",
     }
     impatient = Link(moody.url, "token", patience=0)
     for path, message in words.items():
         with pytest.raises(ConnectionError, match=message):
             impatient.request("GET", path)
-    message = r"refused \(403\): too much. Right: ask"
+    message = r"refused \(403\): too much; ask"
     with pytest.raises(Refused, match=message) as error:
         moody.request("GET", "/no")
     again = pickle.loads(pickle.dumps(error.value))
