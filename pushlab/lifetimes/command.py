@@ -1,7 +1,7 @@
-"""`pushlab lifelong` and `pushlab experts`: the lifelong metrics on the command line.
+"""The commands `pushlab lifelong` and `pushlab experts`, for lifelong metrics.
 
-Exit status: 0 done, 1 a faulty log, expert or file of settings (all faults on standard error; other lifetimes are
-still reported), 2 a command that was not understood, or a result that could not be written.
+Exit status: 0 for success; 1 for a faulty log, expert or file of settings (with all faults on standard error; other
+lifetimes are still reported); 2 for an invalid command, or a result that can't be written.
 """
 
 import os
@@ -18,17 +18,19 @@ from pushlab.metrics.lifelong.settings import Settings
 
 experts_app = typer.Typer(
     no_args_is_help=True,
-    help="Single-task experts that lifetimes are measured against.",
+    help="Manage single-task experts, with which lifetimes are compared.",
 )
 Store = Annotated[
     Path | None,
     typer.Option(
-        "--experts", help="Folder of single-task experts; else $L2DATA/taskinfo."
+        "--experts", help="Folder of single-task experts. By default $L2DATA/taskinfo."
     ),
 ]
 Measure = Annotated[
     str | None,
-    typer.Option(help="Column to measure by; else what the log names, else reward."),
+    typer.Option(
+        help="Measured column. By default the one named in the log, or reward."
+    ),
 ]
 RANGE = 'two numbers such as 0,100, or a JSON file such as {"task": [0, 100]}'
 
@@ -38,26 +40,27 @@ def lifelong(
     logdir: Annotated[
         Path,
         typer.Argument(
-            help="A folder of run_syllabus or L2Logger, a CSV or TSV file; -R: a folder of them."
+            help="Folder written by run_syllabus or L2Logger, or a CSV or TSV file. With -R, a folder of these."
         ),
     ],
     measure: Measure = None,
     syllabus_type: Annotated[
         str | None,
         typer.Option(
-            help="CL, ANT_A or ANT_B, which chooses the metrics; else as the log says or suggests."
+            help="CL, ANT_A or ANT_B. It selects the metrics. By default it is read from the log."
         ),
     ] = None,
     experts: Store = None,
     metric: Annotated[
-        list[str] | None, typer.Option(help="Only this metric; may be repeated.")
+        list[str] | None,
+        typer.Option(help="Only this metric. Repeat the option for several."),
     ] = None,
     metrics_from: Annotated[
         list[Path] | None,
         typer.Option(
             exists=True,
             dir_okay=False,
-            help="A Python file that registers metrics of your own. It is run.",
+            help="Python file that registers your own metrics. It is executed.",
         ),
     ] = None,
     settings: Annotated[
@@ -65,14 +68,20 @@ def lifelong(
         typer.Option(
             exists=True,
             dir_okay=False,
-            help="A JSON file of settings, ours or one of l2metrics; options precede it.",
+            help="JSON file of settings, of pushlab or l2metrics. Options override it.",
         ),
     ] = None,
     save_settings: Annotated[
-        Path | None, typer.Option(dir_okay=False, help="Write the settings here.")
+        Path | None,
+        typer.Option(dir_okay=False, help="Write the settings to this file."),
     ] = None,
     recursive: Annotated[
-        bool, typer.Option("--recursive", "-R", help="All lifetimes below the folder.")
+        bool,
+        typer.Option(
+            "--recursive",
+            "-R",
+            help="Read all lifetimes in the folder and its subfolders.",
+        ),
     ] = False,
     out: Annotated[
         Path | None,
@@ -80,13 +89,13 @@ def lifelong(
             "--output",
             "-o",
             file_okay=False,
-            help="Folder for JSON, TSV and PNG; without it the table is only printed.",
+            help="Folder for JSON, TSV and PNG files. By default the table is only printed.",
         ),
     ] = None,
     plot: Annotated[bool, typer.Option(help="Draw the pictures.")] = True,
     **options: Any,
 ) -> None:
-    """The lifelong metrics of a learning log: a table here, JSON, TSV and PNG in --output."""
+    """Compute the lifelong metrics of a learning log; print a table, and write JSON, TSV and PNG to --output."""
     import matplotlib
 
     matplotlib.use("Agg")  # needs no display
@@ -196,12 +205,12 @@ def _experts(folder):
 def add_expert(
     logdir: Annotated[
         Path,
-        typer.Argument(help="The log of a run that learned one task, folder or file."),
+        typer.Argument(help="Log of a run on a single task, a folder or a file."),
     ],
     experts: Store = None,
     measure: Measure = None,
     replace: Annotated[
-        bool, typer.Option(help="Replace all runs that the task has.")
+        bool, typer.Option(help="Replace all runs of the task.")
     ] = False,
 ) -> None:
     """Add a run to the experts of its task."""
@@ -219,23 +228,24 @@ def add_expert(
 
 @experts_app.command("list")
 def list_experts(experts: Store = None) -> None:
-    """List the experts: task, runs, experiences, saturation value."""
+    """List the experts: task, number of runs, experiences, saturation value."""
     with ended_by(1):
         table = _experts(experts).list()
-    say(table.to_string(index=False) if len(table) else "there are none yet")
+    say(table.to_string(index=False) if len(table) else "there are no experts yet")
 
 
 @experts_app.command("clear")
 def clear_experts(
     task: Annotated[
-        str | None, typer.Argument(help="The task; without it, all of them.")
+        str | None, typer.Argument(help="Name of the task. By default all tasks.")
     ] = None,
     experts: Store = None,
     yes: Annotated[
-        bool, typer.Option("--yes", "-y", help="Don't ask before all are removed.")
+        bool,
+        typer.Option("--yes", "-y", help="Remove all experts without confirmation."),
     ] = False,
 ) -> None:
-    """Remove the experts of a task, or all."""
+    """Remove the experts of a task, or all experts."""
     with ended_by(1):
         store = _experts(experts)
         if task is None and store.tasks and not yes:

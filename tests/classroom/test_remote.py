@@ -288,7 +288,7 @@ def test_other_answers_are_errors_in_words(moody):
     for path, message in words.items():
         with pytest.raises(ConnectionError, match=message):
             impatient.request("GET", path)
-    message = r"refused \(403\): too much; ask"
+    message = r"refused the request \(403\): too much; ask"
     with pytest.raises(Refused, match=message) as error:
         moody.request("GET", "/no")
     again = pickle.loads(pickle.dumps(error.value))
