@@ -104,8 +104,10 @@ def clean_names(teams, file="teams", first_row=1):
     names = [
         " ".join(unicodedata.normalize("NFC", str(team)).split()) for team in teams
     ]
-    is_valid_count = 1 <= len(names) <= MAX_TEAMS
-    demand(is_valid_count, f"a class has 1 to {MAX_TEAMS} teams; got {len(names)}")
+    demand(
+        1 <= len(names) <= MAX_TEAMS,
+        f"a class has 1 to {MAX_TEAMS} teams; got {len(names)}",
+    )
     faults = []
     seen = {}
     for row, name in enumerate(names, first_row):

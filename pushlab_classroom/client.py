@@ -41,8 +41,7 @@ class Refused(ValueError):
 
     def __str__(self):
         error = self.content.get("error")
-        hint = self.content.get("right")
-        return f"the server refused the request ({self.status}): {error}; {hint}"
+        return f"the server refused the request ({self.status}): {error}; {self.content.get('right')}"
 
 
 class Link:

@@ -81,8 +81,7 @@ def guarded_connection(limits, behind_proxy):
                 for connection in candidates
                 if not (connection is self or connection.is_busy())
             ]
-            longest_idle = min(idle, key=lambda other: other.last_request, default=self)
-            longest_idle.refuse()
+            min(idle, key=lambda other: other.last_request, default=self).refuse()
 
         def data_received(self, data):
             super().data_received(data)

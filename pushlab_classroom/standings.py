@@ -34,8 +34,7 @@ def share_of(expected, best):
     >>> share_of(np.array([0.5, 1.5, 1.0]), np.array([1.0, 3.0, 2.0]))  # half in each context
     [0.5, 0.5, 0.5]
     """
-    interval = mean_interval(shares_of(expected, best))
-    return [round(value, DIGITS) for value in interval]
+    return [round(value, DIGITS) for value in mean_interval(shares_of(expected, best))]
 
 
 def shares_of(expected, best):

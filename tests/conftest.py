@@ -1,4 +1,4 @@
-"""Fixtures and settings of all tests: headless pictures, and the closing line."""
+"""Fixtures and settings of all tests: pictures without a display, and the last line of the report."""
 
 import gc
 import os
@@ -13,18 +13,18 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 STARTED = pytest.StashKey[float]()
 
-# Tests run side by side, so threads within one would only wait for each other.
+# Tests run in parallel, so several threads per test would only slow each other down.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
-# dask gives up connecting after 30 seconds, which is too soon on a loaded machine.
+# The default timeout of dask, 30 seconds, is too short for a busy machine.
 os.environ.setdefault("DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT", "900s")
 os.environ.setdefault("DASK_DISTRIBUTED__COMM__TIMEOUTS__TCP", "900s")
 
 
 @pytest.fixture(autouse=True)
 def headless(monkeypatch):
-    """Draw without a screen, also in the processes that a test starts.
+    """Draw without a display, also in the processes that a test starts.
 
-    Not set for the whole run: the notebooks' kernels need their inline backend.
+    It isn't set for the whole run, since the kernels of notebooks need their inline backend.
     """
     monkeypatch.setenv("MPLBACKEND", "Agg")
 
@@ -35,7 +35,7 @@ def pytest_collection_finish():
 
 
 def pytest_collection_modifyitems(items):
-    """Start the notebooks and the browser first: at the end they would keep one worker busy alone."""
+    """Start notebooks and browser tests first. At the end, the other workers would wait for them."""
     items.sort(
         key=lambda item: (
             item.path.suffix != ".ipynb" and "browser" not in item.path.parts
@@ -44,7 +44,7 @@ def pytest_collection_modifyitems(items):
     if os.name == "nt":
         for item in items:
             if item.get_closest_marker("posix"):
-                item.add_marker(pytest.mark.skip(reason="Windows lacks what it needs"))
+                item.add_marker(pytest.mark.skip(reason="not supported on Windows"))
 
 
 def pytest_configure(config):
@@ -53,7 +53,7 @@ def pytest_configure(config):
 
 @pytest.hookimpl(trylast=True)
 def pytest_unconfigure(config):
-    """Print the closing line: what ran, how long it took, and where the rest is."""
+    """Print the last line of the report: number of tests, time, and the command for the other tests."""
     reporter = config.pluginmanager.get_plugin("terminalreporter")
     if reporter is None or hasattr(config, "workerinput"):
         return
@@ -72,14 +72,14 @@ def pytest_unconfigure(config):
 
 @pytest.fixture(scope="session")
 def good_picture():
-    """A function that returns the words of a Figure or Axes, if none leaves the sheet, touches another or is tiny."""
+    """A function that returns the texts of a Figure or Axes, and fails if they are cut, overlap or are tiny."""
 
     def words_of(picture):
         from matplotlib.text import Text
 
         figure = picture.figure if picture.figure is not None else picture
         figure.draw_without_rendering()
-        unseen = set()  # labels of ticks beyond the axes, which are never drawn
+        unseen = set()  # labels of ticks outside the axes, which are never drawn
         for ax in figure.axes:
             for axis in (ax.xaxis, ax.yaxis):
                 low, high = sorted(axis.get_view_interval())
@@ -157,7 +157,7 @@ def built_book(tmp_path_factory):
 
 @pytest.fixture
 def ann(tmp_path):
-    """A user's folder as EvalUMAP 2019 has it, with the first 30 rows of Mira's tables."""
+    """A user's folder in the format of EvalUMAP 2019, with the first 30 rows of Mira's tables."""
     for table in (
         "train/notifications.csv",
         "train/context_on_posting.csv",

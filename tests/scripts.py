@@ -1,4 +1,4 @@
-"""Load the scripts in studies/, which are no package."""
+"""Load the scripts in studies/, which isn't a package."""
 
 import importlib.util
 from pathlib import Path

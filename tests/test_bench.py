@@ -99,7 +99,7 @@ def test_training_keeps_to_the_budget_and_begins_no_scored_episode():
 
 
 class Endless(Constant):
-    """Has a training loop that would never end."""
+    """Agent with an endless training loop."""
 
     def train(self, env, steps, seed):
         while True:
@@ -113,7 +113,7 @@ def test_training_loops_end_at_the_budget():
 
 
 class Restless(Constant):
-    """Begins each episode twice."""
+    """Agent that begins each episode twice."""
 
     def begin(self, env, seed):
         env.reset()

@@ -1,4 +1,4 @@
-"""The project's files agree with one another, and its public names are usable."""
+"""The project's files are consistent, and its public names are documented by annotations."""
 
 import importlib
 import inspect
@@ -44,7 +44,7 @@ PROJECT = tomllib.loads(read("pyproject.toml"))["project"]
 
 
 def public_things():
-    """{path: object} of all names that the packages list."""
+    """Return {path: object} of all public names."""
     things = {}
     for package in PACKAGES:
         module = importlib.import_module(package)
@@ -62,7 +62,7 @@ def test_dir_shows_the_public_names_and_nothing_else():
 
 
 def methods_of(thing):
-    """The public methods that a class adds to those of its bases."""
+    """Yield the public methods that a class adds to those of its bases."""
     for name, method in vars(thing).items():
         inherited = any(hasattr(base, name) for base in thing.__mro__[1:-1])
         if inspect.isfunction(method) and not name.startswith("_") and not inherited:
@@ -81,8 +81,14 @@ def test_public_functions_and_methods_are_annotated():
     bare = []
     for path, function in functions.items():
         signature = inspect.signature(function)
-        given = [one for one in signature.parameters.values() if one.name != "self"]
-        complete = all(one.annotation is not one.empty for one in given)
+        parameters = [
+            parameter
+            for parameter in signature.parameters.values()
+            if parameter.name != "self"
+        ]
+        complete = all(
+            parameter.annotation is not parameter.empty for parameter in parameters
+        )
         if not complete or signature.return_annotation is signature.empty:
             bare.append(path)
     assert bare == []
@@ -120,7 +126,7 @@ def test_only_the_tag_of_this_version_may_be_released():
 
 
 def ranges(requirements):
-    """{name: version range} of requirement texts, without extras of pushlab itself."""
+    """Return {name: version range} of requirements, without pushlab's own extras."""
     parsed = [Requirement(text) for text in requirements]
     return {
         canonicalize_name(one.name): one.specifier
@@ -161,14 +167,14 @@ def test_the_pinned_versions_are_within_the_ranges_of_pyproject(file, extras):
         canonicalize_name(name): version
         for name, version in (line.split("==") for line in lines)
     }
-    wanted = {}
+    required = {}
     for extra in extras:
-        wanted |= ranges(PROJECT["optional-dependencies"][extra])
+        required |= ranges(PROJECT["optional-dependencies"][extra])
     if file == "constraints.txt":
-        wanted |= ranges(PROJECT["dependencies"])
+        required |= ranges(PROJECT["dependencies"])
     outside = [
         name
-        for name, bounds in wanted.items()
+        for name, bounds in required.items()
         if name not in pins or pins[name] not in bounds
     ]
     assert outside == []

@@ -1,4 +1,4 @@
-"""Sweeps: equal rows on one core and two; finished cells are not run again."""
+"""Sweeps: the same rows on one core and two; finished cells aren't run again."""
 
 import importlib
 import json
@@ -71,7 +71,7 @@ def die(number):
 
 @pytest.fixture
 def mine(tmp_path, monkeypatch):
-    """A module of one's own in the current folder."""
+    """A user's module in the current folder."""
     (tmp_path / "mine.py").write_text(MINE)
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))

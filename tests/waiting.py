@@ -1,23 +1,21 @@
-"""Wait for a condition, however slow the machine is."""
+"""Wait for conditions on slow machines."""
 
 import time
 
-PATIENCE = (
-    900  # seconds: long enough for a loaded machine, so it only ends a test that hangs
-)
+PATIENCE = 900  # seconds, long enough for a busy machine
 
 
-def wait_until(condition, what, every=0.05):
-    """Return the first true value of `condition()`, which is called every `every` seconds.
+def wait_until(condition, description, interval=0.05):
+    """Return the first true value of `condition()`, which is called every `interval` seconds.
 
     Raises AssertionError after PATIENCE seconds.
 
     Args:
-        what: The condition in words, for the error.
+        description: The condition, for the error.
     """
     deadline = time.monotonic() + PATIENCE
     while not (value := condition()):
         if time.monotonic() > deadline:
-            raise AssertionError(f"waited {PATIENCE} s in vain for {what}")
-        time.sleep(every)
+            raise AssertionError(f"waited {PATIENCE} s in vain for {description}")
+        time.sleep(interval)
     return value

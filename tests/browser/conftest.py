@@ -221,7 +221,9 @@ class Lab:
         """Choose Run All Cells from the menu; wait until all have run or one has failed."""
         self.page.get_by_role("menuitem", name="Run", exact=True).click()
         self.page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
-        wait_until(lambda: self.page.evaluate(HAS_RUN), "all cells to run", every=0.5)
+        wait_until(
+            lambda: self.page.evaluate(HAS_RUN), "all cells to run", interval=0.5
+        )
 
     def cells(self):
         """Return the notebook's cells as JupyterLab holds them now, in notebook format."""

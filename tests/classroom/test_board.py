@@ -1,4 +1,4 @@
-"""The board of a class: its standings as a page, as JSON and as CSV."""
+"""The leaderboard of a class, as content and as a web page."""
 
 import re
 import shutil
@@ -15,11 +15,11 @@ EVIL = "=1+1<script>alert(1)</script>"
 TEAMS = ["Ada's team", EVIL, "late"]
 
 
-def play(session, token, most=10_000):
-    """Play an episode of Challenge 2 with one notification, at most `most` steps."""
+def play(session, token, max_steps=10_000):
+    """Play an episode of Challenge 2 with one notification, at most `max_steps` steps."""
     team = session.team_of(token)
     [episode] = session.begin(team, "evalumap2", True)
-    for step in range(session.state(episode)["step"], most):
+    for step in range(session.state(episode)["step"], max_steps):
         [answer] = session.play(team, [(episode, step, [0] * 7)])
         if answer["terminated"]:
             break
@@ -27,7 +27,7 @@ def play(session, token, most=10_000):
 
 @pytest.fixture(scope="module")
 def played(tmp_path_factory):
-    """A class, and its tokens, in which two teams finished 2 and 1 episodes."""
+    """Folder and tokens of a class in which two teams have finished 2 and 1 episodes."""
     folder = tmp_path_factory.mktemp("class") / "class"
     settings = {"seed": "board", "episodes": 3, "per_quarter": 100, "days": 1}
     tokens = new_class(folder, TEAMS, **settings, name="<i>Autumn</i>")
@@ -35,7 +35,7 @@ def played(tmp_path_factory):
         play(session, tokens[EVIL])
         play(session, tokens["Ada's team"])
         play(session, tokens["Ada's team"])
-        play(session, tokens["late"], most=20)
+        play(session, tokens["late"], max_steps=20)
     return folder, tokens
 
 
@@ -56,7 +56,7 @@ def test_the_score_of_an_open_episode_is_not_shown(played, tmp_path):
     boards = []
     for steps in (21, 22):
         with closing(ClassSession(folder)) as session:
-            play(session, played[1]["late"], most=steps)
+            play(session, played[1]["late"], max_steps=steps)
         board = BoardRenderer(folder).content()
         [row] = [row for row in board["games"][1]["teams"] if row["team"] == "late"]
         assert row.pop("playing") == steps

@@ -20,7 +20,7 @@ def run(*words):
 
 @pytest.fixture(scope="module")
 def school(tmp_path_factory):
-    """The folder of a class, its file of tokens, and what the command printed."""
+    """The folder of a class, its file of tokens, and the result of the command."""
     here = tmp_path_factory.mktemp("school")
     teams = here / "teams.csv"
     teams.write_text("room,team\n1,Ann\n2,=Ben\n3, Cat  and\tDan \n", "utf-8-sig")

@@ -1,4 +1,4 @@
-"""data/class/nginx.conf in nginx: TLS in front of a class's server."""
+"""data/class/nginx.conf in nginx: TLS in front of the server of a class."""
 
 import http.client
 import os
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.slow
 
 
 def program(name):
-    """The path of a program; without it the test is skipped, or fails if required."""
+    """Return the path of a program. Without it the test is skipped, or fails if it is required."""
     path = shutil.which(name, path=os.environ["PATH"] + os.pathsep + "/usr/sbin")
     if path is None:
         required = os.environ.get("PUSHLAB_NGINX") == "required"

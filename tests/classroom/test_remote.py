@@ -1,4 +1,4 @@
-"""`pushlab/Remote-v0`: a phone on a class's server, played like the local one."""
+"""`pushlab/Remote-v0`: a phone on the server of a class, with the interface of the local one."""
 
 import copy
 import json
@@ -40,7 +40,7 @@ ACTION = [0] * 7
 
 @pytest.fixture(scope="module")
 def classroom(tmp_path_factory):
-    """A class that is served: folder, tokens by team, url."""
+    """A served class: folder, tokens by team, url."""
     folder = tmp_path_factory.mktemp("remote") / "class"
     tokens = new_class(folder, TEAMS, SEED, episodes=3, per_quarter=100, days=2)
     with running(folder, **LAVISH) as url:
@@ -49,7 +49,7 @@ def classroom(tmp_path_factory):
 
 @pytest.fixture
 def make(classroom):
-    """A function that makes a team's environment, closed after the test."""
+    """A function that creates a team's environment, which is closed after the test."""
     made = []
 
     def make(team, copies=None, **arguments):
@@ -66,7 +66,7 @@ def make(classroom):
 
 
 def local_env(folder, episode):
-    """The local environment with the life of an episode, and what its reset returns."""
+    """Return the local environment of an episode, and the result of its reset."""
     book = ClassDatabase(folder)
     rows = book.query(f"{EPISODES} WHERE episodes.id = ?", int(episode))
     row = rows.to_dict("records")[0]
@@ -77,19 +77,19 @@ def local_env(folder, episode):
 
 
 def choose(env, rng):
-    """A random allowed action."""
+    """Return a random allowed action."""
     if isinstance(env.action_space, gym.spaces.Discrete):
         return int(rng.choice(np.flatnonzero(env.action_masks())))
     return rng.integers(env.action_space.nvec)
 
 
 def as_lists(value):
-    """A value as the JSON of an answer has it."""
+    """Return a value after a round trip through JSON."""
     return json.loads(json.dumps(value, default=lambda part: part.tolist()))
 
 
 def like_remote(info):
-    """The info of a local environment, with `fates` as long as the remote one's."""
+    """Return the info of a local environment, with `fates` as long as in the remote one."""
     if "fates" not in info:
         return info
     longer = np.zeros(2 * 256, np.int8)  # days * arrivals a day
@@ -224,7 +224,7 @@ def test_copies_rest_if_no_scored_episode_is_left(make, classroom):
 
 
 class Moody(BaseHTTPRequestHandler):
-    """Answers each path as a busy server, a proxy or a portal would."""
+    """A server that answers each path like a busy server, a proxy or a portal."""
 
     protocol_version = "HTTP/1.1"
     requests = []
@@ -265,7 +265,7 @@ def moody():
 
 @pytest.fixture
 def waits(monkeypatch):
-    """Seconds for which a Link waited, without waiting."""
+    """Times that a connection would have waited, without waiting."""
     seconds = []
     clock = SimpleNamespace(monotonic=lambda: sum(seconds), sleep=seconds.append)
     monkeypatch.setattr("pushlab_classroom.client.time", clock)
@@ -278,7 +278,7 @@ def test_a_busy_server_is_asked_again_after_a_while(moody, waits):
     assert waits == [3] * 4
 
 
-def test_other_answers_are_errors_in_words(moody):
+def test_unexpected_answers_raise_clear_errors(moody):
     words = {
         "/page": r"answers with status 200, but not as the server of a class",
         "/moved": "https://class.example.org/",
@@ -309,7 +309,7 @@ def test_the_answer_to_an_interrupted_request_is_dropped(moody, monkeypatch):
     assert moody.request("GET", "/quick") == {"path": "/quick"}
 
 
-def test_a_server_that_is_not_there_is_asked_for_ten_seconds(waits):
+def test_a_missing_server_is_tried_for_ten_seconds(waits):
     with socket.create_server(("127.0.0.1", 0)) as free:
         url = f"http://127.0.0.1:{free.getsockname()[1]}"
     message = "for 10 s: .*refused.*address.*running"

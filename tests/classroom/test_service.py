@@ -1,4 +1,4 @@
-"""A class's server: a whole class over HTTP, and what it refuses."""
+"""The server of a class: a complete class over HTTP, and refused requests."""
 
 import json
 import re
@@ -30,7 +30,7 @@ OTHER = [1] + [0] * 6
 
 @pytest.fixture(scope="module")
 def school(tmp_path_factory):
-    """A class that is served: folder, tokens by team, url."""
+    """A served class: folder, tokens by team, url."""
     folder = tmp_path_factory.mktemp("school") / "class"
     tokens = new_class(folder, TEAMS, **SETTINGS)
     with running(folder, **LIMITS) as url:
@@ -46,7 +46,7 @@ class Client:
         self.headers = {"Authorization": f"Bearer {tokens.get(team, team)}"}
 
     def request(self, method, path, content=None, **headers):
-        """Status and JSON of the answer; `content` is sent as JSON, bytes as they are."""
+        """Return status and JSON of the answer. `content` is sent as JSON, bytes unchanged."""
         if content is not None and not isinstance(content, bytes):
             content = json.dumps(content).encode()
         if content is not None:
@@ -57,7 +57,7 @@ class Client:
         return answer.status, json.loads(answer.read())
 
     def begin(self, count=1):
-        """Begin episodes of practice; return their ids."""
+        """Begin practice episodes; return their ids."""
         request = {"game": "evalumap2", "scored": False, "count": count}
         episodes = self.request("POST", "/api/episodes", request)[1]["episodes"]
         return [one["episode"] for one in episodes]
@@ -67,7 +67,7 @@ class Client:
 
 
 def is_refusal(answer):
-    """Whether an answer explains itself and shows nothing of the server's inside."""
+    """Return whether an answer has an explanation and reveals no internals of the server."""
     words = json.dumps(answer)
     inside = re.search(r"Traceback|\.py|sqlite|site-packages", words)
     return bool(answer["error"] and answer["right"] and not inside)
@@ -251,7 +251,7 @@ def test_idle_connections_hold_up_nobody(tmp_path):
 
 @pytest.mark.slow
 def test_what_strangers_send_is_limited(school):
-    """A head without an end, many requests at once, a body without an end, and nonsense."""
+    """An endless head, many requests at once, an endless body, and nonsense."""
     url = school[2]
     get = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
     post = b"POST /api/steps HTTP/1.1\r\nHost: x\r\n"

@@ -1,4 +1,4 @@
-"""A class on disk: its users, episodes, uploads, end, export and replay."""
+"""A class on disk: its users, episodes, uploads, closing, export and replay."""
 
 import hashlib
 import io
@@ -43,14 +43,14 @@ STAND_BY = 4
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """Folder and tokens of a class in which nobody has played."""
+    """Folder and tokens of a new class."""
     folder = tmp_path_factory.mktemp("class") / "autumn"
     return folder, new_class(folder, ["reds", "blues"], **SETTINGS)
 
 
 @pytest.fixture
 def session(made, tmp_path):
-    """A copy of the class, opened; `session.teams` has its teams by name."""
+    """The session of a copy of the class; `session.teams` has its teams by name."""
     folder, tokens = made
     session = ClassSession(shutil.copytree(folder, tmp_path / "autumn"))
     session.teams = {name: session.team_of(token) for name, token in tokens.items()}
@@ -59,7 +59,7 @@ def session(made, tmp_path):
 
 
 def choose(step, answer):
-    """An allowed action that depends on the step and the last answer."""
+    """Return an allowed action that depends on the step and the last answer."""
     if "action_mask" in answer["info"]:
         allowed = np.flatnonzero(answer["info"]["action_mask"])
         return int(allowed[step % len(allowed)])
@@ -67,11 +67,11 @@ def choose(step, answer):
     return [step % 15, step % 12, step % 4, subject, 3, 0, step % 3]
 
 
-def play(session, team, episode, most=10_000):
-    """Play at most `most` steps from where the episode stands; return the answers."""
+def play(session, team, episode, max_steps=10_000):
+    """Play at most `max_steps` further steps of an episode; return the answers."""
     answer = session.state(episode)
     answers = []
-    for step in range(answer["step"], answer["step"] + most):
+    for step in range(answer["step"], answer["step"] + max_steps):
         answer = session.play(team, [(episode, step, choose(step, answer))])[0]
         answers.append(answer)
         if answer["terminated"]:
@@ -80,7 +80,7 @@ def play(session, team, episode, most=10_000):
 
 
 def local_episode(game, user, number):
-    """The local environment of a scored episode of the reds, and its reset."""
+    """Return the local environment of a scored episode of the reds, and its reset."""
     seed = derive(SECRET, "person", "scored", int(user), "reds", game)
     person = PrivateUser(seed, (0.3, 0.7)[user], 100)
     life = derive(SECRET, "life", "reds", game, 1, number)
@@ -99,7 +99,7 @@ def as_lists(value):
 
 
 def answers_csv(folder, **values):
-    """A CSV file, as bytes, with the same notification for every context."""
+    """Return a CSV file, as bytes, with the same notification for all contexts."""
     row = {"postingApp": "org.pushlab.chat", "category": "msg", "subject": "friends"}
     row |= {"numberOfUpdates": "none", "priority": "default"}
     row |= {"ongoing": "False", "visibility": "private"}
@@ -333,10 +333,10 @@ def test_uploads_are_few_and_faulty_or_repeated_files_do_not_count(
 
 
 def test_a_closed_class_scores_all_episodes_of_who_began_any(session):
-    """Challenge 2: 0 for what was not played; push: what a phone left alone earns."""
+    """Unplayed episodes score 0 in Challenge 2, and in push as a phone without an agent."""
     reds, blues = session.teams.values()
     for game in GAMES:
-        play(session, reds, *session.begin(reds, game, True), most=5)
+        play(session, reds, *session.begin(reds, game, True), max_steps=5)
     session.begin(blues, "evalumap2", True)
     book = ClassDatabase(session.folder)
     assert standings(book)["score"].isna().all()  # no episode is finished
@@ -344,7 +344,7 @@ def test_a_closed_class_scores_all_episodes_of_who_began_any(session):
     close_class(session.folder)
     with pytest.raises(Refusal, match="closed"):
         play(session, reds, 1)
-    assert play(session, reds, *session.begin(reds, "push", False), most=3)
+    assert play(session, reds, *session.begin(reds, "push", False), max_steps=3)
 
     score = standings(book).set_index(["game", "team"])["score"]
     row = book.episodes("evalumap2").iloc[0]
@@ -371,7 +371,7 @@ def test_a_closed_class_scores_all_episodes_of_who_began_any(session):
 def test_an_interrupted_close_is_completed_by_another(session, monkeypatch):
     reds, blues = session.teams.values()
     play(session, reds, *session.begin(reds, "push", True))
-    play(session, blues, *session.begin(blues, "push", True), most=3)
+    play(session, blues, *session.begin(blues, "push", True), max_steps=3)
     session.upload(reds, answers_csv(session.folder))
     database = ClassDatabase(session.folder)
     before = standings(database)
@@ -387,7 +387,7 @@ def test_an_interrupted_close_is_completed_by_another(session, monkeypatch):
     pd.testing.assert_frame_equal(standings(database)[columns], before[columns])
     assert database.uploads()["private"].isna().all()
     with pytest.raises(Refusal, match="closed"):
-        play(session, blues, 2, most=4)
+        play(session, blues, 2, max_steps=4)
     close_class(session.folder)
     assert database.settings["closed"] is not None
     assert standings(database).query("game == 'push'")["score"].notna().all()
@@ -397,7 +397,7 @@ def test_an_interrupted_close_is_completed_by_another(session, monkeypatch):
 def test_replay_finds_what_was_changed(session):
     reds = session.teams["reds"]
     for game in GAMES:
-        play(session, reds, *session.begin(reds, game, True), most=6)
+        play(session, reds, *session.begin(reds, game, True), max_steps=6)
     with closing(sqlite3.connect(session.folder / "class.db")) as link, link:
         link.execute(
             "UPDATE steps SET reward = reward + 1 WHERE (episode, step) = (1, 4)"

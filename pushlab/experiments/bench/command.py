@@ -80,7 +80,7 @@ def run_bench(
         UserWarning: Runs failed.
     """
     selected = [find_task(name, version) for name in tasks or ()]
-    selected = selected or read_tasks(version)
+    selected = selected or [*read_tasks(version)]
     makers = {agent_label(name): load_factory(name) for name in names}
     is_unique = len(makers) == len(names)
     demand(is_unique, f"two of the agents {', '.join(names)} have the same label")
