@@ -17,7 +17,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
-from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -181,7 +180,7 @@ def whole(
     Traceback (most recent call last):
     ValueError: horizon must be a whole number of days from 1 to 84; got 0
     """
-    is_integer = is_number(value) and isinstance(value, Integral)
+    is_integer = is_number(value) and isinstance(value, (int, np.integer))
     if not is_integer or not _is_within(value, least, None, most, None):
         noun = f"a whole number of {of}" if of else "a whole number"
         limits = range_text(least, None, most, None)
