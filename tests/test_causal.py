@@ -295,7 +295,10 @@ def test_a_row_of_the_stored_study_is_computed_again():
             ),
             "x, unit 1: not a finite number",
         ),
-        (lambda: causal.CausalData(X[:, None], AT, OUTCOME), "is a DataFrame; got arr"),
+        (
+            lambda: causal.CausalData(X[:, None], AT, OUTCOME),
+            "must be a DataFrame; got arr",
+        ),
         (
             lambda: causal.CausalData(pd.DataFrame({"x": [1.0]}), ["yes"], [1]),
             "treated=.'yes'.: could not convert",
