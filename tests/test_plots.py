@@ -513,11 +513,11 @@ def test_variants_of_one_task_are_named_by_what_differs():
         (lambda: plots.scorecard([]), "no scorecard to draw"),
         (
             lambda: plots.open_rates(make_engagements().replace("opened", "snoozed")),
-            "row 0, column 'action': 'snoozed' is not opened or dismissed",
+            "row 0, column 'action': expected opened or dismissed, got 'snoozed'",
         ),
         (
             lambda: plots.day_lanes(make_engagements(), "2020-01-01"),
-            "no notification was posted on 2020-01-01; the table goes from 2019-02-18",
+            "no notification was posted on 2020-01-01; the table covers 2019-02-18",
         ),
     ],
 )
