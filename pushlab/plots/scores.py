@@ -195,8 +195,8 @@ def ability_radar(
     """Draw an agent's normalised score by ability, one spoke each.
 
     The dotted ring is random play, the dashed ring the best known score. Other agents are thin and grey. An ability in
-    which the agent ran no task is a gap. Scores are clipped to -0.25 and 1.1. Read each spoke by itself: the area within
-    the line depends on the order of the spokes and means nothing.
+    which the agent ran no task is a gap. Scores are clipped to -0.25 and 1.1. Read each spoke by itself: the area
+    within the line depends on the order of the spokes and means nothing.
 
     Args:
         table: A table from `ability_table` for the same agent.
