@@ -142,7 +142,12 @@ def policies(model: str) -> pd.DataFrame:
 
 def run_one(table: str, model: str) -> dict[str, pd.DataFrame]:
     """Compute one of the tables for one simulator."""
-    functions = {"kinds": kinds, "sizes": sizes, "clips": clips, "policies": policies}
+    functions = {
+        "kinds": kinds,
+        "sizes": sizes,
+        "clips": clips,
+        "policies": policies,
+    }
     return {table: functions[table](model)}
 
 

@@ -104,7 +104,12 @@ def run_one(first: str, second: str, agent: str, seed: int) -> dict[str, list[di
     for phase, user in product(tests["phase"].unique(), (first, second)):
         reward = means[phase, user]
         test_rows.append(
-            {"phase": phase, "task": user, "reward": reward, "users": users}
+            {
+                "phase": phase,
+                "task": user,
+                "reward": reward,
+                "users": users,
+            }
         )
 
     training = log[log["block_type"] == "train"]
@@ -169,7 +174,12 @@ def main(
     for pair in PAIRS:
         names = [*AGENTS, *REMEDIES] if pair in REMEDY_PAIRS else [*AGENTS]
         for name, seed in product(names, range(FIRST_SEED, FIRST_SEED + seeds)):
-            labels = {"first": pair[0], "second": pair[1], "agent": name, "seed": seed}
+            labels = {
+                "first": pair[0],
+                "second": pair[1],
+                "agent": name,
+                "seed": seed,
+            }
             grid.append(Cell(labels, run_one, (*pair, name, seed)))
     tables = run_cells(grid, workers=workers, name="lifelong")
 

@@ -101,7 +101,12 @@ def cells_of(
     """Return the cells of all users under one set of weights."""
     cells = []
     for user, agent, seed in product(USERS, agents, range(seeds)):
-        labels = {"user": user, "agent": agent, "seed": seed, "changed": changed}
+        labels = {
+            "user": user,
+            "agent": agent,
+            "seed": seed,
+            "changed": changed,
+        }
         cells.append(Cell(labels, run_one, (user, agent, seed, weights or {})))
     return cells
 

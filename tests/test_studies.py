@@ -49,7 +49,12 @@ def test_a_script_writes_the_stored_rows(tmp_path):
 
 COLD_START = {"user": "omar", "agent": "Thompson", "seed": 1}
 ARRIVALS = {"user": "theo", "agent": "show all", "seed": 1}
-LIFETIME = {"first": "mira", "second": "theo", "agent": "recognises", "seed": 4}
+LIFETIME = {
+    "first": "mira",
+    "second": "theo",
+    "agent": "recognises",
+    "seed": 4,
+}
 slow = pytest.mark.slow
 
 

@@ -62,7 +62,13 @@ LANE_HEIGHT = 12
 
 LANE_COLOURS = (DRUG_1, DRUG_2, PURPLE, GREY, ORANGE)
 DOTS = (0, (1.2, 1.6))
-GOAL_STYLE = {"fc": GOAL, "ec": GOAL_EDGE, "lw": 1.2, "ls": BOUND_DASH, "zorder": 1}
+GOAL_STYLE = {
+    "fc": GOAL,
+    "ec": GOAL_EDGE,
+    "lw": 1.2,
+    "ls": BOUND_DASH,
+    "zorder": 1,
+}
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -365,14 +371,16 @@ def _panel(trajectory, name, lines, unit=1, share=1, baseline="", is_rate=False)
         curves.append((values, label, getattr(style, colour, colour), dash))
     drawn = [_panel_line(trajectory.time, unit, is_rate, *curve) for curve in curves]
     all_values = np.concatenate([line[1] for line in drawn])
-    limits = (0.0, max(all_values, default=0.0) or 1.0)
+    low = 0.0
+    high = max(all_values, default=0.0) or 1.0
     is_log = trajectory.model["logarithmic"]
     if is_log:
-        limits = min(1.0, all_values.min() / 2), max(3e6, 2 * all_values.max())
+        low = min(1.0, all_values.min() / 2)
+        high = max(3e6, 2 * all_values.max())
     goal = None
     if len(lines) == 1:
         goal = trajectory.goal.get(next(iter(lines)))
-    return Panel(name, drawn, limits, share, is_log, goal)
+    return Panel(name, drawn, (low, high), share, is_log, goal)
 
 
 def _panel_line(times, unit, is_rate, values, label, colour, dash):

@@ -39,7 +39,12 @@ from pushlab.plots.style import (
     spoken,
 )
 
-IS_OPENED = {"opened": True, "true": True, "dismissed": False, "false": False}
+IS_OPENED = {
+    "opened": True,
+    "true": True,
+    "dismissed": False,
+    "false": False,
+}
 VALUE_ORDER = (
     "0 1 2 3 4 5 6 monday tuesday wednesday thursday friday saturday sunday "
     "mon tue tues wed thu thur fri sat sun "
@@ -247,7 +252,13 @@ def draw_heatmap(ax: Axes, shares: pd.DataFrame, counts: pd.DataFrame) -> QuadMe
     label_cells(ax, shares)
     few = np.ma.masked_where(shares.notna() | (counts == 0), counts)
     ax.set_facecolor(SOFT)
-    ax.pcolor(few, hatch="////", ec=MUTED, lw=0, cmap=ListedColormap([SOFT]))
+    ax.pcolor(
+        few,
+        hatch="////",
+        ec=MUTED,
+        lw=0,
+        cmap=ListedColormap([SOFT]),
+    )
     mesh = ax.pcolormesh(
         shares,
         cmap=SHADES,
@@ -404,7 +415,12 @@ def day_lanes(
     ax.set_xlim(0, 24)
     ticks = range(0, 25, 3)
     ax.set_xticks(ticks, [f"{hour:02}:00" for hour in ticks])
-    ax.tick_params(top=False, bottom=False, labeltop=True, labelbottom=False)
+    ax.tick_params(
+        top=False,
+        bottom=False,
+        labeltop=True,
+        labelbottom=False,
+    )
     ax.tick_params(axis="y", pad=26)
     ax.grid(True, axis="y")
     return ax.figure

@@ -185,7 +185,12 @@ def data_needed(
     labels = []
     for name, line in table.groupby("estimator", sort=False):
         colour, dash, marker = EFFECT_STYLES.get(name) or EFFECT_STYLES["other"]
-        style = {"color": colour, "ls": dash, "marker": marker, "ms": 5}
+        style = {
+            "color": colour,
+            "ls": dash,
+            "marker": marker,
+            "ms": 5,
+        }
         sizes = line["n"]
         errors = line["rmse"]
         error_ax.plot(sizes, errors, **style)
@@ -282,7 +287,12 @@ def causal_graph(
     ax.set_axis_off()
     boxes = {}
     for name, (x, y) in positions.items():
-        box = {"boxstyle": "round,pad=0.8", "fc": SOFT, "ec": LINE, "lw": 1.4}
+        box = {
+            "boxstyle": "round,pad=0.8",
+            "fc": SOFT,
+            "ec": LINE,
+            "lw": 1.4,
+        }
         text_colour = INK
         if name in hidden:
             box |= {"fc": PAPER, "ec": TEXT, "ls": (0, (3, 2))}

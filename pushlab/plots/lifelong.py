@@ -308,7 +308,15 @@ def evaluation_blocks(
     table["x"] = table["block"].map(blocks.index) + 0.4 * _x_offsets(table)
     for name, line in table.groupby("name", sort=False):
         style = styles[name]
-        _draw_tests(ax, line["x"], line, style, share=0.75, lw=2, ls=style[1])
+        _draw_tests(
+            ax,
+            line["x"],
+            line,
+            style,
+            share=0.75,
+            lw=2,
+            ls=style[1],
+        )
     round_limits(ax.yaxis, *_span(table[["mean", "low", "high"]]))
     labels = _learned_before(report, blocks)
     step = -(-len(blocks) // 6)
@@ -353,8 +361,18 @@ def against_expert(
     title = title or f"{task} in the lifetime, and learned alone"
     ax = chart(title, lead, spoken(report.measure), "experiences", (6.4, 4.2))
     _draw_raw(ax, own.index, own["raw"], colour)
-    ax.plot(smoothed, color=colour, lw=2.4, ls=dash)
-    ax.plot(expert, color=INK, lw=1.8, ls=BOUND_DASH)
+    ax.plot(
+        smoothed,
+        color=colour,
+        lw=2.4,
+        ls=dash,
+    )
+    ax.plot(
+        expert,
+        color=INK,
+        lw=1.8,
+        ls=BOUND_DASH,
+    )
     for start in own.index[own["regime"].diff() > 0]:
         ax.axvline(
             start,
@@ -377,7 +395,13 @@ def against_expert(
         value = short_number(report.tasks.at[task, name])
         texts.append(f"{spoken(name)} {value}")
     text = "   ·   ".join(texts)
-    ax.set_title(text, loc="center", size=TICK, weight="bold", pad=8)
+    ax.set_title(
+        text,
+        loc="center",
+        size=TICK,
+        weight="bold",
+        pad=8,
+    )
     end = ax.get_xlim()[1]
     own_end = (end, smoothed.dropna().iloc[-1], short(task, 16), colour)
     label_line_ends(ax, [own_end, (end, expert.iloc[-1], "expert", INK)])
@@ -457,9 +481,23 @@ def _draw_lifetime(ax, reports, marks, task):
         rows = rows.iloc[:: -(-len(rows) // 600)]
         x = rows["x"]
         _draw_raw(ax, x, rows["scaled_raw"], colour)
-        ax.plot(x, rows["scaled_smoothed"], color=colour, lw=2.4, ls=dash)
+        ax.plot(
+            x,
+            rows["scaled_smoothed"],
+            color=colour,
+            lw=2.4,
+            ls=dash,
+        )
     for name, line in tests.groupby("name", sort=False):
-        _draw_tests(ax, line["x"], line, styles[name], share=0.55, lw=1, ls=DOTS)
+        _draw_tests(
+            ax,
+            line["x"],
+            line,
+            styles[name],
+            share=0.55,
+            lw=1,
+            ls=DOTS,
+        )
     round_limits(ax.yaxis, *_y_limits(tests, trained))
     _draw_test_columns(ax, blocks)
     _label_blocks(ax, learned, styles)
@@ -495,7 +533,11 @@ def _block_table(curves):
     column = learned.sum() * share / (1 - share) / max(1, test_count)
     width = learned.mask(is_test, column or 1.0).astype(float)
     start = width.cumsum() - width
-    return blocks.assign(start=start, width=width, learned=learned.cumsum())
+    return blocks.assign(
+        start=start,
+        width=width,
+        learned=learned.cumsum(),
+    )
 
 
 def _test_table(tests, blocks):
@@ -568,10 +610,19 @@ def _label_blocks(ax, learned, styles):
         labels.append(label if len(label) > 4 or label == block.name else "")
     middles = (learned["begin"] + learned["end"]) / 2
     ax.set_xticks(middles, labels, minor=True)
-    ax.tick_params("x", which="minor", labeltop=True, labelbottom=False)
+    ax.tick_params(
+        "x",
+        which="minor",
+        labeltop=True,
+        labelbottom=False,
+    )
     for tick, name in zip(ax.xaxis.get_minor_ticks(), learned["name"]):
         colour = styles[name][0]
-        tick.label2.set(color=deep(colour), size=LEAD, weight="bold")
+        tick.label2.set(
+            color=deep(colour),
+            size=LEAD,
+            weight="bold",
+        )
 
 
 def _draw_raw(ax, x, y, colour):
@@ -803,8 +854,22 @@ def _draw_card(ax, x, y, name, value, previous):
     )
     ax.add_patch(card)
     title = fit(spoken(name).removeprefix("performance "), 185, SMALL)
-    ax.text(x + 0.08, y + 0.3, title, size=SMALL, color=TEXT, va="center")
-    ax.text(x + 0.08, y + 0.67, value, size=15, weight="bold", va="center")
+    ax.text(
+        x + 0.08,
+        y + 0.3,
+        title,
+        size=SMALL,
+        color=TEXT,
+        va="center",
+    )
+    ax.text(
+        x + 0.08,
+        y + 0.67,
+        value,
+        size=15,
+        weight="bold",
+        va="center",
+    )
     if previous != value:
         ax.text(
             x + 0.92,

@@ -63,7 +63,14 @@ def policy_map(
     shares = pd.crosstab(cells, action_names, normalize=0)
     ax = chart(title, lead, size=(9, 1.7 + 0.46 * len(counts)))
     label_cells(ax, counts)
-    ax.hlines(range(len(counts)), 0, counts.shape[1], color=LINE, lw=0.8, zorder=0)
+    ax.hlines(
+        range(len(counts)),
+        0,
+        counts.shape[1],
+        color=LINE,
+        lw=0.8,
+        zorder=0,
+    )
     for (place, time), cell_shares in shares.reindex(columns=names).iterrows():
         x = counts.columns.get_loc(time) + 0.05
         y = counts.index.get_loc(place)
@@ -129,7 +136,8 @@ def learned_heatmap_table(
         for key, source in (("expected", agent), ("true", world.judge)):
             probabilities = source.probability(*pairs)
             table[key] = probabilities.reshape(len(contexts), -1).mean(axis=0)
-        tables.append(table.groupby([row, column], sort=False, as_index=False).mean())
+        groups = table.groupby([row, column], sort=False, as_index=False)
+        tables.append(groups.mean())
     table = pd.concat(tables, ignore_index=True)
     rows = _row_order(table, row, column)[:most]
     table = table[table[row].isin(rows)]

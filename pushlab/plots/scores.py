@@ -159,7 +159,14 @@ def task_scores(
     size = (6.4, 1.7 + 0.3 * len(tasks))
     ax = chart(title, lead, xlabel="normalised score", size=size)
     x = others["mean"].clip(*SCORE_LIMITS)
-    ax.plot(x, others["task"].map(rows), "|", ms=13, mew=1.4, color=MUTED)
+    ax.plot(
+        x,
+        others["task"].map(rows),
+        "|",
+        ms=13,
+        mew=1.4,
+        color=MUTED,
+    )
     _draw_runs(ax, scores[scores["agent"] == agent], rows)
     name_rows(ax, list(own.index))
     for row, line in enumerate(own.itertuples()):
@@ -182,7 +189,15 @@ def _draw_runs(ax, runs, rows):
     x = runs["normalised"].clip(*SCORE_LIMITS)
     order = runs.groupby("task")["seed"].rank(pct=True)
     y = runs["task"].map(rows) + 0.7 * (order - 0.5)
-    ax.plot(x, y, "o", ms=4.5, color=BLUE, alpha=0.4, mew=0)
+    ax.plot(
+        x,
+        y,
+        "o",
+        ms=4.5,
+        color=BLUE,
+        alpha=0.4,
+        mew=0,
+    )
     if "failed" in runs:
         is_failed = runs["failed"]
         ax.plot(x[is_failed], y[is_failed], "x", color=INK, zorder=7)
@@ -209,9 +224,19 @@ def ability_radar(
     own = table[table["agent"] == agent]
     angles = np.linspace(0, 2 * np.pi, len(own) + 1)
     for name, line in table[table["agent"] != CHANCE].groupby("agent", sort=False):
-        style = {"color": MUTED, "lw": 0.8, "ms": 3.5, "zorder": 4}
+        style = {
+            "color": MUTED,
+            "lw": 0.8,
+            "ms": 3.5,
+            "zorder": 4,
+        }
         if name == agent:
-            style = {"color": BLUE, "lw": 2, "ms": 8, "zorder": 7}
+            style = {
+                "color": BLUE,
+                "lw": 2,
+                "ms": 8,
+                "zorder": 7,
+            }
         values = line["value"].clip(RADAR_CENTRE, RADAR_RIM).tolist()
         ax.plot(angles, [*values, values[0]], "-o", **style)
     ax.set_ylim(RADAR_CENTRE, RADAR_RIM)
@@ -220,13 +245,23 @@ def ability_radar(
     ax.set_rlabel_position(180 / len(own))
     rings = ((INK, ":"), (LINE, "-"), (INK, BOUND_DASH))
     for ring, (colour, dash) in zip(ax.yaxis.get_gridlines(), rings):
-        ring.set(color=colour, lw=1.2, ls=dash)
+        ring.set(
+            color=colour,
+            lw=1.2,
+            ls=dash,
+        )
     ax.grid(True, axis="x")
     ax.spines.polar.set_visible(False)
     intervals = interval_words(own[["value", "low", "high"]].to_numpy())
     for angle, row, interval in zip(angles, own.itertuples(), intervals):
         ends = np.clip((row.low, row.high), RADAR_CENTRE, RADAR_RIM)
-        ax.plot((angle, angle), ends, color=BLUE, lw=4.5, alpha=0.45)
+        ax.plot(
+            (angle, angle),
+            ends,
+            color=BLUE,
+            lw=4.5,
+            alpha=0.45,
+        )
         interval = interval if row.tasks else ""
         text = f"{interval}\n{row.tasks} of {row.of} tasks"
         _label_spoke(ax, angle, row.ability, text)
@@ -241,7 +276,15 @@ def _label_spoke(ax, angle, name, text):
     align = ("center", "left", "right")[int(np.sign(side.round(3)))]
     style = {"ha": align, "textcoords": "offset points"}
     ax.annotate(name, position, offset, weight="bold", va="bottom", **style)
-    ax.annotate(text, position, offset, va="top", color=TEXT, size=SMALL, **style)
+    ax.annotate(
+        text,
+        position,
+        offset,
+        va="top",
+        color=TEXT,
+        size=SMALL,
+        **style,
+    )
 
 
 def score_words(value: float, low: float = 0.0, high: float = 1.0) -> str:
@@ -306,8 +349,14 @@ def performance_profiles(
         banded_line(ax, line["threshold"], means, styles[name], label=name)
     colours = [deep(colour) for colour, _, _ in styles.values()]
     font = {"size": TICK, "weight": "bold"}
-    ax.legend(bbox_to_anchor=(1, 1), loc="upper left", labelcolor=colours, prop=font)
-    ax.set(xlim=(table["threshold"].min(), table["threshold"].max()), ylim=(0, 1.005))
+    ax.legend(
+        bbox_to_anchor=(1, 1),
+        loc="upper left",
+        labelcolor=colours,
+        prop=font,
+    )
+    thresholds = table["threshold"]
+    ax.set(xlim=(thresholds.min(), thresholds.max()), ylim=(0, 1.005))
     return ax.figure
 
 
@@ -322,7 +371,12 @@ def power_curve(
     """
     has_rows(table, "difference", "runs", "power")
     ax = chart(title, lead, "power", "runs", (6.4, 4))
-    ax.axhline(SUFFICIENT_POWER, color=INK, lw=1.6, ls=BOUND_DASH)
+    ax.axhline(
+        SUFFICIENT_POWER,
+        color=INK,
+        lw=1.6,
+        ls=BOUND_DASH,
+    )
     styles = series_styles(table["difference"])
     labels = []
     for difference, line in table.groupby("difference", sort=False):
@@ -345,7 +399,8 @@ def power_curve(
             needed = enough["runs"].iloc[0]
         label = f"{short_number(difference)}: {needed} runs"
         labels.append((runs.iloc[-1], power.iloc[-1], label, colour))
-    ax.set(xlim=(table["runs"].min(), table["runs"].max()), ylim=(0, 1.01))
+    runs = table["runs"]
+    ax.set(xlim=(runs.min(), runs.max()), ylim=(0, 1.01))
     ax.set_yticks(sorted({0, 0.25, 0.5, SUFFICIENT_POWER, 1}))
     label_line_ends(ax, labels)
     return ax.figure
@@ -407,9 +462,23 @@ def _draw_bars(ax, cards):
     ax.barh(rows, values.clip(0, 1), height=0.28, color=BLUE)
     for row, name in enumerate(names):
         _, meaning = BARS[name]
-        ax.text(0, row + 0.37, meaning, size=SMALL, color=TEXT, va="center")
+        ax.text(
+            0,
+            row + 0.37,
+            meaning,
+            size=SMALL,
+            color=TEXT,
+            va="center",
+        )
         number = f"{values[row]:.2f}".replace("-", "−")
-        ax.text(1.04, row, number, size=13, weight="bold", va="center")
+        ax.text(
+            1.04,
+            row,
+            number,
+            size=13,
+            weight="bold",
+            va="center",
+        )
     for card in filter(_is_random, cards[1:]):
         random_values = [card.metrics.get(name, np.nan) for name in names]
         x = np.clip(np.array(random_values, float), 0, 1)
@@ -422,8 +491,19 @@ def _draw_bars(ax, cards):
             path_effects=HALO,
             clip_on=False,
         )
-        ax.text(x[0], -0.25, CHANCE, size=SMALL, color=TEXT, ha="center")
-    ax.set(xlim=(0, 1), xticks=[], ylim=(max(len(names), 5) - 0.5, -0.5))
+        ax.text(
+            x[0],
+            -0.25,
+            CHANCE,
+            size=SMALL,
+            color=TEXT,
+            ha="center",
+        )
+    ax.set(
+        xlim=(0, 1),
+        xticks=[],
+        ylim=(max(len(names), 5) - 0.5, -0.5),
+    )
     ax.spines.bottom.set_visible(False)
 
 
@@ -431,7 +511,8 @@ def _draw_judges(ax, cards):
     """Draw the share opened by each judge with its interval, the agents below each other."""
     judges = list(cards[0].judges)
     name_axes(ax, "share opened by each judge, 95 % intervals")
-    name_rows(ax, [short(JUDGE_NAMES.get(judge, judge), 14) for judge in judges])
+    names = [JUDGE_NAMES.get(judge, judge) for judge in judges]
+    name_rows(ax, [short(name, 14) for name in names])
     styles = series_styles([card.agent for card in cards])
     middle = (len(cards) - 1) / 2
     for place, card in enumerate(cards):

@@ -28,7 +28,14 @@ def own_folder(tmp_path, monkeypatch):
 def test_log_and_environment_come_back_from_minari(name, arguments):
     env = gym.make(name, max_episode_steps=7, **arguments)
     first = rollout(env, RandomAgent(), episodes=3, seed=4, progress=False)
-    second = rollout(env, RandomAgent(), episodes=2, seed=5, steps=2, progress=False)
+    second = rollout(
+        env,
+        RandomAgent(),
+        episodes=2,
+        seed=5,
+        steps=2,
+        progress=False,
+    )
     log = pd.concat([first, second], ignore_index=True)
     to_minari(log, env, "log/first-v0")
     dataset = minari.load_dataset("log/first-v0")

@@ -19,5 +19,10 @@ def test_scores_repeat_under_one_seed(make):
 
 def test_masked_actions_are_never_taken():
     task = find_task("push-default", QUICK)
-    task = task._replace(steps=256, episodes=2, value="forbidden", per="step")
+    task = task._replace(
+        steps=256,
+        episodes=2,
+        value="forbidden",
+        per="step",
+    )
     assert run_task(agents.maskable_ppo, task, 0)["scores"][0]["score"] == 0
